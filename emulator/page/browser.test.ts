@@ -1,4 +1,4 @@
-/** Tests the page in a real browser. tests/engine/core/page.test.ts shows the page during a real `pulumi up`. */
+/** Tests the page in a real browser. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { findChromium, startChromium } from "../../tools/support/chromium";
 import { describeUnless, missingChromium } from "../../tools/support/unless";

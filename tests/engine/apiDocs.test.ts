@@ -11,7 +11,6 @@ import { root } from "../../tools/support/paths";
 import { describeUnless, missingGo } from "../../tools/support/unless";
 import { ensureGoTool } from "../../tools/go/tools";
 
-// The first run builds the generator.
 const out = mkdtempSync(join(tmpdir(), "compute-api-docs-"));
 const docs = new Map<string, Page>();
 

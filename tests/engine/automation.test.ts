@@ -4,16 +4,23 @@ import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { captured } from "../../tools/support/command";
 import { root } from "../../tools/support/paths";
-import { tokens, type Stack } from "./support/stack";
-import { Fixture } from "./support/fixture";
+import { Fixture, type FixtureOptions } from "./support/fixture";
+import { tokens } from "./support/stack";
 
 const program = join(root, "examples", "automation");
 
-/** Runs the example's command, as a person types it. */
-async function reviews(stack: Stack, line: string) {
-  const { code, output } = await stack.type(`node main.ts ${line}`);
-  const json = output.split("\n").findLast((it) => /^[[{]/.test(it));
-  return { code, output, json: JSON.parse(json ?? "null") as unknown };
+/** A fixture, and a function that types a command of the example and returns the JSON in its output. */
+async function reviews(options: FixtureOptions = {}) {
+  const fixture = await Fixture.create({ program, ...options });
+  const { stack } = fixture;
+  stack.setEnv("COMPUTE_BASE_URL", fixture.service.url);
+  const jsonIn = (output: string) =>
+    JSON.parse(output.split("\n").findLast((it) => /^[[{]/.test(it)) ?? "null") as unknown;
+  const run = async (line: string) => {
+    const output = await stack.type(`node main.ts ${line}`);
+    return { output, json: jsonIn(output) };
+  };
+  return Object.assign(fixture, { run, jsonIn });
 }
 
 test("the tests of the example pass", async () => {
@@ -21,48 +28,41 @@ test("the tests of the example pass", async () => {
 });
 
 test("a review environment comes up, is listed, and is destroyed after its expiry", async () => {
-  await using fixture = await Fixture.create({ program });
-  const { stack, service } = fixture;
-  stack.setEnv("COMPUTE_BASE_URL", service.url);
+  await using fixture = await reviews();
+  const { stack, control, run } = fixture;
 
-  const up = await reviews(stack, "up 42 --hours 0.000001 --servers 2");
+  const up = await run("up 42 --hours 0.000001 --servers 2");
   expect(up.output).toContain("create web-1 …");
   expect(up.output).toContain("create web-2 done");
-  const records = service.control.instances().toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const records = control.instances().toSorted((a, b) => (a.name < b.name ? -1 : 1));
   expect(up.json).toEqual({
     names: records.map(({ name }) => name),
     ipv4: records.map(({ ipv4_public }) => ipv4_public),
   });
-  await reviews(stack, "up 43");
-  expect((await reviews(stack, "list")).json).toEqual([
+  await run("up 43");
+  expect((await run("list")).json).toEqual([
     { name: "42", end: expect.stringMatching(/^\d{4}-.*Z$/) },
     { name: "43", end: expect.stringMatching(/^\d{4}-.*Z$/) },
   ]);
 
   // On another machine the settings file of the stack is not there.
-  for (const name of ["42", "43"]) {
-    rmSync(join(stack.project, `Pulumi.review-${name}.yaml`), { force: true });
-  }
-  const reap = await reviews(stack, "reap");
+  for (const name of ["42", "43"]) rmSync(join(stack.project, `Pulumi.review-${name}.yaml`));
+  const reap = await run("reap");
   expect(reap.json).toEqual({ destroyed: ["42"], unclear: [], failed: {} });
-  expect(reap.code).toBe(0);
   // The sandbox is ephemeral: a destroy with a test token leaves it to the service, and says so.
   expect(reap.output).toContain("deletePolicy");
-  expect((await reviews(stack, "list")).json).toEqual([expect.objectContaining({ name: "43" })]);
+  expect((await run("list")).json).toEqual([expect.objectContaining({ name: "43" })]);
 });
 
 test("reap destroys an environment whose up failed, and only reports a review stack without an expiry", async () => {
-  await using fixture = await Fixture.create({ program, token: tokens.live });
-  const { stack, service } = fixture;
-  stack.setEnv("COMPUTE_BASE_URL", service.url);
+  await using fixture = await reviews({ token: tokens.live });
+  const { stack, jsonIn } = fixture;
 
-  const refused = await reviews(stack, "up 42 --hours 0.000001");
-  expect(refused.code).toBe(1);
-  expect(refused.output).toContain("requireTokenKind");
+  const refused = await stack.typeFailing("node main.ts up 42 --hours 0.000001");
+  expect(refused).toContain("requireTokenKind");
   expect(fixture.posts()).toBe(0);
   await stack.succeed("stack", "init", "review-by-hand");
 
-  const reap = await reviews(stack, "reap");
-  expect(reap.json).toEqual({ destroyed: ["42"], unclear: ["by-hand"], failed: {} });
-  expect(reap.code).toBe(1);
+  const reap = await stack.typeFailing("node main.ts reap");
+  expect(jsonIn(reap)).toEqual({ destroyed: ["42"], unclear: ["by-hand"], failed: {} });
 });

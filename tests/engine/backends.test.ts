@@ -11,20 +11,13 @@ import { commandsIn } from "../../tools/docs/commandLines";
 import { blocksOf } from "../../tools/docs/markdown";
 import { readPage } from "../../tools/docs/pages";
 import { describeUnless } from "../../tools/support/unless";
-import { type Backend, type BackendServer, file, postgres, s3 } from "./support/backends/servers";
-import { instances, oneInstance } from "./support/programs";
-import type { Outcome } from "./support/running";
+import { type BackendServer, file, postgres, s3 } from "./support/backends/servers";
+import { Fixture, hangs } from "./support/fixture";
+import { instances } from "./support/programs";
 import { canaries } from "./support/secrets";
 import { plugin } from "./support/stack";
-import { Fixture } from "./support/fixture";
 
-/** The service creates the instance, but does not answer the POST until the fault is released. */
-const hangs = { method: "POST", path: "/v2/instances", kind: "hang", acted: true } as const;
-const secondHangs = { ...hangs, after: 1 };
-const yes = ["--yes", "--skip-preview"];
 const two = instances({ web: {}, db: { options: { dependsOn: ["${web}"] } } });
-
-const fixtureIn = ({ env }: Backend, program: string) => Fixture.create({ program, env });
 
 /** Returns the commands of the block in docs/recover.md that begins with this comment. */
 function documentedCommands(comment: string): string[] {
@@ -41,54 +34,41 @@ async function moveToFreshRunner({ stack, service }: Fixture): Promise<void> {
   await stack.succeed("stack", "select", "dev");
 }
 
-const type = ({ stack }: Fixture, line: string) =>
-  stack.type(line.replace(/^pulumi-resource-compute/, `'${plugin}'`));
-
-async function typed(fixture: Fixture, line: string): Promise<string> {
-  const { code, output } = await type(fixture, line);
-  if (code !== 0) throw new Error(`${line} ended with ${code}:\n${output}`);
-  return output;
-}
-
-interface Audited {
-  result: string;
-  managed: { id: string }[];
-  inNoStack: { id: string }[];
-}
-
-async function audited(fixture: Fixture): Promise<Audited> {
-  fixture.stack.setEnv("COMPUTE_BASE_URL", fixture.service.url);
-  const { output } = await type(fixture, "pulumi-resource-compute audit --json");
-  return JSON.parse(output) as Audited;
-}
+const typed = ({ stack }: Fixture, line: string, { isRefused = false } = {}) => {
+  const command = line.replace(/^pulumi-resource-compute/, `'${plugin}'`);
+  return isRefused ? stack.typeFailing(command) : stack.type(command);
+};
 
 /**
  * Expects that the stack has exactly the instances of the service, each created once, and that `up` changes nothing.
  */
 async function expectWhole(fixture: Fixture, count: number): Promise<void> {
-  const held = (await fixture.stack.instances()).map(({ id }) => id).sort();
-  expect(held).toEqual(fixture.ids().sort());
-  expect(held).toHaveLength(count);
+  expect(fixture.ids()).toHaveLength(count);
+  expect(await fixture.stack.ids()).toEqual(fixture.ids().sort());
   expect(fixture.posts()).toBe(count);
-  await fixture.stack.succeed("up", ...yes, "--expect-no-changes");
+  await fixture.stack.expectNothingToDo();
 }
 
+/** Expects that `audit` finds all instances of the service managed. */
 async function expectAuditedWhole(fixture: Fixture): Promise<void> {
-  const { result, managed } = await audited(fixture);
+  fixture.stack.setEnv("COMPUTE_BASE_URL", fixture.service.url);
+  const output = await typed(fixture, "pulumi-resource-compute audit --json");
+  const { managed } = JSON.parse(output) as { managed: { id: string }[] };
   expect(managed.map(({ id }) => id).sort()).toEqual(fixture.ids().sort());
-  expect(result).toBe("ok");
 }
 
 /** Types what docs/recover.md says for a machine whose ledger does not have the second create. */
 async function expectRecoveredByAudit(fixture: Fixture): Promise<void> {
   const [, lost = ""] = fixture.ids();
-  const audits: Outcome[] = [];
+  const audits: string[] = [];
   for (const line of documentedCommands("on another machine")) {
-    if (line.endsWith(" audit")) audits.push(await type(fixture, line));
-    else await typed(fixture, line.replace("<name>", "db").replace("<id>", lost));
+    const isRefused = audits.length === 0 && line.endsWith(" audit");
+    const command = line.replace("<name>", "db").replace("<id>", lost);
+    const output = await typed(fixture, command, { isRefused });
+    if (line.endsWith(" audit")) audits.push(output);
   }
-  expect(audits.map(({ code }) => code)).toEqual([1, 0]);
-  const firstAudit = audits[0]?.output;
+  const [firstAudit] = audits;
+  expect(audits).toHaveLength(2);
   expect(firstAudit).toContain(`\`pulumi import compute:index:Instance db ${lost}\``);
   expect(firstAudit).toMatch(
     /that the ledger of this machine does not have \(1\):\n +urn:\S+::db /,
@@ -98,12 +78,9 @@ async function expectRecoveredByAudit(fixture: Fixture): Promise<void> {
 }
 
 /** Kills the engine and the plugin during the second POST. The service still creates the instance. */
-async function killedDuringCreate(backend: Backend): Promise<Fixture> {
-  const fixture = await fixtureIn(backend, two);
-  const hanging = fixture.service.control.fault(secondHangs);
-  const up = fixture.stack.start("up", ...yes);
-  await up.reached(hanging.firstHit);
-  await up.end("both killed", () => hanging.release());
+async function killedDuringCreate(server: BackendServer): Promise<Fixture> {
+  const fixture = await Fixture.create({ program: two, env: server.empty() });
+  await fixture.endUpInPost("both killed", 1);
   expect(fixture.ids()).toHaveLength(2);
   expect(await fixture.stack.instances()).toHaveLength(1);
   return fixture;
@@ -118,72 +95,63 @@ for (const kind of [file, postgres, s3]) {
     afterAll(async () => server?.[Symbol.asyncDispose]());
 
     test("after a login, up, a second up, refresh, audit and destroy work", async () => {
-      const backend = server.empty();
-      await using fixture = await fixtureIn(backend, two);
-      const { stack, service } = fixture;
+      const env = server.empty();
+      await using fixture = await Fixture.create({ program: two, env });
+      const { stack } = fixture;
       stack.setEnv("PULUMI_BACKEND_URL", undefined);
-      await typed(fixture, `pulumi login '${backend.url}'`);
-      await stack.succeed("up", ...yes);
-      await stack.succeed("up", ...yes, "--expect-no-changes");
-      await stack.succeed("refresh", ...yes, "--expect-no-changes");
-      expect(fixture.posts()).toBe(2);
+      await typed(fixture, `pulumi login '${env.PULUMI_BACKEND_URL}'`);
+      await stack.up();
+      await expectWhole(fixture, 2);
+      await stack.refresh("--expect-no-changes");
+      await expectAuditedWhole(fixture);
 
-      service.control.insert({ id: "i-hand", name: "by-hand" });
-      const found = await audited(fixture);
-      expect(found.result).toBe("found");
-      expect(found.managed.map(({ id }) => id).sort()).toEqual(
-        (await stack.instances()).map(({ id }) => id).sort(),
-      );
-      expect(found.inNoStack).toEqual([expect.objectContaining({ id: "i-hand" })]);
-
-      expect(await stack.succeed("destroy", ...yes)).toContain("3 deleted");
+      expect(await stack.destroy()).toContain("3 deleted");
       expect(await stack.resources()).toEqual([]);
       await stack.succeed("stack", "rm", "--yes", "dev");
     });
 
     test("during an update, other updates of the stack are refused with the process id of the first one", async () => {
-      await using fixture = await fixtureIn(server.empty(), oneInstance());
-      const { stack, service } = fixture;
-      const hanging = service.control.fault(hangs);
-      const first = stack.start("up", ...yes);
+      await using fixture = await Fixture.create({ env: server.empty() });
+      const { stack } = fixture;
+      const hanging = fixture.control.fault(hangs);
+      const first = stack.start("up");
       await first.reached(hanging.firstHit);
 
-      for (const command of [stack.up, stack.refresh, stack.destroy]) {
-        const { code, output } = await command();
-        expect(output).toContain("the stack is currently locked by 1 lock(s)");
-        expect(output).toMatch(new RegExp(`/proj/dev/.*\\(pid ${first.child.pid}\\)`));
-        expect(code).not.toBe(0);
+      for (const command of ["up", "refresh", "destroy"]) {
+        const refused = await stack.fail(command);
+        expect(refused).toContain("the stack is currently locked by 1 lock(s)");
+        expect(refused).toMatch(new RegExp(`/proj/dev/.*\\(pid ${first.child.pid}\\)`));
       }
       expect(fixture.posts()).toBe(1);
       hanging.release();
-      expect((await first.ended).code).toBe(0);
+      await first.succeeded();
       await expectWhole(fixture, 1);
     });
 
     test("concurrent updates of several stacks succeed", async () => {
-      await using fixture = await fixtureIn(server.empty(), oneInstance());
-      const { stack, service } = fixture;
+      await using fixture = await Fixture.create({ env: server.empty() });
+      const { stack, control } = fixture;
       const others = ["pr-1", "pr-2"];
       for (const name of others) {
         await stack.succeed("stack", "init", name, "--no-select", "--copy-config-from", "dev");
       }
       // The creates are released when all of them are under way.
-      const hanging = ["dev", ...others].map(() => service.control.fault(hangs));
-      const runs = ["dev", ...others].map((name) => stack.start("up", ...yes, "--stack", name));
+      const hanging = ["dev", ...others].map(() => control.fault(hangs));
+      const runs = ["dev", ...others].map((name) => stack.start("up", "--stack", name));
       for (const fault of hanging)
         await Promise.race([fault.firstHit, ...runs.map((it) => it.ended)]);
       expect(hanging.map(({ hits }) => hits)).toEqual([1, 1, 1]);
       for (const fault of hanging) fault.release();
-      for (const run of runs) expect((await run.ended).code).toBe(0);
+      for (const run of runs) await run.succeeded();
 
       expect(fixture.posts()).toBe(3);
       await expectAuditedWhole(fixture);
     });
 
     test("after a runner was killed during a create, the documented commands recover everything on another machine", async () => {
-      await using fixture = await killedDuringCreate(server.empty());
+      await using fixture = await killedDuringCreate(server);
       await moveToFreshRunner(fixture);
-      expect((await fixture.stack.up()).output).toContain("the stack is currently locked");
+      expect(await fixture.stack.fail("up")).toContain("the stack is currently locked");
 
       await expectRecoveredByAudit(fixture);
     });
@@ -192,10 +160,8 @@ for (const kind of [file, postgres, s3]) {
 
 test("after a runner was killed during a create, the documented commands recover everything on the same machine", async () => {
   await using server = await file.start();
-  await using fixture = await killedDuringCreate(server.empty());
-  const refused = await fixture.stack.up();
-  expect(refused.output).toContain("the stack is currently locked by 1 lock(s)");
-  expect(refused.code).not.toBe(0);
+  await using fixture = await killedDuringCreate(server);
+  expect(await fixture.stack.fail("up")).toContain("the stack is currently locked by 1 lock(s)");
 
   let output = "";
   for (const line of documentedCommands("on the machine that was killed")) {
@@ -209,16 +175,16 @@ test("after a runner was killed during a create, the documented commands recover
 // An engine that can't save leaves such a state. It gives up only after a minute, so the test restores an old state.
 test("if the saved state is older than a create, the documented commands recover everything", async () => {
   await using server = await file.start();
-  const backend = server.empty();
-  await using fixture = await fixtureIn(backend, two);
+  const env = server.empty();
+  await using fixture = await Fixture.create({ program: two, env });
   const { stack, service } = fixture;
-  const hanging = service.control.fault(secondHangs);
-  const up = stack.start("up", ...yes);
+  const hanging = fixture.control.fault({ ...hangs, after: 1 });
+  const up = stack.start("up");
   await up.reached(hanging.firstHit);
-  const state = join(fileURLToPath(backend.url), ".pulumi", "stacks", "proj", "dev.json");
+  const state = join(fileURLToPath(env.PULUMI_BACKEND_URL), ".pulumi/stacks/proj/dev.json");
   const before = readFileSync(state);
   hanging.release();
-  expect((await up.ended).code).toBe(0);
+  await up.succeeded();
   writeFileSync(state, before);
 
   stack.setEnv("COMPUTE_BASE_URL", service.url);
@@ -226,15 +192,14 @@ test("if the saved state is older than a create, the documented commands recover
 });
 
 test("the commands of the plugin never print the password in the address of a backend", async () => {
-  await using fixture = await Fixture.create({ program: oneInstance() });
+  await using fixture = await Fixture.create();
   const { stack, service } = fixture;
   // Only root may listen on this port, so nothing does.
   const address = (who: string) => `postgres://${who}@127.0.0.1:1/postgres?sslmode=disable`;
   stack.setEnv("PULUMI_BACKEND_URL", address(`runner:${canaries.password}`));
   stack.setEnv("COMPUTE_BASE_URL", service.url);
   for (const command of ["doctor --stack dev", "import-plan --stack dev", "audit"]) {
-    const { code, output } = await type(fixture, `pulumi-resource-compute ${command}`);
-    expect(output).toContain(address("runner"));
-    expect(code).not.toBe(0);
+    const line = `pulumi-resource-compute ${command}`;
+    expect(await typed(fixture, line, { isRefused: true })).toContain(address("runner"));
   }
 });

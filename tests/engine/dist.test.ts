@@ -1,4 +1,4 @@
-/** Tests the plugin as one executable (`npm run dist`), on a machine without Node. */
+/** Tests the plugin as one executable (`npm run dist`) on a machine without Node, and its archive. */
 import { expect, test } from "@jest/globals";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -14,15 +14,21 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
-import { extract } from "tar";
+import { basename, delimiter, join } from "node:path";
+import { extract, list } from "tar";
 import metadata from "../../metadata.json";
+import { temporaryFolder } from "../../provider/testing/temporaryFolder";
 import committed from "../../schema.json";
-import { ensureArchive } from "../../tools/dist";
+import { ensureArchive, ensureExecutable, packPlugin } from "../../tools/dist";
+import { makeExecutable } from "../../tools/dist/executable";
+import { makeParts } from "../../tools/dist/parts";
 import { executableName, thisPlatform } from "../../tools/dist/platforms";
 import { firstLine } from "../../tools/support/command";
+import { hashOf } from "../../tools/support/files";
 import { root } from "../../tools/support/paths";
 import { Fixture } from "./support/fixture";
+
+const here = thisPlatform();
 
 /** The PATH of the tests without the directories that have a Node. */
 const pathWithoutNode = (process.env["COMPUTE_TEST_PATH"] ?? "")
@@ -30,12 +36,11 @@ const pathWithoutNode = (process.env["COMPUTE_TEST_PATH"] ?? "")
   .filter((folder) => !existsSync(join(folder, "node")))
   .join(delimiter);
 
-/** A home directory, and a directory with the content of the archive. */
 class Machine implements Disposable {
   readonly folder = mkdtempSync(join(tmpdir(), "compute-machine-"));
   readonly plugin = join(this.folder, "plugin");
   readonly home = join(this.folder, "home");
-  readonly executable = join(this.plugin, executableName(thisPlatform()));
+  readonly executable = join(this.plugin, executableName(here));
   #user: { uid: number; gid: number } | object = {};
 
   static async create(): Promise<Machine> {
@@ -65,9 +70,7 @@ class Machine implements Disposable {
     return { status, output: stdout + stderr };
   }
 
-  /**
-   * Starts the plugin as the engine does, ends it as Ctrl-C does, and returns the line with the port and how it ended.
-   */
+  /** Starts the plugin as the engine does, ends it as Ctrl-C does, and returns its first line and how it ended. */
   async startAndInterrupt() {
     const child = spawn(this.executable, ["127.0.0.1:1"], {
       ...{ cwd: this.home, stdio: ["pipe", "pipe", "inherit"], env: { HOME: this.home } },
@@ -96,17 +99,12 @@ test("with no Node on PATH, the executable previews, creates and destroys the ex
   const text = readFileSync(project, "utf8");
   writeFileSync(project, text.replace(`path: ${join(root, "bin")}`, `path: ${machine.plugin}`));
 
-  const preview = await fixture.stack.preview();
-  expect(preview.output).toContain("+ 3 to create");
-  const up = await fixture.stack.up();
-  expect(up.output).toContain("3 created");
-  const made = fixture.service.control.instances().map(({ ipv4_public }) => ipv4_public);
+  expect(await fixture.stack.preview()).toContain("+ 3 to create");
+  expect(await fixture.stack.up()).toContain("3 created");
+  const made = fixture.control.instances().map(({ ipv4_public }) => ipv4_public);
   const { ipv4 } = await fixture.stack.outputs();
   expect(new Set(ipv4 as string[])).toEqual(new Set(made));
-  const destroy = await fixture.stack.destroy();
-
-  expect(destroy.output).toContain("3 deleted");
-  expect([preview.code, up.code, destroy.code]).toEqual([0, 0, 0]);
+  expect(await fixture.stack.destroy()).toContain("3 deleted");
   expect(fixture.posts()).toBe(2);
   // This executable was used: the code that V8 compiled from it is beside it.
   expect(readdirSync(join(machine.plugin, ".cache"))).toHaveLength(1);
@@ -131,17 +129,16 @@ test("run by hand, the executable prints its version and help, and runs its comm
   // Such a variable is meant for a Node program that runs Pulumi. The file does not exist here.
   const env = { NODE_OPTIONS: "--require=/not/there.cjs", PULUMI_HOME: machine.home };
 
-  expect(machine.run(["--version"], env)).toEqual({ status: 0, output: `${metadata.version}\n` });
-  expect(machine.run(["--help"], env)).toMatchObject({
-    status: 0,
-    output: expect.stringMatching(/^ {2}discard /m),
-  });
-  expect(machine.run(["discard"], env)).toEqual({
-    status: 0,
-    output: "There is no pending create.\n",
-  });
-  expect(machine.run(["discard", "urn:not:there"], env)).toMatchObject({ status: 1 });
-  expect(machine.run(["no-such-command"], env)).toMatchObject({ status: 2 });
+  for (const [args, status, output] of [
+    [["--version"], 0, new RegExp(`^${metadata.version}\\n$`)],
+    [["--help"], 0, /^ {2}discard /m],
+    [["discard"], 0, /^There is no pending create\.\n$/],
+    [["discard", "urn:not:there"], 1, /./],
+    [["no-such-command"], 2, /./],
+    [["emulator", "--help"], 0, /^Usage: pulumi-resource-compute emulator \[options\]$/m],
+  ] as const) {
+    expect(machine.run(args, env)).toEqual({ status, output: expect.stringMatching(output) });
+  }
 });
 
 test("the emulator inside it answers, and ends at Ctrl-C", async () => {
@@ -158,10 +155,6 @@ test("the emulator inside it answers, and ends at Ctrl-C", async () => {
 
   expect(status).toBe(200);
   expect(await ended).toEqual([0, null]);
-  expect(machine.run(["emulator", "--help"])).toMatchObject({
-    status: 0,
-    output: expect.stringMatching(/^Usage: pulumi-resource-compute emulator \[options\]$/m),
-  });
 });
 
 test("the engine gets the schema from the executable", async () => {
@@ -178,4 +171,31 @@ test("the engine gets the schema from the executable", async () => {
   const given = JSON.parse(stdout) as typeof committed;
   expect(given.version).toBe(metadata.version);
   expect(names(given)).toEqual(names(committed));
+});
+
+test("the archive has the name that Pulumi looks for, and contains the executable and the licences", async () => {
+  const archive = await ensureArchive();
+  const entries: object[] = [];
+  await list({
+    file: archive,
+    onReadEntry: ({ path, mode, uid }) => void entries.push({ path, mode, uid }),
+  });
+
+  expect(basename(archive)).toBe(`pulumi-resource-compute-v${metadata.version}-${here}.tar.gz`);
+  expect(entries).toEqual([
+    { path: "LICENSE", mode: 0o644, uid: undefined },
+    { path: "THIRD-PARTY-NOTICES.txt", mode: 0o644, uid: undefined },
+    { path: executableName(here), mode: 0o755, uid: undefined },
+  ]);
+});
+
+test("two builds produce the same bytes", async () => {
+  const folder = temporaryFolder();
+  const [executable, archive] = [join(folder, "executable"), join(folder, "archive")];
+  await makeExecutable(here, await makeParts(), executable);
+  await packPlugin(here, executable, archive);
+
+  const digest = (path: string) => hashOf([readFileSync(path)]);
+  expect(digest(executable)).toBe(digest(await ensureExecutable()));
+  expect(digest(archive)).toBe(digest(await ensureArchive()));
 });

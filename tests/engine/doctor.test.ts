@@ -1,62 +1,62 @@
-/** Tests `doctor`, and the plugin started by hand, with the built executable and the real `pulumi`. */
+/**
+ * Tests `doctor`, and the plugin started by hand, with the built executable and the real `pulumi`.
+ * tests/lifecycle/doctor.test.ts tests each check.
+ */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, test } from "@jest/globals";
 import { testUnless } from "../../tools/support/unless";
-import { oneInstance } from "./support/programs";
-import { plugin, tokens } from "./support/stack";
-import { noTerminals } from "./support/processes";
 import { Fixture } from "./support/fixture";
+import { noTerminals } from "./support/processes";
+import { plugin, tokens } from "./support/stack";
+
+const doctor = `'${plugin}' doctor`;
 
 test("doctor checks the configuration and the engine of a stack, and ends with 0 if all is well, else with 1", async () => {
-  await using fixture = await Fixture.create({ program: oneInstance(), token: null });
+  await using fixture = await Fixture.create({ token: null });
   const { stack, service } = fixture;
-  const doctor = (line: string) => stack.type(`'${plugin}' doctor ${line}`);
-  // Without --stack, the settings come from the stack that is selected.
-  const none = await doctor("");
-  expect(none.output).toMatch(/^FAILED +token +it is not set in COMPUTE_API_TOKEN/m);
-  expect(none.code).toBe(1);
+  expect(await stack.typeFailing(doctor)).toMatch(
+    /^FAILED +token +it is not set in COMPUTE_API_TOKEN/m,
+  );
 
   // The token comes through a pipe, because the tests search the typed command line for secrets, too.
   stack.setEnv("TOKEN_TO_SET", tokens.test);
   await stack.type('printf %s "$TOKEN_TO_SET" | pulumi config set --secret compute:apiToken');
-  const well = await doctor("--stack dev");
-  expect(well.output).toMatch(/^ok +stack +organization\/proj\/dev: 4 settings of compute$/m);
-  expect(well.output).toMatch(/^ok +token +test: .*\(compute:apiToken\)$/m);
-  expect(well.output).toMatch(/^ok +engine +Pulumi \d+\.\d+\.\d+$/m);
-  expect(well.output).toMatch(/^All is well\.$/m);
-  // eslint-disable-next-line no-control-regex -- the output is not a terminal, so it has no colours
-  expect(well.output).not.toMatch(/\u001b/);
-  expect(well.code).toBe(0);
+  const well = await stack.type(`${doctor} --stack dev`);
+  for (const line of [
+    /^ok +stack +organization\/proj\/dev: 4 settings of compute$/m,
+    /^ok +token +test: .*\(compute:apiToken\)$/m,
+    /^ok +engine +Pulumi \d+\.\d+\.\d+$/m,
+    /^All is well\.$/m,
+  ])
+    expect(well).toMatch(line);
+  expect(well).not.toContain("\u001b");
   expect(Object.keys(service.counts()).sort()).toEqual(["GET /v2/account", "GET /v2/instances"]);
+  expect(await stack.type(doctor)).toBe(well);
 
-  const selected = await doctor("");
-  expect(selected.output).toBe(well.output);
-  const passphrases = [
-    [undefined, /^FAILED +stack .*passphrase must be set[^]*→ Set PULUMI_CONFIG_PASSPHRASE /m],
-    ["wrong", /^FAILED +stack .*incorrect passphrase[^]*→ Set PULUMI_CONFIG_PASSPHRASE /m],
-  ] as const;
-  for (const [passphrase, message] of passphrases) {
+  for (const [passphrase, problem] of [
+    [undefined, "passphrase must be set"],
+    ["wrong", "incorrect passphrase"],
+  ] as const) {
     stack.setEnv("PULUMI_CONFIG_PASSPHRASE", passphrase);
-    expect((await doctor("")).output).toMatch(message);
+    expect(await stack.typeFailing(doctor)).toMatch(
+      new RegExp(`^FAILED +stack .*${problem}[^]*→ Set PULUMI_CONFIG_PASSPHRASE `, "m"),
+    );
   }
   // Outside the folder of the project, the settings come from the environment.
-  const outside = await stack.type(`cd / && '${plugin}' doctor`);
-  expect(outside.output).toMatch(/^ok +stack +none: this folder has no Pulumi project/m);
-  expect((await doctor("--stack nowhere")).output).toMatch(
+  expect(await stack.typeFailing(`cd / && ${doctor}`)).toMatch(
+    /^ok +stack +none: this folder has no Pulumi project/m,
+  );
+  expect(await stack.typeFailing(`${doctor} --stack nowhere`)).toMatch(
     /^FAILED +stack +`pulumi config` failed/m,
   );
 });
 
 test("while the service hangs, Ctrl-C ends doctor with exit code 130", async () => {
-  await using fixture = await Fixture.create({ program: oneInstance() });
-  const hanging = fixture.service.control.fault({ kind: "hang", times: "always" });
+  await using fixture = await Fixture.create();
+  const hanging = fixture.control.fault({ kind: "hang", times: "always" });
   const child = spawn(plugin, ["doctor", "--base-url", fixture.service.url], {
-    env: {
-      PATH: process.env["PATH"],
-      COMPUTE_API_TOKEN: tokens.test,
-      PULUMI_HOME: fixture.stack.home,
-    },
+    env: { PATH: process.env["PATH"], COMPUTE_API_TOKEN: tokens.test },
     stdio: "ignore",
   });
   const ended = once(child, "close");
@@ -69,16 +69,14 @@ test("while the service hangs, Ctrl-C ends doctor with exit code 130", async () 
 async function onATerminal(...args: string[]): Promise<string> {
   const line = ["exec", `'${plugin}'`, ...args].join(" ");
   const child = spawn("script", ["-qec", line, "/dev/null"], { stdio: ["pipe", "pipe", "ignore"] });
-  let printed = "";
-  await new Promise<void>((resolve) => {
-    child.stdout.on("data", (chunk: Buffer) => {
-      printed += chunk.toString();
-      if (/^\d+\r$/m.test(printed)) resolve();
-    });
-  });
-  // The terminal turns this character into the SIGINT that ends the plugin.
   const ended = once(child, "close");
-  child.stdin.write("\u0003");
+  let printed = "";
+  for await (const text of child.stdout.setEncoding("utf8")) {
+    const hadPort = /^\d+\r$/m.test(printed);
+    printed += String(text);
+    // The terminal turns this character into the SIGINT that ends the plugin.
+    if (!hadPort && /^\d+\r$/m.test(printed)) child.stdin.write("\u0003");
+  }
   await ended;
   return printed;
 }
@@ -87,8 +85,7 @@ testUnless(
   noTerminals,
   "the plugin prints a greeting and the port when started by hand on a terminal, and only the port when started by the engine",
   async () => {
-    const greeting = await onATerminal();
-    expect(greeting).toMatch(
+    expect(await onATerminal()).toMatch(
       /^The compute plugin for Pulumi, [^]*PULUMI_DEBUG_PROVIDERS=compute:(\d+) pulumi up[^]*\n\1\r\n/,
     );
     expect((await onATerminal("127.0.0.1:1")).replaceAll("^C", "")).toMatch(/^\d+\r\n$/);

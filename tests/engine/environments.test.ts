@@ -5,10 +5,10 @@ import { temporaryFolder } from "../../provider/testing/temporaryFolder";
 import { captured } from "../../tools/support/command";
 import { ownPulumi } from "../../tools/support/ownPulumi";
 import { root } from "../../tools/support/paths";
+import { Fixture } from "./support/fixture";
 import { pathWithRandom } from "./support/random/plugin";
 import { canaries } from "./support/secrets";
 import { tokens } from "./support/stack";
-import { Fixture } from "./support/fixture";
 
 const program = join(root, "examples", "environments");
 
@@ -28,17 +28,13 @@ async function environments(): Promise<Fixture> {
   return fixture;
 }
 
-/** Runs a command in the network's project. */
-const network = (fixture: Fixture, ...args: string[]) =>
-  fixture.stack.succeed("-C", "network", ...args);
-
-async function bringUpNetwork(fixture: Fixture, name: string): Promise<void> {
-  await network(fixture, "stack", "init", name);
-  await network(fixture, "up", "--yes", "--skip-preview");
+async function bringUpNetwork({ stack }: Fixture, name: string): Promise<void> {
+  await stack.succeed("-C", "network", "stack", "init", name);
+  await stack.succeed("-C", "network", "up");
 }
 
-async function inventory(fixture: Fixture): Promise<Server[]> {
-  return (await fixture.stack.outputs())["inventory"] as Server[];
+async function inventory({ stack }: Fixture): Promise<Server[]> {
+  return (await stack.outputs())["inventory"] as Server[];
 }
 
 const namesOf = (servers: readonly Server[], role: string) =>
@@ -62,20 +58,18 @@ describe("with the network of dev", () => {
   afterAll(() => fixture[Symbol.asyncDispose]());
 
   test("a preview fails until the network stack exists", async () => {
-    const early = await fixture.stack.preview();
-    expect(early.code).not.toBe(0);
-    expect(early.output).toMatch(/unknown stack.*environments-network\/dev/);
+    expect(await fixture.stack.fail("preview")).toMatch(/unknown stack.*environments-network\/dev/);
     await bringUpNetwork(fixture, "dev");
   });
 
   test("dev comes up, a second up changes nothing, and a changed group renames only the replaced servers", async () => {
-    const { stack, service } = fixture;
+    const { stack, control } = fixture;
     // The fixture searches the output and the disk for this secret.
     await stack.succeed("config", "set", "--secret", "agentToken", canaries.userData);
-    await stack.succeed("up", "--yes", "--skip-preview");
+    await stack.up();
 
     const first = await inventory(fixture);
-    const records = new Map(service.control.instances().map((it) => [it.name, it]));
+    const records = new Map(control.instances().map((it) => [it.name, it]));
     expect(first.map(({ role }) => role)).toEqual(["web", "web", "worker"]);
     for (const { name, role, ipv4, privateIpv4 } of first) {
       expect(name).toMatch(new RegExp(`^dev-[a-z]+-${role}-\\d-[0-9a-f]{6}$`));
@@ -88,15 +82,14 @@ describe("with the network of dev", () => {
 
     await stack.succeed("config", "set", "--path", "groups.worker.count", "2");
     await stack.succeed("config", "set", "--path", "groups.web.flavorId", "standard-4");
-    await stack.succeed("up", "--yes", "--skip-preview");
+    await stack.up();
 
     const second = await inventory(fixture);
     expect(namesOf(second, "worker").slice(0, 1)).toEqual(namesOf(first, "worker"));
     expect(namesOf(second, "worker")).toHaveLength(2);
     expect(namesOf(second, "web").filter((it) => namesOf(first, "web").includes(it))).toEqual([]);
-    // With a test token the replaced instances stay: a bastion, the first 3 servers, and 3 more, all with different
-    // names.
-    const names = service.control.instances().map(({ name }) => name);
+    // With a test token the replaced instances stay: a bastion, the first 3 servers, and 3 more.
+    const names = control.instances().map(({ name }) => name);
     expect(names).toHaveLength(7);
     expect(new Set(names).size).toBe(7);
   });
@@ -108,18 +101,14 @@ describe("with the network of dev", () => {
     const before = fixture.posts();
 
     stack.setEnv("COMPUTE_API_TOKEN", tokens.live);
-    const live = await stack.up();
-    expect(live.code).not.toBe(0);
-    expect(live.output).toContain("requireTokenKind");
+    expect(await stack.fail("up")).toContain("requireTokenKind");
 
     stack.setEnv("COMPUTE_API_TOKEN", tokens.test);
     await stack.succeed("config", "set", "--path", "groups.web.count", "two");
-    const wrong = await stack.preview();
-    expect(wrong.code).not.toBe(0);
-    expect(wrong.output).toContain("environments-example:groups.web.count: ");
-    expect(wrong.output).toContain("Mend Pulumi.review-42.yaml");
-    // No stack trace.
-    expect(wrong.output).not.toContain("settings.ts");
+    const wrong = await stack.fail("preview");
+    expect(wrong).toContain("environments-example:groups.web.count: ");
+    expect(wrong).toContain("Mend Pulumi.review-42.yaml");
+    expect(wrong).not.toContain("settings.ts");
     expect(fixture.posts()).toBe(before);
   });
 });
@@ -132,22 +121,15 @@ test("prod requires a live token, and its instances can be neither replaced nor 
   await stack.succeed("stack", "init", "prod");
 
   stack.setEnv("COMPUTE_API_TOKEN", tokens.test);
-  const kind = await stack.up();
-  expect(kind.code).not.toBe(0);
-  expect(kind.output).toContain("requireTokenKind");
+  expect(await stack.fail("up")).toContain("requireTokenKind");
 
   stack.setEnv("COMPUTE_API_TOKEN", tokens.live);
-  await stack.succeed("up", "--yes", "--skip-preview");
+  await stack.up();
   const ids = fixture.ids();
-  expect(await inventory(fixture)).toHaveLength(6);
 
   await stack.succeed("config", "set", "imageId", "debian-13");
-  const preview = await stack.preview();
-  expect(preview.code).not.toBe(0);
-  expect(preview.output).toContain("protect");
-  const destroy = await stack.destroy();
-  expect(destroy.code).not.toBe(0);
-  expect(destroy.output).toContain("protect");
+  for (const command of ["preview", "destroy"])
+    expect(await stack.fail(command)).toContain("protect");
   expect(fixture.ids()).toEqual(ids);
   expect(await inventory(fixture)).toHaveLength(6);
 });

@@ -18,25 +18,25 @@ export default async function globalSetup(): Promise<void> {
 }
 
 /** Prepares the CLI, the plugin and the stack, with the hosts of these languages (by default, of all). */
-export async function prepareEngine({
-  languages,
-}: {
-  languages?: readonly Language[];
-}): Promise<void> {
+export async function prepareEngine(hosts: { languages?: readonly Language[] }): Promise<void> {
   const engine = process.env["COMPUTE_TEST_ENGINE"] ?? "";
   if (!["", "oldest"].includes(engine))
     throw new Error(`COMPUTE_TEST_ENGINE: no engine "${engine}"`);
-  const toolchain = await ensureToolchain({
-    oldest: engine === "oldest",
-    ...(languages && { languages }),
-  });
+  const toolchain = await ensureToolchain({ oldest: engine === "oldest", ...hosts });
   await ensureBuilt();
-  // The workers inherit the environment from here.
-  process.env["COMPUTE_TEST_PULUMI"] = toolchain.pulumi;
-  process.env["COMPUTE_TEST_PATH"] = toolchain.env()["PATH"];
-  prepareStack(toolchain.pulumi, process.env["COMPUTE_TEST_PATH"]);
-  // Deriving the key takes half a second, so it is done once and not in each test file.
-  process.env["COMPUTE_TEST_STACK_KEY"] ??= deriveKey(encryptionSalt).toString("hex");
-  // The folder is outside the repository, because a package must not find modules that it does not declare.
-  process.env["COMPUTE_TEST_INSTALLED"] ??= mkdtempSync(join(tmpdir(), "compute-installed-"));
+  // The workers inherit the environment from here. It is set already if another project of this run has set it.
+  if (process.env["COMPUTE_TEST_PULUMI"] !== undefined) return;
+  // The folders are outside the repository, because a package must not find modules that it does not declare.
+  const folder = (name: string) => mkdtempSync(join(tmpdir(), `compute-${name}-`));
+  const stack = folder("prepared");
+  const { PATH } = toolchain.env();
+  prepareStack(stack, toolchain.pulumi, PATH);
+  Object.assign(process.env, {
+    COMPUTE_TEST_PULUMI: toolchain.pulumi,
+    COMPUTE_TEST_PATH: PATH,
+    COMPUTE_TEST_STACK: stack,
+    // Deriving the key takes half a second.
+    COMPUTE_TEST_STACK_KEY: deriveKey(encryptionSalt).toString("hex"),
+    COMPUTE_TEST_INSTALLED: folder("installed"),
+  });
 }

@@ -1,9 +1,8 @@
 /** Removes what `globalSetup.ts` and `support/installing.ts` have made. */
 import { rmSync } from "node:fs";
-import { preparedStack } from "./support/preparedStack";
 
 export default function globalTeardown(): void {
-  for (const folder of [process.env["COMPUTE_TEST_INSTALLED"], preparedStack()]) {
-    if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+  for (const name of ["COMPUTE_TEST_INSTALLED", "COMPUTE_TEST_STACK"]) {
+    rmSync(process.env[name] ?? "", { recursive: true, force: true });
   }
 }

@@ -178,7 +178,6 @@ describe("Kubernetes", () => {
     parseAllDocuments(textOf(file)).map((it) => it.toJS() as Manifest),
   );
 
-  /** Returns the paths of all fields that have a value. */
   function fieldsOf(value: unknown, path = ""): string[] {
     if (Array.isArray(value)) return value.flatMap((it) => fieldsOf(it, path));
     if (typeof value !== "object" || value === null) return [path];

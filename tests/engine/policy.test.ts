@@ -1,9 +1,9 @@
 /** Tests examples/policy: runs its own tests, and the policy pack in the real engine. */
 import { expect, test } from "@jest/globals";
 import { captured } from "../../tools/support/command";
+import { Fixture } from "./support/fixture";
 import { pack, startablePack } from "./support/policyPack";
 import { instances, oneInstance } from "./support/programs";
-import { Fixture } from "./support/fixture";
 
 test("the tests of the example pass", async () => {
   await captured("npm", ["test"], { cwd: pack });
@@ -19,22 +19,19 @@ test("the engine refuses a program that breaks a rule before anything is created
   const { stack } = fixture;
   const guarded = ["--policy-pack", directory];
 
-  const both = await stack.up(...guarded);
-  expect(both.code).not.toBe(0);
-  expect(both.output).toContain("compute:requireTokenKind test");
-  expect(both.output).toContain("The flavor standard-8 is not for the stack dev.");
+  const both = await stack.fail("up", ...guarded);
+  expect(both).toContain("compute:requireTokenKind test");
+  expect(both).toContain("The flavor standard-8 is not for the stack dev.");
   expect(fixture.posts()).toBe(0);
 
   await stack.configure({ requireTokenKind: "test" });
   const names = Array.from({ length: 11 }, (_, index) => `web-${index}`);
   stack.program(instances(Object.fromEntries(names.map((name) => [name, {}]))));
-  const many = await stack.preview(...guarded);
-  expect(many.code).not.toBe(0);
-  expect(many.output).toContain("The stack dev has 11 instances; 10 are allowed.");
+  expect(await stack.fail("preview", ...guarded)).toContain(
+    "The stack dev has 11 instances; 10 are allowed.",
+  );
 
   stack.program(oneInstance());
-  const good = await stack.up(...guarded);
-  expect(good.output).not.toMatch(/violation/i);
-  expect(good.code).toBe(0);
+  expect(await stack.up(...guarded)).not.toMatch(/violation/i);
   expect(fixture.posts()).toBe(1);
 });

@@ -53,7 +53,6 @@ beforeAll(async () => {
   await create({ file, gzip: { level: 1 }, cwd: join(folder, "archive") }, ["pulumi"]);
   archive = readFileSync(file);
 
-  // The clone pins this archive.
   const pins = join(clone, "tools", "support", "pulumiArchive.cjs");
   const sha256 = createHash("sha256").update(archive).digest("hex");
   const text = readFileSync(pins, "utf8");
@@ -69,7 +68,6 @@ afterAll(() => {
 
 const script = join("tools", "run.mjs");
 
-/** Returns the folder and the environment for a command in the clone. */
 function inClone() {
   const empty = join(folder, "empty");
   const mirror = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

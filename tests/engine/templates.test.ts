@@ -15,7 +15,6 @@ import { passphrase } from "./support/engineLogs";
 import { Fixture } from "./support/fixture";
 import { languages, missingTools, type Language } from "./support/installing";
 
-/** The languages that have a template, and the name of its folder. */
 const templates = {
   TypeScript: "compute-typescript",
   Python: "compute-python",
@@ -33,13 +32,11 @@ interface Question {
   secret?: boolean;
 }
 
-/** Returns the questions of a template, by the setting that the answer becomes. */
 function questionsOf(template: string): Record<string, Question> {
   const project = readFileSync(join(pathOf(template), "Pulumi.yaml"), "utf8");
   return (parse(project) as { template: { config: Record<string, Question> } }).template.config;
 }
 
-/** Returns the setting and the default of each question that has a default. */
 const defaultsOf = (template: string) =>
   Object.entries(questionsOf(template)).flatMap(([name, question]) =>
     question.default === undefined ? [] : [[name, question.default] as const],
@@ -106,14 +103,14 @@ for (const [name, template] of Object.entries(templates)) {
       ...(await language.installPackedSdk?.(project)),
     };
     await using fixture = await Fixture.create({ program: project, project: "web", env });
-    const { stack, service } = fixture;
+    const { stack } = fixture;
     const answers = defaultsOf(template).map(
       ([setting, value]) => `--plaintext=${setting}=${value}`,
     );
     await stack.succeed("config", "set-all", ...answers);
 
-    await stack.succeed("up", "--yes", "--skip-preview");
-    const [instance, ...others] = service.control.instances();
+    await stack.up();
+    const [instance, ...others] = fixture.control.instances();
     expect(others).toEqual([]);
     expect(await stack.outputs()).toEqual({ address: instance?.ipv4_public });
   });

@@ -6,14 +6,14 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { printedCommands } from "../support/printed";
-import { instances, oneInstance, required, type Inputs } from "./support/programs";
-import type { End } from "./support/running";
+import { Fixture, never } from "./support/fixture";
+import { emptyProgram, instances, oneInstance, required } from "./support/programs";
 import { tokens } from "./support/stack";
-import { Fixture } from "./support/fixture";
 
 const creates = { method: "POST", path: "/v2/instances" } as const;
 const lists = { method: "GET", path: "/v2/instances" } as const;
-const lost = { ...creates, kind: "reset", acted: true } as const;
+const unavailable = { ...creates, kind: "status", status: 503, acted: true } as const;
+const urnOfWeb = "urn:pulumi:dev::proj::compute:index:Instance::web";
 
 /** Returns the printed command that contains `start`. If a message repeats it, all copies must be the same. */
 function printed(output: string, start: string): string {
@@ -22,74 +22,35 @@ function printed(output: string, start: string): string {
   return commands[0] ?? "";
 }
 
-async function typed(fixture: Fixture, command: string): Promise<void> {
-  const { code, output } = await fixture.stack.type(command);
-  if (code !== 0) throw new Error(`${command} ended with ${code}:\n${output}`);
-}
-
-/** Expects that one `up` sends no POST, and that the next one changes nothing. */
-async function expectClean(fixture: Fixture): Promise<void> {
+/** Expects that one `up` sends no POST, that the next one changes nothing, and that the stack has these instances. */
+async function expectClean(fixture: Fixture, ids: readonly string[]): Promise<void> {
+  const { stack } = fixture;
   const posts = fixture.posts();
-  const up = await fixture.stack.up();
-  expect(up.output).not.toContain("replaced");
-  expect(up.code).toBe(0);
-  await fixture.stack.expectNothingToDo();
+  expect(await stack.up()).not.toContain("replaced");
+  await stack.expectNothingToDo();
   expect(fixture.posts()).toBe(posts);
+  expect(await stack.ids()).toEqual([...ids].sort());
 }
 
-/** Leaves a pending create: the service creates the instance, and no listing contains it during this `up`. */
-async function leavePendingCreate(fixture: Fixture): Promise<{ output: string; id: string }> {
-  const { control } = fixture.service;
-  control.fault(lost);
-  const hidden = control.fault({ ...lists, kind: "omitItem", times: "always" });
-  const { code, output } = await fixture.stack.up();
-  expect(code).not.toBe(0);
-  hidden.remove();
-  const id = fixture.ids().at(-1) ?? "";
-  return { output, id };
-}
-
-/** Ends an `up` during its POST, changes the program, and returns the output of the next `up`, which fails. */
-async function upAfterEndAndChange(fixture: Fixture, end: End): Promise<string> {
-  const hanging = fixture.service.control.fault({ ...creates, kind: "hang", acted: true });
-  const up = fixture.stack.start("up", "--yes", "--skip-preview");
-  await up.reached(hanging.firstHit);
-  await up.end(end, () => hanging.release());
-  fixture.stack.program(oneInstance({ flavorId: "standard-4" }));
-  const { code, output } = await fixture.stack.upAfterKill();
-  expect(code).not.toBe(0);
-  expect(fixture.posts()).toBe(1);
-  return output;
-}
-
-test.each(["plugin killed", "engine killed", "both killed"] as const)(
-  "after %s during a POST, the import that the next up prints takes over the instance",
-  async (end) => {
-    await using fixture = await Fixture.create({ program: oneInstance() });
-    const output = await upAfterEndAndChange(fixture, end);
+test.each(["pulumi import", "discard"])(
+  "after engine and plugin were killed during a POST and the program changed, the printed command with %s works",
+  async (start) => {
+    await using fixture = await Fixture.create();
+    const { stack } = fixture;
+    await fixture.endUpInPost("both killed");
+    await stack.succeed("cancel", "--yes");
+    stack.program(oneInstance({ flavorId: "standard-4" }));
+    const output = await stack.fail("up");
+    expect(fixture.posts()).toBe(1);
     const [id = ""] = fixture.ids();
+    expect(output).toContain(id);
 
-    const command = printed(output, "pulumi import");
-    expect(command).toContain(id);
-    await typed(fixture, command);
+    await stack.type(printed(output, start));
 
-    await expectClean(fixture);
-    expect((await fixture.stack.instance()).id).toBe(id);
+    if (start === "discard") await stack.up();
+    await expectClean(fixture, start === "discard" ? fixture.ids().slice(1) : [id]);
   },
 );
-
-test("after both killed during a POST, the discard that the next up prints allows a new create", async () => {
-  await using fixture = await Fixture.create({ program: oneInstance() });
-  const output = await upAfterEndAndChange(fixture, "both killed");
-  const [id = ""] = fixture.ids();
-
-  await typed(fixture, printed(output, "discard"));
-
-  expect((await fixture.stack.up()).code).toBe(0);
-  expect(output).toContain(id);
-  expect(fixture.posts()).toBe(2);
-  expect(fixture.ids()).toEqual([id, (await fixture.stack.instance()).id]);
-});
 
 /**
  * The state of a killed engine and the ledger record the same create, so the engine's repair must not conflict with
@@ -97,172 +58,116 @@ test("after both killed during a POST, the discard that the next up prints allow
  */
 test.each([
   ["after the next up", "--clear-pending-creates"],
-  ["instead of the next up", "--import-pending-creates"],
+  ["instead of the next up", `--import-pending-creates '${urnOfWeb}' --import-pending-creates`],
 ])(
   "after a killed engine, its own repair of the pending create works %s, with %s",
   async (when, flag) => {
-    await using fixture = await Fixture.create({ program: oneInstance() });
-    const hanging = fixture.service.control.fault({ ...creates, kind: "hang", acted: true });
-    const up = fixture.stack.start("up", "--yes", "--skip-preview");
-    await up.reached(hanging.firstHit);
-    await up.end("engine killed", () => hanging.release());
+    await using fixture = await Fixture.create();
+    const { stack } = fixture;
+    await fixture.endUpInPost("engine killed");
     const [id = ""] = fixture.ids();
-    await typed(fixture, "pulumi cancel");
-    if (when === "after the next up") {
-      const { code, output } = await fixture.stack.up();
-      expect(output).toContain("pending operations");
-      expect(code).toBe(0);
-      await typed(fixture, `pulumi refresh ${flag}`);
-    } else {
-      const urn = "urn:pulumi:dev::proj::compute:index:Instance::web";
-      await typed(fixture, `pulumi refresh ${flag} '${urn}' ${flag} ${id}`);
-    }
+    await stack.type("pulumi cancel");
+    const isAfter = when === "after the next up";
+    if (isAfter) expect(await stack.up()).toContain("pending operations");
 
-    await expectClean(fixture);
-    expect((await fixture.stack.up()).output).not.toContain("pending operations");
-    expect((await fixture.stack.instance()).id).toBe(id);
+    await stack.type(`pulumi refresh ${flag} ${isAfter ? "" : id}`);
+
+    await expectClean(fixture, [id]);
+    expect(await stack.up()).not.toContain("pending operations");
     expect(fixture.posts()).toBe(1);
   },
 );
 
-test("the import that a pending create prints takes over the instance that appears later", async () => {
-  await using fixture = await Fixture.create({ program: oneInstance() });
-  const { output, id } = await leavePendingCreate(fixture);
-
-  await typed(fixture, printed(output, "pulumi import").replace("<id>", id));
-
-  await expectClean(fixture);
-  expect((await fixture.stack.instance()).id).toBe(id);
-});
+/**
+ * Leaves a pending create: the service creates the instance, and no listing contains it during this `up`. Then types the
+ * import that `up` prints.
+ */
+async function importPendingCreate(
+  fixture: Fixture,
+  edit: (command: string) => string = (command) => command,
+): Promise<void> {
+  const { stack, control } = fixture;
+  control.fault({ ...creates, kind: "reset", acted: true });
+  const hidden = control.fault({ ...lists, kind: "omitItem", times: "always" });
+  const output = await stack.fail("up");
+  hidden.remove();
+  const [id = ""] = fixture.ids();
+  await stack.type(edit(printed(output, "pulumi import").replace("<id>", id)));
+  await expectClean(fixture, [id]);
+}
 
 test("the import that a pending create of a component's child prints names the component", async () => {
-  await using fixture = await Fixture.create({ program: oneInstance() });
+  await using fixture = await Fixture.create();
   fixture.stack.javascript(`
     const pulumi = require("@pulumi/pulumi");
     const group = new pulumi.ComponentResource("my:mod:Group", "group");
     new pulumi.CustomResource("compute:index:Instance", "it's web",
       { name: "web", ...${JSON.stringify(required)} }, { parent: group });
   `);
-  const { output, id } = await leavePendingCreate(fixture);
-
-  const command = printed(output, "pulumi import")
-    .replace("<id>", id)
-    .replace("<name>=<urn of its component>", "group=urn:pulumi:dev::proj::my:mod:Group::group");
-  await typed(fixture, command);
-
-  await expectClean(fixture);
-  expect((await fixture.stack.instances()).map((it) => it.id)).toEqual([id]);
+  const group = "group=urn:pulumi:dev::proj::my:mod:Group::group";
+  await importPendingCreate(fixture, (command) =>
+    command.replace("<name>=<urn of its component>", group),
+  );
 });
 
 test("the import that a pending create of an explicit provider prints names the provider", async () => {
-  await using fixture = await Fixture.create({ program: "resources: {}\n", baseUrl: undefined });
-  const resource = (type: string, properties: Inputs, options: Inputs = {}) => ({
-    ...{ type, properties, options },
-  });
-  const resources = {
-    own: resource("pulumi:providers:compute", { baseUrl: fixture.service.url, settlingSeconds: 1 }),
-    web: resource("compute:Instance", required, { provider: "${own}" }),
-  };
-  fixture.stack.program(instances({}, { resources }));
-  const { output, id } = await leavePendingCreate(fixture);
-
-  await typed(fixture, printed(output, "pulumi import").replace("<id>", id));
-
-  await expectClean(fixture);
-  expect((await fixture.stack.instance()).id).toBe(id);
+  await using fixture = await Fixture.create({ program: emptyProgram, baseUrl: undefined });
+  const properties = { baseUrl: fixture.service.url, settlingSeconds: 1 };
+  const resources = { own: { type: "pulumi:providers:compute", properties } };
+  fixture.stack.program(instances({ web: { options: { provider: "${own}" } } }, { resources }));
+  await importPendingCreate(fixture);
 });
 
 test("the import that an extra instance prints takes it over as a separate resource", async () => {
-  await using fixture = await Fixture.create({
-    program: oneInstance({ name: "web-main" }),
-    service: { provisioningSeconds: Infinity },
-  });
-  const { control } = fixture.service;
-  control.fault({ ...creates, kind: "status", status: 503, acted: true });
+  const web = { inputs: { name: "web-main" } };
+  await using fixture = await Fixture.create({ program: instances({ web }), service: never });
+  const { stack, control } = fixture;
+  control.fault(unavailable);
   // No listing contains the first instance until the second POST is accepted.
   const hidden = control.fault({ ...lists, kind: "omitItem", times: "always" });
-  const up = fixture.stack.start("up", "--yes", "--skip-preview");
-  await up.printed("PROVISIONING");
+  const up = await fixture.upInWait();
   hidden.remove();
   control.settle();
-  const { output } = await up.ended;
-  const [extra = ""] = fixture.ids();
+  const command = printed(await up.succeeded(), "pulumi import");
+  expect(command).toContain(fixture.ids()[0]);
 
-  const command = printed(output, "pulumi import");
-  expect(command).toContain(extra);
-  await typed(fixture, command.replace("<name>", "web-2"));
+  await stack.type(command.replace("<name>", "web-2"));
 
-  const both = { web: { inputs: { name: "web-main" } }, "web-2": { inputs: { name: "web-main" } } };
-  fixture.stack.program(instances(both));
-  await expectClean(fixture);
-  expect((await fixture.stack.instances()).map(({ id }) => id).sort()).toEqual(
-    fixture.ids().sort(),
-  );
+  stack.program(instances({ web, "web-2": web }));
+  await expectClean(fixture, fixture.ids());
 });
 
 test.each(["pulumi state delete", "deletePolicy retain", "compute:destroyPath"])(
   "after a refused destroy, the printed command with %s works",
   async (wayOut) => {
-    await using fixture = await Fixture.create({
-      ...{ program: oneInstance(), token: tokens.live },
-      service: { destroyPath: "/v2/instances/{id}" },
-    });
-    await fixture.stack.up();
-    const { output } = await fixture.stack.destroy();
+    const service = { destroyPath: "/v2/instances/{id}" };
+    await using fixture = await Fixture.create({ token: tokens.live, service });
+    const { stack } = fixture;
+    await stack.up();
+    const output = await stack.fail("destroy");
 
-    await typed(fixture, printed(output, wayOut));
-    await typed(fixture, printed(output, "pulumi destroy --run-program"));
+    await stack.type(printed(output, wayOut));
+    await stack.type(printed(output, "pulumi destroy --run-program"));
 
-    expect(await fixture.stack.instances()).toEqual([]);
+    expect(await stack.instances()).toEqual([]);
     expect(fixture.ids()).toHaveLength(wayOut.includes("destroyPath") ? 0 : 1);
   },
 );
 
-test("if two resources have one name and one create is pending, its instance is named, and after the import each resource has its own instance", async () => {
-  const name = "web-main";
-  const program = instances({ a: { inputs: { name } }, b: { inputs: { name } } });
-  await using fixture = await Fixture.create({ program });
-  fixture.service.control.fault({ ...creates, kind: "status", status: 503, acted: true });
-
-  const { stack } = fixture;
-  const { code, output } = await stack.up();
-
-  expect(code).not.toBe(0);
-  expect(fixture.posts()).toBe(2);
-  const { id: held } = await stack.instance();
-  const left = fixture.ids().find((id) => id !== held);
-  expect(output).toContain(`An instance named "${name}" has turned up since, ${left}`);
-
-  const [command = ""] = /pulumi import compute:index:Instance [ab] i-\w+/.exec(output) ?? [];
-  expect(command).toContain(left);
-  await stack.type(command);
-  expect((await stack.up()).code).toBe(0);
-  await stack.expectNothingToDo();
-  expect((await stack.instances()).map(({ id }) => id).sort()).toEqual(fixture.ids().sort());
-  expect(fixture.posts()).toBe(2);
-});
-
 /** These are the steps in docs/gitops.md, section "A run stops for a leftover". */
 test("after a kill during a create and the loss of the ledger, the next run stops, and the command that it prints repairs the stack", async () => {
-  await using fixture = await Fixture.create({
-    program: oneInstance(),
-    config: { leftovers: "fail" },
-  });
-  const { stack, service } = fixture;
-  const hanging = service.control.fault({ ...creates, kind: "hang", acted: true });
-  const up = stack.start("up", "--yes", "--skip-preview");
-  await up.reached(hanging.firstHit);
-  await up.end("both killed", () => hanging.release());
-  const [left] = fixture.ids();
+  await using fixture = await Fixture.create({ config: { leftovers: "fail" } });
+  const { stack } = fixture;
+  await fixture.endUpInPost("both killed");
   rmSync(join(stack.home, "compute"), { recursive: true });
+  await stack.succeed("cancel", "--yes");
 
-  const stopped = await stack.upAfterKill();
-  expect(stopped.output).toContain('nothing was created, because compute:leftovers is "fail"');
-  expect(stopped.code).not.toBe(0);
-  const [line] = printedCommands(stopped.output, "Instance web ");
-  const imported = await stack.type(`${line} --yes --generate-code=false`);
-  expect(imported.code).toBe(0);
-  expect((await stack.up()).code).toBe(0);
-  expect((await stack.instance()).id).toBe(left);
+  const stopped = await stack.fail("up");
+
+  expect(stopped).toContain('nothing was created, because compute:leftovers is "fail"');
+  const [line] = printedCommands(stopped, "Instance web ");
+  await stack.type(`${line} --yes --generate-code=false`);
+  await stack.up();
+  expect(await stack.ids()).toEqual(fixture.ids());
   expect(fixture.posts()).toBe(1);
 });

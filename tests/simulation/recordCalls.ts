@@ -1,4 +1,4 @@
-/** Records the calls of the model in the format of the recorder of the real engine (recordedCalls/). */
+/** Records the calls of the model of the engine in the format of those of the real engine (recordedCalls/). */
 import { InstanceUnfinished } from "../../provider/errors";
 import type { PropertyMap } from "../../provider/propertyValue";
 import type { ReadResponse } from "../../provider/requests";

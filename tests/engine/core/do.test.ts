@@ -5,16 +5,10 @@
 import { expect, test } from "@jest/globals";
 import { installPlugin } from "../../../tools/build";
 import { describeUnless } from "../../../tools/support/unless";
-import { Fixture, type FixtureOptions } from "../support/fixture";
-import { gone } from "../support/processes";
-import { required } from "../support/programs";
+import { Fixture, hangs, never, type FixtureOptions } from "../support/fixture";
+import { emptyProgram, required } from "../support/programs";
 import { isOldest, plugin, recordsOf, tokens } from "../support/stack";
 
-const noDo = isOldest ? "the oldest engine has no `do`" : undefined;
-const never = { kind: "neverLeavesProvisioning" } as const;
-const creates = { method: "POST", path: "/v2/instances" } as const;
-
-/** The required inputs as flags. */
 const flags = Object.entries(required).map(
   ([name, value]) =>
     `--${name.replace(/[A-Z]/g, (sign) => `-${sign.toLowerCase()}`)}=${String(value)}`,
@@ -23,56 +17,51 @@ const flags = Object.entries(required).map(
 /** The command line of `pulumi do` without a stack, which finds the plugin by its path. */
 const withPlugin = ["do", "--package", plugin];
 const doing = (...args: string[]) => [...withPlugin, "compute:index:Instance", ...args];
-const creating = doing("create", "--stateless", "--yes", ...flags);
+const unattended = ["--stateless", "--yes"];
+const creating = doing("create", ...unattended, ...flags);
 
 /** A stack without a program. The commands without a stack take the address from the environment. */
-async function begun(options: Omit<FixtureOptions, "program"> = {}): Promise<Fixture> {
-  const fixture = await Fixture.create({ program: "resources: {}\n", ...options });
+async function begun(options: FixtureOptions = {}): Promise<Fixture> {
+  const fixture = await Fixture.create({ program: emptyProgram, ...options });
   fixture.stack.setEnv("COMPUTE_BASE_URL", fixture.service.url);
+  installPlugin(fixture.stack.home);
   return fixture;
 }
 
+const noDo = isOldest ? "the oldest engine has no `do`" : undefined;
 describeUnless(noDo, "`pulumi do`", () => {
   test("without a stack: list, read and functions answer; patch, upsert and delete say that they can't, and change nothing", async () => {
     await using fixture = await begun();
-    const { stack, service } = fixture;
-    for (const id of ["i-two", "i-one"]) service.control.insert({ id, name: `${id}-name` });
-    const one = JSON.stringify([{ id: "i-one", name: "i-one-name" }], undefined, 2);
-    const changing = ["--stateless", "--yes"];
+    const { stack, control } = fixture;
+    for (const id of ["i-two", "i-one"]) control.insert({ id, name: `${id}-name` });
 
-    const cases: [args: string[], isDone: boolean, output: string][] = [
-      [doing("list"), true, '"i-two-name"'],
-      [doing("list", "--count", "1"), true, one],
-      [doing("read", "i-one"), true, '"i-one-name"'],
-      [doing("read", "i-three"), false, 'has the id "i-three"'],
-      [[...withPlugin, "compute:index:getInstance"], false, "give either id or name, and not both"],
-      [doing("patch", "i-one", "--name=x", ...changing), false, "name can't be changed"],
+    const done: [args: string[], output: string][] = [
+      [doing("list"), '"i-two-name"'],
       [
-        doing("upsert", "i-one", ...flags, ...changing),
-        false,
-        "flavorId, imageId, vpcId would change",
+        doing("list", "--count", "1"),
+        JSON.stringify([{ id: "i-one", name: "i-one-name" }], undefined, 2),
       ],
-      [doing("delete", "i-one", ...changing), false, "i-one still exists. It was not deleted"],
+      [doing("read", "i-one"), '"i-one-name"'],
     ];
-    for (const [args, isDone, output] of cases) {
-      const outcome = await stack.run(...args);
-      expect(outcome.output).toContain(output);
-      expect(outcome.code === 0).toBe(isDone);
-    }
-
+    for (const [args, output] of done) expect(await stack.succeed(...args)).toContain(output);
+    const refused: [args: string[], output: string][] = [
+      [doing("read", "i-three"), 'has the id "i-three"'],
+      [[...withPlugin, "compute:index:getInstance"], "give either id or name, and not both"],
+      [doing("patch", "i-one", "--name=x", ...unattended), "name can't be changed"],
+      [doing("upsert", "i-one", ...flags, ...unattended), "flavorId, imageId, vpcId would change"],
+      [doing("delete", "i-one", ...unattended), "i-one still exists. It was not deleted"],
+    ];
+    for (const [args, output] of refused) expect(await stack.fail(...args)).toContain(output);
     expect(fixture.posts()).toBe(0);
   });
 
   test("`pulumi do … create --stateless` twice, and two at once: each makes one, and is told of no other", async () => {
     await using fixture = await begun({ token: tokens.live });
-    const create = () => fixture.stack.run(...creating);
+    const create = () => fixture.stack.succeed(...creating);
 
     const runs = [await create(), await create(), ...(await Promise.all([create(), create()]))];
 
-    for (const { code, output } of runs) {
-      expect(output).not.toMatch(/warning|left over|discard/);
-      expect(code).toBe(0);
-    }
+    expect(runs.join("\n")).not.toMatch(/warning|left over|discard/);
     expect(fixture.ids()).toHaveLength(4);
     expect(fixture.posts()).toBe(4);
   });
@@ -82,29 +71,24 @@ describeUnless(noDo, "`pulumi do`", () => {
     async () => {
       await using fixture = await begun();
       const { stack } = fixture;
-      installPlugin(stack.home);
-      const run = (...args: string[]) => stack.succeed("do", "compute:index:Instance", ...args);
+      const run = (...args: string[]) =>
+        stack.succeed("do", "compute:index:Instance", ...args, "--yes");
 
-      await run("create", "web", "--yes", ...flags);
+      await run("create", "web", ...flags);
       const [first] = fixture.ids();
       expect((await stack.instance()).id).toBe(first);
 
-      expect(await run("patch", "web", "--yes", "--flavor-id=standard-4")).toContain(
-        `instance ${first} is dropped from the state, not destroyed`,
-      );
-      const replacement = await stack.instance();
-      expect(replacement).toMatchObject({
-        id: fixture.ids()[1],
-        inputs: { flavorId: "standard-4" },
-      });
+      const dropped = "is dropped from the state, not destroyed";
+      expect(await run("patch", "web", "--flavor-id=standard-4")).toContain(`${first} ${dropped}`);
+      const [, second] = fixture.ids();
+      const replacement = { id: second, inputs: { flavorId: "standard-4" } };
+      expect(await stack.instance()).toMatchObject(replacement);
 
-      await run("upsert", "web", "--yes", ...flags, "--flavor-id=standard-4");
-      expect((await stack.instance()).id).toBe(replacement.id);
+      await run("upsert", "web", ...flags, "--flavor-id=standard-4");
+      expect(await stack.ids()).toEqual([second]);
       expect(fixture.posts()).toBe(2);
 
-      expect(await run("delete", "web", "--yes")).toContain(
-        `instance ${replacement.id} is dropped from the state, not destroyed`,
-      );
+      expect(await run("delete", "web")).toContain(`${second} ${dropped}`);
       expect(await stack.instances()).toEqual([]);
     },
   );
@@ -112,25 +96,21 @@ describeUnless(noDo, "`pulumi do`", () => {
   test.concurrent(
     "killed with a stack, and two at once: the lock stops the second, and the create goes on with the same instance",
     async () => {
-      await using fixture = await begun({ service: { provisioningSeconds: Infinity } });
-      const { stack, service } = fixture;
-      installPlugin(stack.home);
+      await using fixture = await begun({ service: never });
+      const { stack } = fixture;
       const run = (what: string, name: string) =>
         stack.start("do", "compute:index:Instance", what, name, "--yes", ...flags);
       const running = run("create", "web");
       await running.printed("PROVISIONING");
 
-      const second = await run("create", "other").ended;
-      expect(second.output).toContain("the stack is currently locked");
-      expect(second.code).not.toBe(0);
-      await gone(await running.killEngine("SIGKILL"));
+      expect(await run("create", "other").failed()).toContain("the stack is currently locked");
+      await running.end("engine killed");
       await stack.succeed("cancel", "--yes");
-      service.control.settle();
+      fixture.control.settle();
 
       const [id] = fixture.ids();
       // The engine saves what was asked for before it creates, so `create` would be refused.
-      const { output } = await run("upsert", "web").ended;
-      expect(output).toContain(`an earlier run created ${id}`);
+      expect(await run("upsert", "web").succeeded()).toContain(`an earlier run created ${id}`);
       expect((await stack.instance()).id).toBe(id);
       expect(fixture.posts()).toBe(1);
     },
@@ -140,25 +120,23 @@ describeUnless(noDo, "`pulumi do`", () => {
     "killed without a stack during the %s: the next create names the instance, and is another one",
     async (when) => {
       await using fixture = await begun();
-      const { stack, service } = fixture;
-      const kind = when === "POST" ? ({ kind: "hang", acted: true } as const) : never;
-      const fault = service.control.fault({ ...creates, ...kind });
+      const { stack, service, control } = fixture;
+      const { method, path } = hangs;
+      const fault = control.fault(
+        when === "POST" ? hangs : { method, path, kind: "neverLeavesProvisioning" },
+      );
       const running = stack.start(...creating);
-      if (when === "POST") await running.reached(fault.firstHit);
-      else await running.printed("PROVISIONING");
+      await (when === "POST" ? running.reached(fault.firstHit) : running.printed("PROVISIONING"));
 
-      const plugins = await running.killEngine("SIGKILL");
-      fault.release();
-      await gone(plugins);
+      await running.end("engine killed", () => fault.release());
 
       const [id] = fixture.ids();
-      const { output } = await stack.run(...creating);
+      const output = await stack.succeed(...creating);
       expect(output).toContain(`instance ${id} at ${service.url}`);
       expect(output).toContain(`pulumi import compute:index:Instance Instance ${id}`);
       expect(fixture.posts()).toBe(2);
 
-      const discard = /forget it with `(.*?)`/.exec(output)?.[1] ?? "";
-      expect((await stack.type(discard)).code).toBe(0);
+      await stack.type(/forget it with `(.*?)`/.exec(output)?.[1] ?? "false");
       expect(recordsOf(stack).find((record) => record.id === id)?.stage).toBe("settled");
     },
   );

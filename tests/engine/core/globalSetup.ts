@@ -1,7 +1,4 @@
-/**
- * Prepares the tests of the project `core`, whose programs are in two languages. The file is not the one of the project
- * `all`, because Jest runs a setup once for each file, with whichever project it meets first.
- */
+/** Prepares the tests of the project `core`. It is a file of its own, because Jest runs each setup file only once. */
 import { prepareEngine } from "../globalSetup";
 
 export default async function globalSetup(): Promise<void> {

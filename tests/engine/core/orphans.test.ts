@@ -1,15 +1,7 @@
-/** Tests that a killed engine leaves no plugin behind, and that no instance is lost (G1). */
+/** Tests that a killed engine leaves no plugin behind, and that no instance is lost (G1) or created twice (G2). */
 import { expect, test } from "@jest/globals";
-import { gone } from "../support/processes";
-import { oneInstance } from "../support/programs";
+import { Fixture, never } from "../support/fixture";
 import { recordsOf } from "../support/stack";
-import { Fixture } from "../support/fixture";
-
-const program = oneInstance();
-const never = { provisioningSeconds: Infinity };
-const creates = { method: "POST", path: "/v2/instances" } as const;
-
-const up = (fixture: Fixture) => fixture.stack.start("up", "--yes", "--skip-preview");
 
 /** Returns the ids in the records of pending creates, and "open" for a record without an id. */
 function pendingIds({ stack }: Fixture): string[] {
@@ -18,59 +10,53 @@ function pendingIds({ stack }: Fixture): string[] {
 
 /** Removes the lock of the killed run, and runs `up` again. */
 async function upAgain(fixture: Fixture): Promise<string> {
-  await fixture.stack.succeed("cancel", "--yes");
-  fixture.service.control.settle();
-  const { code, output } = await fixture.stack.up();
-  expect(code).toBe(0);
-  expect((await fixture.stack.instance()).id).toBe(fixture.ids()[0]);
-  expect(fixture.ids()).toHaveLength(1);
+  const { stack } = fixture;
+  await stack.succeed("cancel", "--yes");
+  fixture.control.settle();
+  const output = await stack.up();
+  expect(fixture.ids()).toEqual([(await stack.instance()).id]);
+  expect(fixture.posts()).toBe(1);
+  await stack.expectNothingToDo();
   return output;
 }
 
-test.concurrent.each(["SIGKILL", "SIGHUP", "SIGTERM"] as const)(
-  "after an engine was ended by %s during the wait, the plugin ends too, and the next up continues",
-  async (signal) => {
-    await using fixture = await Fixture.create({ program, service: never });
-    const running = up(fixture);
-    await running.printed("PROVISIONING");
+test.concurrent.each(["engine killed", "plugin killed", "SIGHUP", "SIGTERM"] as const)(
+  "after %s during the wait, nothing keeps running, and the next up continues with the instance",
+  async (how) => {
+    await using fixture = await Fixture.create({ service: never });
+    const up = await fixture.upInWait();
 
-    await gone(await running.killEngine(signal));
+    await up.end(how);
 
     const [id] = fixture.ids();
+    await up.failed();
     // After SIGTERM the engine still saves the unfinished instance.
-    const isSaved = signal === "SIGTERM";
+    const isSaved = how === "SIGTERM";
     if (!isSaved) expect(pendingIds(fixture)).toEqual([id]);
-    const output = await upAgain(fixture);
-    if (!isSaved) expect(output).toContain(`an earlier run created ${id}`);
-    expect(fixture.posts()).toBe(1);
+    const again = await upAgain(fixture);
+    if (!isSaved) expect(again).toContain(`an earlier run created ${id}`);
   },
 );
 
 test.concurrent(
   "after an engine was killed during the POST, the plugin writes the id to the ledger, then ends",
   async () => {
-    await using fixture = await Fixture.create({ program, service: never });
-    const hanging = fixture.service.control.fault({ ...creates, kind: "hang", acted: true });
-    const running = up(fixture);
-    await running.reached(hanging.firstHit);
-
-    const plugins = await running.killEngine("SIGKILL");
-    expect(pendingIds(fixture)).toEqual(["open"]);
-    hanging.release();
-    await gone(plugins);
+    await using fixture = await Fixture.create({ service: never });
+    await fixture.endUpInPost("engine killed", 0, () =>
+      expect(pendingIds(fixture)).toEqual(["open"]),
+    );
 
     const [id] = fixture.ids();
     expect(pendingIds(fixture)).toEqual([id]);
     expect(await upAgain(fixture)).toContain(`an earlier run created ${id}`);
-    expect(fixture.posts()).toBe(1);
   },
 );
 
 test.concurrent(
   "after an engine was killed as soon as it had started a plugin, the plugin ends and sends nothing",
   async () => {
-    await using fixture = await Fixture.create({ program });
-    await gone(await up(fixture).killEngine("SIGKILL"));
+    await using fixture = await Fixture.create();
+    await fixture.stack.start("up").end("engine killed");
     expect(fixture.service.counts()).toEqual({});
   },
 );

@@ -1,16 +1,15 @@
 /** Tests that secrets stay secret in output, logs and state (G8), and that the search of these tests finds them. */
 import { expect, test } from "@jest/globals";
-import { execFileSync } from "node:child_process";
 import { createCipheriv, randomBytes } from "node:crypto";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
+import { temporaryFolder } from "../../../provider/testing/temporaryFolder";
 import { deriveKey, encryptionSalt, openLog } from "../support/engineLogs";
-import { instances, oneInstance, userData } from "../support/programs";
+import { Fixture, never } from "../support/fixture";
+import { oneInstance, required, userData } from "../support/programs";
 import { canaries, forms, parts, refuseSecrets, refuseSecretsOnDisk } from "../support/secrets";
 import { isOldest, plugin, recordsOf, Stack, tokens } from "../support/stack";
-import { Fixture } from "../support/fixture";
 
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 
@@ -35,14 +34,10 @@ test("the search finds a secret inside a longer string in Base64, and in a file"
     expect(() => refuseSecrets("here", text)).toThrow("G8 broken: here");
   }
 
-  const folder = mkdtempSync(join(tmpdir(), "compute-planted-"));
-  try {
-    for (const text of [tokens.live, userData]) {
-      writeFileSync(join(folder, "log"), text);
-      expect(() => refuseSecretsOnDisk(folder)).toThrow("G8 broken");
-    }
-  } finally {
-    rmSync(folder, { recursive: true });
+  const folder = temporaryFolder();
+  for (const text of [tokens.live, userData]) {
+    writeFileSync(join(folder, "log"), text);
+    expect(() => refuseSecretsOnDisk(folder)).toThrow("G8 broken");
   }
 });
 
@@ -63,7 +58,7 @@ function encryptLog(text: string, stackKey = deriveKey(encryptionSalt)): Buffer 
 }
 
 test("the search opens the engine's logs, even if they are encrypted or end too early", () => {
-  const folder = mkdtempSync(join(tmpdir(), "compute-planted-"));
+  const folder = temporaryFolder();
   const log = join(folder, "logs", "pulumi.log");
   mkdirSync(dirname(log));
   const plant = (bytes: Buffer) => {
@@ -72,21 +67,17 @@ test("the search opens the engine's logs, even if they are encrypted or end too 
   };
   const record = (msg: string) =>
     `${JSON.stringify({ time: "2026-11-22T18:42:17Z", level: "INFO", msg, v: 7 })}\n`;
-  try {
-    for (const seal of [gzipSync, (text: string) => encryptLog(text)]) {
-      const secret = seal(`${record("nothing")}${record(`<{%reset%}>${userData}`)}`);
-      expect(plant(secret)).toThrow(`G8 broken: ${log}`);
-      expect(plant(secret.subarray(0, -3))).not.toThrow("can't be opened");
-      expect(plant(seal(record("nothing of the kind")))).not.toThrow();
-    }
-    const propertyLine = record(`Marshaling property for RPC[%s]: userData=${userData}`);
-    expect(plant(encryptLog(propertyLine))).not.toThrow();
-    expect(plant(gzipSync(propertyLine))).toThrow("G8 broken");
-    expect(plant(Buffer.from("in clear"))).toThrow(`${log} can't be opened`);
-    expect(plant(encryptLog("x", randomBytes(32)))).toThrow(`${log} can't be opened`);
-  } finally {
-    rmSync(folder, { recursive: true });
+  for (const seal of [gzipSync, (text: string) => encryptLog(text)]) {
+    const secret = seal(`${record("nothing")}${record(`<{%reset%}>${userData}`)}`);
+    expect(plant(secret)).toThrow(`G8 broken: ${log}`);
+    expect(plant(secret.subarray(0, -3))).not.toThrow("can't be opened");
+    expect(plant(seal(record("nothing of the kind")))).not.toThrow();
   }
+  const propertyLine = record(`Marshaling property for RPC[%s]: userData=${userData}`);
+  expect(plant(encryptLog(propertyLine))).not.toThrow();
+  expect(plant(gzipSync(propertyLine))).toThrow("G8 broken");
+  expect(plant(Buffer.from("in clear"))).toThrow(`${log} can't be opened`);
+  expect(plant(encryptLog("x", randomBytes(32)))).toThrow(`${log} can't be opened`);
 });
 
 test("the search finds secrets in what a command prints, and in what a stack leaves on disk", async () => {
@@ -96,14 +87,6 @@ test("the search finds secrets in what a command prints, and in what a stack lea
   await expect(stack.up()).rejects.toThrow("G8 broken: pulumi up");
   await expect(stack[Symbol.asyncDispose]()).rejects.toThrow("G8 broken");
 });
-
-/** Returns the content of the engine's logs of a stack. */
-function engineLogs(stack: Stack): string {
-  const folder = join(stack.home, "logs");
-  const paths = readdirSync(folder).map((name) => join(folder, name));
-  const salts = [encryptionSalt];
-  return paths.map((path) => openLog(path, readFileSync(path), salts).text.toString()).join("\n");
-}
 
 /** The highest verbosity at which the engine does not itself print the properties of resources, as the pages say. */
 const debug = ["--debug", "--logtostderr", "--logflow", isOldest ? "-v=6" : "-v=8"];
@@ -116,71 +99,61 @@ test("at the highest verbosity at which the engine prints no properties itself, 
   await using fixture = await Fixture.create({
     program: oneInstance(inputs, { customTimeouts: { create: "5s" } }),
     env: { COMPUTE_DEBUG: "1" },
-    service: { provisioningSeconds: Infinity },
+    service: never,
   });
-  const { stack, service } = fixture;
+  const { stack, control } = fixture;
   await stack.succeed("config", "set", "--secret", "compute:apiToken", tokens.live);
 
   // The instance is not finished, so the details of the error contain the user data too.
-  const unfinished = await stack.up(...debug);
-  service.control.settle();
-  const finished = await stack.up(...debug);
-  service.control.fault({ method: "GET", times: "always", kind: "status", status: 400 });
-  const failed = await stack.refresh(...debug);
+  const unfinished = await stack.fail("up", ...debug);
+  control.settle();
+  await stack.up(...debug);
+  control.fault({ method: "GET", times: "always", kind: "status", status: 400 });
+  await stack.fail("refresh", ...debug);
 
-  for (const { code } of [unfinished, failed]) expect(code).not.toBe(0);
-  expect(finished.code).toBe(0);
-  expect(unfinished.output).toMatch(/POST \/v2\/instances 202 \d+ bytes/);
+  expect(unfinished).toMatch(/POST \/v2\/instances 202 \d+ bytes/);
   const state = await stack.succeed("stack", "export", "--show-secrets=false");
   expect(state).toContain("1b47061264138c4ac30d75fd1eb44270");
   expect(state).toContain("standard-2");
-  // The engine's logs, which contain the provider's messages, are searched as well.
-  if (!isOldest) expect(engineLogs(stack)).toContain("POST /v2/instances 202");
-  // Every command's output has been searched. The disk is searched at the end of the test.
+  // Every output has been searched. The disk, with the engine's logs of the provider's messages, is searched at the end.
+  if (isOldest) return;
+  const logs = readdirSync(join(stack.home, "logs")).map((name) => join(stack.home, "logs", name));
+  const opened = logs.map((path) => openLog(path, readFileSync(path), [encryptionSalt]).text);
+  expect(opened.join("\n")).toContain("POST /v2/instances 202");
 });
 
 test("user data is secret even if no SDK marks it as a secret", async () => {
-  await using fixture = await Fixture.create({ program: instances({}) });
-  const inputs = { flavorId: "standard-2", imageId: "debian-12", vpcId: "vpc-main", userData };
-  fixture.stack.javascript(`
+  await using fixture = await Fixture.create();
+  const { stack } = fixture;
+  stack.javascript(`
     const { CustomResource } = require("@pulumi/pulumi");
-    new CustomResource("compute:index:Instance", "web", ${JSON.stringify(inputs)});
+    const inputs = ${JSON.stringify({ ...required, userData })};
+    new CustomResource("compute:index:Instance", "web", inputs);
   `);
 
-  expect((await fixture.stack.preview("--diff")).code).toBe(0);
-  expect((await fixture.stack.up("--diff", ...debugNode)).code).toBe(0);
-  expect((await fixture.stack.refresh("--diff")).code).toBe(0);
+  await stack.preview("--diff");
+  await stack.up("--diff", ...debugNode);
+  await stack.refresh("--diff");
 
-  const { user_data } = fixture.service.control.instances()[0]?.request ?? {};
+  const { user_data } = fixture.control.instances()[0]?.request ?? {};
   expect(user_data).toBe(base64(userData));
 });
 
 test("a killed run leaves only a keyed hash of a secret name behind", async () => {
   const program = oneInstance({ userData, name: secretName });
   await using fixture = await Fixture.create({ program, env: { COMPUTE_DEBUG: "1" } });
-  const { stack, service } = fixture;
-  const post = { method: "POST", path: "/v2/instances", kind: "hang", acted: true } as const;
-  const hanging = service.control.fault(post);
-  const up = stack.start("up", "--yes", "--skip-preview", ...debug);
-  await up.reached(hanging.firstHit);
-  up.killPlugin();
-  await up.ended;
+  const { stack } = fixture;
+  await fixture.endUpInPost("plugin killed");
 
   expect(recordsOf(stack)).toEqual([
     expect.objectContaining({ name: expect.stringMatching(/^secret:[0-9a-f]{32}$/) }),
   ]);
   refuseSecretsOnDisk(stack.folder);
-  const env = { ...process.env, PULUMI_HOME: stack.home };
-  const listed = execFileSync(plugin, ["discard"], { env, encoding: "utf8" });
-  expect(listed).toContain("::web");
-  refuseSecrets("discard", listed);
+  expect(await stack.type(`'${plugin}' discard`)).toContain("::web");
 
   // The provider did not generate this name, so a person has to decide.
-  const again = await stack.up(...debug);
-  const [id] = fixture.ids();
-  expect(again.output).toContain(
-    `${id} of that name exists, but the provider did not generate the name`,
+  expect(await stack.fail("up", ...debug)).toContain(
+    `${fixture.ids()[0]} of that name exists, but the provider did not generate the name`,
   );
-  expect(again.code).not.toBe(0);
   expect(fixture.posts()).toBe(1);
 });

@@ -1,31 +1,23 @@
 /** Tests `pulumi preview`, `up` and a second `up` with the real engine, and counts their requests. */
 import { expect, test } from "@jest/globals";
+import { Fixture, never } from "../support/fixture";
 import { oneInstance, userData } from "../support/programs";
-import { Fixture } from "../support/fixture";
 
-test("a preview shows the inputs of the instance and sends no request (G10)", async () => {
-  await using fixture = await Fixture.create({ program: oneInstance() });
-
-  const { code, output } = await fixture.stack.preview("--diff");
-
-  expect(output).toContain('flavorId: "standard-2"');
-  expect(code).toBe(0);
-  expect(fixture.service.counts()).toEqual({});
-});
-
-test("up creates an instance, waits for it, and reads back its addresses", async () => {
+test("a preview sends no request (G10), up waits for the instance and reads back its addresses, and then nothing is left to do", async () => {
   await using fixture = await Fixture.create({
-    program: oneInstance({ sshKeys: ["a", "b"], userData }),
-    service: { provisioningSeconds: Infinity },
+    program: oneInstance({ sshKeys: ["b", "a"], userData }),
+    service: never,
   });
+  const { stack, control } = fixture;
 
-  const up = fixture.stack.start("up", "--yes", "--skip-preview");
-  await up.printed("PROVISIONING");
-  fixture.service.control.settle();
+  expect(await stack.preview("--diff")).toContain('flavorId: "standard-2"');
+  expect(fixture.service.counts()).toEqual({});
 
-  expect((await up.ended).code).toBe(0);
-  const [record] = fixture.service.control.instances();
-  const { id, outputs } = await fixture.stack.instance();
+  const up = await fixture.upInWait();
+  control.settle();
+  await up.succeeded();
+  const [record] = control.instances();
+  const { id, outputs } = await stack.instance();
   expect(id).toBe(record?.id);
   expect(outputs).toMatchObject({
     name: record?.name,
@@ -36,21 +28,9 @@ test("up creates an instance, waits for it, and reads back its addresses", async
     createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
     tokenKind: "test",
   });
-});
-
-test("a second up and a refresh change nothing and create nothing", async () => {
-  await using fixture = await Fixture.create({
-    program: oneInstance({ userData, sshKeys: ["b", "a"] }),
-  });
-  const { stack } = fixture;
-  await stack.up();
 
   stack.program(oneInstance({ userData: userData.replaceAll("\n", "\r\n"), sshKeys: ["a", "b"] }));
-  const again = await stack.run("up", "--yes", "--expect-no-changes");
-  const refreshed = await stack.run("refresh", "--yes", "--expect-no-changes");
-
-  expect(again.output).toContain("2 unchanged");
-  expect(again.code).toBe(0);
-  expect(refreshed.code).toBe(0);
+  expect(await stack.type("pulumi up --expect-no-changes")).toContain("2 unchanged");
+  await stack.refresh("--expect-no-changes");
   expect(fixture.posts()).toBe(1);
 });

@@ -1,19 +1,15 @@
 /**
  * Opens the logs of the engine, so that secrets.ts can search them. Since 3.249 the engine writes everything that
- * `-v=9` prints to a log of each command, in the folder `logs` of the Pulumi home. The log of a command without a
- * stack is gzip. Any other log is encrypted: `PLOG`, a byte 1, the length of the session key in two bytes, and that
- * key, encrypted like the secrets of the stack. Each chunk follows with its length in four bytes, a nonce of twelve
- * bytes, and gzip in AES-256-GCM. The log of a killed engine may end anywhere.
+ * `-v=9` prints to the folder `logs` of the Pulumi home, a log for each command. Without a stack, the log is gzip. Else it
+ * is `PLOG`, a byte 1, the length of the session key in two bytes, and that key, encrypted like the secrets of the stack.
+ * Each chunk follows with its length in four bytes, a nonce of twelve bytes, and gzip in AES-256-GCM.
  */
 import { createDecipheriv, pbkdf2Sync } from "node:crypto";
 import { constants, gunzipSync } from "node:zlib";
 
 /** The passphrase of all stacks in these tests. */
 export const passphrase = "test";
-/**
- * The salt of all stacks without a settings file of their own. The key of these stacks, which is derived from
- * passphrase and salt, is derived only once.
- */
+/** The salt of all stacks without a settings file of their own. Passphrase and salt make the key of a stack. */
 export const encryptionSalt =
   "v1:oYXw745B8XY=:v1:h327IGqQLyEp4wdo:hdmZWxt749m3Lu+V24bLq1tok29Emw==";
 
@@ -22,7 +18,7 @@ const keyStart = magic.length + 2;
 const nonceLength = 12;
 const tagLength = 16;
 
-/** Returns the salts in the settings or the state of a stack. A key is derived from the passphrase and a salt. */
+/** Returns the salts in the settings or the state of a stack. */
 export function saltsIn(bytes: Buffer): string[] {
   return bytes.toString("latin1").match(/\bv1:[\w+/]{11}=:v1:[\w+/]+=*:[\w+/]+=*/g) ?? [];
 }
@@ -87,8 +83,8 @@ function sessionKey(encrypted: string, salts: readonly string[]): Buffer {
 const keys = new Map<string, Buffer>();
 
 function keyOf(salt: string): Buffer {
-  const derivedKey = process.env["COMPUTE_TEST_STACK_KEY"];
-  if (salt === encryptionSalt && derivedKey !== undefined) return Buffer.from(derivedKey, "hex");
+  const derived = process.env["COMPUTE_TEST_STACK_KEY"];
+  if (salt === encryptionSalt && derived !== undefined) return Buffer.from(derived, "hex");
   const known = keys.get(salt) ?? deriveKey(salt);
   keys.set(salt, known);
   return known;
@@ -107,7 +103,7 @@ function decrypted(key: Buffer, nonce: Buffer, text: Buffer): Buffer {
 }
 
 function unpacked(bytes: Buffer): Buffer {
-  // An empty log is one of an engine that was killed before it wrote anything.
+  // An engine that was killed early leaves an empty log.
   if (bytes.length === 0) return bytes;
   // The log of a killed engine may end anywhere, which this option accepts.
   return gunzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH });

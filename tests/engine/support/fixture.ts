@@ -1,42 +1,47 @@
 /** The fixture of nearly every engine test: an emulator, and a stack that uses it. */
 import { startEmulator, type Emulator, type EmulatorOptions } from "../../../emulator";
+import { oneInstance } from "./programs";
+import type { End, Running } from "./running";
 import { refuseSecrets } from "./secrets";
 import { Stack, type StackOptions } from "./stack";
 
-/** The options of the stack and of the emulator. */
-export interface FixtureOptions extends StackOptions {
+/** The options of the stack and of the emulator. The default program has the instance `web`. */
+export interface FixtureOptions extends Partial<StackOptions> {
   service?: EmulatorOptions;
 }
 
+/** For `service`: an instance stays PROVISIONING until `control.settle()`. */
+export const never = { provisioningSeconds: Infinity };
+
+/** A fault: the service creates the instance, but does not answer the POST until the fault is released. */
+export const hangs = {
+  method: "POST",
+  path: "/v2/instances",
+  kind: "hang",
+  acted: true,
+} as const;
+
 /** An emulator and a stack, which are both closed at the end of the test. */
 export class Fixture implements AsyncDisposable {
-  readonly #serviceLog: readonly string[];
   private constructor(
     readonly service: Emulator,
     readonly stack: Stack,
-    serviceLog: readonly string[],
-  ) {
-    this.#serviceLog = serviceLog;
-  }
+    readonly serviceLog: readonly string[],
+  ) {}
 
-  /**
-   * Starts the emulator and creates the stack. By default, instances are ready at once and listings follow each
-   * other quickly.
-   */
-  static async create({ service, config, ...options }: FixtureOptions): Promise<Fixture> {
+  /** By default, instances are ready at once and listings follow each other quickly. */
+  static async create({ service, config, ...options }: FixtureOptions = {}): Promise<Fixture> {
     const serviceLog: string[] = [];
     const log = (line: string) => void serviceLog.push(line);
     const emulator = await startEmulator({
-      provisioningSeconds: 0,
-      log,
-      errorLog: log,
+      ...{ provisioningSeconds: 0, log, errorLog: log },
       ...service,
     });
     try {
-      const quick = { pollIntervalSeconds: "0.2", settlingSeconds: "1" };
       const stack = await Stack.create({
+        program: oneInstance(),
         baseUrl: emulator.url,
-        config: { ...quick, ...config },
+        config: { pollIntervalSeconds: "0.2", settlingSeconds: "1", ...config },
         ...options,
       });
       return new Fixture(emulator, stack, serviceLog);
@@ -46,31 +51,45 @@ export class Fixture implements AsyncDisposable {
     }
   }
 
-  /** The ids of the instances that exist now, oldest first. */
-  ids(): string[] {
-    return this.service.control.instances().map(({ id }) => id);
+  get control(): Emulator["control"] {
+    return this.service.control;
   }
 
-  /** The number of POSTs. */
+  ids(): string[] {
+    return this.control.instances().map(({ id }) => id);
+  }
+
   posts(): number {
     return this.service.counts()["POST /v2/instances"] ?? 0;
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    try {
-      // The service may log the names of instances.
-      const logged = [...this.#serviceLog, JSON.stringify(this.service.control.requests())];
-      refuseSecrets("the emulator's log", logged.join("\n"), ["token", "userData"]);
-    } finally {
-      await this.#stop();
-    }
+  /** Starts `up`, and returns it while it waits for an instance. */
+  async upInWait(): Promise<Running> {
+    const up = this.stack.start("up");
+    await up.printed("PROVISIONING");
+    return up;
   }
 
-  async #stop(): Promise<void> {
-    try {
-      await this.stack[Symbol.asyncDispose]();
-    } finally {
-      await this.service.close();
-    }
+  /**
+   * Starts `up`, and ends it during its first POST, or during the one after `after` POSTs. The service creates the
+   * instance, and answers after `meanwhile`.
+   */
+  async endUpInPost(how: End, after = 0, meanwhile: () => void = () => undefined): Promise<void> {
+    const hanging = this.control.fault({ ...hangs, after });
+    const up = this.stack.start("up");
+    await up.reached(hanging.firstHit);
+    await up.end(how, () => {
+      meanwhile();
+      hanging.release();
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await using stack = new AsyncDisposableStack();
+    stack.defer(() => this.service.close());
+    stack.use(this.stack);
+    // The service may log the names of instances.
+    const logged = [...this.serviceLog, JSON.stringify(this.control.requests())];
+    refuseSecrets("the emulator's log", logged.join("\n"), ["token", "userData"]);
   }
 }

@@ -22,9 +22,7 @@ import { root } from "../../../tools/support/paths";
 
 /** A language whose programs the tests run. */
 export interface Language {
-  /** The example's directory in examples/. */
   example: string;
-  /** The commands that must be on PATH. */
   needs: readonly string[];
   /** Returns the environment variables that the project needs on a machine with nothing of this repository. */
   env?(project: string): Promise<NodeJS.ProcessEnv>;
@@ -32,7 +30,7 @@ export interface Language {
   installPackedSdk?(project: string): Promise<NodeJS.ProcessEnv | void>;
 }
 
-/** Returns the settings of Go, with its caches and proxy, because the home directory of a test has none. */
+/** The settings of Go, with its caches and proxy, because the home directory of a test has none. */
 async function goSettings(): Promise<NodeJS.ProcessEnv> {
   const settings = await captured("go", ["env", "-json", "GOCACHE", "GOMODCACHE", "GOPROXY"]);
   return {
@@ -107,7 +105,7 @@ export function installBlock(heading: string): string {
   return (block?.text ?? "").replaceAll("~/pulumi-compute", root);
 }
 
-/** Returns which tools are missing to run programs of this language. Undefined if none is. */
+/** Says which tools are missing to run programs of this language. Undefined if none is. */
 export function missingTools({ needs }: Language): string | undefined {
   const missing = needs.filter((command) => !isInstalled(command));
   return missing.length === 0 ? undefined : `${missing.join(" and ")} not found on this machine`;
@@ -124,16 +122,12 @@ function isInstalled(command: string): boolean {
   }
 }
 
-/** An installed project, and the environment variables that its program needs. */
 export interface Installed {
   project: string;
   env: NodeJS.ProcessEnv;
 }
 
-/**
- * Installs an example outside of the repository, with its dependencies. This is done once per test run. Tests only read
- * the result, or make a `WorkingCopy` of it.
- */
+/** Installs an example outside of the repository, once per test run. Tests only read it, or make a `WorkingCopy`. */
 export async function installed(language: Language): Promise<Installed> {
   const folder = process.env["COMPUTE_TEST_INSTALLED"] ?? "";
   const project = join(folder, language.example);
@@ -156,12 +150,12 @@ export async function installed(language: Language): Promise<Installed> {
   return { project, env: JSON.parse(readFileSync(done, "utf8")) as NodeJS.ProcessEnv };
 }
 
-/** A copy of an installed project, for a test that writes into it. */
+/** A copy of an installed project, or an empty folder, for a test that writes into it. */
 export class WorkingCopy implements Disposable {
   readonly project = mkdtempSync(join(tmpdir(), "compute-project-"));
 
-  constructor({ project }: Installed) {
-    cpSync(project, this.project, { recursive: true });
+  constructor(installed?: Installed) {
+    if (installed) cpSync(installed.project, this.project, { recursive: true });
   }
 
   [Symbol.dispose](): void {

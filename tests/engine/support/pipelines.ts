@@ -75,7 +75,6 @@ export function gitlabJob(name: string): GitLabJob {
 /** Matches the lines that install packages, which are not published yet. The tests have installed them already. */
 export const installs = /^(npm ci|pulumi plugin install) /;
 
-/** A script and its environment. */
 export interface Script {
   text: string;
   env: Strings;
@@ -99,7 +98,7 @@ export function githubScripts(workflow: string, name: string, contexts: Strings)
   });
 }
 
-/** Returns the command that the action pulumi/actions runs for a preview. Undefined for other steps. */
+/** The command that the action pulumi/actions runs for a preview. Undefined for other steps. */
 function previewOf({ with: inputs = {} }: Step): string | undefined {
   if (inputs["command"] !== "preview") return undefined;
   return `exec pulumi -C ${inputs["work-dir"] ?? "."} preview --stack ${inputs["stack-name"]}`;

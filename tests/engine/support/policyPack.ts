@@ -1,7 +1,7 @@
 /**
  * Makes a copy of the example's policy pack that the engine of the tests can start, because the language host that
- * tools/toolchain.ts builds is too old to run packs. The copy names a runtime without a language host. For such a
- * runtime, the engine starts `pulumi-analyzer-policy-RUNTIME`, which starts the pack runner of the SDK here.
+ * tools/toolchain.ts builds is too old to run packs. The copy names a runtime without a language host, for which the
+ * engine starts `pulumi-analyzer-policy-RUNTIME`. That starts the pack runner of the SDK here.
  */
 import { cpSync, readFileSync, rmSync } from "node:fs";
 import { basename, delimiter, dirname, join } from "node:path";
@@ -10,7 +10,6 @@ import { root, toolsBin, toolsDir } from "../../../tools/support/paths";
 
 const runtime = "nodejs-by-script";
 
-/** The folder of the example's policy pack. */
 export const pack = join(root, "examples", "policy");
 
 /** Returns the folder of a pack that the engine can start, and the PATH to start it with. */

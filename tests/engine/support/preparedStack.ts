@@ -1,30 +1,16 @@
 /**
- * Makes the empty stack `dev` of the project `proj` once, with `pulumi stack init`, so that tests can copy it. The
- * command takes most of a second, and nearly every test needs such a stack.
+ * Makes the empty stack `dev` of the project `proj` once, so that tests can copy it. `pulumi stack init` takes most of a
+ * second, and nearly every test needs such a stack.
  */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ownPulumi } from "../../../tools/support/ownPulumi";
 import { encryptionSalt, passphrase } from "./engineLogs";
 
-/** The environment variable with the folder of the prepared stack. */
-const folderVariable = "COMPUTE_TEST_STACK";
-
-/** Makes the prepared stack with this Pulumi, unless the stack exists already. */
-export function prepareStack(pulumi: string, path: string | undefined): void {
-  if (preparedStack() !== undefined) return;
-  const folder = mkdtempSync(join(tmpdir(), "compute-prepared-"));
+/** Makes the prepared stack in this folder with this Pulumi. */
+export function prepareStack(folder: string, pulumi: string, path: string | undefined): void {
   const project = join(folder, "project");
   mkdirSync(project);
   writeFileSync(join(project, "Pulumi.yaml"), "name: proj\nruntime: yaml\n");
@@ -34,17 +20,13 @@ export function prepareStack(pulumi: string, path: string | undefined): void {
     env: { PATH: path, HOME: folder, ...ownPulumi(folder), PULUMI_CONFIG_PASSPHRASE: passphrase },
     stdio: ["ignore", "ignore", "pipe"],
   });
-  // If this engine stores the selected stack elsewhere, the stack can't be copied, and each test makes a new one.
-  if (existsSync(selectionOf(folder))) process.env[folderVariable] = folder;
 }
 
-/** Returns the folder of the prepared stack. Undefined if there is none. */
-export const preparedStack = (): string | undefined => process.env[folderVariable];
-
-/** Copies the prepared stack into a folder with `home`, `state` and `project`. Returns false if there is none. */
+/** Copies the prepared stack into a folder with `home`, `state` and `project`. Returns whether that was possible. */
 export function copyPreparedStack(folder: string): boolean {
-  const prepared = preparedStack();
-  if (prepared === undefined) return false;
+  const prepared = process.env["COMPUTE_TEST_STACK"] ?? "";
+  // An engine that stores the selected stack elsewhere makes a new stack for each test.
+  if (!existsSync(selectionOf(prepared))) return false;
   cpSync(join(prepared, "state"), join(folder, "state"), { recursive: true });
   mkdirSync(join(folder, "home", "workspaces"), { recursive: true });
   const selection = readFileSync(selectionOf(prepared), "utf8");

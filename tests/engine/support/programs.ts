@@ -13,26 +13,24 @@ export const required: Inputs = {
 /** User data that contains a canary. */
 export const userData = `#cloud-config\n# ${canaries.userData}\n`;
 
+/** The Pulumi.yaml of a program without resources. */
+export const emptyProgram = "resources: {}\n";
+
 interface Resource {
   inputs?: Inputs;
   options?: Inputs;
 }
 
-/** Returns a program of instances by resource name. The `required` inputs are set unless they are overridden. */
+/** Returns a program of instances by resource name, which have the `required` inputs, and of other keys or resources. */
 export function instances(
-  resources: Readonly<Record<string, Resource>>,
-  rest: Inputs = {},
+  named: Readonly<Record<string, Resource>>,
+  { resources, ...rest }: { resources?: Inputs; [key: string]: unknown } = {},
 ): string {
-  const declared = Object.fromEntries(
-    Object.entries(resources).map(([name, { inputs, options }]) => [
-      name,
-      {
-        type: "compute:Instance",
-        properties: { ...required, ...inputs },
-        ...(options ? { options } : {}),
-      },
-    ]),
-  );
+  const declared: Record<string, unknown> = { ...resources };
+  for (const [name, { inputs, options = {} }] of Object.entries(named)) {
+    const properties = { ...required, ...inputs };
+    declared[name] = { type: "compute:Instance", properties, options };
+  }
   // Every JSON value is valid YAML.
   return Object.entries({ resources: declared, ...rest })
     .map(([key, value]) => `${key}: ${JSON.stringify(value)}\n`)
@@ -40,6 +38,5 @@ export function instances(
 }
 
 /** Returns a program of the instance `web`. */
-export function oneInstance(inputs: Inputs = {}, options?: Inputs): string {
-  return instances({ web: { inputs, ...(options ? { options } : {}) } });
-}
+export const oneInstance = (inputs: Inputs = {}, options: Inputs = {}) =>
+  instances({ web: { inputs, options } });

@@ -1,152 +1,126 @@
 /** A running command, for the tests that interrupt it. */
 import type { ChildProcess } from "node:child_process";
+import { setTimeout as sleep } from "node:timers/promises";
 import { gone, isPlugin, kill, startedBy } from "./processes";
 
-/** How a test ends a command early. */
-export type End = "Ctrl-C" | "Ctrl-C twice" | "plugin killed" | "engine killed" | "both killed";
+/** How a test ends a command early, with the signal that the engine gets. */
+const endings = {
+  "Ctrl-C": "SIGINT",
+  "Ctrl-C twice": "SIGINT",
+  "plugin killed": undefined,
+  "engine killed": "SIGKILL",
+  "both killed": "SIGKILL",
+  SIGHUP: "SIGHUP",
+  SIGTERM: "SIGTERM",
+} as const;
+export type End = keyof typeof endings;
 
-/** The result of a command. */
-export interface Outcome {
-  code: number | null;
-  /** stdout and stderr, in the order of their arrival. */
-  output: string;
-}
-
-/** A command that runs longer than this is killed, since no command takes nearly as long. */
+/** No command takes nearly as long. It is then killed. */
 const maxMs = 540_000;
 
-/** A command and its output so far. */
 export class Running {
+  /** stdout and stderr, in the order of their arrival. */
   output = "";
-  readonly ended: Promise<Outcome>;
-  readonly #watchers = new Set<() => void>();
+  /** Resolves with the exit code. Rejects if `onEnd` throws. */
+  readonly ended: Promise<number | null>;
 
   constructor(
     readonly child: ChildProcess,
+    readonly line: string,
     onEnd: (output: string) => void,
   ) {
     for (const stream of [child.stdout, child.stderr]) {
-      stream?.setEncoding("utf8").on("data", (text: string) => {
-        this.output += text;
-        this.#notify();
-      });
+      stream?.setEncoding("utf8").on("data", (text: string) => (this.output += text));
     }
     this.ended = new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         child.kill("SIGKILL");
-        reject(new Error(`not ended after ${maxMs / 1000} s:\n${this.output}`));
+        reject(this.#error(`did not end in ${maxMs / 1000} s`));
       }, maxMs);
       child.on("error", reject);
       child.on("close", (code) => {
         clearTimeout(timer);
         try {
           onEnd(this.output);
-          resolve({ code, output: this.output });
+          resolve(code);
         } catch (error) {
           reject(error);
         }
-        this.#notify();
       });
     });
     this.ended.catch(() => undefined);
   }
 
-  #notify(): void {
-    for (const watcher of this.#watchers) watcher();
+  #error(what: string): Error {
+    return new Error(`${this.line} ${what}:\n${this.output}`);
+  }
+
+  /** Resolves with the output. @throws if the command fails */
+  async succeeded(): Promise<string> {
+    const code = await this.ended;
+    if (code !== 0) throw this.#error(`ended with ${code}`);
+    return this.output;
+  }
+
+  /** Resolves with the output. @throws if the command succeeds */
+  async failed(): Promise<string> {
+    if ((await this.ended) === 0) throw this.#error("did not fail");
+    return this.output;
   }
 
   /** Resolves when the command has printed `text`. Rejects if the command ends without it. */
   async printed(text: string): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const look = () => {
-      if (this.output.includes(text)) resolve();
-      else if (this.child.exitCode !== null || this.child.signalCode !== null) {
-        reject(new Error(`ended without printing "${text}":\n${this.output}`));
-      }
-    };
-    this.#watchers.add(look);
-    look();
-    await promise.finally(() => this.#watchers.delete(look));
+    for (; !this.output.includes(text); await sleep(20)) {
+      if (this.child.exitCode !== null || this.child.signalCode !== null)
+        throw this.#error(`ended without printing "${text}"`);
+    }
   }
 
   /** Resolves when `event` resolves. Rejects if the command ends first. */
   async reached(event: Promise<void>): Promise<void> {
-    const ended = this.ended.then(({ output }) => {
-      throw new Error(`ended too early:\n${output}`);
+    const ended = this.ended.then(() => {
+      throw this.#error("ended too early");
     });
     await Promise.race([event, ended]);
   }
 
   /**
-   * Sends Ctrl-C to the engine only. A terminal does not send it to the plugin either, which is in another process
-   * group.
+   * Ends the command as soon as it has started a plugin, and calls `then` at once. Resolves when the plugins have ended,
+   * too: a plugin outlives its engine while a create is under way. As in a terminal, Ctrl-C reaches only the engine,
+   * because the plugin is in another process group.
    */
-  interrupt(): void {
-    this.child.kill("SIGINT");
-  }
-
-  /** Kills every plugin that the engine of this command has started, as `kill -9` does. */
-  killPlugin(): void {
-    const plugins = this.#plugins();
-    if (plugins.length === 0) throw new Error("the engine has no plugin process to kill");
-    for (const pid of plugins) process.kill(pid, "SIGKILL");
-  }
-
-  /**
-   * Ends the command as `how` says, and then calls `then`, before the command has ended. Resolves once the plugins have
-   * ended as well, because a plugin outlives its engine while a create is under way.
-   */
-  async end(how: End, then: () => void = () => undefined): Promise<Outcome> {
-    const plugins = this.#plugins();
-    switch (how) {
-      case "Ctrl-C":
-      case "Ctrl-C twice":
-        this.interrupt();
-        await this.printed("^C received");
-        if (how === "Ctrl-C") break;
-        this.interrupt();
-        await this.printed("terminating");
-        break;
-      case "plugin killed":
-        this.killPlugin();
-        break;
-      case "engine killed":
-      case "both killed":
-        this.child.kill("SIGKILL");
-        if (how === "both killed") for (const pid of plugins) process.kill(pid, "SIGKILL");
+  async end(how: End, then: () => void = () => undefined): Promise<void> {
+    const { plugins, others } = await this.#stopped();
+    if (how === "plugin killed" || how === "both killed")
+      for (const pid of plugins) process.kill(pid, "SIGKILL");
+    const signal = endings[how];
+    if (signal) this.child.kill(signal);
+    this.child.kill("SIGCONT");
+    if (signal === "SIGINT") await this.printed("^C received");
+    if (how === "Ctrl-C twice") {
+      this.child.kill("SIGINT");
+      await this.printed("terminating");
     }
     then();
-    const outcome = await this.ended;
+    await this.ended;
+    // A killed engine leaves its language hosts behind.
+    await kill(others);
     await gone(plugins, maxMs / 1000);
-    return outcome;
   }
 
-  #plugins(): number[] {
-    return startedBy(this.child.pid ?? 0)
-      .filter(isPlugin)
-      .map(({ pid }) => pid);
-  }
-
-  /**
-   * Ends the engine with a signal, as soon as it has started a plugin. Resolves with the process ids of the plugins,
-   * which may still run. Other processes of the engine, such as language hosts, are killed.
-   */
-  async killEngine(signal: NodeJS.Signals): Promise<number[]> {
-    for (let look = 0; look < 1000; look++) {
-      // The engine is stopped, so that it starts no other plugin before the signal reaches it.
+  /** Stops the engine once it has a plugin, so that it starts no other one. Resolves with the ids of its processes. */
+  async #stopped(): Promise<{ plugins: number[]; others: number[] }> {
+    while (this.child.exitCode === null && this.child.signalCode === null) {
       this.child.kill("SIGSTOP");
       const started = startedBy(this.child.pid ?? 0);
-      const plugins = started.filter(isPlugin).map(({ pid }) => pid);
-      if (plugins.length > 0) this.child.kill(signal);
+      const { plugins = [], others = [] } = Object.groupBy(started, (it) =>
+        isPlugin(it) ? "plugins" : "others",
+      );
+      const idsOf = (all: typeof started) => all.map(({ pid }) => pid);
+      if (plugins.length > 0) return { plugins: idsOf(plugins), others: idsOf(others) };
       this.child.kill("SIGCONT");
-      if (plugins.length === 0) {
-        await new Promise((resolve) => setTimeout(resolve, 10));
-        continue;
-      }
-      await this.ended;
-      await kill(started.filter((it) => !isPlugin(it)));
-      return plugins;
+      await sleep(10);
     }
-    throw new Error(`the engine starts no plugin:\n${this.output}`);
+    throw this.#error("ended without a plugin");
   }
 }

@@ -4,8 +4,8 @@ import { basename, dirname, join } from "node:path";
 import { encryptionSalt, openLog, saltsIn } from "./engineLogs";
 
 /**
- * Strings that only the service may see. Every token and all user data in these tests contain one. The canary of
- * user data has characters that JSON, URLs and HTML write in different ways.
+ * Strings that only the service may see: every token and all user data of these tests contain one. The canary of user
+ * data has characters that JSON, URLs and HTML write in different ways.
  */
 export const canaries = {
   token: "canarytoken5e1f",
@@ -26,7 +26,6 @@ const json = (text: string) => JSON.stringify(text).slice(1, -1);
 const html = (text: string) =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 
-/** The forms in which a log may contain a secret. */
 export const forms: Readonly<Record<string, Form>> = {
   plain: (text) => [text],
   "upper case": (text) => [text.toUpperCase()],
@@ -42,31 +41,26 @@ export const forms: Readonly<Record<string, Form>> = {
     return [hex, hex.toUpperCase()];
   },
   Base64: base64Forms,
-  "Base64 for URLs": (text) => base64Forms(text).map(urlSafe),
+  "Base64 for URLs": (text) =>
+    base64Forms(text).map((it) => it.replaceAll("+", "-").replaceAll("/", "_")),
 };
 
 type Canary = keyof typeof canaries;
 const all = Object.keys(canaries) as Canary[];
 
-/** At least `partLength` bytes: a part of a canary (a secret of these tests) in one of the forms. */
+/** A part of a canary in one of the forms. */
 interface Needle {
   canary: Canary;
   bytes: Buffer;
 }
 
-/** Four bytes of a needle, from its byte `from` on. */
-interface Clue {
-  needle: Needle;
-  from: number;
-}
-
 /**
- * The clues by their four bytes, as an integer. A needle has at least eight bytes. Wherever it begins in a file, one of
- * its first four clues is at a multiple of four. So one lookup for every four bytes of a file finds all of the
- * thousands of needles.
+ * The needles with an offset, by their four bytes at this offset as an integer. A needle has at least eight bytes, so
+ * wherever it is in a file, one of its first four offsets is at a multiple of four there. One lookup for every four
+ * bytes of a file finds all of the thousands of needles.
  */
-const clues = new Map<number, Clue[]>();
-/** Has a 1 at the slot of each clue. It rules out most values faster than the map. */
+const clues = new Map<number, { needle: Needle; from: number }[]>();
+/** Has a 1 at the slot of each clue, which rules out most values faster than the map. */
 const mayBeClue = new Uint8Array(1 << 16);
 const slot = (four: number) => (Math.imul(four, 0x9e3779b1) >>> 16) & 0xffff;
 
@@ -104,14 +98,7 @@ export function refuseSecrets(
   }
 }
 
-/** The names of the programs that tests write, with secrets in them. */
-const programs = ["Pulumi.yaml", "index.js"];
-
-/**
- * Searches every file in a folder for secrets, except for programs, which the test wrote. The logs of the engine are
- * decrypted. Symbolic links are not followed.
- * @throws if a file contains a secret
- */
+/** Searches every file in a folder, and the engine's decrypted logs. @throws if one contains a secret */
 export function refuseSecretsOnDisk(folder: string): void {
   const files = filesBelow(folder).map((path) => ({ path, bytes: readFileSync(path) }));
   const salts = new Set([encryptionSalt, ...files.flatMap(({ bytes }) => saltsIn(bytes))]);
@@ -126,12 +113,12 @@ export function refuseSecretsOnDisk(folder: string): void {
   }
 }
 
+/** Symbolic links are not followed, as `recursive` would do. Programs have secrets, because the test wrote them. */
 function filesBelow(folder: string): string[] {
-  // `recursive` would follow symbolic links.
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name);
     if (entry.isDirectory()) return filesBelow(path);
-    return entry.isFile() && !programs.includes(entry.name) ? [path] : [];
+    return entry.isFile() && !["Pulumi.yaml", "index.js"].includes(entry.name) ? [path] : [];
   });
 }
 
@@ -148,8 +135,4 @@ function base64Forms(text: string): string[] {
     // The characters at both ends also depend on the neighbouring bytes, so they are cut off.
     return encoded.replace(/=+$/, "").slice([0, 2, 3][offset], -1);
   });
-}
-
-function urlSafe(base64: string): string {
-  return base64.replaceAll("+", "-").replaceAll("/", "_");
 }

@@ -1,6 +1,6 @@
 /**
- * A Pulumi stack for one test, with the real engine, a file backend and a private Pulumi home. Everything that a
- * command prints, and everything that the stack leaves on disk, is searched for secrets.
+ * A Pulumi stack for one test, with the real engine, a file backend and a private Pulumi home. Everything that a command
+ * prints, and everything that the stack leaves on disk, is searched for secrets.
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import {
@@ -26,16 +26,14 @@ import { ownPulumi } from "../../../tools/support/ownPulumi";
 import { root, toolsDir } from "../../../tools/support/paths";
 import { encryptionSalt, passphrase } from "./engineLogs";
 import { copyPreparedStack } from "./preparedStack";
-import { Running, type Outcome } from "./running";
+import { Running } from "./running";
 import { canaries, refuseSecrets, refuseSecretsOnDisk } from "./secrets";
 
-/** API tokens that contain a canary. */
 export const tokens = {
   live: `sk_live_default_${canaries.token}`,
   test: `sk_test_default_${canaries.token}`,
 } as const;
 
-/** What a test chooses for its stack. */
 export interface StackOptions {
   /** The name of the project, if several projects share a backend. The default is `proj`. */
   project?: string;
@@ -44,19 +42,13 @@ export interface StackOptions {
   baseUrl?: string | undefined;
   /** The API token. The default is a test token, and null means none. */
   token?: string | null;
-  /**
-   * Whether the project names the folder of the plugin. If false, the engine has to find the plugin. The default is
-   * true.
-   */
+  /** Whether the project names the folder of the plugin, as by default. If not, the engine has to find the plugin. */
   namesPlugin?: boolean;
-  /** The folder of another executable with the name of the plugin. The default is `bin`. */
-  pluginFolder?: string;
   /** The `compute:…` settings by name, without the prefix. */
   config?: Readonly<Record<string, string>>;
   env?: NodeJS.ProcessEnv;
 }
 
-/** A resource in the state. */
 export interface StateResource {
   urn: string;
   type: string;
@@ -64,43 +56,26 @@ export interface StateResource {
   inputs?: Record<string, unknown>;
   outputs?: Record<string, unknown>;
   initErrors?: string[];
-  delete?: boolean;
 }
 
-/** The path of the plugin that was built. */
 export const plugin = join(root, "bin", executable);
 
-/**
- * Keeps the code that V8 compiles from the SDK and TypeScript, because every command starts a process that loads both.
- */
-const compileCache = { NODE_COMPILE_CACHE: join(toolsDir, "scratch", "compile-cache") };
+const speed = {
+  // Keeps the code that V8 compiles from the SDK and TypeScript, which each program loads.
+  NODE_COMPILE_CACHE: join(toolsDir, "scratch", "compile-cache"),
+  // Without these, a tenth of the engine's time is garbage collection.
+  ...{ GOGC: "off", GOMEMLIMIT: "512MiB" },
+};
 
-/**
- * Delays garbage collection in the engine until 512 MiB are in use, since it takes a tenth of the time of a command.
- */
-const lateCollection = { GOGC: "off", GOMEMLIMIT: "512MiB" };
+/** What is added to these commands, because nobody can answer their question. */
+const unattended = ["--yes", "--skip-preview"];
+const asking = ["up", "refresh", "destroy"];
 
 /** The part of a Pulumi.yaml that names the folder of a plugin. */
 export function pluginsAt(path: string): string {
   return `plugins:\n  providers:\n    - name: compute\n      path: ${path}\n`;
 }
 
-/** Returns the content of the settings file of a stack. */
-function settingsContent(settings: Readonly<Record<string, string>>): string {
-  const config = Object.fromEntries(
-    Object.entries(settings).map(([name, value]) => [`compute:${name}`, value] as const),
-  );
-  // Every JSON value is valid YAML.
-  return JSON.stringify({ encryptionsalt: encryptionSalt, config });
-}
-
-/** Whether project, home, backend and passphrase are the defaults, so that the prepared stack can be copied. */
-function isOrdinary({ project, program, env = {} }: StackOptions): boolean {
-  const others = ["PULUMI_HOME", "PULUMI_BACKEND_URL", "PULUMI_CONFIG_PASSPHRASE"];
-  return project === undefined && !program.startsWith("/") && !others.some((name) => name in env);
-}
-
-/** A stack, and the commands on it. */
 export class Stack implements AsyncDisposable {
   readonly folder: string;
   readonly home: string;
@@ -110,8 +85,6 @@ export class Stack implements AsyncDisposable {
   readonly #plugins: string;
   readonly #running = new Set<ChildProcess>();
   readonly #name: string;
-  /** The command that starts `pulumi`. Empty if `pulumi` is started directly. */
-  #through: readonly string[] = [];
 
   private constructor(options: StackOptions) {
     this.#name = options.project ?? "proj";
@@ -126,33 +99,36 @@ export class Stack implements AsyncDisposable {
       ...ownPulumi(this.folder),
       PULUMI_CONFIG_PASSPHRASE: passphrase,
       PULUMI_ACCESS_TOKEN: canaries.accessToken,
-      ...compileCache,
-      ...lateCollection,
+      ...speed,
       COMPUTE_API_TOKEN: options.token === null ? undefined : (options.token ?? tokens.test),
       ...options.env,
     };
-    const folder = options.pluginFolder ?? join(root, "bin");
-    this.#plugins = options.namesPlugin === false ? "" : pluginsAt(folder);
+    this.#plugins = options.namesPlugin === false ? "" : pluginsAt(join(root, "bin"));
     if (options.program.startsWith("/")) this.#copy(options.program);
     else this.program(options.program);
   }
 
   static async create(options: StackOptions): Promise<Stack> {
     const stack = new Stack(options);
-    const { baseUrl, config } = options;
+    const { baseUrl, config, env = {} } = options;
     const settings = { ...(baseUrl === undefined ? {} : { baseUrl }), ...config };
-    if (existsSync(stack.#settingsFile)) {
-      await stack.succeed("stack", "init", "dev");
-      await stack.configure(settings);
-      return stack;
+    const file = join(stack.project, "Pulumi.dev.yaml");
+    const hasSettings = existsSync(file);
+    if (!hasSettings) {
+      const named = Object.entries(settings).map(([name, value]) => [`compute:${name}`, value]);
+      // Every JSON value is valid YAML.
+      const text = { encryptionsalt: encryptionSalt, config: Object.fromEntries(named) as object };
+      writeFileSync(file, JSON.stringify(text));
     }
-    writeFileSync(stack.#settingsFile, settingsContent(settings));
-    const isCopied = isOrdinary(options) && copyPreparedStack(stack.folder);
-    if (!isCopied) await stack.succeed("stack", "init", "dev");
+    const others = ["PULUMI_HOME", "PULUMI_BACKEND_URL", "PULUMI_CONFIG_PASSPHRASE"];
+    const isOrdinary =
+      !options.project && !options.program.startsWith("/") && !others.some((name) => name in env);
+    if (!isOrdinary || !copyPreparedStack(stack.folder))
+      await stack.succeed("stack", "init", "dev");
+    if (hasSettings) await stack.configure(settings);
     return stack;
   }
 
-  /** Replaces the program. */
   program(text: string, runtime = "yaml"): void {
     const head = `name: ${this.#name}\nruntime: ${runtime}\n`;
     writeFileSync(join(this.project, "Pulumi.yaml"), head + this.#plugins + text);
@@ -166,7 +142,6 @@ export class Stack implements AsyncDisposable {
     this.#linkModules();
   }
 
-  /** Links the node_modules of the program, by default those of this repository. */
   #linkModules(installed = join(root, "node_modules")): void {
     const link = join(this.project, "node_modules");
     if (!existsSync(link)) symlinkSync(installed, link);
@@ -185,17 +160,10 @@ export class Stack implements AsyncDisposable {
     }
   }
 
-  get #settingsFile(): string {
-    return join(this.project, "Pulumi.dev.yaml");
-  }
-
   async configure(settings: Readonly<Record<string, string>>): Promise<void> {
-    if (Object.keys(settings).length === 0) return;
-    const pairs = Object.entries(settings).flatMap(([name, value]) => [
-      "--plaintext",
-      `compute:${name}=${value}`,
-    ]);
-    await this.succeed("config", "set-all", ...pairs);
+    const pairs = Object.entries(settings).map(([name, value]) => `compute:${name}=${value}`);
+    if (pairs.length === 0) return;
+    await this.succeed("config", "set-all", ...pairs.flatMap((pair) => ["--plaintext", pair]));
   }
 
   /** Sets an environment variable for the following commands. */
@@ -203,52 +171,35 @@ export class Stack implements AsyncDisposable {
     this.#env[name] = value;
   }
 
-  up = (...args: string[]) => this.run("up", "--yes", "--skip-preview", ...args);
-  preview = (...args: string[]) => this.run("preview", ...args);
-  refresh = (...args: string[]) => this.run("refresh", "--yes", "--skip-preview", ...args);
-  destroy = (...args: string[]) => this.run("destroy", "--yes", "--skip-preview", ...args);
+  /** These commands are expected to succeed. They return what was printed. */
+  up = (...args: string[]) => this.succeed("up", ...args);
+  preview = (...args: string[]) => this.succeed("preview", ...args);
+  refresh = (...args: string[]) => this.succeed("refresh", ...args);
+  destroy = (...args: string[]) => this.succeed("destroy", ...args);
 
-  /** Expects that another `up` changes nothing. */
-  async expectNothingToDo(...args: string[]): Promise<void> {
-    await this.succeed("up", "--yes", "--skip-preview", "--expect-no-changes", ...args);
-  }
+  expectNothingToDo = (...args: string[]) => this.up("--expect-no-changes", ...args);
 
-  /** Runs a command that is expected to succeed. */
-  async succeed(...args: string[]): Promise<string> {
-    const { code, output } = await this.run(...args);
-    if (code !== 0) throw new Error(`pulumi ${args.join(" ")} ended with ${code}:\n${output}`);
-    return output;
-  }
+  /** Runs a command that is expected to succeed, and returns what it printed. */
+  succeed = (...args: string[]) => this.start(...args).succeeded();
 
-  run(...args: string[]): Promise<Outcome> {
-    return this.start(...args).ended;
-  }
-
-  /** Runs `up`. If a killed engine has left its lock, types the command that removes it, and runs `up` again. */
-  async upAfterKill(): Promise<Outcome> {
-    const up = await this.up();
-    const unlockCommand = /delete the lock file with `(.*?)`/.exec(up.output)?.[1];
-    if (unlockCommand === undefined) return up;
-    const unlocked = await this.type(unlockCommand);
-    const { code, output } = await this.up();
-    return { code, output: up.output + unlocked.output + output };
-  }
+  /** Runs a command that is expected to fail, and returns what it printed. */
+  fail = (...args: string[]) => this.start(...args).failed();
 
   /** Starts a command. Returns before it has ended, so that a test can interrupt it. */
   start(...args: string[]): Running {
     const pulumi = process.env["COMPUTE_TEST_PULUMI"] ?? "pulumi";
-    return this.#spawn([...this.#through, pulumi, ...args, "--non-interactive", "--color=never"]);
+    const more = asking.some((it) => args.includes(it)) ? unattended : [];
+    const flags = [...more, "--non-interactive", "--color=never"];
+    return this.#spawn([pulumi, ...args, ...flags]);
   }
 
-  /** Runs a shell command in the folder of the project. Confirmations are skipped. */
-  type(line: string): Promise<Outcome> {
-    return this.#spawn(["sh", "-c", line], { PULUMI_SKIP_CONFIRMATIONS: "true" }).ended;
-  }
+  /** Runs a shell command in the folder of the project, without confirmations. It is expected to succeed. */
+  type = (line: string) => this.#shell(line).succeeded();
 
-  /** Lets this command start `pulumi` from now on. The command line of `pulumi` is added to its arguments. */
-  startThrough(...command: string[]): void {
-    this.#through = command;
-  }
+  /** Like `type`, for a command that is expected to fail. */
+  typeFailing = (line: string) => this.#shell(line).failed();
+
+  #shell = (line: string) => this.#spawn(["sh", "-c", line], { PULUMI_SKIP_CONFIRMATIONS: "true" });
 
   #spawn([command = "", ...args]: readonly string[], env: NodeJS.ProcessEnv = {}): Running {
     const child = spawn(command, args, {
@@ -256,13 +207,13 @@ export class Stack implements AsyncDisposable {
       stdio: ["ignore", "pipe", "pipe"],
     });
     this.#running.add(child);
-    return new Running(child, (output) => {
+    const line = [basename(command), ...args].join(" ");
+    return new Running(child, line, (output) => {
       this.#running.delete(child);
-      refuseSecrets([basename(command), ...args].join(" "), output);
+      refuseSecrets(line, output);
     });
   }
 
-  /** Returns the resources in the state. */
   async resources(): Promise<StateResource[]> {
     const text =
       this.#stateFile() ?? (await this.succeed("stack", "export", "--show-secrets=false"));
@@ -287,6 +238,11 @@ export class Stack implements AsyncDisposable {
     return (await this.resources()).filter(({ type }) => type === "compute:index:Instance");
   }
 
+  /** The ids of the instances in the state, sorted. */
+  async ids(): Promise<string[]> {
+    return (await this.instances()).map(({ id = "" }) => id).sort();
+  }
+
   async instance(): Promise<StateResource> {
     const [only, ...others] = await this.instances();
     if (!only || others.length > 0) throw new Error("the state does not hold exactly one instance");
@@ -307,10 +263,7 @@ export class Stack implements AsyncDisposable {
   }
 }
 
-/**
- * Whether these tests run with the oldest supported engine. It words some messages differently, writes no logs, and
- * has neither `pulumi do` nor `state taint`.
- */
+/** Whether the engine is the oldest supported one, which writes no logs, and has neither `pulumi do` nor `state taint`. */
 export const isOldest = process.env["COMPUTE_TEST_ENGINE"] === "oldest";
 
 /** All records in the ledger of the stack's Pulumi home, oldest first. */

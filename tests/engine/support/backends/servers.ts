@@ -18,18 +18,10 @@ import { canaries } from "../secrets";
 import * as fromNpm from "./postgresFromNpm";
 import { startProgram } from "./program";
 
-/** A state backend for one test: an empty folder, table or bucket. */
-export interface Backend {
-  /** The argument of `pulumi login`. */
-  url: string;
-  /** The environment of an engine that uses the backend: its address and its credentials. */
-  env: NodeJS.ProcessEnv;
-}
-
-/** A server that the tests of one file have started, with the backends on it. */
+/** A server that the tests of one file have started. */
 export interface BackendServer extends AsyncDisposable {
-  /** Returns another empty backend. */
-  empty(): Backend;
+  /** Returns another empty backend: the environment of an engine with its address, for `pulumi login`, and credentials. */
+  empty(): NodeJS.ProcessEnv & { PULUMI_BACKEND_URL: string };
 }
 
 /** A kind of backend, and how to start a server for it. */
@@ -40,37 +32,40 @@ export interface BackendKind {
   start(): Promise<BackendServer>;
 }
 
-// ── A folder, which could be on a disk that runners share.
-
-export const file: BackendKind = {
-  title: "file",
-  async start() {
+/** Starts a server that keeps all that it has in one folder. `serve` returns how to make the backend of a number. */
+function kindOf(
+  title: string,
+  serve: (
+    folder: string,
+    onEnd: AsyncDisposableStack,
+  ) => Promise<(count: number) => ReturnType<BackendServer["empty"]>>,
+  skipReason?: BackendKind["skipReason"],
+): BackendKind {
+  async function start(): Promise<BackendServer> {
+    const onEnd = new AsyncDisposableStack();
     const folder = mkdtempSync(join(tmpdir(), "compute-states-"));
+    onEnd.defer(() => rmSync(folder, { recursive: true, force: true }));
+    const empty = await serve(folder, onEnd);
     let count = 0;
-    return {
-      empty() {
-        const state = join(folder, `state-${count++}`);
-        mkdirSync(state);
-        const url = `file://${state}`;
-        return { url, env: { PULUMI_BACKEND_URL: url } };
-      },
-      async [Symbol.asyncDispose]() {
-        rmSync(folder, { recursive: true, force: true });
-      },
-    };
-  },
-};
+    return { empty: () => empty(count++), [Symbol.asyncDispose]: () => onEnd.disposeAsync() };
+  }
+  return { title, start, ...(skipReason && { skipReason }) };
+}
 
-// ── Tables of a PostgreSQL server. If this machine has none, the server comes from npm.
+/** A folder, which could be on a disk that runners share. */
+export const file = kindOf("file", async (folder) => (count) => {
+  const state = join(folder, `state-${count}`);
+  mkdirSync(state);
+  return { PULUMI_BACKEND_URL: `file://${state}` };
+});
 
 const user = "runner";
 const password = `word-${canaries.password}`;
 
-export const postgres: BackendKind = {
-  title: "PostgreSQL",
-  skipReason: () => (installedPrograms() === undefined ? fromNpm.skipReason() : undefined),
-  async start() {
-    const folder = mkdtempSync(join(tmpdir(), "compute-postgres-"));
+/** Tables of a PostgreSQL server. If this machine has none, the server comes from npm. */
+export const postgres = kindOf(
+  "PostgreSQL",
+  async (folder, onEnd) => {
     const data = join(folder, "data");
     const passwordFile = join(folder, "password");
     mkdirSync(data);
@@ -85,7 +80,6 @@ export const postgres: BackendKind = {
     const options = { ...nobody, cwd: data, env: { LC_ALL: "C" } };
     const login = [`--username=${user}`, "--auth=scram-sha-256", `--pwfile=${passwordFile}`];
     await captured(join(programs, "initdb"), ["--no-sync", ...login, data], options);
-    rmSync(passwordFile);
 
     const socket = join(data, ".s.PGSQL.5432");
     const settings = ["listen_addresses=", `unix_socket_directories=${data}`, "fsync=off"];
@@ -94,20 +88,14 @@ export const postgres: BackendKind = {
       ["-D", data, ...settings.flatMap((it) => ["-c", it])],
       { ...options, socket, ready: "ready to accept connections" },
     );
-    let count = 0;
-    return {
-      empty() {
-        const address = `127.0.0.1:${server.port}/postgres?sslmode=disable&table=state_${count++}`;
-        const url = `postgres://${user}@${address}`;
-        return { url, env: { PULUMI_BACKEND_URL: url, PGPASSWORD: password } };
-      },
-      async [Symbol.asyncDispose]() {
-        await server[Symbol.asyncDispose]();
-        rmSync(folder, { recursive: true, force: true });
-      },
+    onEnd.use(server);
+    return (count) => {
+      const address = `127.0.0.1:${server.port}/postgres?sslmode=disable&table=state_${count}`;
+      return { PULUMI_BACKEND_URL: `postgres://${user}@${address}`, PGPASSWORD: password };
     };
   },
-};
+  () => (installedPrograms() === undefined ? fromNpm.skipReason() : undefined),
+);
 
 /** Returns the folder of the server's programs. Undefined if this machine has none. On Debian, they are not on PATH. */
 function installedPrograms(): string | undefined {
@@ -117,47 +105,34 @@ function installedPrograms(): string | undefined {
   return server === undefined ? undefined : dirname(server);
 }
 
-// ── Buckets of an S3-compatible server: the Versity gateway, which stores them in a folder.
+const secretKey = `secret-${canaries.password}`;
 
-const credentials = { access: "runner", secret: `secret-${canaries.password}` };
-
-export const s3: BackendKind = {
-  title: "S3-compatible",
-  skipReason: missingGo,
-  async start() {
-    const gateway = await ensureGoTool("versitygw");
-    const folder = mkdtempSync(join(tmpdir(), "compute-s3-"));
+/** Buckets of an S3-compatible server: the Versity gateway, which stores them in a folder. */
+export const s3 = kindOf(
+  "S3-compatible",
+  async (folder, onEnd) => {
     const [buckets, sidecars] = [join(folder, "buckets"), join(folder, "notes")];
     for (const it of [buckets, sidecars]) mkdirSync(it);
     const socket = join(folder, "socket");
     // The metadata of objects is in separate files, because not every file system can store it with the file.
     const storage = ["posix", "--sidecar", sidecars, buckets];
-    const server = await startProgram(gateway, ["--quiet", "--port", socket, ...storage], {
-      cwd: folder,
-      socket,
-      env: { ROOT_ACCESS_KEY: credentials.access, ROOT_SECRET_KEY: credentials.secret },
-    });
-    let count = 0;
-    return {
-      empty() {
-        const bucket = `state-${count++}`;
-        mkdirSync(join(buckets, bucket));
-        const endpoint = `http://127.0.0.1:${server.port}`;
-        const url = `s3://${bucket}?endpoint=${endpoint}&s3ForcePathStyle=true`;
-        return {
-          url,
-          env: {
-            PULUMI_BACKEND_URL: url,
-            AWS_REGION: "us-east-1",
-            AWS_ACCESS_KEY_ID: credentials.access,
-            AWS_SECRET_ACCESS_KEY: credentials.secret,
-          },
-        };
-      },
-      async [Symbol.asyncDispose]() {
-        await server[Symbol.asyncDispose]();
-        rmSync(folder, { recursive: true, force: true });
-      },
+    const server = await startProgram(
+      await ensureGoTool("versitygw"),
+      ["--quiet", "--port", socket, ...storage],
+      { cwd: folder, socket, env: { ROOT_ACCESS_KEY: user, ROOT_SECRET_KEY: secretKey } },
+    );
+    onEnd.use(server);
+    return (count) => {
+      const bucket = `state-${count}`;
+      mkdirSync(join(buckets, bucket));
+      const endpoint = `http://127.0.0.1:${server.port}`;
+      return {
+        PULUMI_BACKEND_URL: `s3://${bucket}?endpoint=${endpoint}&s3ForcePathStyle=true`,
+        AWS_REGION: "us-east-1",
+        AWS_ACCESS_KEY_ID: user,
+        AWS_SECRET_ACCESS_KEY: secretKey,
+      };
     };
   },
-};
+  missingGo,
+);

@@ -2,11 +2,11 @@
  * Checks the Python and YAML code blocks of the documentation. The real engine previews each block against the
  * emulator, and the preview must create an Instance.
  */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../../../../tools/support/paths";
-import { languages, missingTools, installed, type Installed } from "../installing";
+import { languages, missingTools, installed, WorkingCopy, type Installed } from "../installing";
+import { required } from "../programs";
 import { tokens } from "../stack";
 import { Fixture } from "../fixture";
 import type { Check, Report, Sample } from "./samples";
@@ -15,34 +15,20 @@ export const python: Check = {
   skipReason: () => missingTools(languages.Python),
 
   async run(samples, report) {
-    await preview(
-      await installed(languages.Python),
-      samples,
-      (sample, project) => {
-        writeFileSync(join(project, "__main__.py"), sample.text);
-      },
-      report,
-    );
+    const write = (project: string, text: string) =>
+      writeFileSync(join(project, "__main__.py"), text);
+    await preview(await installed(languages.Python), samples, write, report);
   },
 };
 
 /** A YAML block is a program or a part of one. The missing keys of Pulumi.yaml are added. */
 export const yaml: Check = {
   async run(samples, report) {
-    const project = mkdtempSync(join(tmpdir(), "compute-blocks-"));
-    try {
-      writeFileSync(join(project, "Pulumi.yaml"), "name: blocks\nruntime: yaml\n");
-      await preview(
-        { project, env: {} },
-        samples,
-        (sample, copy) => {
-          writeFileSync(join(copy, "Pulumi.yaml"), wholeProject(sample.text));
-        },
-        report,
-      );
-    } finally {
-      rmSync(project, { recursive: true, force: true });
-    }
+    const write = (project: string, text: string) =>
+      writeFileSync(join(project, "Pulumi.yaml"), wholeProject(text));
+    using folder = new WorkingCopy();
+    write(folder.project, "");
+    await preview({ project: folder.project, env: {} }, samples, write, report);
   },
 };
 
@@ -52,10 +38,7 @@ const defaults = {
   runtime: "yaml",
   plugins: { providers: [{ name: "compute", path: join(root, "bin") }] },
   resources: {
-    web: {
-      type: "compute:Instance",
-      properties: { flavorId: "standard-2", imageId: "debian-12", vpcId: "vpc-main" },
-    },
+    web: { type: "compute:Instance", properties: required },
   },
 };
 
@@ -71,7 +54,7 @@ function wholeProject(text: string): string {
 async function preview(
   { project, env }: Installed,
   samples: readonly Sample[],
-  write: (sample: Sample, project: string) => void,
+  write: (project: string, text: string) => void,
   report: Report,
 ): Promise<void> {
   await using fixture = await Fixture.create({ program: project, env });
@@ -80,10 +63,10 @@ async function preview(
   // Some of the programs read this setting.
   await stack.succeed("config", "set", "--secret", "sandboxToken", tokens.test);
   for (const sample of samples) {
-    write(sample, stack.project);
-    const { code, output } = await stack.preview();
-    const createsInstance = /^ *\+ .*compute:.*Instance/m.test(output);
-    if (code !== 0 || !createsInstance)
-      report(sample, `pulumi preview ended with ${code}:\n${output}`);
+    write(stack.project, sample.text);
+    const problem = await stack
+      .preview()
+      .then((output) => (/^ *\+ .*compute:.*Instance/m.test(output) ? undefined : output), String);
+    if (problem !== undefined) report(sample, problem);
   }
 }

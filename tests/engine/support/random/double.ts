@@ -21,16 +21,11 @@ const resources: Readonly<Record<string, (inputs: Inputs) => { id: string; outs:
   },
   "random:index/randomId:RandomId": ({ byteLength, prefix = "", ...rest }) => {
     const bytes = randomBytes(Number(byteLength));
-    const forms = {
-      b64Std: bytes.toString("base64"),
-      b64Url: bytes.toString("base64url"),
-      dec: BigInt(`0x${bytes.toString("hex")}`).toString(),
-      hex: bytes.toString("hex"),
-    };
-    const prefixed = Object.entries(forms).map(
-      ([form, text]) => [form, `${prefix as string}${text}`] as const,
-    );
-    const outs = { ...rest, byteLength, prefix, ...Object.fromEntries(prefixed) };
+    const hex = bytes.toString("hex");
+    const b64Url = bytes.toString("base64url");
+    const forms = { b64Std: bytes.toString("base64"), b64Url, dec: `${BigInt(`0x${hex}`)}`, hex };
+    const prefixed = Object.entries(forms).map(([form, it]) => [form, `${prefix as string}${it}`]);
+    const outs = { ...rest, byteLength, prefix, ...(Object.fromEntries(prefixed) as object) };
     return { id: forms.b64Url, outs };
   },
 };

@@ -1,156 +1,115 @@
 /**
- * The lines that the recorder writes for each call and its answer. They contain no values of properties, so no
- * secrets (G8).
+ * Reads the engine's calls to the plugin, and the answers, from the log that the engine writes with PULUMI_DEBUG_GRPC.
+ * No values of properties are kept.
  */
-import type { IncomingHttpHeaders } from "node:http2";
-import type { Struct } from "google-protobuf/google/protobuf/struct_pb";
-import * as pb from "@pulumi/pulumi/proto/provider_pb";
-import { Status } from "@pulumi/pulumi/proto/status_pb";
 
-/** A line of the recorder's log. */
+/** A call or an answer. The simulation's model of the engine logs the same (recordCalls.ts). */
 export interface LogLine {
-  /** The process id of the recorder, which has one plugin. */
   process: number;
-  event: "begins" | "call" | "answer" | "ends";
-  /** The number of the call in its process. */
-  call?: number;
+  event: "call" | "answer";
+  call: number;
   method?: string;
   /** The logical name of the resource: the last part of its URN. */
-  resource?: string;
-  preview?: boolean;
+  resource?: string | undefined;
+  preview?: boolean | undefined;
   /** Whether the call has an id. "unknown": Pulumi's unknown value, in a preview. */
-  idKind?: IdKind;
+  idKind?: "known" | "none" | "unknown";
   /** The id of the provider resource, in Configure. */
-  scope?: string;
+  scope?: string | undefined;
   /** Whether the call has old inputs, and then old outputs. New inputs are not logged. */
   inputs?: Existence;
   outputs?: Existence;
   /** The id of the session that made the outputs of the call or of the answer: their `__run` (provider/origin.ts). */
-  stamp?: string;
-  /** "lost": the engine was gone before the answer came. "nothing there": a Read found no instance. */
+  stamp?: string | undefined;
+  /** "lost": the engine or the plugin was gone first. "nothing there": a Read found no instance. */
   answer?: "ok" | "failed" | "unfinished" | "nothing there" | "lost";
 }
 
-type IdKind = "known" | "none" | "unknown";
-
 type Existence = "no" | "empty" | "given";
 
-/** Pulumi's unknown value. */
+interface Outputs {
+  __run?: string;
+}
+
+/** An entry of the engine's log: a call, and then the same again with its answer. */
+interface Entry {
+  method: string;
+  metadata: { kind?: string };
+  progress: "request_started" | "response_completed";
+  request: {
+    urn?: string;
+    id?: string;
+    preview?: boolean;
+    inputs?: object;
+    oldInputs?: object;
+    olds?: Outputs;
+    properties?: Outputs;
+  };
+  response?: { id?: string; failures?: object[]; properties?: Outputs };
+  errors?: string[];
+}
+
 const unknown = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 
-/** Describes a call. `body` is the request as the engine serialized it. */
-export function describeCall(method: string, body: Uint8Array): Partial<LogLine> {
-  switch (method) {
-    case "CheckConfig":
-    case "Check": {
-      const request = pb.CheckRequest.deserializeBinary(body);
-      return { method, resource: nameOf(request), inputs: presence(request.getOlds()) };
+/** Reads the engine's log. A Handshake after a Cancel begins the next session. */
+export function readCalls(log: string): LogLine[] {
+  const lines: LogLine[] = [];
+  const calls = new Map<string, number>();
+  let count = 0;
+  const session = { process: 0, isCanceled: false };
+  for (const text of log.split("\n").filter(Boolean)) {
+    const entry = JSON.parse(text) as Entry;
+    if (entry.metadata.kind !== "resource") continue;
+    const method = entry.method.replace("/pulumirpc.ResourceProvider/", "");
+    const key = `${method} ${JSON.stringify(entry.request)}`;
+    if (entry.progress === "response_completed") {
+      const call = calls.get(key) ?? -1;
+      const answer = describeAnswer(method, entry);
+      lines.push({ process: session.process, event: "answer", call, ...answer });
+      continue;
     }
-    case "DiffConfig":
-    case "Diff": {
-      const request = pb.DiffRequest.deserializeBinary(body);
-      return { method, ...describeOld(request, request.getOldInputs(), request.getOlds()) };
+    if (method === "Handshake" && session.isCanceled) {
+      session.process++;
+      session.isCanceled = false;
     }
-    case "Configure": {
-      const request = pb.ConfigureRequest.deserializeBinary(body);
-      const scope = request.getId() ?? "";
-      return { method, idKind: idKindOf(scope), scope };
-    }
-    case "Create": {
-      const request = pb.CreateRequest.deserializeBinary(body);
-      return { method, resource: nameOf(request), preview: request.getPreview() };
-    }
-    case "Update": {
-      const request = pb.UpdateRequest.deserializeBinary(body);
-      const description = describeOld(request, request.getOldInputs(), request.getOlds());
-      return { method, ...description, preview: request.getPreview() };
-    }
-    case "Read": {
-      const request = pb.ReadRequest.deserializeBinary(body);
-      return { method, ...describeOld(request, request.getInputs(), request.getProperties()) };
-    }
-    case "Delete": {
-      const request = pb.DeleteRequest.deserializeBinary(body);
-      return { method, ...describeOld(request, request.getOldInputs(), request.getProperties()) };
-    }
-    default:
-      return { method };
+    session.isCanceled ||= method === "Cancel";
+    const call = ++count;
+    calls.set(key, call);
+    lines.push({ process: session.process, event: "call", call, ...describeCall(method, entry) });
   }
+  return lines;
 }
 
-/** Describes the answer to a call. */
-export function describeAnswer(
-  method: string,
-  body: Uint8Array,
-  trailers: IncomingHttpHeaders,
-): Partial<LogLine> {
-  if (trailers["grpc-status"] !== "0") return failure(trailers);
-  switch (method) {
-    case "Create":
-      return {
-        answer: "ok",
-        ...stampIn(pb.CreateResponse.deserializeBinary(body).getProperties()),
-      };
-    case "Read": {
-      const reply = pb.ReadResponse.deserializeBinary(body);
-      if (reply.getId() === "") return { answer: "nothing there" };
-      return { answer: "ok", ...stampIn(reply.getProperties()) };
-    }
-    case "Check": {
-      const reply = pb.CheckResponse.deserializeBinary(body);
-      return { answer: reply.getFailuresList().length > 0 ? "failed" : "ok" };
-    }
-    default:
-      return { answer: "ok" };
-  }
-}
-
-/** Describes a failure. An ErrorResourceInitFailed in its details means that the instance exists, but is unfinished. */
-function failure(trailers: IncomingHttpHeaders): Partial<LogLine> {
-  const details = trailers["grpc-status-details-bin"];
-  if (typeof details !== "string") return { answer: "failed" };
-  const [first] = Status.deserializeBinary(Buffer.from(details, "base64")).getDetailsList();
-  if (!first?.getTypeUrl().endsWith("/pulumirpc.ErrorResourceInitFailed"))
-    return { answer: "failed" };
-  const unfinished = pb.ErrorResourceInitFailed.deserializeBinary(first.getValue_asU8());
-  return { answer: "unfinished", ...stampIn(unfinished.getProperties()) };
-}
-
-/** A request about a resource in the state. */
-interface OldResourceRequest {
-  getUrn(): string;
-  getId(): string;
-}
-
-function describeOld(
-  request: OldResourceRequest,
-  inputs: Struct | undefined,
-  outputs: Struct | undefined,
-): Partial<LogLine> {
+function describeCall(method: string, { request }: Entry): Partial<LogLine> {
+  const { urn, id = "", preview, olds, properties } = request;
+  const isCheck = method.startsWith("Check");
+  const outputs = ["Read", "Delete"].includes(method) ? properties : olds;
   return {
-    resource: nameOf(request),
-    idKind: idKindOf(request.getId()),
-    inputs: presence(inputs),
+    method,
+    resource: urn?.split("::").pop(),
+    preview,
+    idKind: id === "" ? "none" : id === unknown ? "unknown" : "known",
+    scope: method === "Configure" ? id : undefined,
+    inputs: presence(isCheck ? olds : method === "Read" ? request.inputs : request.oldInputs),
     outputs: presence(outputs),
-    ...stampIn(outputs),
+    stamp: outputs?.__run,
   };
 }
 
-function nameOf(request: { getUrn(): string }): string {
-  return request.getUrn().split("::").pop() ?? "";
+/** The provider fails with the code Unknown if the instance exists, but is unfinished. */
+function describeAnswer(
+  method: string,
+  { errors: [error] = [], response }: Entry,
+): Partial<LogLine> {
+  const code = /code = (\w+)/.exec(error ?? "")?.[1] ?? "";
+  if (["Unavailable", "Canceled"].includes(code)) return { answer: "lost" };
+  if (error !== undefined) return { answer: code === "Unknown" ? "unfinished" : "failed" };
+  if (method === "Read" && !response?.id) return { answer: "nothing there" };
+  const hasFailed = (response?.failures ?? []).length > 0;
+  return { answer: hasFailed ? "failed" : "ok", stamp: response?.properties?.__run };
 }
 
-function idKindOf(id: string): IdKind {
-  if (id === "") return "none";
-  return id === unknown ? "unknown" : "known";
-}
-
-function presence(struct: Struct | undefined): Existence {
-  if (!struct) return "no";
-  return struct.getFieldsMap().getLength() === 0 ? "empty" : "given";
-}
-
-function stampIn(outputs: Struct | undefined): { stamp?: string } {
-  const sessionId = outputs?.getFieldsMap().get("__run")?.getStringValue() ?? "";
-  return sessionId === "" ? {} : { stamp: sessionId };
+function presence(properties: object | undefined): Existence {
+  if (!properties) return "no";
+  return Object.keys(properties).length === 0 ? "empty" : "given";
 }

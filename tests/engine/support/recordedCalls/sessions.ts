@@ -1,13 +1,7 @@
-/**
- * Turns a log of calls into readable strings: the calls of each session, in order. The log is the recorder's, or that
- * of the simulation's model of the engine (recordCalls.ts).
- */
+/** Turns a log of calls into readable strings: the calls of each session, in order. */
 import type { LogLine } from "./callLog";
 
-/**
- * One string for each session with its calls, such as `Configure (new id) · Read web (no inputs, no outputs) →
- * failed`.
- */
+/** One string for each session, such as `Configure (new id) · Read web (no inputs, no outputs) → failed`. */
 export type Sessions = string[];
 
 const separator = " · ";
@@ -31,29 +25,14 @@ export function sessionsOf(lines: readonly LogLine[], before: readonly LogLine[]
   const scopes = scopesOf(before);
   const processes = [...new Set(lines.map((line) => line.process))];
   return processes
-    .flatMap((process) => splitAtHandshake(lines.filter((line) => line.process === process)))
-    .map((session) => {
+    .map((process) => {
+      const session = lines.filter((line) => line.process === process);
       const calls = describeSession(session, scopes);
       for (const scope of scopesOf(session)) scopes.add(scope);
       return calls;
     })
     .filter((calls) => calls.some((call) => call !== "Cancel"))
     .map((calls) => calls.join(separator));
-}
-
-/** Splits the lines of a process into sessions. In attach mode, a Handshake after a Cancel begins the next session. */
-function splitAtHandshake(lines: readonly LogLine[]): LogLine[][] {
-  const all: LogLine[][] = [[]];
-  let canceled = false;
-  for (const line of lines) {
-    if (canceled && line.event === "call" && line.method === "Handshake") {
-      all.push([]);
-      canceled = false;
-    }
-    canceled ||= line.method === "Cancel";
-    all.at(-1)?.push(line);
-  }
-  return all;
 }
 
 function scopesOf(lines: readonly LogLine[]): Set<string | undefined> {
@@ -82,7 +61,8 @@ function describeSession(lines: readonly LogLine[], scopes: Context["scopes"]): 
     }
   }
   for (const call of calls) call.text += outcome(call);
-  return inOrder(calls);
+  // The engine may have several processes of the plugin, and each Ctrl-C cancels all of them.
+  return inOrder(calls).filter((text, index, all) => text !== "Cancel" || all[index - 1] !== text);
 }
 
 /** Returns the stamps in answers to calls that had none, because this session has made those stamps. */
