@@ -109,22 +109,13 @@ function carryOutUntilWait(scene: Scene, first: Transition): void {
         });
         continue;
       case "writingRecord": {
-        const { sameNamedIds } = state.attempt.baseline;
         const key = `${run.session}-${call.resource}${ledger(scene).filter((row) => row.session === run.session).length}`;
         call.recordsWritten++;
-        const { scope, stateless, origin, urn, recordedName: name, nameKind: kind, digest } = spec;
         const row: Row = {
-          ...origin,
-          ...(scope === undefined ? {} : { scope }),
-          ...(stateless ? { stateless } : {}),
+          ...state.fields,
           key,
           session: run.session,
           owner: run.session,
-          urn,
-          name,
-          kind,
-          digest,
-          before: sameNamedIds,
           at: "",
           stage: "sending",
           young: true,
@@ -163,7 +154,7 @@ function ended(scene: Scene, result: Result): void {
   if (result.kind === "accepted") {
     call.id = result.id;
     call.key = result.key;
-    call.before = result.before && [...result.before];
+    call.before = result.before && [...result.before.keys()];
     return;
   }
   nameInstancesOfFailure(scene, result.failure);
@@ -187,13 +178,9 @@ export function finish(
   if (id === undefined || key === undefined) throw new Error("finished without an instance");
   if (call.before) {
     const observation = observationOf(scene, shownIn(scene), true);
-    const name = scene.model.spec(run, resource).name;
-    for (const extra of scene.model.rules.findNewInstances(
-      observation,
-      name,
-      new Set(call.before),
-      key,
-    ))
+    const { name } = scene.model.spec(run, resource);
+    const post = { key, name, before: new Set(call.before) };
+    for (const extra of scene.model.rules.findNewInstances(observation, post))
       noteNamed(scene, extra);
   }
   const row = rowOf(scene, key);
@@ -275,9 +262,8 @@ function carryOut(scene: Scene, effect: SideEffect): void {
     case "updateRecord": {
       const row = rowOf(scene, effect.key);
       if (!row) return;
-      const { id, stage } = effect;
-      Object.assign(row, { ...(id !== undefined && { id }), ...(stage && { stage }) });
-      if (stage === "sending") row.young = true;
+      Object.assign(row, effect.change);
+      if (effect.change.stage === "sending") row.young = true;
       return;
     }
     case "accept": {
@@ -358,7 +344,7 @@ function nameInstancesOfFailure(scene: Scene, failure: Failure): void {
 
 /** Returns the ids of the instances that a complete listing surely shows now. */
 export function shownIn({ model, world, run, call }: Scene): string[] {
-  const { tokenHash } = model.spec(run, call.resource).origin;
+  const { tokenHash } = model.spec(run, call.resource).own;
   return world.instances
     .filter((it) => it.alive && it.listed && it.token === tokenHash)
     .map((it) => it.id);

@@ -113,7 +113,7 @@ function movesOfProtocol(scene: Scene): Move[] {
  */
 function listingMoves(scene: Scene): Move[] {
   const { model, world, run, call } = scene;
-  const { tokenHash } = model.spec(run, call.resource).origin;
+  const { tokenHash } = model.spec(run, call.resource).own;
   const notYetListed = world.instances
     .filter((it) => it.alive && !it.listed && !it.isMadeLate && it.token === tokenHash)
     .map(({ id }) => id);
@@ -149,7 +149,7 @@ function listingMoves(scene: Scene): Move[] {
  */
 function searchMoves(scene: Scene, id: string): Move[] {
   const { model, world, run, call } = scene;
-  const { tokenHash } = model.spec(run, call.resource).origin;
+  const { tokenHash } = model.spec(run, call.resource).own;
   const instance = world.instances.find((it) => it.id === id);
   const searched =
     (existence: Existence): Move["do"] =>
@@ -274,15 +274,15 @@ function countSentPost(scene: Scene): void {
 /** The service creates the instance that the POST asks for. The service lists names in lower case. */
 function createInstance(scene: Scene): Instance {
   const { model, world, run, call } = scene;
-  const spec = model.spec(run, call.resource);
+  const { own, name } = model.spec(run, call.resource);
   const instance = newInstance(world, {
     resource: model.identity(run, call.resource),
-    scope: spec.scope ?? "",
-    urn: spec.urn,
-    kind: spec.nameKind,
-    name: spec.name.toLowerCase(),
-    digest: spec.digest,
-    token: spec.origin.tokenHash,
+    scope: own.scope ?? "",
+    urn: own.urn,
+    kind: own.kind,
+    name: name.toLowerCase(),
+    digest: own.digest,
+    token: own.tokenHash,
   });
   const row = ledger(scene).find((it) => it.key === call.key);
   if (row) {

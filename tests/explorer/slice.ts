@@ -170,20 +170,20 @@ export class Model {
     const name =
       given ?? (kind === "generated" ? `web-${tag}${random}` : `proposed-${run.session}`);
     return {
-      urn,
-      scope,
-      stateless,
-      origin: {
+      own: {
         baseUrl: address,
         tokenKind: "live",
         tokenHash: token,
-        ...(account && { account }),
+        account,
+        urn,
+        scope,
+        stateless: stateless || undefined,
+        name: secret ? `secret:${name}` : name,
+        kind,
+        digest,
       },
       name,
-      nameKind: kind,
-      recordedName: secret ? `secret:${name}` : name,
       tag: stateless ? undefined : tag,
-      digest,
       leftovers: plan.leftovers ?? "warn",
       deleteFails: plan.deletePolicy === "fail",
       settlingMs,

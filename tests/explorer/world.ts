@@ -160,7 +160,8 @@ function keyOfState(state: State): string {
     key = JSON.stringify(state, (name, value: unknown) => {
       // These don't tell worlds apart: no call sleeps past the settling time, and the call has the result, too.
       if (name === "wakeAt" || name === "result") return undefined;
-      if (value instanceof Set) return [...(value as Set<string>)];
+      if (value instanceof Set || value instanceof Map)
+        return [...(value.keys() as Iterable<string>)];
       if (value instanceof Error) return value.message;
       return name === "record" ? (value as LedgerRecord).key : value;
     });
