@@ -6,7 +6,6 @@
  * Time is abstract. "Now" is always 0. The only time that passes is the settling time, after which listings surely show
  * a created instance. It is then subtracted from all other times.
  */
-import type { Accepted } from "../../provider/api/postOutcome";
 import type { LedgerRecord } from "../../provider/ledger/record";
 import type { NameKind, State } from "../../provider/instance/protocol";
 
@@ -274,11 +273,6 @@ function movedBack(state: State): State {
     changed = { ...changed, attempt: { ...state.attempt, baseline } } as State;
   }
   return changed;
-}
-
-/** What the 202 of a POST shows of the instance. */
-export function shownOf(id: string, name?: string): Accepted {
-  return { id, name, networks: [] };
 }
 
 /** Returns the next instance that the service creates. It belongs to a stranger unless `more` overrides that. */
