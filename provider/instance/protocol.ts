@@ -38,8 +38,8 @@ export interface CreateSpec {
 }
 
 /**
- * What the create does now, and what it knows. The arrow points to the events that may follow. `stopped` may follow
- * every phase but `ended`. `until` is a clock time, at which the wait or the settling time is over.
+ * What the create does now, and what it knows. Arrows point to the events that may follow, and `stopped` may follow every
+ * phase but `ended`. `until` is the clock time at which the wait or the settling time is over.
  */
 export type State =
   /** Reads the ledger → `ledgerRead`. With `until`, the create waits for another run's create. */
@@ -81,7 +81,6 @@ export type State =
 
 type StateOf<P extends State["phase"]> = Extract<State, { phase: P }>;
 
-/** What a create knows of earlier creates of its resource. */
 interface Earlier {
   /** How often it has tried to take over a record. */
   takeovers: number;
@@ -89,30 +88,27 @@ interface Earlier {
   completedKeys?: ReadonlySet<string>;
 }
 
-/** What a create knows between its baseline and the response to its POST. */
 interface Attempt {
   baseline: Baseline;
   earlier: Earlier;
   /** How many POSTs failed before a byte was sent. */
   unsentCount: number;
-  /** Set once a POST had an unclear outcome. */
   unclear?: UnclearPost;
 }
 
 /** The last listing before the first POST. The POST can't have created an instance that is in it. */
 export type Baseline = Pick<Observation, "items" | "begunAt">;
 
-/** A POST that may have created an instance or not. Its repeat shares the record, and is counted here too. */
+/** A POST that may have created an instance or not, or that POST and its repeat, which share a record. */
 interface UnclearPost {
   /** The key of the record. */
   key: string;
   /** The error of the last POST. */
   error: RequestError;
-  /** How many POSTs were sent. */
   sentCount: number;
 }
 
-/** The outcome of a state's work. `now` is the clock time of the event. */
+/** The outcome of a state's work. */
 export type Event =
   | { kind: "ledgerRead"; entries: readonly LedgerEntry[]; now: number }
   | { kind: "slept" }
@@ -150,13 +146,13 @@ export interface Observation {
   entries: readonly LedgerEntry[];
 }
 
-/** The next state, and the side effects to carry out, in this order, before the work of that state. */
+/** The side effects to carry out, in this order, and then the next state. */
 export interface Transition {
   state: State;
   effects: SideEffect[];
 }
 
-/** Something that `create.ts` does before the work of the next state. It causes no event. */
+/** Something that `create.ts` does between two states. It causes no event. */
 export type SideEffect =
   | { do: "updateRecord"; key: string; change: Pick<Partial<LedgerRecord>, "stage" | "id"> }
   /** Keeps the id of the instance, which is now known, in the record and in the session. */
@@ -172,7 +168,7 @@ export type SideEffect =
 /** What showed the instance: the response to this create's POST, a listing after it, or an earlier create's record. */
 type InstanceSource = "answer" | "listing" | "earlierRun";
 
-/** The leftovers in a listing. `partial` says that the listing was not complete. */
+/** The leftovers in a listing, and whether the listing was not complete. */
 export interface Leftovers {
   items: Leftover[];
   partial: boolean;
@@ -236,7 +232,7 @@ export type UnclearReason =
 
 /** The maximum age of a baseline at the time when the rate limit permits the POST. An older one is renewed. */
 const maxBaselineAgeMs = 30_000;
-/** In one create, the most attempts to take over a record, and the most POSTs that fail before a byte is sent. */
+/** The most attempts to take over a record, and the most POSTs that fail before a byte is sent. */
 const maxTries = 4;
 /** The wait after the first POST that failed before a byte was sent. It doubles after each further one. */
 const firstRetryMs = 500;
@@ -307,7 +303,7 @@ function isWithEngine({ record, live }: LedgerEntry): boolean {
   return record.stage === "delivered" || (record.stage === "replied" && live);
 }
 
-/** Whether a create is pending, and must be resumed or settled, or stops this create, before a POST. */
+/** Whether a pending create must be resumed or settled before a POST, or stops this create. */
 function isInTheWay(spec: CreateSpec, entry: LedgerEntry): boolean {
   if (!isPending(entry.record)) return false;
   const related = relation(spec, entry.record);
@@ -323,7 +319,6 @@ function isCompleted(spec: CreateSpec, entry: LedgerEntry): boolean {
   return related === "same" && (stage === "delivered" || settled === "state");
 }
 
-/** Decides what to do about earlier creates of this resource before a new one. */
 function judgeEarlier(
   spec: CreateSpec,
   state: StateOf<"readingLedger">,
@@ -401,7 +396,7 @@ function afterFindInstance(
   }
 }
 
-/** Judges a listing in the search by name for the instance of a record without an id. There may be no instance. */
+/** Searches a listing for the instance of a record without an id. There may be none. */
 function searchForRecord(
   spec: CreateSpec,
   state: StateOf<"searchingForRecord">,
@@ -490,7 +485,7 @@ function judgeBaseline(
   return next({ phase: "awaitingPermit", attempt }, reports);
 }
 
-/** Returns the record of a completed create of this resource whose instance exists, or is too young to be listed. */
+/** Finds a completed create of this resource whose instance exists, or is too young to be listed. */
 function findUndeletable(spec: CreateSpec, observation: Observation): LedgerRecord | undefined {
   const { entries, items, isSettling } = observation;
   const found = entries.find((entry) => {
@@ -520,7 +515,7 @@ function findLeftovers(spec: CreateSpec, observation: Observation): Leftover[] {
     .map(([id, why]) => ({ id, why }));
 }
 
-/** Returns why an instance may be a leftover because of its name. A generated name shows that by its tag alone. */
+/** Returns why a name may be a leftover's. Of a generated name, only the tag comes back in another create. */
 function reasonByName(spec: CreateSpec, name: string | undefined): "tag" | "name" | undefined {
   if (spec.tag !== undefined && hasTag(name, spec.tag)) return "tag";
   return spec.own.kind !== "generated" && isSameName(name, spec.name) ? "name" : undefined;
@@ -546,7 +541,7 @@ function afterPermit(spec: CreateSpec, attempt: Attempt, now: number): Transitio
   return isOld ? next({ phase: "renewingBaseline", attempt }) : writeRecord(spec, attempt);
 }
 
-/** Goes on to write the record, or to send the POST if it is a repeated one, which has a record already. */
+/** Goes on to write the record, or to send the POST if it is a repeat, which has a record already. */
 function writeRecord(spec: CreateSpec, attempt: Attempt, effects: SideEffect[] = []): Transition {
   const { baseline, unclear } = attempt;
   if (unclear) {
@@ -667,7 +662,6 @@ interface SentPost {
   before: Ids;
 }
 
-/** Searches a listing for the instance that a POST may have created. */
 function searchByName(
   post: SentPost & { kind: NameKind },
   settledBy: number,
@@ -688,7 +682,7 @@ function searchByName(
   return id === undefined ? { kind: "none" } : { kind: "turnedUp", ids };
 }
 
-/** Returns the ids of the instances, all with the name in the POST, that the POST may have created. */
+/** Returns the ids of the instances with the POST's name that the POST may have created. */
 export function findNewInstances(observation: Observation, post: SentPost): string[] {
   const ids = idsNamed(post.name, observation);
   return ids.filter((id) => isUnexplained(observation, id, post));
