@@ -97,7 +97,7 @@ interface Attempt {
 }
 
 /** The last listing before the first POST. The POST can't have created an instance that is in it. */
-export type Baseline = Pick<Observation, "items" | "begunAt">;
+type Baseline = Pick<Observation, "items" | "begunAt">;
 
 /** A POST that may have created an instance or not, or that POST and its repeat, which share a record. */
 interface UnclearPost {
@@ -223,7 +223,7 @@ export type PendingReason =
   | Candidates;
 
 /** Why it is still not known whether a POST with an unclear outcome created an instance. */
-export type UnclearReason =
+type UnclearReason =
   | Candidates
   /** No listing of the settling time shows such an instance. */
   | { kind: "none" | "incomplete" }
