@@ -1,14 +1,12 @@
 /**
- * The Create call of an Instance. It carries out what the create protocol (`protocol.ts`) decides, and then
- * waits until the instance is ready. Once the id is known, every error becomes an `InstanceUnfinished` that
- * carries the id, so that no created instance is lost (G1).
+ * The Create call of an Instance. It carries out what the create protocol (`protocol.ts`) decides, and then waits until
+ * the instance is ready. Once the id is known, every error carries it, so that no created instance is lost (G1).
  */
 import { grace, isEnded } from "../abort";
-import { importAs } from "../advice";
 import type { Accepted, ComputeApi, PostPermit } from "../api/client";
 import { RequestError } from "../api/errors";
 import { keyedFingerprint } from "../fingerprint";
-import { displayName, recordedName, type LedgerRecord } from "../ledger/record";
+import { displayName, recordedName } from "../ledger/record";
 import { recentMs, type Listing } from "../listing/listing";
 import { originFromState, stamped, type Origin } from "../origin";
 import { hasSecret, reveal } from "../propertyValue";
@@ -17,9 +15,10 @@ import { timeouts, type Session } from "../session/session";
 import { createBodyOf, parseInstanceArgs, type InstanceArgs } from "./definition";
 import { existenceOf } from "./existence";
 import {
+  describeLeftover,
+  extraNotice,
   failureError,
   leftoversNotice,
-  describeLeftover,
   partialNotice,
   pendingNotice,
   resumedNotice,
@@ -35,10 +34,9 @@ import { outputsOfAccepted, previewOutputs } from "./state";
 const graceMs = 10_000;
 /** The time-out of the listing that a create fetches at its end, to find further instances. */
 const lastListingSeconds = 30;
-
 /**
- * The maximum age of the listing for a renewed baseline (the listing before the POST). Creates that the rate limit delays
- * share such a listing. Without that, each would fetch its own, and with 2,000 instances a listing takes 20 requests.
+ * The maximum age of the listing for a renewed baseline (the listing before the POST). Creates that the rate limit
+ * delays share such a listing. With 2,000 instances, each listing takes 20 requests.
  */
 const maxRenewedBaselineAgeMs = 15_000;
 
@@ -48,8 +46,8 @@ const heldBackMessage =
 /**
  * Creates the instance and waits until it is ready. In a preview, only returns the outputs.
  *
- * @throws InstanceUnfinished if the create fails after the id is known. Before that, OperationFailed,
- *   RequestError, or the error that ended the operation.
+ * @throws InstanceUnfinished if the create fails after the id is known. Before that, OperationFailed, RequestError, or
+ *   the error that ended the operation.
  */
 export async function createInstance(
   session: Session,
@@ -72,12 +70,12 @@ class Create implements Disposable {
   readonly #signal: AbortSignal;
   /** The inputs without their `Secret` wrappers. */
   readonly #args: InstanceArgs;
-  /** The create as the functions of `messages.ts` describe it. */
   readonly #subject: CreateSubject;
   readonly #progress: PostProgress;
-  /** The input of the protocol. Set, like `#api`, before the protocol begins, unless the instance is known already. */
+  /** What the protocol needs. Not set if the instance of an earlier call is known. */
   #spec!: protocol.CreateSpec;
   #api!: ComputeApi;
+  #origin!: Origin;
   #permit: PostPermit | undefined;
   /** The key of this create's record, or of the record that it resumes. */
   #recordKey: string | undefined;
@@ -109,43 +107,34 @@ class Create implements Disposable {
   }
 
   async run(): Promise<CreateResponse> {
-    const { ledger, creates } = this.#session;
+    const { creates } = this.#session;
     try {
-      const { key, before } = await this.#obtainInstance();
+      const { key, id, before } = await this.#obtainInstance();
       this.#progress.stop();
-      const instance = this.#instance;
-      if (!instance) throw new Error("an accepted create has no instance");
+      if (!this.#instance) throw new Error("an accepted create has no instance");
       try {
-        const outputs = await waitUntilReady(this.#session, instance, this.#signal);
-        this.#recordReply();
-        return { id: instance.id, outputs };
+        return { id, outputs: await waitUntilReady(this.#session, this.#instance, this.#signal) };
       } finally {
         if (before) await this.#warnOfExtras(key, before);
       }
     } catch (error) {
-      const instance = this.#instance;
-      if (!instance) {
-        if (this.#recordKey !== undefined) ledger.move(this.#recordKey, { ended: true });
-        throw error;
-      }
-      const unfinished = unfinishedError(this.#session, error, instance);
-      const { id, after } = instance;
+      if (!this.#instance) throw error;
+      const { urn, id, after } = this.#instance;
+      const unfinished = unfinishedError(this.#session, error, this.#instance);
       const { outputs } = unfinished.state;
-      creates.unfinished.set(instance.urn, { key: this.#recordKey ?? "", id, outputs, after });
-      this.#recordReply();
+      creates.unfinished.set(urn, { key: this.#recordKey ?? "", id, outputs, after });
       throw unfinished;
+    } finally {
+      this.#recordEnd();
     }
   }
 
-  /**
-   * Records that the create has ended. If no engine receives the reply, the record does not become `replied`,
-   * so that the next run resumes the create.
-   */
-  #recordReply(): void {
+  /** Records that the call has ended. If no engine receives the id, the next run resumes the create. */
+  #recordEnd(): void {
     const { ledger, hasEngine } = this.#session;
-    const stageChange = hasEngine ? { stage: "replied" as const } : {};
-    if (this.#recordKey !== undefined)
-      ledger.move(this.#recordKey, { ...stageChange, ended: true });
+    const isReplied = this.#instance !== undefined && hasEngine;
+    if (this.#recordKey === undefined) return;
+    ledger.move(this.#recordKey, { ...(isReplied && { stage: "replied" }), ended: true });
   }
 
   /** Returns the unfinished instance of an earlier call of this session, or follows the protocol to an instance. */
@@ -162,29 +151,32 @@ class Create implements Disposable {
     }
     const { api, origin } = await connection.open(this.#signal);
     this.#api = api;
-    this.#spec = this.#specAt(origin);
+    this.#origin = origin;
+    this.#spec = this.#makeSpec();
     const { name } = this.#args;
     // Creates with the same name run one after the other until their ids are known.
     return await creates.inTurn(name, this.#signal, () => this.#follow(protocol.begin()));
   }
 
-  /** Returns the protocol's input for an instance of this origin. */
-  #specAt(origin: Origin): protocol.CreateSpec {
+  #makeSpec(): protocol.CreateSpec {
     const { settings, run } = this.#session;
     const { scope, stateless } = run;
     const { urn, inputs } = this.#request;
     const { name } = this.#args;
     const kind = nameKind(inputs);
     return {
-      urn,
-      scope,
-      stateless,
-      origin,
+      own: {
+        ...this.#origin,
+        scope,
+        stateless: stateless || undefined,
+        urn,
+        provider: this.#subject.provider,
+        name: recordedName(name, hasSecret(inputs["name"]), settings),
+        kind,
+        digest: digestOf(settings.apiToken, this.#args, kind),
+      },
       name,
-      nameKind: kind,
-      recordedName: recordedName(name, hasSecret(inputs["name"]), settings),
       tag: scope === undefined || stateless ? undefined : tagOf(urn, scope),
-      digest: digestOf(settings.apiToken, this.#args, kind),
       leftovers: settings.leftovers,
       deleteFails: settings.deletePolicy === "fail",
       settlingMs: settings.settlingMs,
@@ -225,7 +217,7 @@ class Create implements Disposable {
 
   /** Does the work of the state, and returns its outcome. */
   async #perform(state: protocol.State): Promise<protocol.Event> {
-    const { ctx, ledger, listings, createSlots } = this.#session;
+    const { ctx, ledger, listings, creates, createSlots, settings } = this.#session;
     const { clock } = ctx;
     const signal = this.#signal;
     switch (state.phase) {
@@ -237,11 +229,17 @@ class Create implements Disposable {
         await clock.sleep(Math.max(0, state.wakeAt - clock.now()), signal);
         return { kind: "slept" };
       case "takingOver": {
-        const { record } = state;
-        const isTaken = ledger.take(record);
-        if (isTaken) this.#recordKey = record.key;
+        const { key, stage, at } = state.record;
+        const isTaken = ledger.take(state.record);
+        if (isTaken) this.#recordKey = key;
         this.#postMark = listings.mark();
-        return { kind: "takenOver", isTaken, settledBy: this.#settledBy(record) };
+        // A killed run recorded only the time before its POST, which may have taken as long as the time-out of a request.
+        const maxRequestMs = stage === "sending" ? settings.requestTimeoutMs : 0;
+        return {
+          kind: "takenOver",
+          isTaken,
+          settledBy: this.#session.settledBy(at) + maxRequestMs,
+        };
       }
       case "findingInstance": {
         const { id = "", at: acceptedAt } = state.record;
@@ -254,21 +252,21 @@ class Create implements Disposable {
         await createSlots.enter(this.#request.urn, signal, () =>
           this.#progress.show(heldBackMessage),
         );
-        return this.#listedEvent(await this.#listBaseline(recentMs));
+        return await this.#list(creates.turnEndMark(this.#args.name), recentMs);
       case "renewingBaseline":
-        return this.#listedEvent(await this.#listBaseline(maxRenewedBaselineAgeMs));
+        return await this.#list(creates.turnEndMark(this.#args.name), maxRenewedBaselineAgeMs);
       case "searchingForRecord":
-      case "searchingAfterPost": {
-        const required = { after: this.#postMark, notBefore: clock.now() };
-        return this.#listedEvent(await listings.get(required, signal));
-      }
+      case "searchingAfterPost":
+        return await this.#list(this.#postMark, 0);
       case "awaitingPermit":
         this.#progress.show("waiting for the rate limit");
         this.#permit = await this.#api.acquirePostPermit(signal);
         return { kind: "permitted", now: clock.now() };
-      case "writingRecord":
-        this.#recordKey = await this.#writeRecord(state.attempt.baseline);
-        return { kind: "recorded", key: this.#recordKey, entries: ledger.read() };
+      case "writingRecord": {
+        const key = await ledger.begin({ ...state.fields, at: this.#now() });
+        this.#recordKey = key;
+        return { kind: "recorded", key, entries: ledger.read() };
+      }
       case "posting":
         return await this.#post();
       case "ended":
@@ -276,27 +274,12 @@ class Create implements Disposable {
     }
   }
 
-  /** Returns the clock time from which every listing shows an instance that the record's POST created. */
-  #settledBy({ stage, at }: LedgerRecord): number {
-    // A killed run recorded only the time before its POST, which has perhaps taken as long as the time-out of a request.
-    const maxRequestMs = stage === "sending" ? this.#session.settings.requestTimeoutMs : 0;
-    return this.#session.settledBy(at) + maxRequestMs;
-  }
-
-  /**
-   * Returns a listing, possibly shared, that began at most `maxAgeMs` ago and after the last turn (`inTurn`) of this
-   * name.
-   */
-  #listBaseline(maxAgeMs: number): Promise<Listing> {
-    const { creates, ctx, listings } = this.#session;
-    const after = creates.turnEndMark(this.#args.name);
-    return listings.get({ after, notBefore: ctx.clock.now() - maxAgeMs }, this.#signal);
-  }
-
-  /** Returns the event for a listing that has arrived. */
-  #listedEvent(listing: Listing): protocol.Event {
-    const now = this.#session.ctx.clock.now();
-    return { kind: "listed", observation: this.#observationOf(listing), now };
+  /** Fetches a listing, possibly a shared one, that began after this mark and at most `maxAgeMs` ago. */
+  async #list(after: number, maxAgeMs: number): Promise<protocol.Event> {
+    const { ctx, listings } = this.#session;
+    const notBefore = ctx.clock.now() - maxAgeMs;
+    const observation = this.#observationOf(await listings.get({ after, notBefore }, this.#signal));
+    return { kind: "listed", observation, now: ctx.clock.now() };
   }
 
   /** Returns a listing together with what the session and the ledger know now. */
@@ -314,24 +297,6 @@ class Create implements Disposable {
     };
   }
 
-  /** Writes the record of this create, and returns its key once the record is on the disk. */
-  #writeRecord({ sameNamedIds: before }: protocol.Baseline): Promise<string> {
-    const { scope, stateless, origin, urn, recordedName, nameKind: kind, digest } = this.#spec;
-    const { provider } = this.#subject;
-    return this.#session.ledger.begin({
-      ...origin,
-      ...(scope === undefined ? {} : { scope }),
-      ...(stateless ? { stateless } : {}),
-      urn,
-      ...(provider === undefined ? {} : { provider }),
-      name: recordedName,
-      kind,
-      digest,
-      before,
-      at: this.#now(),
-    });
-  }
-
   /** Sends the POST, and returns its outcome. */
   async #post(): Promise<protocol.Event> {
     const { listings, ctx } = this.#session;
@@ -347,7 +312,7 @@ class Create implements Disposable {
     if (outcome.kind === "notSent" && signal.aborted) {
       return { kind: "stopped", why: signal.reason as Error };
     }
-    // From here on, every error carries the id (no created instance is lost: G1).
+    // From here on, every error carries the id (G1).
     if (outcome.kind === "accepted") this.#setInstance(outcome.accepted, this.#postMark);
     if (outcome.kind === "unclear") {
       this.#progress.stop();
@@ -364,18 +329,13 @@ class Create implements Disposable {
    * @param acceptedAt When the service accepted the instance (ISO 8601). The default is now.
    */
   #setInstance(accepted: Accepted, after: number, acceptedAt = this.#now()): void {
-    const { origin } = this.#spec;
     const { urn, inputs } = this.#request;
-    const outputs = outputsOfAccepted(inputs, accepted, origin, new Date(acceptedAt));
-    const { id } = accepted;
-    this.#instance = {
-      urn,
-      id,
-      inputs,
-      outputs: stamped(outputs, this.#session.id),
-      origin,
-      after,
-    };
+    const origin = this.#origin;
+    const outputs = stamped(
+      outputsOfAccepted(inputs, accepted, origin, new Date(acceptedAt)),
+      this.#session.id,
+    );
+    this.#instance = { urn, id: accepted.id, inputs, outputs, origin, after };
   }
 
   /** Carries out a side effect of a transition. */
@@ -383,12 +343,8 @@ class Create implements Disposable {
     const { ctx, ledger, leftoverNotices } = this.#session;
     switch (effect.do) {
       case "updateRecord": {
-        const { key, stage, id } = effect;
-        ledger.move(key, {
-          ...(stage && { stage, at: this.#now() }),
-          ...(id !== undefined && { id }),
-        });
-        return;
+        const { key, change } = effect;
+        return ledger.move(key, { ...change, ...(change.stage && { at: this.#now() }) });
       }
       case "accept":
         return this.#accept(effect);
@@ -402,7 +358,9 @@ class Create implements Disposable {
         return;
       case "reportPending":
         if (!this.#session.isFirst("pending creates")) return;
-        return ctx.messages.warning(pendingNotice(effect.records, effect.elsewhere, this.#spec));
+        return ctx.messages.warning(
+          pendingNotice(effect.records, effect.elsewhere, this.#spec.own),
+        );
       case "reportLeftovers": {
         if (effect.partial && this.#session.isFirst("partial listing")) {
           ctx.messages.info(partialNotice);
@@ -422,7 +380,7 @@ class Create implements Disposable {
     const { id, name, createdAt, networks } = accepted;
     if (from === "answer") {
       creates.noteMade(id);
-      const onlyInResponse = { ...(createdAt === undefined ? {} : { createdAt }), networks };
+      const onlyInResponse = { createdAt, networks };
       ledger.move(key, { stage: "accepted", id, at: this.#now(), accepted: onlyInResponse });
       return;
     }
@@ -434,36 +392,21 @@ class Create implements Disposable {
       const { shownName, urn } = this.#subject;
       // Only a name that is not secret is shown as the service lists it.
       const isPublic = shownName === this.#args.name;
-      const messageName = isPublic ? (name ?? shownName) : shownName;
-      ctx.messages.warning(resumedNotice(id, messageName), urn);
+      ctx.messages.warning(resumedNotice(id, isPublic && name ? name : shownName), urn);
     }
   }
 
-  /**
-   * After an unclear POST, warns of each further instance that the POST may have created ("nothing is made twice", G2).
-   */
-  async #warnOfExtras(key: string, before: ReadonlySet<string>): Promise<void> {
-    const listing = await this.#lastListing();
-    if (!listing) return;
-    const { ctx, run } = this.#session;
-    const { urn, shownName } = this.#subject;
-    const observation = this.#observationOf(listing);
-    for (const id of protocol.findNewInstances(observation, this.#args.name, before, key)) {
-      ctx.messages.warning(
-        `there is another instance named "${shownName}", ${id}, which may come from a create without a clear answer. Remove it at the service if nothing else uses it, or take it over as a separate resource: \`${importAs("<name>", id, run.providerUrn)}\``,
-        urn,
-      );
-    }
-  }
-
-  /** Returns a listing that begins now. If that fails, returns the newest earlier listing, if any. Never rejects. */
-  async #lastListing(): Promise<Listing | undefined> {
-    const { listings, ctx } = this.#session;
+  /** After an unclear POST, warns of each further instance that the POST may have created (G2). Never rejects. */
+  async #warnOfExtras(key: string, before: protocol.Ids): Promise<void> {
+    const { ctx, listings } = this.#session;
     using operation = this.#session.operation(lastListingSeconds);
-    try {
-      return await listings.get({ notBefore: ctx.clock.now() }, operation.signal);
-    } catch {
-      return listings.latest;
+    const listing = await listings
+      .get({ notBefore: ctx.clock.now() }, operation.signal)
+      .catch(() => listings.latest);
+    if (!listing) return;
+    const post = { key, name: this.#args.name, before };
+    for (const id of protocol.findNewInstances(this.#observationOf(listing), post)) {
+      ctx.messages.warning(extraNotice(id, this.#subject), this.#subject.urn);
     }
   }
 
@@ -474,9 +417,9 @@ class Create implements Disposable {
 }
 
 /**
- * Returns a digest of the request. Later runs compare it to see whether the program still asks for the same
- * instance. The digest is keyed with the token, since the user data it covers may be secret. It leaves out a
- * name that the program did not choose, because that name differs from run to run.
+ * Returns a digest of the request, by which later runs see whether the program still asks for the same instance. It is
+ * keyed with the token, since the user data may be secret. A name that the program did not choose is left out, because
+ * it differs from run to run.
  */
 function digestOf(apiToken: string, args: InstanceArgs, kind: protocol.NameKind): string {
   const { name, ssh_keys, ...rest } = createBodyOf(args);

@@ -1,19 +1,16 @@
-/**
- * The errors and warnings of a create. They say why the create failed, which creates are pending, and which instances
- * may be left over from earlier creates. `create.ts` uses them.
- */
+/** The errors and warnings of a create: why it failed, which creates are pending, and what may be a leftover. */
 import { discardCommand, explain, importAs, importCommand } from "../advice";
 import { RequestError } from "../api/errors";
 import { OperationFailed } from "../errors";
 import { displayRecordedName, type LedgerRecord } from "../ledger/record";
-import type { CreateSpec, Failure, Leftover, PendingReason, UnclearReason } from "./protocol";
+import type { Failure, Leftover, Leftovers, PendingReason } from "./protocol";
 
 /** The create that a message is about. */
 export interface CreateSubject {
   urn: string;
   /** The URN of the explicit provider resource. Undefined for the default provider. */
   provider: string | undefined;
-  /** The name as messages show it. It is redacted if it is secret ("secrets stay secret", G8). */
+  /** The name as messages show it: redacted if it is secret (G8). */
   shownName: string;
   settlingMs: number;
   /** Whether `pulumi do` creates the instance without a stack. No later create then takes it over. */
@@ -26,24 +23,23 @@ export function failureError(failure: Failure, subject: CreateSubject): Error {
     case "pending":
       return new OperationFailed(pendingError(failure.record, failure.why));
     case "leftovers":
-      return new OperationFailed(leftoversError(failure.items, failure.partial, subject));
+      return new OperationFailed(leftoversError(failure, subject));
     case "undeletable":
       return new OperationFailed(undeletableError(failure.record));
+    case "unclear": {
+      const { error: cause } = failure;
+      return new OperationFailed(`${cause.message}. ${describeUnclear(failure, subject)}`, {
+        cause,
+      });
+    }
     case "listingFailed":
     case "refused":
-      return new OperationFailed(explain(failure.error), { cause: failure.error });
-    case "notSent": {
+    case "notSent":
+    case "stopped": {
       const { error } = failure;
       if (!(error instanceof RequestError)) return error;
       return new OperationFailed(explain(error), { cause: error });
     }
-    case "unclear": {
-      const { error, why, key } = failure;
-      const message = `${error.message}. ${describeUnclear(why, key, subject)}`;
-      return new OperationFailed(message, { cause: error });
-    }
-    case "stopped":
-      return failure.why;
   }
 }
 
@@ -60,7 +56,6 @@ function pendingError(record: LedgerRecord, why: PendingReason): string {
   return `an earlier run began to create "${displayRecordedName(name)}" for this resource (${at}), and no state is known to hold its result: ${pendingReason(why, id)}. This run created nothing. To take the instance over, run \`${importCommand(record, id)}\`. To forget that create, once you know that it left no running instance, run \`${discardCommand(key)}\``;
 }
 
-/** Why a pending create stops this one, as a clause. */
 function pendingReason(
   why: Exclude<PendingReason, { kind: "overtaken" | "inFlight" }>,
   id: string,
@@ -90,10 +85,11 @@ function pendingReason(
     case "several":
       return `several instances could be the one it created: ${why.ids.join(", ")}`;
     case "turnedUp": {
+      const ids = why.ids.join(", ");
       const seen =
         why.ids.length > 1
-          ? `several instances of that name exist: ${why.ids.join(", ")}`
-          : `instance ${why.ids.join()} of that name exists`;
+          ? `several instances of that name exist: ${ids}`
+          : `instance ${ids} of that name exists`;
       return `${seen}, but the provider did not generate the name, so it may belong to something else`;
     }
     case "listingFailed":
@@ -101,29 +97,28 @@ function pendingReason(
   }
 }
 
-/** Returns the warning that names the pending creates of this project. `elsewhere` counts those of other projects. */
+/**
+ * Returns the warning that names the pending creates of this project. `elsewhere` counts those of other projects, and
+ * `own` has fields of this create's own record.
+ */
 export function pendingNotice(
   records: readonly LedgerRecord[],
   elsewhere: number,
-  { scope, origin }: Pick<CreateSpec, "scope" | "origin">,
+  own: Pick<LedgerRecord, "scope" | "baseUrl">,
 ): string {
   const lines = records.map((record) => {
-    const { urn, id, key, name, baseUrl, stage, at } = record;
+    const { urn, id, key, name, scope, baseUrl, stage, at } = record;
     const instance = id === undefined ? "" : `, instance ${id}`;
     const isResumed =
-      scope !== undefined &&
-      scope === record.scope &&
-      baseUrl === origin.baseUrl &&
-      stage !== "replied";
+      scope !== undefined && scope === own.scope && baseUrl === own.baseUrl && stage !== "replied";
     const resumes = isResumed
       ? "the next create of that resource searches for it; if the program has renamed the resource, "
       : "";
     return `"${displayRecordedName(name)}"${instance} at ${baseUrl} (${at}) for ${urn}: ${resumes}take it over with \`${importCommand(record, id ?? "<id>")}\`, or forget it with \`${discardCommand(key)}\` once you know that it left no running instance`;
   });
-  const others =
-    elsewhere > 0
-      ? `. Other projects have ${elsewhere} more. The plugin's command \`discard\` lists them`
-      : "";
+  const others = elsewhere
+    ? `. Other projects have ${elsewhere} more. The plugin's command \`discard\` lists them`
+    : "";
   return `earlier runs left pending creates, whose instances no state is known to hold: ${lines.join("; ")}${others}`;
 }
 
@@ -132,13 +127,18 @@ export function resumedNotice(id: string, shownName: string): string {
   return `an earlier run created ${id} ("${shownName}") for this resource, and no state is known to hold it. This run takes it over, and creates nothing new`;
 }
 
+/** Returns the warning of a further instance that an unclear POST may have created. */
+export function extraNotice(id: string, { shownName, provider }: CreateSubject): string {
+  return `there is another instance named "${shownName}", ${id}, which may come from a create without a clear answer. Remove it at the service if nothing else uses it, or take it over as a separate resource: \`${importAs("<name>", id, provider)}\``;
+}
+
 // ── Leftovers ────────────────────────────────────────────────────────────────────────────────────
 
 /** The notice if a listing before a create was not complete. With `compute:leftovers` "warn", a run prints it once. */
 export const partialNotice =
   "the listing before the create was not complete, so leftovers of earlier creates may be missing from it";
 
-/** Describes one leftover by its id, the reason why it may be one, and the command that imports it. */
+/** Names one leftover, why it may be one, and the command that imports it. */
 export function describeLeftover({ id, why }: Leftover, { urn, provider }: CreateSubject): string {
   const reason = {
     tag: "its name was generated for this resource",
@@ -153,11 +153,7 @@ export function leftoversNotice(descriptions: readonly string[]): string {
   return `new instances are created although the service has instances that may be left over from earlier creates: ${descriptions.join("; ")}. They may also be another stack's, or the ones that this run replaces. If no state holds such an instance, take it over with its import command (under a new resource name), or remove it at the service. With \`pulumi config set compute:leftovers fail\`, a create fails in this case before anything is sent`;
 }
 
-function leftoversError(
-  items: readonly Leftover[],
-  partial: boolean,
-  subject: CreateSubject,
-): string {
+function leftoversError({ items, partial }: Leftovers, subject: CreateSubject): string {
   const descriptions = items.map((item) => describeLeftover(item, subject));
   if (partial) descriptions.push(partialNotice);
   const imports = items.map(({ id }) => `\`${importCommand(subject, id)}\``).join(" or ");
@@ -183,9 +179,19 @@ function nextRunAdvice({ stateless }: CreateSubject): string {
 }
 
 /** Says what is known after a POST with an unclear outcome, and what a person can do. */
-function describeUnclear(why: UnclearReason, key: string, subject: CreateSubject): string {
+function describeUnclear(
+  { why, key, sentCount }: Extract<Failure, { kind: "unclear" }>,
+  subject: CreateSubject,
+): string {
   const { shownName: name, settlingMs } = subject;
   const takeOver = `\`${importCommand(subject, "<id>")}\``;
+  const advice = `${nextRunAdvice(subject)}. If the instance turns up, take it over with ${takeOver}`;
+  const within = `within ${settlingMs / 1000} s`;
+  const notFound = (seen: string) => {
+    const repeats =
+      sentCount > 1 ? ` The create was sent ${sentCount} times, and neither answer was clear.` : "";
+    return `Whether the instance was created is not known: ${seen}.${repeats} Nothing more was sent. ${advice}`;
+  };
   switch (why.kind) {
     case "several":
     case "turnedUp": {
@@ -196,22 +202,16 @@ function describeUnclear(why: UnclearReason, key: string, subject: CreateSubject
           : `An instance named "${name}" has turned up since, ${id}. The provider did not generate the name, so the instance may belong to something else, and it was not adopted. If this create made it, take it over: \`${importCommand(subject, id)}\``;
       return `${finding}. If this create made none of them, forget the create with \`${discardCommand(key)}\`, and run again`;
     }
-    case "none": {
-      const within = `within ${settlingMs / 1000} s`;
-      const seen =
-        why.problem !== undefined
-          ? `the search for it failed (${why.problem})`
-          : why.complete
-            ? `no instance named "${name}" turned up ${within}`
-            : `the listings were not complete, and showed no instance named "${name}" ${within}`;
-      const repeats =
-        why.sentCount > 1
-          ? ` The create was sent ${why.sentCount} times, and neither answer was clear.`
-          : "";
-      return `Whether the instance was created is not known: ${seen}.${repeats} Nothing more was sent. ${nextRunAdvice(subject)}. If the instance turns up, take it over with ${takeOver}`;
-    }
+    case "none":
+      return notFound(`no instance named "${name}" turned up ${within}`);
+    case "incomplete":
+      return notFound(
+        `the listings were not complete, and showed no instance named "${name}" ${within}`,
+      );
+    case "listingFailed":
+      return notFound(`the search for it failed (${why.error.message})`);
     case "stopped":
-      return `Whether "${name}" was created is not known, and the search for it ended early (${why.why.message}). ${nextRunAdvice(subject)}. If the instance turns up, take it over with ${takeOver}`;
+      return `Whether "${name}" was created is not known, and the search for it ended early (${why.error.message}). ${advice}`;
     case "repeatFailed": {
       const { error } = why;
       const reason = error instanceof RequestError ? explain(error) : error.message;

@@ -5,16 +5,15 @@ import type { Listing } from "../listing/listing";
 
 type ProgressContext = Pick<ProviderContext, "clock" | "messages">;
 
-/** Until the id is known, a wait is shown in the Info column only after this time. */
+/** Until the id is known, the column shows a wait only after this time. */
 const firstMs = 1000;
-/** The interval between two updates of the column if nothing but the time changes. */
+/** The interval between two updates if nothing but the time changes. */
 const intervalMs = 10_000;
 
-/** Used until the id is known. Shows what the create waits for, if the wait takes longer than a second. */
+/** Shows what a create waits for until the id is known, if the wait takes longer than a second. */
 export class PostProgress {
   readonly #ctx: ProgressContext;
   readonly #urn: string;
-  /** Ends the timer of the activity that is shown now. */
   #end = new AbortController();
 
   constructor(ctx: ProgressContext, urn: string) {
@@ -22,7 +21,7 @@ export class PostProgress {
     this.#urn = urn;
   }
 
-  /** From now on, shows `activity` (what the create waits for) and the seconds so far, first after a second. */
+  /** From now on, shows what the create waits for, and the seconds so far. */
   show(activity: string): void {
     this.stop();
     this.#end = new AbortController();
@@ -44,7 +43,7 @@ export class PostProgress {
   }
 }
 
-/** Used once the id is known. Shows the status of the instance and the time so far. */
+/** Shows the status of an instance whose id is known, and the time so far. */
 export class WaitProgress {
   /** The status in the last listing that showed the instance. */
   status = "PROVISIONING";
@@ -65,7 +64,7 @@ export class WaitProgress {
     this.#show();
   }
 
-  /** The poller calls this after each listing, with the listing, or with the reason why the listing failed. */
+  /** Takes a new listing, or the reason why it failed. */
   update(listing: Listing | undefined, problem: string | undefined): void {
     const status = listing?.items.get(this.#id)?.status ?? this.status;
     const isChanged =

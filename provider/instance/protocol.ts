@@ -1,21 +1,16 @@
 /**
- * The create protocol decides, as a pure function, what happens between a Create call and its reply.
- * `begin` returns the first transition, and `step` returns the next transition after each event.
- * `create.ts` carries the transitions out. This file uses no clock, socket or disk, and prints nothing, so
- * that the explorer (`tests/explorer/`) can try every sequence of events.
- *
- * The sections follow the order of a create: pending creates of the resource (records of earlier creates), the
- * baseline (the listing before the POST) and the leftovers in it, the POST, the search for an instance after a POST
- * with an unclear outcome, and the ends.
+ * The create protocol decides, as a pure function, what happens between a Create call and its reply: `begin` returns the
+ * first transition, and `step` returns the next one after each event. `create.ts` carries the transitions out. This
+ * file uses no clock, socket or disk, so that the explorer (`tests/explorer/`) can try every sequence of events.
  */
 import type { Accepted } from "../api/client";
+import { RequestError } from "../api/errors";
 import { answeredBroken, type PostOutcome } from "../api/postOutcome";
-import type { RequestError } from "../api/errors";
 import type { LedgerEntry } from "../ledger/ledger";
-import { isHashedName, isPending, type LedgerRecord } from "../ledger/record";
-import { isSamePlace, originDifference, type Origin } from "../origin";
+import { isHashedName, isPending, type LedgerRecord, type NewRecord } from "../ledger/record";
+import { isSamePlace, originDifference } from "../origin";
+import { isSameResource, projectOf } from "../pulumiNames";
 import { printable } from "../redaction";
-import { projectOf, isSameResource } from "../pulumiNames";
 import type { Existence } from "./existence";
 import { hasTag } from "./naming";
 
@@ -26,21 +21,11 @@ export type NameKind = LedgerRecord["kind"];
 
 /** The instance to create, and the settings that the protocol depends on. All durations are milliseconds. */
 export interface CreateSpec {
-  urn: string;
-  /** The id of the provider resource, which differs between stacks. Undefined if it is not known. */
-  scope: string | undefined;
-  /** Whether the run is `pulumi do --stateless`, whose creates share one URN but are different resources. */
-  stateless: boolean;
-  /** The service, token and account with which the create is made. */
-  origin: Origin;
+  /** What the record of this create says from the start. Its `name` is hashed if the program made the name secret. */
+  own: Omit<NewRecord, "before" | "at">;
   name: string;
-  nameKind: NameKind;
-  /** The name as records contain it, which is hashed if it is secret. */
-  recordedName: string;
-  /** The tag (`tagOf`) in generated names of this resource. Undefined if the scope is not known, or if `stateless`. */
+  /** The tag (`tagOf`) in generated names of this resource. Undefined if the scope is not known, or if stateless. */
   tag: string | undefined;
-  /** A keyed digest of the request, which shows whether two creates ask for the same instance. */
-  digest: string;
   /** The setting `compute:leftovers`. */
   leftovers: "warn" | "fail";
   /** Whether `compute:deletePolicy` makes the Delete of a listed instance fail. */
@@ -53,26 +38,23 @@ export interface CreateSpec {
 }
 
 /**
- * What the create does now (its phase), and what it knows by now. The arrow points to the events that may
- * follow. `stopped` may follow every phase but `ended`.
+ * What the create does now, and what it knows. Arrows point to the events that may follow, and `stopped` may follow every
+ * phase but `ended`. `until` is the clock time at which the wait or the settling time is over.
  */
 export type State =
-  /** Reads the ledger → `ledgerRead`. `until` is the clock time at which the wait for another run's create ends. */
+  /** Reads the ledger → `ledgerRead`. With `until`, the create waits for another run's create. */
   | { phase: "readingLedger"; earlier: Earlier; until?: number }
   /** Makes this session the owner of the record → `takenOver` */
   | { phase: "takingOver"; earlier: Earlier; record: LedgerRecord }
   /** Searches for the record's instance by its id → `searched`, `listingFailed` */
   | { phase: "findingInstance"; earlier: Earlier; record: LedgerRecord }
-  /**
-   * Fetches a listing that begins now, to search by name for a record's instance → `listed`,
-   * `listingFailed`. `until` is the clock time at which the settling time is over. `wasMissing` is set once a
-   * complete listing after the settling time has lacked the instance.
-   */
+  /** Fetches a listing that begins now, to search for a record's instance by its name → `listed`, `listingFailed` */
   | {
       phase: "searchingForRecord";
       earlier: Earlier;
       record: LedgerRecord;
       until: number;
+      /** Set once a complete listing after the settling time has lacked the instance. */
       wasMissing?: true;
     }
   /** Waits for a create slot, and then fetches the baseline → `listed`, `listingFailed` */
@@ -82,66 +64,57 @@ export type State =
   /** Waits for the rate limit → `permitted` */
   | { phase: "awaitingPermit"; attempt: Attempt }
   /** Writes the record of this create, and waits until it is on the disk → `recorded` */
-  | { phase: "writingRecord"; attempt: Attempt }
+  | { phase: "writingRecord"; attempt: Attempt; fields: Omit<NewRecord, "at"> }
   /** Sends the POST that the record `key` describes → `posted` */
   | { phase: "posting"; attempt: Attempt; key: string }
-  /**
-   * Fetches a listing that begins now, to search for the POST's instance → `listed`, `listingFailed`.
-   * `until` is the clock time at which the settling time is over. `hasUnexplained` says whether a listing of this
-   * search showed a new instance, of any name, that may come from this POST (`isUnexplained`).
-   */
-  | { phase: "searchingAfterPost"; attempt: Attempt; until: number; hasUnexplained: boolean }
+  /** Fetches a listing that begins now, to search for the POST's instance → `listed`, `listingFailed` */
+  | {
+      phase: "searchingAfterPost";
+      attempt: Attempt & { unclear: UnclearPost };
+      until: number;
+      /** Whether a listing has shown a new instance, of any name, that may come from this POST (`isUnexplained`). */
+      hasUnexplained: boolean;
+    }
   /** Waits until the clock time `wakeAt` → `slept`. Then the create enters the state `then`. */
   | { phase: "sleeping"; wakeAt: number; then: State }
   | { phase: "ended"; result: Result };
 
 type StateOf<P extends State["phase"]> = Extract<State, { phase: P }>;
 
-/** The last listing before the first POST. The POST can't have created an instance that is in it. */
-export interface Baseline {
-  /** Ids of all listed instances. */
-  ids: ReadonlySet<string>;
-  /** Clock time at which the listing began. */
-  begunAt: number;
-  /** Ids of the listed instances that have the name of the instance to create. */
-  sameNamedIds: string[];
-}
-
-/** What this create knows of earlier creates of its resource. */
 interface Earlier {
-  /** How often this create has tried to take over a record. */
+  /** How often it has tried to take over a record. */
   takeovers: number;
   /** The record keys of the creates that were completed (`isCompleted`) at the first reading. Undefined before that. */
   completedKeys?: ReadonlySet<string>;
 }
 
-/** What a create knows between its baseline and the response to its POST. */
 interface Attempt {
   baseline: Baseline;
   earlier: Earlier;
   /** How many POSTs failed before a byte was sent. */
   unsentCount: number;
-  /** Set once a POST had an unclear outcome: whether the POST created an instance is not known. */
   unclear?: UnclearPost;
 }
 
-/** A POST with an unclear outcome. Its repeat, if it was sent, shares the record and is counted here too. */
+/** The last listing before the first POST. The POST can't have created an instance that is in it. */
+type Baseline = Pick<Observation, "items" | "begunAt">;
+
+/** A POST that may have created an instance or not, or that POST and its repeat, which share a record. */
 interface UnclearPost {
   /** The key of the record. */
   key: string;
   /** The error of the last POST. */
   error: RequestError;
-  /** How many POSTs were sent. */
   sentCount: number;
 }
 
-/** The outcome of a state's work. `now` is the clock time of the event. */
+/** The outcome of a state's work. */
 export type Event =
   | { kind: "ledgerRead"; entries: readonly LedgerEntry[]; now: number }
   | { kind: "slept" }
   /**
-   * `isTaken` says whether the record now belongs to this session. `settledBy` is the end of the record's settling
-   * time: a listing that begins later shows the instance, if the POST created one.
+   * `isTaken` says whether the record now belongs to this session. A listing that begins after `settledBy` shows the
+   * instance, if the record's POST created one.
    */
   | { kind: "takenOver"; isTaken: boolean; settledBy: number }
   | { kind: "searched"; existence: Existence }
@@ -164,25 +137,24 @@ export interface Observation {
   begunAt: number;
   /** Whether this session has created the instance, or taken it over. */
   isOfThisSession: (id: string) => boolean;
-  /** Whether the engine has sent the id in a call of this session. The instance may then be another resource's. */
+  /** Whether the engine has sent the id in this session. The instance may then be another resource's. */
   isNamedByEngine: (id: string) => boolean;
   /** Whether it is proven that a Pulumi state held the instance. */
   isInState: (id: string) => boolean;
-  /** Whether the settling time of the record is not over yet. If so, a listing may lack the record's instance. */
+  /** Whether a listing may still lack the record's instance, since the settling time is not over. */
   isSettling: (record: LedgerRecord) => boolean;
-  /** The records of the ledger, as read when the listing arrived. */
   entries: readonly LedgerEntry[];
 }
 
-/** The next state, and the side effects to carry out, in this order, before the work of that state. */
+/** The side effects to carry out, in this order, and then the next state. */
 export interface Transition {
   state: State;
   effects: SideEffect[];
 }
 
-/** Something that `create.ts` does before the work of the next state. It causes no event. */
+/** Something that `create.ts` does between two states. It causes no event. */
 export type SideEffect =
-  | { do: "updateRecord"; key: string; stage?: "sending" | "unknown" | "refused"; id?: string }
+  | { do: "updateRecord"; key: string; change: Pick<Partial<LedgerRecord>, "stage" | "id"> }
   /** Keeps the id of the instance, which is now known, in the record and in the session. */
   | { do: "accept"; key: string; accepted: Accepted; from: InstanceSource }
   /** Settles the record of an earlier create. Its instance is proven gone, or its POST has surely created none. */
@@ -191,43 +163,43 @@ export type SideEffect =
   | { do: "dropRecord"; key: string }
   /** Reports pending creates of this project, and how many pending creates other projects have. */
   | { do: "reportPending"; records: LedgerRecord[]; elsewhere: number }
-  /** Reports leftovers. `partial` means that the searched listing was not complete. */
-  | { do: "reportLeftovers"; items: Leftover[]; partial: boolean };
+  | ({ do: "reportLeftovers" } & Leftovers);
 
-/**
- * Where the instance is known from: the response to this create's POST, a listing after it, or an earlier create's
- * record.
- */
+/** What showed the instance: the response to this create's POST, a listing after it, or an earlier create's record. */
 type InstanceSource = "answer" | "listing" | "earlierRun";
+
+/** The leftovers in a listing, and whether the listing was not complete. */
+export interface Leftovers {
+  items: Leftover[];
+  partial: boolean;
+}
 
 /** An instance that an earlier create of this resource may have left. It is reported, and never adopted. */
 export interface Leftover {
   id: string;
-  /**
-   * Its name has the resource's tag or is the name to create, or it is in the record of a completed create
-   * (`isCompleted`).
-   */
+  /** Its name has the resource's tag or is the name to create, or a completed create (`isCompleted`) made it. */
   why: "tag" | "name" | "delivered";
 }
 
 /** How a create ends. */
 export type Result =
   /** After an unclear outcome, also of an earlier create, `before` has the ids that were listed before the POST. */
-  | { kind: "accepted"; key: string; id: string; before?: ReadonlySet<string> | undefined }
+  | { kind: "accepted"; key: string; id: string; before?: Ids | undefined }
   | { kind: "failed"; failure: Failure };
+
+/** A set of ids, or a map from ids. */
+export type Ids = Pick<ReadonlySet<string>, "has" | "keys">;
 
 /** Why a create fails without an instance that it could return. */
 export type Failure =
   /** Another create of this resource is pending, or was completed while this one waited. */
   | { kind: "pending"; record: LedgerRecord; why: PendingReason }
-  | { kind: "leftovers"; items: Leftover[]; partial: boolean }
+  | ({ kind: "leftovers" } & Leftovers)
   /** A state may hold this record's instance, and the Delete of that instance would fail. */
   | { kind: "undeletable"; record: LedgerRecord }
-  | { kind: "listingFailed" | "refused"; error: RequestError }
-  | { kind: "notSent"; error: Error }
+  | { kind: "listingFailed" | "refused" | "notSent" | "stopped"; error: Error }
   /** A POST was sent, and whether it created an instance is not known. */
-  | { kind: "unclear"; key: string; error: RequestError; why: UnclearReason }
-  | { kind: "stopped"; why: Error };
+  | ({ kind: "unclear"; why: UnclearReason } & UnclearPost);
 
 /**
  * The instances, all with the name to create, that the POST may have created. With "several", this provider generated
@@ -238,34 +210,29 @@ type Candidates = { kind: "several" | "turnedUp"; ids: string[] };
 /** Why an earlier create of the resource stops this one: it can be neither resumed nor settled. */
 export type PendingReason =
   | { kind: "inFlight" }
+  /** Another run's create of this resource was completed while this one waited. */
+  | { kind: "overtaken" }
   | { kind: "replied" | "unlockable" | "secretName" | "incomplete" | "otherToken" }
   /** The record has the same URN, but another provider resource. */
   | { kind: "otherScope" }
-  /** Another run's create of this resource was completed while this one waited. */
-  | { kind: "overtaken" }
   | { kind: "otherOrigin"; difference: string }
-  /**
-   * The digests of the two requests differ. With the same token, the program asks for a different instance. With
-   * another token, the digests can't be compared, because each digest is keyed with its token.
-   */
+  /** The digests differ. With another token, that proves nothing, because each digest is keyed with its token. */
   | { kind: "changed"; sameToken: boolean }
   | { kind: "unproven"; why: string }
-  | { kind: "listingFailed"; error: RequestError }
+  | { kind: "listingFailed"; error: Error }
   | Candidates;
 
 /** Why it is still not known whether a POST with an unclear outcome created an instance. */
-export type UnclearReason =
+type UnclearReason =
   | Candidates
-  | { kind: "none"; complete: boolean; problem?: string; sentCount: number }
-  | { kind: "stopped"; why: Error }
-  /** The POST was repeated once, and the repeat surely created nothing. */
-  | { kind: "repeatFailed"; error: Error };
+  /** No listing of the settling time shows such an instance. */
+  | { kind: "none" | "incomplete" }
+  /** The search failed or was stopped, or the one repeat of the POST surely created nothing. */
+  | { kind: "listingFailed" | "stopped" | "repeatFailed"; error: Error };
 
 /** The maximum age of a baseline at the time when the rate limit permits the POST. An older one is renewed. */
 const maxBaselineAgeMs = 30_000;
-/**
- * In one create, the maximum number of attempts to take over a record, and of POSTs that fail before a byte is sent.
- */
+/** The most attempts to take over a record, and the most POSTs that fail before a byte is sent. */
 const maxTries = 4;
 /** The wait after the first POST that failed before a byte was sent. It doubles after each further one. */
 const firstRetryMs = 500;
@@ -275,11 +242,10 @@ const firstRetryMs = 500;
 /**
  * Returns the first transition.
  *
- * @param unfinished The instance that an earlier Create call of this session left unfinished for this resource, if any.
+ * @param unfinished The instance that an earlier Create call of this session left unfinished for this resource, if any:
+ *   an error hook has made the engine repeat the call.
  */
 export function begin(unfinished?: { key: string; id: string }): Transition {
-  // The engine repeats the Create, because an error hook asked for that. The instance exists already, so there is
-  // no new POST.
   if (unfinished) return next({ phase: "ended", result: { kind: "accepted", ...unfinished } });
   return next({ phase: "readingLedger", earlier: { takeovers: 0 } });
 }
@@ -304,7 +270,7 @@ export function step(spec: CreateSpec, state: State, event: Event): Transition {
     case "renewingBaseline":
       return judgeBaseline(spec, state, event);
     case "awaitingPermit":
-      return afterPermit(state.attempt, expect(event, "permitted").now);
+      return afterPermit(spec, state.attempt, expect(event, "permitted").now);
     case "writingRecord":
       return afterRecord(spec, state.attempt, expect(event, "recorded"));
     case "posting":
@@ -321,31 +287,15 @@ export function step(spec: CreateSpec, state: State, event: Event): Transition {
 // ── Pending creates of this resource ─────────────────────────────────────────────────────────────
 
 /**
- * Whether a record belongs to this resource of this stack at this service. No other record is ever resumed. A
- * create that is stateless, or whose scope is not known, resumes no record.
+ * Returns whether a record belongs to this resource of this stack at this service. Only such a record is ever resumed.
+ * A record of "otherScope" has the same URN, stack included, under another provider resource: it may be this stack's
+ * (after an upgrade of the plugin), or that of another stack with the same name.
  */
-function isOfSameResource(spec: CreateSpec, record: LedgerRecord): boolean {
-  return (
-    !spec.stateless &&
-    spec.scope !== undefined &&
-    record.scope === spec.scope &&
-    isSameResource(record.urn, spec.urn) &&
-    isSamePlace(record, spec.origin)
-  );
-}
-
-/**
- * Whether a record has the same URN, which contains the name of the stack, but not surely the same provider resource.
- * The record may be one of this stack (after an upgrade of the plugin) or of another stack with the same name.
- */
-function isOfOtherScope(spec: CreateSpec, record: LedgerRecord): boolean {
-  return (
-    !spec.stateless &&
-    !record.stateless &&
-    record.urn === spec.urn &&
-    (spec.scope === undefined || record.scope !== spec.scope) &&
-    isSamePlace(record, spec.origin)
-  );
+function relation({ own }: CreateSpec, record: LedgerRecord): "same" | "otherScope" | "none" {
+  if (own.stateless || !isSamePlace(record, own)) return "none";
+  const isSameScope = own.scope !== undefined && record.scope === own.scope;
+  if (isSameScope && isSameResource(record.urn, own.urn)) return "same";
+  return record.urn === own.urn && !record.stateless ? "otherScope" : "none";
 }
 
 /** Whether an engine received the instance's id, and has saved the instance or may still save it. */
@@ -353,31 +303,22 @@ function isWithEngine({ record, live }: LedgerEntry): boolean {
   return record.stage === "delivered" || (record.stage === "replied" && live);
 }
 
-/**
- * Whether a create is pending, and must be resumed or settled, or stops this create, before a POST for this resource.
- */
+/** Whether a pending create must be resumed or settled before a POST, or stops this create. */
 function isInTheWay(spec: CreateSpec, entry: LedgerEntry): boolean {
-  const { record } = entry;
-  if (!isPending(record)) return false;
-  return (
-    isOfSameResource(spec, record) ||
-    // The record is in the way even if its session lives: that plugin may have outlived an engine that saved nothing.
-    (isOfOtherScope(spec, record) && !isWithEngine(entry))
-  );
+  if (!isPending(entry.record)) return false;
+  const related = relation(spec, entry.record);
+  // The session of the other scope may live: a plugin can outlive an engine that saved nothing.
+  return related === "same" || (related === "otherScope" && !isWithEngine(entry));
 }
 
-/**
- * Whether a state holds the record's instance, or is about to. The record is of this resource, or has the same
- * URN under another provider resource.
- */
+/** Whether a state holds the record's instance, or is about to. The record has the same URN or is of this resource. */
 function isCompleted(spec: CreateSpec, entry: LedgerEntry): boolean {
   const { stage, settled } = entry.record;
-  if (isOfOtherScope(spec, entry.record)) return isWithEngine(entry);
-  const isKept = stage === "delivered" || (stage === "settled" && settled === "state");
-  return isKept && isOfSameResource(spec, entry.record);
+  const related = relation(spec, entry.record);
+  if (related === "otherScope") return isWithEngine(entry);
+  return related === "same" && (stage === "delivered" || settled === "state");
 }
 
-/** Decides what to do about earlier creates of this resource before a new one. */
 function judgeEarlier(
   spec: CreateSpec,
   state: StateOf<"readingLedger">,
@@ -388,7 +329,7 @@ function judgeEarlier(
     state.earlier;
   const earlier = { takeovers, completedKeys };
   const pending = entries.filter((entry) => isInTheWay(spec, entry));
-  const ofSameResource = pending.filter(({ record }) => isOfSameResource(spec, record));
+  const ofSameResource = pending.filter(({ record }) => relation(spec, record) === "same");
 
   const underWay = ofSameResource.find(({ inFlight }) => inFlight);
   if (underWay) {
@@ -396,7 +337,7 @@ function judgeEarlier(
     if (now >= until) return failPending(underWay.record, { kind: "inFlight" });
     return tryAgain({ phase: "readingLedger", earlier, until }, spec, now);
   }
-  const ofOtherScope = pending.find(({ record }) => isOfOtherScope(spec, record));
+  const ofOtherScope = pending.find(({ record }) => relation(spec, record) === "otherScope");
   if (ofOtherScope) {
     const kind = ofOtherScope.inFlight ? "inFlight" : "otherScope";
     return failPending(ofOtherScope.record, { kind });
@@ -405,44 +346,39 @@ function judgeEarlier(
   if (replied) return failPending(replied.record, { kind: "replied" });
 
   const [first] = ofSameResource;
-  if (first) {
-    const { record, unlockable } = first;
-    const difference = originDifference(record, spec.origin);
-    if (difference !== undefined) return failPending(record, { kind: "otherOrigin", difference });
-    if (unlockable || takeovers >= maxTries) return failPending(record, { kind: "unlockable" });
-    const nextEarlier = { completedKeys, takeovers: takeovers + 1 };
-    return next({ phase: "takingOver", earlier: nextEarlier, record });
-  }
-  return next({ phase: "takingBaseline", earlier }, reportPending(spec, entries));
+  if (!first) return next({ phase: "takingBaseline", earlier }, reportPending(spec, entries));
+  const { record, unlockable } = first;
+  const difference = originDifference(record, spec.own);
+  if (difference !== undefined) return failPending(record, { kind: "otherOrigin", difference });
+  if (unlockable || takeovers >= maxTries) return failPending(record, { kind: "unlockable" });
+  const nextEarlier = { completedKeys, takeovers: takeovers + 1 };
+  return next({ phase: "takingOver", earlier: nextEarlier, record });
 }
 
 /** Reports the pending creates of sessions not known to be alive, if any of these creates belongs to this project. */
-function reportPending({ urn }: CreateSpec, entries: readonly LedgerEntry[]): SideEffect[] {
-  const abandoned = entries.filter(({ record, live }) => isPending(record) && !live);
-  const project = projectOf(urn);
-  const records = abandoned
-    .map(({ record }) => record)
-    .filter((record) => projectOf(record.urn) === project);
+function reportPending({ own }: CreateSpec, entries: readonly LedgerEntry[]): SideEffect[] {
+  const abandoned = entries
+    .filter(({ record, live }) => isPending(record) && !live)
+    .map(({ record }) => record);
+  const records = abandoned.filter(({ urn }) => projectOf(urn) === projectOf(own.urn));
   if (records.length === 0) return [];
   return [{ do: "reportPending", records, elsewhere: abandoned.length - records.length }];
 }
 
-/** Returns the transition after the attempt to take over a record. */
 function afterTakeOver(
-  spec: CreateSpec,
+  { own }: CreateSpec,
   { record, earlier }: StateOf<"takingOver">,
   { isTaken, settledBy: until }: EventOf<"takenOver">,
 ): Transition {
   // Another run was quicker, the record has changed, or files can't be locked: judge all records again.
   if (!isTaken) return next({ phase: "readingLedger", earlier });
   if (record.id !== undefined) return next({ phase: "findingInstance", earlier, record });
-  if (isHashedName(record.name) && record.name !== spec.recordedName) {
+  if (isHashedName(record.name) && record.name !== own.name) {
     return failPending(record, { kind: "secretName" });
   }
   return next({ phase: "searchingForRecord", earlier, record, until });
 }
 
-/** Returns the transition after the search for the instance whose id is in a record. */
 function afterFindInstance(
   spec: CreateSpec,
   { record, earlier }: StateOf<"findingInstance">,
@@ -454,15 +390,13 @@ function afterFindInstance(
     case "found":
       return resume(spec, record, existence.item);
     case "gone":
-      return next({ phase: "readingLedger", earlier }, [
-        { do: "settleRecord", key: record.key, as: "gone" },
-      ]);
+      return settle(record, "gone", earlier);
     case "unproven":
       return failPending(record, existence);
   }
 }
 
-/** Judges a listing in the search by name for the instance of a record without an id. There may be no instance. */
+/** Searches a listing for the instance of a record without an id. There may be none. */
 function searchForRecord(
   spec: CreateSpec,
   state: StateOf<"searchingForRecord">,
@@ -475,12 +409,8 @@ function searchForRecord(
   }
   const { observation, now } = expect(event, "listed");
   const name = isHashedName(record.name) ? spec.name : record.name;
-  const before = new Set(record.before);
-  const found = searchByName(
-    { key: record.key, name, nameKind: record.kind, before },
-    until,
-    observation,
-  );
+  const post = { key: record.key, name, kind: record.kind, before: new Set(record.before) };
+  const found = searchByName(post, until, observation);
   switch (found.kind) {
     case "created":
       return resume(spec, record, found);
@@ -492,33 +422,36 @@ function searchForRecord(
       return tryAgain(state, spec, now);
     case "none":
       if (!observation.complete) return failPending(record, { kind: "incomplete" });
-      if (record.tokenHash !== spec.origin.tokenHash) {
+      if (record.tokenHash !== spec.own.tokenHash) {
         return failPending(record, { kind: "otherToken" });
       }
-      // One listing may be wrong, so a second complete listing must lack the instance, too. The same rule decides
-      // whether a listed instance is gone ("nothing is forgotten on weak evidence", G3).
-      if (!state.wasMissing) {
-        const wakeAt = now + spec.pollIntervalMs;
-        return next({ phase: "sleeping", wakeAt, then: { ...state, wasMissing: true } });
-      }
-      return next({ phase: "readingLedger", earlier }, [
-        { do: "settleRecord", key: record.key, as: "absent" },
-      ]);
+      // One listing may be wrong, so a second complete one must lack the instance, too (G3).
+      if (state.wasMissing) return settle(record, "absent", earlier);
+      return next({
+        phase: "sleeping",
+        wakeAt: now + spec.pollIntervalMs,
+        then: { ...state, wasMissing: true },
+      });
   }
+}
+
+/** Settles the record of an earlier create, and judges the remaining records. */
+function settle({ key }: LedgerRecord, as: "gone" | "absent", earlier: Earlier): Transition {
+  return next({ phase: "readingLedger", earlier }, [{ do: "settleRecord", key, as }]);
 }
 
 /** Takes over the instance that a record's POST created, if the program still asks for the same instance. */
 function resume(
-  spec: CreateSpec,
+  { own }: CreateSpec,
   record: LedgerRecord,
   { id, name, status }: { id: string; name?: string | undefined; status?: string | undefined },
 ): Transition {
   const { key } = record;
-  if (record.digest !== spec.digest) {
-    const sameToken = record.tokenHash === spec.origin.tokenHash;
+  if (record.digest !== own.digest) {
+    const sameToken = record.tokenHash === own.tokenHash;
     // The record gets the id, so that an import of the instance settles the record.
     return failPending({ ...record, id }, { kind: "changed", sameToken }, [
-      { do: "updateRecord", key, id },
+      { do: "updateRecord", key, change: { id } },
     ]);
   }
   const accepted: Accepted = { id, name, status, networks: [], ...record.accepted };
@@ -526,9 +459,8 @@ function resume(
   return accept(key, accepted, "earlierRun", before);
 }
 
-// ── The baseline ─────────────────────────────────────────────────────────────────────────────────
+// ── The baseline, and the leftovers in it ────────────────────────────────────────────────────────
 
-/** Judges the baseline, the listing before the POST. Its instances can't come from the POST, but may be leftovers. */
 function judgeBaseline(
   spec: CreateSpec,
   state: StateOf<"takingBaseline" | "renewingBaseline">,
@@ -545,62 +477,48 @@ function judgeBaseline(
   if (!isClean && spec.leftovers === "fail") return fail({ kind: "leftovers", ...leftovers });
   const reports: SideEffect[] = isClean ? [] : [{ do: "reportLeftovers", ...leftovers }];
 
-  const sameNamed = [...items.values()].filter(({ name }) => isSameName(name, spec.name));
-  const baseline: Baseline = {
-    ids: new Set(items.keys()),
-    begunAt,
-    sameNamedIds: sameNamed.map(({ id }) => id),
-  };
+  const baseline = { items, begunAt };
   if (state.phase === "renewingBaseline") {
-    return writeRecord({ ...state.attempt, baseline }, reports);
+    return writeRecord(spec, { ...state.attempt, baseline }, reports);
   }
   const attempt = { baseline, earlier: state.earlier, unsentCount: 0 };
   return next({ phase: "awaitingPermit", attempt }, reports);
 }
 
-/** Returns the record of a completed create of this resource whose instance exists, or is too young to be listed. */
+/** Finds a completed create of this resource whose instance exists, or is too young to be listed. */
 function findUndeletable(spec: CreateSpec, observation: Observation): LedgerRecord | undefined {
-  return observation.entries
-    .filter((entry) => isCompleted(spec, entry) && isOfSameResource(spec, entry.record))
-    .map(({ record }) => record)
-    .find(
-      (record) =>
-        record.id !== undefined &&
-        (observation.items.has(record.id) || observation.isSettling(record)),
-    );
+  const { entries, items, isSettling } = observation;
+  const found = entries.find((entry) => {
+    const { record } = entry;
+    if (!isCompleted(spec, entry) || relation(spec, record) !== "same") return false;
+    return record.id !== undefined && (items.has(record.id) || isSettling(record));
+  });
+  return found?.record;
 }
 
-/** Returns the instances that earlier creates of this resource may have left. */
 function findLeftovers(spec: CreateSpec, observation: Observation): Leftover[] {
   const { items, entries, isOfThisSession, isInState, isSettling } = observation;
-  // Records with another scope count, too: if the state was not saved, the provider resource has a new id in the
-  // next run.
-  const delivered = entries
-    .filter((entry) => isCompleted(spec, entry) && entry.record.stage !== "settled")
-    .flatMap(({ record }) => (record.id === undefined ? [] : { ...record, id: record.id }));
-  const deliveredIds = new Set(delivered.map(({ id }) => id));
-  const unlisted = delivered.filter((record) => isSettling(record) && !items.has(record.id));
-
-  const leftovers: Leftover[] = unlisted
-    .filter(({ id }) => !isOfThisSession(id) && !isInState(id))
-    .map(({ id }) => ({ id, why: "delivered" }));
+  const reasons = new Map<string, Leftover["why"]>();
   for (const { id, name } of items.values()) {
-    if (isOfThisSession(id) || isInState(id)) continue;
-    const why = deliveredIds.has(id) ? "delivered" : reasonByName(spec, name);
+    const why = reasonByName(spec, name);
     // The name is compared first, because that is cheaper than a search of all records.
-    if (why === "delivered" || (why && !isExplained(spec, entries, id)))
-      leftovers.push({ id, why });
+    if (why && !isExplained(spec, entries, id)) reasons.set(id, why);
   }
-  return leftovers;
+  for (const entry of entries) {
+    const { id, stage } = entry.record;
+    // Records of another scope count, too: if the state was not saved, the provider resource has a new id now.
+    if (id === undefined || stage === "settled" || !isCompleted(spec, entry)) continue;
+    if (items.has(id) || isSettling(entry.record)) reasons.set(id, "delivered");
+  }
+  return [...reasons]
+    .filter(([id]) => !isOfThisSession(id) && !isInState(id))
+    .map(([id, why]) => ({ id, why }));
 }
 
-/**
- * Returns why a listed name may be a leftover's: it has this resource's tag, or is the name to create (if not
- * generated).
- */
+/** Returns why a name may be a leftover's. Of a generated name, only the tag comes back in another create. */
 function reasonByName(spec: CreateSpec, name: string | undefined): "tag" | "name" | undefined {
   if (spec.tag !== undefined && hasTag(name, spec.tag)) return "tag";
-  return spec.nameKind !== "generated" && isSameName(name, spec.name) ? "name" : undefined;
+  return spec.own.kind !== "generated" && isSameName(name, spec.name) ? "name" : undefined;
 }
 
 /** Whether a record says that the instance is another resource's, or was dropped or discarded on purpose. */
@@ -608,7 +526,7 @@ function isExplained(spec: CreateSpec, entries: readonly LedgerEntry[], id: stri
   return entries.some(
     ({ record }) =>
       record.id === id &&
-      (!isOfSameResource(spec, record) ||
+      (relation(spec, record) !== "same" ||
         record.settled === "dropped" ||
         record.settled === "discarded"),
   );
@@ -616,25 +534,28 @@ function isExplained(spec: CreateSpec, entries: readonly LedgerEntry[], id: stri
 
 // ── The POST ─────────────────────────────────────────────────────────────────────────────────────
 
-/** Returns the transition after the rate limit has permitted the POST. */
-function afterPermit(attempt: Attempt, now: number): Transition {
+function afterPermit(spec: CreateSpec, attempt: Attempt, now: number): Transition {
   const { baseline, unclear } = attempt;
   // After an unclear POST, a new baseline might contain the instance of that POST. So the first baseline stays.
   const isOld = !unclear && now - baseline.begunAt > maxBaselineAgeMs;
-  return isOld ? next({ phase: "renewingBaseline", attempt }) : writeRecord(attempt);
+  return isOld ? next({ phase: "renewingBaseline", attempt }) : writeRecord(spec, attempt);
 }
 
-/** Goes on to write the record, or to send the POST if it is a repeated one, which has a record already. */
-function writeRecord(attempt: Attempt, effects: SideEffect[] = []): Transition {
-  const key = attempt.unclear?.key;
-  if (key === undefined) return next({ phase: "writingRecord", attempt }, effects);
-  return next({ phase: "posting", attempt, key }, [{ do: "updateRecord", key, stage: "sending" }]);
+/** Goes on to write the record, or to send the POST if it is a repeat, which has a record already. */
+function writeRecord(spec: CreateSpec, attempt: Attempt, effects: SideEffect[] = []): Transition {
+  const { baseline, unclear } = attempt;
+  if (unclear) {
+    const { key } = unclear;
+    const sending: SideEffect = { do: "updateRecord", key, change: { stage: "sending" } };
+    return next({ phase: "posting", attempt, key }, [sending]);
+  }
+  const fields = { ...spec.own, before: idsNamed(spec.name, baseline) };
+  return next({ phase: "writingRecord", attempt, fields }, effects);
 }
 
 /**
- * Each create first writes its own record, and then reads the records of others. So of two creates of one
- * resource, at least one sees the other's record. That create drops its own record, and judges the pending
- * creates again.
+ * Each create first writes its own record, and then reads the records of others. So of two creates of one resource, at
+ * least one sees the other's record. That create drops its own record, and judges the pending creates again.
  */
 function afterRecord(
   spec: CreateSpec,
@@ -643,8 +564,8 @@ function afterRecord(
 ): Transition {
   const { earlier } = attempt;
   const dropped: SideEffect[] = [{ do: "dropRecord", key }];
-  // Two runs of one stack are active at once after `pulumi cancel`, or if a plugin outlives its engine. The
-  // engine that asked for this create does not know of the other run's instance, so this create stops.
+  // Two runs of one stack are active at once after `pulumi cancel`, or if a plugin outlives its engine. This run's
+  // engine does not know of the other run's instance.
   const overtaking = entries.find(
     (entry) => isCompleted(spec, entry) && !earlier.completedKeys?.has(entry.record.key),
   );
@@ -654,7 +575,6 @@ function afterRecord(
   return next({ phase: "readingLedger", earlier }, dropped);
 }
 
-/** Returns the transition after the POST has an outcome. */
 function afterPost(
   spec: CreateSpec,
   { attempt, key }: StateOf<"posting">,
@@ -662,97 +582,98 @@ function afterPost(
 ): Transition {
   const { unclear, baseline } = attempt;
   const dropped: SideEffect[] = unclear ? [] : [{ do: "dropRecord", key }];
+  if (unclear && (outcome.kind === "notSent" || outcome.kind === "refused")) {
+    return failUnclear(unclear, { kind: "repeatFailed", error: outcome.failure });
+  }
   switch (outcome.kind) {
     case "accepted":
-      return accept(key, outcome.accepted, "answer", unclear && baseline.ids);
+      return accept(key, outcome.accepted, "answer", unclear && baseline.items);
     case "rateLimited":
       return next({ phase: "awaitingPermit", attempt }, dropped);
     case "notSent": {
       const error = outcome.failure;
-      if (unclear) return failUnclear(unclear, { kind: "repeatFailed", error });
       const unsentCount = attempt.unsentCount + 1;
-      const isLasting = "lasting" in error && error.lasting === true;
+      const isLasting = error instanceof RequestError && error.lasting;
       if (isLasting || unsentCount >= maxTries) return fail({ kind: "notSent", error }, dropped);
       const wakeAt = now + firstRetryMs * 2 ** (unsentCount - 1);
       const then: State = { phase: "awaitingPermit", attempt: { ...attempt, unsentCount } };
       return next({ phase: "sleeping", wakeAt, then }, dropped);
     }
     case "refused": {
-      const error = outcome.failure;
-      if (unclear) return failUnclear(unclear, { kind: "repeatFailed", error });
-      return fail({ kind: "refused", error }, [{ do: "updateRecord", key, stage: "refused" }]);
+      const refused: SideEffect = { do: "updateRecord", key, change: { stage: "refused" } };
+      return fail({ kind: "refused", error: outcome.failure }, [refused]);
     }
     case "unclear": {
       const sentCount = (unclear?.sentCount ?? 0) + 1;
-      const search: State = {
+      const search: StateOf<"searchingAfterPost"> = {
         phase: "searchingAfterPost",
         attempt: { ...attempt, unclear: { key, error: outcome.failure, sentCount } },
         until: now + spec.settlingMs,
         hasUnexplained: false,
       };
-      return next(search, [{ do: "updateRecord", key, stage: "unknown" }]);
+      return next(search, [{ do: "updateRecord", key, change: { stage: "unknown" } }]);
     }
   }
 }
 
 // ── The search for an instance after an unclear outcome ──────────────────────────────────────────
 
-/**
- * Judges a listing in the search for the instance of a POST with an unclear outcome.
- *
- * @throws Error if no POST had an unclear outcome, which is a defect.
- */
 function searchAfterPost(
   spec: CreateSpec,
   state: StateOf<"searchingAfterPost">,
   event: Event,
 ): Transition {
   const { attempt, until } = state;
-  const { unclear, baseline } = attempt;
-  if (!unclear) throw new Error("a search without an unclear POST");
+  const { unclear } = attempt;
   const { key, error, sentCount } = unclear;
+  const before = attempt.baseline.items;
   if (event.kind === "listingFailed") {
     if (event.error.transient && event.now < until) return tryAgain(state, spec, event.now);
-    const problem = event.error.message;
-    return failUnclear(unclear, { kind: "none", complete: false, problem, sentCount });
+    return failUnclear(unclear, event);
   }
   const { observation, now } = expect(event, "listed");
+  const post = { key, name: spec.name, kind: spec.own.kind, before };
   const hasUnexplained =
     state.hasUnexplained ||
-    [...observation.items.keys()].some((id) => isUnexplained(observation, id, baseline.ids, key));
-  const { name, nameKind } = spec;
-  const found = searchByName({ key, name, nameKind, before: baseline.ids }, until, observation);
+    [...observation.items.keys()].some((id) => isUnexplained(observation, id, post));
+  const found = searchByName(post, until, observation);
   switch (found.kind) {
     case "created":
-      return accept(key, { id: found.id, name: found.name, networks: [] }, "listing", baseline.ids);
+      return accept(key, { id: found.id, name: found.name, networks: [] }, "listing", before);
     case "several":
     case "turnedUp":
       return failUnclear(unclear, found);
     case "tooEarly":
       return tryAgain({ ...state, hasUnexplained }, spec, now);
     case "none":
-      // The POST is repeated once, if the service itself failed (`answeredBroken`), this listing is complete, and no
-      // listing of the search showed a new instance.
-      if (sentCount === 1 && observation.complete && !hasUnexplained && answeredBroken(error)) {
+      if (!observation.complete) return failUnclear(unclear, { kind: "incomplete" });
+      // The POST is repeated once, if the service itself failed, and no listing of the search showed a new instance.
+      if (sentCount === 1 && !hasUnexplained && answeredBroken(error)) {
         return next({ phase: "awaitingPermit", attempt });
       }
-      return failUnclear(unclear, { kind: "none", complete: observation.complete, sentCount });
+      return failUnclear(unclear, { kind: "none" });
   }
 }
 
-/** Searches a listing for the instance that a POST may have created. */
+/** The POST of the record `key`, which can't have created the instances in `before`. */
+interface SentPost {
+  key: string;
+  name: string;
+  before: Ids;
+}
+
 function searchByName(
-  post: { key: string; name: string; nameKind: NameKind; before: ReadonlySet<string> },
+  post: SentPost & { kind: NameKind },
   settledBy: number,
   observation: Observation,
 ):
   | { kind: "created"; id: string; name: string | undefined }
   | { kind: "tooEarly" | "none" }
   | Candidates {
-  const ids = findNewInstances(observation, post.name, post.before, post.key);
+  const ids = findNewInstances(observation, post);
   const [id] = ids;
   // Only a name that this provider generated proves that the POST made the instance.
-  if (id !== undefined && post.nameKind === "generated") {
+  if (id !== undefined && post.kind === "generated") {
     if (ids.length > 1) return { kind: "several", ids };
     return { kind: "created", id, name: observation.items.get(id)?.name };
   }
@@ -761,29 +682,24 @@ function searchByName(
   return id === undefined ? { kind: "none" } : { kind: "turnedUp", ids };
 }
 
-/** Returns the ids of the instances of this name that the POST of the record `key` may have created. */
-export function findNewInstances(
-  observation: Observation,
-  name: string,
-  before: ReadonlySet<string>,
-  key: string,
-): string[] {
-  return [...observation.items.values()]
-    .filter(
-      (item) => isSameName(item.name, name) && isUnexplained(observation, item.id, before, key),
-    )
-    .map(({ id }) => id);
+/** Returns the ids of the instances with the POST's name that the POST may have created. */
+export function findNewInstances(observation: Observation, post: SentPost): string[] {
+  const ids = idsNamed(post.name, observation);
+  return ids.filter((id) => isUnexplained(observation, id, post));
 }
 
 /** Whether an instance is new since the baseline, and neither the session nor a record other than `key` explains it. */
 function isUnexplained(
   { isOfThisSession, isNamedByEngine, entries }: Observation,
   id: string,
-  before: ReadonlySet<string>,
-  key: string,
+  { key, before }: SentPost,
 ): boolean {
   if (before.has(id) || isOfThisSession(id) || isNamedByEngine(id)) return false;
   return !entries.some(({ record }) => record.id === id && record.key !== key);
+}
+
+function idsNamed(name: string, { items }: Pick<Observation, "items">): string[] {
+  return [...items.values()].filter((it) => isSameName(it.name, name)).map(({ id }) => id);
 }
 
 /** Whether a listed name is `name`, in whatever case, like hostnames. Listed names have been through `printable`. */
@@ -793,37 +709,26 @@ function isSameName(listed: string | undefined, name: string): boolean {
 
 // ── Ends, and other transitions ──────────────────────────────────────────────────────────────────
 
-/** Ends the create after Ctrl-C or the time-out. */
-function stop(state: State, why: Error): Transition {
-  if (state.phase === "sleeping") return stop(state.then, why);
+function stop(state: State, error: Error): Transition {
+  if (state.phase === "sleeping") return stop(state.then, error);
   const unclear = "attempt" in state ? state.attempt.unclear : undefined;
-  if (unclear) return failUnclear(unclear, { kind: "stopped", why });
+  if (unclear) return failUnclear(unclear, { kind: "stopped", error });
   // A stop in the phase `posting` comes before the first byte is sent. Once a byte is sent, the event is `posted`.
   const isUnsent = state.phase === "posting";
-  return fail({ kind: "stopped", why }, isUnsent ? [{ do: "dropRecord", key: state.key }] : []);
+  return fail({ kind: "stopped", error }, isUnsent ? [{ do: "dropRecord", key: state.key }] : []);
 }
 
-/** Ends the create with an instance. */
-function accept(
-  key: string,
-  accepted: Accepted,
-  from: InstanceSource,
-  before: ReadonlySet<string> | undefined,
-): Transition {
+function accept(key: string, accepted: Accepted, from: InstanceSource, before: Ids | undefined) {
   const result: Result = { kind: "accepted", key, id: accepted.id, before };
   return next({ phase: "ended", result }, [{ do: "accept", key, accepted, from }]);
 }
 
-function failPending(
-  record: LedgerRecord,
-  why: PendingReason,
-  effects: SideEffect[] = [],
-): Transition {
+function failPending(record: LedgerRecord, why: PendingReason, effects: SideEffect[] = []) {
   return fail({ kind: "pending", record, why }, effects);
 }
 
-function failUnclear({ key, error }: UnclearPost, why: UnclearReason): Transition {
-  return fail({ kind: "unclear", key, error, why });
+function failUnclear(unclear: UnclearPost, why: UnclearReason): Transition {
+  return fail({ kind: "unclear", ...unclear, why });
 }
 
 function fail(failure: Failure, effects: SideEffect[] = []): Transition {

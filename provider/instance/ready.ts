@@ -1,8 +1,6 @@
 /**
- * Waits until an accepted instance is ready, for Create and Update, and judges its status. An instance that
- * is ACTIVE or OFFLINE is ready, and one that is PROVISIONING is not. The service may have further statuses
- * (the service's API document: "Complete set of states: not shown"). Whatever ends the wait, the id and the
- * state of the instance reach the engine, so that no created instance is lost (G1).
+ * Waits until an accepted instance is ready, which is ACTIVE or OFFLINE, and judges its status. Whatever ends the wait,
+ * the id and the state of the instance reach the engine, so that no created instance is lost (G1).
  */
 import { Canceled, TimedOut } from "../abort";
 import { explain, importAs } from "../advice";
@@ -23,7 +21,7 @@ import {
   unfinishedKey,
 } from "./state";
 
-/** An instance that the service has accepted, whether it is ready or not. */
+/** An instance that the service has accepted. */
 export interface PendingInstance {
   urn: string;
   id: string;
@@ -33,8 +31,8 @@ export interface PendingInstance {
   /** The service and the token with which the instance was created or found. */
   origin: Origin;
   /**
-   * The number that the end of the POST has in the session's sequence of listings and writes (`ListingSource.mark`).
-   * A listing that began earlier has a lower number, and proves nothing about the instance. 0 if a listing or the state has shown the instance.
+   * The mark of the end of the POST, a number in the order of the session's listings and writes (`ListingSource.mark`). A
+   * listing that began earlier proves nothing about the instance. 0 if a listing or the state has shown the instance.
    */
   after: number;
 }
@@ -42,7 +40,7 @@ export interface PendingInstance {
 /**
  * Waits until the instance has left PROVISIONING, and returns the outputs.
  *
- * @throws InstanceUnfinished for every failure, and no other error.
+ * @throws InstanceUnfinished for every failure.
  */
 export async function waitUntilReady(
   session: Session,
@@ -77,7 +75,7 @@ export async function waitUntilReady(
 /**
  * Returns the outputs of an instance that has left PROVISIONING.
  *
- * @throws InstanceUnfinished if this provider does not know the status.
+ * @throws InstanceUnfinished if this provider does not know the status. The document does not show all statuses.
  */
 export function readyOutputs(
   session: Session,
@@ -91,9 +89,8 @@ export function readyOutputs(
 }
 
 /**
- * Returns the outputs of an instance that has left PROVISIONING, but that no listing shows. The list of PROVISIONING
- * instances was complete and lacks it, while the list of another status was cut off. `lastSeen` is the item of the last
- * listing that showed it. Warns once in a session.
+ * Returns the outputs of an instance that the complete list of PROVISIONING instances lacks, while the list of another
+ * status is cut off before it. `lastSeen` is from the last listing that showed it. Warns once in a session.
  */
 function unlistedOutputs(
   session: Session,
@@ -112,11 +109,11 @@ function unlistedOutputs(
 }
 
 /**
- * Checks the status in the outputs, and warns of an instance that has become OFFLINE. A status that this provider does not
- * know is an error if `before` is marked as unfinished (`unfinishedKey`), and otherwise causes a warning.
+ * Checks the status in the outputs, and warns of an instance that has become OFFLINE. A status that this provider does
+ * not know causes a warning.
  *
- * @param before The outputs as they were before the listing.
- * @throws InstanceUnfinished for an instance that is not ready.
+ * @param before The outputs before the listing.
+ * @throws InstanceUnfinished for PROVISIONING, and for an unknown status if `before` is marked as unfinished.
  */
 export function checkStatus(
   session: Session,
@@ -160,18 +157,12 @@ export function checkStatus(
   }
 }
 
-/**
- * Returns the error for whatever ended a create or a wait after the id was known, even a defect. It carries the id
- * (G1).
- */
+/** Returns the error, with the id, for whatever ended a create or a wait after the id was known, even a defect (G1). */
 export function unfinishedError(
   { run }: Session,
   error: unknown,
   instance: Pick<PendingInstance, "id" | "inputs" | "outputs">,
-  progress: Pick<WaitProgress, "status" | "problem"> = {
-    status: "PROVISIONING",
-    problem: undefined,
-  },
+  progress?: WaitProgress,
 ): InstanceUnfinished {
   if (error instanceof InstanceUnfinished) return error;
   const { id } = instance;
@@ -182,13 +173,10 @@ export function unfinishedError(
 }
 
 /** Says what ended the wait. The result ends with a semicolon or a full stop, because a sentence follows it. */
-function endOfWait(
-  error: unknown,
-  id: string,
-  { status, problem }: Pick<WaitProgress, "status" | "problem">,
-): string {
+function endOfWait(error: unknown, id: string, progress?: WaitProgress): string {
   if (error instanceof Canceled) return `the wait for instance ${id} was canceled;`;
   if (error instanceof TimedOut) {
+    const { status = "PROVISIONING", problem } = progress ?? {};
     const lastLook = problem ? `, and the last look failed: ${problem}` : "";
     return `instance ${id} was still ${status} when the operation's ${error.seconds} s (customTimeouts) were over${lastLook};`;
   }

@@ -1,7 +1,4 @@
-/**
- * Tests of a secret name. No message shows the name, even if it is short or the service spells it differently
- * ("secrets stay secret", G8).
- */
+/** Tests of a secret name. No message shows it, even if it is short or the service spells it differently (G8). */
 import { expect, test } from "@jest/globals";
 import { Secret } from "../propertyValue";
 import { answered, failed, post, ready, type Post } from "../testing/fakeService";

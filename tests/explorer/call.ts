@@ -1,6 +1,7 @@
 /** Carries out what the create protocol decides for one Create call, as `create.ts` does, in the explorer's world. */
-import { RequestError } from "../../provider/api/errors";
+import { RequestError, type FailureKind } from "../../provider/api/errors";
 import type { LedgerEntry } from "../../provider/ledger/ledger";
+import type { NewRecord } from "../../provider/ledger/record";
 import type {
   Event,
   Failure,
@@ -21,42 +22,26 @@ import {
 import type { Model, Scene } from "./slice";
 import { settlingMs, type Call, type Row, type Run, type World } from "./world";
 
-/** The request that every error below names. */
-const postRequest = { method: "POST", path: "/v2/instances" };
-// The ways in which a request of the model may fail.
-export const broken = new RequestError({
-  kind: "answered",
-  status: 500,
-  cause: "500",
-  ...postRequest,
-});
-export const cut = new RequestError({ kind: "unanswered", cause: "cut", ...postRequest });
-export const refused = new RequestError({
-  kind: "answered",
-  status: 400,
-  cause: "refused",
-  ...postRequest,
-});
-export const limited = new RequestError({
-  kind: "answered",
-  status: 429,
-  cause: "429",
-  ...postRequest,
-});
-export const unreachable = new RequestError({
-  kind: "unreachable",
-  cause: "not sent",
-  ...postRequest,
-});
-export const unsendable = new RequestError({
-  kind: "unsendable",
-  cause: "unsendable",
-  lasting: true,
-  ...postRequest,
-});
-export const canceled = new Error("canceled");
+const failure = (kind: FailureKind, cause: string, status?: number) =>
+  new RequestError({
+    kind,
+    cause,
+    status,
+    lasting: kind === "unsendable",
+    method: "POST",
+    path: "/v2/instances",
+  });
+/** The ways in which a request of the model may fail. */
+export const failures = {
+  broken: failure("answered", "500", 500),
+  cut: failure("unanswered", "cut"),
+  refused: failure("answered", "refused", 400),
+  limited: failure("answered", "429", 429),
+  unreachable: failure("unreachable", "not sent"),
+  unsendable: failure("unsendable", "unsendable"),
+};
 
-/** Begins a Create call of the engine. The call runs up to its first wait. */
+/** Begins a Create call. It runs up to its first wait. */
 export function beginCall(
   model: Model,
   world: World,
@@ -77,12 +62,10 @@ export function beginCall(
     recordsWritten: 0,
   };
   run.calls.push(call);
-  const scene = { model, world, run, call };
   const unfinished = run.unfinished.find((it) => it.resource === resource);
-  if (unfinished) call.id = unfinished.id;
-  const { begin } = model.rules;
-  const first = unfinished ? begin({ key: unfinished.key, id: unfinished.id }) : begin();
-  carryOutUntilWait(scene, first);
+  call.id = unfinished?.id;
+  const first = model.rules.begin(unfinished && { key: unfinished.key, id: unfinished.id });
+  carryOutUntilWait({ model, world, run, call }, first);
 }
 
 /** Continues the call after the event that it waited for, up to the next wait. */
@@ -100,70 +83,42 @@ function carryOutUntilWait(scene: Scene, first: Transition): void {
     for (const effect of current.effects) carryOut(scene, effect);
     const { state } = current;
     call.state = state;
-    switch (state.phase) {
-      case "readingLedger":
-        current = model.rules.step(spec, state, {
-          kind: "ledgerRead",
-          entries: ledgerEntries(scene),
-          now: 0,
-        });
-        continue;
-      case "writingRecord": {
-        const { sameNamedIds } = state.attempt.baseline;
-        const key = `${run.session}-${call.resource}${ledger(scene).filter((row) => row.session === run.session).length}`;
-        call.recordsWritten++;
-        const { scope, stateless, origin, urn, recordedName: name, nameKind: kind, digest } = spec;
-        const row: Row = {
-          ...origin,
-          ...(scope === undefined ? {} : { scope }),
-          ...(stateless ? { stateless } : {}),
-          key,
-          session: run.session,
-          owner: run.session,
-          urn,
-          name,
-          kind,
-          digest,
-          before: sameNamedIds,
-          at: "",
-          stage: "sending",
-          young: true,
-          sent: 0,
-          made: [],
-        };
-        if (!model.slice.noDisk) ledger(scene).push(row);
-        call.key = key;
-        current = model.rules.step(spec, state, {
-          kind: "recorded",
-          key,
-          entries: ledgerEntries(scene),
-        });
-        continue;
-      }
-      case "ended":
-        return ended(scene, state.result);
-      case "takingOver":
-      case "findingInstance":
-      case "searchingForRecord":
-      case "takingBaseline":
-      case "renewingBaseline":
-      case "awaitingPermit":
-      case "posting":
-      case "searchingAfterPost":
-      case "sleeping":
-        if ("earlier" in state && state.earlier.takeovers > 6) throw new Violation(endless);
-        return;
+    if (state.phase === "readingLedger") {
+      const entries = ledgerEntries(scene);
+      current = model.rules.step(spec, state, { kind: "ledgerRead", entries, now: 0 });
+    } else if (state.phase === "writingRecord") {
+      const key = writeRecord(scene, state.fields);
+      const entries = ledgerEntries(scene);
+      current = model.rules.step(spec, state, { kind: "recorded", key, entries });
+    } else {
+      if ("earlier" in state && state.earlier.takeovers > 6) throw new Violation(endless);
+      if (state.phase === "ended") ended(scene, state.result);
+      return;
     }
   }
 }
 
-/** The protocol has ended: keeps the accepted instance, or replies with the failure. */
+/** Writes the record of a create, and returns its key. */
+function writeRecord(scene: Scene, fields: Omit<NewRecord, "at">): string {
+  const { model, run, call } = scene;
+  const { session } = run;
+  const count = ledger(scene).filter((row) => row.session === session).length;
+  const key = `${session}-${call.resource}${count}`;
+  call.recordsWritten++;
+  call.key = key;
+  const own = { key, session, owner: session, at: "", stage: "sending" } as const;
+  const row: Row = { ...fields, ...own, young: true, sent: 0, made: [] };
+  if (!model.slice.noDisk) ledger(scene).push(row);
+  return key;
+}
+
+/** Keeps the accepted instance, or replies with the failure. */
 function ended(scene: Scene, result: Result): void {
   const { run, call } = scene;
   if (result.kind === "accepted") {
     call.id = result.id;
     call.key = result.key;
-    call.before = result.before && [...result.before];
+    call.before = result.before && [...result.before.keys()];
     return;
   }
   nameInstancesOfFailure(scene, result.failure);
@@ -187,13 +142,9 @@ export function finish(
   if (id === undefined || key === undefined) throw new Error("finished without an instance");
   if (call.before) {
     const observation = observationOf(scene, shownIn(scene), true);
-    const name = scene.model.spec(run, resource).name;
-    for (const extra of scene.model.rules.findNewInstances(
-      observation,
-      name,
-      new Set(call.before),
-      key,
-    ))
+    const { name } = scene.model.spec(run, resource);
+    const post = { key, name, before: new Set(call.before) };
+    for (const extra of scene.model.rules.findNewInstances(observation, post))
       noteNamed(scene, extra);
   }
   const row = rowOf(scene, key);
@@ -208,7 +159,7 @@ export function finish(
   } else run.unsaved = { resource, id, replaces };
 }
 
-/** Removes the call, which has replied with this id, or without an id. */
+/** Removes the call, which has replied. */
 function reply(scene: Scene, id: string | undefined): void {
   const { run, call } = scene;
   checkReply(scene, id);
@@ -235,7 +186,6 @@ function isOwnerAlive({ runs }: World, row: Row): boolean {
   return runs.some((run) => run.session === row.owner && !run.unlocked);
 }
 
-/** Returns the ledger as the protocol sees it. */
 function ledgerEntries(scene: Scene): LedgerEntry[] {
   const { model, world, run } = scene;
   return ledger(scene).map((record) => {
@@ -247,7 +197,7 @@ function ledgerEntries(scene: Scene): LedgerEntry[] {
   });
 }
 
-/** Does what `Ledger.take` does for the record that the call wants to take over, and continues the call. */
+/** Does what `Ledger.take` does, and continues the call. */
 export function takeOver(scene: Scene): void {
   const { model, world, run, call } = scene;
   const { state } = call;
@@ -275,9 +225,8 @@ function carryOut(scene: Scene, effect: SideEffect): void {
     case "updateRecord": {
       const row = rowOf(scene, effect.key);
       if (!row) return;
-      const { id, stage } = effect;
-      Object.assign(row, { ...(id !== undefined && { id }), ...(stage && { stage }) });
-      if (stage === "sending") row.young = true;
+      Object.assign(row, effect.change);
+      if (effect.change.stage === "sending") row.young = true;
       return;
     }
     case "accept": {
@@ -310,7 +259,7 @@ function carryOut(scene: Scene, effect: SideEffect): void {
     }
     case "reportPending":
       for (const { key, id } of effect.records) {
-        const row = ledger(scene).find((it) => it.key === key);
+        const row = rows.find((it) => it.key === key);
         for (const made of id === undefined ? (row?.made ?? []) : [id]) noteNamed(scene, made);
       }
       return;
@@ -319,12 +268,11 @@ function carryOut(scene: Scene, effect: SideEffect): void {
         checkLeftover(scene, id);
         noteNamed(scene, id);
       }
-      if (effect.partial) scene.call.reportedPartial = true;
+      if (effect.partial) call.reportedPartial = true;
       return;
   }
 }
 
-/** Notes that this run named the instance to a person. */
 function noteNamed({ world, run }: Scene, id: string): void {
   const instance = world.instances.find((it) => it.id === id);
   if (instance) instance.namedBy = run.session;
@@ -332,33 +280,17 @@ function noteNamed({ world, run }: Scene, id: string): void {
 
 /** Notes the instances that the error message of a failed create names. */
 function nameInstancesOfFailure(scene: Scene, failure: Failure): void {
-  switch (failure.kind) {
-    case "pending": {
-      const { record, why } = failure;
-      if (record.id !== undefined) noteNamed(scene, record.id);
-      if ("ids" in why) for (const it of why.ids) noteNamed(scene, it);
-      return;
-    }
-    case "leftovers":
-      for (const { id } of failure.items) noteNamed(scene, id);
-      return;
-    case "undeletable":
-      return noteNamed(scene, failure.record.id ?? "");
-    case "unclear":
-      if ("ids" in failure.why) for (const id of failure.why.ids) noteNamed(scene, id);
-      return;
-    case "listingFailed":
-    case "notSent":
-    case "refused":
-    case "stopped":
-  }
+  if ("record" in failure) noteNamed(scene, failure.record.id ?? "");
+  if ("items" in failure) for (const { id } of failure.items) noteNamed(scene, id);
+  if ("why" in failure && "ids" in failure.why)
+    for (const id of failure.why.ids) noteNamed(scene, id);
 }
 
 // ── What a listing shows ─────────────────────────────────────────────────────────────────────────
 
 /** Returns the ids of the instances that a complete listing surely shows now. */
 export function shownIn({ model, world, run, call }: Scene): string[] {
-  const { tokenHash } = model.spec(run, call.resource).origin;
+  const { tokenHash } = model.spec(run, call.resource).own;
   return world.instances
     .filter((it) => it.alive && it.listed && it.token === tokenHash)
     .map((it) => it.id);

@@ -68,7 +68,7 @@ function isKnown(model: Model, world: World, it: Instance): boolean {
 export function checkIsOnlyInstance(scene: Scene, made: Instance): void {
   const { model, world, run, call } = scene;
   const plan = model.plan(run);
-  const spec = model.spec(run, call.resource);
+  const { own, leftovers } = model.spec(run, call.resource);
   const machine = plan.machine ?? 0;
   const rows = world.ledgers[machine] ?? [];
   for (const it of world.instances) {
@@ -77,19 +77,19 @@ export function checkIsOnlyInstance(scene: Scene, made: Instance): void {
     if (row?.key === call.key && row) {
       throw new Violation(`${made.id} is created by a repeat, and the first POST created ${it.id}`);
     }
-    const isHere = row?.baseUrl === spec.origin.baseUrl;
-    const isSame = row?.scope === spec.scope && isSameResource(row?.urn ?? "", spec.urn);
+    const isHere = row?.baseUrl === own.baseUrl;
+    const isSame = row?.scope === own.scope && isSameResource(row?.urn ?? "", own.urn);
     // A record of another provider resource may belong to another stack whose run is active. A create does not wait
     // for such a record, but names its instance.
     const isNamed = row?.stage === "replied" && it.namedBy === run.session;
-    const isOfOtherScope = row?.urn === spec.urn && !isNamed;
-    if (row && isPending(row) && isHere && !spec.stateless && (isSame || isOfOtherScope)) {
+    const isOfOtherScope = row?.urn === own.urn && !isNamed;
+    if (row && isPending(row) && isHere && !own.stateless && (isSame || isOfOtherScope)) {
       throw new Violation(`${made.id} is created although the record of ${it.id} is pending`);
     }
     const held = (world.stacks[plan.stack ?? 0] ?? []).some(({ id }) => id === it.id);
     const isWithoutRecord = it.recordedOnMachine !== machine;
     if (
-      spec.leftovers === "fail" &&
+      leftovers === "fail" &&
       it.settled &&
       !run.proven.includes(it.id) &&
       it.kind !== "proposed"
@@ -100,7 +100,7 @@ export function checkIsOnlyInstance(scene: Scene, made: Instance): void {
     }
     if (held && call.replaces) {
       const recorded = rows.some(
-        ({ id, scope, stage }) => id === it.id && scope === spec.scope && stage === "settled",
+        ({ id, scope, stage }) => id === it.id && scope === own.scope && stage === "settled",
       );
       if (plan.deletePolicy === "fail" && recorded && !call.reportedPartial) {
         throw new Violation(`${made.id} is created although ${it.id} can't be deleted`);
@@ -136,7 +136,7 @@ export function checkAdoption({ model, world, run, call }: Scene, id: string): v
   if (others.some((other) => other.id === id)) {
     throw new Violation(`${id} is taken over, but another call has it`);
   }
-  if (it.digest !== model.spec(run, call.resource).digest) {
+  if (it.digest !== model.spec(run, call.resource).own.digest) {
     throw new Violation(`${id} is taken over, but the program asks for other inputs now`);
   }
 }
@@ -149,8 +149,8 @@ export function checkFailure({ model, world, run, call }: Scene, failure: Failur
   switch (failure.kind) {
     case "pending": {
       const { why, record } = failure;
-      if (plan.stateless)
-        throw new Violation("a stateless create is refused because of an earlier create");
+      if (plan.stateless || record.stateless)
+        throw new Violation("a stateless create stops another create, or is stopped by one");
       if (!isPending(record) && why.kind !== "overtaken") {
         throw new Violation(`the record ${record.key} is settled, but stops the create`);
       }
@@ -171,7 +171,7 @@ export function checkFailure({ model, world, run, call }: Scene, failure: Failur
       }
       if (
         why.kind === "otherOrigin" &&
-        record.baseUrl !== model.spec(run, call.resource).origin.baseUrl
+        record.baseUrl !== model.spec(run, call.resource).own.baseUrl
       ) {
         throw new Violation("a create is refused because of a record at another service");
       }
@@ -228,7 +228,7 @@ export function checkLeftover({ model, world, run, call }: Scene, id: string): v
   if (run.made.includes(id))
     throw new Violation(`${id} is reported as a leftover, but this run created it`);
   // If no state is known to hold an instance of the same URN, it may be this stack's, under another provider resource.
-  const { urn } = model.spec(run, call.resource);
+  const { urn } = model.spec(run, call.resource).own;
   const isUnproven = rows.some(
     ({ stage, urn: its }) => its === urn && (stage === "delivered" || stage === "replied"),
   );

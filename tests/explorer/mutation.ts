@@ -15,9 +15,9 @@ import type { Rules } from "./slice";
 
 /** A change of the protocol that leaves out one rule. */
 export interface Mutant {
-  /** The rule that is left out, in words. */
+  /** The rule, in words. */
   rule: string;
-  /** The name of the slice in which a history must break an invariant. */
+  /** The slice in which a history must then break an invariant. */
   slice: string;
   /** The code of the protocol that contains the rule. */
   from: string;
@@ -38,7 +38,7 @@ const importedModules: Record<string, unknown> = {
   "./naming": naming,
 };
 
-/** Reads every rule of `mutants.txt`. */
+/** Reads `mutants.txt`. */
 export function readMutants(): Mutant[] {
   const [, ...blocks] = readFileSync(join(__dirname, "mutants.txt"), "utf8").trim().split("\n\n");
   return blocks.map((block) => {

@@ -1,34 +1,18 @@
-/**
- * Lists what a Create call may meet next: responses, listings (also late and partial ones), and its end. `engine.ts`
- * adds these moves to its own. In all events, `now` is 0 (see world.ts).
- */
+/** Lists what a Create call may meet next: responses, listings (also late and partial ones), and its end. */
 import type { PostOutcome } from "../../provider/api/postOutcome";
+import type { Event } from "../../provider/instance/protocol";
 import type { Existence } from "../../provider/instance/existence";
-import {
-  broken,
-  canceled,
-  cut,
-  finish,
-  continueWith,
-  ledger,
-  limited,
-  observationOf,
-  refused,
-  shownIn,
-  takeOver,
-  unreachable,
-  unsendable,
-} from "./call";
+import { continueWith, failures, finish, ledger, observationOf, shownIn, takeOver } from "./call";
 import { checkIsOnlyInstance, Violation } from "./invariants";
 import type { Fault, Scene } from "./slice";
-import { newInstance, shownOf, type Instance } from "./world";
+import { newInstance, type Instance } from "./world";
 
 /** One thing that a Create call may meet next. */
 export interface Move {
   /** The step in words, for a history. */
   say: string;
   /** The fault that it uses up (`Slice.maxFaults`), if any. */
-  fault?: Fault;
+  fault?: Fault | undefined;
   do: (scene: Scene) => void;
 }
 
@@ -39,7 +23,7 @@ export function movesOfCall(scene: Scene): Move[] {
   const moves = call.state.phase === "ended" ? movesBeforeReply(scene) : movesOfProtocol(scene);
   if (call.state.phase === "ended" || call.state.phase === "takingOver") return moves;
   const hasServiceActed = call.state.phase === "posting" && call.idMadeByPost !== undefined;
-  const stop = (it: Scene) => continueWith(it, { kind: "stopped", why: canceled });
+  const stop = (it: Scene) => continueWith(it, { kind: "stopped", why: new Error("canceled") });
   if (run.canceled || run.engine === "gone") {
     // Ctrl-C ends each wait. Only a POST on which the service has acted may continue for its grace period. Before
     // that, the POST counts as not sent.
@@ -51,20 +35,25 @@ export function movesOfCall(scene: Scene): Move[] {
 
 /** How a call may reply whose instance the protocol has accepted. */
 function movesBeforeReply({ run }: Scene): Move[] {
-  const unheardReply: Move = {
-    say: "ends without an engine to answer",
-    do: (scene) => finish(scene, { ready: false, heard: false }),
-  };
+  const reply =
+    (how: Parameters<typeof finish>[1]): Move["do"] =>
+    (scene) =>
+      finish(scene, how);
+  const unheard = { ready: false, heard: false };
   return [
-    ...(run.engine === "gone" ? [unheardReply] : []),
-    { say: "answers: ready", do: (scene) => finish(scene, { ready: true }) },
-    {
-      say: "answers: unfinished",
-      fault: "unfinished",
-      do: (scene) => finish(scene, { ready: false }),
-    },
+    ...(run.engine === "gone"
+      ? [{ say: "ends without an engine to answer", do: reply(unheard) }]
+      : []),
+    { say: "answers: ready", do: reply({ ready: true }) },
+    { say: "answers: unfinished", fault: "unfinished", do: reply({ ready: false }) },
   ];
 }
+
+/** A step that continues the call with this event. */
+const on =
+  (event: Event): Move["do"] =>
+  (it) =>
+    continueWith(it, event);
 
 /** What a call may meet while the protocol waits for something. */
 function movesOfProtocol(scene: Scene): Move[] {
@@ -78,17 +67,12 @@ function movesOfProtocol(scene: Scene): Move[] {
       // Such a call wakes only after "the settling time passes" (engine.ts): earlier listings would add nothing. The
       // second of two listings that must lack an instance is not delayed.
       if (isBeforeSettlingEnd && !isSecondLook) return [];
-      return [{ say: "wakes", do: (it) => continueWith(it, { kind: "slept" }) }];
+      return [{ say: "wakes", do: on({ kind: "slept" }) }];
     }
     case "takingOver":
       return [{ say: `takes over the record ${state.record.key}`, do: takeOver }];
     case "awaitingPermit":
-      return [
-        {
-          say: "gets permission to send the POST",
-          do: (it) => continueWith(it, { kind: "permitted", now: 0 }),
-        },
-      ];
+      return [{ say: "gets permission to send the POST", do: on({ kind: "permitted", now: 0 }) }];
     case "takingBaseline":
     case "renewingBaseline":
     case "searchingForRecord":
@@ -113,7 +97,7 @@ function movesOfProtocol(scene: Scene): Move[] {
  */
 function listingMoves(scene: Scene): Move[] {
   const { model, world, run, call } = scene;
-  const { tokenHash } = model.spec(run, call.resource).origin;
+  const { tokenHash } = model.spec(run, call.resource).own;
   const notYetListed = world.instances
     .filter((it) => it.alive && !it.listed && !it.isMadeLate && it.token === tokenHash)
     .map(({ id }) => id);
@@ -136,12 +120,16 @@ function listingMoves(scene: Scene): Move[] {
     do: (it) =>
       continueWith(it, { kind: "listed", observation: observationOf(it, [], false), now: 0 }),
   });
-  const fails = (error: typeof broken) => (it: Scene) =>
-    continueWith(it, { kind: "listingFailed", error, now: 0 });
-  moves.push({ say: "lists: 500", fault: "listFails", do: fails(broken) });
-  moves.push({ say: "lists: 400", fault: "listRefused", do: fails(refused) });
+  const refused = on({ kind: "listingFailed", error: failures.refused, now: 0 });
+  moves.push(failedListing, { say: "lists: 400", fault: "listRefused", do: refused });
   return moves;
 }
+
+const failedListing: Move = {
+  say: "lists: 500",
+  fault: "listFails",
+  do: on({ kind: "listingFailed", error: failures.broken, now: 0 }),
+};
 
 /**
  * Results of the search for an id, which is one step here. The real search (`existenceOf`) waits for the settling time
@@ -149,12 +137,9 @@ function listingMoves(scene: Scene): Move[] {
  */
 function searchMoves(scene: Scene, id: string): Move[] {
   const { model, world, run, call } = scene;
-  const { tokenHash } = model.spec(run, call.resource).origin;
+  const { tokenHash } = model.spec(run, call.resource).own;
   const instance = world.instances.find((it) => it.id === id);
-  const searched =
-    (existence: Existence): Move["do"] =>
-    (it) =>
-      continueWith(it, { kind: "searched", existence });
+  const searched = (existence: Existence) => on({ kind: "searched", existence });
   const unproven = searched({ kind: "unproven", doubt: "listing", why: "partial" });
   const moves: Move[] = [];
   if (instance?.token !== tokenHash)
@@ -164,97 +149,63 @@ function searchMoves(scene: Scene, id: string): Move[] {
     moves.push({ say: `finds ${id}`, do: searched({ kind: "found", item: { id, name } }) });
   } else moves.push({ say: `proves ${id} gone`, do: searched({ kind: "gone", items: new Map() }) });
   moves.push({ say: "lists only a part, which is empty", fault: "partial", do: unproven });
-  const listingFails: Move["do"] = (it) =>
-    continueWith(it, { kind: "listingFailed", error: broken, now: 0 });
-  moves.push({ say: "lists: 500", fault: "listFails", do: listingFails });
-  return moves;
+  return [...moves, failedListing];
 }
 
 // ── The POST ─────────────────────────────────────────────────────────────────────────────────────
 
 /** First, the service creates an instance and answers in a later step, or the POST ends in this step. */
 function postMoves({ call }: Scene): Move[] {
+  const move = (say: string, fault: Fault | undefined, what: Move["do"]): Move => ({
+    say: `POST: ${say}`,
+    fault,
+    do: what,
+  });
   if (call.idMadeByPost !== undefined) {
     return [
-      { say: `POST: 202 ${call.idMadeByPost}`, do: (it) => endPost(it, acceptedOutcome(it)) },
-      {
-        say: "POST: 500, but the service created an instance",
-        fault: "500",
-        do: (it) => endPost(it, failedOutcome("unclear", broken)),
-      },
-      {
-        say: "POST: the answer is cut",
-        fault: "cut",
-        do: (it) => endPost(it, failedOutcome("unclear", cut)),
-      },
+      move(`202 ${call.idMadeByPost}`, undefined, (it) => endPost(it, acceptedOutcome(it))),
+      move("500, but the service created an instance", "500", (it) => endPost(it, unclear.broken)),
+      move("the answer is cut", "cut", (it) => endPost(it, unclear.cut)),
     ];
   }
-  const endsWith =
-    (postOutcome: PostOutcome, { isSent = true } = {}): Move["do"] =>
-    (it) => {
-      if (isSent) countSentPost(it);
-      endPost(it, postOutcome);
-    };
+  const sent = (outcome: PostOutcome) => (it: Scene) => {
+    countSentPost(it);
+    endPost(it, outcome);
+  };
+  const unsent = (outcome: PostOutcome) => (it: Scene) => endPost(it, outcome);
+  const { refused, limited, unreachable, unsendable } = failures;
   return [
-    { say: "POST: the service creates an instance", do: (it) => void createInstance(it) },
-    {
-      say: "POST: 500, nothing created",
-      fault: "500",
-      do: endsWith(failedOutcome("unclear", broken)),
-    },
-    {
-      say: "POST: no answer, nothing created",
-      fault: "cut",
-      do: endsWith(failedOutcome("unclear", cut)),
-    },
-    { say: "POST: refused", fault: "refused", do: endsWith(failedOutcome("refused", refused)) },
-    {
-      say: "POST: 429",
-      fault: "429",
-      do: endsWith(failedOutcome("rateLimited", limited), { isSent: false }),
-    },
-    {
-      say: "POST: fails before a byte was sent",
-      fault: "notSent",
-      do: endsWith(failedOutcome("notSent", unreachable), { isSent: false }),
-    },
-    {
-      say: "POST: can't be sent",
-      fault: "unsendable",
-      do: endsWith(failedOutcome("notSent", unsendable), { isSent: false }),
-    },
-    {
-      say: "POST: no answer, and the service creates the instance much later",
-      fault: "overdue",
-      do: (it) => {
-        createInstance(it).isMadeLate = true;
-        endPost(it, failedOutcome("unclear", cut));
-      },
-    },
-    {
-      say: "POST: 500, but the service created an instance with another name",
-      fault: "renamed",
-      do: (it) => {
-        createInstance(it).name = "renamed";
-        endPost(it, failedOutcome("unclear", broken));
-      },
-    },
+    move("the service creates an instance", undefined, (it) => void createInstance(it)),
+    move("500, nothing created", "500", sent(unclear.broken)),
+    move("no answer, nothing created", "cut", sent(unclear.cut)),
+    move("refused", "refused", sent({ kind: "refused", failure: refused })),
+    move("429", "429", unsent({ kind: "rateLimited", failure: limited })),
+    move(
+      "fails before a byte was sent",
+      "notSent",
+      unsent({ kind: "notSent", failure: unreachable }),
+    ),
+    move("can't be sent", "unsendable", unsent({ kind: "notSent", failure: unsendable })),
+    move("no answer, and the service creates the instance much later", "overdue", (it) => {
+      createInstance(it).isMadeLate = true;
+      endPost(it, unclear.cut);
+    }),
+    move("500, but the service created an instance with another name", "renamed", (it) => {
+      createInstance(it).name = "renamed";
+      endPost(it, unclear.broken);
+    }),
   ];
 }
 
+const unclear = {
+  broken: { kind: "unclear", failure: failures.broken },
+  cut: { kind: "unclear", failure: failures.cut },
+} satisfies Record<string, PostOutcome>;
+
 function acceptedOutcome({ world, call }: Scene): PostOutcome {
   const id = call.idMadeByPost ?? "";
-  return {
-    kind: "accepted",
-    accepted: shownOf(id, world.instances.find((it) => it.id === id)?.name),
-  };
-}
-
-function failedOutcome(
-  kind: Exclude<PostOutcome["kind"], "accepted">,
-  failure: typeof broken,
-): PostOutcome {
-  return { kind, failure };
+  const name = world.instances.find((it) => it.id === id)?.name;
+  return { kind: "accepted", accepted: { id, name, networks: [] } };
 }
 
 /** Ends the POST of the call with this outcome. */
@@ -274,15 +225,15 @@ function countSentPost(scene: Scene): void {
 /** The service creates the instance that the POST asks for. The service lists names in lower case. */
 function createInstance(scene: Scene): Instance {
   const { model, world, run, call } = scene;
-  const spec = model.spec(run, call.resource);
+  const { own, name } = model.spec(run, call.resource);
   const instance = newInstance(world, {
     resource: model.identity(run, call.resource),
-    scope: spec.scope ?? "",
-    urn: spec.urn,
-    kind: spec.nameKind,
-    name: spec.name.toLowerCase(),
-    digest: spec.digest,
-    token: spec.origin.tokenHash,
+    scope: own.scope ?? "",
+    urn: own.urn,
+    kind: own.kind,
+    name: name.toLowerCase(),
+    digest: own.digest,
+    token: own.tokenHash,
   });
   const row = ledger(scene).find((it) => it.key === call.key);
   if (row) {

@@ -1,7 +1,4 @@
-/**
- * A slice: the runs, faults and acts of one exploration, small enough that every history can be explored.
- * `slices.ts` defines the slices, and the rest of the explorer asks a `Model` about them.
- */
+/** A slice: the runs, faults and acts of one exploration, small enough that every history can be explored. */
 import { tagOf } from "../../provider/instance/naming";
 import type * as Protocol from "../../provider/instance/protocol";
 import type { CreateSpec } from "../../provider/instance/protocol";
@@ -9,21 +6,18 @@ import { settlingMs, type Call, type Run, type World } from "./world";
 
 /** What may go wrong. Each occurrence uses up one of the slice's `maxFaults`. */
 export type Fault =
-  /**
-   * Ends of a POST: a 500, no complete answer, a refusal, a 429, a failure before a byte was sent, and a request
-   * that can never be sent.
-   */
+  /** Ends of a POST. After "notSent" it may be sent later, after "unsendable" never. */
   | "500"
   | "cut"
   | "refused"
   | "429"
   | "notSent"
   | "unsendable"
-  /** A POST gets no answer, and the service carries it out at any later time. */
+  /** A POST gets no answer, and the service carries it out later. */
   | "overdue"
   /** A POST gets a 500, but creates an instance, which is listed with a name that nobody asked for. */
   | "renamed"
-  /** A listing that is not complete, one that gets a 500, and one that gets a 400. */
+  /** A listing that is not complete, gets a 500, or gets a 400. */
   | "partial"
   | "listFails"
   | "listRefused"
@@ -52,7 +46,6 @@ export interface Resource {
   kind: Protocol.NameKind;
   /** The explicit name. Undefined if the name is generated or proposed. */
   name?: string;
-  /** Whether the name is a secret. */
   secret?: boolean;
   /** Stands for the inputs. */
   digest?: string;
@@ -60,9 +53,9 @@ export interface Resource {
 
 /** A run as planned: where it runs, its settings, and its program. */
 export interface Plan {
-  /** The index of the machine, which has a ledger of its own. */
+  /** The machine, which has a ledger of its own. */
   machine?: number;
-  /** The index of the stack. Each stack has a state and, unless `scope` is set, a provider resource of its own. */
+  /** The stack, which has a state and, unless `scope` is set, a provider resource of its own. */
   stack?: number;
   /** The id of the provider resource, if it is not the usual one of the stack. */
   scope?: string;
@@ -73,10 +66,8 @@ export interface Plan {
   account?: string;
   /** The address of the service. */
   address?: string;
-  /** Whether the run has `--replace`. */
   replace?: boolean;
   program: Resource[];
-  /** The setting `compute:leftovers`. */
   leftovers?: "warn" | "fail";
   /** What Delete does: it destroys the instance, leaves it running, or fails. */
   deletePolicy?: "destroy" | "retain" | "fail";
@@ -85,7 +76,6 @@ export interface Plan {
 /** The limits of one exploration. */
 export interface Slice {
   name: string;
-  /** What the slice explores, for its report. */
   what: string;
   /** The runs, in their order, each with its variants. */
   runs: Plan[][];
@@ -120,19 +110,19 @@ export class Model {
     readonly rules: Rules,
   ) {}
 
-  /** Returns the plan of the run. */
+  /** The plan of the run. */
   plan({ plan: [run, variant] }: Pick<Run, "plan">): Plan {
     const plan = this.slice.runs[run]?.[variant];
     if (!plan) throw new Error("no such run");
     return plan;
   }
 
-  /** Returns the id of the provider resource. */
+  /** The id of the provider resource. */
   scope(plan: Plan): string {
     return plan.scope ?? `provider-of-stack-${plan.stack ?? 0}`;
   }
 
-  /** Returns a resource of the run's program by its index. */
+  /** A resource of the run's program. */
   resource(run: Pick<Run, "plan">, index: number): Resource {
     const resource = this.plan(run).program[index];
     if (!resource) throw new Error("no such resource");
@@ -148,7 +138,7 @@ export class Model {
       : `${resource} of stack ${plan.stack ?? 0}`;
   }
 
-  /** Returns what the protocol gets for a resource of the run's program. */
+  /** What the protocol gets for a resource of the run's program. */
   spec(run: Run, index: number): CreateSpec {
     const key = `${run.plan.join()}/${run.session}/${index}`;
     let spec = this.#specs.get(key);
@@ -170,20 +160,20 @@ export class Model {
     const name =
       given ?? (kind === "generated" ? `web-${tag}${random}` : `proposed-${run.session}`);
     return {
-      urn,
-      scope,
-      stateless,
-      origin: {
+      own: {
         baseUrl: address,
         tokenKind: "live",
         tokenHash: token,
-        ...(account && { account }),
+        account,
+        urn,
+        scope,
+        stateless: stateless || undefined,
+        name: secret ? `secret:${name}` : name,
+        kind,
+        digest,
       },
       name,
-      nameKind: kind,
-      recordedName: secret ? `secret:${name}` : name,
       tag: stateless ? undefined : tag,
-      digest,
       leftovers: plan.leftovers ?? "warn",
       deleteFails: plan.deletePolicy === "fail",
       settlingMs,

@@ -296,10 +296,14 @@ export const slices: Slice[] = [
   },
   {
     name: "stateless",
-    what: "`pulumi do … --stateless` twice, also at once",
+    what: "`pulumi do … --stateless` twice, also at once, or once before a stack that has the same URN",
     runs: [
       [up(explicit, { stateless: true })],
-      [up(explicit, { stateless: true, scope: "another" }), up(explicit, { stateless: true })],
+      [
+        up(explicit, { stateless: true, scope: "another" }),
+        up(explicit, { stateless: true }),
+        up(explicit, { scope: "another" }),
+      ],
     ],
     together: true,
     faults: ["500", "cut", ...killed],

@@ -1,12 +1,10 @@
 /**
- * The world of the explorer: everything that a create depends on, as plain data. Each state of the
- * exploration is one such world. A step copies the world and changes the copy, and the invariants judge the
- * result. All files of the explorer use this file.
+ * The world of the explorer: everything that a create depends on, as plain data. A step copies the world and changes the
+ * copy, and the invariants judge the result.
  *
  * Time is abstract. "Now" is always 0. The only time that passes is the settling time, after which listings surely show
  * a created instance. It is then subtracted from all other times.
  */
-import type { Accepted } from "../../provider/api/postOutcome";
 import type { LedgerRecord } from "../../provider/ledger/record";
 import type { NameKind, State } from "../../provider/instance/protocol";
 
@@ -18,7 +16,6 @@ export interface Instance {
   /** The id of the provider resource of that create. */
   scope: string;
   urn: string;
-  /** How the name was chosen: explicit, generated or proposed. */
   kind: NameKind;
   /** The name as the list shows it. */
   name: string;
@@ -26,17 +23,15 @@ export interface Instance {
   digest: string;
   /** Stands for the tenant that it belongs to. */
   token: string;
-  /** The index of the machine whose ledger has its record. Undefined if no ledger has one. */
+  /** The machine whose ledger has its record. Undefined if no ledger has one. */
   recordedOnMachine: number | undefined;
-  /** Whether it still exists: false once a person or a Delete has removed it. */
+  /** Whether it still exists. */
   alive: boolean;
   /** Whether complete listings surely show it by now. */
   listed: boolean;
   /** Whether its settling time is over. */
   settled: boolean;
-  /**
-   * Whether its POST got no answer, and the service has not carried that POST out yet. Listings never show it before.
-   */
+  /** Whether its POST got no answer, and the service has not carried that POST out yet. No listing shows it before. */
   isMadeLate: boolean;
   /** The last session that named its id to a person. */
   namedBy: string | undefined;
@@ -48,7 +43,7 @@ export interface Instance {
 export interface Row extends LedgerRecord {
   /** Whether the settling time since `at` is not over yet. */
   young: boolean;
-  /** How many POSTs were sent for this record. */
+  /** How many POSTs were sent. */
   sent: number;
   /** Ids of the instances that these POSTs created. */
   made: string[];
@@ -68,11 +63,10 @@ export interface StateEntry {
 
 /** A Create call, from the engine's request to the provider's reply. */
 export interface Call {
-  /** The index of the resource in the program. */
+  /** Its index in the program. */
   resource: number;
   /** Whether the state holds an instance that the created one replaces. */
   replaces: boolean;
-  /** The state of the create protocol. */
   state: State;
   /** The key of the record that the call updates. */
   key: string | undefined;
@@ -84,9 +78,8 @@ export interface Call {
   before: readonly string[] | undefined;
   /** Whether it reported that its listing was not complete. */
   reportedPartial: boolean;
-  /** How often it has waited a whole settling time for another run's call. */
+  /** How many whole settling times it has waited for another run's call. */
   settlingWaits: number;
-  /** How many records it has written. */
   recordsWritten: number;
 }
 
@@ -122,17 +115,14 @@ export interface Run {
   unfinished: { resource: number; key: string; id: string }[];
 }
 
-/** One state of the exploration. */
+/** One state of the exploration. Its ledgers are those of the machines, and its stacks the states. */
 export interface World {
   instances: Instance[];
-  /** One ledger for each machine. */
   ledgers: Row[][];
-  /** The state of each stack. */
   stacks: StateEntry[][];
   runs: Run[];
-  /** How many runs have begun. */
   begun: number;
-  /** How many faults may still happen. */
+  /** How many may still happen. */
   faults: number;
   /** What people may still do, each act once. */
   acts: string[];
@@ -160,7 +150,8 @@ function keyOfState(state: State): string {
     key = JSON.stringify(state, (name, value: unknown) => {
       // These don't tell worlds apart: no call sleeps past the settling time, and the call has the result, too.
       if (name === "wakeAt" || name === "result") return undefined;
-      if (value instanceof Set) return [...(value as Set<string>)];
+      if (value instanceof Set || value instanceof Map)
+        return [...(value.keys() as Iterable<string>)];
       if (value instanceof Error) return value.message;
       return name === "record" ? (value as LedgerRecord).key : value;
     });
@@ -273,11 +264,6 @@ function movedBack(state: State): State {
     changed = { ...changed, attempt: { ...state.attempt, baseline } } as State;
   }
   return changed;
-}
-
-/** What the 202 of a POST shows of the instance. */
-export function shownOf(id: string, name?: string): Accepted {
-  return { id, name, networks: [] };
 }
 
 /** Returns the next instance that the service creates. It belongs to a stranger unless `more` overrides that. */
