@@ -222,7 +222,7 @@ function createReport(
       const reader = instances.find((it) => it.id === id && it.external);
       const note =
         explanation?.note ?? (reader && `${reader.stack} reads it, but does not manage it`);
-      const [ipv4, pendingCreate] = [ipv4_public, explanation?.urn];
+      const [ipv4, pendingCreate] = [ipv4_public || undefined, explanation?.urn];
       inNoStack.push({ ...fieldsOf(item), baseUrl, tokenKind, ipv4, note, pendingCreate });
     }
   }

@@ -147,7 +147,8 @@ export async function readConfig(
     if (isMissing) return { config: {}, whyNone: problem };
     if (problem.includes("no Pulumi.yaml project file"))
       return { config: {}, whyNone: "this folder has no Pulumi project" };
-    if (problem.includes("no stack selected"))
+    // The CLI says the same if the stack that PULUMI_STACK names does not exist.
+    if (problem.includes("no stack selected") && !env["PULUMI_STACK"])
       return { config: {}, whyNone: "no stack is selected" };
     throw error;
   }

@@ -1,13 +1,22 @@
 /** The notices about leftovers: instances that an earlier create of the same resource may have made. */
-import type { Session } from "./session";
+import type { Settings } from "../config/settings";
+import type { ProviderContext } from "../context";
+
+/** The part of a `Session` that the notices need. */
+interface NoticeSession {
+  ctx: Pick<ProviderContext, "messages" | "clock">;
+  settings: Pick<Settings, "tokenKind">;
+  /** Returns true for the first call with this subject. */
+  isFirst(subject: string): boolean;
+}
 
 /** Names each leftover once in a session. */
 export class LeftoverNotices {
-  readonly #session: Session;
+  readonly #session: NoticeSession;
   /** The descriptions of the leftovers for the next notice. */
   #descriptions: string[] = [];
 
-  constructor(session: Session) {
+  constructor(session: NoticeSession) {
     this.#session = session;
   }
 

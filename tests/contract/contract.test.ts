@@ -437,8 +437,11 @@ describe("Limits", () => {
       async () => {
         const authorization = `Bearer sk_test_limit-${method}-${path.slice(1)}`;
         const askThis = () => ask(method, path, authorization);
-        const first = await Promise.all(Array.from({ length: 1000 }, askThis));
-        expect(first.filter(({ status }) => status === 429)).toHaveLength(0);
+        // A thousand connections at once would be too many for some machines.
+        for (let sent = 0; sent < 1000; sent += 50) {
+          const answers = await Promise.all(Array.from({ length: 50 }, askThis));
+          expect(answers.filter(({ status }) => status === 429)).toHaveLength(0);
+        }
         expect(await askThis()).toMatchObject({ status: 429, body: errorBody });
         for (const [m, p] of endpoints.filter(([m, p]) => m !== method || p !== path))
           expect((await ask(m, p, authorization)).status).not.toBe(429);

@@ -47,9 +47,8 @@ test("doctor checks the configuration and the engine of a stack, and ends with 0
   expect(await stack.typeFailing(`cd / && ${doctor}`)).toMatch(
     /^ok +stack +none: this folder has no Pulumi project/m,
   );
-  expect(await stack.typeFailing(`${doctor} --stack nowhere`)).toMatch(
-    /^FAILED +stack +`pulumi config` failed/m,
-  );
+  for (const typed of [`${doctor} --stack nowhere`, `PULUMI_STACK=nowhere ${doctor}`])
+    expect(await stack.typeFailing(typed)).toMatch(/^FAILED +stack +`pulumi config` failed/m);
 });
 
 test("while the service hangs, Ctrl-C ends doctor with exit code 130", async () => {
