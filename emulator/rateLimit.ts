@@ -23,7 +23,7 @@ function slidingWindow(limit: number): Window {
   let first = 0;
   return {
     admit(now) {
-      // If the clock was set back, times in the future count as now. Otherwise they would use up the limit until then.
+      // If the clock was set back, times in the future count as now. Otherwise they would count until the clock reaches them.
       if ((times.at(-1) ?? now) > now) times = times.map((at) => Math.min(at, now));
       while ((times[first] ?? Infinity) <= now - minuteMs) first++;
       if (first > limit) {

@@ -44,7 +44,7 @@ export type Misbehavior =
   | { kind: "endsAs"; status: string }
   /** Listings do not show the instance of a POST for so many seconds. */
   | { kind: "appearsAfter"; seconds: number }
-  /** A listing lacks an instance, which `instance` names by its id or name (`*` stands for any characters). */
+  /** A listing lacks the instances with this id or name (`*` stands for any characters). The default is all. */
   | { kind: "omitItem"; instance?: string };
 
 /** A misbehavior, and the requests that it applies to. */
@@ -70,7 +70,7 @@ export interface EmulatorRequest {
   name: string | undefined;
   /** The HTTP status of the response. Undefined as long as no response was sent, and after a broken connection. */
   status: number | undefined;
-  /** Whether the service has acted on the request, or refused it. A fault can prevent both. */
+  /** True if the service carried out or refused the request. False if a fault answered in its place. */
   acted: boolean;
 }
 
@@ -78,7 +78,7 @@ export interface EmulatorRequest {
 export interface EmulatedInstance {
   id: string;
   name: string;
-  /** `PROVISIONING`, `ACTIVE` or `OFFLINE`. */
+  /** `PROVISIONING`, `ACTIVE` or `OFFLINE`, or what `insert`, `setStatus` or an `endsAs` fault has set. */
   status: string;
   /** The kind of the token that made the instance: `live` or `test`. */
   tokenKind: string;
@@ -107,7 +107,7 @@ export interface Emulator {
   instances(): EmulatedInstance[];
   /** Adds an instance as if another tool had created it. The default status is `ACTIVE`. */
   insert(instance: { name: string; id?: string; status?: string }): EmulatedInstance;
-  /** As `setStatus` and `remove`, a change by hand at the service. Returns false if no instance has this id. */
+  /** Renames an instance, as by hand. Returns false if no instance has this id, as `setStatus` and `remove` do. */
   rename(id: string, name: string): boolean;
   setStatus(id: string, status: string): boolean;
   remove(id: string): boolean;
@@ -116,7 +116,7 @@ export interface Emulator {
   forgetRequests(): void;
   /** Makes all instances ready that are in PROVISIONING now, except those that never become ready. */
   settle(): void;
-  /** @throws {Error} for a fault that does not exist. The message names what is wrong with it. */
+  /** @throws {Error} if the fault is not valid. The message says what is wrong. */
   fault(fault: Fault): ActiveFault;
   clearFaults(): void;
   /** Stops the emulator, and breaks open connections. */

@@ -22,7 +22,7 @@ export class Secret {
   constructor(readonly value: PropertyValue) {}
 }
 
-/** A value that is known only after another resource was created. It occurs only in previews. */
+/** A value that is known only after something was created or updated. It occurs only in previews. */
 export class Unknown {
   private constructor() {}
   static readonly value = new Unknown();

@@ -17,12 +17,13 @@ import {
 export interface FaultHandle {
   readonly id: number;
   readonly kind: FaultKind;
+  /** The name by which the emulator's page finds the faults that were switched on there. */
   readonly label: string | undefined;
   /** Whether the fault has applied as often as its script allows, so that it never applies again. */
   readonly isSpent: boolean;
   readonly hits: number;
   readonly firstHit: Promise<void>;
-  /** Switches the fault off for further requests. Those that hang because of it continue to hang. */
+  /** Switches the fault off for further requests. A request that a `hang` holds back stays held until `release`. */
   remove(): void;
   /** Ends the hang of every request that it applies to, now and later. */
   release(): void;
@@ -88,8 +89,8 @@ export class FaultScripts {
     const parsed = faultScript.safeParse(script);
     if (!parsed.success) {
       const { path = [], message = "" } = parsed.error.issues[0] ?? {};
-      // The first part of the path is `fault` or `match`, which the caller does not write.
-      throw new OptionError(`fault: ${path.slice(1).join(".")}: ${message}`);
+      // The path starts with `fault` or `match`, which `faultScript` adds. So the caller does not know it.
+      throw new OptionError(["fault", ...path.slice(1), message].join(": "));
     }
     const { fault, match } = parsed.data;
     const id = ++this.#lastId;

@@ -20,7 +20,7 @@ export interface ServiceResponse {
   schema?: z.ZodType;
 }
 
-/** The body of "GET /v2/instances". Fields that the document does not show are errors, here and below. */
+/** The body of "GET /v2/instances". In this schema and the next ones, a field that the document does not show is an error. */
 export const listSchema = z.strictObject({
   object: z.literal("list"),
   data: z
@@ -110,9 +110,9 @@ export function headersOf(response: ServiceResponse, bodyBytes: number): Record<
 }
 
 /** Sends a response, and returns the status. */
-export function sendResponse(socket: ServerResponse, response: ServiceResponse): number {
+export function sendResponse(out: ServerResponse, response: ServiceResponse): number {
   const text = bodyText(response);
-  socket.writeHead(response.status, headersOf(response, Buffer.byteLength(text)));
-  socket.end(text);
+  out.writeHead(response.status, headersOf(response, Buffer.byteLength(text)));
+  out.end(text);
   return response.status;
 }

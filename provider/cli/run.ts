@@ -1,4 +1,4 @@
-/** Runs the command line that a person typed. Only then is commander loaded. */
+/** Runs the command line that a person typed. `main.ts` loads this file only for that, so the provider never loads commander. */
 import { Command, CommanderError } from "commander";
 import metadata from "../../metadata.json";
 import { closest } from "../closest";
@@ -12,7 +12,7 @@ import { addImportPlan } from "./importPlan";
 import { explainError } from "./service";
 import { processTerminal, type Terminal } from "./terminal";
 
-/** Runs a command line in this process, and returns its exit code (`run`). Ctrl-C ends the process with 130. */
+/** Runs a command line in this process, and returns its exit code (`run`). Ctrl-C ends the process with 130 (`emulator`: 0). */
 export async function runByHand(argv: readonly string[]): Promise<number> {
   process.on("SIGINT", () => process.exit(130));
   // The program that reads the output may end first (`doctor | head -1`).
@@ -39,7 +39,7 @@ export async function run(argv: readonly string[], io: Terminal): Promise<number
     .configureOutput({
       writeOut: (output) => linesOf(output).forEach((line) => io.print(line)),
       writeErr: (output) => linesOf(output).forEach((line) => io.warn(line)),
-      // Commander's own messages repeat what was typed; `usageError` does not.
+      // Commander's messages repeat all that was typed. `usageError` repeats only a word that can't be a token.
       outputError: () => undefined,
     })
     .hook("preAction", (_, command) => refuseMissingValues(command));
@@ -70,7 +70,7 @@ function explainFailure(failure: unknown, io: Terminal): number {
   }
 }
 
-/** Refuses a value that is the next option, and an empty one, which probably comes from a shell variable that is not set. */
+/** Refuses a value that begins with "-", probably the next option, and an empty one, probably an unset shell variable. */
 function refuseMissingValues(command: Command): void {
   for (const option of command.options) {
     const values: unknown[] = [command.getOptionValue(option.attributeName())].flat();
@@ -93,6 +93,7 @@ function usageError({ code, message }: CommanderError, { commands, options }: Co
     case "commander.unknownCommand":
       return `Unknown command${isSafeToRepeat ? ` "${word}"` : ""}${ending}`;
     case "commander.unknownOption":
+      // Commander calls `--json=1` unknown, too.
       if (knownWords.includes(word)) return `The option ${word} takes no value.`;
       return /token/i.test(word)
         ? "The token is never an option, since every program on this machine can read the options: set COMPUTE_API_TOKEN instead."

@@ -1,4 +1,4 @@
-/** The service as the commands see it: with the session and the client of the provider. */
+/** Lets the commands call the service, with the provider's own session and client. */
 import { isEnded } from "../abort";
 import { explain } from "../advice";
 import { RequestError } from "../api/errors";
@@ -17,11 +17,15 @@ const neverAborted = new AbortController().signal;
 /** The instances that the service lists for one token, with the session that listed them. */
 export interface ServiceListing {
   session: Session;
+  /** The service, the token's kind and hash, and the account. */
   origin: Origin;
   listing: Listing;
 }
 
-/** Makes a session whose messages go to stderr. It sends nothing yet. `canceled` ends its requests. */
+/**
+ * Makes a session whose messages go to stderr. It sends nothing yet. `canceled` ends its requests, and `createApi` makes a
+ * client that notices more than the provider's own.
+ */
 export function createSession(
   settings: Settings,
   { redactor, env, warn }: Terminal,
@@ -42,7 +46,7 @@ export function createSession(
 }
 
 /**
- * Lists the instances that exist now, never with a listing that began earlier.
+ * Lists the instances that exist now. A listing that began before this call is not used.
  *
  * @throws Error if the listing fails: see `explainError`.
  */

@@ -26,7 +26,7 @@ function secondsUpTo(max: number) {
 }
 
 const seconds = secondsUpTo(24 * 60 * 60);
-/** The settling time: how long a listing may lack an instance that the service has accepted. */
+/** The longest settling time, and the default: how long a listing may lack an instance that the service has accepted. */
 const maxSettlingSeconds = 60;
 
 const flag = z.preprocess(
@@ -124,8 +124,8 @@ export const settingDescriptions: Record<SettingName, string> = {
     "Path of the service's destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.",
   cursorParameter:
     "Name of the list's cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.",
-  validateCredentials: `Whether the provider checks the token with GET /v2/account before it first uses the token. Default ${defaults.validateCredentials}.`,
-  leftovers: `What a create does if the service lists instances that earlier creates of the same resource may have left. \`warn\` names them and creates the instance. \`fail\` names them and creates nothing, which suits pipelines whose runners do not keep the ledger. Default \`${defaults.leftovers}\`.`,
+  validateCredentials: `Whether the provider checks the token with GET /v2/account before any other request. Default ${defaults.validateCredentials}.`,
+  leftovers: `What a create does if the service lists instances that earlier creates of the same resource may have left. \`warn\` names them and creates the instance. \`fail\` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default \`${defaults.leftovers}\`.`,
 };
 
 /** The settings that are secret. */
@@ -160,7 +160,7 @@ export type SettingValues = { [K in SettingName]?: z.infer<(typeof settingTypes)
 /**
  * Makes the settings of a run from checked values.
  *
- * @throws Error if the token is neither a live nor a test token, which the check refuses
+ * @throws Error if the token is neither a live nor a test token. A token that was checked never causes it.
  */
 export function settingsFrom(
   given: SettingValues & { baseUrl: string; apiToken: string },

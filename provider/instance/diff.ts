@@ -1,6 +1,7 @@
 /**
- * The Diff call of an Instance. No input can be changed in place, so each change replaces the instance, unless the input
- * is one that an import could not read (G5). A replacement whose Delete would fail is refused (G4).
+ * The Diff call of an Instance. No input can be changed in place, so each change replaces the instance, unless the state
+ * does not have the input: an import could not read it, or it was too large (G5). A replacement whose Delete would fail is
+ * refused (G4).
  */
 import { isUtf8 } from "node:buffer";
 import { isDeepStrictEqual } from "node:util";
@@ -26,16 +27,17 @@ import { readUserData } from "./userData";
 /**
  * Compares old and new inputs.
  *
- * @throws OperationFailed for a replacement whose Delete would fail or may fail, for any change without a stack (the
- *   message names the ways out), and if the token is refused. Canceled or TimedOut if the operation ends first.
+ * @throws OperationFailed for a replacement whose Delete would fail or may fail, for any change without a stack, for an
+ *   input to record of an instance out of reach, and if the token is refused. Canceled or TimedOut if the operation ends
+ *   first.
  */
 export async function diffInstance(session: Session, request: DiffRequest): Promise<DiffResponse> {
   const { urn, id, oldOutputs, news } = request;
   const { deletePolicy } = session.settings;
   const changed = changedInputs(request);
   if (session.run.stateless) refuseChangeWithoutStack(id, changed);
-  // The engine also calls Diff during a refresh, which replaces nothing, and after the Read of an import (its stamp is this
-  // session's id), where the engine itself refuses a replacement.
+  // The engine calls Diff at two more times. During a refresh, nothing is replaced. After the Read of an import (the outputs
+  // then have this session's stamp), the engine itself refuses a replacement.
   const isUpdate = session.state.inUpdate.has(urn) && stampOf(oldOutputs) !== session.id;
   const replacing = replacedInputs(changed);
   if (isUpdate && replacing.length > 0) {
@@ -47,18 +49,22 @@ export async function diffInstance(session: Session, request: DiffRequest): Prom
       if (message !== undefined) session.ctx.messages.warning(message, urn);
     }
   } else if (isUpdate) {
-    // An Update that records inputs would fail.
+    // An Update that records inputs of an instance out of reach would fail.
     if (assertedInputs(changed).length > 0)
       refuseElsewhere(id, originFromState(oldOutputs), session.connection.place());
     else warnIfOutOfReach(session, request);
   }
-  // The engine counts a change of an output alone as a change only if the Diff of the refresh names the output.
+  // If only outputs changed, the engine shows a change only if the refresh's Diff names them.
   const drift = session.state.inUpdate.has(urn) ? [] : session.state.takeDrift(id);
   // A Delete that may fail must come before the create, so that no second server is created (G4).
   return { detailed: changed, drift, deleteBeforeReplace: deletePolicy === "fail" };
 }
 
-/** @throws OperationFailed for a change by `pulumi do` without a stack, where the engine calls Update, which changes nothing */
+/**
+ * Refuses a change by `pulumi do` without a stack: the engine would call Update, which changes nothing.
+ *
+ * @throws OperationFailed if an input changed
+ */
 function refuseChangeWithoutStack(id: string, changed: ChangedInputs): void {
   const replaced = replacedInputs(changed).join(", ");
   const asserted = assertedInputs(changed).join(", ");
@@ -86,7 +92,7 @@ function replacementWarning(
     case "retain":
       return `replacing instance ${id} leaves it behind (compute:deletePolicy is "retain"): ${describeRetained(oldOutputs, tokenKind)}`;
     case "fail":
-      // A certain replacement was not refused, so the instance is gone already.
+      // `refuseStuckReplacement` has let a certain replacement pass, so the instance is gone already.
       return isCertain
         ? undefined
         : `replacing instance ${id} will fail, before a second server is created, for as long as ${id} exists, because the service documents no call to destroy it. Whether ${id} is replaced depends on values that are not known yet. If it is replaced, remove it at the service first. See also compute:deletePolicy (the resource option retainOnDelete needs "retain" there) and compute:destroyPath`;
@@ -128,7 +134,7 @@ export function replacedInputs(changed: ChangedInputs): InputName[] {
   return inputNames.filter((name) => changed[name]?.endsWith("-replace"));
 }
 
-/** Returns the inputs that an import could not read and that the program now asserts. The instance stays. */
+/** Returns the inputs that the state does not have (`isUnread`) and that the program now asserts. The instance stays. */
 export function assertedInputs(changed: ChangedInputs): InputName[] {
   return inputNames.filter((name) => changed[name] === "add");
 }
@@ -137,7 +143,7 @@ function isScript(name: InputName): boolean {
   return (scriptInputs as readonly InputName[]).includes(name);
 }
 
-/** Whether the input may turn out to be unchanged. The script has two inputs, and both must be known to be sure. */
+/** Whether the input may turn out to be unchanged. The script has two inputs, and is sure to have changed only if both are known. */
 function mayBeUnchanged(name: InputName, news: PropertyMap): boolean {
   return (isScript(name) ? scriptInputs : [name]).some((input) => hasUnknown(news[input]));
 }
@@ -202,8 +208,9 @@ async function refuseStuckReplacement(
     ({ existence } = await existenceOf(session, id, known, operation.signal));
   } catch (error) {
     if (!(error instanceof RequestError)) throw error;
-    // The Create of the new instance comes first, and fails before its POST if the account still can't be read.
+    // The first step of the replacement changes nothing, and fails if the account still can't be read.
     if (deletePolicy === "destroy") return;
+    // The listing failed, so the instance may exist.
     existence = { kind: "unproven", doubt: "listing", why: explain(error) };
   }
   if (existence.kind === "gone") return;

@@ -31,8 +31,8 @@ export interface PendingInstance {
   /** The service and the token with which the instance was created or found. */
   origin: Origin;
   /**
-   * The mark of the end of the POST, a number in the order of the session's listings and writes (`ListingSource.mark`). A
-   * listing that began earlier proves nothing about the instance. 0 if a listing or the state has shown the instance.
+   * The mark (`ListingSource.mark`) of the end of the POST. Listings with a lower mark began earlier, and prove nothing about
+   * the instance. 0 if a listing or the state has already shown it: then every listing counts.
    */
   after: number;
 }
@@ -52,6 +52,7 @@ export async function waitUntilReady(
   try {
     const result = await session.poller.waitWhileProvisioning(id, {
       after: instance.after,
+      // Until then, a listing may lack the instance although it exists (compute:settlingSeconds).
       settledAt: settlingEnd(session, stringProperty(outputs, acceptedKey)),
       signal,
       onListing: (listing, problem) => progress.update(listing, problem),
@@ -75,7 +76,7 @@ export async function waitUntilReady(
 /**
  * Returns the outputs of an instance that has left PROVISIONING.
  *
- * @throws InstanceUnfinished if this provider does not know the status. The document does not show all statuses.
+ * @throws InstanceUnfinished if this provider does not know the status. The service's document does not list all statuses.
  */
 export function readyOutputs(
   session: Session,
@@ -83,14 +84,14 @@ export function readyOutputs(
   item: ListItem,
 ): PropertyMap {
   const outputs = outputsWithItem(instance.outputs, item, instance.origin);
-  // As if it was unfinished before, so that an unknown status is an error.
+  // Marked as unfinished, so that an unknown status is an error and not only a warning.
   checkStatus(session, { ...instance, outputs }, markUnfinished(instance.outputs));
   return outputs;
 }
 
 /**
- * Returns the outputs of an instance that the complete list of PROVISIONING instances lacks, while the list of another
- * status is cut off before it. `lastSeen` is from the last listing that showed it. Warns once in a session.
+ * Returns the outputs of an instance that has left PROVISIONING, but that no listing shows, because the list of the ACTIVE
+ * or the OFFLINE instances is cut off. `lastSeen` is from the last listing that showed it. Warns once in a session.
  */
 function unlistedOutputs(
   session: Session,
@@ -166,6 +167,7 @@ export function unfinishedError(
 ): InstanceUnfinished {
   if (error instanceof InstanceUnfinished) return error;
   const { id } = instance;
+  // Stateless is `pulumi do` without a stack: the engine saves no state.
   const next = run.stateless
     ? `${id} exists, and no state holds it. To take it over, run \`${importAs("<name>", id)}\``
     : `${id} is kept in the state; the next \`pulumi up\` goes on waiting for it`;

@@ -72,7 +72,7 @@ test("the inputs that a program asserts of an imported instance are recorded wit
   const outputs = await update(world, importedState(world), { oldInputs: imported, news });
   expect(outputs).toMatchObject({ flavorId: "flavor-1", userData: new Secret("x") });
   expect(world.messages.warnings).toEqual([
-    expect.stringContaining("flavorId, imageId, vpcId, userData of the imported instance i-1"),
+    expect.stringContaining("flavorId, imageId, vpcId, userData of instance i-1"),
   ]);
   expect(changedInputs({ oldInputs: news, oldOutputs: outputs, news })).toEqual({});
 });

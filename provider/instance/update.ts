@@ -12,8 +12,8 @@ import { outputsWithItem, stringProperty, unfinishedKey } from "./state";
  * Returns the new outputs.
  *
  * @throws InstanceUnfinished if the instance does not get ready. OperationFailed if it is gone or lives
- *   elsewhere, or if the token may be another tenant's. RequestError if a request fails before the wait begins. The
- *   reason of the signal if the operation ends before the wait begins.
+ *   elsewhere, or if the token is refused or may be another tenant's. RequestError if a request fails before the
+ *   wait begins. Canceled or TimedOut if the operation ends before the wait begins.
  */
 export async function updateInstance(
   session: Session,
@@ -23,17 +23,17 @@ export async function updateInstance(
   const asserted = assertedInputs(changedInputs(request));
   if (asserted.length > 0) {
     session.ctx.messages.warning(
-      `${asserted.join(", ")} of the imported instance ${id} can't be read from the service, so the state records what the program says, unchecked`,
+      `${asserted.join(", ")} of instance ${id} can't be read from the service, so the state records what the program says, unchecked`,
       urn,
     );
   }
   if (request.preview) {
     const isWait = outputs[unfinishedKey] === true;
-    const foundOut = isWait ? { status: Unknown.value, ipv4: Unknown.value } : {};
-    return propertyMap({ ...outputs, ...foundOut, ...news });
+    const foundByWait = isWait ? { status: Unknown.value, ipv4: Unknown.value } : {};
+    return propertyMap({ ...outputs, ...foundByWait, ...news });
   }
   const assertedInOutputs = Object.fromEntries(asserted.map((name) => [name, news[name]]));
-  const withAsserted = (known: PropertyMap) => propertyMap({ ...known, ...assertedInOutputs });
+  const withAsserted = (map: PropertyMap) => propertyMap({ ...map, ...assertedInOutputs });
 
   using operation = session.operation(request.timeoutSeconds || timeouts.change);
   const known = knownInstanceOf(outputs);
@@ -51,8 +51,8 @@ export async function updateInstance(
   if (existence.kind === "unproven" && existence.doubt === "tenant") {
     throw new OperationFailed(`instance ${id} is not in the listing: ${existence.why}`);
   }
-  // If the wait fails, the engine saves the outputs, but keeps the old inputs. An asserted input that is only in the
-  // outputs would make the next Diff replace the instance. So the asserted inputs are added after the wait.
+  // If the wait fails, the engine saves the new outputs with the old inputs. The next Diff would take an asserted input among
+  // those outputs for a changed one, and replace the instance. So the asserted inputs are added after the wait.
   // `after` is 0, because this session sent no POST for the instance: any listing counts.
   const instance = { urn, id, inputs: news, outputs, origin, after: 0 };
   const hasLeftProvisioning = item?.status !== undefined && item.status !== "PROVISIONING";

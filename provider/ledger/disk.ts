@@ -11,7 +11,7 @@ export interface Disk {
   list(folder: string): string[];
   /** Returns undefined if nothing has this path. */
   stat(path: string): { size: number; mtimeMs: number } | undefined;
-  /** Makes a folder and its parents, unless the folder exists. */
+  /** Makes a folder and its parents, unless something has this path. */
   makeFolder(folder: string): void;
   /** Makes a new, empty file. @throws EEXIST if the file exists */
   create(path: string): void;
@@ -38,7 +38,10 @@ export interface Lock {
   release(): void;
 }
 
-/** Why a lock was not taken. "missing": without `make`, there is no file. "failed": the file can't be locked. */
+/**
+ * Why a lock was not taken. "held": somebody holds it. "missing": the file does not exist, and `make` is false. "failed":
+ * the file can't be locked.
+ */
 export type LockFailure = "held" | "missing" | "failed";
 
 const { O_WRONLY, O_APPEND } = fs.constants;
@@ -82,7 +85,7 @@ export const systemDisk: Disk = {
     try {
       fs.rmSync(path, { force: true });
     } catch {
-      // A later session tries again.
+      // Left for a later run, which tries again.
     }
   },
   lock,
@@ -99,7 +102,7 @@ function makeFolder(folder: string, withParents = true): void {
   } catch (error) {
     const code = codeOf(error);
     if (code === "EEXIST") return;
-    if (code !== "ENOENT" || !withParents) throw error;
+    if (code !== "ENOENT" || !withParents || dirname(folder) === folder) throw error;
     makeFolder(dirname(folder));
     makeFolder(folder, false);
   }
@@ -109,8 +112,8 @@ function makeFolder(folder: string, withParents = true): void {
 const busyCode = 5;
 
 /**
- * Takes SQLite's lock on an empty database file. Only SQLite may open that file, since on POSIX systems the closing of any
- * handle releases all locks that the process has on the file.
+ * Takes SQLite's lock on an empty database file. Once the file exists, only SQLite may open it: on POSIX systems, closing
+ * any handle releases all locks that the process has on the file.
  */
 function lock(path: string, { make, waitMs }: { make: boolean; waitMs: number }) {
   let database: sqliteModule.DatabaseSync | undefined;
@@ -128,13 +131,13 @@ function lock(path: string, { make, waitMs }: { make: boolean; waitMs: number })
   } catch (error) {
     release();
     const { errcode = 0 } = error as { errcode?: number };
-    const primaryCode = errcode & 0xff; // The other bytes are SQLite's extended code.
+    const primaryCode = errcode & 0xff; // The lowest byte of an extended code is the primary code.
     if (primaryCode === busyCode) return "held";
     return make || fs.existsSync(path) ? "failed" : "missing";
   }
 }
 
-/** Loads node:sqlite when it is needed, and suppresses the warning of Node 22 that the module is experimental. */
+/** Loads node:sqlite when it is needed, and suppresses the warning of older Node versions that the module is experimental. */
 function loadSqlite(): typeof sqliteModule {
   const emitWarning = Object.getOwnPropertyDescriptor(process, "emitWarning");
   process.emitWarning = () => undefined;

@@ -21,18 +21,19 @@ export function exitWithEngine(
   isStdinOfEngine: boolean,
 ): void {
   let hasSignal = false;
-  /** `isOrderly`: unless a call is running, the engine has received every answer, and will save them. */
+  /** `isOrderly`: the engine has finished by itself. If no call is running either, it has every answer, and saves them. */
   const end = (graceMs: number, ending: { isOrderly: boolean; isEngineGone: boolean }): void => {
     const isIdle = server.runningCalls === 0;
     // Even if no call is running, the last answer has possibly not been sent yet.
     void Promise.race([server.drain(), clock.sleep(isIdle ? idleMs : graceMs)]).finally(exit);
-    server.cancel(isIdle && ending.isOrderly, ending.isEngineGone);
+    const hasAllAnswers = isIdle && ending.isOrderly;
+    server.cancel(hasAllAnswers, ending.isEngineGone);
   };
   const onSignal = (signal: NodeJS.Signals): void => {
     if (hasSignal) exit();
     hasSignal = true;
-    // A SIGINT means that the engine has finished, since a Ctrl-C at the terminal reaches only the engine. Some engines
-    // (3.180) send no Cancel before it.
+    // Only the engine sends a SIGINT here, since a Ctrl-C at the terminal does not reach the plugin. So the engine has
+    // finished. Some engines, such as 3.180, send no Cancel before it.
     end(afterSignalMs, { isOrderly: signal === "SIGINT" && isStdinOfEngine, isEngineGone: false });
   };
   process.on("SIGINT", onSignal);

@@ -9,11 +9,12 @@ import type { PropertyMap } from "../propertyValue";
  */
 export class KnownState {
   /**
-   * The URNs of the resources for which Check was called after their last Read. A Diff of such a resource is part of an
-   * update or an import, and any other Diff of a refresh.
+   * The URNs of the resources for which Check was called after their last Read. Their Diffs are part of an update or an
+   * import. The Diff of any other resource is part of a refresh.
    */
   readonly inUpdate = new Set<string>();
   readonly #ledger: Ledger;
+  /** The configured service and token kind, for outputs without an origin. */
   readonly #place: Place;
   readonly #sessionId: string;
   /** The observed ids, each with the token hashes in its origins (`__origin` in the outputs). */
@@ -30,7 +31,7 @@ export class KnownState {
 
   /**
    * Notes the id and the outputs that came with a call. If the outputs have the stamp of another session (`__run`), a state
-   * held them, and the ledger's records of the instance are settled.
+   * held them, and the ledger's records of the instance are settled: no run resumes their creates.
    */
   observe(id: string, outputs: PropertyMap): void {
     const origin = originFromState(outputs);
@@ -62,7 +63,7 @@ export class KnownState {
     );
   }
 
-  /** Notes which outputs, other than inputs, a refresh has found changed. */
+  /** Notes which outputs a refresh has found changed. Outputs that repeat an input are not among them. */
   noteDrift(id: string, outputs: readonly string[]): void {
     this.#drift.set(id, outputs);
   }

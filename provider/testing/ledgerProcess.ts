@@ -1,4 +1,7 @@
-/** A process that uses a ledger: `ledgerProcess.ts FOLDER SESSION WORK ARGUMENTS`, where WORK is a key of `works`. */
+/**
+ * A process that uses a ledger, the records of creates in a folder that processes share:
+ * `ledgerProcess.ts FOLDER SESSION WORK ARGUMENTS`, where WORK is a key of `works`.
+ */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { Ledger } from "../ledger/ledger";
@@ -20,7 +23,7 @@ function waitForStart(): void {
 }
 
 const works: Record<string, () => Promise<void>> = {
-  /** Begins a create, and keeps its record until the process is killed. */
+  /** Begins a create, and stays alive as its owner until the process is killed. */
   async hold() {
     say(await ledger.begin(newRecord(sessionId)));
     setInterval(() => undefined, 1000);
@@ -40,10 +43,12 @@ const works: Record<string, () => Promise<void>> = {
 
   /** Begins, changes and settles creates of one resource as fast as possible, and leaves creates of others pending. */
   async hammer() {
+    // The ids that a listing showed before the create. Many ids make the writes long.
     const before = Array.from({ length: 50 }, (_, n) => `i-${n}-of-${sessionId}`);
     for (let round = 0; round < Number(args[0]); round++) {
       const shared = await ledger.begin(newRecord("shared", { before }));
       ledger.move(shared, { stage: "accepted", id: "i-shared" });
+      // As if a state held the instance. Of the first argument, only the service and the kind of token count.
       ledger.settleId(newRecord("shared"), "i-shared", "state");
       ledger.read();
       await ledger.begin(newRecord(`${sessionId}-${round}`, { before }));
@@ -56,7 +61,7 @@ const works: Record<string, () => Promise<void>> = {
     for (const key of args) ledger.settle(key, "gone");
   },
 
-  /** Opens ledgers with a date one month ahead, which remove the files that are not needed any more. */
+  /** Opens ledgers with a date one month ahead. Each removes the files that are not needed then. */
   async prune() {
     waitForStart();
     for (let round = 0; round < Number(args[0]); round++) {

@@ -8,7 +8,7 @@ export type WaitResult =
   | { kind: "provisioned"; item: ListItem }
   /** The instance has left PROVISIONING, but a listing that is not complete does not show the instance. */
   | { kind: "notListed"; lastSeen: ListItem | undefined }
-  /** The instance was listed before, and is now proven gone (G3). */
+  /** The instance was listed before, and is now proven gone (guarantee G3). */
   | { kind: "deleted" };
 
 /** The state of the wait for one instance. */
@@ -17,9 +17,9 @@ export class WaitState {
   readonly #pollIntervalMs: number;
   readonly #settledAt: number;
   #lastSeen: ListItem | undefined;
-  /** The first of the latest complete listings in a row that lack the instance. */
+  /** The first of the complete listings that have lacked the instance since it was last listed. */
   #firstWithout: Listing | undefined;
-  /** How many listings that are not complete, but show every instance in PROVISIONING, lacked the instance. */
+  /** How many listings lacked the instance that showed every instance in PROVISIONING, but were not complete. */
   #absentCount = 0;
 
   /** @param settledAt the clock time until which a listing may lack the instance, even if an earlier one had it */
@@ -42,7 +42,7 @@ export class WaitState {
     return listing.complete ? this.#judgeComplete(listing) : this.#judgePartial(listing);
   }
 
-  /** Two complete listings that lack a listed instance, a poll interval apart, prove that it is gone. */
+  /** An instance that was listed before is gone if two complete listings, a poll interval apart, lack it. */
   #judgeComplete(listing: Listing): WaitResult | undefined {
     if (!this.#lastSeen) return undefined;
     this.#firstWithout ??= listing;
@@ -55,8 +55,10 @@ export class WaitState {
     this.#firstWithout = undefined;
     if (!completeStatuses.has("PROVISIONING")) return undefined;
     this.#absentCount++;
+    // One listing may be wrong, so an instance that was never listed has to be absent twice.
     const hasLeft = this.#lastSeen !== undefined || this.#absentCount >= 2;
-    const mayBeUnlisted = !completeStatuses.has("ACTIVE") || !completeStatuses.has("OFFLINE");
-    return hasLeft && mayBeUnlisted ? { kind: "notListed", lastSeen: this.#lastSeen } : undefined;
+    // The list of its new status may be cut off before the instance.
+    const mayBeCutOff = !completeStatuses.has("ACTIVE") || !completeStatuses.has("OFFLINE");
+    return hasLeft && mayBeCutOff ? { kind: "notListed", lastSeen: this.#lastSeen } : undefined;
   }
 }

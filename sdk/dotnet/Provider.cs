@@ -41,7 +41,7 @@ namespace ComputeInstances.Compute
         public Output<string?> DestroyPath { get; private set; } = null!;
 
         /// <summary>
-        /// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger. Default `warn`.
+        /// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default `warn`.
         /// </summary>
         [Output("leftovers")]
         public Output<string?> Leftovers { get; private set; } = null!;
@@ -122,7 +122,7 @@ namespace ComputeInstances.Compute
         public Input<string>? DestroyPath { get; set; }
 
         /// <summary>
-        /// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger. Default `warn`.
+        /// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default `warn`.
         /// </summary>
         [Input("leftovers")]
         public Input<string>? Leftovers { get; set; }
@@ -158,7 +158,7 @@ namespace ComputeInstances.Compute
         public Input<double>? SettlingSeconds { get; set; }
 
         /// <summary>
-        /// Whether the provider checks the token with GET /v2/account before it first uses the token. Default true.
+        /// Whether the provider checks the token with GET /v2/account before any other request. Default true.
         /// </summary>
         [Input("validateCredentials", json: true)]
         public Input<bool>? ValidateCredentials { get; set; }

@@ -39,7 +39,7 @@ export class Provider extends pulumi.ProviderResource {
      */
     declare public readonly destroyPath: pulumi.Output<string | undefined>;
     /**
-     * What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger. Default `warn`.
+     * What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default `warn`.
      */
     declare public readonly leftovers: pulumi.Output<string | undefined>;
     /**
@@ -101,7 +101,7 @@ export interface ProviderArgs {
      */
     destroyPath?: pulumi.Input<string | undefined>;
     /**
-     * What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger. Default `warn`.
+     * What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default `warn`.
      */
     leftovers?: pulumi.Input<string | undefined>;
     /**
@@ -125,7 +125,7 @@ export interface ProviderArgs {
      */
     settlingSeconds?: pulumi.Input<number | undefined>;
     /**
-     * Whether the provider checks the token with GET /v2/account before it first uses the token. Default true.
+     * Whether the provider checks the token with GET /v2/account before any other request. Default true.
      */
     validateCredentials?: pulumi.Input<boolean | undefined>;
 }

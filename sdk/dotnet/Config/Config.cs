@@ -84,7 +84,7 @@ namespace ComputeInstances.Compute
 
         private static readonly __Value<string?> _leftovers = new __Value<string?>(() => __config.Get("leftovers"));
         /// <summary>
-        /// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger. Default `warn`.
+        /// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default `warn`.
         /// </summary>
         public static string? Leftovers
         {
@@ -144,7 +144,7 @@ namespace ComputeInstances.Compute
 
         private static readonly __Value<bool?> _validateCredentials = new __Value<bool?>(() => __config.GetBoolean("validateCredentials"));
         /// <summary>
-        /// Whether the provider checks the token with GET /v2/account before it first uses the token. Default true.
+        /// Whether the provider checks the token with GET /v2/account before any other request. Default true.
         /// </summary>
         public static bool? ValidateCredentials
         {

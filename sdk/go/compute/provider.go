@@ -23,7 +23,7 @@ type Provider struct {
 	DeletePolicy pulumi.StringPtrOutput `pulumi:"deletePolicy"`
 	// Path of the service's destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.
 	DestroyPath pulumi.StringPtrOutput `pulumi:"destroyPath"`
-	// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger. Default `warn`.
+	// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default `warn`.
 	Leftovers pulumi.StringPtrOutput `pulumi:"leftovers"`
 	// The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
 	RequireTokenKind pulumi.StringPtrOutput `pulumi:"requireTokenKind"`
@@ -59,7 +59,7 @@ type providerArgs struct {
 	DeletePolicy *string `pulumi:"deletePolicy"`
 	// Path of the service's destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.
 	DestroyPath *string `pulumi:"destroyPath"`
-	// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger. Default `warn`.
+	// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default `warn`.
 	Leftovers *string `pulumi:"leftovers"`
 	// The longest pause between two listings while instances are waited for, in seconds. The first pauses are shorter. Default 3.
 	PollIntervalSeconds *float64 `pulumi:"pollIntervalSeconds"`
@@ -71,7 +71,7 @@ type providerArgs struct {
 	RequireTokenKind *string `pulumi:"requireTokenKind"`
 	// How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default and maximum 60.
 	SettlingSeconds *float64 `pulumi:"settlingSeconds"`
-	// Whether the provider checks the token with GET /v2/account before it first uses the token. Default true.
+	// Whether the provider checks the token with GET /v2/account before any other request. Default true.
 	ValidateCredentials *bool `pulumi:"validateCredentials"`
 }
 
@@ -87,7 +87,7 @@ type ProviderArgs struct {
 	DeletePolicy pulumi.StringPtrInput
 	// Path of the service's destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.
 	DestroyPath pulumi.StringPtrInput
-	// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger. Default `warn`.
+	// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default `warn`.
 	Leftovers pulumi.StringPtrInput
 	// The longest pause between two listings while instances are waited for, in seconds. The first pauses are shorter. Default 3.
 	PollIntervalSeconds pulumi.Float64PtrInput
@@ -99,7 +99,7 @@ type ProviderArgs struct {
 	RequireTokenKind pulumi.StringPtrInput
 	// How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default and maximum 60.
 	SettlingSeconds pulumi.Float64PtrInput
-	// Whether the provider checks the token with GET /v2/account before it first uses the token. Default true.
+	// Whether the provider checks the token with GET /v2/account before any other request. Default true.
 	ValidateCredentials pulumi.BoolPtrInput
 }
 
@@ -160,7 +160,7 @@ func (o ProviderOutput) DestroyPath() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *Provider) pulumi.StringPtrOutput { return v.DestroyPath }).(pulumi.StringPtrOutput)
 }
 
-// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger. Default `warn`.
+// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default `warn`.
 func (o ProviderOutput) Leftovers() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *Provider) pulumi.StringPtrOutput { return v.Leftovers }).(pulumi.StringPtrOutput)
 }

@@ -63,7 +63,7 @@ Object.defineProperty(exports, "destroyPath", {
 });
 
 /**
- * What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger. Default `warn`.
+ * What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default `warn`.
  */
 export declare const leftovers: string | undefined;
 Object.defineProperty(exports, "leftovers", {
@@ -129,7 +129,7 @@ Object.defineProperty(exports, "settlingSeconds", {
 });
 
 /**
- * Whether the provider checks the token with GET /v2/account before it first uses the token. Default true.
+ * Whether the provider checks the token with GET /v2/account before any other request. Default true.
  */
 export declare const validateCredentials: boolean | undefined;
 Object.defineProperty(exports, "validateCredentials", {

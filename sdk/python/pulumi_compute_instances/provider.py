@@ -39,13 +39,13 @@ class ProviderArgs:
         :param pulumi.Input[_builtins.str] cursor_parameter: Name of the list's cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.
         :param pulumi.Input[_builtins.str] delete_policy: What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state with a warning, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
         :param pulumi.Input[_builtins.str] destroy_path: Path of the service's destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.
-        :param pulumi.Input[_builtins.str] leftovers: What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger. Default `warn`.
+        :param pulumi.Input[_builtins.str] leftovers: What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default `warn`.
         :param pulumi.Input[_builtins.float] poll_interval_seconds: The longest pause between two listings while instances are waited for, in seconds. The first pauses are shorter. Default 3.
         :param pulumi.Input[_builtins.float] request_timeout_seconds: How long one request may take, in seconds. Default 30.
         :param pulumi.Input[_builtins.int] requests_per_minute: The service's limit on requests per minute to one endpoint. The provider stays 5 % below it. Default 1000.
         :param pulumi.Input[_builtins.str] require_token_kind: The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
         :param pulumi.Input[_builtins.float] settling_seconds: How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default and maximum 60.
-        :param pulumi.Input[_builtins.bool] validate_credentials: Whether the provider checks the token with GET /v2/account before it first uses the token. Default true.
+        :param pulumi.Input[_builtins.bool] validate_credentials: Whether the provider checks the token with GET /v2/account before any other request. Default true.
         """
         if api_token is not None:
             pulumi.set(__self__, "api_token", api_token)
@@ -136,7 +136,7 @@ class ProviderArgs:
     @pulumi.getter
     def leftovers(self) -> pulumi.Input[Optional[_builtins.str]]:
         """
-        What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger. Default `warn`.
+        What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default `warn`.
         """
         return pulumi.get(self, "leftovers")
 
@@ -208,7 +208,7 @@ class ProviderArgs:
     @pulumi.getter(name="validateCredentials")
     def validate_credentials(self) -> pulumi.Input[Optional[_builtins.bool]]:
         """
-        Whether the provider checks the token with GET /v2/account before it first uses the token. Default true.
+        Whether the provider checks the token with GET /v2/account before any other request. Default true.
         """
         return pulumi.get(self, "validate_credentials")
 
@@ -246,13 +246,13 @@ class Provider(pulumi.ProviderResource):
         :param pulumi.Input[_builtins.str] cursor_parameter: Name of the list's cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.
         :param pulumi.Input[_builtins.str] delete_policy: What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state with a warning, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
         :param pulumi.Input[_builtins.str] destroy_path: Path of the service's destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.
-        :param pulumi.Input[_builtins.str] leftovers: What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger. Default `warn`.
+        :param pulumi.Input[_builtins.str] leftovers: What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default `warn`.
         :param pulumi.Input[_builtins.float] poll_interval_seconds: The longest pause between two listings while instances are waited for, in seconds. The first pauses are shorter. Default 3.
         :param pulumi.Input[_builtins.float] request_timeout_seconds: How long one request may take, in seconds. Default 30.
         :param pulumi.Input[_builtins.int] requests_per_minute: The service's limit on requests per minute to one endpoint. The provider stays 5 % below it. Default 1000.
         :param pulumi.Input[_builtins.str] require_token_kind: The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
         :param pulumi.Input[_builtins.float] settling_seconds: How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default and maximum 60.
-        :param pulumi.Input[_builtins.bool] validate_credentials: Whether the provider checks the token with GET /v2/account before it first uses the token. Default true.
+        :param pulumi.Input[_builtins.bool] validate_credentials: Whether the provider checks the token with GET /v2/account before any other request. Default true.
         """
         ...
     @overload
@@ -353,7 +353,7 @@ class Provider(pulumi.ProviderResource):
     @pulumi.getter
     def leftovers(self) -> pulumi.Output[Optional[_builtins.str]]:
         """
-        What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger. Default `warn`.
+        What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default `warn`.
         """
         return pulumi.get(self, "leftovers")
 

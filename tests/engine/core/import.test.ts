@@ -49,7 +49,7 @@ test.each(["pulumi import", "the resource option import"])(
     const up = await stack.up();
 
     expect(up).toContain(
-      `flavorId, imageId, vpcId, sshKeys, userData of the imported instance ${found.id} can't be read`,
+      `flavorId, imageId, vpcId, sshKeys, userData of instance ${found.id} can't be read`,
     );
     expect((await stack.instance()).id).toBe(found.id);
     await stack.expectNothingToDo();

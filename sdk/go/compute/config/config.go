@@ -36,7 +36,7 @@ func GetDestroyPath(ctx *pulumi.Context) string {
 	return config.Get(ctx, "compute:destroyPath")
 }
 
-// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger. Default `warn`.
+// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default `warn`.
 func GetLeftovers(ctx *pulumi.Context) string {
 	return config.Get(ctx, "compute:leftovers")
 }
@@ -66,7 +66,7 @@ func GetSettlingSeconds(ctx *pulumi.Context) float64 {
 	return config.GetFloat64(ctx, "compute:settlingSeconds")
 }
 
-// Whether the provider checks the token with GET /v2/account before it first uses the token. Default true.
+// Whether the provider checks the token with GET /v2/account before any other request. Default true.
 func GetValidateCredentials(ctx *pulumi.Context) bool {
 	return config.GetBool(ctx, "compute:validateCredentials")
 }

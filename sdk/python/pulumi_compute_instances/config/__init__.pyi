@@ -41,7 +41,7 @@ Path of the service's destroy call, such as `/v2/instances/{id}`, if the service
 
 leftovers: Optional[str]
 """
-What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger. Default `warn`.
+What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default `warn`.
 """
 
 pollIntervalSeconds: Optional[float]
@@ -71,6 +71,6 @@ How long a listing may lack an instance that the service has accepted, in second
 
 validateCredentials: Optional[bool]
 """
-Whether the provider checks the token with GET /v2/account before it first uses the token. Default true.
+Whether the provider checks the token with GET /v2/account before any other request. Default true.
 """
 

@@ -58,7 +58,7 @@ class _ExportableConfig(types.ModuleType):
     @_builtins.property
     def leftovers(self) -> Optional[str]:
         """
-        What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger. Default `warn`.
+        What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default `warn`.
         """
         return __config__.get('leftovers')
 
@@ -100,7 +100,7 @@ class _ExportableConfig(types.ModuleType):
     @_builtins.property
     def validate_credentials(self) -> Optional[bool]:
         """
-        Whether the provider checks the token with GET /v2/account before it first uses the token. Default true.
+        Whether the provider checks the token with GET /v2/account before any other request. Default true.
         """
         return __config__.get_bool('validateCredentials')
 

@@ -49,7 +49,7 @@ public final class Config {
         return Codegen.stringProp("destroyPath").config(config).get();
     }
 /**
- * What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger. Default `warn`.
+ * What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin&#39;s records of creates. Default `warn`.
  * 
  */
     public Optional<String> leftovers() {
@@ -91,7 +91,7 @@ public final class Config {
         return Codegen.doubleProp("settlingSeconds").config(config).get();
     }
 /**
- * Whether the provider checks the token with GET /v2/account before it first uses the token. Default true.
+ * Whether the provider checks the token with GET /v2/account before any other request. Default true.
  * 
  */
     public Optional<Boolean> validateCredentials() {

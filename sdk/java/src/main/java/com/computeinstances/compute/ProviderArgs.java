@@ -94,14 +94,14 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger. Default `warn`.
+     * What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin&#39;s records of creates. Default `warn`.
      * 
      */
     @Import(name="leftovers")
     private @Nullable Output<String> leftovers;
 
     /**
-     * @return What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger. Default `warn`.
+     * @return What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin&#39;s records of creates. Default `warn`.
      * 
      */
     public Optional<Output<String>> leftovers() {
@@ -184,14 +184,14 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * Whether the provider checks the token with GET /v2/account before it first uses the token. Default true.
+     * Whether the provider checks the token with GET /v2/account before any other request. Default true.
      * 
      */
     @Import(name="validateCredentials", json=true)
     private @Nullable Output<Boolean> validateCredentials;
 
     /**
-     * @return Whether the provider checks the token with GET /v2/account before it first uses the token. Default true.
+     * @return Whether the provider checks the token with GET /v2/account before any other request. Default true.
      * 
      */
     public Optional<Output<Boolean>> validateCredentials() {
@@ -339,7 +339,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param leftovers What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger. Default `warn`.
+         * @param leftovers What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin&#39;s records of creates. Default `warn`.
          * 
          * @return builder
          * 
@@ -350,7 +350,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param leftovers What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger. Default `warn`.
+         * @param leftovers What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin&#39;s records of creates. Default `warn`.
          * 
          * @return builder
          * 
@@ -465,7 +465,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param validateCredentials Whether the provider checks the token with GET /v2/account before it first uses the token. Default true.
+         * @param validateCredentials Whether the provider checks the token with GET /v2/account before any other request. Default true.
          * 
          * @return builder
          * 
@@ -476,7 +476,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param validateCredentials Whether the provider checks the token with GET /v2/account before it first uses the token. Default true.
+         * @param validateCredentials Whether the provider checks the token with GET /v2/account before any other request. Default true.
          * 
          * @return builder
          * 
