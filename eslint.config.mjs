@@ -66,6 +66,8 @@ export default tseslint.config(
       parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname },
     },
     rules: {
+      // A promise that is returned without await outlives the `using` or `try` around it.
+      "@typescript-eslint/return-await": ["error", "error-handling-correctness-only"],
       "@typescript-eslint/switch-exhaustiveness-check": "error",
       "@typescript-eslint/only-throw-error": "error",
       "@typescript-eslint/no-non-null-assertion": "error",

@@ -27,7 +27,8 @@ export const yaml: Check = {
     const write = (project: string, text: string) =>
       writeFileSync(join(project, "Pulumi.yaml"), wholeProject(text));
     using folder = new WorkingCopy();
-    write(folder.project, "");
+    // The fixture adds the plugin to this file.
+    writeFileSync(join(folder.project, "Pulumi.yaml"), "name: blocks\nruntime: yaml\n");
     await preview({ project: folder.project, env: {} }, samples, write, report);
   },
 };

@@ -99,7 +99,7 @@ async function runScript(script: readonly string[]): Promise<string | undefined>
   // If the block only sets something, a preview is added, which shows whether the setting works.
   const hasPreview = contains(/^pulumi (preview|up)\b/);
   if (contains(/^(export|pulumi config) /) && !hasPreview) lines.push("pulumi preview");
-  return stack.type(["set -e", ...lines].join("\n")).then(() => undefined, String);
+  return await stack.type(["set -e", ...lines].join("\n")).then(() => undefined, String);
 }
 
 /** Replaces the placeholders of a command: the address of the service, the token, and the path of the plugin. */
