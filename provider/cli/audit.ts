@@ -108,7 +108,7 @@ async function audit(options: Options, io: Terminal): Promise<Report | Pick<Repo
   const addFailure = (what: string, error: unknown) => {
     const lines = explainError(error);
     lines.forEach((line) => io.warn(line));
-    undecided.push({ what, why: lines.join(" ") });
+    undecided.push({ what, why: lines.join("; ").replaceAll("; →", " →") });
   };
   const services: AuditedService[] = [];
   for (const stack of options.stack ?? [undefined]) {

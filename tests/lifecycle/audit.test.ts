@@ -181,6 +181,10 @@ test("if nothing can be compared, audit ends with 3 and says why", async () => {
     const none = await audit(world, "/nonexistent");
     expect(none.code).toBe(3);
     expect(none.warnings[0]).toMatch(/^there is no pulumi on PATH/);
+    const wrong = ["--json", "--base-url=no", "--settling-seconds=no"];
+    expect(JSON.parse((await audit(world, "/nonexistent", ...wrong)).text)).toMatchObject({
+      undecided: [{ why: expect.stringMatching(/^base URL: .+ → .+; settings: .+ → \S+/) }],
+    });
     world.service.control.declareToken(testToken, { state: "revoked" });
     const path = fakePulumi(world, {});
     const revoked = await auditData(world, path);
