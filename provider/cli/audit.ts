@@ -108,7 +108,7 @@ async function audit(options: Options, io: Terminal): Promise<Report | Pick<Repo
   const addFailure = (what: string, error: unknown) => {
     const lines = explainError(error);
     lines.forEach((line) => io.warn(line));
-    undecided.push({ what, why: lines.join(" ") });
+    undecided.push({ what, why: lines.join("; ").replaceAll("; →", " →") });
   };
   const services: AuditedService[] = [];
   for (const stack of options.stack ?? [undefined]) {
@@ -191,11 +191,13 @@ function createReport(
   );
   for (const [stack, why] of unreadable) undecided.push({ what: `stack ${stack}`, why });
   for (const { origin, listing } of services.filter((it) => !it.listing.complete)) {
+    const what = origin.baseUrl;
     const why =
       listing.unreadable > 0
         ? "its listing holds items that can't be read"
         : `its listing is not complete: there may be instances that it does not show. ${nameCursor}`;
-    undecided.push({ what: origin.baseUrl, why });
+    // Several stacks may have the same service.
+    if (!undecided.some((it) => it.what === what && it.why === why)) undecided.push({ what, why });
   }
 
   const { instances, managed, notComparable } = second;

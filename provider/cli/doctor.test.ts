@@ -21,6 +21,7 @@ async function findingWith(script: string, check: string): Promise<Finding | und
 test.each([
   ["3.179.0", "FAILED"],
   ["3.180.0", "ok"],
+  ["olga", "warning"],
 ])("for Pulumi %s the engine check of doctor is %s", async (version, result) => {
   expect(await findingWith(`echo v${version}`, "engine")).toMatchObject({ result });
 });

@@ -171,7 +171,9 @@ async function examineListing(api: ComputeApi, session: Session): Promise<Findin
 async function examineEngine(env: NodeJS.ProcessEnv): Promise<Finding> {
   try {
     const output = await runPulumi(["version"], env, installAdvice);
-    const [version = output.trim()] = /\d+\.\d+\.\d+/.exec(output) ?? [];
+    const [version] = /\d+\.\d+\.\d+/.exec(output) ?? [];
+    if (version === undefined)
+      return warning("engine", "`pulumi version` printed no version", installAdvice);
     return isOlder(version, oldestEngine)
       ? failed("engine", `Pulumi ${version} is older than ${oldestEngine}`, installAdvice)
       : ok("engine", `Pulumi ${version}`);

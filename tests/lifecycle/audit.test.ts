@@ -19,8 +19,9 @@ async function audit(world: World, path: string, ...args: string[]) {
 }
 
 /** Runs `audit --json`, and returns the exit code with the parsed output. */
-async function auditData(world: World, path: string) {
-  const { code, text } = await audit(world, path, "--json", "--poll-interval-seconds", "0.2");
+async function auditData(world: World, path: string, ...args: string[]) {
+  const options = ["--json", "--poll-interval-seconds", "0.2", ...args];
+  const { code, text } = await audit(world, path, ...options);
   return { code, ...(JSON.parse(text) as object) } as Record<string, unknown>;
 }
 
@@ -167,7 +168,8 @@ test("an unreadable stack means that no instance counts as in no stack, an incom
     world.service.control.insert({ id: "i-1", name: "web" });
     const db = { held: [{ name: "db", id: "i-gone" }] };
     world.service.control.fault({ kind: "hasMoreForever", times: "always" });
-    const found = await auditData(world, fakePulumi(world, { a: db, b: "broken" }));
+    const path = fakePulumi(world, { a: db, b: "broken" }, { selected: "a" });
+    const found = await auditData(world, path, "--stack=a", "--stack=b");
     expect(found).toMatchObject({ code: 3, result: "undecided", inNoStack: [], gone: [] });
     const undecided = found["undecided" as keyof typeof found] as { what: string }[];
     expect(undecided.map(({ what }) => what)).toEqual([
@@ -181,6 +183,10 @@ test("if nothing can be compared, audit ends with 3 and says why", async () => {
     const none = await audit(world, "/nonexistent");
     expect(none.code).toBe(3);
     expect(none.warnings[0]).toMatch(/^there is no pulumi on PATH/);
+    const wrong = ["--json", "--base-url=no", "--settling-seconds=no"];
+    expect(JSON.parse((await audit(world, "/nonexistent", ...wrong)).text)).toMatchObject({
+      undecided: [{ why: expect.stringMatching(/^base URL: .+ → .+; settings: .+ → \S+/) }],
+    });
     world.service.control.declareToken(testToken, { state: "revoked" });
     const path = fakePulumi(world, {});
     const revoked = await auditData(world, path);

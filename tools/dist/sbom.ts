@@ -24,7 +24,8 @@ export async function sbom(built: readonly Platform[], inputs: readonly string[]
     const name = `${packageName(path)}@${lockedPackage(path).version}`;
     const found = all.components.find((it) => it["bom-ref"] === name);
     if (found === undefined) throw new Error(`npm's bill of materials lacks ${name}`);
-    return found;
+    // npm says of an optional package that it need not be there. In the executable it is.
+    return { ...found, scope: "required" };
   };
   const runtimes = built.map((platform) => {
     const component = at(`node_modules/${platforms[platform]}`);
