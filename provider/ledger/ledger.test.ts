@@ -10,7 +10,7 @@ import {
   truncateSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { leaveOpen, ledgerRecord, newRecord } from "../testing/ledgerRecord";
 import { temporaryFolder } from "../testing/temporaryFolder";
@@ -545,6 +545,22 @@ test("while another process holds the common lock, nothing changes, and only the
   expect(shared.records).toMatchObject([{ stage: "unknown" }]);
   expect(waits[0]).toBeGreaterThan(0);
   expect(new Set(waits.slice(1))).toEqual(new Set([0]));
+});
+
+test("to read many pending records of a live session, its lock is tested once", async () => {
+  const shared = makeLedgerFolder();
+  const owner = shared.openSession();
+  for (const resource of ["a", "b", "c"]) await owner.begin(newRecord(resource));
+  const locked: string[] = [];
+  const disk: Disk = {
+    ...systemDisk,
+    lock(path, options) {
+      locked.push(basename(path));
+      return systemDisk.lock(path, options);
+    },
+  };
+  expect(shared.openSession(disk).read()).toHaveLength(3);
+  expect(locked).toEqual(["common.lock", "s1.lock"]);
 });
 
 test("an owner whose files were removed counts as dead", async () => {
