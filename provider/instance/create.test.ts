@@ -227,7 +227,18 @@ test.each<[string, Post[], string]>([
 
 test.each<[string, CreateOptions, (world: Scene) => void]>([
   ["is ready", {}, activating],
-  ["has timed out", { timeoutSeconds: 90 }, () => undefined],
+  [
+    "has timed out",
+    { timeoutSeconds: 90 },
+    ({ service, clock }) => {
+      // Only the last listing shows the instance.
+      service.page = () => {
+        if (clock.now() < 90_000) service.instances.delete("late");
+        else service.has("late", { name: "web" });
+        return undefined;
+      };
+    },
+  ],
   // Then the newest listing of the wait is used.
   ["is canceled", {}, ({ service, cancel }) => service.listFaults.push(undefined, cancel)],
 ])(
