@@ -3,7 +3,7 @@
  * decisions the explorer checks.
  */
 import { expect, test } from "@jest/globals";
-import type { RequestError } from "../api/errors";
+import { RequestError } from "../api/errors";
 import { InstanceUnfinished, OperationFailed } from "../errors";
 import { isEnded } from "../abort";
 import type { PropertyValue } from "../propertyValue";
@@ -116,6 +116,23 @@ test("without a connection, the POST is tried four times, each with its own reco
   expect(error.message).toContain(failed("unreachable").message);
   expect(posts(world)).toBe(4);
   expect(records(world).filter(isPending)).toEqual([]);
+});
+
+test("a POST that failed before it was sent is not tried again if waiting can't help", async () => {
+  const world = scene();
+  const failure = { kind: "unreachable", method: "POST", path: "/v2/instances" } as const;
+  const error = new RequestError({ ...failure, cause: "a bad certificate", lasting: true });
+  world.service.posts.push(nothingMade(error));
+  expect((await errorOf(create(world))).message).toContain("a bad certificate");
+  expect(posts(world)).toBe(1);
+  expect(records(world).filter(isPending)).toEqual([]);
+});
+
+test("if no engine receives the id, the record stays open for the next run (G1)", async () => {
+  const world = activating(scene());
+  world.session.hasEngine = false;
+  const { id } = await create(world);
+  expect(newestRecord(world)).toMatchObject({ id, stage: "accepted", ended: true });
 });
 
 test("after a 429, the POST is sent again with the next permit of the rate limit", async () => {
