@@ -475,6 +475,7 @@ test("a file is removed if its session is dead, all its records are settled and 
   await shared.leave("settled", { stage: "settled", settled: "state", id: "i-1" });
   await shared.leave("refused", { stage: "refused" });
   appendFileSync((await shared.leave("damaged", { stage: "refused" })).file, "{\n");
+  appendFileSync((await shared.leave("cut off", { stage: "refused" })).file, "{");
   const namesLater = async () => {
     const later = shared.openSession();
     later.move(await later.begin(newRecord("later")), { stage: "refused" });
@@ -482,7 +483,7 @@ test("a file is removed if its session is dead, all its records are settled and 
     const names = shared.records.map(({ name }) => name);
     return names.filter((name) => name !== "later").sort();
   };
-  const kept = ["alive", "damaged", "delivered", "open"];
+  const kept = ["alive", "cut off", "damaged", "delivered", "open"];
   shared.passDays(6);
   expect(await namesLater()).toEqual([...kept, "refused", "settled"]);
   shared.passDays(2);
@@ -505,6 +506,15 @@ test("a record of a session that could not take its lock is `unlockable`, and is
   expect(takeOver(ledger, key)).toBe(false);
   expect(ledger.settle(key, "discarded")).toBe(true);
   expect(ledger.read()).toMatchObject([{ unlockable: false, record: { settled: "discarded" } }]);
+});
+
+test("a session that could not take its own lock takes no record over", async () => {
+  const shared = makeLedgerFolder();
+  const { key } = await shared.leave("web", { stage: "unknown" });
+  const lock: Disk["lock"] = (path, options) =>
+    path.endsWith("s1.lock") ? "failed" : systemDisk.lock(path, options);
+  expect(takeOver(shared.openSession({ ...systemDisk, lock }), key)).toBe(false);
+  expect(takeOver(shared.openSession(), key)).toBe(true);
 });
 
 test("if files can't be locked, everything works except taking other sessions' records over", async () => {
