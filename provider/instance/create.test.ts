@@ -3,7 +3,7 @@
  * decisions the explorer checks.
  */
 import { expect, test } from "@jest/globals";
-import type { RequestError } from "../api/errors";
+import { RequestError } from "../api/errors";
 import { InstanceUnfinished, OperationFailed } from "../errors";
 import { isEnded } from "../abort";
 import type { PropertyValue } from "../propertyValue";
@@ -118,6 +118,23 @@ test("without a connection, the POST is tried four times, each with its own reco
   expect(records(world).filter(isPending)).toEqual([]);
 });
 
+test("a POST that failed before it was sent is not tried again if waiting can't help", async () => {
+  const world = scene();
+  const failure = { kind: "unreachable", method: "POST", path: "/v2/instances" } as const;
+  const error = new RequestError({ ...failure, cause: "a bad certificate", lasting: true });
+  world.service.posts.push(nothingMade(error));
+  expect((await errorOf(create(world))).message).toContain("a bad certificate");
+  expect(posts(world)).toBe(1);
+  expect(records(world).filter(isPending)).toEqual([]);
+});
+
+test("if no engine receives the id, the record stays open for the next run (G1)", async () => {
+  const world = activating(scene());
+  world.session.hasEngine = false;
+  const { id } = await create(world);
+  expect(newestRecord(world)).toMatchObject({ id, stage: "accepted", ended: true });
+});
+
 test("after a 429, the POST is sent again with the next permit of the rate limit", async () => {
   const world = activating(scene());
   world.service.posts.push(nothingMade(answered(429)));
@@ -227,7 +244,18 @@ test.each<[string, Post[], string]>([
 
 test.each<[string, CreateOptions, (world: Scene) => void]>([
   ["is ready", {}, activating],
-  ["has timed out", { timeoutSeconds: 90 }, () => undefined],
+  [
+    "has timed out",
+    { timeoutSeconds: 90 },
+    ({ service, clock }) => {
+      // Only the last listing shows the instance.
+      service.page = () => {
+        if (clock.now() < 90_000) service.instances.delete("late");
+        else service.has("late", { name: "web" });
+        return undefined;
+      };
+    },
+  ],
   // Then the newest listing of the wait is used.
   ["is canceled", {}, ({ service, cancel }) => service.listFaults.push(undefined, cancel)],
 ])(

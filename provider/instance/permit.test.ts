@@ -48,8 +48,8 @@ test("the Info column says that the service accepts a create slowly", async () =
 });
 
 test.each([
-  ["used if it is half a minute old", 25, 1],
-  ["renewed while the permit is held, if it is older", 60, 2],
+  ["used if it is half a minute old", 30, 1],
+  ["renewed while the permit is held, if it is older", 31, 2],
 ])("a baseline is %s (G2)", async (_, wait, listings) => {
   const world = delayed(wait);
   await create(world);

@@ -10,7 +10,7 @@ import {
   truncateSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { leaveOpen, ledgerRecord, newRecord } from "../testing/ledgerRecord";
 import { temporaryFolder } from "../testing/temporaryFolder";
@@ -475,6 +475,7 @@ test("a file is removed if its session is dead, all its records are settled and 
   await shared.leave("settled", { stage: "settled", settled: "state", id: "i-1" });
   await shared.leave("refused", { stage: "refused" });
   appendFileSync((await shared.leave("damaged", { stage: "refused" })).file, "{\n");
+  appendFileSync((await shared.leave("cut off", { stage: "refused" })).file, "{");
   const namesLater = async () => {
     const later = shared.openSession();
     later.move(await later.begin(newRecord("later")), { stage: "refused" });
@@ -482,7 +483,7 @@ test("a file is removed if its session is dead, all its records are settled and 
     const names = shared.records.map(({ name }) => name);
     return names.filter((name) => name !== "later").sort();
   };
-  const kept = ["alive", "damaged", "delivered", "open"];
+  const kept = ["alive", "cut off", "damaged", "delivered", "open"];
   shared.passDays(6);
   expect(await namesLater()).toEqual([...kept, "refused", "settled"]);
   shared.passDays(2);
@@ -505,6 +506,15 @@ test("a record of a session that could not take its lock is `unlockable`, and is
   expect(takeOver(ledger, key)).toBe(false);
   expect(ledger.settle(key, "discarded")).toBe(true);
   expect(ledger.read()).toMatchObject([{ unlockable: false, record: { settled: "discarded" } }]);
+});
+
+test("a session that could not take its own lock takes no record over", async () => {
+  const shared = makeLedgerFolder();
+  const { key } = await shared.leave("web", { stage: "unknown" });
+  const lock: Disk["lock"] = (path, options) =>
+    path.endsWith("s1.lock") ? "failed" : systemDisk.lock(path, options);
+  expect(takeOver(shared.openSession({ ...systemDisk, lock }), key)).toBe(false);
+  expect(takeOver(shared.openSession(), key)).toBe(true);
 });
 
 test("if files can't be locked, everything works except taking other sessions' records over", async () => {
@@ -545,6 +555,22 @@ test("while another process holds the common lock, nothing changes, and only the
   expect(shared.records).toMatchObject([{ stage: "unknown" }]);
   expect(waits[0]).toBeGreaterThan(0);
   expect(new Set(waits.slice(1))).toEqual(new Set([0]));
+});
+
+test("to read many pending records of a live session, its lock is tested once", async () => {
+  const shared = makeLedgerFolder();
+  const owner = shared.openSession();
+  for (const resource of ["a", "b", "c"]) await owner.begin(newRecord(resource));
+  const locked: string[] = [];
+  const disk: Disk = {
+    ...systemDisk,
+    lock(path, options) {
+      locked.push(basename(path));
+      return systemDisk.lock(path, options);
+    },
+  };
+  expect(shared.openSession(disk).read()).toHaveLength(3);
+  expect(locked).toEqual(["common.lock", "s1.lock"]);
 });
 
 test("an owner whose files were removed counts as dead", async () => {

@@ -64,8 +64,9 @@ export class Sessions {
   /** Returns whether this session and each of these sessions are alive. Makes no lock file. */
   livenessOf(sessionIds: readonly string[]): Map<string, Liveness> {
     const own = this.#ownSessionId;
-    const untested = sessionIds.filter((id) => id !== own && !this.#dead.has(id));
-    const liveness = new Map<string, Liveness>(sessionIds.map((id) => [id, "dead"]));
+    const ids = new Set(sessionIds);
+    const untested = [...ids].filter((id) => id !== own && !this.#dead.has(id));
+    const liveness = new Map<string, Liveness>([...ids].map((id) => [id, "dead"]));
     for (const id of untested) liveness.set(id, "unknown");
     if (untested.length > 0) {
       const testAll = (isLocked: boolean) => {
