@@ -14,9 +14,9 @@ import { basename, join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { leaveOpen, ledgerRecord, newRecord } from "../testing/ledgerRecord";
 import { temporaryFolder } from "../testing/temporaryFolder";
-import { systemDisk, type Disk } from "./disk";
+import { systemDisk, type Disk, type Lock } from "./disk";
 import { Ledger } from "./ledger";
-import type { LedgerRecord } from "./record";
+import { isInFlight, type LedgerRecord } from "./record";
 
 const dayMs = 24 * 60 * 60 * 1000;
 
@@ -79,6 +79,9 @@ function slowDisk() {
   };
   return { ...disk, lines, syncs };
 }
+
+/** A lock that was not taken. */
+const lockAttempt = (state: Lock["state"]): Lock => ({ state, [Symbol.dispose]: () => undefined });
 
 /** Lets pending callbacks run. */
 const settlePromises = () => new Promise((resolve) => setImmediate(resolve));
@@ -192,11 +195,11 @@ test.each(["the write", "the sync"])(
       ),
     ]);
     expect(ledger.read()).toMatchObject([
-      { record: { name: "a", stage: "replied", id: "i-1" }, inFlight: true },
-      { record: { name: "b", stage: "sending" }, inFlight: true },
+      { record: { name: "a", stage: "replied", id: "i-1" }, owner: "alive" },
+      { record: { name: "b", stage: "sending" }, owner: "alive" },
     ]);
     ledger.markDelivered();
-    expect(ledger.read()[0]).toMatchObject({ record: { stage: "delivered" }, inFlight: false });
+    expect(ledger.read()[0]).toMatchObject({ record: { stage: "delivered" } });
     await ledger.close();
     expect(shared.warnings).toHaveLength(1);
   },
@@ -322,21 +325,23 @@ test("a folder in place of a file, and unrelated files, cause no error", async (
   expect(shared.warnings).toEqual([expect.stringContaining(join(shared.folder, "abc.jsonl"))]);
 });
 
-test("`inFlight` follows the Create call and the session that drive a record", async () => {
+test("a create is in flight while its session lives and its call has not ended", async () => {
   const shared = makeLedgerFolder();
   const [one, two] = [shared.openSession(), shared.openSession()];
   const key = await one.begin(newRecord("web"));
   for (const ledger of [one, two]) {
-    expect(ledger.read()).toMatchObject([{ inFlight: true, live: true, unlockable: false }]);
+    expect(ledger.read()).toMatchObject([{ owner: "alive" }]);
+    expect(ledger.read().map(isInFlight)).toEqual([true]);
   }
   one.move(key, { stage: "accepted", id: "i-1", ended: true });
   for (const ledger of [one, two]) {
-    expect(ledger.read()).toMatchObject([{ inFlight: false, record: { ended: true } }]);
+    expect(ledger.read()).toMatchObject([{ owner: "alive", record: { ended: true } }]);
+    expect(ledger.read().map(isInFlight)).toEqual([false]);
   }
 
   const other = await one.begin(newRecord("other"));
   await one.close();
-  expect(two.read().map(({ inFlight }) => inFlight)).toEqual([false, false]);
+  expect(two.read().map(({ owner }) => owner)).toEqual(["dead", "dead"]);
   one.move(other, { stage: "refused" });
   expect(two.read()[1]).toMatchObject({ record: { stage: "sending" } });
 });
@@ -369,7 +374,7 @@ test("a record that has changed since it was read is not taken over", async () =
   two.move(key, { stage: "accepted", id: "i-1" });
   await two.close();
   // A later `read` does not change what the caller knows.
-  expect(one.read()).toMatchObject([{ inFlight: false, record: { id: "i-1" } }]);
+  expect(one.read()).toMatchObject([{ owner: "dead", record: { id: "i-1" } }]);
   expect(entry && one.take(entry.record)).toBe(false);
   expect(takeOver(one, key)).toBe(true);
 });
@@ -494,25 +499,25 @@ test("a file is removed if its session is dead, all its records are settled and 
   expect(shared.files().filter((name) => name.endsWith(".lock"))).toHaveLength(4);
 });
 
-test("a record of a session that could not take its lock is `unlockable`, and is not taken over", async () => {
+test("whether a session is alive that could not take its lock is unknown, and its record is not taken over", async () => {
   const shared = makeLedgerFolder();
-  const lock = (path: string) => {
+  const lock: Disk["lock"] = (path) => {
     writeFileSync(path, "");
-    return "failed" as const;
+    return lockAttempt("failed");
   };
   const key = await shared.openSession({ ...systemDisk, lock }).begin(newRecord("web"));
   const ledger = shared.openSession();
-  expect(ledger.read()).toMatchObject([{ inFlight: false, unlockable: true }]);
+  expect(ledger.read()).toMatchObject([{ owner: "unknown" }]);
   expect(takeOver(ledger, key)).toBe(false);
   expect(ledger.settle(key, "discarded")).toBe(true);
-  expect(ledger.read()).toMatchObject([{ unlockable: false, record: { settled: "discarded" } }]);
+  expect(ledger.read()).toMatchObject([{ record: { settled: "discarded" } }]);
 });
 
 test("a session that could not take its own lock takes no record over", async () => {
   const shared = makeLedgerFolder();
   const { key } = await shared.leave("web", { stage: "unknown" });
   const lock: Disk["lock"] = (path, options) =>
-    path.endsWith("s1.lock") ? "failed" : systemDisk.lock(path, options);
+    path.endsWith("s1.lock") ? lockAttempt("failed") : systemDisk.lock(path, options);
   expect(takeOver(shared.openSession({ ...systemDisk, lock }), key)).toBe(false);
   expect(takeOver(shared.openSession(), key)).toBe(true);
 });
@@ -524,7 +529,7 @@ test("if files can't be locked, everything works except taking other sessions' r
   mkdirSync(join(shared.folder, "common.lock"));
   const ledger = shared.openSession();
   const own = await ledger.begin(newRecord("own"));
-  expect(ledger.read().find(({ record }) => record.key === key)?.unlockable).toBe(true);
+  expect(ledger.read().find(({ record }) => record.key === key)?.owner).toBe("unknown");
   expect(takeOver(ledger, key)).toBe(false);
   ledger.move(own, { ended: true });
   expect(takeOver(ledger, own)).toBe(true);
@@ -546,10 +551,10 @@ test("while another process holds the common lock, nothing changes, and only the
     lock(path, options) {
       if (!path.endsWith("common.lock")) return systemDisk.lock(path, options);
       waits.push(options.waitMs);
-      return "held";
+      return lockAttempt("held");
     },
   });
-  expect(ledger.read()).toMatchObject([{ inFlight: false, unlockable: true }]);
+  expect(ledger.read()).toMatchObject([{ owner: "unknown" }]);
   expect(takeOver(ledger, key)).toBe(false);
   expect(ledger.settle(key, "gone")).toBe(false);
   expect(shared.records).toMatchObject([{ stage: "unknown" }]);
@@ -580,9 +585,7 @@ test("an owner whose files were removed counts as dead", async () => {
   expect(takeOver(one, key)).toBe(true);
   await one.close();
   for (const name of ["s1.jsonl", "s1.lock"]) rmSync(join(shared.folder, name));
-  expect(shared.openSession().read()).toMatchObject([
-    { record: { owner: "s1" }, inFlight: false, unlockable: false },
-  ]);
+  expect(shared.openSession().read()).toMatchObject([{ record: { owner: "s1" }, owner: "dead" }]);
 });
 
 test("a file that was removed while a session used it does not come back, and causes one warning", async () => {
