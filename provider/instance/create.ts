@@ -289,7 +289,7 @@ class Create implements Disposable {
       items,
       complete,
       begunAt,
-      isOfThisSession: (id) => creates.has(id),
+      isOfThisSession: (id) => creates.instances.has(id),
       isNamedByEngine: (id) => state.hasId(id),
       isInState: (id) => state.isProven(id),
       isSettling: ({ at }) => this.#session.settledBy(at) > ctx.clock.now(),
@@ -340,7 +340,7 @@ class Create implements Disposable {
 
   /** Carries out a side effect of a transition. */
   #apply(effect: protocol.SideEffect): void {
-    const { ctx, ledger, leftoverNotices } = this.#session;
+    const { ctx, ledger } = this.#session;
     switch (effect.do) {
       case "updateRecord": {
         const { key, change } = effect;
@@ -369,7 +369,7 @@ class Create implements Disposable {
           id: item.id,
           text: describeLeftover(item, this.#subject),
         }));
-        return leftoverNotices.add(leftovers, leftoversNotice);
+        return this.#session.reportLeftovers(leftovers, leftoversNotice);
       }
     }
   }
@@ -379,12 +379,12 @@ class Create implements Disposable {
     const { ledger, creates, ctx } = this.#session;
     const { id, name, createdAt, networks } = accepted;
     if (from === "answer") {
-      creates.noteMade(id);
+      creates.instances.set(id, "made");
       const onlyInResponse = { createdAt, networks };
       ledger.move(key, { stage: "accepted", id, at: this.#now(), accepted: onlyInResponse });
       return;
     }
-    creates.noteTakenOver(id);
+    creates.instances.set(id, "takenOver");
     const at = ledger.read().find(({ record }) => record.key === key)?.record.at;
     this.#setInstance(accepted, 0, at);
     ledger.move(key, { stage: "accepted", id });

@@ -22,13 +22,12 @@ export interface Unfinished {
 export class Creates {
   /** By URN. If an error hook makes the engine repeat a create, the create continues with its unfinished instance. */
   readonly unfinished = new Map<string, Unfinished>();
+  /** By id: whether a POST of this session made the instance, or it was taken over without being in a POST's response. */
+  readonly instances = new Map<string, "made" | "takenOver">();
   readonly #listings: ListingSource;
   readonly #locks = new KeyedLocks();
   /** For each name of an instance: the mark (`ListingSource.markWrite`) of the end of its last turn. */
   readonly #turnEndMarks = new Map<string, number>();
-  /** The ids of the instances that this session has created or taken over. */
-  readonly #ids = new Set<string>();
-  readonly #takenOver = new Set<string>();
 
   constructor(listings: ListingSource) {
     this.#listings = listings;
@@ -47,27 +46,6 @@ export class Creates {
   /** Returns the mark of the last turn's end. Only listings after it show what that turn created. 0 if there was no turn. */
   turnEndMark(name: string): number {
     return this.#turnEndMarks.get(name) ?? 0;
-  }
-
-  /** Notes that this session has created the instance. */
-  noteMade(id: string): void {
-    this.#ids.add(id);
-  }
-
-  /** Notes that this session has taken over an instance that was not in the response to its own POST. */
-  noteTakenOver(id: string): void {
-    this.#ids.add(id);
-    this.#takenOver.add(id);
-  }
-
-  /** Whether this session has created the instance or taken it over. */
-  has(id: string): boolean {
-    return this.#ids.has(id);
-  }
-
-  /** Whether this session has taken the instance over. */
-  hasTakenOver(id: string): boolean {
-    return this.#takenOver.has(id);
   }
 }
 
