@@ -117,23 +117,25 @@ export class Ledger {
     const isOwn = record.owner === this.#sessionId;
     // Other sessions have to see that the new owner is alive.
     if (!isOwn && !(this.#open() && this.#ownFile.lock)) return false;
-    const isTaken = this.#runLocked((isLocked) => {
+    return this.#runLocked(false, (isLocked) => {
       if (!this.#refresh().includes(record) || !isPending(record)) return false;
       if (!isOwn && !isLocked) return false;
       if (!record.ended && this.#testLiveness(record.owner) !== "dead") return false;
       return this.#write([record], { owner: this.#sessionId, ended: undefined });
     });
-    return isTaken ?? false;
   }
 
   /** Settles the record of any session. Returns whether that was done: see `#changeAll`. */
   settle(key: string, reason: SettleReason): boolean {
-    return this.#settle((it) => it.key === key, reason);
+    const select = (records: LedgerRecord[]) => records.filter((it) => it.key === key);
+    return this.#changeAll(select, { stage: "settled", settled: reason });
   }
 
   /** Settles the records of any session with this place (service and token kind) and instance id. */
   settleId(place: Place, id: string, reason: SettleReason): void {
-    this.#settle((it) => it.id === id && isSamePlace(it, place), reason);
+    const select = (records: LedgerRecord[]) =>
+      records.filter((it) => it.id === id && isSamePlace(it, place));
+    this.#changeAll(select, { stage: "settled", settled: reason });
   }
 
   /**
@@ -169,27 +171,22 @@ export class Ledger {
     return this.#closed;
   }
 
-  #settle(matches: (record: LedgerRecord) => boolean, reason: SettleReason): boolean {
-    const change = { stage: "settled", settled: reason } as const;
-    const isSelected = (it: LedgerRecord) => matches(it) && isAllowedChange(it, change);
-    return this.#changeAll((records) => records.filter(isSelected), change);
-  }
-
   /**
-   * Changes the selected records, except those that a call of another live session drives. Holds the common lock, so that
-   * no other session takes a record over or removes a file meanwhile (without locks, none does either). Returns whether
-   * records were changed.
+   * Changes the selected records, except those that are settled for good or that a call of another live session drives.
+   * Holds the common lock, so that no other session takes a record over or removes a file meanwhile (without locks, none
+   * does either). Returns whether records were changed.
    */
   #changeAll(select: (records: LedgerRecord[]) => LedgerRecord[], change: Change): boolean {
-    if (select(this.#refresh()).length === 0) return false;
+    const selectAll = () =>
+      select(this.#refresh()).filter((it) => isAllowedChange(it, { ...it, ...change }));
     const isDrivenElsewhere = (record: LedgerRecord) =>
       record.owner !== this.#sessionId &&
       isInFlight({ record, owner: this.#testLiveness(record.owner) });
-    const isChanged = this.#runLocked(() => {
-      const records = select(this.#refresh()).filter((it) => !isDrivenElsewhere(it));
+    if (selectAll().length === 0) return false;
+    return this.#runLocked(false, () => {
+      const records = selectAll().filter((it) => !isDrivenElsewhere(it));
       return records.length > 0 && this.#write(records, change);
     });
-    return isChanged ?? false;
   }
 
   /** Takes this session's lock, if files can be locked, and makes its file. Returns false after a warning if that fails. */
@@ -254,17 +251,17 @@ export class Ledger {
       if (!isMissing(error)) {
         this.#warnOnce(
           "read",
-          `the ledger of pending creates can't be read (${messageOf(error)}). If an earlier run was killed while it created an instance, this run does not find that out`,
+          `the ledger of pending creates can't be read (${(error as Error).message}). If an earlier run was killed while it created an instance, this run does not find that out`,
         );
       }
     }
     for (const [sessionId, file] of this.#files) {
       if (file === this.#ownFile && !this.#isOpened) continue;
       try {
-        if (file.refresh()) continue;
+        file.refresh();
         // A removed file is forgotten, unless this session owns one of its records.
-        const records = [...file.records.values()];
-        if (!records.some((it) => it.owner === this.#sessionId)) this.#files.delete(sessionId);
+        const isOwned = ({ owner }: LedgerRecord) => owner === this.#sessionId;
+        if (!file.stat && ![...file.records.values()].some(isOwned)) this.#files.delete(sessionId);
       } catch (error) {
         if (!isMissing(error)) this.#warnOfFile(file);
       }
@@ -277,36 +274,32 @@ export class Ledger {
     const now = this.#clock.date();
     const isDone = (it: LedgerRecord) =>
       ["settled", "refused"].includes(settleExpired(it, now).stage);
-    try {
-      this.#runLocked((isLocked) => {
-        if (!isLocked) return;
-        this.#refresh();
-        for (const [sessionId, file] of this.#files) {
-          const { mtimeMs = now.getTime() } = this.#disk.stat(file.path) ?? {};
-          // An unreadable line may be about an instance that no state holds.
-          const isUnreadable = file.isDamaged || file.endsWithinLine;
-          const isOld = now.getTime() - mtimeMs > (isUnreadable ? deliveredMs : settledFileKeptMs);
-          if (!isOld || ![...file.records.values()].every(isDone)) continue;
-          if (this.#testLiveness(sessionId) === "dead") file.remove();
-        }
-      });
-    } catch {
-      // A later session tries again.
-    }
+    this.#runLocked(undefined, (isLocked) => {
+      if (!isLocked) return;
+      this.#refresh();
+      for (const [sessionId, file] of this.#files) {
+        const age = now.getTime() - (file.stat?.mtimeMs ?? now.getTime());
+        // An unreadable line may be about an instance that no state holds.
+        const isUnreadable = file.isDamaged || file.endsWithinLine;
+        if (age <= (isUnreadable ? deliveredMs : settledFileKeptMs)) continue;
+        if (![...file.records.values()].every(isDone)) continue;
+        if (this.#testLiveness(sessionId) === "dead") file.remove();
+      }
+    });
   }
 
   /**
    * Runs `work` while this session holds the common lock, or without the lock if files can't be locked (or, without `make`,
-   * if there is no lock file); `isLocked` says which. Returns undefined, without running `work`, if another session holds
+   * if there is no lock file); `isLocked` says which. Returns `ifHeld`, without running `work`, if another session holds
    * the lock for too long.
    */
-  #runLocked<T>(work: (isLocked: boolean) => T, make = true): T | undefined {
+  #runLocked<T>(ifHeld: T, work: (isLocked: boolean) => T, make = true): T {
     const path = join(this.#folder, "common.lock");
     using lock = this.#disk.lock(path, { make, waitMs: this.#lockWaitMs });
     const isHeld = lock.state === "held";
     // A wait blocks the process. So after a wait in vain, the next attempts do not wait until the lock was free once.
     this.#lockWaitMs = isHeld ? 0 : maxLockWaitMs;
-    return isHeld ? undefined : work(lock.state === "taken");
+    return isHeld ? ifHeld : work(lock.state === "taken");
   }
 
   /**
@@ -322,8 +315,8 @@ export class Ledger {
     const test = (isLocked: boolean) =>
       new Map([...new Set(sessionIds)].map((id) => [id, this.#testLiveness(id, isLocked)]));
     const known = test(false);
-    const isAnyUnknown = [...known.values()].includes("unknown");
-    return (isAnyUnknown && this.#runLocked(test, false)) || known;
+    if (![...known.values()].includes("unknown")) return known;
+    return this.#runLocked(known, test, false);
   }
 
   /** Returns false after a warning if `work` fails. */
@@ -340,7 +333,7 @@ export class Ledger {
   #warnOfWrite(error: unknown): void {
     this.#warnOnce(
       "write",
-      `the ledger of pending creates can't be written (${messageOf(error)}). If this run is killed while it creates an instance, the next run will not find that out. Make ${this.#folder} writable, or use another Pulumi home (PULUMI_HOME), which also holds the login and the plugins.`,
+      `the ledger of pending creates can't be written (${(error as Error).message}). If this run is killed while it creates an instance, the next run will not find that out. Make ${this.#folder} writable, or use another Pulumi home (PULUMI_HOME), which also holds the login and the plugins.`,
     );
   }
 
@@ -357,8 +350,4 @@ export class Ledger {
     this.#warnedSubjects.add(subject);
     this.#warn(message);
   }
-}
-
-function messageOf(error: unknown): string {
-  return (error as Partial<Error>).message ?? String(error);
 }

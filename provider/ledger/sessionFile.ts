@@ -17,6 +17,8 @@ export class SessionFile {
   isDamaged = false;
   /** Whether the last line is incomplete: it is being written, or its write was interrupted. */
   endsWithinLine = false;
+  /** Undefined if the file did not exist when it was last read. */
+  stat: ReturnType<Disk["stat"]>;
   /** The session's lock, while this process holds it. */
   lock: Lock | undefined;
   readonly #sessionId: string;
@@ -51,20 +53,18 @@ export class SessionFile {
   }
 
   /**
-   * Reads the lines that were appended. Returns false if the file does not exist.
+   * Reads the lines that were appended, if the file exists.
    *
    * @throws the error of the system if the file can't be read
    */
-  refresh(): boolean {
-    const stat = this.#disk.stat(this.path);
-    if (stat === undefined) return false;
-    if (stat.size === this.#readBytes) return true;
+  refresh(): void {
+    this.stat = this.#disk.stat(this.path);
+    if (!this.stat || this.stat.size === this.#readBytes) return;
     const bytes = this.#disk.read(this.path, this.#readBytes);
     const lines = bytes.subarray(0, bytes.lastIndexOf(newline) + 1);
     this.#readBytes += lines.length;
     this.endsWithinLine = lines.length < bytes.length;
     for (const line of lines.toString().split("\n")) if (line !== "") this.#applyLine(line);
-    return true;
   }
 
   /**
@@ -96,7 +96,7 @@ export class SessionFile {
     using lock = this.#disk.lock(this.#lockPath, { make: false, waitMs: 0 });
     if (lock.state === "held") return "alive";
     // A session with records whose lock can't be taken could not lock files. `remove` removes the records first.
-    if (lock.state === "failed" && this.#disk.stat(this.path)) return "unknown";
+    if (lock.state === "failed" && this.stat) return "unknown";
     this.#isDead = true;
     return "dead";
   }
