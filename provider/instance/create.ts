@@ -6,10 +6,11 @@ import { grace, isEnded } from "../abort";
 import type { Accepted, ComputeApi, PostPermit } from "../api/client";
 import { RequestError } from "../api/errors";
 import { keyedFingerprint } from "../fingerprint";
-import { displayName, recordedName } from "../ledger/record";
+import { recordedName } from "../ledger/record";
 import { recentMs, type Listing } from "../listing/listing";
 import { originFromState, stamped, type Origin } from "../origin";
 import { hasSecret, reveal } from "../propertyValue";
+import { redactionMark } from "../redaction";
 import type { CreateRequest, CreateResponse } from "../requests";
 import { timeouts, type Session } from "../session/session";
 import { createBodyOf, parseInstanceArgs, type InstanceArgs } from "./definition";
@@ -93,7 +94,8 @@ class Create implements Disposable {
     this.#subject = {
       urn,
       provider: session.run.providerUrn,
-      shownName: displayName(this.#args.name, hasSecret(inputs["name"])),
+      // The redaction of messages does not find very short secrets.
+      shownName: hasSecret(inputs["name"]) ? redactionMark : this.#args.name,
       settlingMs: session.settings.settlingMs,
       stateless: session.run.stateless,
     };

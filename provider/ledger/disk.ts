@@ -90,15 +90,12 @@ export const systemDisk: Disk = {
  *
  * @throws the system's error
  */
-function makeFolder(folder: string, withParents = true): void {
+function makeFolder(folder: string): void {
+  if (!fs.existsSync(dirname(folder)) && dirname(folder) !== folder) makeFolder(dirname(folder));
   try {
     fs.mkdirSync(folder, { mode: 0o700 });
   } catch (error) {
-    const code = codeOf(error);
-    if (code === "EEXIST") return;
-    if (code !== "ENOENT" || !withParents || dirname(folder) === folder) throw error;
-    makeFolder(dirname(folder));
-    makeFolder(folder, false);
+    if (codeOf(error) !== "EEXIST") throw error;
   }
 }
 

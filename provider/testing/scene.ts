@@ -82,7 +82,6 @@ export function scene(
       sessionId: `session${++sessionCount}`,
       scope: scopeId,
       stateless: false,
-      providerUrn: undefined,
       hasRecordedSettings: false,
       ...run,
     },
