@@ -132,34 +132,32 @@ export class Connection {
   async #readNewToken(file: string): Promise<TokenFileContent> {
     const content = readTokenFile(file, this.#ctx.redactor);
     if ("problem" in content) return content;
-    const { token } = content;
-    const { tokenKind } = this.#settings;
-    const newKind = tokenKindOf(token);
-    let problem: string | undefined;
-    if (token === this.#token) problem = "still holds the refused token";
-    // Settings of the session, such as the delete policy, depend on the kind of the token that it began with.
-    else if (newKind !== tokenKind)
-      problem = `holds a ${newKind} token now, but this run began with a ${tokenKind} one`;
-    else if (this.#hasOrigin) problem = await this.#tenantProblem(token);
+    const problem = await this.#problemOf(content.token);
     return problem === undefined ? content : tokenFileProblem(file, problem);
   }
 
-  /**
-   * Returns a problem unless the token's listing shows a known instance. With another tenant's token, listings would lack
-   * this run's instances, which would wrongly count as gone (G3).
-   */
-  async #tenantProblem(token: string): Promise<string | undefined> {
-    const problem = (doubt: string) => `holds another token now, ${doubt}. Run again to use it`;
+  /** Returns why this session can't use a token from the file, if it can't. */
+  async #problemOf(token: string): Promise<string | undefined> {
+    if (token === this.#token) return "still holds the refused token";
+    const { tokenKind } = this.#settings;
+    const newKind = tokenKindOf(token);
+    // Settings of the session, such as the delete policy, depend on the kind of the token that it began with.
+    if (newKind !== tokenKind) {
+      return `holds a ${newKind} token now, but this run began with a ${tokenKind} one`;
+    }
+    if (!this.#hasOrigin) return undefined;
+    // With another tenant's token, listings would lack this run's instances, which would wrongly count as gone (G3).
+    const doubted = (doubt: string) => `holds another token now, ${doubt}. Run again to use it`;
     const api = await this.#createApi(token);
     using end = deadline(this.#ctx.clock, checkSeconds, this.#canceled());
     try {
       const { items } = await api.listPage({ limit: pageLimit.max }, end.signal);
       if (items.some(({ id }) => this.#isKnown(id))) return undefined;
-      return problem(
+      return doubted(
         "and it may be another tenant's, because its listing shows no instance that this run has seen",
       );
     } catch (error) {
-      return problem(`but its listing failed (${(error as Error).message})`);
+      return doubted(`but its listing failed (${(error as Error).message})`);
     } finally {
       await api.close();
     }

@@ -160,19 +160,18 @@ export class Session {
     leftovers: readonly { id: string; text: string }[],
     noticeOf: (descriptions: readonly string[]) => string,
   ): void {
+    const { clock, messages } = this.ctx;
     const unreported = leftovers.filter(({ id }) => this.isFirst(`leftover ${id}`));
     if (unreported.length === 0) return;
-    const isFirst = this.#leftovers.length === 0;
+    const isNoticeDue = this.#leftovers.length > 0;
     this.#leftovers.push(...unreported.map(({ text }) => text));
-    if (isFirst) void this.ctx.clock.sleep(0).then(() => this.#printLeftovers(noticeOf));
-  }
-
-  #printLeftovers(noticeOf: (descriptions: readonly string[]) => string): void {
-    const { messages } = this.ctx;
-    const text = noticeOf(this.#leftovers.splice(0));
-    // The instances of a test token cost nothing, and the service removes them.
-    if (this.settings.tokenKind === "live") messages.warning(text);
-    else messages.info(text);
+    if (isNoticeDue) return;
+    void clock.sleep(0).then(() => {
+      const text = noticeOf(this.#leftovers.splice(0));
+      // The instances of a test token cost nothing, and the service removes them.
+      if (this.settings.tokenKind === "live") messages.warning(text);
+      else messages.info(text);
+    });
   }
 
   /** Returns the signal of an operation, which a cancel or this time-out aborts. */
