@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, join } from "node:path";
-import { expect, test } from "@jest/globals";
+import { beforeEach, expect, test } from "@jest/globals";
 import { leaveOpen, ledgerRecord, newRecord } from "../testing/ledgerRecord";
 import { temporaryFolder } from "../testing/temporaryFolder";
 import { systemDisk, type Disk, type Lock } from "./disk";
@@ -52,6 +52,11 @@ function makeLedgerFolder(home = temporaryFolder()) {
   };
 }
 
+let shared: ReturnType<typeof makeLedgerFolder>;
+beforeEach(() => {
+  shared = makeLedgerFolder();
+});
+
 /** Returns a new record with the present time. */
 const recent = (resource: string) => newRecord(resource, { at: new Date().toISOString() });
 
@@ -88,7 +93,6 @@ const settlePromises = () => new Promise((resolve) => setImmediate(resolve));
 
 test("a record is on the disk before `begin` resolves, and its later stages are written at once", async () => {
   const disk = slowDisk();
-  const shared = makeLedgerFolder();
   const ledger = shared.openSession(disk);
   let key: string | undefined;
   const begun = ledger.begin(newRecord("web")).then((it) => (key = it));
@@ -108,7 +112,6 @@ test("a record is on the disk before `begin` resolves, and its later stages are 
 });
 
 test("an import changes only the pending record of its instance to `replied`, and `markDelivered` does not change that record", async () => {
-  const shared = makeLedgerFolder();
   const place = ledgerRecord("web");
   await shared.leave("web", { stage: "accepted", id: "i-1" });
   await shared.leave("db", { stage: "unknown" });
@@ -130,7 +133,6 @@ test("an import changes only the pending record of its instance to `replied`, an
 });
 
 test("an import changes one of several records with its name, and none of a create that found the instance already", async () => {
-  const shared = makeLedgerFolder();
   const killed = shared.openSession();
   await killed.begin({ ...newRecord("web"), before: ["i-1"] });
   await killed.begin(newRecord("web"));
@@ -145,7 +147,7 @@ test("an import changes one of several records with its name, and none of a crea
 
 test("300 creates that begin at once share one sync, and creates that begin during the sync share the next one", async () => {
   const disk = slowDisk();
-  const ledger = makeLedgerFolder().openSession(disk);
+  const ledger = shared.openSession(disk);
   const begin = () => Array.from({ length: 300 }, (_, n) => ledger.begin(newRecord(`web${n}`)));
   const first = begin();
   await settlePromises();
@@ -163,7 +165,7 @@ test("300 creates that begin at once share one sync, and creates that begin duri
 
 test("the end of a session waits for a record that is being written", async () => {
   const disk = slowDisk();
-  const ledger = makeLedgerFolder().openSession(disk);
+  const ledger = shared.openSession(disk);
   const begun = ledger.begin(newRecord("web"));
   let isClosed = false;
   const closed = ledger.close().then(() => (isClosed = true));
@@ -176,7 +178,6 @@ test("the end of a session waits for a record that is being written", async () =
 test.each(["the write", "the sync"])(
   "if %s fails, one warning says what that means, and the run goes on with its own records",
   async (what) => {
-    const shared = makeLedgerFolder();
     const fail = () => {
       throw new Error("ENOSPC: no space left on device");
     };
@@ -206,7 +207,6 @@ test.each(["the write", "the sync"])(
 );
 
 test("a line that was written only in part damages no other line", async () => {
-  const shared = makeLedgerFolder();
   let goodWrites = 1;
   const ledger = shared.openSession({
     ...systemDisk,
@@ -256,7 +256,6 @@ test("an unreadable folder causes a warning that says what that means", () => {
 });
 
 test("a session that only reads makes no files", async () => {
-  const shared = makeLedgerFolder();
   const ledger = shared.openSession();
   ledger.read();
   ledger.settleId(newRecord("web"), "i-1", "state");
@@ -271,7 +270,7 @@ test("a session that only reads makes no files", async () => {
 });
 
 test("a file holds its records as JSON that only the user can read", async () => {
-  const { openSession, folder, files, content } = makeLedgerFolder();
+  const { openSession, folder, files, content } = shared;
   const key = await openSession().begin(newRecord("web"));
   expect(JSON.parse(content("s1.jsonl"))).toEqual(ledgerRecord("web", { session: "s1", key }));
   expect(files()).toEqual(["common.lock", "s1.jsonl", "s1.lock"]);
@@ -283,7 +282,6 @@ const ofAnotherSession = JSON.stringify(ledgerRecord("x", { session: "another" }
 test.each(["{", "null", "[]", '{"urn": 1}', "\u0000\u0001", "x\ny\nz", ofAnotherSession])(
   "lines that are %j are ignored, with one warning",
   async (garbage) => {
-    const shared = makeLedgerFolder();
     const { record, key, file } = await shared.leave("one");
     appendFileSync(file, `${garbage}\n`);
     const ledger = shared.openSession();
@@ -297,7 +295,6 @@ test.each(["{", "null", "[]", '{"urn": 1}', "\u0000\u0001", "x\ny\nz", ofAnother
 );
 
 test("an incomplete line counts as damaged once its session is dead, and damages no later line", async () => {
-  const shared = makeLedgerFolder();
   await shared.openSession().begin(newRecord("running"));
   appendFileSync(join(shared.folder, "s1.jsonl"), '{"key": "s1');
   expect(shared.records).toHaveLength(1);
@@ -315,7 +312,6 @@ test("an incomplete line counts as damaged once its session is dead, and damages
 });
 
 test("a folder in place of a file, and unrelated files, cause no error", async () => {
-  const shared = makeLedgerFolder();
   const { record } = await shared.leave("one");
   mkdirSync(join(shared.folder, "abc.jsonl", "sub"), { recursive: true });
   writeFileSync(join(shared.folder, "notes.txt"), "x");
@@ -326,7 +322,6 @@ test("a folder in place of a file, and unrelated files, cause no error", async (
 });
 
 test("a create is in flight while its session lives and its call has not ended", async () => {
-  const shared = makeLedgerFolder();
   const [one, two] = [shared.openSession(), shared.openSession()];
   const key = await one.begin(newRecord("web"));
   for (const ledger of [one, two]) {
@@ -347,7 +342,6 @@ test("a create is in flight while its session lives and its call has not ended",
 });
 
 test("`take` succeeds only if no call drives the record, and removes `ended`", async () => {
-  const shared = makeLedgerFolder();
   const [one, two, three] = [shared.openSession(), shared.openSession(), shared.openSession()];
   const key = await one.begin(recent("web"));
   for (const ledger of [one, two]) expect(takeOver(ledger, key)).toBe(false);
@@ -366,7 +360,6 @@ test("`take` succeeds only if no call drives the record, and removes `ended`", a
 });
 
 test("a record that has changed since it was read is not taken over", async () => {
-  const shared = makeLedgerFolder();
   const { key } = await shared.leave("web", { stage: "unknown" });
   const [one, two] = [shared.openSession(), shared.openSession()];
   const [entry] = one.read();
@@ -380,7 +373,6 @@ test("a record that has changed since it was read is not taken over", async () =
 });
 
 test("after another session has taken a record over, the first session no longer changes it", async () => {
-  const shared = makeLedgerFolder();
   const [one, two] = [shared.openSession(), shared.openSession()];
   const key = await one.begin(newRecord("web"));
   one.move(key, { stage: "replied", id: "i-1", ended: true });
@@ -394,14 +386,12 @@ test("after another session has taken a record over, the first session no longer
 test.each(["refused", "delivered", "settled"] as const)(
   "a %s record is not taken over",
   async (stage) => {
-    const shared = makeLedgerFolder();
     const { key } = await shared.leave("web", { stage });
     expect(takeOver(shared.openSession(), key)).toBe(false);
   },
 );
 
 test("`settle` writes once to a dead session's file, but not during a live session's call", async () => {
-  const shared = makeLedgerFolder();
   const [one, two] = [shared.openSession(), shared.openSession()];
   const key = await one.begin(newRecord("web"));
   expect(two.settle(key, "discarded")).toBe(false);
@@ -416,7 +406,6 @@ test("`settle` writes once to a dead session's file, but not during a live sessi
 });
 
 test("a settled record stays settled, whatever its session writes afterwards", async () => {
-  const shared = makeLedgerFolder();
   const one = shared.openSession();
   const key = await one.begin(newRecord("web"));
   one.move(key, { stage: "replied", id: "i-1", ended: true });
@@ -428,14 +417,15 @@ test("a settled record stays settled, whatever its session writes afterwards", a
   expect(shared.openSession().read()).toMatchObject(expected);
 });
 
-test("`settleId` settles all records with the id and place, whichever session owns them", async () => {
-  const shared = makeLedgerFolder();
+test("`settleId` settles all records with the id and place, except what a live session's call drives", async () => {
   const replied = { stage: "replied", id: "i-1" } as const;
   await shared.leave("dead", replied);
   await shared.leave("elsewhere", { ...replied, tokenKind: "live" });
   await shared.leave("another", { ...replied, id: "i-2" });
   const ledger = shared.openSession();
   ledger.move(await ledger.begin(newRecord("own")), { stage: "delivered", id: "i-1" });
+  const alive = shared.openSession();
+  alive.move(await alive.begin(newRecord("busy")), { stage: "accepted", id: "i-1" });
   ledger.settleId(newRecord("x"), "i-1", "state");
   const written = shared.content("s1.jsonl");
   ledger.settleId(newRecord("x"), "i-1", "state");
@@ -445,7 +435,6 @@ test("`settleId` settles all records with the id and place, whichever session ow
 });
 
 test("`markDelivered` delivers only `replied` records of its session, and a second call writes nothing", async () => {
-  const shared = makeLedgerFolder();
   await shared.leave("dead", { stage: "replied", id: "i-0" });
   const ledger = shared.openSession();
   const stages = ["sending", "unknown", "accepted", "replied", "refused"] as const;
@@ -462,7 +451,6 @@ test("`markDelivered` delivers only `replied` records of its session, and a seco
 });
 
 test("after 30 days, a delivered record counts as settled", async () => {
-  const shared = makeLedgerFolder();
   await shared.leave("web", { stage: "delivered", at: new Date().toISOString() });
   shared.passDays(29);
   expect(shared.records).toMatchObject([{ stage: "delivered" }]);
@@ -471,7 +459,6 @@ test("after 30 days, a delivered record counts as settled", async () => {
 });
 
 test("a file is removed if its session is dead, all its records are settled and 7 days have passed", async () => {
-  const shared = makeLedgerFolder();
   const at = new Date().toISOString();
   const alive = shared.openSession();
   alive.move(await alive.begin(newRecord("alive")), { stage: "refused" });
@@ -500,7 +487,6 @@ test("a file is removed if its session is dead, all its records are settled and 
 });
 
 test("whether a session is alive that could not take its lock is unknown, and its record is not taken over", async () => {
-  const shared = makeLedgerFolder();
   const lock: Disk["lock"] = (path) => {
     writeFileSync(path, "");
     return lockAttempt("failed");
@@ -514,7 +500,6 @@ test("whether a session is alive that could not take its lock is unknown, and it
 });
 
 test("a session that could not take its own lock takes no record over", async () => {
-  const shared = makeLedgerFolder();
   const { key } = await shared.leave("web", { stage: "unknown" });
   const lock: Disk["lock"] = (path, options) =>
     path.endsWith("s1.lock") ? lockAttempt("failed") : systemDisk.lock(path, options);
@@ -523,7 +508,6 @@ test("a session that could not take its own lock takes no record over", async ()
 });
 
 test("if files can't be locked, everything works except taking other sessions' records over", async () => {
-  const shared = makeLedgerFolder();
   const { key } = await shared.leave("web", { stage: "unknown" });
   rmSync(join(shared.folder, "common.lock"));
   mkdirSync(join(shared.folder, "common.lock"));
@@ -543,7 +527,6 @@ test("if files can't be locked, everything works except taking other sessions' r
 });
 
 test("while another process holds the common lock, nothing changes, and only the first attempt to take it waits", async () => {
-  const shared = makeLedgerFolder();
   const { key } = await shared.leave("web", { stage: "unknown" });
   const waits: number[] = [];
   const ledger = shared.openSession({
@@ -563,7 +546,6 @@ test("while another process holds the common lock, nothing changes, and only the
 });
 
 test("to read many pending records of a live session, its lock is tested once", async () => {
-  const shared = makeLedgerFolder();
   const owner = shared.openSession();
   for (const resource of ["a", "b", "c"]) await owner.begin(newRecord(resource));
   const locked: string[] = [];
@@ -579,7 +561,6 @@ test("to read many pending records of a live session, its lock is tested once", 
 });
 
 test("an owner whose files were removed counts as dead", async () => {
-  const shared = makeLedgerFolder();
   const { key } = await shared.leave("web", { stage: "unknown" });
   const one = shared.openSession();
   expect(takeOver(one, key)).toBe(true);
@@ -589,7 +570,6 @@ test("an owner whose files were removed counts as dead", async () => {
 });
 
 test("a file that was removed while a session used it does not come back, and causes one warning", async () => {
-  const shared = makeLedgerFolder();
   const { key, file } = await shared.leave("web", { stage: "unknown" });
   const ledger = shared.openSession();
   expect(takeOver(ledger, key)).toBe(true);
@@ -602,7 +582,7 @@ test("a file that was removed while a session used it does not come back, and ca
 });
 
 test("a session that has ended warns if it is asked to begin a record", async () => {
-  const { openSession, warnings } = makeLedgerFolder();
+  const { openSession, warnings } = shared;
   const ledger = openSession();
   await ledger.begin(newRecord("web"));
   await ledger.close();
