@@ -21,9 +21,7 @@ import {
 import { SessionFile } from "./sessionFile";
 
 /** The fields of a record that may change. */
-type Change = Partial<
-  Pick<LedgerRecord, "stage" | "id" | "accepted" | "at" | "owner" | "ended" | "settled">
->;
+type Change = Partial<Omit<LedgerRecord, "key" | "session">>;
 
 /** How long a dead session's file without a pending record is kept. A damaged one is kept for `deliveredMs`. */
 const settledFileKeptMs = 7 * 24 * 60 * 60 * 1000;
