@@ -13,7 +13,7 @@ import {
 import { Redactor } from "./redaction";
 import { EngineLog } from "./rpc/engineLog";
 import { describeError } from "./rpc/errors";
-import { createServer } from "./rpc/service";
+import { ProviderServer } from "./rpc/server";
 import { exitWithEngine } from "./rpc/shutdown";
 
 async function main(argv: readonly string[]): Promise<void> {
@@ -30,14 +30,13 @@ async function serve(hasEngine: boolean): Promise<void> {
   // The engine would take any line that a dependency prints to stdout for the port.
   console.log = console.info = console.debug = console.error;
   const redactor = new Redactor();
-  const log = new EngineLog({ redactor, clock: systemClock });
+  const log = new EngineLog(redactor, systemClock);
   surviveDefects(log, redactor);
   const context = { messages: log, redactor, clock: systemClock, env: process.env };
-  const server = createServer({
+  const server = new ProviderServer({
     loadProvider: async () => (await import("./provider.js")).createProvider(context),
     schema: readSchema,
     log,
-    redactor,
     version: metadata.version,
   });
   const port = await server.listen();

@@ -50,9 +50,17 @@ export interface DiffRequest extends InstanceInState {
   news: PropertyMap;
 }
 
-/** How an input or a setting changes, and whether that replaces the resource. */
-export type DiffKind =
-  "add" | "add-replace" | "delete" | "delete-replace" | "update" | "update-replace";
+/** How an input or a setting changes, and whether that replaces the resource, in the order of the engine's enum. */
+export const diffKinds = [
+  "add",
+  "add-replace",
+  "delete",
+  "delete-replace",
+  "update",
+  "update-replace",
+] as const;
+/** One of these. */
+export type DiffKind = (typeof diffKinds)[number];
 
 /** The changes of a resource. */
 export interface DiffResponse {

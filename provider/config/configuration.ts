@@ -146,7 +146,7 @@ function readSettings(
 }
 
 function hideTokens(args: PropertyMap, { env, redactor }: SettingsSource): void {
-  for (const token of [...secretStrings(args["apiToken"], true), env["COMPUTE_API_TOKEN"]]) {
+  for (const token of [...secretStrings(new Secret(args["apiToken"] ?? null)), env["COMPUTE_API_TOKEN"]]) {
     if (token) hideToken(redactor, token);
   }
 }

@@ -4,8 +4,7 @@ import type { Messages } from "../../context";
 import { VirtualClock } from "../../testing/virtualClock";
 import { Redactor } from "../../redaction";
 import { EngineLog } from "../engineLog";
-import type { ProviderServer } from "../server";
-import { createServer } from "../service";
+import { ProviderServer } from "../server";
 import { connect, type TestClient } from "./client";
 import { TestEngine } from "./engine";
 import { scriptedProvider, type RecordedCall } from "./scriptedProvider";
@@ -32,18 +31,17 @@ export async function withServer(
   const redactor = new Redactor();
   const engine = await TestEngine.start();
   // The clock stands still, so that no message is dropped because the machine is busy.
-  const log = new EngineLog({ redactor, clock: new VirtualClock() });
+  const log = new EngineLog(redactor, new VirtualClock());
   log.attach(engine.address);
   const { provider, calls } = scriptedProvider(typeof script === "function" ? script(log) : script);
   const loads: true[] = [];
-  const server = createServer({
+  const server = new ProviderServer({
     loadProvider: async () => {
       loads.push(true);
       return provider;
     },
     schema: async () => '{"name":"compute"}',
     log,
-    redactor,
     version: "1.2.3",
   });
   const client = connect(await server.listen());

@@ -5,8 +5,7 @@ import { Secret, propertyMap, type PropertyValue } from "../../../provider/prope
 import { createProvider } from "../../../provider/provider";
 import type { Provider } from "../../../provider/requests";
 import { EngineLog } from "../../../provider/rpc/engineLog";
-import type { ProviderServer } from "../../../provider/rpc/server";
-import { createServer } from "../../../provider/rpc/service";
+import { ProviderServer } from "../../../provider/rpc/server";
 import { connect, type TestClient } from "../../../provider/rpc/testing/client";
 import { TestEngine, type LoggedMessage } from "../../../provider/rpc/testing/engine";
 import { readSchema } from "../../../provider/executable";
@@ -57,7 +56,7 @@ export class Plugin {
     const redactor = new Redactor();
     const engine = await TestEngine.start();
     // The log gets a clock that stands still, so that no message is dropped because the machine is busy.
-    const log = new EngineLog({ redactor, clock: new VirtualClock() });
+    const log = new EngineLog(redactor, new VirtualClock());
     log.attach(engine.address);
     const provider = createProvider({
       messages: log,
@@ -65,11 +64,10 @@ export class Plugin {
       clock,
       env: { PULUMI_HOME: home, COMPUTE_DEBUG: "1", ...env },
     });
-    const server = createServer({
+    const server = new ProviderServer({
       loadProvider: async () => provider,
       schema: readSchema,
       log,
-      redactor,
       version: metadata.version,
     });
     const client = connect(await server.listen());
