@@ -17,12 +17,6 @@ export interface CheckResponse {
   failures: CheckFailure[];
 }
 
-/**
- * The id of the provider resource: the same in every run of a stack, another one in each stack. It is `unknown` in the
- * first preview of a stack, and `none` before Configure.
- */
-export type Scope = { kind: "known"; id: string } | { kind: "unknown" } | { kind: "none" };
-
 /** How `pulumi:autonaming` lets the provider choose a name that the program leaves out. */
 export type AutonamingMode = "propose" | "enforce" | "disable";
 
@@ -46,9 +40,7 @@ interface InstanceInState {
 }
 
 /** An instance in the state, with its new inputs. */
-export interface DiffRequest extends InstanceInState {
-  news: PropertyMap;
-}
+export type DiffRequest = InstanceInState & { news: PropertyMap };
 
 /** How an input or a setting changes, and whether that replaces the resource, in the order of the engine's enum. */
 export const diffKinds = [
@@ -81,16 +73,10 @@ export interface CreateRequest {
 }
 
 /** A created instance. In a preview, the id is empty. */
-export interface CreateResponse {
-  id: string;
-  outputs: PropertyMap;
-}
+export type CreateResponse = { id: string; outputs: PropertyMap };
 
 /** An instance whose inputs change without a replacement, or whose create was left unfinished. */
-export interface UpdateRequest extends DiffRequest {
-  timeoutSeconds: number;
-  preview: boolean;
-}
+export type UpdateRequest = DiffRequest & { timeoutSeconds: number; preview: boolean };
 
 /** An instance to read, for a refresh, an import or a `.get()`. */
 export interface ReadRequest {
@@ -114,21 +100,13 @@ export function isRefresh(
 export type ReadResponse = { id: string; inputs: PropertyMap; outputs: PropertyMap } | undefined;
 
 /** An instance to delete. */
-export interface DeleteRequest extends InstanceInState {
-  timeoutSeconds: number;
-}
+export type DeleteRequest = InstanceInState & { timeoutSeconds: number };
 
 /** A program's call of a function. */
-export interface InvokeRequest {
-  token: FunctionToken;
-  args: PropertyMap;
-}
+export type InvokeRequest = { token: FunctionToken; args: PropertyMap };
 
 /** What a function returns, or what is wrong with its arguments. */
-export interface InvokeResponse {
-  outputs: PropertyMap;
-  failures: CheckFailure[];
-}
+export type InvokeResponse = { outputs: PropertyMap; failures: CheckFailure[] };
 
 /** Which instances to list. */
 export interface ListRequest {
@@ -152,10 +130,17 @@ export interface ListResponse {
 export interface Provider {
   checkConfig(request: { news: PropertyMap }): Promise<CheckResponse>;
   /**
-   * Takes the settings for all later calls, and sends no request. `urn` and `scope` are the provider resource's.
-   * Rejects if the settings can't work, or if the process already serves another configuration.
+   * Takes the settings for all later calls, and sends no request. Rejects if the settings can't work, or if the process
+   * already serves another configuration.
+   *
+   * @param request `urn` and `scope` are URN and id of the provider resource. The id is the same in every run of a stack,
+   *   another one in each stack, and not known in the first preview.
    */
-  configure(request: { urn?: string | undefined; scope: Scope; args: PropertyMap }): Promise<void>;
+  configure(request: {
+    urn?: string | undefined;
+    scope: string | undefined;
+    args: PropertyMap;
+  }): Promise<void>;
   check(request: CheckRequest): Promise<CheckResponse>;
   diff(request: DiffRequest): Promise<DiffResponse>;
   create(request: CreateRequest): Promise<CreateResponse>;

@@ -18,7 +18,7 @@ import type {
 import { timeouts, type Session } from "../session/session";
 import { pageOf } from "./paging";
 
-/** The given arguments, which are all strings. */
+/** The given arguments, which are all strings once they are checked. */
 type FunctionArgs = Readonly<Record<string, string | undefined>>;
 
 /** The definition of a function. The schema, the docs and the check of the arguments are made from it. */
@@ -101,13 +101,12 @@ export const functions: Record<FunctionToken, FunctionDefinition> = {
  * @throws OperationFailed for wrong arguments under `pulumi do`, which prints no returned failures. Any error of the function.
  */
 export async function invoke(session: Session, request: InvokeRequest): Promise<InvokeResponse> {
-  const failures = checkArgs(request.token, request.args);
-  if (failures.length > 0 && session.run.stateless) {
+  const { args, failures } = readArgs(request.token, request.args);
+  if (failures.length > 0) {
+    if (!session.run.stateless) return { outputs: propertyMap({}), failures };
     throw new OperationFailed(failures.map(({ reason }) => reason).join("; "));
   }
-  if (failures.length > 0) return { outputs: propertyMap({}), failures };
   using operation = session.operation(timeouts.look);
-  const args = readArgs(request.args);
   return { outputs: await functions[request.token].run(session, args, operation.signal), failures };
 }
 
@@ -121,17 +120,15 @@ const maxListingAgeMs = 60_000;
  *   fails. The error that ended the operation.
  */
 export async function list(session: Session, request: ListRequest): Promise<ListResponse> {
-  const { query, continuationToken } = request;
-  const [failure] = checkArgs("compute:index:getInstances", query);
-  if (failure) throw new OperationFailed(failure.reason);
+  const { args, failures } = readArgs("compute:index:getInstances", request.query);
+  if (failures[0]) throw new OperationFailed(failures[0].reason);
   using operation = session.operation(timeouts.look);
   const { listings } = session;
   const { baseUrl, tokenKind, account } = (await session.connection.open(operation.signal)).origin;
   const listing = await listings.get(
-    continuationToken === "" ? listings.recent : listings.noOlderThan(maxListingAgeMs),
+    request.continuationToken === "" ? listings.recent : listings.noOlderThan(maxListingAgeMs),
     operation.signal,
   );
-  const args = readArgs(query);
   const { instances, complete } = instancesOf(listing, args);
   const page = pageOf(instances, {
     ...request,
@@ -168,20 +165,19 @@ function instanceSummary(item: ListItem): PropertyMap {
   });
 }
 
-function readArgs(args: PropertyMap): FunctionArgs {
-  const given = Object.entries(args).map(([name, value]) => [name, reveal(value)] as const);
-  return Object.fromEntries(
-    given.filter((entry): entry is [string, string] => typeof entry[1] === "string"),
-  );
-}
-
-/** A failure of a secret argument names no property, because the engine prints its value (G8). */
-function checkArgs(token: FunctionToken, args: PropertyMap): CheckFailure[] {
+/** Returns the given arguments, and what is wrong with them. Null counts as left out. */
+function readArgs(
+  token: FunctionToken,
+  given: PropertyMap,
+): { args: FunctionArgs; failures: CheckFailure[] } {
   const { inputs } = functions[token];
+  const args: Record<string, string> = {};
   const failures: CheckFailure[] = [];
-  for (const [name, value] of Object.entries(args)) {
+  for (const [name, value] of Object.entries(given)) {
     const plainValue = reveal(value);
     if (plainValue === null) continue;
+    args[name] = plainValue as string;
+    // A failure of a secret argument names no property, because the engine prints its value (G8).
     const property = hasSecret(value) ? "" : name;
     const input = Object.hasOwn(inputs, name) ? inputs[name] : undefined;
     if (input) {
@@ -194,10 +190,10 @@ function checkArgs(token: FunctionToken, args: PropertyMap): CheckFailure[] {
       failures.push({ property, reason: `there is no argument "${name}"${hint}` });
     }
   }
-  const { id, name } = readArgs(args);
+  const { id, name } = args;
   if (token === "compute:index:getInstance" && (id === undefined) === (name === undefined)) {
-    const property = hasSecret(args["id"]) ? "" : "id";
+    const property = hasSecret(given["id"]) ? "" : "id";
     failures.push({ property, reason: "give either id or name, and not both" });
   }
-  return failures;
+  return { args, failures };
 }

@@ -76,7 +76,7 @@ export function providerCalls(
       if (!id) throw new InvalidMessage("the Configure request has no id of the provider resource");
       await provider.configure({
         urn: request.getUrn() || undefined,
-        scope: unknownTexts.has(id) ? { kind: "unknown" } : { kind: "known", id },
+        scope: unknownTexts.has(id) ? undefined : id,
         args: splitInputs(decodeProperties(request.getArgs())).settings,
       });
       return new pb.ConfigureResponse()
