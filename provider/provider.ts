@@ -15,8 +15,8 @@ import { diffInstance } from "./instance/diff";
 import { readInstance } from "./instance/read";
 import { updateInstance } from "./instance/update";
 import { userDataWarning } from "./instance/userData";
-import { secretStrings, type PropertyMap } from "./propertyValue";
-import { isRefresh, type Provider } from "./requests";
+import { secretStrings } from "./propertyValue";
+import { isRefresh, type DiffRequest, type Provider } from "./requests";
 import { Session } from "./session/session";
 
 /** Creates the provider. It serves one configuration at a time, which is a `Session`. */
@@ -35,11 +35,6 @@ export function createProvider(ctx: ProviderContext): Provider {
   });
   let run = newRun();
 
-  const session = (): Session => {
-    if (run.session) return run.session;
-    throw new OperationFailed("the compute provider was called before it was configured");
-  };
-
   const hideSecrets = (values: object): void => {
     for (const text of secretStrings(values)) ctx.redactor.hide(text);
   };
@@ -57,15 +52,19 @@ export function createProvider(ctx: ProviderContext): Provider {
     }
   };
 
-  /** Performs an operation on an instance that the state may hold. */
-  const performOn = <R extends { id: string; oldOutputs: PropertyMap }, T>(
-    request: R,
-    operation: (session: Session, request: R) => T | Promise<T>,
-  ): Promise<T> =>
-    perform(request, () => {
-      session().state.observe(request.id, request.oldOutputs);
-      return operation(session(), request);
-    });
+  /** Returns the call that performs an operation of the session. An instance in its request is one of the state. */
+  const inSession =
+    <R extends object, T>(operation: (session: Session, request: R) => T | Promise<T>) =>
+    (request: R): Promise<T> =>
+      perform(request, () => {
+        const { session } = run;
+        if (!session) {
+          throw new OperationFailed("the compute provider was called before it was configured");
+        }
+        const { id, oldOutputs }: Partial<DiffRequest> = request;
+        if (id !== undefined && oldOutputs) session.state.observe(id, oldOutputs);
+        return operation(session, request);
+      });
 
   return {
     checkConfig: (request) => {
@@ -112,20 +111,18 @@ export function createProvider(ctx: ProviderContext): Provider {
         return checked;
       }),
 
-    diff: (request) => performOn(request, diffInstance),
-    create: (request) => perform(request, () => createInstance(session(), request)),
-    update: (request) => performOn(request, updateInstance),
-    delete: (request) => performOn(request, deleteInstance),
-    read: (request) =>
-      perform(request, () => {
-        // In an import or a `.get()`, no outputs come from the state.
-        if (isRefresh(request)) session().state.observe(request.id, request.outputs);
-        session().state.inUpdate.delete(request.urn);
-        return readInstance(session(), request);
-      }),
-
-    invoke: (request) => perform(request, () => invoke(session(), request)),
-    list: (request) => perform(request, () => list(session(), request)),
+    diff: inSession(diffInstance),
+    create: inSession(createInstance),
+    update: inSession(updateInstance),
+    delete: inSession(deleteInstance),
+    read: inSession((session, request) => {
+      // In an import or a `.get()`, no outputs come from the state.
+      if (isRefresh(request)) session.state.observe(request.id, request.outputs);
+      session.state.inUpdate.delete(request.urn);
+      return readInstance(session, request);
+    }),
+    invoke: inSession(invoke),
+    list: inSession(list),
 
     cancel: (isOrderly, isEngineGone) => {
       const { session, cancellation } = run;

@@ -22,11 +22,8 @@ export function projectOf(urn: string): string {
 
 /** Whether two URNs differ at most in the stack, which `pulumi stack rename` changes. */
 export function isSameResource(urn: string, otherUrn: string): boolean {
+  const withoutStack = (it: string) => it.slice(it.indexOf("::"));
   return withoutStack(urn) === withoutStack(otherUrn);
-}
-
-function withoutStack(urn: string): string {
-  return urn.split("::").slice(1).join("::");
 }
 
 /** The string that this provider and Pulumi's SDKs send for an unknown value of any type. */

@@ -168,8 +168,7 @@ export function providerCalls(
     }),
 
     invoke: server.withProvider(async (provider, request: pb.InvokeRequest) => {
-      const token = functionTokens.find((known) => known === request.getTok());
-      if (!token) throw unknownTokenError("function", request.getTok(), functionTokens);
+      const token = requireToken("function", request.getTok(), functionTokens);
       const args = decodeProperties(request.getArgs());
       const { outputs, failures } = await provider.invoke({ token, args });
       return new pb.InvokeResponse()
@@ -177,7 +176,7 @@ export function providerCalls(
         .setFailuresList(toCheckFailures(failures));
     }),
     list: server.streaming(async (provider, request: pb.ListRequest) => {
-      requireInstance(request.getToken());
+      requireToken("resource", request.getToken(), [instanceToken]);
       const query = decodeProperties(request.getQuery());
       const { instances, continuationToken } = await provider.list({
         query,
@@ -236,15 +235,14 @@ function readTimeoutSeconds(request: { getTimeout(): number }): number {
 
 /** @throws InvalidMessage if the call is not about an Instance */
 function readUrn(request: { getUrn(): string; getType(): string }): string {
-  requireInstance(request.getType());
+  requireToken("resource", request.getType(), [instanceToken]);
   return request.getUrn();
 }
 
-function requireInstance(type: string): void {
-  if (type !== instanceToken) throw unknownTokenError("resource", type, [instanceToken]);
-}
-
-function unknownTokenError(what: string, token: string, known: readonly string[]): InvalidMessage {
+/** @throws InvalidMessage if the token is not one of the known ones */
+function requireToken<T extends string>(what: string, token: string, known: readonly T[]): T {
+  const found = known.find((it) => it === token);
+  if (found !== undefined) return found;
   const quoted = JSON.stringify(token);
-  return new InvalidMessage(`this provider has no ${what} ${quoted}; it has ${known.join(", ")}`);
+  throw new InvalidMessage(`this provider has no ${what} ${quoted}; it has ${known.join(", ")}`);
 }
