@@ -24,7 +24,8 @@ type FunctionArgs = Readonly<Record<string, string | undefined>>;
 /** The definition of a function. The schema, the docs and the check of the arguments are made from it. */
 interface FunctionDefinition {
   description: string;
-  inputs: Readonly<Record<string, { type: z.ZodType; description: string }>>;
+  /** The type of each argument, which is never required by itself, with its description. */
+  inputs: Readonly<Record<string, z.ZodType>>;
   /** Returns the outputs. The arguments were checked. */
   run: (session: Session, args: FunctionArgs, signal: AbortSignal) => Promise<PropertyMap>;
 }
@@ -37,8 +38,8 @@ export const functions: Record<FunctionToken, FunctionDefinition> = {
     description:
       "One instance, by its id or by its exact name. An error if there is none, or if several have that name.",
     inputs: {
-      id: { type: nonEmptyString.optional(), description: "Identifier of the instance." },
-      name: { type: nonEmptyString.optional(), description: "Hostname of the instance, exactly." },
+      id: nonEmptyString.describe("Identifier of the instance."),
+      name: nonEmptyString.describe("Hostname of the instance, exactly."),
     },
     async run(session, { id, name }, signal) {
       const listing = await recentListing(session, signal);
@@ -67,12 +68,9 @@ export const functions: Record<FunctionToken, FunctionDefinition> = {
     description:
       "The instances that the token's tenant has, as far as the service lists them: see `complete`.",
     inputs: {
-      status: {
-        type: z
-          .enum(instanceStatuses, { error: `must be one of ${instanceStatuses.join(", ")}` })
-          .optional(),
-        description: "Only instances of this status: `ACTIVE`, `OFFLINE` or `PROVISIONING`.",
-      },
+      status: z
+        .enum(instanceStatuses, { error: `must be one of ${instanceStatuses.join(", ")}` })
+        .describe("Only instances of this status: `ACTIVE`, `OFFLINE` or `PROVISIONING`."),
     },
     async run(session, args, signal) {
       const listing = await recentListing(session, signal);
@@ -179,9 +177,9 @@ function readArgs(
     args[name] = plainValue as string;
     // A failure of a secret argument names no property, because the engine prints its value (G8).
     const property = hasSecret(value) ? "" : name;
-    const input = Object.hasOwn(inputs, name) ? inputs[name] : undefined;
-    if (input) {
-      const issues = input.type.safeParse(plainValue).error?.issues ?? [];
+    const type = Object.hasOwn(inputs, name) ? inputs[name] : undefined;
+    if (type) {
+      const issues = type.safeParse(plainValue).error?.issues ?? [];
       const reason = `${name} ${issues.map((issue) => issue.message).join("; ")}`;
       if (issues.length > 0) failures.push({ property, reason });
     } else {
