@@ -49,7 +49,7 @@ export function checkConfig(news: PropertyMap, source: SettingsSource): CheckRes
  * @throws OperationFailed if settings are wrong, or if required ones are missing or not known yet, with a line for each
  */
 export function resolveSettings(args: PropertyMap, source: SettingsSource, urn?: string): Settings {
-  const { values, failures, apiTokenFile } = readSettings(args, source);
+  const { values, failures } = readSettings(args, source);
   if (failures.length > 0) {
     const lines = failures.map(({ property, reason }) =>
       property ? `  compute:${property}: ${reason}` : `  ${reason}`,
@@ -62,7 +62,7 @@ export function resolveSettings(args: PropertyMap, source: SettingsSource, urn?:
   }
   const { baseUrl, apiToken } = values;
   if (baseUrl !== undefined && apiToken !== undefined) {
-    return settingsFrom({ ...values, baseUrl, apiToken }, apiTokenFile);
+    return settingsFrom({ ...values, baseUrl, apiToken });
   }
   const missing = (["baseUrl", "apiToken"] as const).filter((name) => values[name] === undefined);
   throw new OperationFailed([
@@ -103,7 +103,7 @@ function howToSet(name: keyof typeof places, urn: string | undefined): string {
 function readSettings(
   args: PropertyMap,
   source: SettingsSource,
-): { values: SettingValues; failures: CheckFailure[]; apiTokenFile: string | undefined } {
+): { values: SettingValues; failures: CheckFailure[] } {
   const tokens = secretStrings(new Secret(args["apiToken"] ?? null));
   for (const token of [...tokens, source.env["COMPUTE_API_TOKEN"] ?? ""]) {
     hideToken(source.redactor, token);
@@ -118,8 +118,7 @@ function readSettings(
     // The value may be the token under a wrong name.
     refuse(`compute:${key}: the provider has no such setting${hint}`);
   }
-  const values: Partial<Record<SettingName, unknown>> = {};
-  let apiTokenFile: string | undefined;
+  const values: { [K in keyof SettingValues]?: unknown } = {};
   for (const name of settingNames) {
     const given = args[name];
     if (hasUnknown(given)) continue;
@@ -134,7 +133,7 @@ function readSettings(
     const problem = error?.issues.map((issue) => issue.message).join("; ");
     if (problem === undefined) {
       values[name] = data;
-      apiTokenFile ??= found.file;
+      if (found.file !== undefined) values.apiTokenFile = found.file;
     } else if (!isFromArgs) {
       refuse(`compute:${name} (from ${settingEnvironment[name]}) ${problem}`);
     } else if (secretSettings.has(name) || hasSecret(given) || isToken(given)) {
@@ -142,7 +141,7 @@ function readSettings(
     } else refuse(problem, name);
   }
   refuseConflicts(values as SettingValues, args, refuse);
-  return { values: values as SettingValues, failures, apiTokenFile };
+  return { values: values as SettingValues, failures };
 }
 
 /** The value of a setting, with the path of its file if it has one, or the reason why it can't be read. */

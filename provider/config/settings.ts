@@ -129,22 +129,20 @@ export const settingEnvironment: Partial<Record<SettingName, string>> = {
   apiToken: "COMPUTE_API_TOKEN",
 };
 
-/** The checked values of the given settings. */
-export type SettingValues = { [K in SettingName]?: z.infer<(typeof settingTypes)[K]> };
+/** The checked values of the given settings. The token's file, if it has one, is read again when the token is refused. */
+export type SettingValues = { [K in SettingName]?: z.infer<(typeof settingTypes)[K]> } & {
+  apiTokenFile?: string | undefined;
+};
 
 /** The settings of a run, with the defaults filled in. */
 export type Settings = ReturnType<typeof settingsFrom>;
 
 /**
- * Makes the settings of a run from checked values. `apiTokenFile` is the path of the file that holds the token, if any.
- * It is read again when the service refuses the token.
+ * Makes the settings of a run from checked values.
  *
  * @throws Error if the token is neither a live nor a test token. A token that was checked never causes it.
  */
-export function settingsFrom(
-  given: SettingValues & { baseUrl: string; apiToken: string },
-  apiTokenFile: string | undefined,
-) {
+export function settingsFrom(given: SettingValues & { baseUrl: string; apiToken: string }) {
   const { requireTokenKind: _, ...values } = { ...defaults, ...given };
   const { requestTimeoutSeconds, pollIntervalSeconds, settlingSeconds, ...unchanged } = values;
   const tokenKind = tokenKindOf(given.apiToken);
@@ -152,7 +150,6 @@ export function settingsFrom(
   const defaultPolicy = given.destroyPath ? "destroy" : tokenKind === "test" ? "retain" : "fail";
   return {
     ...unchanged,
-    apiTokenFile,
     tokenKind,
     requestTimeoutMs: requestTimeoutSeconds * 1000,
     pollIntervalMs: pollIntervalSeconds * 1000,
