@@ -6,16 +6,10 @@ import type { FunctionToken } from "./pulumiNames";
  * Why an input, a setting or an argument is refused. `property` is empty if the reason is about no single property, or
  * if the property may be secret, because the engine prints its value (G8).
  */
-export interface CheckFailure {
-  property: string;
-  reason: string;
-}
+export type CheckFailure = { property: string; reason: string };
 
 /** The inputs that the engine uses from now on, and what is wrong with them. */
-export interface CheckResponse {
-  inputs: PropertyMap;
-  failures: CheckFailure[];
-}
+export type CheckResponse = { inputs: PropertyMap; failures: CheckFailure[] };
 
 /** How `pulumi:autonaming` lets the provider choose a name that the program leaves out. */
 export type AutonamingMode = "propose" | "enforce" | "disable";
