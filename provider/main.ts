@@ -13,7 +13,7 @@ import {
 import { Redactor } from "./redaction";
 import { EngineLog } from "./rpc/engineLog";
 import { describeError } from "./rpc/errors";
-import { ProviderServer } from "./rpc/server";
+import { createServer } from "./rpc/service";
 import { exitWithEngine } from "./rpc/shutdown";
 
 async function main(argv: readonly string[]): Promise<void> {
@@ -33,7 +33,7 @@ async function serve(hasEngine: boolean): Promise<void> {
   const log = new EngineLog(redactor, systemClock);
   surviveDefects(log, redactor);
   const context = { messages: log, redactor, clock: systemClock, env: process.env };
-  const server = new ProviderServer({
+  const server = createServer({
     loadProvider: async () => (await import("./provider.js")).createProvider(context),
     schema: readSchema,
     log,

@@ -1,4 +1,4 @@
-/** Pulumi's names: tokens (names of types and functions), the parts of a URN, and the strings of unknown values. */
+/** Pulumi's names: tokens (names of types and functions), kinds of changes, parts of a URN, strings of unknown values. */
 
 /** The only resource type of this provider. */
 export const instanceToken = "compute:index:Instance";
@@ -14,6 +14,18 @@ export const functionTokens = [
 ] as const;
 /** The token of a function. */
 export type FunctionToken = (typeof functionTokens)[number];
+
+/** How an input or a setting changes, and whether that replaces the resource, in the order of the engine's enum. */
+export const diffKinds = [
+  "add",
+  "add-replace",
+  "delete",
+  "delete-replace",
+  "update",
+  "update-replace",
+] as const;
+/** A kind of change. */
+export type DiffKind = (typeof diffKinds)[number];
 
 /** Returns the project in a URN, `urn:pulumi:STACK::PROJECT::TYPES::NAME`. */
 export function projectOf(urn: string): string {

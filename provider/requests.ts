@@ -1,6 +1,6 @@
 /** The engine's requests and the provider's responses. `rpc/` converts them from and to the engine's messages. */
 import type { PropertyMap } from "./propertyValue";
-import type { FunctionToken } from "./pulumiNames";
+import type { DiffKind, FunctionToken } from "./pulumiNames";
 
 /**
  * Why an input, a setting or an argument is refused. `property` is empty if the reason is about no single property, or
@@ -35,18 +35,6 @@ interface InstanceInState {
 
 /** An instance in the state, with its new inputs. */
 export type DiffRequest = InstanceInState & { news: PropertyMap };
-
-/** How an input or a setting changes, and whether that replaces the resource, in the order of the engine's enum. */
-export const diffKinds = [
-  "add",
-  "add-replace",
-  "delete",
-  "delete-replace",
-  "update",
-  "update-replace",
-] as const;
-/** One of these. */
-export type DiffKind = (typeof diffKinds)[number];
 
 /** The changes of a resource. */
 export interface DiffResponse {

@@ -3,7 +3,8 @@ import { isDeepStrictEqual } from "node:util";
 import metadata from "../../metadata.json";
 import { isOlder } from "../version";
 import { hasUnknown, propertyMap, reveal, type PropertyMap } from "../propertyValue";
-import type { DiffKind, DiffResponse } from "../requests";
+import type { DiffKind } from "../pulumiNames";
+import type { DiffResponse } from "../requests";
 
 /** Separates the settings from the entries that the engine adds for its own use, and that CheckConfig has to return. */
 export function splitInputs(inputs: PropertyMap): { settings: PropertyMap; own: PropertyMap } {

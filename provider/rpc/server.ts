@@ -6,12 +6,12 @@ import {
   type handleServerStreamingCall,
   type handleUnaryCall,
   type sendUnaryData,
+  type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 import { ResourceProviderService } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import type { Provider } from "../requests";
 import type { EngineLog } from "./engineLog";
 import { describeError, toCallFailure } from "./errors";
-import { providerCalls } from "./service";
 
 /** What a server is made with. */
 export interface ServerDependencies {
@@ -38,7 +38,10 @@ export class ProviderServer {
       "grpc.max_receive_message_length": 400 * 1024 * 1024,
       "grpc.max_send_message_length": -1,
     });
-    this.#server.addService(ResourceProviderService, providerCalls(this, dependencies));
+  }
+
+  addCalls(calls: UntypedServiceImplementation): void {
+    this.#server.addService(ResourceProviderService, calls);
   }
 
   /** Resolves to the port, which is open for this machine only. */

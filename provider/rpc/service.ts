@@ -8,25 +8,28 @@ import type { IResourceProviderServer } from "@pulumi/pulumi/proto/provider_grpc
 import * as pb from "@pulumi/pulumi/proto/provider_pb";
 import { InstanceUnfinished } from "../errors";
 import type { PropertyMap } from "../propertyValue";
-import { functionTokens, instanceToken, unknownTexts } from "../pulumiNames";
 import {
   diffKinds,
-  type AutonamingMode,
-  type CheckFailure,
+  functionTokens,
+  instanceToken,
+  unknownTexts,
   type DiffKind,
-  type DiffRequest,
-  type DiffResponse,
-} from "../requests";
+} from "../pulumiNames";
+import type { AutonamingMode, CheckFailure, DiffRequest, DiffResponse } from "../requests";
 import { describeError } from "./errors";
 import { decodeProperties, encodeProperties, InvalidMessage } from "./properties";
 import { diffSettings, newerSdkWarning, splitInputs } from "./providerInputs";
-import type { ProviderServer, ServerDependencies } from "./server";
+import { ProviderServer, type ServerDependencies } from "./server";
 
-/** Returns the handlers of the server. To all other calls, grpc-js answers UNIMPLEMENTED. */
-export function providerCalls(
-  server: ProviderServer,
-  { schema, log, version }: ServerDependencies,
-) {
+/** Makes the server of the plugin, which does not listen yet. */
+export function createServer(dependencies: ServerDependencies): ProviderServer {
+  const server = new ProviderServer(dependencies);
+  server.addCalls(providerCalls(server, dependencies));
+  return server;
+}
+
+/** To all other calls, grpc-js answers UNIMPLEMENTED. */
+function providerCalls(server: ProviderServer, { schema, log, version }: ServerDependencies) {
   const toCheckFailures = (failures: CheckFailure[]): pb.CheckFailure[] =>
     failures.map(({ property, reason }) =>
       new pb.CheckFailure().setProperty(log.clean(property)).setReason(log.clean(reason)),

@@ -4,7 +4,8 @@ import type { Messages } from "../../context";
 import { VirtualClock } from "../../testing/virtualClock";
 import { Redactor } from "../../redaction";
 import { EngineLog } from "../engineLog";
-import { ProviderServer } from "../server";
+import type { ProviderServer } from "../server";
+import { createServer } from "../service";
 import { connect, type TestClient } from "./client";
 import { TestEngine } from "./engine";
 import { scriptedProvider, type RecordedCall } from "./scriptedProvider";
@@ -35,7 +36,7 @@ export async function withServer(
   log.attach(engine.address);
   const { provider, calls } = scriptedProvider(typeof script === "function" ? script(log) : script);
   const loads: true[] = [];
-  const server = new ProviderServer({
+  const server = createServer({
     loadProvider: async () => {
       loads.push(true);
       return provider;

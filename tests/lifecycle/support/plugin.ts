@@ -5,7 +5,8 @@ import { Secret, propertyMap, type PropertyValue } from "../../../provider/prope
 import { createProvider } from "../../../provider/provider";
 import type { Provider } from "../../../provider/requests";
 import { EngineLog } from "../../../provider/rpc/engineLog";
-import { ProviderServer } from "../../../provider/rpc/server";
+import type { ProviderServer } from "../../../provider/rpc/server";
+import { createServer } from "../../../provider/rpc/service";
 import { connect, type TestClient } from "../../../provider/rpc/testing/client";
 import { TestEngine, type LoggedMessage } from "../../../provider/rpc/testing/engine";
 import { readSchema } from "../../../provider/executable";
@@ -64,7 +65,7 @@ export class Plugin {
       clock,
       env: { PULUMI_HOME: home, COMPUTE_DEBUG: "1", ...env },
     });
-    const server = new ProviderServer({
+    const server = createServer({
       loadProvider: async () => provider,
       schema: readSchema,
       log,
