@@ -8,15 +8,8 @@
  */
 import { existsSync, linkSync, realpathSync, renameSync, rmSync } from "node:fs";
 import { delimiter, dirname, join, relative } from "node:path";
-import {
-  engineVersions,
-  ensureGoTool,
-  ensureHost,
-  hosts,
-  isGoToolBuilt,
-  type Language,
-} from "./go/tools";
-import { filesOf } from "./support/go";
+import { engineVersions, ensureGoTool, hosts, isGoToolBuilt, type Language } from "./go/tools";
+import { ensureBuilt, filesOf } from "./support/go";
 import { runTool, say } from "./support/main";
 import { ensureOfficialPulumi } from "./support/officialPulumi";
 import { onPath, withPath } from "./support/onPath";
@@ -52,7 +45,7 @@ export async function ensureToolchain(options: ToolchainOptions = {}): Promise<T
   for (const language of languages) {
     // A CLI that was built here uses only hosts that were.
     const host = hosts[language];
-    if (isBuiltHere || !isInstalled(host.name, pulumi)) await ensureHost(language);
+    if (isBuiltHere || !isInstalled(host.name, pulumi)) await ensureBuilt(host);
     if (options.oldest === true) for (const file of filesOf(host)) linkBeside(pulumi, file);
   }
   // Hosts beside the Pulumi CLI come first. Those built here only replace missing ones.
