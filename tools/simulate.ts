@@ -12,8 +12,8 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import type { Found } from "../tests/simulation/search";
 import type { Batch } from "../tests/simulation/worker";
-import { bundle } from "./support/bundle";
-import { writeWhole, temporaryFolder } from "./support/files";
+import { writeBundle } from "./support/bundle";
+import { temporaryFolder } from "./support/files";
 import { runTool, say, ToolError } from "./support/main";
 
 const batchSize = 1000;
@@ -24,10 +24,8 @@ const batchesPerProcess = 10;
 async function searchAll(from: number, isEnough: (begun: number) => boolean): Promise<Found> {
   const sum: Found = { histories: 0, runs: 0, instances: 0, named: 0 };
   using temporary = temporaryFolder();
-  const folder = temporary.path;
-  const script = join(folder, "worker.js");
-  const { files } = await bundle("tests/simulation/worker.ts", script);
-  for (const { path, text } of files) writeWhole(path, text);
+  const script = join(temporary.path, "worker.js");
+  await writeBundle("tests/simulation/worker.ts", script);
   let begun = 0;
   const isOver = () => sum.broken !== undefined || isEnough(begun * batchSize);
   const runProcess = () =>
