@@ -7,7 +7,7 @@ import { basename, join } from "node:path";
 import metadata from "../../metadata.json";
 import { executable } from "../../provider/executable";
 import { ensureSdkBuilt, entryTarget, pluginTarget } from "../build";
-import { packageNotices } from "../dist/notices";
+import { notices } from "../dist/notices";
 import { writeBundle } from "../support/bundle";
 import { writeWhole } from "../support/files";
 import { root } from "../support/paths";
@@ -39,7 +39,7 @@ export async function writeNpmPackage(): Promise<{ directory: string; inputs: re
     // The emulator is in the package once, beside the entry point for tests.
     "plugin/emulator.js": 'module.exports = require("../bin/testing/emulator.js");\n',
     "plugin/schema.json": readFileSync(join(root, "schema.json")),
-    "plugin/THIRD-PARTY-NOTICES.txt": packageNotices(inputs),
+    "plugin/THIRD-PARTY-NOTICES.txt": await notices(inputs),
     "plugin/PulumiPlugin.yaml": "runtime: nodejs\n",
     "plugin/package.json": `{ "main": "${basename(start)}" }\n`,
     "package.json": packageJson(join(sdk, "package.json")),
