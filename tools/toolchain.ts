@@ -15,7 +15,7 @@ import { ensureOfficialPulumi } from "./support/officialPulumi";
 import { onPath, withPath } from "./support/onPath";
 import { exe, nodeBin, root, toolsBin } from "./support/paths";
 import { pinnedPulumi } from "./support/pulumiArchive.cjs";
-import { ensurePulumi, type PulumiCli } from "./support/pulumiCli";
+import { ensurePulumi } from "./support/pulumiCli";
 
 export interface ToolchainOptions {
   /** Of the programs that will run. The default is all. */
@@ -36,40 +36,30 @@ export interface Toolchain {
 }
 
 export async function ensureToolchain(options: ToolchainOptions = {}): Promise<Toolchain> {
-  const report = options.say ?? say;
-  const languages = options.languages ?? (Object.keys(hosts) as Language[]);
-
-  const { path: pulumi, version, isBuiltHere } = await findOrMakePulumi(options, report);
+  const { oldest = false, say: report = say } = options;
+  const { languages = Object.keys(hosts) as Language[] } = options;
+  const build = async (module: keyof typeof engineVersions) => ({
+    ...{ path: await ensureGoTool(module), version: engineVersions[module].slice(1) },
+    isBuiltHere: true,
+  });
+  const supply = {
+    isBuilt: () => isGoToolBuilt("engine"),
+    download: () => ensureOfficialPulumi(pinnedPulumi, { say: report }),
+    build: () => build("engine"),
+  };
+  const found = await (oldest ? build("engine-oldest") : ensurePulumi(supply, report));
+  const { path: pulumi, version, isBuiltHere } = found;
   report(`Pulumi CLI ${version}: ${describe(pulumi)}`);
 
   for (const language of languages) {
     // A CLI that was built here uses only hosts that were.
     const host = hosts[language];
     if (isBuiltHere || !isInstalled(host.name, pulumi)) await ensureBuilt(host);
-    if (options.oldest === true) for (const file of filesOf(host)) linkBeside(pulumi, file);
+    if (oldest) for (const file of filesOf(host)) linkBeside(pulumi, file);
   }
   // Hosts beside the Pulumi CLI come first. Those built here only replace missing ones.
   const binDirs = [...new Set([nodeBin, dirname(pulumi), toolsBin])];
   return { pulumi, version, binDirs, env: (extra) => withPath(binDirs, extra) };
-}
-
-async function findOrMakePulumi(
-  { oldest = false }: ToolchainOptions,
-  report: (line: string) => void,
-): Promise<PulumiCli> {
-  const build = async (module: keyof typeof engineVersions) => ({
-    path: await ensureGoTool(module),
-    version: engineVersions[module].slice(1),
-  });
-  if (oldest) return { ...(await build("engine-oldest")), isBuiltHere: true };
-  return ensurePulumi(
-    {
-      isBuilt: () => isGoToolBuilt("engine"),
-      download: () => ensureOfficialPulumi(pinnedPulumi, { say: report }),
-      build: () => build("engine"),
-    },
-    report,
-  );
 }
 
 /** The Pulumi CLI warns about hosts in other folders. */

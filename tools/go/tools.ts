@@ -73,7 +73,6 @@ const tools = {
   "sdkgen-more": ours("sdkgen-more", "the SDK generator for Java and .NET", "1 minute"),
   // Writes the API docs of the Registry, whose links the tests check.
   docsgen: ours("docsgen", "the generator of API docs", "1 minute"),
-  gomodule: ours("gomodule", "the packer of Go modules", "3 seconds"),
   peer: ours("peer", "a minimal provider on the Go SDK", "1 minute"),
   restapi: {
     ...theirs(

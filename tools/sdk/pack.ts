@@ -1,9 +1,10 @@
 /** Packs the SDKs: for the tests, and for the registries. */
-import { cpSync, globSync, mkdirSync, rmSync } from "node:fs";
+import { cpSync, globSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 import metadata from "../../metadata.json";
-import { ensureGoTool } from "../go/tools";
+import { goTag } from "../release/versions";
 import { captured } from "../support/command";
+import { temporaryFolder } from "../support/files";
 import { goEnvironment } from "../support/go";
 import { oneOf } from "../support/main";
 import { ensureProduct } from "../support/products";
@@ -49,10 +50,29 @@ const packers: Readonly<
     const wheel = ["-m", "pip", "wheel", "--no-deps", `--wheel-dir=${packages}`];
     await captured("python3", [...wheel, copyOf("python")]);
   },
+  /** What Go's proxy would have, made by Go itself of a repository in place of the one on GitHub. */
   async go(packages) {
-    const source = ["-module", join(root, "sdk", "go", "compute")];
-    const target = ["-version", `v${metadata.version}`, "-out", packages];
-    await captured(await ensureGoTool("gomodule"), [...source, ...target]);
+    using scratch = temporaryFolder();
+    const [cwd, modules] = [join(scratch.path, "repository"), join(scratch.path, "modules")];
+    const config = join(scratch.path, "gitconfig");
+    const user = "[user]\n  name = nobody\n  email = nobody@example.com\n";
+    const github = `[url "file://${cwd}"]\n  insteadOf = ${metadata.repository}\n`;
+    writeFileSync(config, user + github);
+    const source = join("sdk", "go", "compute");
+    cpSync(join(root, source), join(cwd, source), { recursive: true });
+    const settings = { GOPROXY: "direct", GOSUMDB: "off", GOFLAGS: "-modcacherw" };
+    const folders = { GIT_CONFIG_GLOBAL: config, GOMODCACHE: modules };
+    const env = { ...goEnvironment(), ...settings, ...folders };
+    for (const args of [
+      "init --quiet",
+      "add --force .",
+      "commit --quiet --message=SDK",
+      `tag ${goTag}`,
+    ])
+      await captured("git", args.split(" "), { cwd, env });
+    const module = `${metadata.sdk.go.module}@v${metadata.version}`;
+    await captured("go", ["mod", "download", module], { cwd: scratch.path, env });
+    cpSync(join(modules, "cache", "download"), packages, { recursive: true });
   },
   /** A Maven repository, also with what the build fetches. */
   async java(packages) {
@@ -110,7 +130,7 @@ const releasePackers: Readonly<Record<Language, (out: string) => Promise<void>>>
   },
   /** What Go's proxy will make from the tag. Not uploaded. */
   async go(out) {
-    copyInto(out, await ensurePacked("go"), "**/@v/v*.{zip,mod,info}");
+    copyInto(out, await ensurePacked("go"), `${metadata.sdk.go.module}/@v/v*.{zip,mod,info}`);
     const options = { cwd: copyOf("go/compute"), env: goEnvironment() };
     await captured("go", ["vet", "-mod=readonly", "./..."], options);
   },

@@ -38,8 +38,7 @@ export async function ensureBuilt(tool: GoTool): Promise<string> {
   if (isBuilt(tool)) return path;
   // The sources may change during the minutes of the build.
   const sources = fingerprint(tool);
-  const onWait = () => say(`Waiting for another run, which is building ${tool.title} …`);
-  await withLock(keyOf(tool), onWait, async () => {
+  await withLock(keyOf(tool), `building ${tool.title}`, async () => {
     if (isBuilt(tool)) return;
     await build(tool, path);
     if (tool.script !== undefined && script !== undefined) {
