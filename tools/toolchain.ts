@@ -6,9 +6,10 @@
  *
  * COMPUTE_PULUMI_MIRROR=https://… downloads from a mirror of https://github.com/pulumi/pulumi/releases/download.
  */
-import { existsSync, linkSync, realpathSync, renameSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { delimiter, dirname, join, relative } from "node:path";
 import { engineVersions, ensureGoTool, hosts, isGoToolBuilt, type Language } from "./go/tools";
+import { writeWhole } from "./support/files";
 import { ensureBuilt, filesOf } from "./support/go";
 import { runTool, say } from "./support/main";
 import { ensureOfficialPulumi } from "./support/officialPulumi";
@@ -55,21 +56,14 @@ export async function ensureToolchain(options: ToolchainOptions = {}): Promise<T
     // A CLI that was built here uses only hosts that were.
     const host = hosts[language];
     if (isBuiltHere || !isInstalled(host.name, pulumi)) await ensureBuilt(host);
-    if (oldest) for (const file of filesOf(host)) linkBeside(pulumi, file);
+    if (!oldest) continue;
+    // The Pulumi CLI warns about hosts in other folders.
+    for (const file of filesOf(host))
+      writeWhole(join(dirname(pulumi), file), readFileSync(join(toolsBin, file)), 0o755);
   }
   // Hosts beside the Pulumi CLI come first. Those built here only replace missing ones.
   const binDirs = [...new Set([nodeBin, dirname(pulumi), toolsBin])];
   return { pulumi, version, binDirs, env: (extra) => withPath(binDirs, extra) };
-}
-
-/** The Pulumi CLI warns about hosts in other folders. */
-function linkBeside(pulumi: string, host: string): void {
-  const link = join(dirname(pulumi), host);
-  const temporary = `${link}.${process.pid}`;
-  linkSync(join(toolsBin, host), temporary);
-  renameSync(temporary, link);
-  // If both are links to the same file, the rename does nothing.
-  rmSync(temporary, { force: true });
 }
 
 function isInstalled(name: string, pulumi: string): boolean {
