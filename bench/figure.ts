@@ -30,20 +30,17 @@ export interface Results {
   figures: readonly Figure[];
 }
 
-interface Measurements extends Pick<Figure, "what" | "unit" | "against"> {
-  ours: readonly number[];
-  theirs: readonly number[];
-}
-
 /** @throws if there are no values */
-export function figure({ ours, theirs, ...rest }: Measurements): Figure {
+export function figure(
+  what: string,
+  unit: Unit,
+  ours: readonly number[],
+  against: string,
+  theirs: readonly number[],
+): Figure {
   const [ourSpread, theirSpread] = [spread(ours), spread(theirs)];
-  return {
-    ...rest,
-    ours: ourSpread,
-    theirs: theirSpread,
-    ratio: ourSpread.median / theirSpread.median,
-  };
+  const ratio = ourSpread.median / theirSpread.median;
+  return { what, unit, against, ours: ourSpread, theirs: theirSpread, ratio };
 }
 
 function spread(values: readonly number[]): Spread {
@@ -54,36 +51,34 @@ function spread(values: readonly number[]): Spread {
 /** The middle value, or the mean of the two middle values. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
-  const middle = Math.floor(sorted.length / 2);
-  const [below = NaN, above = NaN] = sorted.slice(middle - 1 + (sorted.length % 2), middle + 1);
-  return sorted.length % 2 === 1 ? below : (below + above) / 2;
+  const [below = NaN, above = NaN] = [
+    sorted.at((sorted.length - 1) / 2),
+    sorted.at(sorted.length / 2),
+  ];
+  return (below + above) / 2;
 }
 
-/** By name, what measures one run. Undefined for a peer that this machine does not have. */
-type Contestants = Readonly<Record<string, (() => Promise<unknown>) | undefined>>;
-type Samples<C extends Contestants> = {
-  [Name in keyof C]: Awaited<ReturnType<NonNullable<C[Name]>>>[];
-};
-
 /**
- * Runs the contestants in turn, so that other load affects all of them alike. Unless `warm` is false, a first round
- * only fills the caches.
+ * Measures the contestants in turn, so that other load affects all of them alike. Unless `warm` is false, a first round
+ * only fills the caches. A peer that this machine does not have is undefined, and has no samples.
  */
-export async function takeTurns<C extends Contestants>(
+export async function takeTurns<Name extends string, Sample>(
   runs: number,
-  contestants: C,
+  contestants: Readonly<Record<Name, (() => Promise<Sample>) | undefined>>,
   { warm = true } = {},
-): Promise<Samples<C>> {
-  const names = Object.keys(contestants);
-  const samples = Object.fromEntries(names.map((name) => [name, [] as unknown[]]));
+): Promise<Record<Name, Sample[]>> {
+  const names = Object.keys(contestants) as Name[];
+  const samples = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<
+    Name,
+    Sample[]
+  >;
   for (let run = warm ? -1 : 0; run < runs; run++) {
     for (const name of names) {
-      const contestant = contestants[name];
-      const sample = await contestant?.();
-      if (contestant && run >= 0) samples[name]?.push(sample);
+      const sample = await contestants[name]?.();
+      if (sample !== undefined && run >= 0) samples[name].push(sample);
     }
   }
-  return samples as Samples<C>;
+  return samples;
 }
 
 export async function seconds(work: () => Promise<unknown>): Promise<number> {

@@ -1,9 +1,6 @@
 /** Runs a plugin as the engine does: as a process that is called over gRPC. */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import {
   propertyMap,
   Secret,
@@ -14,13 +11,14 @@ import { connect } from "../provider/rpc/testing/client";
 import { TestEngine } from "../provider/rpc/testing/engine";
 import { instanceToken } from "../provider/pulumiNames";
 import { firstLine } from "../tools/support/command";
-import { cursorParameter, noLimit, token, type EmulatorProcess } from "./service";
+import { temporaryFolder } from "../tools/support/files";
+import { cursorParameter, instanceInputs, noLimit, token, type EmulatorProcess } from "./service";
 
 export const urnOf = (name: string) => `urn:pulumi:bench::bench::${instanceToken}::${name}`;
 
 /** As Check returns them. */
 export function inputsOf(name: string): PropertyMap {
-  return propertyMap({ name, flavorId: "standard-2", imageId: "debian-12", vpcId: "vpc-main" });
+  return propertyMap({ name, ...instanceInputs });
 }
 
 /** A running plugin, with its client. */
@@ -28,11 +26,11 @@ export type Plugin = Awaited<ReturnType<typeof startPlugin>>;
 
 export async function startPlugin(executable: string) {
   const engine = await TestEngine.start();
-  const home = mkdtempSync(join(tmpdir(), "compute-bench-home-"));
+  const home = temporaryFolder();
   const start = performance.now();
   const child = spawn(executable, [engine.address], {
     stdio: ["pipe", "pipe", "inherit"],
-    env: { ...process.env, PULUMI_HOME: home },
+    env: { ...process.env, PULUMI_HOME: home.path },
   });
   const client = connect(Number(await firstLine(child.stdout)));
   await client.version();
@@ -63,7 +61,7 @@ export async function startPlugin(executable: string) {
       child.kill("SIGINT");
       await ended;
       engine.stop();
-      rmSync(home, { recursive: true, force: true });
+      home[Symbol.dispose]();
     },
   };
 }

@@ -1,11 +1,11 @@
 /** Projects of Pulumi and of Terraform, each with its own state, which the real programs run. */
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { captured } from "../tools/support/command";
+import { temporaryFolder } from "../tools/support/files";
 import { ownPulumi } from "../tools/support/ownPulumi";
 import { root } from "../tools/support/paths";
-import { cursorParameter, noLimit, token, type EmulatorProcess } from "./service";
+import { cursorParameter, instanceInputs, noLimit, token, type EmulatorProcess } from "./service";
 import type { Tools } from "./tools";
 
 /** The engine writes no snapshot after each step, so that a run takes only the time of its work. */
@@ -13,74 +13,80 @@ export const noCheckpoints = { PULUMI_SKIP_CHECKPOINTS: "true", PULUMI_EXPERIMEN
 
 /** In a temporary folder. Its resources are instances. */
 export interface Project extends Disposable {
-  run(...args: string[]): Promise<void>;
+  run(...args: readonly string[]): Promise<void>;
+}
+
+/** `flags` follow the arguments of each run. */
+function projectIn(
+  folder: ReturnType<typeof temporaryFolder>,
+  command: string,
+  flags: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Project {
+  return {
+    async run(...args) {
+      await captured(command, [...args, ...flags], { cwd: folder.path, env });
+    },
+    [Symbol.dispose]: () => folder[Symbol.dispose](),
+  };
 }
 
 /**
  * Makes a project with a stack. `write` returns the fields of Pulumi.yaml. A peer without requests has no `service`.
  */
-async function createProject(
+async function pulumiProject(
   { toolchain, folder: toolsFolder }: Tools,
   service: EmulatorProcess | undefined,
   moreEnv: NodeJS.ProcessEnv,
   write: (folder: string) => object,
 ): Promise<Project> {
-  const folder = mkdtempSync(join(tmpdir(), "compute-bench-"));
+  const folder = temporaryFolder();
   const env = toolchain.env({
-    ...ownPulumi(folder),
+    ...ownPulumi(folder.path),
     ...(service && { COMPUTE_BASE_URL: service.url, COMPUTE_API_TOKEN: token }),
     COMPUTE_API_TOKEN_FILE: "",
     ...moreEnv,
     PATH: [toolsFolder, toolchain.env()["PATH"]].join(":"),
   });
-  const run = async (...args: string[]) => {
-    await captured(toolchain.pulumi, [...args, "--non-interactive", "--color=never"], {
-      cwd: folder,
-      env,
-    });
-  };
+  const flags = ["--non-interactive", "--color=never"];
+  const project = projectIn(folder, toolchain.pulumi, flags, env);
+  const fields = { name: "bench", ...write(folder.path) };
   // JSON is valid YAML.
-  writeFileSync(join(folder, "Pulumi.yaml"), JSON.stringify({ name: "bench", ...write(folder) }));
-  await run("stack", "init", "bench");
-  return {
-    run,
-    [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }),
-  };
+  writeFileSync(join(folder.path, "Pulumi.yaml"), JSON.stringify(fields));
+  await project.run("stack", "init", "bench");
+  return project;
 }
 
-/** Makes a project in Pulumi YAML, with the plugin in `pluginFolder`. */
+/** Makes a project in Pulumi YAML, with the plugin in `pluginFolder`. `settings` are for our provider alone. */
 export async function yamlProject(
   tools: Tools,
   options: {
     count: number;
     pluginFolder: string;
     service: EmulatorProcess | undefined;
+    settings?: Readonly<Record<string, number>>;
     env?: NodeJS.ProcessEnv;
   },
 ): Promise<Project> {
-  const { count, pluginFolder, service, env = {} } = options;
-  const project = await createProject(tools, service, env, () => ({
+  const { count, pluginFolder, service, settings = {}, env = {} } = options;
+  const names = Array.from({ length: count }, (_, n) => `web-${n}`);
+  const instance = (name: string) => ({
+    ...{ type: "compute:Instance", properties: { name, ...instanceInputs } },
+  });
+  const project = await pulumiProject(tools, service, env, () => ({
     runtime: "yaml",
     plugins: { providers: [{ name: "compute", path: pluginFolder }] },
-    resources: Object.fromEntries(
-      Array.from({ length: count }, (_, n) => [
-        `web-${n}`,
-        { type: "compute:Instance", properties: { name: `web-${n}`, ...inputs } },
-      ]),
-    ),
+    resources: Object.fromEntries(names.map((name) => [name, instance(name)])),
   }));
-  if (service) {
-    await project.run("config", "set", "compute:requestsPerMinute", String(noLimit));
-    await project.run("config", "set", "compute:cursorParameter", cursorParameter);
-  }
+  const all = { requestsPerMinute: noLimit, cursorParameter, ...settings };
+  for (const [name, value] of service ? Object.entries(all) : [])
+    await project.run("config", "set", `compute:${name}`, String(value));
   return project;
 }
 
-const inputs = { flavorId: "standard-2", imageId: "debian-12", vpcId: "vpc-main" };
-
 /** Makes a project with the dynamic provider in peers/. */
 export function dynamicProject(tools: Tools, count: number, service: EmulatorProcess) {
-  return createProject(tools, service, { COUNT: String(count) }, (folder) => {
+  return pulumiProject(tools, service, { COUNT: String(count) }, (folder) => {
     symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
     symlinkSync(join(root, "bench", "peers", "dynamic"), join(folder, "program"));
     return { runtime: "nodejs", main: "program" };
@@ -93,10 +99,10 @@ export function terraformProject(
   count: number,
   { url }: EmulatorProcess,
 ): Project {
-  const folder = mkdtempSync(join(tmpdir(), "compute-bench-terraform-"));
+  const folder = temporaryFolder();
   // With this, Terraform needs neither a registry nor `terraform init`.
   writeFileSync(
-    join(folder, "terraform.rc"),
+    join(folder.path, "terraform.rc"),
     `provider_installation {
   dev_overrides { "mastercard/restapi" = ${JSON.stringify(providers)} }
   direct {}
@@ -105,7 +111,7 @@ export function terraformProject(
   );
   // Its documentation recommends `read_search` for a service that has no call for one object.
   writeFileSync(
-    join(folder, "main.tf"),
+    join(folder.path, "main.tf"),
     `terraform {
   required_providers {
     restapi = { source = "mastercard/restapi" }
@@ -134,10 +140,5 @@ resource "restapi_object" "web" {
   // As parallel as the Pulumi engine.
   const flags = ["-input=false", "-no-color", `-parallelism=${count}`];
   const env = { ...process.env, TF_CLI_CONFIG_FILE: "terraform.rc", CHECKPOINT_DISABLE: "1" };
-  return {
-    run: async (...args) => {
-      await captured(command, [...args, ...flags], { cwd: folder, env });
-    },
-    [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
-  };
+  return projectIn(folder, command, flags, env);
 }

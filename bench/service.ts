@@ -14,6 +14,9 @@ export const noLimit = 10_000_000;
 /** Without it, a listing would show at most 100 instances. */
 export const cursorParameter = "starting_after";
 
+/** What every instance has, other than its name. */
+export const instanceInputs = { flavorId: "standard-2", imageId: "debian-12", vpcId: "vpc-main" };
+
 export type EmulatorProcess = Awaited<ReturnType<typeof startService>>;
 
 /** `flags` are options of `npm run emulator`. */

@@ -1,11 +1,11 @@
 /** Builds or finds what the benchmarks run: our plugin, the Pulumi CLI, and the peers (other providers). */
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { executable as pluginName } from "../provider/executable";
 import { ensureBuilt } from "../tools/build";
 import { ensureGoTool } from "../tools/go/tools";
 import { ensureArchive, ensureExecutable } from "../tools/dist";
+import { temporaryFolder } from "../tools/support/files";
 import { onPath } from "../tools/support/onPath";
 import { root, toolsBin } from "../tools/support/paths";
 import { ensureToolchain } from "../tools/toolchain";
@@ -22,7 +22,8 @@ export async function gatherTools() {
   const terraform = onPath("terraform");
   if (terraform !== undefined) await ensureGoTool("restapi");
 
-  const folder = mkdtempSync(join(tmpdir(), "compute-bench-tools-"));
+  const temporary = temporaryFolder();
+  const folder = temporary.path;
   const go = pluginFiles(join(folder, "go"));
   symlinkSync(goPeer, go.executable);
   const stock = pluginFiles(join(folder, "stock"));
@@ -44,7 +45,7 @@ export async function gatherTools() {
     terraform: terraform === undefined ? undefined : { command: terraform, providers: toolsBin },
     /** First on the engine's PATH. Has the program that runs dynamic providers. */
     folder,
-    [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
+    [Symbol.dispose]: () => temporary[Symbol.dispose](),
   };
 }
 

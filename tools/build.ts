@@ -6,7 +6,7 @@ import { existsSync, globSync, readFileSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
 import metadata from "../metadata.json";
 import { executable } from "../provider/executable";
-import { bundle } from "./support/bundle";
+import { writeBundle } from "./support/bundle";
 import { writeWhole } from "./support/files";
 import { ensureProduct } from "./support/products";
 import { runTool, say, ToolError } from "./support/main";
@@ -50,24 +50,19 @@ export async function ensureSdkBuilt(): Promise<string> {
 }
 
 async function buildProvider(): Promise<readonly string[]> {
-  const provider = await bundle("provider/main.ts", bundleFile, {
-    sourcemap: "linked",
-    legalComments: "linked",
-  });
-  const emulator = await bundle("emulator/bundled.ts", emulatorFile);
-  const start = await bundle("provider/start/launched.ts", "bin/start.js");
-  const bundles = [provider, emulator, start];
-
+  const linked = { sourcemap: "linked", legalComments: "linked" } as const;
+  const inputs = [
+    ...(await writeBundle("provider/main.ts", bundleFile, linked)),
+    ...(await writeBundle("emulator/bundled.ts", emulatorFile)),
+    ...(await writeBundle("provider/start/launched.ts", "bin/start.js")),
+  ];
   const bin = join(root, "bin");
   // The code cache that V8 has written for the previous bundle.
   rmSync(join(bin, ".cache"), { recursive: true, force: true });
-  for (const { path, text } of bundles.flatMap(({ files }) => files)) writeWhole(path, text);
   const schema = join(root, "schema.json");
   if (existsSync(schema)) writeWhole(join(bin, "schema.json"), readFileSync(schema));
   writeWhole(join(root, launcher), shellLauncher(process.execPath), 0o755);
   writeWhole(join(root, `${launcher}.cmd`), windowsLauncher(process.execPath));
-
-  const inputs = bundles.flatMap((it) => it.inputs);
   return [...toolSources, ...inputs, "schema.json", "tsconfig.json"];
 }
 
@@ -88,11 +83,12 @@ async function buildSdk(): Promise<readonly string[]> {
 
 /** Writes `pulumi-compute-instances/testing`. Returns the files it was made from. */
 async function buildTesting(): Promise<readonly string[]> {
-  const bundles = [
-    await bundle("provider/start/testing.ts", `${testing}/index.js`, { target: entryTarget }),
-    await bundle("emulator/bundled.ts", `${testing}/emulator.js`, { target: pluginTarget }),
+  const entry = { target: entryTarget };
+  const plugin = { target: pluginTarget };
+  const inputs = [
+    ...(await writeBundle("provider/start/testing.ts", `${testing}/index.js`, entry)),
+    ...(await writeBundle("emulator/bundled.ts", `${testing}/emulator.js`, plugin)),
   ];
-  for (const { path, text } of bundles.flatMap(({ files }) => files)) writeWhole(path, text);
   const { default: ts } = await import("typescript");
   const types = "emulator/testing.ts";
   const source = readFileSync(join(root, types), "utf8");
@@ -104,7 +100,7 @@ async function buildTesting(): Promise<readonly string[]> {
   if (first !== undefined)
     throw new ToolError(`${types}: ${ts.flattenDiagnosticMessageText(first.messageText, "\n")}`);
   writeWhole(join(root, testing, "index.d.ts"), outputText);
-  return bundles.flatMap((it) => it.inputs);
+  return inputs;
 }
 
 function sdkSources(): string[] {

@@ -71,33 +71,25 @@ export async function packPlugin(
   target: string,
 ): Promise<void> {
   const { inputs } = await makeParts();
-  await makeArchive(target, {
-    [executableName(platform)]: { content: readFileSync(executable), executable: true },
-    LICENSE: { content: readFileSync(join(root, "LICENSE")) },
-    "THIRD-PARTY-NOTICES.txt": { content: await notices(platform, inputs) },
-  });
+  const files: Readonly<Record<string, Buffer | string>> = {
+    [executableName(platform)]: readFileSync(executable),
+    LICENSE: readFileSync(join(root, "LICENSE")),
+    "THIRD-PARTY-NOTICES.txt": await notices(inputs, platform),
+  };
+  using scratch = temporaryFolder();
+  for (const [name, content] of Object.entries(files)) {
+    writeFileSync(join(scratch.path, name), content);
+    chmodSync(join(scratch.path, name), name === executableName(platform) ? 0o755 : 0o644);
+  }
+  const file = join(scratch.path, "archive.tar.gz");
+  // The same files always make the same bytes: `portable` leaves out the owner and all other times.
+  const options = { cwd: scratch.path, portable: true, mtime: packedAt, gzip: { level: 6 } };
+  await create({ ...options, file }, Object.keys(files).sort());
+  writeWhole(target, readFileSync(file));
 }
 
 /** The time of every file in an archive, as in npm's packages. */
 const packedAt = new Date("1985-10-26T08:15:00Z");
-
-/** The same entries always make the same bytes. */
-async function makeArchive(
-  target: string,
-  entries: Readonly<Record<string, { content: Buffer | string; executable?: boolean }>>,
-): Promise<void> {
-  using temporary = temporaryFolder();
-  const scratch = temporary.path;
-  for (const [name, { content, executable = false }] of Object.entries(entries)) {
-    writeFileSync(join(scratch, name), content);
-    chmodSync(join(scratch, name), executable ? 0o755 : 0o644);
-  }
-  const file = join(scratch, "archive.tar.gz");
-  // `portable` leaves out the owner and all other times.
-  const options = { cwd: scratch, portable: true, mtime: packedAt, gzip: { level: 6 } };
-  await create({ ...options, file }, Object.keys(entries).sort());
-  writeWhole(target, readFileSync(file));
-}
 
 function executableOf(platform: Platform): string {
   return `.tools/dist/${platform}/${executableName(platform)}`;
@@ -109,27 +101,20 @@ async function main(wanted: readonly Platform[]): Promise<void> {
     const start = performance.now();
     const archive = await ensureArchive(platform);
     const seconds = ((performance.now() - start) / 1000).toFixed(0);
-    say(`${relative(root, archive)}: ${megabytes(archive)} MB (${seconds} s)`);
+    const megabytes = (statSync(archive).size / 1e6).toFixed(1);
+    say(`${relative(root, archive)}: ${megabytes} MB (${seconds} s)`);
     written.push(archive);
   }
+  const { name, version } = metadata;
   const { inputs } = await makeParts();
-  const billFile = join(root, "dist", `${pluginName}-v${metadata.version}.cdx.json`);
+  const billFile = join(root, "dist", `${pluginName}-v${version}.cdx.json`);
   writeWhole(billFile, `${JSON.stringify(await sbom(wanted, inputs), null, 2)}\n`);
   const checksumsFile = join(root, "dist", "SHA256SUMS");
-  writeWhole(
-    checksumsFile,
-    [...written, billFile]
-      .map((path) => `${hash("sha256", readFileSync(path))}  ${basename(path)}\n`)
-      .join(""),
-  );
+  const checksumOf = (path: string) => `${hash("sha256", readFileSync(path))}  ${basename(path)}\n`;
+  writeWhole(checksumsFile, [...written, billFile].map(checksumOf).join(""));
   say([billFile, checksumsFile].map((path) => relative(root, path)).join("\n"));
-  const { name, version } = metadata;
   for (const archive of written.filter((path) => path.includes(`-${thisPlatform()}.`)))
     say(`\nTo install it:\n  pulumi plugin install resource ${name} ${version} --file ${archive}`);
-}
-
-function megabytes(path: string): string {
-  return (statSync(path).size / 1e6).toFixed(1);
 }
 
 if (require.main === module) {

@@ -6,19 +6,15 @@
  */
 import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-
-import { docsPages, pageWithTables, readmeTables, registryPages } from "./docs/tables";
+import { pagesWithTables, pageWithTables } from "./docs/tables";
 import { ensureGoTool } from "./go/tools";
-import { packageSchema } from "./sdk/schema";
-
 import { sdkNames } from "./sdk/languages";
+import { packageSchema } from "./sdk/schema";
 import { generatedFiles, writeSdk } from "./sdk/write";
 import { captured } from "./support/command";
 import { writeWhole, temporaryFolder } from "./support/files";
 import { runTool, say, ToolError } from "./support/main";
 import { root } from "./support/paths";
-
-const pages = { "README.md": readmeTables, ...docsPages, ...registryPages };
 
 async function main(check: boolean): Promise<void> {
   using temporary = temporaryFolder();
@@ -27,11 +23,15 @@ async function main(check: boolean): Promise<void> {
   writeFileSync(schema, `${JSON.stringify(packageSchema(), undefined, 2)}\n`);
   await captured(await ensureGoTool("sdkgen"), ["-schema", schema, "-check"]);
   for (const name of sdkNames) await writeSdk(name, schema, join(scratch, "sdk", name));
-  for (const [page, fills] of Object.entries(pages)) {
+  for (const [page, fills] of Object.entries(pagesWithTables)) {
     writeWhole(join(scratch, page), await pageWithTables(page, fills));
   }
 
-  const generated = [...Object.keys(pages), "schema.json", ...generatedFiles(scratch, "sdk")];
+  const generated = [
+    ...Object.keys(pagesWithTables),
+    "schema.json",
+    ...generatedFiles(scratch, "sdk"),
+  ];
   const stale = [
     ...generated.filter((file) => !isSame(join(scratch, file), join(root, file))),
     ...generatedFiles(root, "sdk").filter((file) => !existsSync(join(scratch, file))),

@@ -12,9 +12,9 @@
 import { join } from "node:path";
 import { ensureGoTool } from "./go/tools";
 import { reportNewestEngine, tryNewestEngine } from "./release/newestEngine";
-import { installCommand, packForRelease, sdkNamed } from "./release/pack";
 import { places, type Place } from "./release/publish";
 import { disagreements, releaseNotes } from "./release/versions";
+import { installCommand, packForRelease, sdkNamed } from "./sdk/pack";
 import { captured } from "./support/command";
 import { oneOf, runTool, say, ToolError } from "./support/main";
 import { root } from "./support/paths";

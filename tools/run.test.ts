@@ -1,13 +1,12 @@
 /** Tests tools/run.mjs in a clone without node_modules, with a fake npm and a local server. */
 import { execFile } from "node:child_process";
-import { once } from "node:events";
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
-import { type AddressInfo } from "node:net";
+import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { beforeEach, expect, test } from "@jest/globals";
 import { temporaryFolder } from "../provider/testing/temporaryFolder";
+import { serve } from "../tests/support/serve";
 import { runToolProcess } from "../tests/support/tool";
 import { root } from "./support/paths";
 
@@ -19,15 +18,10 @@ const copied = [
 ];
 
 let folder: string;
-let server: Server | undefined;
 beforeEach(() => {
   folder = temporaryFolder();
   for (const file of copied) cpSync(join(root, file), join(folder, file));
   mkdirSync(join(folder, "bin"));
-});
-afterEach(() => {
-  server?.closeAllConnections();
-  server?.close();
 });
 
 /**
@@ -53,16 +47,9 @@ async function runStart(install: string, env: NodeJS.ProcessEnv): Promise<string
 
 const downloads = () => join(folder, ".tools", "downloads");
 
-/** Starts a server with these answers, and returns its address. */
-async function serve(answer: RequestListener): Promise<string> {
-  server = createServer(answer).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
-
 test("npm start downloads the Pulumi CLI while npm installs, and the tool starts when both have ended", async () => {
   const archive = Promise.withResolvers<ServerResponse>();
-  const url = await serve((request, response) => {
+  await using server = await serve((request, response) => {
     if (request.url !== "/installing") {
       response.writeHead(200, { "content-length": "startend".length });
       response.write("start");
@@ -74,8 +61,8 @@ test("npm start downloads the Pulumi CLI while npm installs, and the tool starts
       setTimeout(() => pending.end("end"), 500);
     });
   });
-  const install = `await fetch("${url}/installing", { signal: AbortSignal.timeout(60_000) })`;
-  const file = await runStart(install, { COMPUTE_PULUMI_MIRROR: url });
+  const install = `await fetch("${server.url}/installing", { signal: AbortSignal.timeout(60_000) })`;
+  const file = await runStart(install, { COMPUTE_PULUMI_MIRROR: server.url });
   expect(file).toMatch(/^pulumi-v[\d.]+-[\w-]+\.tar\.gz$/);
   expect(readFileSync(join(downloads(), file), "utf8")).toBe("startend");
 });
@@ -90,13 +77,9 @@ test.each<[string, () => NodeJS.ProcessEnv]>([
   ],
   ["a proxy, which many versions of Node ignore", () => ({ https_proxy: "http://127.0.0.1:9" })],
 ])("with %s, nothing is downloaded beside the installation", async (_, prepare) => {
-  let requests = 0;
-  const url = await serve((_, response) => {
-    requests++;
-    response.end();
-  });
-  expect(await runStart("", { COMPUTE_PULUMI_MIRROR: url, ...prepare() })).toBe("");
-  expect(requests).toBe(0);
+  await using server = await serve((_, response) => response.end());
+  expect(await runStart("", { COMPUTE_PULUMI_MIRROR: server.url, ...prepare() })).toBe("");
+  expect(server.paths).toEqual([]);
 });
 
 test.each([

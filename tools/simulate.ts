@@ -8,12 +8,13 @@
  *   --seed SEED --path PATH   prints one history in words. A broken promise prints its SEED and PATH
  */
 import { fork } from "node:child_process";
+import { once } from "node:events";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import type { Found } from "../tests/simulation/search";
 import type { Batch } from "../tests/simulation/worker";
-import { bundle } from "./support/bundle";
-import { writeWhole, temporaryFolder } from "./support/files";
+import { writeBundle } from "./support/bundle";
+import { temporaryFolder } from "./support/files";
 import { runTool, say, ToolError } from "./support/main";
 
 const batchSize = 1000;
@@ -24,35 +25,29 @@ const batchesPerProcess = 10;
 async function searchAll(from: number, isEnough: (begun: number) => boolean): Promise<Found> {
   const sum: Found = { histories: 0, runs: 0, instances: 0, named: 0 };
   using temporary = temporaryFolder();
-  const folder = temporary.path;
-  const script = join(folder, "worker.js");
-  const { files } = await bundle("tests/simulation/worker.ts", script);
-  for (const { path, text } of files) writeWhole(path, text);
+  const script = join(temporary.path, "worker.js");
+  await writeBundle("tests/simulation/worker.ts", script);
   let begun = 0;
   const isOver = () => sum.broken !== undefined || isEnough(begun * batchSize);
-  const runProcess = () =>
-    new Promise<void>((resolve, reject) => {
-      const child = fork(script, { execArgv: [] });
-      let batchesLeft = batchesPerProcess;
-      const next = () => {
-        if (batchesLeft-- === 0 || isOver()) return void child.disconnect();
-        child.send({ seed: from + begun++, histories: batchSize } satisfies Batch);
-      };
-      child.on("message", (found: Found) => {
-        for (const what of ["histories", "runs", "instances", "named"] as const)
-          sum[what] += found[what];
-        if (found.broken) sum.broken ??= found.broken;
-        if (sum.histories % 20_000 === 0) say(`  ${sum.histories} histories`);
-        next();
-      });
-      child.on("error", reject);
-      child.on("exit", (code) =>
-        code === 0
-          ? resolve()
-          : reject(new ToolError(`A process that plays histories ended with exit code ${code}.`)),
-      );
+  const runProcess = async () => {
+    const child = fork(script, { execArgv: [] });
+    let batchesLeft = batchesPerProcess;
+    const next = () => {
+      if (batchesLeft-- === 0 || isOver()) return void child.disconnect();
+      child.send({ seed: from + begun++, histories: batchSize } satisfies Batch);
+    };
+    child.on("message", (found: Found) => {
+      for (const what of ["histories", "runs", "instances", "named"] as const)
+        sum[what] += found[what];
+      if (found.broken) sum.broken ??= found.broken;
+      if (sum.histories % 20_000 === 0) say(`  ${sum.histories} histories`);
       next();
     });
+    next();
+    const [code] = (await once(child, "exit")) as [number | null];
+    if (code === 0) return;
+    throw new ToolError(`A process that plays histories ended with exit code ${code}.`);
+  };
   const useCore = async () => {
     while (!isOver()) await runProcess();
   };

@@ -5,6 +5,7 @@
  * terminal. All further arguments go to Pulumi.
  */
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { closest } from "../provider/closest";
@@ -35,7 +36,6 @@ const example = join(root, "examples", "instance");
 /** Holds the stack, and the emulator's database and port. */
 const demo = join(toolsDir, "demo");
 const token = "sk_test_demo";
-const provisioningSeconds = [3, 7] as const;
 
 async function main(args: readonly string[]): Promise<void> {
   const [given = "up", ...rest] = args.filter((arg) => arg !== watchFlag);
@@ -96,13 +96,9 @@ async function findOrStartEmulator(): Promise<Service> {
   const portFile = join(demo, "port");
   const port = existsSync(portFile) ? Number(readFileSync(portFile, "utf8")) : 0;
   const database = join(demo, "emulator.db");
+  const options = { port, database, provisioningSeconds: [3, 7] as const, controlEndpoints: true };
   try {
-    const emulator = await startEmulator({
-      port,
-      database,
-      provisioningSeconds,
-      controlEndpoints: true,
-    });
+    const emulator = await startEmulator(options);
     writeFileSync(portFile, String(emulator.port));
     return emulator;
   } catch (error) {
@@ -121,6 +117,7 @@ async function findOrStartEmulator(): Promise<Service> {
   }
 }
 
+/** Returns the exit code. */
 async function pulumi(
   toolchain: Toolchain,
   emulator: Service,
@@ -134,17 +131,17 @@ async function pulumi(
     // A file that holds another token would be an error.
     COMPUTE_API_TOKEN_FILE: "",
   });
-  const { promise, resolve, reject } = Promise.withResolvers<number>();
   const child = spawn(toolchain.pulumi, args, { cwd: example, env, stdio: "inherit" });
-  child.on("error", reject);
-  child.on("close", (code) => resolve(code ?? 1));
   // Pulumi handles Ctrl-C, and the emulator must outlive it. A terminal sends the signal to both processes; without
   // one, this process passes it on.
   const stop = (signal: NodeJS.Signals) => process.stdin.isTTY || child.kill(signal);
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, stop);
-  return promise.finally(() => {
-    for (const signal of ["SIGINT", "SIGTERM"] as const) process.removeListener(signal, stop);
-  });
+  process.on("SIGINT", stop).on("SIGTERM", stop);
+  try {
+    const [code] = (await once(child, "close")) as [number | null];
+    return code ?? 1;
+  } finally {
+    process.off("SIGINT", stop).off("SIGTERM", stop);
+  }
 }
 
 function whatNext(name: Command): string {

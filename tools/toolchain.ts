@@ -6,23 +6,17 @@
  *
  * COMPUTE_PULUMI_MIRROR=https://… downloads from a mirror of https://github.com/pulumi/pulumi/releases/download.
  */
-import { existsSync, linkSync, realpathSync, renameSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { delimiter, dirname, join, relative } from "node:path";
-import {
-  engineVersions,
-  ensureGoTool,
-  ensureHost,
-  hosts,
-  isGoToolBuilt,
-  type Language,
-} from "./go/tools";
-import { filesOf } from "./support/go";
+import { engineVersions, ensureGoTool, hosts, isGoToolBuilt, type Language } from "./go/tools";
+import { writeWhole } from "./support/files";
+import { ensureBuilt, filesOf } from "./support/go";
 import { runTool, say } from "./support/main";
 import { ensureOfficialPulumi } from "./support/officialPulumi";
 import { onPath, withPath } from "./support/onPath";
 import { exe, nodeBin, root, toolsBin } from "./support/paths";
 import { pinnedPulumi } from "./support/pulumiArchive.cjs";
-import { ensurePulumi, type PulumiCli } from "./support/pulumiCli";
+import { ensurePulumi } from "./support/pulumiCli";
 
 export interface ToolchainOptions {
   /** Of the programs that will run. The default is all. */
@@ -43,50 +37,33 @@ export interface Toolchain {
 }
 
 export async function ensureToolchain(options: ToolchainOptions = {}): Promise<Toolchain> {
-  const report = options.say ?? say;
-  const languages = options.languages ?? (Object.keys(hosts) as Language[]);
-
-  const { path: pulumi, version, isBuiltHere } = await findOrMakePulumi(options, report);
+  const { oldest = false, say: report = say } = options;
+  const { languages = Object.keys(hosts) as Language[] } = options;
+  const build = async (module: keyof typeof engineVersions) => ({
+    ...{ path: await ensureGoTool(module), version: engineVersions[module].slice(1) },
+    isBuiltHere: true,
+  });
+  const supply = {
+    isBuilt: () => isGoToolBuilt("engine"),
+    download: () => ensureOfficialPulumi(pinnedPulumi, { say: report }),
+    build: () => build("engine"),
+  };
+  const found = await (oldest ? build("engine-oldest") : ensurePulumi(supply, report));
+  const { path: pulumi, version, isBuiltHere } = found;
   report(`Pulumi CLI ${version}: ${describe(pulumi)}`);
 
   for (const language of languages) {
     // A CLI that was built here uses only hosts that were.
     const host = hosts[language];
-    if (isBuiltHere || !isInstalled(host.name, pulumi)) await ensureHost(language);
-    if (options.oldest === true) for (const file of filesOf(host)) linkBeside(pulumi, file);
+    if (isBuiltHere || !isInstalled(host.name, pulumi)) await ensureBuilt(host);
+    if (!oldest) continue;
+    // The Pulumi CLI warns about hosts in other folders.
+    for (const file of filesOf(host))
+      writeWhole(join(dirname(pulumi), file), readFileSync(join(toolsBin, file)), 0o755);
   }
   // Hosts beside the Pulumi CLI come first. Those built here only replace missing ones.
   const binDirs = [...new Set([nodeBin, dirname(pulumi), toolsBin])];
   return { pulumi, version, binDirs, env: (extra) => withPath(binDirs, extra) };
-}
-
-async function findOrMakePulumi(
-  { oldest = false }: ToolchainOptions,
-  report: (line: string) => void,
-): Promise<PulumiCli> {
-  const build = async (module: keyof typeof engineVersions) => ({
-    path: await ensureGoTool(module),
-    version: engineVersions[module].slice(1),
-  });
-  if (oldest) return { ...(await build("engine-oldest")), isBuiltHere: true };
-  return ensurePulumi(
-    {
-      isBuilt: () => isGoToolBuilt("engine"),
-      download: () => ensureOfficialPulumi(pinnedPulumi, { say: report }),
-      build: () => build("engine"),
-    },
-    report,
-  );
-}
-
-/** The Pulumi CLI warns about hosts in other folders. */
-function linkBeside(pulumi: string, host: string): void {
-  const link = join(dirname(pulumi), host);
-  const temporary = `${link}.${process.pid}`;
-  linkSync(join(toolsBin, host), temporary);
-  renameSync(temporary, link);
-  // If both are links to the same file, the rename does nothing.
-  rmSync(temporary, { force: true });
 }
 
 function isInstalled(name: string, pulumi: string): boolean {

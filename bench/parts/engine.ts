@@ -17,10 +17,10 @@ export async function engine(tools: Tools, quick: boolean): Promise<Figure[]> {
 
 async function oneInstance(tools: Tools, runs: number): Promise<Figure[]> {
   await using service = await startService();
+  // waiting.ts measures the wait.
+  const settings = { pollIntervalSeconds: 0.01 };
   const measure = async (pluginFolder: string, service?: EmulatorProcess) => {
-    using project = await yamlProject(tools, { count: 1, pluginFolder, service });
-    // waiting.ts measures the wait.
-    if (service) await project.run("config", "set", "compute:pollIntervalSeconds", "0.01");
+    using project = await yamlProject(tools, { count: 1, pluginFolder, service, settings });
     return {
       preview: await seconds(() => project.run("preview")),
       up: await seconds(() => project.run("up", "--yes", "--skip-preview")),
@@ -35,15 +35,10 @@ async function oneInstance(tools: Tools, runs: number): Promise<Figure[]> {
   return (["preview", "up"] as const).flatMap((command) => {
     const what = `pulumi ${command} of one instance in YAML`;
     const times = (peer: keyof typeof samples) => samples[peer].map((it) => it[command]);
-    const [ours, go, stock] = [times("ours"), times("go"), times("stock")];
-    const unit = "s";
     return [
-      figure({ what, unit, ours, against: goPeer, theirs: go }),
-      figure({ what, unit, ours, against: stockPeer, theirs: stock }),
-      figure({
-        ...{ what: `the single executable: ${what}`, unit, ours: times("single") },
-        ...{ against: goPeer, theirs: go },
-      }),
+      figure(what, "s", times("ours"), goPeer, times("go")),
+      figure(what, "s", times("ours"), stockPeer, times("stock")),
+      figure(`the single executable: ${what}`, "s", times("single"), goPeer, times("go")),
     ];
   });
 }
@@ -51,37 +46,26 @@ async function oneInstance(tools: Tools, runs: number): Promise<Figure[]> {
 /** With and without the engine's snapshots, which take most of the time. */
 async function manyInstances(tools: Tools, count: number, runs: number): Promise<Figure[]> {
   const up = ["up", "--yes", "--skip-preview", "--parallel", String(count)];
-  const measure = async (
-    pluginFolder: string,
-    env: NodeJS.ProcessEnv,
-    service?: EmulatorProcess,
-  ) => {
-    using project = await yamlProject(tools, { count, pluginFolder, env, service });
-    if (service) await project.run("config", "set", "compute:pollIntervalSeconds", "0.05");
+  const settings = { pollIntervalSeconds: 0.05 };
+  const measure = async (pluginFolder: string, env: object, service?: EmulatorProcess) => {
+    const options = { count, pluginFolder, env: { ...env }, service, settings };
+    using project = await yamlProject(tools, options);
     return await seconds(() => project.run(...up));
   };
-  const measureOurs = async (env: NodeJS.ProcessEnv) => {
+  const measureOurs = async (env: object) => {
     await using service = await startService();
     return await measure(tools.ours.folder, env, service);
   };
-  const measurePeer = (env: NodeJS.ProcessEnv) => measure(tools.go.folder, env);
-  const samples = await takeTurns(
-    runs,
-    {
-      ours: () => measureOurs({}),
-      go: () => measurePeer({}),
-      oursBare: () => measureOurs(noCheckpoints),
-      goBare: () => measurePeer(noCheckpoints),
-    },
-    { warm: false },
-  );
+  const contestants = {
+    ours: () => measureOurs({}),
+    go: () => measure(tools.go.folder, {}),
+    oursBare: () => measureOurs(noCheckpoints),
+    goBare: () => measure(tools.go.folder, noCheckpoints),
+  };
+  const { ours, go, oursBare, goBare } = await takeTurns(runs, contestants, { warm: false });
   const what = `pulumi up of ${count} new instances`;
-  const unit = "s";
   return [
-    figure({ what, unit, ours: samples.ours, against: goPeer, theirs: samples.go }),
-    figure({
-      ...{ what: `${what}, without checkpoints`, unit, against: goPeer },
-      ...{ ours: samples.oursBare, theirs: samples.goBare },
-    }),
+    figure(what, "s", ours, goPeer, go),
+    figure(`${what}, without checkpoints`, "s", oursBare, goPeer, goBare),
   ];
 }

@@ -3,14 +3,15 @@
  * that the peers stay below the service's rate limit.
  */
 import { say } from "../../tools/support/main";
-import { figure, seconds, takeTurns, type Figure, type Unit } from "../figure";
+import { figure, seconds, takeTurns, type Figure } from "../figure";
 import { dynamicProject, terraformProject, yamlProject, type Project } from "../project";
 import { requestCounts, startService, type EmulatorProcess } from "../service";
 import type { Tools } from "../tools";
 
-interface Run {
-  seconds: number;
-  requests: number;
+/** The arguments of Pulumi or Terraform. */
+interface Commands {
+  up: readonly string[];
+  preview: readonly string[];
 }
 
 export async function peers(tools: Tools, quick: boolean): Promise<Figure[]> {
@@ -21,11 +22,11 @@ export async function peers(tools: Tools, quick: boolean): Promise<Figure[]> {
 
   const measure = async (
     create: (service: EmulatorProcess) => Project | Promise<Project>,
-    commands: { up: readonly string[]; preview: readonly string[] },
+    commands: Commands,
   ) => {
     await using service = await startService({ "provisioning-seconds": provisioningSeconds });
     using project = await create(service);
-    const runOnce = async (args: readonly string[]): Promise<Run> => {
+    const runOnce = async (args: readonly string[]) => {
       await service.control.forgetRequests();
       const time = await seconds(() => project.run(...args));
       return { seconds: time, requests: (await requestCounts(service)).all };
@@ -33,50 +34,45 @@ export async function peers(tools: Tools, quick: boolean): Promise<Figure[]> {
     return { up: await runOnce(commands.up), preview: await runOnce(commands.preview) };
   };
   const parallel = ["--parallel", String(count)];
-  const pulumi = {
+  const pulumi: Commands = {
     up: ["up", "--yes", "--skip-preview", ...parallel],
     preview: ["preview", "--refresh", ...parallel],
   };
+  const pulumiOf = (create: (service: EmulatorProcess) => Promise<Project>) => () =>
+    measure(create, pulumi);
+  const terraformCommands: Commands = { up: ["apply", "-auto-approve"], preview: ["plan"] };
   const pluginFolder = tools.ours.folder;
-  const samples = await takeTurns(
-    quick ? 1 : 3,
-    {
-      ours: () =>
-        measure((service) => yamlProject(tools, { count, pluginFolder, service }), pulumi),
-      dynamic: () => measure((service) => dynamicProject(tools, count, service), pulumi),
-      terraform:
-        terraform &&
-        (() =>
-          measure((service) => terraformProject(terraform, count, service), {
-            ...{ up: ["apply", "-auto-approve"], preview: ["plan"] },
-          })),
-    },
-    { warm: false },
-  );
+  const contestants = {
+    ours: pulumiOf((service) => yamlProject(tools, { count, pluginFolder, service })),
+    dynamic: pulumiOf((service) => dynamicProject(tools, count, service)),
+    terraform:
+      terraform &&
+      (() => measure((service) => terraformProject(terraform, count, service), terraformCommands)),
+  };
+  const samples = await takeTurns(quick ? 1 : 3, contestants, { warm: false });
 
-  const compare = (command: "up" | "preview", what: string, names: Record<string, string>) =>
-    (["dynamic", "terraform"] as const)
-      .filter((peer) => samples[peer].length > 0)
-      .flatMap((peer) => {
-        const compareOne = (what: string, unit: Unit, field: keyof Run) =>
-          figure({
-            ...{ what, unit, against: names[peer] ?? "" },
-            ours: samples.ours.map((sample) => sample[command][field]),
-            theirs: samples[peer].map((sample) => sample[command][field]),
-          });
-        return [
-          compareOne(what, "s", "seconds"),
-          compareOne(`${what}: requests`, "requests", "requests"),
-        ];
-      });
+  type Peer = "dynamic" | "terraform";
+  const compare = (command: keyof Commands, what: string, against: string, peer: Peer) => {
+    if (samples[peer].length === 0) return [];
+    const all = (field: "seconds" | "requests", of: "ours" | Peer) =>
+      samples[of].map((sample) => sample[command][field]);
+    return [
+      figure(what, "s", all("seconds", "ours"), against, all("seconds", peer)),
+      figure(
+        `${what}: requests`,
+        "requests",
+        all("requests", "ours"),
+        against,
+        all("requests", peer),
+      ),
+    ];
+  };
+  const up = `up of ${count} instances`;
+  const preview = `preview with a refresh of ${count} instances`;
   return [
-    ...compare("up", `up of ${count} instances`, {
-      dynamic: "a dynamic provider that polls each",
-      terraform: "Terraform with restapi, which does not wait",
-    }),
-    ...compare("preview", `preview with a refresh of ${count} instances`, {
-      dynamic: "a dynamic provider",
-      terraform: "terraform plan, with restapi",
-    }),
+    ...compare("up", up, "a dynamic provider that polls each", "dynamic"),
+    ...compare("up", up, "Terraform with restapi, which does not wait", "terraform"),
+    ...compare("preview", preview, "a dynamic provider", "dynamic"),
+    ...compare("preview", preview, "terraform plan, with restapi", "terraform"),
   ];
 }

@@ -10,15 +10,9 @@ export async function refresh(tools: Tools, quick: boolean): Promise<Figure[]> {
   const figures: Figure[] = [];
   for (const size of quick ? [300] : [300, 1000]) {
     const pages = Math.ceil(size / pageLimit.max);
-    figures.push(
-      figure({
-        what: `refresh of ${size} instances: list requests`,
-        unit: "requests",
-        ours: await listRequests(tools, size, quick ? 2 : 5),
-        against: `the ${pages} pages there are`,
-        theirs: [pages],
-      }),
-    );
+    const counts = await listRequests(tools, size, quick ? 2 : 5);
+    const what = `refresh of ${size} instances: list requests`;
+    figures.push(figure(what, "requests", counts, `the ${pages} pages there are`, [pages]));
   }
   return figures;
 }

@@ -17,25 +17,18 @@ export async function startup(tools: Tools, quick: boolean): Promise<Figure[]> {
     stock: () => start(tools.stock),
   });
   type Peer = keyof typeof samples;
-  const answer = (what: string, ours: Peer, against: string, peer: Peer) =>
-    figure({
-      ...{ what, unit: "ms", ours: samples[ours].map((it) => it.answerMs) },
-      ...{ against, theirs: samples[peer].map((it) => it.answerMs) },
-    });
-  const memory = (against: string, peer: Peer) =>
-    figure({
-      ...{ what: "memory after the first Check", unit: "MB", against },
-      ours: samples.ours.map((it) => it.memoryMB),
-      theirs: samples[peer].map((it) => it.memoryMB),
-    });
+  const times = (peer: Peer) => samples[peer].map((it) => it.answerMs);
+  const memory = (peer: Peer) => samples[peer].map((it) => it.memoryMB);
+  const remembered = "memory after the first Check";
   const what = "start until the first answer";
+  const launcher = "the launcher, with the Node of the checkout";
   return [
-    answer(what, "ours", goPeer, "go"),
-    answer(what, "ours", stockPeer, "stock"),
-    memory(goPeer, "go"),
-    memory(stockPeer, "stock"),
-    answer(`${single}: ${what}`, "single", "the launcher, with the Node of the checkout", "ours"),
-    answer(`${single}: ${what}`, "single", goPeer, "go"),
+    figure(what, "ms", times("ours"), goPeer, times("go")),
+    figure(what, "ms", times("ours"), stockPeer, times("stock")),
+    figure(remembered, "MB", memory("ours"), goPeer, memory("go")),
+    figure(remembered, "MB", memory("ours"), stockPeer, memory("stock")),
+    figure(`${single}: ${what}`, "ms", times("single"), launcher, times("ours")),
+    figure(`${single}: ${what}`, "ms", times("single"), goPeer, times("go")),
     ...sizes(tools),
   ];
 }
@@ -49,16 +42,11 @@ async function start({ executable }: { executable: string }) {
 /** Compares the archive that a person downloads, and the installed executable. */
 function sizes({ single: ours, go }: Tools): Figure[] {
   const goExecutable = readFileSync(go.executable);
+  const megabytes = (file: string) => [statSync(file).size / 1e6];
+  const download = [gzipSync(goExecutable).length / 1e6];
+  const installed = [goExecutable.length / 1e6];
   return [
-    figure({
-      ...{ what: `${single}: size to download`, unit: "MB", against: goPeer },
-      ours: [statSync(ours.archive).size / 1e6],
-      theirs: [gzipSync(goExecutable).length / 1e6],
-    }),
-    figure({
-      ...{ what: `${single}: size on disk`, unit: "MB", against: goPeer },
-      ours: [statSync(ours.executable).size / 1e6],
-      theirs: [goExecutable.length / 1e6],
-    }),
+    figure(`${single}: size to download`, "MB", megabytes(ours.archive), goPeer, download),
+    figure(`${single}: size on disk`, "MB", megabytes(ours.executable), goPeer, installed),
   ];
 }

@@ -71,28 +71,19 @@ export async function limit(tools: Tools): Promise<Figure[]> {
   const what = `${size} instances within ${requestsPerMinute} requests a minute`;
   const wait = await createAndWait(tools, size, "9-11", requestsPerMinute);
   const pages = Math.ceil(size / pageLimit.max);
+  const perSecond = [wait.listings / wait.wallSeconds];
+  const listings = `${what}: list requests per second of waiting`;
+  const lateness = `${what}: from ACTIVE at the service to the answer, median`;
   return [
     totalTime(what, [wait]),
-    figure({
-      ...{ what: `${what}: list requests per second of waiting`, unit: "requests/s" },
-      ours: [wait.listings / wait.wallSeconds],
-      against: `one look a second at ${pages} pages`,
-      theirs: [pages],
-    }),
-    figure({
-      ...{ what: `${what}: from ACTIVE at the service to the answer, median`, unit: "ms" },
-      ours: [wait.latenessMs],
-      against: "two seconds",
-      theirs: [2000],
-    }),
+    figure(listings, "requests/s", perSecond, `one look a second at ${pages} pages`, [pages]),
+    figure(lateness, "ms", [wait.latenessMs], "two seconds", [2000]),
   ];
 }
 
 function totalTime(what: string, waits: readonly Wait[]): Figure {
-  return figure({
-    ...{ what: `${what}: until all are created`, unit: "s" },
-    ours: waits.map(({ wallSeconds }) => wallSeconds),
-    against: "the slowest instance's own time",
-    theirs: waits.map(({ limitSeconds }) => limitSeconds),
-  });
+  const ours = waits.map(({ wallSeconds }) => wallSeconds);
+  const theirs = waits.map(({ limitSeconds }) => limitSeconds);
+  const against = "the slowest instance's own time";
+  return figure(`${what}: until all are created`, "s", ours, against, theirs);
 }

@@ -10,7 +10,7 @@ import metadata from "../../metadata.json";
 import { ensureArchive } from "../../tools/dist";
 import { thisPlatform } from "../../tools/dist/platforms";
 import { commandsIn } from "../../tools/docs/commandLines";
-import { installCommand, sdkNamed } from "../../tools/release/pack";
+import { installCommand, sdkNamed } from "../../tools/sdk/pack";
 import { root, toolsDir } from "../../tools/support/paths";
 import { testUnless } from "../../tools/support/unless";
 import { filledIn } from "./support/blocks/shell";

@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import metadata from "../../metadata.json";
 import { executable as pluginName } from "../../provider/executable";
-import { packForRelease } from "../release/pack";
+import { packForRelease } from "../sdk/pack";
 import { releaseNotes, versionDisagreements } from "../release/versions";
 import { type Language } from "../sdk/languages";
 import { captured } from "../support/command";
@@ -73,9 +73,8 @@ async function loadOnOldest(): Promise<string> {
   const oldestNode = /\d+(\.\d+)*/.exec(node)?.[0] ?? "";
   const runtime = platforms[thisPlatform()];
   const packages = [file, `@pulumi/pulumi@${oldestEngine}`, `${runtime}@${oldestNode}`];
-  await captured("npm", ["install", "--prefer-offline", "--no-audit", "--no-fund", ...packages], {
-    cwd,
-  });
+  const install = ["install", "--prefer-offline", "--no-audit", "--no-fund", ...packages];
+  await captured("npm", install, { cwd });
   const executable = join(cwd, "node_modules", runtime, "bin", "node");
   const program = `const { Instance } = require(${JSON.stringify(npmPackage)});
 console.log(process.version, typeof Instance)`;
@@ -96,21 +95,20 @@ export async function dryRun(): Promise<void> {
   const width = Math.max(...steps.map(({ title }) => title.length));
   const rows: string[] = [];
   const failures: string[] = [];
-  for (const { title, needs, run } of steps) {
-    say(`${title} …`);
-    let result: string;
-    if (needs !== undefined && onPath(needs) === undefined) {
-      result = `skipped  ${needs} is not on this machine`;
-    } else {
-      try {
-        result = `ok       ${await run()}`;
-      } catch (error) {
-        if (!(error instanceof ToolError)) throw error;
-        result = "FAILED   see below";
-        failures.push(`${title}\n${error.message}`);
-      }
+  const resultOf = async ({ title, needs, run }: Step): Promise<string> => {
+    if (needs !== undefined && onPath(needs) === undefined)
+      return `skipped  ${needs} is not on this machine`;
+    try {
+      return `ok       ${await run()}`;
+    } catch (error) {
+      if (!(error instanceof ToolError)) throw error;
+      failures.push(`${title}\n${error.message}`);
+      return "FAILED   see below";
     }
-    rows.push(`${title.padEnd(width)}  ${result}`);
+  };
+  for (const step of steps) {
+    say(`${step.title} …`);
+    rows.push(`${step.title.padEnd(width)}  ${await resultOf(step)}`);
   }
   console.log(`\n${rows.join("\n")}\n\nNothing was published.`);
   if (failures.length > 0) throw new ToolError(`\n${failures.join("\n\n")}`);

@@ -7,8 +7,7 @@ import { temporaryFolder } from "../support/files";
 import { root } from "../support/paths";
 import { ensureGoTool } from "../go/tools";
 import type { Parts } from "./parts";
-import type { Platform } from "./platforms";
-import { ensureRuntime, nodeIn } from "./runtime";
+import { ensureRuntime, nodeIn, type Platform } from "./platforms";
 
 /** Writes the executable to `target`. Returns the files it was made from. */
 export async function makeExecutable(

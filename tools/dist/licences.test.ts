@@ -5,10 +5,9 @@ import { expect, test } from "@jest/globals";
 import { captured } from "../support/command";
 import { root } from "../support/paths";
 import { missingGo, testUnless } from "../support/unless";
-import { lockedPackage } from "./runtime";
 import { licenceFiles, packagesOf } from "./notices";
 import { makeParts } from "./parts";
-import { platforms } from "./platforms";
+import { lockedPackage, platforms } from "./platforms";
 
 /** They require that their text is shipped with the plugin. */
 const allowed = "0BSD Apache-2.0 BlueOak-1.0.0 BSD-2-Clause BSD-3-Clause ISC MIT".split(" ");

@@ -2,8 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../support/paths";
-import { lockedPackage, ensureRuntime } from "./runtime";
-import type { Platform } from "./platforms";
+import { lockedPackage, ensureRuntime, type Platform } from "./platforms";
 
 const rule = `\n${"=".repeat(80)}\n\n`;
 
@@ -19,29 +18,17 @@ export function packageName(path: string): string {
   return path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length);
 }
 
-/** Returns the notices for the single executable, which contains Node. */
-export async function notices(platform: Platform, inputs: readonly string[]): Promise<string> {
-  return [
-    "This plugin contains Node.js and the packages below, each under its own licence.\n",
-    ...licencesOfPackages(inputs),
-    `Node.js\n\n${await nodeLicence(platform)}`,
-  ].join(rule);
-}
-
-/** Returns the notices for the plugin of the npm package, which does not contain Node. */
-export function packageNotices(inputs: readonly string[]): string {
-  return [
-    "This plugin contains the packages below, each under its own licence.\n",
-    ...licencesOfPackages(inputs),
-  ].join(rule);
-}
-
-function licencesOfPackages(inputs: readonly string[]): string[] {
-  return packagesOf(inputs).map((path) => {
+/** Returns the notices for the plugin that is made from these files, with the Node of the platform if it contains it. */
+export async function notices(inputs: readonly string[], platform?: Platform): Promise<string> {
+  const packages = packagesOf(inputs).map((path) => {
     const { version, license } = lockedPackage(path);
     const head = `${packageName(path)} ${version} (${license ?? "see below"})\n`;
     return [head, ...licenceFiles(join(root, path))].join("\n");
   });
+  const node = platform && `Node.js\n\n${await nodeLicence(platform)}`;
+  const contents = node === undefined ? "the packages" : "Node.js and the packages";
+  const title = `This plugin contains ${contents} below, each under its own licence.\n`;
+  return [title, ...packages, ...(node === undefined ? [] : [node])].join(rule);
 }
 
 export function licenceFiles(folder: string): string[] {
@@ -53,7 +40,7 @@ export function licenceFiles(folder: string): string[] {
 
 /** The packages for Windows have no LICENSE. The text is the same for each platform. */
 async function nodeLicence(platform: Platform): Promise<string> {
-  const platformLicence = join(root, await ensureRuntime(platform), "LICENSE");
-  if (existsSync(platformLicence)) return readFileSync(platformLicence, "utf8");
-  return readFileSync(join(root, await ensureRuntime("linux-amd64"), "LICENSE"), "utf8");
+  const licenceOf = async (it: Platform) => join(root, await ensureRuntime(it), "LICENSE");
+  const own = await licenceOf(platform);
+  return readFileSync(existsSync(own) ? own : await licenceOf("linux-amd64"), "utf8");
 }

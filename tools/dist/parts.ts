@@ -16,11 +16,11 @@ export interface Parts {
 
 export async function makeParts(): Promise<Parts> {
   const provider = await bundle("provider/main.ts", "provider.js");
-  const source = `(function (require, __dirname) {${codeOf(provider)}\n})`;
   const emulator = await bundle("emulator/bundled.ts", "emulator.js");
-  const start = await bundle("provider/start/embedded.ts", "start.js", {
-    define: { bundleDigest: JSON.stringify(hashOf([source]).slice(0, 16)) },
-  });
+  const source = `(function (require, __dirname) {${codeOf(provider)}\n})`;
+  const define = { bundleDigest: JSON.stringify(hashOf([source]).slice(0, 16)) };
+  const start = await bundle("provider/start/embedded.ts", "start.js", { define });
+  const inputs = [provider, emulator, start].flatMap((it) => it.inputs);
   return {
     start: codeOf(start),
     assets: {
@@ -28,19 +28,11 @@ export async function makeParts(): Promise<Parts> {
       "emulator.js": Buffer.from(`(function (require, module) {${codeOf(emulator)}\n})`),
       "schema.json": readFileSync(join(root, "schema.json")),
     },
-    inputs: [
-      ...provider.inputs,
-      ...emulator.inputs,
-      ...start.inputs,
-      "schema.json",
-      "tsconfig.json",
-    ],
+    inputs: [...inputs, "schema.json", "tsconfig.json"],
   };
 }
 
+/** Without source maps, there is only one file. */
 function codeOf({ files }: Awaited<ReturnType<typeof bundle>>): string {
-  const [only, ...others] = files;
-  if (only === undefined || others.length > 0)
-    throw new Error("esbuild made more or less than one file");
-  return only.text;
+  return files.map(({ text }) => text).join("");
 }

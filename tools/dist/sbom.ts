@@ -4,8 +4,7 @@ import { executable } from "../../provider/executable";
 import { captured } from "../support/command";
 import { root } from "../support/paths";
 import { packageName, packagesOf } from "./notices";
-import { platforms, type Platform } from "./platforms";
-import { lockedPackage } from "./runtime";
+import { lockedPackage, platforms, type Platform } from "./platforms";
 
 /** The fields that we use of a component. */
 interface Component {

@@ -1,4 +1,5 @@
-/** Finds fenced blocks, links, code spans and anchors in a Markdown page. */
+/** Finds fenced blocks, links, code spans and anchors in a Markdown page, with Prettier's parser. */
+import { parsers } from "prettier/plugins/markdown";
 import { parse } from "yaml";
 
 /** A Markdown page, or Markdown from another file. */
@@ -23,93 +24,89 @@ export interface Link {
   target: string;
 }
 
+/** Of the syntax tree (https://github.com/syntax-tree/mdast). */
+interface Node {
+  type: string;
+  value?: string;
+  url?: string;
+  lang?: string | null;
+  children?: readonly Node[];
+  position: { start: { line: number }; end: { line: number } };
+}
+
 /** Returns the front matter of a page, which is empty if the page does not begin with one, and what follows it. */
 export function frontMatterOf({ text }: Page): { head: Record<string, string>; body: string } {
   const [, head = "{}", body = text] = /^---\n(.*?)\n---\n(.*)$/s.exec(text) ?? [];
   return { head: parse(head) as Record<string, string>, body };
 }
 
-const fence = /^(\s*)(`{3,}|~{3,})\s*([^\s`]*)[^`]*$/;
-
-const codeSpan = /(`+)(?!`)(.*?)\1(?!`)/g;
-
 /** @throws if a block is not closed */
-export function blocksOf({ name, text }: Page): Block[] {
-  const blocks: Block[] = [];
-  let open: { block: Block; marks: string; indent: string; lines: string[] } | undefined;
-  for (const [index, line] of text.split("\n").entries()) {
-    if (!open) {
-      const [, indent = "", marks, language = ""] = fence.exec(line) ?? [];
-      if (marks === undefined) continue;
-      open = {
-        block: { page: name, line: index + 1, language, text: "" },
-        marks,
-        indent,
-        lines: [],
-      };
-    } else if (line.trim().startsWith(open.marks) && /^(`+|~+)$/.test(line.trim())) {
-      blocks.push({ ...open.block, text: `${open.lines.join("\n")}\n` });
-      open = undefined;
-    } else {
-      open.lines.push(line.startsWith(open.indent) ? line.slice(open.indent.length) : line);
-    }
-  }
-  if (open) throw new Error(`${name}:${open.block.line}: the block is not closed`);
-  return blocks;
+export function blocksOf(page: Page): Block[] {
+  const lines = page.text.split("\n").map((line) => line.trim());
+  return nodesOf(page).flatMap(({ type, value, lang, position: { start, end } }) => {
+    const [marks] = /^(`{3,}|~{3,})/.exec(lines[start.line - 1] ?? "") ?? [];
+    // A block without marks is an indented one.
+    if (type !== "code" || marks === undefined) return [];
+    const last = lines[end.line - 1] ?? "";
+    if (end.line === start.line || !last.startsWith(marks) || /[^`~]/.test(last))
+      throw new Error(`${page.name}:${start.line}: the block is not closed`);
+    return [{ page: page.name, line: start.line, language: lang ?? "", text: `${value}\n` }];
+  });
 }
 
 export function linksOf(page: Page): Link[] {
-  const targets =
-    /\]\(\s*<?([^\s)>]+)|^\s*\[[^\]]+\]:\s+(\S+)|\b(?:href|src)="([^"]*)"|<(https?:[^\s>]*)>/g;
-  return withoutBlocks(page).flatMap((line, index) =>
-    [...withoutCode(line).matchAll(targets)].map((found) => ({
-      page: page.name,
-      line: index + 1,
-      target: found.slice(1).find((target) => target !== undefined) ?? "",
-    })),
-  );
+  return nodesOf(page).flatMap(({ type, value = "", url, position }) => {
+    const inHtml = type === "html" ? [...value.matchAll(/\b(?:href|src)="([^"]*)"/g)] : [];
+    const targets = url === undefined ? inHtml.map(([, target = ""]) => target) : [url];
+    return targets.map((target) => ({ page: page.name, line: position.start.line, target }));
+  });
 }
 
 /** Returns the code spans (in backticks) outside of blocks. */
 export function codeSpansOf(page: Page): { line: number; text: string }[] {
-  return withoutBlocks(page).flatMap((line, index) =>
-    [...line.matchAll(codeSpan)].map(([, , text = ""]) => ({ line: index + 1, text })),
-  );
+  return nodesOf(page)
+    .filter(({ type }) => type === "inlineCode")
+    .map(({ value = "", position }) => ({
+      ...{ line: position.start.line, text: value.replaceAll("\n", " ") },
+    }));
 }
 
 /** Returns the anchors that GitHub makes from headings, and the explicit anchors (`{#here}`, `id="here"`). */
 export function anchorsOf(page: Page): ReadonlySet<string> {
   const anchors = new Set<string>();
-  const slugCounts = new Map<string, number>();
-  for (const line of withoutBlocks(page)) {
-    for (const [, id = ""] of line.matchAll(/\bid="([^"]+)"/g)) anchors.add(id);
-    const [, heading, id] = /^#{1,6}\s+(.*?)\s*(?:\{#([^}]+)\})?\s*$/.exec(line) ?? [];
-    if (heading === undefined) continue;
+  for (const node of nodesOf(page)) {
+    const inHtml = node.type === "html" ? (node.value ?? "").matchAll(/\bid="([^"]+)"/g) : [];
+    for (const [, id = ""] of inHtml) anchors.add(id);
+    if (node.type !== "heading") continue;
+    const shown = descendantsOf(node).map(({ value = "" }) => value);
+    const [, heading = "", id] = /^(.*?)\s*(?:\{#([^}]+)\})?$/.exec(shown.join("")) ?? [];
     const slug = id ?? slugOf(heading);
-    const before = slugCounts.get(slug) ?? 0;
-    slugCounts.set(slug, before + 1);
-    anchors.add(before === 0 ? slug : `${slug}-${before}`);
+    let anchor = slug;
+    for (let before = 1; anchors.has(anchor); before++) anchor = `${slug}-${before}`;
+    anchors.add(anchor);
   }
   return anchors;
 }
 
 function slugOf(heading: string): string {
-  const shown = heading.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1");
-  return shown
+  return heading
     .toLowerCase()
     .replace(/[^\p{L}\p{N}\s_-]/gu, "")
     .replaceAll(" ", "-");
 }
 
-/** The lines of fenced blocks are empty, so that the line numbers stay the same. */
-function withoutBlocks(page: Page): string[] {
-  const lines = page.text.split("\n");
-  for (const { line, text } of blocksOf(page)) {
-    lines.fill("", line - 1, line + text.split("\n").length);
-  }
-  return lines;
+const parsed = new Map<string, readonly Node[]>();
+
+/** Returns all nodes of the page, in its order. */
+function nodesOf({ text }: Page): readonly Node[] {
+  const known = parsed.get(text);
+  if (known !== undefined) return known;
+  const tree = parsers.markdown.parse(text, {} as never) as Node;
+  const nodes = descendantsOf(tree);
+  parsed.set(text, nodes);
+  return nodes;
 }
 
-function withoutCode(line: string): string {
-  return line.replace(codeSpan, "");
+function descendantsOf({ children = [] }: Node): Node[] {
+  return children.flatMap((child) => [child, ...descendantsOf(child)]);
 }

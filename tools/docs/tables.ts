@@ -15,18 +15,16 @@ import { root } from "../support/paths";
 /** The content for each `<!-- table: NAME -->` of a page. */
 export type Tables = Readonly<Record<string, () => string>>;
 
-const measuredHead = ["Measured", "Here", "Beside", "Ratio"];
+const settings = () =>
+  table(
+    ["Setting", "Meaning"],
+    settingNames.map((name) => [`\`compute:${name}\``, settingDescriptions[name]]),
+  );
+const measured = (which: "chosen" | "all") => () =>
+  table(["Measured", "Here", "Beside", "Ratio"], tableRows(which));
 
-export const readmeTables = {
-  settings: () =>
-    table(
-      ["Setting", "Meaning"],
-      settingNames.map((name) => [`\`compute:${name}\``, settingDescriptions[name]]),
-    ),
-  measured: () => table(measuredHead, tableRows("chosen")),
-} satisfies Tables;
-
-export const docsPages: Readonly<Record<string, Tables>> = {
+export const pagesWithTables: Readonly<Record<string, Tables>> = {
+  "README.md": { settings, measured: measured("chosen") },
   "docs/instance.md": {
     inputs: () =>
       table(
@@ -49,7 +47,14 @@ export const docsPages: Readonly<Record<string, Tables>> = {
         optionFlags.map(({ flag, help }) => [`\`${flag}\``, help]),
       ),
   },
-  "docs/performance.md": { measured: () => table(measuredHead, tableRows("all")) },
+  "docs/performance.md": { measured: measured("all") },
+  // Pulumi's Registry publishes these two.
+  "docs/_index.md": { example: () => chooser(exampleBlock) },
+  "docs/installation-configuration.md": {
+    packages: packageList,
+    install: () => chooser(installBlock),
+    settings,
+  },
 };
 
 /**
@@ -73,16 +78,6 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
     `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
   return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
 }
-
-/** The pages that Pulumi's Registry publishes. */
-export const registryPages: Readonly<Record<string, Tables>> = {
-  "docs/_index.md": { example: () => chooser(exampleBlock) },
-  "docs/installation-configuration.md": {
-    packages: packageList,
-    install: () => chooser(installBlock),
-    settings: readmeTables.settings,
-  },
-};
 
 /** Makes a tab for each language, in the Registry's shortcodes. */
 function chooser(contentOf: (language: ExampleLanguage) => string): string {

@@ -1,4 +1,5 @@
 /** The programs that are built from Go. The folders beside this file pin their modules. */
+import { basename } from "node:path";
 import { ensureBuilt, isBuilt, requiredVersion, type GoTool } from "../support/go";
 
 const installPulumi =
@@ -16,12 +17,9 @@ export const engineVersions = {
 function engine(module: keyof typeof engineVersions): GoTool {
   const version = engineVersions[module];
   return {
-    name: "pulumi",
-    title: `the Pulumi CLI ${version}`,
+    ...theirs(`the Pulumi CLI ${version}`, `${engineModule}/cmd/pulumi`, "4 minutes on 2 cores"),
     module,
-    package: `${engineModule}/cmd/pulumi`,
     ldflags: `-X ${sdkModule}/go/common/version.Version=${version}`,
-    expected: "4 minutes on 2 cores",
   };
 }
 
@@ -34,14 +32,13 @@ export const hosts = {
   yaml: host("yaml", "yaml", "github.com/pulumi/pulumi-yaml/cmd", "1 minute"),
 } satisfies Record<string, GoTool>;
 
+export type Language = keyof typeof hosts;
+
 function host(language: string, module: string, parent: string, expected: string): GoTool {
-  const name = `pulumi-language-${language}`;
+  const title = `the Pulumi language host for ${language}`;
   return {
-    name,
-    title: `the Pulumi language host for ${language}`,
+    ...theirs(title, `${parent}/pulumi-language-${language}`, expected),
     module,
-    package: `${parent}/${name}`,
-    expected,
     alternative: `${installPulumi}, with its language hosts beside it`,
   };
 }
@@ -63,8 +60,6 @@ function writingHost(language: string, parent: string, script?: string): GoTool 
   };
 }
 
-export type Language = keyof typeof hosts;
-
 const tools = {
   engine: {
     ...engine("engine"),
@@ -78,50 +73,40 @@ const tools = {
   "sdkgen-more": ours("sdkgen-more", "the SDK generator for Java and .NET", "1 minute"),
   // Writes the API docs of the Registry, whose links the tests check.
   docsgen: ours("docsgen", "the generator of API docs", "1 minute"),
-  gomodule: ours("gomodule", "the packer of Go modules", "3 seconds"),
   peer: ours("peer", "a minimal provider on the Go SDK", "1 minute"),
   restapi: {
-    name: "terraform-provider-restapi",
-    title: "Terraform's generic REST provider",
+    ...theirs(
+      "Terraform's generic REST provider",
+      "github.com/Mastercard/terraform-provider-restapi",
+      "40 seconds",
+    ),
     module: "restapi",
-    package: "github.com/Mastercard/terraform-provider-restapi",
-    expected: "40 seconds",
   },
   // Signs executables for macOS, on any machine: `npm run dist`.
-  quill: {
-    name: "quill",
-    title: "the signer of executables for macOS",
-    module: "quill",
-    package: "github.com/anchore/quill/cmd/quill",
-    expected: "1 minute",
-  },
-  actionlint: {
-    name: "actionlint",
-    title: "actionlint",
-    module: "actionlint",
-    package: "github.com/rhysd/actionlint/cmd/actionlint",
-    expected: "20 seconds",
-  },
+  quill: theirs(
+    "the signer of executables for macOS",
+    "github.com/anchore/quill/cmd/quill",
+    "1 minute",
+  ),
+  actionlint: theirs("actionlint", "github.com/rhysd/actionlint/cmd/actionlint", "20 seconds"),
   // Looks for known vulnerabilities: `npm run release -- audit`.
-  govulncheck: {
-    name: "govulncheck",
-    title: "govulncheck",
-    module: "govulncheck",
-    package: "golang.org/x/vuln/cmd/govulncheck",
-    expected: "10 seconds",
-  },
+  govulncheck: theirs("govulncheck", "golang.org/x/vuln/cmd/govulncheck", "10 seconds"),
   // For the tests of state backends.
-  versitygw: {
-    name: "versitygw",
-    title: "an S3-compatible server",
-    module: "versitygw",
-    package: "github.com/versity/versitygw/cmd/versitygw",
-    expected: "80 seconds on 2 cores",
-  },
+  versitygw: theirs(
+    "an S3-compatible server",
+    "github.com/versity/versitygw/cmd/versitygw",
+    "80 seconds on 2 cores",
+  ),
 } satisfies Record<string, GoTool>;
 
 function ours(module: string, title: string, expected: string): GoTool {
   return { name: `compute-${module}`, title, module, package: ".", expected };
+}
+
+/** Its name is the last part of its package. */
+function theirs(title: string, package_: string, expected: string): GoTool {
+  const name = basename(package_);
+  return { name, title, module: name, package: package_, expected };
 }
 
 export async function ensureGoTool(name: keyof typeof tools): Promise<string> {
@@ -130,8 +115,4 @@ export async function ensureGoTool(name: keyof typeof tools): Promise<string> {
 
 export function isGoToolBuilt(name: keyof typeof tools): boolean {
   return isBuilt(tools[name]);
-}
-
-export async function ensureHost(language: Language): Promise<void> {
-  await ensureBuilt(hosts[language]);
 }

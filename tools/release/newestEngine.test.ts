@@ -1,29 +1,21 @@
 /** Tests the weekly check of the newest engine against a server and a `gh` of our own. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { delimiter, join } from "node:path";
 import { beforeEach, expect, test } from "@jest/globals";
 import { temporaryFolder } from "../../provider/testing/temporaryFolder";
+import { serve } from "../../tests/support/serve";
 import { captured } from "../support/command";
 import { root, toolsBin } from "../support/paths";
 import { issueTitle, newestPulumi, pathFor } from "./newestEngine";
 
 /** Asks a server that has these pages. */
 async function newestOf(pages: Readonly<Record<string, string>>) {
-  const server = createServer(({ url = "" }, response) => {
+  await using server = await serve(({ url = "" }, response) => {
     const page = pages[url];
     response.writeHead(page === undefined ? 404 : 200).end(page);
-  }).listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  try {
-    const { version, url, sha256 } = await newestPulumi(`${base}/latest-version`, base);
-    return { version, url: url.replace(base, ""), sha256 };
-  } finally {
-    server.closeAllConnections();
-    server.close();
-  }
+  });
+  const newest = await newestPulumi(`${server.url}/latest-version`, server.url);
+  return { ...newest, url: newest.url.replace(server.url, "") };
 }
 
 const sum = (digit: string) => digit.repeat(64);

@@ -5,11 +5,10 @@
 import { globSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import metadata from "../../metadata.json";
-import { copyOf } from "../sdk/pack";
+import { copyOf, maven, packForRelease } from "../sdk/pack";
 import { captured } from "../support/command";
 import { say, ToolError } from "../support/main";
 import { root } from "../support/paths";
-import { maven, packForRelease } from "./pack";
 import { goTag, releaseNotes, releaseTag } from "./versions";
 
 export const places = {

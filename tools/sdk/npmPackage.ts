@@ -7,10 +7,10 @@ import { basename, join } from "node:path";
 import metadata from "../../metadata.json";
 import { executable } from "../../provider/executable";
 import { ensureSdkBuilt, entryTarget, pluginTarget } from "../build";
-import { packageNotices } from "../dist/notices";
-import { bundle } from "../support/bundle";
+import { notices } from "../dist/notices";
+import { writeBundle } from "../support/bundle";
 import { writeWhole } from "../support/files";
-import { root, toolsDir } from "../support/paths";
+import { root } from "../support/paths";
 
 /**
  * The engine looks for this name in the folder that a `path` in Pulumi.yaml names. Windows can't start the file
@@ -21,34 +21,30 @@ const start = `plugin/${executable}`;
 /** Returns the folder, and the files it was made from, other than those of the SDK. */
 export async function writeNpmPackage(): Promise<{ directory: string; inputs: readonly string[] }> {
   const sdk = await ensureSdkBuilt();
-  const directory = join(toolsDir, "npm");
+  const folder = ".tools/npm";
+  const directory = join(root, folder);
   rmSync(directory, { recursive: true, force: true });
   for (const name of ["bin", "LICENSE", "README.md"]) {
     cpSync(join(sdk, name), join(directory, name), { recursive: true });
   }
 
-  const bundles = [
-    await bundle("provider/start/fromNpm.ts", start, {
-      target: entryTarget,
-      banner: { js: "#!/usr/bin/env node" },
-    }),
-    await bundle("provider/start/launched.ts", "plugin/start.js", { target: pluginTarget }),
-    await bundle("provider/main.ts", "plugin/provider.js", { target: pluginTarget }),
+  const entry = { target: entryTarget, banner: { js: "#!/usr/bin/env node" } };
+  const plugin = { target: pluginTarget };
+  const inputs = [
+    ...(await writeBundle("provider/start/fromNpm.ts", `${folder}/${start}`, entry)),
+    ...(await writeBundle("provider/start/launched.ts", `${folder}/plugin/start.js`, plugin)),
+    ...(await writeBundle("provider/main.ts", `${folder}/plugin/provider.js`, plugin)),
   ];
-  for (const { path, text } of bundles.flatMap(({ files }) => files)) {
-    writeWhole(join(directory, path.slice(root.length)), text);
-  }
-  // The emulator is in the package once, beside the entry point for tests.
-  writeWhole(
-    join(directory, "plugin", "emulator.js"),
-    'module.exports = require("../bin/testing/emulator.js");\n',
-  );
-  const inputs = bundles.flatMap((it) => it.inputs);
-  writeWhole(join(directory, "plugin", "schema.json"), readFileSync(join(root, "schema.json")));
-  writeWhole(join(directory, "plugin", "THIRD-PARTY-NOTICES.txt"), packageNotices(inputs));
-  writeWhole(join(directory, "plugin", "PulumiPlugin.yaml"), "runtime: nodejs\n");
-  writeWhole(join(directory, "plugin", "package.json"), `{ "main": "${basename(start)}" }\n`);
-  writeWhole(join(directory, "package.json"), packageJson(join(sdk, "package.json")));
+  const files = {
+    // The emulator is in the package once, beside the entry point for tests.
+    "plugin/emulator.js": 'module.exports = require("../bin/testing/emulator.js");\n',
+    "plugin/schema.json": readFileSync(join(root, "schema.json")),
+    "plugin/THIRD-PARTY-NOTICES.txt": await notices(inputs),
+    "plugin/PulumiPlugin.yaml": "runtime: nodejs\n",
+    "plugin/package.json": `{ "main": "${basename(start)}" }\n`,
+    "package.json": packageJson(join(sdk, "package.json")),
+  };
+  for (const [path, content] of Object.entries(files)) writeWhole(join(directory, path), content);
   return { directory, inputs: [...inputs, "schema.json"] };
 }
 

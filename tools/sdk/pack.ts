@@ -1,18 +1,25 @@
-/** Packs the SDKs for the tests, in `.tools/packages/LANGUAGE`, as the tools of the language install them. */
-import { cpSync, mkdirSync, rmSync } from "node:fs";
-import { join, relative } from "node:path";
+/** Packs the SDKs: for the tests, and for the registries. */
+import { cpSync, globSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { basename, dirname, join, relative } from "node:path";
 import metadata from "../../metadata.json";
-import { ensureGoTool } from "../go/tools";
+import { goTag } from "../release/versions";
 import { captured } from "../support/command";
+import { temporaryFolder } from "../support/files";
+import { goEnvironment } from "../support/go";
+import { oneOf } from "../support/main";
 import { ensureProduct } from "../support/products";
 import { root, toolsDir } from "../support/paths";
+import { ensurePythonTools } from "../support/python";
 import { generatedFiles } from "./write";
-import { sdkLanguages, type Language } from "./languages";
+import { sdkLanguages, sdkNames, type Language } from "./languages";
 import { writeNpmPackage } from "./npmPackage";
 
 type PackedLanguage = Exclude<Language, "dotnet">;
 
-/** Packs an SDK unless it is up to date. Returns its folder. */
+/**
+ * Packs an SDK for the tests, as the tools of the language install it, unless it is up to date. Returns its folder,
+ * `.tools/packages/LANGUAGE`.
+ */
 export async function ensurePacked(language: PackedLanguage): Promise<string> {
   const packages = join(toolsDir, "packages", language);
   await ensureProduct({
@@ -40,21 +47,32 @@ const packers: Readonly<
     return ["tools/sdk/npmPackage.ts", ...inputs];
   },
   async python(packages) {
-    const source = copyOf("python");
-    await captured("python3", [
-      "-m",
-      "pip",
-      "wheel",
-      "--no-deps",
-      `--wheel-dir=${packages}`,
-      source,
-    ]);
+    const wheel = ["-m", "pip", "wheel", "--no-deps", `--wheel-dir=${packages}`];
+    await captured("python3", [...wheel, copyOf("python")]);
   },
+  /** What Go's proxy would have, made by Go itself of a repository in place of the one on GitHub. */
   async go(packages) {
-    const source = join(root, "sdk", "go", "compute");
-    const version = `v${metadata.version}`;
-    const tool = await ensureGoTool("gomodule");
-    await captured(tool, ["-module", source, "-version", version, "-out", packages]);
+    using scratch = temporaryFolder();
+    const [cwd, modules] = [join(scratch.path, "repository"), join(scratch.path, "modules")];
+    const config = join(scratch.path, "gitconfig");
+    const user = "[user]\n  name = nobody\n  email = nobody@example.com\n";
+    const github = `[url "file://${cwd}"]\n  insteadOf = ${metadata.repository}\n`;
+    writeFileSync(config, user + github);
+    const source = join("sdk", "go", "compute");
+    cpSync(join(root, source), join(cwd, source), { recursive: true });
+    const settings = { GOPROXY: "direct", GOSUMDB: "off", GOFLAGS: "-modcacherw" };
+    const folders = { GIT_CONFIG_GLOBAL: config, GOMODCACHE: modules };
+    const env = { ...goEnvironment(), ...settings, ...folders };
+    for (const args of [
+      "init --quiet",
+      "add --force .",
+      "commit --quiet --message=SDK",
+      `tag ${goTag}`,
+    ])
+      await captured("git", args.split(" "), { cwd, env });
+    const module = `${metadata.sdk.go.module}@v${metadata.version}`;
+    await captured("go", ["mod", "download", module], { cwd: scratch.path, env });
+    cpSync(join(modules, "cache", "download"), packages, { recursive: true });
   },
   /** A Maven repository, also with what the build fetches. */
   async java(packages) {
@@ -63,6 +81,84 @@ const packers: Readonly<
     await captured("mvn", ["--batch-mode", "--quiet", repository, "install"], { cwd });
   },
 };
+
+/**
+ * Packs the SDK for its registry, in `.tools/release/LANGUAGE`, also with sources and documentation, and checks the
+ * package with the language's own tools. Returns the files to publish.
+ */
+export async function packForRelease(language: Language): Promise<string[]> {
+  const out = join(toolsDir, "release", language);
+  rmSync(out, { recursive: true, force: true });
+  mkdirSync(out, { recursive: true });
+  await releasePackers[language](out);
+  return globSync("**/*", { cwd: out, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort();
+}
+
+/** Returns the SDK of this name, or for programs in this language. @throws {ToolError} if there is none */
+export function sdkNamed(name: string): Language {
+  const sdk = sdkNames.find((it) => sdkLanguages[it].example === name);
+  return sdk ?? oneOf("language", sdkNames, name);
+}
+
+/** Returns the command that installs the packed files in a project, or for Go and Java the sources. */
+export function installCommand(language: Language, files: readonly string[]): string {
+  const { go, dotnet } = metadata.sdk;
+  const [first = ""] = files;
+  const commands: Readonly<Record<Language, string>> = {
+    nodejs: `npm install ${first}`,
+    python: `pip install ${files.find((file) => file.endsWith(".whl"))}`,
+    go: `go mod edit -replace ${go.module}=${join(root, "sdk", "go", "compute")}`,
+    java: `mvn --file ${join(root, "sdk", "java")} install`,
+    dotnet: `dotnet add package ${dotnet.package} --source ${dirname(first)}`,
+  };
+  return commands[language];
+}
+
+const releasePackers: Readonly<Record<Language, (out: string) => Promise<void>>> = {
+  async nodejs(out) {
+    copyInto(out, await ensurePacked("nodejs"), "*.tgz");
+  },
+  /** twine finds what PyPI would refuse. */
+  async python(out) {
+    const python = join(await ensurePythonTools("packaging"), "python");
+    await captured(python, ["-m", "build", `--outdir=${out}`, copyOf("python")]);
+    const files = globSync("*", { cwd: out }).map((file) => join(out, file));
+    await captured(python, ["-m", "twine", "--no-color", "check", "--strict", ...files]);
+  },
+  /** What Go's proxy will make from the tag. Not uploaded. */
+  async go(out) {
+    copyInto(out, await ensurePacked("go"), `${metadata.sdk.go.module}/@v/v*.{zip,mod,info}`);
+    const options = { cwd: copyOf("go/compute"), env: goEnvironment() };
+    await captured("go", ["vet", "-mod=readonly", "./..."], options);
+  },
+  /** The jar, its sources, its documentation and, if there is a key, their signatures. */
+  async java(out) {
+    const cwd = copyOf("java");
+    await maven(cwd, "verify");
+    copyInto(out, join(cwd, "target"), "*.{jar,asc}");
+  },
+  async dotnet(out) {
+    const cwd = copyOf("dotnet");
+    await captured("dotnet", ["pack", "--configuration=Release", `--output=${out}`], { cwd });
+  },
+};
+
+/** Runs Maven with the profile that Maven Central requires. Signs if there is a key, and always for `deploy`. */
+export async function maven(cwd: string, goal: "verify" | "deploy"): Promise<void> {
+  const repository = `-Dmaven.repo.local=${await ensurePacked("java")}`;
+  const isSigned = process.env["MAVEN_GPG_KEY"] !== undefined || goal === "deploy";
+  const options = ["--batch-mode", "--quiet", "--activate-profiles=release", repository];
+  await captured("mvn", [...options, ...(isSigned ? [] : ["-Dgpg.skip"]), goal], { cwd });
+}
+
+function copyInto(out: string, from: string, pattern: string): void {
+  for (const file of globSync(pattern, { cwd: from })) {
+    cpSync(join(from, file), join(out, basename(file)));
+  }
+}
 
 /** Copies `sdk/DIRECTORY`, because a build leaves files beside the sources. */
 export function copyOf(directory: string): string {

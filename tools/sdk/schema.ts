@@ -36,6 +36,8 @@ interface Property {
   willReplaceOnChanges?: boolean;
 }
 
+const { sdk, oldestEngine, ...about } = metadata;
+
 const networkToken = "compute:index:Network";
 const summaryToken = "compute:index:InstanceSummary";
 
@@ -45,17 +47,7 @@ export function packageSchema() {
   return {
     $schema:
       "https://raw.githubusercontent.com/pulumi/pulumi/master/pkg/codegen/schema/pulumi.json",
-    name: metadata.name,
-    displayName: metadata.displayName,
-    version: metadata.version,
-    description: metadata.description,
-    keywords: metadata.keywords,
-    homepage: metadata.homepage,
-    license: metadata.license,
-    repository: metadata.repository,
-    publisher: metadata.publisher,
-    logoUrl: metadata.logoUrl,
-    pluginDownloadURL: metadata.pluginDownloadURL,
+    ...about,
     meta: { moduleFormat: "(.*)" },
     language: languageOptions(),
     config: { variables: config },
@@ -70,9 +62,7 @@ export function packageSchema() {
       [networkToken]: {
         type: "object",
         description: "A network that an instance is attached to.",
-        properties: Object.fromEntries(
-          Object.entries(networkDescriptions).map(([name, about]) => [name, stringProperty(about)]),
-        ),
+        properties: stringProperties(networkDescriptions),
         required: ["type", "ipv4"],
       },
       [summaryToken]: {
@@ -87,13 +77,13 @@ export function packageSchema() {
 }
 
 function languageOptions() {
-  const { nodejs, python, go, dotnet, java } = metadata.sdk;
+  const { nodejs, python, go, dotnet, java } = sdk;
   const { typescript, "@types/node": nodeTypes } = rootPackage.devDependencies;
   return {
     nodejs: {
       packageName: nodejs.package,
-      packageDescription: metadata.description,
-      dependencies: { "@pulumi/pulumi": `^${metadata.oldestEngine}` },
+      packageDescription: about.description,
+      dependencies: { "@pulumi/pulumi": `^${oldestEngine}` },
       // This repository's versions, because the SDK is one of its workspaces.
       typescriptVersion: typescript,
       devDependencies: { "@types/node": nodeTypes },
@@ -125,39 +115,32 @@ const programTypes: Partial<Record<SettingName, string>> = {
 };
 
 function settingProperties(): Record<string, Property> {
-  return Object.fromEntries(
-    settingNames.map((name) => [
-      name,
-      {
-        ...(programTypes[name] ? { type: programTypes[name] } : typeOf(settingTypes[name])),
-        description: settingDescriptions[name],
-        ...(secretSettings.has(name) ? { secret: true } : {}),
-      },
-    ]),
-  );
+  return propertiesOf(settingNames, (name) => ({
+    ...(programTypes[name] ? { type: programTypes[name] } : typeOf(settingTypes[name])),
+    description: settingDescriptions[name],
+    ...(secretSettings.has(name) ? { secret: true } : {}),
+  }));
 }
 
 function instanceSchema() {
-  const inputs = inputNames.map((name) => [
-    name,
+  const inputs = propertiesOf(inputNames, (name) => ({
+    ...inputProperty(name),
     // Every change replaces the instance (G5): the service has no update call.
-    { ...inputProperty(name), willReplaceOnChanges: true },
-  ]);
-  const inputsAsOutputs = inputNames.map((name) => [
-    name,
+    willReplaceOnChanges: true,
+  }));
+  const inputsAsOutputs = propertiesOf(inputNames, (name) =>
     inputProperty(name, isListed(name) ? "" : ` ${unreadNote}`),
-  ]);
-  const added = Object.entries(outputs).map(([name, { description, type }]) => [
-    name,
+  );
+  const added = mapped(outputs, ({ description, type }) =>
     type === "networks"
       ? { type: "array", items: ref(networkToken), description }
       : stringProperty(description),
-  ]);
+  );
   return {
     description: `${instanceDescription}\n\n${exampleUsage("Web servers")}`,
-    inputProperties: Object.fromEntries(inputs) as Record<string, Property>,
+    inputProperties: inputs,
     requiredInputs: inputNames.filter(isRequired),
-    properties: Object.fromEntries([...inputsAsOutputs, ...added]) as Record<string, Property>,
+    properties: { ...inputsAsOutputs, ...added },
     required: [
       ...inputNames.filter(isListed),
       ...Object.keys(outputs).filter((name) => outputs[name]?.always),
@@ -174,12 +157,10 @@ function inputProperty(name: InputName, note = ""): Property {
 
 function functionSchema(token: FunctionToken) {
   const { description, inputs } = functions[token];
-  const properties = Object.fromEntries(
-    Object.entries(inputs).map(([name, type]) => [
-      name,
-      { ...typeOf(type), description: type.description ?? "" },
-    ]),
-  );
+  const properties = mapped(inputs as Readonly<Record<string, z.ZodType>>, (type) => ({
+    ...typeOf(type),
+    description: type.description ?? "",
+  }));
   return {
     description,
     inputs: { type: "object", properties },
@@ -188,12 +169,12 @@ function functionSchema(token: FunctionToken) {
 }
 
 const instanceSummary = {
-  properties: {
-    id: stringProperty("Identifier of the instance."),
-    name: stringProperty("Hostname of the instance; empty if the service gave none."),
-    status: stringProperty("Status of the instance; empty if the service gave none."),
-    ipv4: stringProperty("Public IPv4 address, once there is one."),
-  },
+  properties: stringProperties({
+    id: "Identifier of the instance.",
+    name: "Hostname of the instance; empty if the service gave none.",
+    status: "Status of the instance; empty if the service gave none.",
+    ipv4: "Public IPv4 address, once there is one.",
+  }),
   required: ["id", "name", "status"],
 };
 
@@ -228,8 +209,23 @@ const functionOutputs: Record<
   },
 };
 
+function propertiesOf<Name extends string>(
+  names: readonly Name[],
+  propertyOf: (name: Name) => Property,
+): Record<string, Property> {
+  return Object.fromEntries(names.map((name) => [name, propertyOf(name)]));
+}
+
+function mapped<T>(items: Readonly<Record<string, T>>, propertyOf: (item: T) => Property) {
+  return propertiesOf(Object.keys(items), (name) => propertyOf(items[name] as T));
+}
+
 function stringProperty(description: string): Property {
   return { type: "string", description };
+}
+
+function stringProperties(descriptions: Readonly<Record<string, string>>) {
+  return mapped(descriptions, stringProperty);
 }
 
 function ref(token: string): Property {

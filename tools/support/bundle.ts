@@ -1,5 +1,6 @@
 /** Bundles a TypeScript file with all its imports into one JavaScript file for Node. */
 import type { BuildOptions, Plugin } from "esbuild";
+import { writeWhole } from "./files";
 import { ToolError } from "./main";
 import { root } from "./paths";
 
@@ -21,11 +22,24 @@ const emulatorBeside: Plugin = {
   },
 };
 
+type Options = Pick<BuildOptions, "sourcemap" | "legalComments" | "define" | "target" | "banner">;
+
+/** Bundles `entry` in `outfile`. Returns the files it was made from. @throws {ToolError} if the file does not build */
+export async function writeBundle(
+  entry: string,
+  outfile: string,
+  options: Options = {},
+): Promise<readonly string[]> {
+  const { files, inputs } = await bundle(entry, outfile, options);
+  for (const { path, text } of files) writeWhole(path, text);
+  return inputs;
+}
+
 /** Bundles `entry` without writing anything. @throws {ToolError} if the file does not build */
 export async function bundle(
   entry: string,
   outfile: string,
-  options: Pick<BuildOptions, "sourcemap" | "legalComments" | "define" | "target" | "banner"> = {},
+  options: Options = {},
 ): Promise<Bundle> {
   const esbuild = await import("esbuild");
   const { outputFiles, metafile } = await esbuild

@@ -3,11 +3,11 @@
  * because each package that does so is a large download for `npm start`.
  */
 import { spawn } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { EventEmitter, once } from "node:events";
+import { existsSync } from "node:fs";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
+import { temporaryFolder } from "./files";
 import { onPath } from "./onPath";
 
 const commands = ["google-chrome", "google-chrome-stable", "chromium", "chromium-browser"];
@@ -21,42 +21,36 @@ export function findChromium(): string | undefined {
   return found ?? macApplications.find((path) => existsSync(path));
 }
 
-interface Message {
-  id?: number;
-  result?: unknown;
-  error?: { message: string };
-}
-
 type Send = <T>(method: string, params: object, sessionId?: string) => Promise<T>;
 
 /** Returns what sends a request and awaits its answer. Messages are JSON, each followed by a zero byte. */
 function connect(input: Readable, output: Writable): Send {
-  const pending = new Map<number, PromiseWithResolvers<unknown>>();
-  let lastId = 0;
+  /** Emits each answer under the id of its request. Other messages are ignored. */
+  const answers = new EventEmitter();
+  const fail = () => answers.emit("error", new Error("Chromium has ended"));
+  // Without a listener, `emit` would throw.
+  answers.on("error", () => undefined);
+  input.on("close", fail);
+  output.on("error", fail);
   let received = "";
   input.setEncoding("utf8").on("data", (text: string) => {
     const messages = (received + text).split("\0");
     received = messages.pop() ?? "";
     for (const message of messages) {
-      // Messages without an id are events, which are ignored.
-      const { id = 0, result, error } = JSON.parse(message) as Message;
-      if (error) pending.get(id)?.reject(new Error(error.message));
-      else pending.get(id)?.resolve(result);
-      pending.delete(id);
+      const answer = JSON.parse(message) as { id?: number };
+      answers.emit(String(answer.id), answer);
     }
   });
-  const fail = () => {
-    for (const { reject } of pending.values()) reject(new Error("Chromium has ended"));
-  };
-  input.on("close", fail);
-  output.on("error", fail);
+  let lastId = 0;
   return async <T>(method: string, params: object, sessionId?: string) => {
     if (output.destroyed) throw new Error("Chromium has ended");
     const id = ++lastId;
-    const answer = Promise.withResolvers<unknown>();
-    pending.set(id, answer);
     output.write(`${JSON.stringify({ id, method, params, sessionId })}\0`);
-    return (await answer.promise) as T;
+    const [answer] = (await once(answers, String(id))) as [
+      { result: T; error?: { message: string } },
+    ];
+    if (answer.error) throw new Error(answer.error.message);
+    return answer.result;
   };
 }
 
@@ -136,31 +130,25 @@ export class BrowserPage {
 /** Returns an empty page. Disposing of it ends Chromium and deletes its files. */
 export async function startChromium(path: string): Promise<BrowserPage & AsyncDisposable> {
   await using resources = new AsyncDisposableStack();
-  const profile = mkdtempSync(join(tmpdir(), "compute-chromium-"));
-  resources.defer(() => rmSync(profile, { recursive: true, force: true, maxRetries: 10 }));
+  const profile = resources.use(temporaryFolder());
   const options = [
-    ...["--headless", "--remote-debugging-pipe", `--user-data-dir=${profile}`],
+    ...["--headless", "--remote-debugging-pipe", `--user-data-dir=${profile.path}`],
     ...["--no-first-run", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars"],
     // Root can't have the sandbox, and some systems forbid it. Only our own pages are shown.
     "--no-sandbox",
   ];
-  const stdio = ["ignore", "ignore", "ignore", "pipe", "pipe"] as const;
-  const child = spawn(path, options, { stdio: [...stdio] });
-  const { promise: ended, resolve } = Promise.withResolvers<void>();
-  child.once("close", () => resolve()).once("error", () => resolve());
+  const child = spawn(path, options, { stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"] });
+  const ended = once(child, "close").catch(() => undefined);
   resources.defer(async () => {
     child.kill("SIGKILL");
     await ended;
   });
   const [, , , output, input] = child.stdio as unknown as [0, 0, 0, Writable, Readable];
   const send = connect(input, output);
-  const { targetId } = await send<{ targetId: string }>("Target.createTarget", {
-    url: "about:blank",
-  });
-  const { sessionId } = await send<{ sessionId: string }>("Target.attachToTarget", {
-    targetId,
-    flatten: true,
-  });
+  const target = { url: "about:blank" };
+  const { targetId } = await send<{ targetId: string }>("Target.createTarget", target);
+  const attach = { targetId, flatten: true };
+  const { sessionId } = await send<{ sessionId: string }>("Target.attachToTarget", attach);
   const owned = resources.move();
   return Object.assign(new BrowserPage(send, sessionId), {
     [Symbol.asyncDispose]: () => owned.disposeAsync(),

@@ -22,18 +22,16 @@ export async function runCommand(
 
   const stop = (signal: NodeJS.Signals) => {
     child.kill(signal);
-    process.removeListener(signal, stop);
+    process.off(signal, stop);
     process.kill(process.pid, signal);
   };
-  const signals = ["SIGTERM", "SIGHUP"] as const;
-  for (const signal of signals) process.on(signal, stop);
-
-  const { promise, resolve, reject } = Promise.withResolvers<number | null>();
-  child.on("error", reject);
-  child.on("close", (code) => resolve(code));
-  return promise.finally(() => {
-    for (const signal of signals) process.removeListener(signal, stop);
-  });
+  process.on("SIGTERM", stop).on("SIGHUP", stop);
+  try {
+    const [code] = (await once(child, "close")) as [number | null];
+    return code;
+  } finally {
+    process.off("SIGTERM", stop).off("SIGHUP", stop);
+  }
 }
 
 /** Resolves with the stdout of a command. @throws {ToolError} with its whole output if it fails */

@@ -25,7 +25,9 @@ export function temporaryFolder(
   prefix = join(tmpdir(), "compute-"),
 ): Disposable & { path: string } {
   const path = mkdtempSync(prefix);
-  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
+  // Processes that end at this moment may still write there.
+  const dispose = () => rmSync(path, { recursive: true, force: true, maxRetries: 10 });
+  return { path, [Symbol.dispose]: dispose };
 }
 
 /** Unpacks the only folder of a `.tar.gz` to `target`. If this is interrupted, there is no `target`. */

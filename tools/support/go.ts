@@ -7,12 +7,6 @@ import { withLock } from "./products";
 import { say, ToolError } from "./main";
 import { exe, root, toolsBin, toolsDir } from "./paths";
 
-/** A file of a Go module. */
-interface Script {
-  module: string;
-  path: string;
-}
-
 export interface GoTool {
   name: string;
   /** If another tool has the same name. */
@@ -27,8 +21,8 @@ export interface GoTool {
   ldflags?: string;
   /** Leave out what the tool does not need. */
   tags?: string;
-  /** Must be beside the executable. */
-  script?: Script;
+  /** A file of a Go module that must be beside the executable. */
+  script?: { module: string; path: string };
   /** Must be beside the executable. */
   needs?: GoTool;
   /** How long a first build takes: "1 minute". */
@@ -40,26 +34,26 @@ export interface GoTool {
 /** Builds the tool unless it is up to date. Returns its path. */
 export async function ensureBuilt(tool: GoTool): Promise<string> {
   if (tool.needs !== undefined) await ensureBuilt(tool.needs);
-  const path = pathOf(tool);
+  const [path = "", script] = outputsOf(tool);
   if (isBuilt(tool)) return path;
   // The sources may change during the minutes of the build.
   const sources = fingerprint(tool);
-
-  const onWait = () => say(`Waiting for another run, which is building ${tool.title} …`);
-  await withLock(keyOf(tool), onWait, async () => {
+  await withLock(keyOf(tool), `building ${tool.title}`, async () => {
     if (isBuilt(tool)) return;
     await build(tool, path);
-    if (tool.script !== undefined) await copyScript(tool, tool.script);
+    if (tool.script !== undefined && script !== undefined) {
+      const list = ["list", "-mod=readonly", "-m", "-f", "{{.Dir}}", tool.script.module];
+      const options = { cwd: directoryOf(tool.module), env: goEnvironment() };
+      const directory = (await captured("go", list, options)).trim();
+      writeWhole(script, readFileSync(join(directory, tool.script.path)), 0o755);
+    }
     writeWhole(stampOf(tool), sources);
   });
   return path;
 }
 
 export function isBuilt(tool: GoTool): boolean {
-  const outputs = [pathOf(tool), ...(tool.script === undefined ? [] : [scriptPath(tool.script)])];
-  return (
-    readIfThere(stampOf(tool)) === fingerprint(tool) && outputs.every((path) => existsSync(path))
-  );
+  return readIfThere(stampOf(tool)) === fingerprint(tool) && outputsOf(tool).every(existsSync);
 }
 
 /** Returns the version of a dependency in one of our go.mod files: "v3.258.0". */
@@ -80,31 +74,22 @@ export async function tidy(directory: string): Promise<void> {
   await captured("go", ["mod", "tidy"], { cwd: directory, env: goEnvironment() });
 }
 
+/** Returns the paths of the executable and, if it has one, of its script. */
+function outputsOf({ name, folder = "", script }: GoTool): string[] {
+  const scripts = script === undefined ? [] : [join(toolsBin, basename(script.path))];
+  return [join(toolsBin, folder, name + exe), ...scripts];
+}
+
 /** Returns the names of all its files, which are beside each other. */
-export function filesOf({ name, script, needs }: GoTool): string[] {
-  const scripts = script === undefined ? [] : [basename(script.path)];
-  return [name + exe, ...scripts, ...(needs === undefined ? [] : filesOf(needs))];
+export function filesOf(tool: GoTool): string[] {
+  const needed = tool.needs === undefined ? [] : filesOf(tool.needs);
+  return [...outputsOf(tool).map((path) => basename(path)), ...needed];
 }
 
-function keyOf({ folder, name }: GoTool): string {
-  return folder === undefined ? name : `${name}-${folder}`;
-}
-
-function pathOf({ folder, name }: GoTool): string {
-  return join(toolsBin, folder ?? "", name + exe);
-}
-
-function stampOf(tool: GoTool): string {
-  return join(toolsDir, "stamps", keyOf(tool));
-}
-
-function directoryOf(module: string): string {
-  return join(root, "tools", "go", module);
-}
-
-function readGoMod(module: string): string {
-  return readFileSync(join(directoryOf(module), "go.mod"), "utf8");
-}
+const keyOf = ({ folder, name }: GoTool) => (folder === undefined ? name : `${name}-${folder}`);
+const stampOf = (tool: GoTool) => join(toolsDir, "stamps", keyOf(tool));
+const directoryOf = (module: string) => join(root, "tools", "go", module);
+const readGoMod = (module: string) => readFileSync(join(directoryOf(module), "go.mod"), "utf8");
 
 /** Hashes everything that the executable is built from. */
 function fingerprint(tool: GoTool): string {
@@ -122,24 +107,8 @@ function fingerprint(tool: GoTool): string {
   return hashOf([platform, arch, main, linkerFlags(tool), ...tagFlags(tool), ...namesAndContents]);
 }
 
-function linkerFlags({ ldflags }: GoTool): string {
-  return ["-s -w", ldflags].filter(Boolean).join(" ");
-}
-
-function tagFlags({ tags }: GoTool): string[] {
-  return tags === undefined ? [] : ["-tags", tags];
-}
-
-function scriptPath({ path }: Script): string {
-  return join(toolsBin, basename(path));
-}
-
-async function copyScript(tool: GoTool, script: Script): Promise<void> {
-  const arguments_ = ["list", "-mod=readonly", "-m", "-f", "{{.Dir}}", script.module];
-  const options = { cwd: directoryOf(tool.module), env: goEnvironment() };
-  const directory = (await captured("go", arguments_, options)).trim();
-  writeWhole(scriptPath(script), readFileSync(join(directory, script.path)), 0o755);
-}
+const linkerFlags = ({ ldflags }: GoTool) => ["-s -w", ldflags].filter(Boolean).join(" ");
+const tagFlags = ({ tags }: GoTool) => (tags === undefined ? [] : ["-tags", tags]);
 
 async function build(tool: GoTool, path: string): Promise<void> {
   // An interrupted build leaves no executable behind.
@@ -147,10 +116,6 @@ async function build(tool: GoTool, path: string): Promise<void> {
   rmSync(scratch, { recursive: true, force: true });
   mkdirSync(scratch, { recursive: true });
   const output = join(scratch, `${process.pid}${exe}`);
-
-  // With trimmed paths, checkouts with the same modules share the compiler's cache.
-  const arguments_ = ["build", "-mod=readonly", "-buildvcs=false", "-trimpath", "-v", "-o", output];
-  arguments_.push(...tagFlags(tool), "-ldflags", linkerFlags(tool), tool.package);
 
   let modules = 0;
   let packages = 0;
@@ -162,6 +127,11 @@ async function build(tool: GoTool, path: string): Promise<void> {
     say(`  ${seconds()}  ${modules} modules downloaded, ${packages} packages compiled`);
   }, 15_000);
   try {
+    const arguments_ = [
+      // With trimmed paths, checkouts with the same modules share the compiler's cache.
+      ...["build", "-mod=readonly", "-buildvcs=false", "-trimpath", "-v", "-o", output],
+      ...[...tagFlags(tool), "-ldflags", linkerFlags(tool), tool.package],
+    ];
     const code = await runCommand("go", arguments_, {
       cwd: directoryOf(tool.module),
       env: goEnvironment(),
@@ -185,17 +155,12 @@ async function build(tool: GoTool, path: string): Promise<void> {
 
 /** Without the settings of this process that would change what is built. */
 export function goEnvironment(): NodeJS.ProcessEnv {
-  const environment = { ...process.env };
+  // Less garbage collection saves the compiler 7 % of its time.
+  const environment: NodeJS.ProcessEnv = { GOGC: "400", ...process.env };
   delete environment["GOOS"];
   delete environment["GOARCH"];
-  return {
-    // Less garbage collection saves the compiler 7 % of its time.
-    GOGC: "400",
-    ...environment,
-    // No C compiler, and no go.work of a folder above.
-    CGO_ENABLED: "0",
-    GOWORK: "off",
-  };
+  // No C compiler, and no go.work of a folder above.
+  return { ...environment, CGO_ENABLED: "0", GOWORK: "off" };
 }
 
 const networkTrouble =
@@ -212,9 +177,6 @@ function explain(tool: GoTool, goOutput: string | undefined): string {
       "make Go's module proxy reachable (GOPROXY, HTTPS_PROXY), or provide a filled GOMODCACHE",
     `install Go ${goVersion(tool.module)} or later (https://go.dev/dl/), and run the command again`,
   ].filter(Boolean);
-  return [
-    `Cannot build ${tool.title}. ${problem}`,
-    "What you can do:",
-    ...remedies.map((remedy) => `  - ${remedy}`),
-  ].join("\n");
+  const list = remedies.map((remedy) => `\n  - ${remedy}`).join("");
+  return `Cannot build ${tool.title}. ${problem}\nWhat you can do:${list}`;
 }

@@ -63,36 +63,26 @@ export function runJest(runs: readonly JestRun[]): void {
 
 /** Starts jest once. Returns its exit code, and its results if there are any. */
 function runOnce({ projects = [], args = [], env }: JestRun) {
-  using temporary = temporaryFolder();
-  const scratch = temporary.path;
-  const results = join(scratch, "results.json");
-  const figures = join(scratch, "figures");
+  using scratch = temporaryFolder();
+  const results = join(scratch.path, "results.json");
+  const figures = join(scratch.path, "figures");
   const jest = join(root, "node_modules", "jest", "bin", "jest.js");
   const isWatching = args.some((arg) => /^--watch/.test(arg));
-  const { status } = spawnSync(
-    process.execPath,
-    [
-      ...["--disable-warning=ExperimentalWarning", jest, "--json", `--outputFile=${results}`],
-      ...args,
-      ...(projects.length > 0 ? ["--selectProjects", ...projects] : []),
-    ],
-    {
-      cwd: root,
-      env: { ...process.env, ...env, [figuresVariable]: figures },
-      // `--watch` reads keys. jest's stdout has only the JSON; its report goes to stderr.
-      stdio: [isWatching ? "inherit" : "ignore", "ignore", "inherit"],
-    },
-  );
-  printFigures(readIfThere(figures) ?? "");
-  const json = readIfThere(results);
-  return { status, result: json === undefined ? undefined : (JSON.parse(json) as JestResult) };
-}
-
-function printFigures(jsonLines: string): void {
-  for (const line of jsonLines.split("\n").filter(Boolean)) {
+  const selected = projects.length > 0 ? ["--selectProjects", ...projects] : [];
+  const report = ["--json", `--outputFile=${results}`];
+  const allArgs = ["--disable-warning=ExperimentalWarning", jest, ...report, ...args, ...selected];
+  const { status } = spawnSync(process.execPath, allArgs, {
+    cwd: root,
+    env: { ...process.env, ...env, [figuresVariable]: figures },
+    // `--watch` reads keys. jest's stdout has only the JSON; its report goes to stderr.
+    stdio: [isWatching ? "inherit" : "ignore", "ignore", "inherit"],
+  });
+  for (const line of (readIfThere(figures) ?? "").split("\n").filter(Boolean)) {
     const { of, figures } = JSON.parse(line) as Figures;
     console.log(`${of}: ${formatFigures(figures)}`);
   }
+  const json = readIfThere(results);
+  return { status, result: json === undefined ? undefined : (JSON.parse(json) as JestResult) };
 }
 
 export function formatFigures(figures: Figures["figures"]): string {
@@ -116,14 +106,11 @@ function printSummary({ args = [], env = {} }: JestRun, { testResults }: JestRes
     if (status === "failed") console.log(`failed: ${path}; to run it alone: \`${command}\``);
   }
   if (testResults.length <= maxSlowFiles) return;
-  const times = testResults.map(({ name, startTime, endTime }) => ({
-    path: relative(root, name),
-    seconds: (endTime - startTime) / 1000,
-  }));
-  console.log("the slowest files:");
-  for (const { path, seconds } of times
+  const slowest = testResults
+    .map(({ name, startTime, endTime }) => ({ name, seconds: (endTime - startTime) / 1000 }))
     .sort((one, other) => other.seconds - one.seconds)
-    .slice(0, maxSlowFiles)) {
-    console.log(`${seconds.toFixed(1).padStart(7)} s  ${path}`);
-  }
+    .slice(0, maxSlowFiles);
+  console.log("the slowest files:");
+  for (const { name, seconds } of slowest)
+    console.log(`${seconds.toFixed(1).padStart(7)} s  ${relative(root, name)}`);
 }

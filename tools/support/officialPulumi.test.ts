@@ -2,12 +2,11 @@
 import { expect, test } from "@jest/globals";
 import { hash } from "node:crypto";
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
-import { createServer, type RequestListener } from "node:http";
-import { type AddressInfo } from "node:net";
-import { once } from "node:events";
+import type { RequestListener } from "node:http";
 import { join } from "node:path";
 import { create } from "tar";
 import { temporaryFolder } from "../../provider/testing/temporaryFolder";
+import { serve } from "../../tests/support/serve";
 import { engineVersions } from "../go/tools";
 import { ensureOfficialPulumi } from "./officialPulumi";
 import { archivePath, pinnedPulumi } from "./pulumiArchive.cjs";
@@ -23,23 +22,6 @@ async function makeArchive(): Promise<Buffer> {
   const file = join(folder, "archive.tar.gz");
   await create({ file, gzip: true, cwd: join(folder, "source") }, ["pulumi"]);
   return readFileSync(file);
-}
-
-/** Runs `work` with the address of a server that answers like this. Returns its result and the requested paths. */
-async function withServer<T>(answer: RequestListener, work: (url: string) => Promise<T>) {
-  const requestedPaths: string[] = [];
-  const server = createServer((request, response) => {
-    requestedPaths.push(request.url ?? "");
-    answer(request, response);
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  try {
-    const result = await work(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-    return { ...result, requestedPaths };
-  } finally {
-    server.closeAllConnections();
-    server.close();
-  }
 }
 
 /** Downloads the CLI. Returns its path or the error, the messages, and the files left. `given` is there already. */
@@ -78,8 +60,9 @@ test("the pinned archive is downloaded, through a redirect, and unpacked", async
     url === "/elsewhere"
       ? response.writeHead(200, { "content-length": archive.length }).end(archive)
       : response.writeHead(302, { location: "/elsewhere" }).end();
-  const found = await withServer(answer, (url) => download(url, sumOf(archive)));
-  expect(found.requestedPaths).toEqual(["/v1.2.3/pulumi-v1.2.3-linux-x64.tar.gz", "/elsewhere"]);
+  await using server = await serve(answer);
+  const found = await download(server.url, sumOf(archive));
+  expect(server.paths).toEqual(["/v1.2.3/pulumi-v1.2.3-linux-x64.tar.gz", "/elsewhere"]);
   expect(readFileSync(found.path ?? "", "utf8")).toContain("v1.2.3");
   expect(found.left).toEqual(unpacked);
   expect(found.messages.at(-1)).toBe("  Pulumi CLI: 100 %");
@@ -98,7 +81,8 @@ test("an archive that arrives slowly, but arrives, is used", async () => {
       response.end();
     }, 600);
   };
-  const { left } = await withServer(answer, (url) => download(url, sumOf(archive)));
+  await using server = await serve(answer);
+  const { left } = await download(server.url, sumOf(archive));
   expect(left).toEqual(unpacked);
 });
 
@@ -131,7 +115,8 @@ test.each<[string, RequestListener, RegExp]>([
   ],
   ["never answers", () => undefined, /: the server did not answer for 2 s\./],
 ])("a server that %s: a message has the reason, and nothing is left", async (_, answer, reason) => {
-  const { path, error, messages, left } = await withServer(answer, (url) => download(url));
+  await using server = await serve(answer);
+  const { path, error, messages, left } = await download(server.url);
   expect([path, error]).toEqual([undefined, undefined]);
   expect(messages.at(-1)).toMatch(/can't be downloaded from http:/);
   expect(messages.at(-1)).toMatch(reason);
@@ -139,11 +124,9 @@ test.each<[string, RequestListener, RegExp]>([
 });
 
 test("a refused connection: a message has the reason", async () => {
-  const closed = await withServer(
-    () => undefined,
-    async (url) => ({ url }),
-  );
-  const { path, messages } = await download(closed.url);
+  const server = await serve(() => undefined);
+  await server[Symbol.asyncDispose]();
+  const { path, messages } = await download(server.url);
   expect(path).toBeUndefined();
   expect(messages.at(-1)).toMatch(/ECONNREFUSED/);
 });
@@ -151,15 +134,11 @@ test("a refused connection: a message has the reason", async () => {
 test("the proxy of the environment is used", async () => {
   const archive = await makeArchive();
   const url = "http://releases.test";
-  const { path, requestedPaths } = await withServer(
-    (_, response) => response.end(archive),
-    async (proxy) => {
-      process.env["HTTP_PROXY"] = proxy;
-      return download(url, sumOf(archive)).finally(() => delete process.env["HTTP_PROXY"]);
-    },
-  );
-  expect(path).toBeDefined();
-  expect(requestedPaths).toEqual([`${url}/v1.2.3/pulumi-v1.2.3-linux-x64.tar.gz`]);
+  await using proxy = await serve((_, response) => response.end(archive));
+  process.env["HTTP_PROXY"] = proxy.url;
+  const found = download(url, sumOf(archive)).finally(() => delete process.env["HTTP_PROXY"]);
+  expect((await found).path).toBeDefined();
+  expect(proxy.paths).toEqual([`${url}/v1.2.3/pulumi-v1.2.3-linux-x64.tar.gz`]);
 });
 
 test("an archive that was downloaded earlier is checked and used, without a request", async () => {

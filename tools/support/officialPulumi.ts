@@ -47,8 +47,7 @@ export async function ensureOfficialPulumi(
     return undefined;
   }
 
-  const onWait = () => say("Waiting for another run, which is downloading the Pulumi CLI …");
-  return withLock(`official-pulumi-${version}`, onWait, async () => {
+  return withLock(`official-pulumi-${version}`, "downloading the Pulumi CLI", async () => {
     if (existsSync(cli)) return cli;
     const address = archiveAddress(release, platform);
     const archive = archivePath(address, options.downloads);

@@ -26,8 +26,7 @@ interface Stamp {
 
 export async function ensureProduct(product: Product): Promise<void> {
   if (isFresh(product)) return;
-  const onWait = () => say(`Waiting for another run, which is building ${product.name} …`);
-  await withLock(product.name.replaceAll("/", "-"), onWait, async () => {
+  await withLock(product.name.replaceAll("/", "-"), `building ${product.name}`, async () => {
     if (isFresh(product)) return;
     const inputs = [...(await product.make())].sort();
     const stamp: Stamp = { inputs, fingerprint: fingerprintOf(inputs) };
@@ -57,12 +56,12 @@ function sizeAndTime(path: string): string {
 const sqliteBusy = 5;
 
 /**
- * Runs `work` while no other process runs work under this name, or calls `onWait` once and waits. SQLite's lock ends
- * with its process, so none is left behind.
+ * Runs `work` while no other process runs work under this name, or waits, and says what the other does. SQLite's lock
+ * ends with its process, so none is left behind.
  */
 export async function withLock<T>(
   name: string,
-  onWait: () => void,
+  doing: string | undefined,
   work: () => Promise<T>,
 ): Promise<T> {
   const directory = join(toolsDir, "locks");
@@ -70,7 +69,7 @@ export async function withLock<T>(
   const database = new DatabaseSync(join(directory, name), { timeout: 0 });
   try {
     for (let isWaiting = false; !tryLock(database); isWaiting = true) {
-      if (!isWaiting) onWait();
+      if (!isWaiting && doing !== undefined) say(`Waiting for another run, which is ${doing} …`);
       await sleep(200);
     }
     return await work();

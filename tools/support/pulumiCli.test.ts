@@ -39,7 +39,11 @@ async function find({ downloaded, built }: { downloaded?: string; built?: string
     },
     build: () => {
       asked.push("build");
-      return Promise.resolve({ path: built ?? "just built", version: "3.258.0" });
+      return Promise.resolve({
+        path: built ?? "just built",
+        version: "3.258.0",
+        isBuiltHere: true,
+      });
     },
   };
   return ensurePulumi(supply, (line) => said.push(line), home);

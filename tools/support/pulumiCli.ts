@@ -18,7 +18,7 @@ export interface PulumiCli {
 
 export interface PulumiSupply {
   isBuilt: () => boolean;
-  build: () => Promise<Pick<PulumiCli, "path" | "version">>;
+  build: () => Promise<PulumiCli>;
   /** Returns the path of the official CLI. Undefined if it can't be downloaded. */
   download: () => Promise<string | undefined>;
 }
@@ -33,18 +33,16 @@ export async function ensurePulumi(
   home: string = homedir(),
 ): Promise<PulumiCli> {
   const fromPath = onPath("pulumi");
-  const installed =
-    (await newestUsable([fromPath], say)) ??
-    (await newestUsable(
-      inHome(home).filter((path) => path !== fromPath),
-      say,
-    ));
-  if (installed !== undefined) return installed;
-  if (!supply.isBuilt()) {
-    const official = await newestUsable([await supply.download()], say);
-    if (official !== undefined) return official;
+  const places = [
+    () => [fromPath],
+    () => inHome(home).filter((path) => path !== fromPath),
+    async () => (supply.isBuilt() ? [] : [await supply.download()]),
+  ];
+  for (const pathsIn of places) {
+    const found = await newestUsable(await pathsIn(), say);
+    if (found !== undefined) return found;
   }
-  return { ...(await supply.build()), isBuiltHere: true };
+  return supply.build();
 }
 
 /** Returns the CLIs of `curl -fsSL https://get.pulumi.com | sh` and of the Automation API. */
@@ -63,18 +61,15 @@ async function newestUsable(
   say: (line: string) => void,
 ): Promise<PulumiCli | undefined> {
   const there = paths.filter((path) => path !== undefined);
-  const found = await Promise.all(
-    there.map(async (path) => ({ path, version: await versionOf(path) })),
-  );
+  const versions = await Promise.all(there.map(versionOf));
   const usable: PulumiCli[] = [];
-  for (const { path, version } of found) {
-    if (version === undefined) {
+  for (const [index, path] of there.entries()) {
+    const version = versions[index];
+    if (version === undefined)
       say(`${path} does not answer \`pulumi version\`, so it is not used.`);
-    } else if (isOlder(version, oldestEngine)) {
+    else if (isOlder(version, oldestEngine))
       say(`${path} is ${version}, older than ${oldestEngine}, so it is not used.`);
-    } else {
-      usable.push({ path, version, isBuiltHere: false });
-    }
+    else usable.push({ path, version, isBuiltHere: false });
   }
   return usable.sort((a, b) => (isOlder(a.version, b.version) ? 1 : -1))[0];
 }

@@ -132,21 +132,17 @@ export async function installed(language: Language): Promise<Installed> {
   const folder = process.env["COMPUTE_TEST_INSTALLED"] ?? "";
   const project = join(folder, language.example);
   const done = `${project}.json`;
-  await withLock(
-    `installing ${language.example}`,
-    () => undefined,
-    async () => {
-      if (existsSync(done)) return;
-      mkdirSync(project);
-      const env = (await language.env?.(project)) ?? {};
-      const [heading = ""] = Object.entries(languages).find(([, it]) => it === language) ?? [];
-      const options = { cwd: project, env: { ...process.env, ...env } };
-      await captured("sh", ["-ec", installBlock(heading)], options);
-      // The settings of a developer's own stacks are not part of the example.
-      for (const file of globSync("Pulumi.*.yaml", { cwd: project })) rmSync(join(project, file));
-      writeFileSync(done, JSON.stringify(env));
-    },
-  );
+  await withLock(`installing ${language.example}`, undefined, async () => {
+    if (existsSync(done)) return;
+    mkdirSync(project);
+    const env = (await language.env?.(project)) ?? {};
+    const [heading = ""] = Object.entries(languages).find(([, it]) => it === language) ?? [];
+    const options = { cwd: project, env: { ...process.env, ...env } };
+    await captured("sh", ["-ec", installBlock(heading)], options);
+    // The settings of a developer's own stacks are not part of the example.
+    for (const file of globSync("Pulumi.*.yaml", { cwd: project })) rmSync(join(project, file));
+    writeFileSync(done, JSON.stringify(env));
+  });
   return { project, env: JSON.parse(readFileSync(done, "utf8")) as NodeJS.ProcessEnv };
 }
 

@@ -9,6 +9,7 @@
 package command
 
 import (
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -19,30 +20,34 @@ import (
 // Files is the content of an SDK: the text of each file by its path.
 type Files = map[string][]byte
 
-// Run executes the command line, and ends the process if that fails. `read` parses a schema with the program's version of
-// Pulumi's library. `generators` has a generator for each language.
-func Run[Package any](read func(text []byte) (Package, error), generators map[string]func(Package) (Files, error)) {
+// Run executes the command line, and ends the process if that fails. `bind` makes a package of a schema with the program's
+// version of Pulumi's library. `generators` has a generator for each language.
+func Run[Schema, Package any](bind func(Schema) (Package, error), generators map[string]func(Package) (Files, error)) {
 	schemaPath := flag.String("schema", "schema.json", "the Pulumi schema to read")
 	language := flag.String("language", "", "the language of the SDK")
 	out := flag.String("out", "", "the directory to write; what is there is deleted first")
 	check := flag.Bool("check", false, "check the schema and write nothing")
 	flag.Parse()
 
-	if err := run(read, generators, *schemaPath, *language, *out, *check); err != nil {
+	if err := run(bind, generators, *schemaPath, *language, *out, *check); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", filepath.Base(os.Args[0]), err)
 		os.Exit(1)
 	}
 }
 
-func run[Package any](
-	read func(text []byte) (Package, error), generators map[string]func(Package) (Files, error),
+func run[Schema, Package any](
+	bind func(Schema) (Package, error), generators map[string]func(Package) (Files, error),
 	schemaPath, language, out string, check bool,
 ) error {
 	text, err := os.ReadFile(schemaPath)
 	if err != nil {
 		return err
 	}
-	pkg, err := read(text)
+	var spec Schema
+	if err := json.Unmarshal(text, &spec); err != nil {
+		return fmt.Errorf("%s: %w", schemaPath, err)
+	}
+	pkg, err := bind(spec)
 	if err != nil {
 		return fmt.Errorf("%s: %w", schemaPath, err)
 	}

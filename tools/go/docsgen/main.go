@@ -3,8 +3,6 @@
 package main
 
 import (
-	"encoding/json"
-
 	"pulumi-compute/tools/command"
 
 	"github.com/pulumi/pulumi/pkg/v3/codegen/docs"
@@ -14,18 +12,14 @@ import (
 const tool = "compute-docsgen"
 
 func main() {
-	command.Run(read, map[string]func(*schema.Package) (command.Files, error){
+	command.Run(bind, map[string]func(*schema.Package) (command.Files, error){
 		"docs": func(pkg *schema.Package) (command.Files, error) {
 			return docs.NewContext(tool, pkg).GeneratePackage()
 		},
 	})
 }
 
-// read does not validate the schema, because compute-sdkgen has done that with newer rules.
-func read(text []byte) (*schema.Package, error) {
-	var spec schema.PackageSpec
-	if err := json.Unmarshal(text, &spec); err != nil {
-		return nil, err
-	}
+// bind does not validate the schema, because compute-sdkgen has done that with newer rules.
+func bind(spec schema.PackageSpec) (*schema.Package, error) {
 	return schema.ImportSpec(spec, nil)
 }

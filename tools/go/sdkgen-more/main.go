@@ -3,7 +3,6 @@
 package main
 
 import (
-	"encoding/json"
 	"io"
 	"net/http"
 	"strings"
@@ -20,7 +19,7 @@ const tool = "compute-sdkgen"
 
 func main() {
 	http.DefaultTransport = offline{}
-	command.Run(read, map[string]func(*schema.Package) (command.Files, error){
+	command.Run(bind, map[string]func(*schema.Package) (command.Files, error){
 		"java": func(pkg *schema.Package) (command.Files, error) {
 			return java.GeneratePackage(tool, pkg, nil, nil, false, false)
 		},
@@ -40,11 +39,7 @@ func (offline) RoundTrip(request *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Body: body, Request: request}, nil
 }
 
-// read does not validate the schema, because compute-sdkgen has done that with newer rules.
-func read(text []byte) (*schema.Package, error) {
-	var spec schema.PackageSpec
-	if err := json.Unmarshal(text, &spec); err != nil {
-		return nil, err
-	}
+// bind does not validate the schema, because compute-sdkgen has done that with newer rules.
+func bind(spec schema.PackageSpec) (*schema.Package, error) {
 	return schema.ImportSpec(spec, nil, schema.ValidationOptions{})
 }

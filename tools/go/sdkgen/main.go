@@ -2,7 +2,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -19,7 +18,7 @@ import (
 const tool = "compute-sdkgen"
 
 func main() {
-	command.Run(read, map[string]func(*schema.Package) (command.Files, error){
+	command.Run(bind, map[string]func(*schema.Package) (command.Files, error){
 		"nodejs": func(pkg *schema.Package) (command.Files, error) {
 			return nodejs.GeneratePackage(tool, pkg, nil, nil, false, nil)
 		},
@@ -32,12 +31,8 @@ func main() {
 	})
 }
 
-// read parses the schema, and checks it against Pulumi's metaschema and binding rules.
-func read(text []byte) (*schema.Package, error) {
-	var spec schema.PackageSpec
-	if err := json.Unmarshal(text, &spec); err != nil {
-		return nil, err
-	}
+// bind checks the schema against Pulumi's metaschema and binding rules.
+func bind(spec schema.PackageSpec) (*schema.Package, error) {
 	// Our schema refers to no other package, so it needs no loader.
 	pkg, diags, err := schema.BindSpec(spec, schema.NewNullLoader(), schema.ValidationOptions{})
 	for _, diag := range diags {
