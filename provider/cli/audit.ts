@@ -117,24 +117,16 @@ async function audit(
   }
 }
 
-interface Seen extends Comparison {
-  /** Whether the instances that were missing at first exist. */
-  existences: ReadonlyMap<Resource, Existence>;
-}
-
 /**
- * Compares the listings with the states. If something differs, lists and compares a second time, since a run may have
- * created or deleted an instance in the meantime. An instance that no stack manages, and a pending create, count only if
- * both looks show them.
+ * Compares the listings with the states. If something differs, checks whether the missing instances exist, and lists and
+ * compares a second time, since a run may have created or deleted an instance in the meantime. An instance that no stack
+ * manages, and a pending create, count only if both looks show them.
  */
-async function lookTwice(
-  services: readonly ServiceListing[],
-  env: NodeJS.ProcessEnv,
-): Promise<Seen> {
+async function lookTwice(services: readonly ServiceListing[], env: NodeJS.ProcessEnv) {
   const first = compare(services, await readAllStates(env));
   const isUnmanaged = ({ managers }: ListedInstance) => managers.length === 0;
   if (first.missing.size + first.pending.length === 0 && !first.listed.some(isUnmanaged))
-    return { ...first, existences: new Map() };
+    return { ...first, existences: new Map<Resource, Existence>() };
   for (const { session } of services) {
     // Only a listing of its own tenant proves that an instance is gone (G3). The session recognizes such a listing by other
     // instances that were recorded with the same token.
@@ -167,7 +159,7 @@ async function lookTwice(
 
 function createReport(
   services: readonly ServiceListing[],
-  seen: Seen,
+  seen: Awaited<ReturnType<typeof lookTwice>>,
   creates: readonly RecordedCreate[],
   undecided: Undecided,
 ) {

@@ -82,10 +82,10 @@ function listPending({ env, print, warn }: Terminal): void {
 function discard(keyOrUrn: string, io: Terminal): boolean {
   // A key also selects a create that is not pending because its result was in a state. Its record stops the next create
   // if the delete of its instance would fail.
+  const discarded = { stage: "settled", settled: "discarded" } as const;
   const matching = readCreates(io.env, io.warn).filter(
     ({ record }) =>
-      (record.key === keyOrUrn &&
-        isAllowedChange(record, { stage: "settled", settled: "discarded" })) ||
+      (record.key === keyOrUrn && isAllowedChange(record, discarded)) ||
       (record.urn === keyOrUrn && isPending(record)),
   );
   if (matching.length === 0) {

@@ -19,7 +19,7 @@ import { isOlder } from "../version";
 import { readPendingCreates, resumeAdvice } from "./discard";
 import { installAdvice, noPulumi, runPulumi } from "./pulumi";
 import { addOptions, checkSettings, type SettingOptions, stackHelp } from "./service";
-import { count, type Finding, printData, Problem, type Terminal } from "./terminal";
+import { asProblem, count, type Finding, printData, Problem, type Terminal } from "./terminal";
 
 type Options = SettingOptions & { json?: true; stack?: string };
 
@@ -167,19 +167,18 @@ async function examineListing(api: ComputeApi, session: Session): Promise<Findin
 }
 
 async function examineEngine(env: NodeJS.ProcessEnv): Promise<Finding> {
-  try {
-    const output = await runPulumi(["version"], env, installAdvice);
-    const [version] = /\d+\.\d+\.\d+/.exec(output) ?? [];
-    if (version === undefined)
-      return ["warning", "engine", "`pulumi version` printed no version", installAdvice];
-    return isOlder(version, oldestEngine)
-      ? ["FAILED", "engine", `Pulumi ${version} is older than ${oldestEngine}`, installAdvice]
-      : ["ok", "engine", `Pulumi ${version}`];
-  } catch (error) {
-    if (!(error instanceof Problem)) throw error;
+  const output = await runPulumi(["version"], env, installAdvice).catch(asProblem);
+  if (output instanceof Problem) {
     // A program that uses the Automation API may install the CLI itself.
-    return [error.found === noPulumi ? "warning" : "FAILED", "engine", error.found, error.next];
+    const result = output.found === noPulumi ? "warning" : "FAILED";
+    return [result, "engine", output.found, output.next];
   }
+  const [version] = /\d+\.\d+\.\d+/.exec(output) ?? [];
+  if (version === undefined)
+    return ["warning", "engine", "`pulumi version` printed no version", installAdvice];
+  return isOlder(version, oldestEngine)
+    ? ["FAILED", "engine", `Pulumi ${version} is older than ${oldestEngine}`, installAdvice]
+    : ["ok", "engine", `Pulumi ${version}`];
 }
 
 /** Checks the folder of the ledger, in which the provider records its creates. */

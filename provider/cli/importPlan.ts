@@ -11,7 +11,7 @@ import { compare, explainUnmanaged, type ListedInstance } from "./compare";
 import { readPendingCreates } from "./discard";
 import { readAllStates, type StackState } from "./pulumi";
 import { addOptions, listService, type SettingOptions, stackHelp } from "./service";
-import { count, Problem, type Terminal } from "./terminal";
+import { asProblem, count, Problem, type Terminal } from "./terminal";
 
 type Options = SettingOptions &
   Partial<Record<"out" | "stack" | "name" | "parent" | "provider", string>> &
@@ -158,9 +158,8 @@ const provisioningReason =
 async function readStates(env: NodeJS.ProcessEnv): Promise<StackState[]> {
   const noPlan =
     "there is no plan, because a stack that can't be read may manage the listed instances already";
-  const states = await readAllStates(env).catch((error: unknown) => {
-    throw error instanceof Problem ? new Problem(`${noPlan}: ${error.found}`, error.next) : error;
-  });
+  const states = await readAllStates(env).catch(asProblem);
+  if (states instanceof Problem) throw new Problem(`${noPlan}: ${states.found}`, states.next);
   const unreadable = states.filter(({ problem }) => problem !== undefined);
   if (unreadable.length === 0) return states;
   throw new OperationFailed([

@@ -4,10 +4,10 @@ import { promisify } from "node:util";
 import * as z from "zod";
 import { withoutPasswords } from "../addresses";
 import { oldestEngine } from "../executable";
-import { knownInstanceOf, type KnownInstance } from "../instance/existence";
+import { knownInstanceOf } from "../instance/existence";
 import { propertyMap, Secret, type PropertyMap } from "../propertyValue";
 import { instanceToken } from "../pulumiNames";
-import { Problem } from "./terminal";
+import { asProblem, Problem } from "./terminal";
 
 /** The problem if there is no CLI. */
 export const noPulumi = "there is no pulumi on PATH";
@@ -90,26 +90,17 @@ const configSchema = z.record(
   z.object({ value: z.string().optional(), secret: z.boolean().optional() }),
 );
 
-/** The settings of the provider in a stack's configuration. */
-export interface StackConfig {
-  /** The name with organization and project. Undefined if no stack is used. */
-  stack?: string;
-  /** The settings without the prefix `compute:`. A setting that the stack encrypts is a `Secret`. */
-  config: PropertyMap;
-  /** Why no stack is used, as a clause. */
-  whyNone?: string;
-}
-
 /**
- * Reads the configuration of a stack. Without `stack`, it is the one that is selected in this folder, if any.
+ * Reads the provider's settings (`config`) from the configuration of a stack. Without `stackOption`, it is the stack that
+ * is selected in this folder, or none, for the reason `whyNone`. The returned stack name has organization and project.
  *
  * @throws Problem if the CLI can't read the configuration
  */
 export async function readConfig(
-  stack: string | undefined,
+  stackOption: string | undefined,
   env: NodeJS.ProcessEnv,
-): Promise<StackConfig> {
-  const stackArgs = stack === undefined ? [] : ["--stack", stack];
+): Promise<{ stack?: string; config: PropertyMap; whyNone?: string }> {
+  const stackArgs = stackOption === undefined ? [] : ["--stack", stackOption];
   const read = async (...moreArgs: string[]) => {
     const args = ["config", "--json", "--open", ...moreArgs, ...stackArgs];
     const config = Object.entries(await readJson(configSchema, args, env));
@@ -124,12 +115,12 @@ export async function readConfig(
       return [key.replace("compute:", ""), setting] as const;
     });
     const nameArgs = ["stack", "--show-name", "--fully-qualify-stack-names", ...stackArgs];
-    const name = (await runPulumi(nameArgs, env, stackAdvice)).trim();
-    if (stack !== undefined || env["PULUMI_STACK"]) await requireOwnStack(name, env);
-    return { stack: name, config: propertyMap(Object.fromEntries(settings)) };
+    const stack = (await runPulumi(nameArgs, env, stackAdvice)).trim();
+    if (stackOption !== undefined || env["PULUMI_STACK"]) await requireOwnStack(stack, env);
+    return { stack, config: propertyMap(Object.fromEntries(settings)) };
   } catch (error) {
-    if (stack !== undefined || !(error instanceof Problem)) throw error;
-    const { found } = error;
+    const { found } = asProblem(error);
+    if (stackOption !== undefined) throw error;
     if (found === noPulumi) return { config: {}, whyNone: noPulumi };
     if (found.includes("no Pulumi.yaml project file"))
       return { config: {}, whyNone: "this folder has no Pulumi project" };
@@ -151,15 +142,25 @@ async function requireOwnStack(name: string, env: NodeJS.ProcessEnv): Promise<vo
   throw new Problem(problem, stackAdvice);
 }
 
-const resourceSchema = z.object({
-  type: z.string(),
-  urn: z.string().startsWith("urn:"),
-  id: z.string().default(""),
-  external: z.boolean().default(false),
-  // In the export, a secret name is an object. Other resources may have any values here.
-  inputs: z.object({ name: z.string().optional().catch(undefined) }).catch({}),
-  outputs: z.custom<PropertyMap>().optional(),
-});
+const resourceSchema = z
+  .object({
+    type: z.string(),
+    urn: z.string().startsWith("urn:"),
+    /** Empty for a component, and for a create that was under way. */
+    id: z.string().default(""),
+    /** Whether the program only reads the resource (`Instance.get`), so that the stack does not manage it. */
+    external: z.boolean().default(false),
+    // In the export, a secret name is an object. Other resources may have any values here.
+    inputs: z.object({ name: z.string().optional().catch(undefined) }).catch({}),
+    outputs: z.custom<PropertyMap>().optional(),
+  })
+  .transform(({ inputs: { name }, outputs, ...resource }) => ({
+    ...{ ...resource, name },
+    ...knownInstanceOf(outputs),
+  }));
+
+/** A resource in the state of a stack, with the input `name` unless it is secret. */
+export type Resource = z.infer<typeof resourceSchema> & { stack: string };
 
 const exportSchema = z.object({
   deployment: z.object({
@@ -167,19 +168,6 @@ const exportSchema = z.object({
     pending_operations: z.array(z.object({ resource: resourceSchema, type: z.string() })).nullish(),
   }),
 });
-
-/** A resource in the state of a stack. */
-export interface Resource extends KnownInstance {
-  stack: string;
-  urn: string;
-  type: string;
-  /** Empty for a component, and for a create that was under way. */
-  id: string;
-  /** Whether the program only reads the resource (`Instance.get`), so that the stack does not manage it. */
-  external: boolean;
-  /** The input `name`. Undefined if it is secret or not set. */
-  name: string | undefined;
-}
 
 /** The state of a stack. */
 export interface StackState {
@@ -195,24 +183,18 @@ export interface StackState {
 /** Reads the state with its secrets encrypted. */
 async function readState(stack: string, env: NodeJS.ProcessEnv): Promise<StackState> {
   const args = ["stack", "export", "--stack", stack];
-  try {
-    const { resources, pending_operations } = (await readJson(exportSchema, args, env)).deployment;
-    const resourceOf = ({ inputs, outputs, ...more }: z.infer<typeof resourceSchema>) => ({
-      ...{ ...more, stack, name: inputs.name },
-      ...knownInstanceOf(outputs),
-    });
-    const pending = (pending_operations ?? []).filter(
-      ({ resource, type }) => type === "creating" && resource.type === instanceToken,
-    );
-    return {
-      stack,
-      resources: (resources ?? []).map(resourceOf),
-      pending: pending.map(({ resource }) => resourceOf(resource)),
-    };
-  } catch (error) {
-    if (!(error instanceof Problem)) throw error;
-    return { stack, problem: error.found, resources: [], pending: [] };
-  }
+  const exported = await readJson(exportSchema, args, env).catch(asProblem);
+  if (exported instanceof Problem)
+    return { stack, problem: exported.found, resources: [], pending: [] };
+  const { resources, pending_operations } = exported.deployment;
+  const pending = (pending_operations ?? []).filter(
+    ({ resource, type }) => type === "creating" && resource.type === instanceToken,
+  );
+  return {
+    stack,
+    resources: (resources ?? []).map((resource) => ({ stack, ...resource })),
+    pending: pending.map(({ resource }) => ({ stack, ...resource })),
+  };
 }
 
 /** How many processes of the CLI run at once. */

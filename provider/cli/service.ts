@@ -18,8 +18,8 @@ import type { Listing } from "../listing/listing";
 import type { Origin } from "../origin";
 import { propertyMap } from "../propertyValue";
 import { Session, timeouts } from "../session/session";
-import { readConfig, type StackConfig } from "./pulumi";
-import { count, type Finding, Problem, type Terminal } from "./terminal";
+import { readConfig } from "./pulumi";
+import { asProblem, count, type Finding, Problem, type Terminal } from "./terminal";
 
 /** The help of the option `--stack`. */
 export const stackHelp =
@@ -56,15 +56,6 @@ export function addOptions(
   return command;
 }
 
-/** The settings of a command, and where they come from. */
-export interface CommandSettings {
-  settings: Settings;
-  /** The name of the stack with organization and project. Undefined if no stack is used. */
-  stack: string | undefined;
-  /** The stack or the environment, for messages. */
-  source: string;
-}
-
 /** How each required setting is checked and set. The token has no option. */
 const required = {
   baseUrl: {
@@ -92,14 +83,10 @@ export async function checkSettings(
   stackOption: string | undefined,
   options: SettingOptions,
   io: Terminal,
-): Promise<{ findings: Finding[]; found?: CommandSettings }> {
-  let stackConfig: StackConfig;
-  try {
-    stackConfig = await readConfig(stackOption, io.env);
-  } catch (error) {
-    if (!(error instanceof Problem)) throw error;
-    return { findings: [["FAILED", "stack", error.found, error.next]] };
-  }
+): Promise<{ findings: Finding[]; found?: SettingsSource & { settings: Settings } }> {
+  const stackConfig = await readConfig(stackOption, io.env).catch(asProblem);
+  if (stackConfig instanceof Problem)
+    return { findings: [["FAILED", "stack", stackConfig.found, stackConfig.next]] };
   const { stack, config, whyNone } = stackConfig;
   // `propertyMap` drops the options that were not given.
   const given = propertyMap(Object.fromEntries(optionNames.map((name) => [name, options[name]])));
@@ -165,8 +152,16 @@ export async function checkSettings(
   return { findings, found: { settings, stack, source } };
 }
 
+/** Where the settings of a command come from. */
+interface SettingsSource {
+  /** The name of the stack with organization and project. Undefined if no stack is used. */
+  stack: string | undefined;
+  /** The stack or the environment, for messages. */
+  source: string;
+}
+
 /** The instances that the service lists for one token, with the session that listed them. */
-export interface ServiceListing extends Omit<CommandSettings, "settings"> {
+export interface ServiceListing extends SettingsSource {
   session: Session;
   /** The service, the token's kind and hash, and the account. */
   origin: Origin;

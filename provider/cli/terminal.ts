@@ -56,6 +56,16 @@ export class Problem extends OperationFailed {
   }
 }
 
+/**
+ * Lets a `catch` make a value of a `Problem`.
+ *
+ * @throws any other error
+ */
+export function asProblem(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  throw error;
+}
+
 /** Writes a number with its noun: "1 instance", "2 instances". */
 export function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? "" : "s"}`;
