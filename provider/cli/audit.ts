@@ -184,14 +184,14 @@ function createReport(
       continue;
     }
     const explanation = explainUnmanaged(listed, seen, creates);
-    const why = explanation?.isOpen
-      ? explanation.note
-      : status === "PROVISIONING"
-        ? "in no stack, but PROVISIONING, so a run may be creating it right now"
-        : unreadable.length > 0
-          ? "it is in no stack that could be read"
-          : undefined;
-    if (why !== undefined) addUndecided(undecided, `instance ${id} "${name}"`, why);
+    const doubts = [
+      explanation?.isOpen && explanation.note,
+      status === "PROVISIONING" &&
+        "in no stack, but PROVISIONING, so a run may be creating it right now",
+      unreadable.length > 0 && "it is in no stack that could be read",
+    ];
+    const doubt = doubts.find(Boolean);
+    if (doubt) addUndecided(undecided, `instance ${id} "${name}"`, doubt);
     else {
       const { baseUrl, tokenKind } = listed.service.origin;
       const reader = seen.instances.find((it) => it.id === id && it.external);

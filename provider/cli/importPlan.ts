@@ -118,13 +118,16 @@ async function writePlan(options: Options, io: Terminal): Promise<void> {
   const uniqueName = uniqueNames(instances.map(({ urn }) => logicalName(urn)));
   for (const instance of free) {
     const { id, name = "", status } = instance.item;
-    const isUncertain = status === "PROVISIONING" && statuses.length === 0;
-    const reason =
-      io.redactor.redact(id) !== id
-        ? "its id contains a secret or characters that can't be printed"
-        : (explainUnmanaged(instance, comparison, creates)?.note ??
-          (isUncertain ? provisioningReason : undefined));
-    if (reason !== undefined) leftOut.push(`${describe(instance)}: ${reason}`);
+    const reasons = [
+      io.redactor.redact(id) !== id &&
+        "its id contains a secret or characters that can't be printed",
+      explainUnmanaged(instance, comparison, creates)?.note,
+      status === "PROVISIONING" &&
+        statuses.length === 0 &&
+        "it is PROVISIONING, so a run may be creating it right now; to include it, give --status PROVISIONING, and each other status that the plan is to have",
+    ];
+    const reason = reasons.find(Boolean);
+    if (reason) leftOut.push(`${describe(instance)}: ${reason}`);
     else {
       // The name of an instance may be the token, which no output may show (G8).
       const resourceName = uniqueName(io.redactor.redact(name), id);
@@ -150,9 +153,6 @@ async function writePlan(options: Options, io: Terminal): Promise<void> {
 }
 
 const maxNamed = 5;
-
-const provisioningReason =
-  "it is PROVISIONING, so a run may be creating it right now; to include it, give --status PROVISIONING, and each other status that the plan is to have";
 
 /** @throws OperationFailed if a stack can't be read. Then the plan might put an instance of that stack into another. */
 async function readStates(env: NodeJS.ProcessEnv): Promise<StackState[]> {
