@@ -6,13 +6,7 @@ import { displayRecordedName } from "../ledger/record";
 import { originKey } from "../origin";
 import { propertyMap } from "../propertyValue";
 import { timeouts } from "../session/session";
-import {
-  compare,
-  type Comparison,
-  explainUnmanaged,
-  isSameResource,
-  type ListedInstance,
-} from "./compare";
+import { compare, explainUnmanaged, isSameResource, type ListedInstance } from "./compare";
 import { readPendingCreates, resumeAdvice, type RecordedCreate } from "./discard";
 import { readAllStates, type Resource } from "./pulumi";
 import {
@@ -26,10 +20,10 @@ import {
 } from "./service";
 import { count, printData, type Terminal } from "./terminal";
 
-type Options = SettingOptions & { json?: true; stack?: string[] };
+type Options = Omit<SettingOptions, "stack"> & { json?: true; stack?: string[] };
 
 /** The output of `--json`, which also has the `result` of `outcomes`. */
-type Report = ReturnType<typeof createReport>;
+type Report = Awaited<ReturnType<typeof createReport>>;
 
 /** The instances, stacks and services without a verdict, by the line that says so. Several settings may have one service. */
 type Undecided = Map<string, { what: string; why: string }>;
@@ -77,7 +71,10 @@ export function addAudit(program: Command, io: Terminal): void {
     const [result, verdict] = outcomes[exitCode];
     if (options.json)
       printData({ result, ...(report ?? { undecided: [...undecided.values()] }) }, io);
-    else if (report) printReport(report, verdict, options, io);
+    else if (report) {
+      printReport(report, options, io);
+      io.print(verdict);
+    }
     io.exitCode = exitCode;
   });
 }
@@ -88,11 +85,7 @@ function exitCodeOf({ inNoStack, inSeveral, gone, openCreates, undecided }: Repo
 }
 
 /** Returns undefined if nothing could be compared. Each failure is printed to stderr, and is undecided. */
-async function audit(
-  options: Options,
-  io: Terminal,
-  undecided: Undecided,
-): Promise<Report | undefined> {
+async function audit(options: Options, io: Terminal, undecided: Undecided) {
   const addFailure = (what: string, error: unknown) => {
     const lines = explainError(error);
     if (!lines) throw error;
@@ -101,21 +94,21 @@ async function audit(
   };
   const services: ServiceListing[] = [];
   for (const stack of options.stack ?? [undefined]) {
-    await listService(stack, options, io).then(
+    await listService({ ...options, stack }, io).then(
       (service) => services.push(service),
       (error) => addFailure(stack ? `the service of stack ${stack}` : "the service", error),
     );
   }
   if (services.length === 0) return undefined;
   try {
-    const seen = await lookTwice(services, io.env);
-    const creates = readPendingCreates(io.env, (text) => io.messages.warning(text));
-    return createReport(services, seen, creates, undecided);
+    return await createReport(services, io, undecided);
   } catch (error) {
     addFailure("the stacks", error);
     return undefined;
   }
 }
+
+type Seen = Awaited<ReturnType<typeof lookTwice>>;
 
 /**
  * Compares the listings with the states. If something differs, checks whether the missing instances exist, and lists and
@@ -157,12 +150,9 @@ async function lookTwice(services: readonly ServiceListing[], env: NodeJS.Proces
   };
 }
 
-function createReport(
-  services: readonly ServiceListing[],
-  seen: Awaited<ReturnType<typeof lookTwice>>,
-  creates: readonly RecordedCreate[],
-  undecided: Undecided,
-) {
+async function createReport(services: ServiceListing[], io: Terminal, undecided: Undecided) {
+  const seen = await lookTwice(services, io.env);
+  const creates = readPendingCreates(io.env, (text) => io.messages.warning(text));
   const unreadable = seen.states.filter(({ problem }) => problem !== undefined);
   for (const { stack, problem = "" } of unreadable)
     addUndecided(undecided, `stack ${stack}`, problem);
@@ -238,10 +228,7 @@ function createReport(
  * Returns the pending creates in the ledger of this machine, with the time of their start (`at`), and those that only a
  * state has. Leaves out those of a run that is under way on this machine.
  */
-function findPendingCreates(
-  { pending, instances }: Comparison,
-  creates: readonly RecordedCreate[],
-) {
+function findPendingCreates({ pending, instances }: Seen, creates: readonly RecordedCreate[]) {
   const isLive = (urn: string) => creates.some(({ live, record }) => live && record.urn === urn);
   const isHeld = ({ id, urn }: RecordedCreate["record"]) =>
     instances.some((it) => it.id === id && it.urn === urn);
@@ -258,12 +245,7 @@ function findPendingCreates(
   return [...inLedger, ...others];
 }
 
-function printReport(
-  report: Report,
-  verdict: string,
-  { stack = [] }: Options,
-  { print }: Terminal,
-): void {
+function printReport(report: Report, { stack = [] }: Options, { print }: Terminal): void {
   const { services, stacks, managed, inNoStack, openCreates } = report;
   const printLine = (label: string, value: string) => print(label.padEnd(11) + value);
   for (const { baseUrl, tokenKind, settings, listed, complete } of services) {
@@ -348,5 +330,4 @@ function printReport(
     "Run `audit` with their base URL and token. For a stack of this folder's project, --stack NAME reads both.",
   );
   print("");
-  print(verdict);
 }

@@ -21,7 +21,7 @@ import { installAdvice, noPulumi, runPulumi } from "./pulumi";
 import { addOptions, checkSettings, type SettingOptions, stackHelp } from "./service";
 import { asProblem, count, type Finding, printData, Problem, type Terminal } from "./terminal";
 
-type Options = SettingOptions & { json?: true; stack?: string };
+type Options = SettingOptions & { json?: true };
 
 /** Adds the command `doctor`. */
 export function addDoctor(program: Command, io: Terminal): void {
@@ -45,7 +45,7 @@ export function addDoctor(program: Command, io: Terminal): void {
 }
 
 async function* examine(options: Options, io: Terminal): AsyncGenerator<Finding> {
-  const { findings, found } = await checkSettings(options.stack, options, io);
+  const { findings, found } = await checkSettings(options, io);
   yield* findings;
   if (found) yield* examineService(found.settings, io);
   else yield skippedService;

@@ -14,7 +14,7 @@ import { addOptions, listService, type SettingOptions, stackHelp } from "./servi
 import { asProblem, count, Problem, type Terminal } from "./terminal";
 
 type Options = SettingOptions &
-  Partial<Record<"out" | "stack" | "name" | "parent" | "provider", string>> &
+  Partial<Record<"out" | "name" | "parent" | "provider", string>> &
   Partial<Record<"status" | "input", string[]>>;
 
 /** The first version of Pulumi that reads inputs from the file of `pulumi import --file`. */
@@ -68,7 +68,7 @@ async function writePlan(options: Options, io: Terminal): Promise<void> {
   const { out, parent, provider } = options;
   const statuses = (options.status ?? []).map((it) => it.toUpperCase());
   const inputs = parseInputs(options.input ?? []);
-  const service = await listService(options.stack, options, io);
+  const service = await listService(options, io);
   const { listing, stack } = service;
   io.warn(`The settings come from ${service.source}.`);
   const comparison = compare([service], await readStates(io.env));

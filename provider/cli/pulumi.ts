@@ -9,6 +9,8 @@ import { propertyMap, Secret, type PropertyMap } from "../propertyValue";
 import { instanceToken } from "../pulumiNames";
 import { asProblem, Problem } from "./terminal";
 
+type Env = NodeJS.ProcessEnv;
+
 /** The problem if there is no CLI. */
 export const noPulumi = "there is no pulumi on PATH";
 
@@ -21,11 +23,7 @@ const timeoutMs = 60_000;
  * @param next the next step that an error names
  * @throws Problem if there is no CLI, or if it fails or does not end in time
  */
-export async function runPulumi(
-  args: readonly string[],
-  env: NodeJS.ProcessEnv,
-  next: string,
-): Promise<string> {
+export async function runPulumi(args: readonly string[], env: Env, next: string): Promise<string> {
   const running = promisify(execFile)("pulumi", [...args, "--non-interactive"], {
     timeout: timeoutMs,
     // A state may be of any size.
@@ -70,12 +68,7 @@ const passphraseAdvice =
   "Set PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE to the passphrase of the stack, which decrypts the settings. Or run this command outside the project's folder and without --stack: it then reads the settings from the environment.";
 
 /** @throws Problem if the CLI fails, or if its output is not JSON of this schema. */
-async function readJson<T>(
-  schema: z.ZodType<T>,
-  args: readonly string[],
-  env: NodeJS.ProcessEnv,
-  next = stackAdvice,
-): Promise<T> {
+async function readJson<T>(schema: z.ZodType<T>, args: string[], env: Env, next = stackAdvice) {
   const stdout = await runPulumi(args, env, next);
   try {
     return schema.parse(JSON.parse(stdout));
@@ -98,7 +91,7 @@ const configSchema = z.record(
  */
 export async function readConfig(
   stackOption: string | undefined,
-  env: NodeJS.ProcessEnv,
+  env: Env,
 ): Promise<{ stack?: string; config: PropertyMap; whyNone?: string }> {
   const stackArgs = stackOption === undefined ? [] : ["--stack", stackOption];
   const read = async (...moreArgs: string[]) => {
@@ -134,7 +127,7 @@ export async function readConfig(
 const stackListSchema = z.array(z.object({ name: z.string() }));
 
 /** @throws Problem if the stack belongs to another project: the CLI would take its settings from this folder. */
-async function requireOwnStack(name: string, env: NodeJS.ProcessEnv): Promise<void> {
+async function requireOwnStack(name: string, env: Env): Promise<void> {
   const args = ["stack", "ls", "--json", "--fully-qualify-stack-names"];
   const stacks = await readJson(stackListSchema, args, env);
   if (stacks.some((it) => it.name === name)) return;
@@ -181,7 +174,7 @@ export interface StackState {
 }
 
 /** Reads the state with its secrets encrypted. */
-async function readState(stack: string, env: NodeJS.ProcessEnv): Promise<StackState> {
+async function readState(stack: string, env: Env): Promise<StackState> {
   const args = ["stack", "export", "--stack", stack];
   const exported = await readJson(exportSchema, args, env).catch(asProblem);
   if (exported instanceof Problem)
@@ -205,7 +198,7 @@ const concurrentReads = 4;
  *
  * @throws Problem if the CLI can't list the stacks.
  */
-export async function readAllStates(env: NodeJS.ProcessEnv): Promise<StackState[]> {
+export async function readAllStates(env: Env): Promise<StackState[]> {
   const args = ["stack", "ls", "--all", "--json", "--fully-qualify-stack-names"];
   const stacks = await readJson(stackListSchema, args, env, loginAdvice);
   const states: StackState[] = [];

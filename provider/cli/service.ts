@@ -25,8 +25,8 @@ import { asProblem, count, type Finding, Problem, type Terminal } from "./termin
 export const stackHelp =
   "Read the settings, with the token, from this stack of the Pulumi project in this folder. By default, they come from the stack that is selected in this folder. The options below take precedence over the stack, and the stack over the environment.";
 
-/** The values of the options by the names of the settings. Commander names the option `--base-url` `baseUrl`. */
-export type SettingOptions = Partial<Record<SettingName, string>>;
+/** The values of `--stack` and of the options by the names of the settings. Commander names `--base-url` `baseUrl`. */
+export type SettingOptions = Partial<Record<SettingName | "stack", string | undefined>>;
 
 const optionOf = (name: string) =>
   `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
@@ -80,11 +80,10 @@ const tokenKindDescriptions = {
 
 /** Checks the settings as Configure does, and reports where each comes from. `found` is undefined if one is wrong. */
 export async function checkSettings(
-  stackOption: string | undefined,
   options: SettingOptions,
   io: Terminal,
 ): Promise<{ findings: Finding[]; found?: SettingsSource & { settings: Settings } }> {
-  const stackConfig = await readConfig(stackOption, io.env).catch(asProblem);
+  const stackConfig = await readConfig(options.stack, io.env).catch(asProblem);
   if (stackConfig instanceof Problem)
     return { findings: [["FAILED", "stack", stackConfig.found, stackConfig.next]] };
   const { stack, config, whyNone } = stackConfig;
@@ -174,12 +173,8 @@ export interface ServiceListing extends SettingsSource {
  * @throws OperationFailed if settings are missing or wrong, with a line for each of them
  * @throws Error if the listing fails: see `explainError`
  */
-export async function listService(
-  stackOption: string | undefined,
-  options: SettingOptions,
-  io: Terminal,
-): Promise<ServiceListing> {
-  const { findings, found } = await checkSettings(stackOption, options, io);
+export async function listService(options: SettingOptions, io: Terminal): Promise<ServiceListing> {
+  const { findings, found } = await checkSettings(options, io);
   if (!found) {
     const failures = findings.filter(([result]) => result === "FAILED");
     throw new OperationFailed(
