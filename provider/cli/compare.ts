@@ -71,22 +71,16 @@ export function isSameResource(one: Resource, other: Resource): boolean {
   return one.stack === other.stack && one.urn === other.urn;
 }
 
-/** Why a service lists an instance that no stack manages. */
-export interface Explanation {
-  /** What may have made the instance, and how the instance gets into a stack. */
-  note: string;
-  /** The URN of the pending create that may have made the instance. */
-  urn?: string;
-  /** Whether the instance may be managed all the same. */
-  isOpen?: boolean;
-}
-
-/** Looks for another account's stack or a pending create that explains the instance, which no stack manages. */
+/**
+ * Looks for another account's stack or a pending create that explains the instance, which no stack manages. `note` says
+ * what may have made the instance, and how the instance gets into a stack. `urn` is that of the pending create. `isOpen`
+ * means that the instance may be managed all the same.
+ */
 export function explainUnmanaged(
   { service: { origin }, item: { id, name } }: Pick<ListedInstance, "service" | "item">,
   { instances, pending }: Pick<Comparison, "instances" | "pending">,
   creates: readonly RecordedCreate[],
-): Explanation | undefined {
+): { note: string; urn?: string; isOpen?: boolean } | undefined {
   for (const { stack, id: heldId, recordedOrigin, external } of instances) {
     if (heldId !== id || external || !recordedOrigin || !isSamePlace(recordedOrigin, origin))
       continue;

@@ -78,11 +78,13 @@ const tokenKindDescriptions = {
   test: "test: nothing is billed, instances are ephemeral",
 } as const;
 
+type FoundSettings = Pick<ServiceListing, "stack" | "source"> & { settings: Settings };
+
 /** Checks the settings as Configure does, and reports where each comes from. `found` is undefined if one is wrong. */
 export async function checkSettings(
   options: SettingOptions,
   io: Terminal,
-): Promise<{ findings: Finding[]; found?: SettingsSource & { settings: Settings } }> {
+): Promise<{ findings: Finding[]; found?: FoundSettings }> {
   const stackConfig = await readConfig(options.stack, io.env).catch(asProblem);
   if (stackConfig instanceof Problem)
     return { findings: [["FAILED", "stack", stackConfig.found, stackConfig.next]] };
@@ -151,17 +153,13 @@ export async function checkSettings(
   return { findings, found: { settings, stack, source } };
 }
 
-/** Where the settings of a command come from. */
-interface SettingsSource {
+/** The instances that the service lists for one token, with the session that listed them. */
+export interface ServiceListing {
+  session: Session;
   /** The name of the stack with organization and project. Undefined if no stack is used. */
   stack: string | undefined;
-  /** The stack or the environment, for messages. */
+  /** The stack or the environment, from which the settings come, for messages. */
   source: string;
-}
-
-/** The instances that the service lists for one token, with the session that listed them. */
-export interface ServiceListing extends SettingsSource {
-  session: Session;
   /** The service, the token's kind and hash, and the account. */
   origin: Origin;
   listing: Listing;

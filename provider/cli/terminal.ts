@@ -47,7 +47,6 @@ export type Finding =
 
 /** A problem with the next step. */
 export class Problem extends OperationFailed {
-  override readonly name = "Problem";
   constructor(
     readonly found: string,
     readonly next: string,
