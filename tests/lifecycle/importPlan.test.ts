@@ -250,6 +250,13 @@ test("the plan leaves out what any stack of the backend manages, and names the s
   expect(none.warnings.at(-1)).toMatch(/^There is nothing to import: see above/);
 });
 
+test("a pending create that a later run has continued explains no other instance of its name", async (world) => {
+  for (const id of ["i-1", "i-2"]) world.service.control.insert({ id, name: "web" });
+  const dev = { held: [{ name: "web", id: "i-1" }], pending: ["web"] };
+  const path = fakePulumi(world, { dev }, { selected: "dev" });
+  expect((await planIn(world, path)).plan).toEqual(["web-i-2=i-2"]);
+});
+
 test("if a stack can't be read, or there is no pulumi, there is no plan, and the message says why", async (world) => {
   world.service.control.insert({ id: "i-1", name: "web" });
   for (const [path, problem] of [
