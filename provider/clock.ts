@@ -31,14 +31,13 @@ export const systemClock: Clock = {
 function oneTimer(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
-    const onAbort = () => {
+    const end = () => {
       clearTimeout(timer);
-      reject(signal?.reason as Error);
+      signal?.removeEventListener("abort", end);
+      if (signal?.aborted) reject(signal.reason as Error);
+      else resolve();
     };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", onAbort);
-      resolve();
-    }, ms);
-    signal?.addEventListener("abort", onAbort, { once: true });
+    const timer = setTimeout(end, ms);
+    signal?.addEventListener("abort", end, { once: true });
   });
 }

@@ -30,14 +30,13 @@ async function serve(hasEngine: boolean): Promise<void> {
   // The engine would take any line that a dependency prints to stdout for the port.
   console.log = console.info = console.debug = console.error;
   const redactor = new Redactor();
-  const log = new EngineLog({ redactor, clock: systemClock });
+  const log = new EngineLog(redactor, systemClock);
   surviveDefects(log, redactor);
   const context = { messages: log, redactor, clock: systemClock, env: process.env };
   const server = createServer({
     loadProvider: async () => (await import("./provider.js")).createProvider(context),
     schema: readSchema,
     log,
-    redactor,
     version: metadata.version,
   });
   const port = await server.listen();

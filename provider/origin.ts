@@ -55,12 +55,9 @@ export function originDifference(recorded: Origin, configured: Origin): string |
   if (recorded.tokenKind !== configured.tokenKind) {
     return `it was made with a ${recorded.tokenKind} token, but the token given now is a ${configured.tokenKind} one`;
   }
-  if (
-    recorded.account !== undefined &&
-    configured.account !== undefined &&
-    recorded.account !== configured.account
-  ) {
-    return `it belongs to account ${recorded.account}, but the token given now is of account ${configured.account} (if the accounts are users of one tenant, set compute:validateCredentials to false: accounts are then not compared)`;
+  const [account, other] = [recorded.account, configured.account];
+  if (account !== undefined && other !== undefined && account !== other) {
+    return `it belongs to account ${account}, but the token given now is of account ${other} (if the accounts are users of one tenant, set compute:validateCredentials to false: accounts are then not compared)`;
   }
   return undefined;
 }

@@ -51,44 +51,54 @@ export function isList(value: PropertyValue | undefined): value is readonly Prop
 
 /** Whether the value is a plain map of properties. */
 export function isMap(value: PropertyValue | undefined): value is PropertyMap {
-  return (
-    typeof value === "object" &&
-    value !== null &&
-    !Array.isArray(value) &&
-    !(value instanceof Secret) &&
-    !(value instanceof Unknown) &&
-    !(value instanceof Opaque)
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  return ![Secret, Unknown, Opaque].some((kind) => value instanceof kind);
+}
+
+/** Returns a map with the same keys, whose values are those that `change` returns. */
+export function mapValues<T>(
+  map: Readonly<Record<string, T>>,
+  change: (value: T) => PropertyValue,
+): PropertyMap {
+  return propertyMap(
+    Object.fromEntries(Object.entries(map).map(([key, value]) => [key, change(value)])),
   );
 }
 
 /** Returns the value without `Secret` wrappers, at every depth. */
 export function reveal(value: PropertyValue): PropertyValue {
   if (value instanceof Secret) return reveal(value.value);
-  if (isList(value)) return value.map((item) => reveal(item));
-  if (isMap(value)) {
-    const revealed = Object.entries(value).map(([key, item]) => [key, reveal(item)] as const);
-    return propertyMap(Object.fromEntries(revealed));
-  }
-  return value;
+  if (isList(value)) return value.map(reveal);
+  return isMap(value) ? mapValues(value, reveal) : value;
 }
 
 /** Whether any part of the value is not known yet. */
 export function hasUnknown(value: PropertyValue | undefined): boolean {
-  return hasPart(value, (part) => part instanceof Unknown);
+  return partsOf(value).some(({ part }) => part instanceof Unknown);
 }
 
 /** Whether any part of the value is a secret. */
 export function hasSecret(value: PropertyValue | undefined): boolean {
-  return hasPart(value, (part) => part instanceof Secret);
+  return partsOf(value).some(({ part }) => part instanceof Secret);
 }
 
-/** Returns every string inside a secret, or with `isInSecret` every string, at any depth. */
-export function secretStrings(value: PropertyValue | undefined, isInSecret = false): string[] {
-  if (value instanceof Secret) return secretStrings(value.value, true);
-  if (typeof value === "string") return isInSecret ? [value] : [];
-  if (isList(value)) return value.flatMap((item) => secretStrings(item, isInSecret));
-  if (isMap(value)) return Object.values(value).flatMap((item) => secretStrings(item, isInSecret));
-  return [];
+/** Returns every string inside a secret, at any depth. */
+export function secretStrings(value: PropertyValue | undefined): string[] {
+  return partsOf(value).flatMap(({ part, isInSecret }) =>
+    isInSecret && typeof part === "string" ? [part] : [],
+  );
+}
+
+/** Returns the value and what it contains, at any depth, except in values that the provider does not open. */
+function partsOf(
+  value: PropertyValue | undefined,
+  isInSecret = false,
+): { part: PropertyValue; isInSecret: boolean }[] {
+  if (value === undefined) return [];
+  const own = { part: value, isInSecret };
+  if (value instanceof Secret) return [own, ...partsOf(value.value, true)];
+  const items = isList(value) || isMap(value) ? Object.values(value) : [];
+  return [own, ...items.flatMap((item: PropertyValue) => partsOf(item, isInSecret))];
 }
 
 /** Returns `value`, as a secret if it is derived from a secret `original`. */
@@ -99,16 +109,4 @@ export function secretLike(
   return value !== undefined && hasSecret(original) && !hasSecret(value)
     ? new Secret(value)
     : value;
-}
-
-function hasPart(
-  value: PropertyValue | undefined,
-  test: (part: PropertyValue) => boolean,
-): boolean {
-  if (value === undefined) return false;
-  if (test(value)) return true;
-  if (value instanceof Secret) return hasPart(value.value, test);
-  if (isList(value)) return value.some((item) => hasPart(item, test));
-  if (isMap(value)) return Object.values(value).some((item) => hasPart(item, test));
-  return false;
 }

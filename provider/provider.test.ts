@@ -13,7 +13,7 @@ const settings = propertyMap({
   apiToken: new Secret(liveToken),
 });
 
-const configuration = { args: settings, scope: { kind: "known", id: scopeId } } as const;
+const configuration = { args: settings, scope: scopeId };
 
 async function configured(world: Scene = scene()) {
   const provider = createProvider(world.ctx);
@@ -129,7 +129,7 @@ test("a time-out before anything was changed is reported as such", async () => {
 test("with PULUMI_DEBUG_PROVIDERS, a second configuration is refused, and the same one is not", async () => {
   const { provider } = await configured();
   await provider.configure(configuration);
-  const other = { args: settings, scope: { kind: "known", id: "another" } } as const;
+  const other = { args: settings, scope: "another" };
   expect((await errorOf(provider.configure(other))).message).toContain("another configuration");
   // After a Cancel, the next engine may use another configuration.
   provider.cancel(true);

@@ -15,146 +15,127 @@ import { diffInstance } from "./instance/diff";
 import { readInstance } from "./instance/read";
 import { updateInstance } from "./instance/update";
 import { userDataWarning } from "./instance/userData";
-import { secretStrings, type PropertyMap, type PropertyValue } from "./propertyValue";
-import {
-  isRefresh,
-  type CheckRequest,
-  type CheckResponse,
-  type Provider,
-  type Scope,
-} from "./requests";
+import { secretStrings } from "./propertyValue";
+import { isRefresh, type DiffRequest, type Provider } from "./requests";
 import { Session } from "./session/session";
 
 /** Creates the provider. It serves one configuration at a time, which is a `Session`. */
 export function createProvider(ctx: ProviderContext): Provider {
   const { randomBytes = crypto.randomBytes } = ctx;
-  const newSessionId = () => Buffer.from(randomBytes(6)).toString("hex");
-  let cancellation = new AbortController();
-  let sessionId = newSessionId();
-  /** The engine calls CheckConfig if the program runs, and not for settings from the state. */
-  let isProgramRun = false;
-  let current: { session: Session; configurationKey: string; scope: Scope } | undefined;
-
-  const session = (): Session => {
-    if (!current) {
-      throw new OperationFailed("the compute provider was called before it was configured");
-    }
-    return current.session;
-  };
+  /** What holds until another engine connects. */
+  const newRun = () => ({
+    cancellation: new AbortController(),
+    sessionId: Buffer.from(randomBytes(6)).toString("hex"),
+    /** The engine calls CheckConfig if the program runs, and not for settings from the state. */
+    isProgramRun: false,
+    /** Of a Configure that fails. Otherwise the session knows it. */
+    hasRecordedSettings: false,
+    session: undefined as Session | undefined,
+    configurationKey: "",
+  });
+  let run = newRun();
 
   const hideSecrets = (values: object): void => {
-    for (const value of Object.values(values) as PropertyValue[]) {
-      for (const text of secretStrings(value)) ctx.redactor.hide(text);
-    }
-  };
-
-  /** Warns of user data that cloud-init would ignore, once, although the engine checks a replacement twice. */
-  const warnOfUserData = async (
-    { urn, olds }: CheckRequest,
-    { inputs }: CheckResponse,
-  ): Promise<void> => {
-    const warning = await userDataWarning(inputs, olds);
-    if (warning === undefined || current?.session.isFirst(`user data of ${urn}`) === false) return;
-    ctx.messages.warning(warning, urn);
+    for (const text of secretStrings(values)) ctx.redactor.hide(text);
   };
 
   /** Hides the secrets of the request, runs the operation, and translates its errors. */
-  const perform = async <T>(
-    request: object,
-    operation: () => T | Promise<T>,
-    isRecorded?: boolean,
-  ): Promise<T> => {
+  const perform = async <T>(request: object, operation: () => T | Promise<T>): Promise<T> => {
     try {
       hideSecrets(request);
       return await operation();
     } catch (error) {
       const own = ownError(error);
-      const hasRecordedSettings = isRecorded ?? current?.session.hasRecordedSettings === true;
+      const { hasRecordedSettings } = run.session ?? run;
       if (!hasRecordedSettings || !isAboutSettings(own)) throw own;
       throw new OperationFailed([...own.lines, recordedSettingsAdvice], { cause: error });
     }
   };
 
-  /** Performs an operation on an instance that the state may hold. */
-  const performOn = <R extends { id: string; oldOutputs: PropertyMap }, T>(
-    request: R,
-    operation: (session: Session, request: R) => T | Promise<T>,
-  ): Promise<T> =>
-    perform(request, () => {
-      session().state.observe(request.id, request.oldOutputs);
-      return operation(session(), request);
-    });
+  /** Returns the call that performs an operation of the session. An instance in its request is one of the state. */
+  const inSession =
+    <R extends object, T>(operation: (session: Session, request: R) => T | Promise<T>) =>
+    (request: R): Promise<T> =>
+      perform(request, () => {
+        const { session } = run;
+        if (!session) {
+          throw new OperationFailed("the compute provider was called before it was configured");
+        }
+        const { id, oldOutputs }: Partial<DiffRequest> = request;
+        if (id !== undefined && oldOutputs) session.state.observe(id, oldOutputs);
+        return operation(session, request);
+      });
 
   return {
     checkConfig: (request) => {
-      isProgramRun = true;
+      run.isProgramRun = true;
       return perform(request, () => checkConfig(request.news, ctx));
     },
 
-    configure: (request) => {
-      const { urn, scope } = request;
-      const isRecorded = !isProgramRun && !isStateless(urn);
-      const configure = () => {
-        const settings = resolveSettings(request.args, ctx, urn);
+    configure: ({ urn, scope, args }) => {
+      run.hasRecordedSettings = !run.isProgramRun && !isStateless(urn);
+      return perform({ args }, () => {
+        const settings = resolveSettings(args, ctx, urn);
         // A token from a file may be replaced between two calls.
         const apiToken = settings.apiTokenFile ?? settings.apiToken;
         const configurationKey = JSON.stringify({ ...settings, apiToken, urn, scope });
-        if (current) {
-          // With PULUMI_DEBUG_PROVIDERS, the engine configures all providers of the program in this one process.
-          if (current.configurationKey === configurationKey) return;
-          throw new OperationFailed(secondConfiguration);
-        }
-        const session = new Session(settings, ctx, () => cancellation.signal, {
-          sessionId,
-          scope: scope.kind === "known" ? scope.id : undefined,
+        // With PULUMI_DEBUG_PROVIDERS, the engine configures all providers of the program in this one process.
+        if (run.configurationKey === configurationKey) return;
+        if (run.session) throw new OperationFailed(secondConfiguration);
+        const { signal } = run.cancellation;
+        run.session = new Session(settings, ctx, () => signal, {
+          sessionId: run.sessionId,
+          scope,
           stateless: isStateless(urn),
           providerUrn: explicitProvider(urn),
           // Settings from the environment are not recorded.
-          hasRecordedSettings: isRecorded && settingNames.some((name) => name in request.args),
+          hasRecordedSettings: run.hasRecordedSettings && settingNames.some((name) => name in args),
         });
-        current = { session, configurationKey, scope };
-      };
-      return perform(request, configure, isRecorded);
+        run.configurationKey = configurationKey;
+      });
     },
 
     check: (request) =>
       perform(request, async () => {
-        current?.session.state.inUpdate.add(request.urn);
-        const checked = checkInstance(request, current?.scope ?? { kind: "none" });
+        const { urn, olds } = request;
+        const { session } = run;
+        session?.state.inUpdate.add(urn);
+        const checked = checkInstance(request, session ? session.run.scope : "");
         hideSecrets(checked.inputs);
-        if (checked.failures.length === 0) await warnOfUserData(request, checked);
+        if (checked.failures.length > 0) return checked;
+        const warning = await userDataWarning(checked.inputs, olds);
+        // The engine checks a replacement twice.
+        if (warning !== undefined && session?.isFirst(`user data of ${urn}`) !== false) {
+          ctx.messages.warning(warning, urn);
+        }
         return checked;
       }),
 
-    diff: (request) => performOn(request, diffInstance),
-    create: (request) => perform(request, () => createInstance(session(), request)),
-    update: (request) => performOn(request, updateInstance),
-    delete: (request) => performOn(request, deleteInstance),
-    read: (request) =>
-      perform(request, () => {
-        // In an import or a `.get()`, no outputs come from the state.
-        if (isRefresh(request)) session().state.observe(request.id, request.outputs);
-        session().state.inUpdate.delete(request.urn);
-        return readInstance(session(), request);
-      }),
-
-    invoke: (request) => perform(request, () => invoke(session(), request)),
-    list: (request) => perform(request, () => list(session(), request)),
+    diff: inSession(diffInstance),
+    create: inSession(createInstance),
+    update: inSession(updateInstance),
+    delete: inSession(deleteInstance),
+    read: inSession((session, request) => {
+      // In an import or a `.get()`, no outputs come from the state.
+      if (isRefresh(request)) session.state.observe(request.id, request.outputs);
+      session.state.inUpdate.delete(request.urn);
+      return readInstance(session, request);
+    }),
+    invoke: inSession(invoke),
+    list: inSession(list),
 
     cancel: (isOrderly, isEngineGone) => {
-      if (current && isEngineGone) current.session.hasEngine = false;
+      const { session, cancellation } = run;
+      if (session && isEngineGone) session.hasEngine = false;
       // After a Ctrl-C, which is not orderly, a second one may end the engine before it saves the replies. So a later
       // orderly Cancel proves nothing.
-      if (isOrderly && !cancellation.signal.aborted) current?.session.ledger.markDelivered();
+      if (isOrderly && !cancellation.signal.aborted) session?.ledger.markDelivered();
       cancellation.abort(new Canceled());
     },
     renew: () => {
-      if (!cancellation.signal.aborted) return;
-      cancellation = new AbortController();
-      sessionId = newSessionId();
-      isProgramRun = false;
-      void current?.session.close();
-      current = undefined;
+      if (!run.cancellation.signal.aborted) return;
+      void run.session?.close();
+      run = newRun();
     },
   };
 }

@@ -1,4 +1,4 @@
-/** Pulumi's names: tokens (names of types and functions), the parts of a URN, and the strings of unknown values. */
+/** Pulumi's names: tokens (names of types and functions), kinds of changes, parts of a URN, strings of unknown values. */
 
 /** The only resource type of this provider. */
 export const instanceToken = "compute:index:Instance";
@@ -15,6 +15,18 @@ export const functionTokens = [
 /** The token of a function. */
 export type FunctionToken = (typeof functionTokens)[number];
 
+/** How an input or a setting changes, and whether that replaces the resource, in the order of the engine's enum. */
+export const diffKinds = [
+  "add",
+  "add-replace",
+  "delete",
+  "delete-replace",
+  "update",
+  "update-replace",
+] as const;
+/** A kind of change. */
+export type DiffKind = (typeof diffKinds)[number];
+
 /** Returns the project in a URN, `urn:pulumi:STACK::PROJECT::TYPES::NAME`. */
 export function projectOf(urn: string): string {
   return urn.split("::")[1] ?? "";
@@ -22,11 +34,8 @@ export function projectOf(urn: string): string {
 
 /** Whether two URNs differ at most in the stack, which `pulumi stack rename` changes. */
 export function isSameResource(urn: string, otherUrn: string): boolean {
+  const withoutStack = (it: string) => it.slice(it.indexOf("::"));
   return withoutStack(urn) === withoutStack(otherUrn);
-}
-
-function withoutStack(urn: string): string {
-  return urn.split("::").slice(1).join("::");
 }
 
 /** The string that this provider and Pulumi's SDKs send for an unknown value of any type. */

@@ -35,14 +35,12 @@ export class Redactor {
 
   /** From now on, `redact` replaces `secret`, also in JSON and Base64, and each of its longer lines. */
   hide(secret: string): void {
-    const wholeForms = [
-      secret.trim(),
-      JSON.stringify(secret.trim()).slice(1, -1),
-      // The service gets user data in Base64.
-      Buffer.from(secret).toString("base64"),
-    ];
+    const trimmed = secret.trim();
+    // The service gets user data in Base64.
+    const base64 = Buffer.from(secret).toString("base64");
+    const forms = [trimmed, JSON.stringify(trimmed).slice(1, -1), base64];
     const lines = secret.split(/\r?\n/).map((line) => line.trim());
-    for (const form of wholeForms) if (form.length >= minSecretLength) this.#secrets.add(form);
+    for (const form of forms) if (form.length >= minSecretLength) this.#secrets.add(form);
     for (const line of lines) if (line.length >= minLineLength) this.#secrets.add(line);
     this.#longestFirst = undefined;
   }

@@ -1,27 +1,15 @@
 /** The engine's requests and the provider's responses. `rpc/` converts them from and to the engine's messages. */
 import type { PropertyMap } from "./propertyValue";
-import type { FunctionToken } from "./pulumiNames";
+import type { DiffKind, FunctionToken } from "./pulumiNames";
 
 /**
  * Why an input, a setting or an argument is refused. `property` is empty if the reason is about no single property, or
  * if the property may be secret, because the engine prints its value (G8).
  */
-export interface CheckFailure {
-  property: string;
-  reason: string;
-}
+export type CheckFailure = { property: string; reason: string };
 
 /** The inputs that the engine uses from now on, and what is wrong with them. */
-export interface CheckResponse {
-  inputs: PropertyMap;
-  failures: CheckFailure[];
-}
-
-/**
- * The id of the provider resource: the same in every run of a stack, another one in each stack. It is `unknown` in the
- * first preview of a stack, and `none` before Configure.
- */
-export type Scope = { kind: "known"; id: string } | { kind: "unknown" } | { kind: "none" };
+export type CheckResponse = { inputs: PropertyMap; failures: CheckFailure[] };
 
 /** How `pulumi:autonaming` lets the provider choose a name that the program leaves out. */
 export type AutonamingMode = "propose" | "enforce" | "disable";
@@ -46,13 +34,7 @@ interface InstanceInState {
 }
 
 /** An instance in the state, with its new inputs. */
-export interface DiffRequest extends InstanceInState {
-  news: PropertyMap;
-}
-
-/** How an input or a setting changes, and whether that replaces the resource. */
-export type DiffKind =
-  "add" | "add-replace" | "delete" | "delete-replace" | "update" | "update-replace";
+export type DiffRequest = InstanceInState & { news: PropertyMap };
 
 /** The changes of a resource. */
 export interface DiffResponse {
@@ -73,16 +55,10 @@ export interface CreateRequest {
 }
 
 /** A created instance. In a preview, the id is empty. */
-export interface CreateResponse {
-  id: string;
-  outputs: PropertyMap;
-}
+export type CreateResponse = { id: string; outputs: PropertyMap };
 
 /** An instance whose inputs change without a replacement, or whose create was left unfinished. */
-export interface UpdateRequest extends DiffRequest {
-  timeoutSeconds: number;
-  preview: boolean;
-}
+export type UpdateRequest = DiffRequest & { timeoutSeconds: number; preview: boolean };
 
 /** An instance to read, for a refresh, an import or a `.get()`. */
 export interface ReadRequest {
@@ -106,21 +82,13 @@ export function isRefresh(
 export type ReadResponse = { id: string; inputs: PropertyMap; outputs: PropertyMap } | undefined;
 
 /** An instance to delete. */
-export interface DeleteRequest extends InstanceInState {
-  timeoutSeconds: number;
-}
+export type DeleteRequest = InstanceInState & { timeoutSeconds: number };
 
 /** A program's call of a function. */
-export interface InvokeRequest {
-  token: FunctionToken;
-  args: PropertyMap;
-}
+export type InvokeRequest = { token: FunctionToken; args: PropertyMap };
 
 /** What a function returns, or what is wrong with its arguments. */
-export interface InvokeResponse {
-  outputs: PropertyMap;
-  failures: CheckFailure[];
-}
+export type InvokeResponse = { outputs: PropertyMap; failures: CheckFailure[] };
 
 /** Which instances to list. */
 export interface ListRequest {
@@ -144,10 +112,17 @@ export interface ListResponse {
 export interface Provider {
   checkConfig(request: { news: PropertyMap }): Promise<CheckResponse>;
   /**
-   * Takes the settings for all later calls, and sends no request. `urn` and `scope` are the provider resource's.
-   * Rejects if the settings can't work, or if the process already serves another configuration.
+   * Takes the settings for all later calls, and sends no request. Rejects if the settings can't work, or if the process
+   * already serves another configuration.
+   *
+   * @param request `urn` and `scope` are URN and id of the provider resource. The id is the same in every run of a stack,
+   *   another one in each stack, and not known in the first preview.
    */
-  configure(request: { urn?: string | undefined; scope: Scope; args: PropertyMap }): Promise<void>;
+  configure(request: {
+    urn?: string | undefined;
+    scope: string | undefined;
+    args: PropertyMap;
+  }): Promise<void>;
   check(request: CheckRequest): Promise<CheckResponse>;
   diff(request: DiffRequest): Promise<DiffResponse>;
   create(request: CreateRequest): Promise<CreateResponse>;

@@ -1,4 +1,13 @@
 /** Compares versions of the engine, the plugin and Node. This file runs on any Node. */
+import metadata from "../metadata.json";
+
+/** The oldest Node that undici, `@pulumi/pulumi` and the emulator run on. */
+export const oldestNode = metadata.sdk.nodejs.pluginNode;
+
+/** Whether this Node, that of an npm project, is too old for the plugin and the emulator. */
+export function isNodeTooOld(): boolean {
+  return isOlder(process.versions.node, oldestNode);
+}
 
 /** Whether `version` is older than `minimum`, without suffixes such as `-beta.1`. False if either is no version. */
 export function isOlder(version: string, minimum: string): boolean {

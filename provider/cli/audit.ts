@@ -229,12 +229,13 @@ async function createReport(services: ServiceListing[], io: Terminal, undecided:
  * state has. Leaves out those of a run that is under way on this machine.
  */
 function findPendingCreates({ pending, instances }: Seen, creates: readonly RecordedCreate[]) {
-  const isLive = (urn: string) => creates.some(({ live, record }) => live && record.urn === urn);
+  const isLive = (urn: string) =>
+    creates.some(({ owner, record }) => owner === "alive" && record.urn === urn);
   const isHeld = ({ id, urn }: RecordedCreate["record"]) =>
     instances.some((it) => it.id === id && it.urn === urn);
   const inState = pending.filter(({ urn }) => !isLive(urn));
   const inLedger = creates
-    .filter(({ isHere, live, record }) => isHere && !live && !isHeld(record))
+    .filter(({ isHere, owner, record }) => isHere && owner !== "alive" && !isHeld(record))
     .map(({ record: { urn, name, at, id } }) => {
       const stack = inState.find((it) => it.urn === urn)?.stack;
       return { stack, urn, name: displayRecordedName(name), at, id };

@@ -7,8 +7,14 @@ import type { Command } from "commander";
 import { discardCommand, importCommand, ownCommand, stateDeleteCommand } from "../advice";
 import { systemClock } from "../clock";
 import { ledgerFolder, ledgerFolders } from "../ledger/folder";
-import { Ledger, type LedgerEntry } from "../ledger/ledger";
-import { displayRecordedName, isPending, isAllowedChange } from "../ledger/record";
+import { Ledger } from "../ledger/ledger";
+import {
+  displayRecordedName,
+  isAllowedChange,
+  isInFlight,
+  isPending,
+  type LedgerEntry,
+} from "../ledger/record";
 import type { Terminal } from "./terminal";
 
 /** A create in one of the ledgers on this machine, and that ledger, which records the creates of one state backend. */
@@ -28,7 +34,7 @@ function readCreates(env: NodeJS.ProcessEnv, warn: Warn): RecordedCreate[] {
   });
 }
 
-/** Reads the pending creates of all state backends, also those of runs that are under way (`live`). */
+/** Reads the pending creates of all state backends, also those of runs that are under way. */
 export function readPendingCreates(env: NodeJS.ProcessEnv, warn: Warn): RecordedCreate[] {
   return readCreates(env, warn).filter(({ record }) => isPending(record));
 }
@@ -54,16 +60,16 @@ export function addDiscard(program: Command, io: Terminal): void {
 }
 
 function listPending({ env, print, warn }: Terminal): void {
-  const pending = readPendingCreates(env, warn).filter(({ live }) => !live);
+  const pending = readPendingCreates(env, warn).filter(({ owner }) => owner !== "alive");
   if (pending.length === 0) print("There is no pending create.");
-  for (const { record, isHere, unlockable } of pending) {
+  for (const { record, isHere, owner } of pending) {
     const { key, urn, name, baseUrl, tokenKind, at, id, stage, stateless } = record;
     const instance = id ? `, instance ${id}` : "";
     const lines = [
       urn,
       `  record ${key}: "${displayRecordedName(name)}" at ${baseUrl} (${tokenKind} token), started ${at}${instance}`,
       !isHere && "  it was started with another state backend than the one that is in use now",
-      unlockable &&
+      owner === "unknown" &&
         "  its run may not have ended: files can't be locked here, so this is not known",
       !stateless && stage !== "replied" && "  take it over: pulumi up",
       // An engine was sent the instance's id, so the state may have the instance.
@@ -105,10 +111,11 @@ function discard(keyOrUrn: string, io: Terminal): boolean {
   return (here.length > 0 ? here : matching).map((create) => forget(create, io)).every(Boolean);
 }
 
-function forget({ ledger, record, inFlight }: RecordedCreate, { print, warn }: Terminal): boolean {
+function forget(recorded: RecordedCreate, { print, warn }: Terminal): boolean {
+  const { ledger, record } = recorded;
   const { key, name, baseUrl, at, id } = record;
   const create = `the create of "${displayRecordedName(name)}" at ${baseUrl} (${at})`;
-  if (inFlight) {
+  if (isInFlight(recorded)) {
     warn(
       `Not forgotten: a run is busy with ${create}. Wait until the run has ended, and run \`discard\` again.`,
     );

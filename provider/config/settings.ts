@@ -1,12 +1,7 @@
 /** The type, the description and the default of each setting. The schema and the docs are generated from them. */
 import * as z from "zod";
 import { isLoopback } from "../addresses";
-import {
-  documentedRequestsPerMinute,
-  tokenKindOf,
-  tokenPrefixes,
-  type TokenKind,
-} from "../api/serviceConstants";
+import { documentedRequestsPerMinute, tokenKindOf, tokenPrefixes } from "../api/serviceConstants";
 
 /** Also accepts the number as a string, because `pulumi config` passes every value as a string. */
 const numeric = (type: z.ZodNumber) =>
@@ -16,9 +11,7 @@ const numeric = (type: z.ZodNumber) =>
   );
 
 const wholeNumberError = { error: "must be a whole number greater than 0" };
-const wholeNumber = numeric(
-  z.number(wholeNumberError).positive(wholeNumberError).int(wholeNumberError),
-);
+const wholeNumber = numeric(z.int(wholeNumberError).positive(wholeNumberError));
 
 function secondsUpTo(max: number) {
   const message = { error: `must be a number of seconds greater than 0, and at most ${max}` };
@@ -136,55 +129,31 @@ export const settingEnvironment: Partial<Record<SettingName, string>> = {
   apiToken: "COMPUTE_API_TOKEN",
 };
 
-/** The settings of a run, with the defaults filled in. */
-export interface Settings {
-  baseUrl: string;
-  apiToken: string;
-  /** The path of the file that holds the token, if any. It is read again when the service refuses the token. */
-  apiTokenFile: string | undefined;
-  tokenKind: TokenKind;
-  requestsPerMinute: number;
-  requestTimeoutMs: number;
-  pollIntervalMs: number;
-  settlingMs: number;
-  deletePolicy: "fail" | "retain" | "destroy";
-  destroyPath: string | undefined;
-  cursorParameter: string | undefined;
-  validateCredentials: boolean;
-  leftovers: "warn" | "fail";
-}
+/** The checked values of the given settings. The token's file, if it has one, is read again when the token is refused. */
+export type SettingValues = { [K in SettingName]?: z.infer<(typeof settingTypes)[K]> } & {
+  apiTokenFile?: string | undefined;
+};
 
-/** The checked values of the given settings. */
-export type SettingValues = { [K in SettingName]?: z.infer<(typeof settingTypes)[K]> };
+/** The settings of a run, with the defaults filled in. */
+export type Settings = ReturnType<typeof settingsFrom>;
 
 /**
  * Makes the settings of a run from checked values.
  *
  * @throws Error if the token is neither a live nor a test token. A token that was checked never causes it.
  */
-export function settingsFrom(
-  given: SettingValues & { baseUrl: string; apiToken: string },
-  apiTokenFile: string | undefined,
-): Settings {
-  const { baseUrl, apiToken, destroyPath, cursorParameter } = given;
-  const values = { ...defaults, ...given };
-  const { requestsPerMinute, validateCredentials, leftovers } = values;
-  const tokenKind = tokenKindOf(apiToken);
+export function settingsFrom(given: SettingValues & { baseUrl: string; apiToken: string }) {
+  const { requireTokenKind: _, ...values } = { ...defaults, ...given };
+  const { requestTimeoutSeconds, pollIntervalSeconds, settlingSeconds, ...unchanged } = values;
+  const tokenKind = tokenKindOf(given.apiToken);
   if (!tokenKind) throw new Error("apiToken was not checked");
-  const defaultPolicy = destroyPath ? "destroy" : tokenKind === "test" ? "retain" : "fail";
+  const defaultPolicy = given.destroyPath ? "destroy" : tokenKind === "test" ? "retain" : "fail";
   return {
-    baseUrl,
-    apiToken,
-    apiTokenFile,
+    ...unchanged,
     tokenKind,
-    destroyPath,
-    cursorParameter,
-    requestsPerMinute,
-    validateCredentials,
-    leftovers,
-    requestTimeoutMs: values.requestTimeoutSeconds * 1000,
-    pollIntervalMs: values.pollIntervalSeconds * 1000,
-    settlingMs: values.settlingSeconds * 1000,
+    requestTimeoutMs: requestTimeoutSeconds * 1000,
+    pollIntervalMs: pollIntervalSeconds * 1000,
+    settlingMs: settlingSeconds * 1000,
     deletePolicy: given.deletePolicy ?? defaultPolicy,
   };
 }

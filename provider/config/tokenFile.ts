@@ -37,19 +37,18 @@ export function readTokenFile(path: string, redactor: Redactor): TokenFileConten
   // value, since it may be a token without its prefix.
   if (!isAbsolute(path)) return { problem: `${tokenFileVariable} must be an absolute path` };
   const problemWith = (problem: string) => tokenFileProblem(path, problem);
-  let content: string;
+  let token: string;
   try {
     // A pipe might block for ever, and can't be read a second time.
     const stat = statSync(path);
     if (!stat.isFile()) return problemWith("is not a regular file");
     if (stat.size > maxFileBytes) return problemWith("is too long to hold a token");
-    content = readFileSync(path, "utf8");
+    token = readFileSync(path, "utf8").trim();
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT") return problemWith("does not exist");
     return problemWith(`can't be read (${code ?? "unknown error"})`);
   }
-  const token = content.trim();
   if (token === "") return problemWith("is empty");
   hideToken(redactor, token);
   const parsed = settingTypes.apiToken.safeParse(token);

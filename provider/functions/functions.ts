@@ -18,13 +18,14 @@ import type {
 import { timeouts, type Session } from "../session/session";
 import { pageOf } from "./paging";
 
-/** The given arguments, which are all strings. */
+/** The given arguments, which are all strings once they are checked. */
 type FunctionArgs = Readonly<Record<string, string | undefined>>;
 
 /** The definition of a function. The schema, the docs and the check of the arguments are made from it. */
 interface FunctionDefinition {
   description: string;
-  inputs: Readonly<Record<string, { type: z.ZodType; description: string }>>;
+  /** The type of each argument, which is never required by itself, with its description. */
+  inputs: Readonly<Record<string, z.ZodType>>;
   /** Returns the outputs. The arguments were checked. */
   run: (session: Session, args: FunctionArgs, signal: AbortSignal) => Promise<PropertyMap>;
 }
@@ -37,8 +38,8 @@ export const functions: Record<FunctionToken, FunctionDefinition> = {
     description:
       "One instance, by its id or by its exact name. An error if there is none, or if several have that name.",
     inputs: {
-      id: { type: nonEmptyString.optional(), description: "Identifier of the instance." },
-      name: { type: nonEmptyString.optional(), description: "Hostname of the instance, exactly." },
+      id: nonEmptyString.describe("Identifier of the instance."),
+      name: nonEmptyString.describe("Hostname of the instance, exactly."),
     },
     async run(session, { id, name }, signal) {
       const listing = await recentListing(session, signal);
@@ -67,12 +68,9 @@ export const functions: Record<FunctionToken, FunctionDefinition> = {
     description:
       "The instances that the token's tenant has, as far as the service lists them: see `complete`.",
     inputs: {
-      status: {
-        type: z
-          .enum(instanceStatuses, { error: `must be one of ${instanceStatuses.join(", ")}` })
-          .optional(),
-        description: "Only instances of this status: `ACTIVE`, `OFFLINE` or `PROVISIONING`.",
-      },
+      status: z
+        .enum(instanceStatuses, { error: `must be one of ${instanceStatuses.join(", ")}` })
+        .describe("Only instances of this status: `ACTIVE`, `OFFLINE` or `PROVISIONING`."),
     },
     async run(session, args, signal) {
       const listing = await recentListing(session, signal);
@@ -101,13 +99,12 @@ export const functions: Record<FunctionToken, FunctionDefinition> = {
  * @throws OperationFailed for wrong arguments under `pulumi do`, which prints no returned failures. Any error of the function.
  */
 export async function invoke(session: Session, request: InvokeRequest): Promise<InvokeResponse> {
-  const failures = checkArgs(request.token, request.args);
-  if (failures.length > 0 && session.run.stateless) {
+  const { args, failures } = readArgs(request.token, request.args);
+  if (failures.length > 0) {
+    if (!session.run.stateless) return { outputs: propertyMap({}), failures };
     throw new OperationFailed(failures.map(({ reason }) => reason).join("; "));
   }
-  if (failures.length > 0) return { outputs: propertyMap({}), failures };
   using operation = session.operation(timeouts.look);
-  const args = readArgs(request.args);
   return { outputs: await functions[request.token].run(session, args, operation.signal), failures };
 }
 
@@ -121,17 +118,15 @@ const maxListingAgeMs = 60_000;
  *   fails. The error that ended the operation.
  */
 export async function list(session: Session, request: ListRequest): Promise<ListResponse> {
-  const { query, continuationToken } = request;
-  const [failure] = checkArgs("compute:index:getInstances", query);
-  if (failure) throw new OperationFailed(failure.reason);
+  const { args, failures } = readArgs("compute:index:getInstances", request.query);
+  if (failures[0]) throw new OperationFailed(failures[0].reason);
   using operation = session.operation(timeouts.look);
   const { listings } = session;
   const { baseUrl, tokenKind, account } = (await session.connection.open(operation.signal)).origin;
   const listing = await listings.get(
-    continuationToken === "" ? listings.recent : listings.noOlderThan(maxListingAgeMs),
+    request.continuationToken === "" ? listings.recent : listings.noOlderThan(maxListingAgeMs),
     operation.signal,
   );
-  const args = readArgs(query);
   const { instances, complete } = instancesOf(listing, args);
   const page = pageOf(instances, {
     ...request,
@@ -168,24 +163,23 @@ function instanceSummary(item: ListItem): PropertyMap {
   });
 }
 
-function readArgs(args: PropertyMap): FunctionArgs {
-  const given = Object.entries(args).map(([name, value]) => [name, reveal(value)] as const);
-  return Object.fromEntries(
-    given.filter((entry): entry is [string, string] => typeof entry[1] === "string"),
-  );
-}
-
-/** A failure of a secret argument names no property, because the engine prints its value (G8). */
-function checkArgs(token: FunctionToken, args: PropertyMap): CheckFailure[] {
+/** Returns the given arguments, and what is wrong with them. Null counts as left out. */
+function readArgs(
+  token: FunctionToken,
+  given: PropertyMap,
+): { args: FunctionArgs; failures: CheckFailure[] } {
   const { inputs } = functions[token];
+  const args: Record<string, string> = {};
   const failures: CheckFailure[] = [];
-  for (const [name, value] of Object.entries(args)) {
+  for (const [name, value] of Object.entries(given)) {
     const plainValue = reveal(value);
     if (plainValue === null) continue;
+    args[name] = plainValue as string;
+    // A failure of a secret argument names no property, because the engine prints its value (G8).
     const property = hasSecret(value) ? "" : name;
-    const input = Object.hasOwn(inputs, name) ? inputs[name] : undefined;
-    if (input) {
-      const issues = input.type.safeParse(plainValue).error?.issues ?? [];
+    const type = Object.hasOwn(inputs, name) ? inputs[name] : undefined;
+    if (type) {
+      const issues = type.safeParse(plainValue).error?.issues ?? [];
       const reason = `${name} ${issues.map((issue) => issue.message).join("; ")}`;
       if (issues.length > 0) failures.push({ property, reason });
     } else {
@@ -194,10 +188,10 @@ function checkArgs(token: FunctionToken, args: PropertyMap): CheckFailure[] {
       failures.push({ property, reason: `there is no argument "${name}"${hint}` });
     }
   }
-  const { id, name } = readArgs(args);
+  const { id, name } = args;
   if (token === "compute:index:getInstance" && (id === undefined) === (name === undefined)) {
-    const property = hasSecret(args["id"]) ? "" : "id";
+    const property = hasSecret(given["id"]) ? "" : "id";
     failures.push({ property, reason: "give either id or name, and not both" });
   }
-  return failures;
+  return { args, failures };
 }

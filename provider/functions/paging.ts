@@ -20,8 +20,8 @@ const tokenSchema = z.object({
   list: z.string(),
   /** The last id of the page. */
   after: z.string(),
-  /** How many instances the later pages may have together. Undefined without a limit. */
-  left: z.int().positive().optional(),
+  /** How many instances the later pages may have together. Null without a limit, which is JSON's form of infinity. */
+  left: z.int().positive().nullish(),
 });
 
 /**
@@ -34,20 +34,18 @@ export function pageOf(
   request: PageRequest,
 ): { items: ListItem[]; continuationToken: string | undefined } {
   const list = fingerprint(JSON.stringify(request.subject), 12);
-  const token = readToken(request.continuationToken, list);
+  const { after, left } = readToken(request.continuationToken, list);
   // A caller may repeat the limit of its first request, or reduce it by the earlier pages, as `pulumi do` does.
-  const limit = Math.min(limitOf(request.limit), token?.left ?? Infinity);
+  const limit = Math.min(limitOf(request.limit), left ?? Infinity);
   const remaining = [...items]
-    .filter(({ id }) => token === undefined || id > token.after)
+    .filter(({ id }) => id > after)
     .sort((one, other) => (one.id < other.id ? -1 : 1));
   const page = remaining.slice(0, Math.min(limit, limitOf(request.pageSize)));
   const last = page.at(-1);
-  const left = limit - page.length;
-  const isLast = !last || left === 0 || page.length === remaining.length;
+  const isLast = !last || page.length === limit || page.length === remaining.length;
   if (isLast) return { items: page, continuationToken: undefined };
-  const next = { list, after: last.id, left: Number.isFinite(left) ? left : undefined };
-  const continuationToken = Buffer.from(JSON.stringify(next)).toString("base64url");
-  return { items: page, continuationToken };
+  const next = JSON.stringify({ list, after: last.id, left: limit - page.length });
+  return { items: page, continuationToken: Buffer.from(next).toString("base64url") };
 }
 
 function limitOf(count: number): number {
@@ -55,9 +53,9 @@ function limitOf(count: number): number {
 }
 
 /** @throws OperationFailed if the token was not given for this list */
-function readToken(token: string, list: string): z.infer<typeof tokenSchema> | undefined {
-  if (token === "") return undefined;
-  let content: z.infer<typeof tokenSchema>;
+function readToken(token: string, list: string): z.infer<typeof tokenSchema> {
+  if (token === "") return { list, after: "", left: null };
+  let content;
   try {
     content = tokenSchema.parse(JSON.parse(Buffer.from(token, "base64url").toString()));
   } catch {

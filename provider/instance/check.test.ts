@@ -1,15 +1,13 @@
 /** Tests of Check: input errors, secrets, and the name. */
 import { expect, test } from "@jest/globals";
 import { propertyMap, reveal, Secret, Unknown, type PropertyValue } from "../propertyValue";
-import type { AutonamingMode, CheckRequest, Scope } from "../requests";
+import type { AutonamingMode, CheckRequest } from "../requests";
 import { inputsOf, scopeId, urnOf } from "../testing/scene";
 import { checkInstance } from "./check";
 
 type Values = Record<string, PropertyValue | undefined>;
 
-const known: Scope = { kind: "known", id: scopeId };
-
-function check(news: Values, more: Partial<CheckRequest> = {}, scope = known) {
+function check(news: Values, more: Partial<CheckRequest> = {}, scope: string | null = scopeId) {
   const request = {
     urn: urnOf("web"),
     olds: propertyMap({}),
@@ -17,7 +15,7 @@ function check(news: Values, more: Partial<CheckRequest> = {}, scope = known) {
     randomSeed: new Uint8Array([1, 2, 3]),
     ...more,
   };
-  return checkInstance(request, scope);
+  return checkInstance(request, scope ?? undefined);
 }
 const failures = (news: Values, more?: Partial<CheckRequest>) => check(news, more).failures;
 
@@ -129,7 +127,7 @@ test("a missing name is generated from the resource's name, its tag and the engi
 });
 
 test("in the first preview of a new stack, whose provider resource has no id yet, the name is not known", () => {
-  const nameIn = (news: Values) => check(news, {}, { kind: "unknown" }).inputs["name"];
+  const nameIn = (news: Values) => check(news, {}, null).inputs["name"];
   expect(nameIn(nameless)).toBe(Unknown.value);
   expect(nameIn({ name: "mine" })).toBe("mine");
 });

@@ -11,7 +11,7 @@ import {
   type PropertyMap,
   type PropertyValue,
 } from "../propertyValue";
-import type { CheckFailure, CheckRequest, CheckResponse, Scope } from "../requests";
+import type { CheckFailure, CheckRequest, CheckResponse } from "../requests";
 import {
   inputNames,
   inputTypes,
@@ -22,8 +22,11 @@ import {
 } from "./definition";
 import { generatedKey, generatedName, proposedKey } from "./naming";
 
-/** Checks the inputs that the program gives. `scope` is the id of the provider resource, if it is known. */
-export function checkInstance(request: CheckRequest, scope: Scope): CheckResponse {
+/**
+ * Checks the inputs that the program gives. `scope` is the id of the provider resource: empty before Configure, and
+ * undefined if it is not known yet.
+ */
+export function checkInstance(request: CheckRequest, scope: string | undefined): CheckResponse {
   const { news } = request;
   const failures = [
     ...unknownProperties(news),
@@ -60,7 +63,7 @@ export function checkInstance(request: CheckRequest, scope: Scope): CheckRespons
  */
 function chooseName(
   { urn, olds, randomSeed, autonaming }: CheckRequest,
-  scope: Scope,
+  scope: string | undefined,
 ): Record<string, PropertyValue | undefined> {
   const isNew = !isGiven(olds, "name");
   if (autonaming && (isNew || autonaming.mode === "enforce")) {
@@ -71,8 +74,8 @@ function chooseName(
     return { name, [generatedKey]: generated, [proposedKey]: proposed };
   }
   // The tag in the name is computed from the scope.
-  if (scope.kind === "unknown") return { name: Unknown.value };
-  const name = generatedName(urn, scope.kind === "known" ? scope.id : "", randomSeed);
+  if (scope === undefined) return { name: Unknown.value };
+  const name = generatedName(urn, scope, randomSeed);
   return { name, [generatedKey]: name };
 }
 

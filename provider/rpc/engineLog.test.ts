@@ -6,8 +6,7 @@ import { systemClock } from "../clock";
 import { OperationFailed } from "../errors";
 import { propertyMap } from "../propertyValue";
 import { Redactor } from "../redaction";
-import { EngineLog } from "./engineLog";
-import { maxMessageLength } from "./errors";
+import { EngineLog, maxMessageLength } from "./engineLog";
 import { instanceUrn } from "./testing/client";
 import { TestEngine } from "./testing/engine";
 import { withServer } from "./testing/harness";
@@ -24,7 +23,7 @@ async function withEngine(
   const engine = await TestEngine.start();
   // The clock stands still, so that no message is dropped because the machine is busy.
   const parts = { redactor: new Redactor(), clock: new VirtualClock() };
-  const log = new EngineLog(parts);
+  const log = new EngineLog(parts.redactor, parts.clock);
   log.attach(engine.address);
   try {
     await body(engine, log, parts);
@@ -140,7 +139,7 @@ test("no operation fails because the engine is gone or was never attached", asyn
   const engine = await TestEngine.start();
   engine.stop();
   for (const address of [engine.address, "", "no address"]) {
-    const log = new EngineLog({ redactor: new Redactor(), clock: systemClock });
+    const log = new EngineLog(new Redactor(), systemClock);
     log.attach(address);
     log.warning("careful");
     await log.flush();

@@ -5,7 +5,6 @@ import type { LogRequest } from "@pulumi/pulumi/proto/engine_pb";
 import type { Clock } from "../clock";
 import type { Messages } from "../context";
 import type { Redactor } from "../redaction";
-import { truncate } from "./errors";
 
 /**
  * The engine's severities, not imported, so that its protocol is loaded with the first message. ERROR would mark the
@@ -17,22 +16,23 @@ const severities = { debug: 0, info: 1, warning: 2 } as const;
 const flushMs = 1000;
 const sendMs = 5000;
 
+/** In UTF-16 units. HTTP/2 trailers, in which an error message is sent twice, are not meant for pages of text. */
+export const maxMessageLength = 4096;
+
 /**
  * Sends messages to the attached engine, and drops them while there is none. Only messages of the same URN wait for
  * each other, so that an older status does not replace a newer one. No method throws, and only `flush` waits.
  */
 export class EngineLog implements Messages {
-  readonly #redactor: Redactor;
-  readonly #clock: Clock;
-  #address: string | undefined;
+  #address = "";
   #client: Promise<EngineClient> | undefined;
   /** By URN: resolves when the last message was sent or has failed. */
   readonly #lastSent = new Map<string, Promise<void>>();
 
-  constructor({ redactor, clock }: { redactor: Redactor; clock: Clock }) {
-    this.#redactor = redactor;
-    this.#clock = clock;
-  }
+  constructor(
+    private readonly redactor: Redactor,
+    private readonly clock: Clock,
+  ) {}
 
   /** Sends all later messages to the engine at this address, unless it is empty. */
   attach(address: string): void {
@@ -41,17 +41,16 @@ export class EngineLog implements Messages {
     this.#address = address;
   }
 
-  status(urn: string, text: string): void {
-    this.#log("info", text, urn, true);
-  }
-  info(text: string, urn?: string): void {
-    this.#log("info", text, urn);
-  }
-  warning(text: string, urn?: string): void {
-    this.#log("warning", text, urn);
-  }
-  debug(text: string): void {
-    this.#log("debug", text);
+  status = (urn: string, text: string) => this.#log("info", text, urn, true);
+  info = (text: string, urn?: string) => this.#log("info", text, urn);
+  warning = (text: string, urn?: string) => this.#log("warning", text, urn);
+  debug = (text: string) => this.#log("debug", text);
+
+  /** Returns the text that a person may see: each line without secrets (G8), and cut, but not through a surrogate pair. */
+  clean(...lines: readonly string[]): string {
+    const text = lines.map((line) => this.redactor.redact(line)).join("\n");
+    if (text.length <= maxMessageLength) return text;
+    return `${text.slice(0, maxMessageLength - 1).replace(/[\ud800-\udbff]$/, "")}…`;
   }
 
   /**
@@ -63,7 +62,7 @@ export class EngineLog implements Messages {
     const timer = new AbortController();
     const sent = Promise.all(this.#lastSent.values()).then(() => timer.abort());
     // An engine that does not accept messages must delay only this reply.
-    const giveUp = this.#clock
+    const giveUp = this.clock
       .sleep(flushMs, timer.signal)
       .then(() => this.#lastSent.clear(), ignore);
     await Promise.race([sent, giveUp]);
@@ -73,21 +72,21 @@ export class EngineLog implements Messages {
   close(): void {
     void this.#client?.then((client) => client.close(), ignore);
     this.#client = undefined;
-    this.#address = undefined;
+    this.#address = "";
   }
 
   /** The engine shows an ephemeral message in the Info column only, and does not keep it. */
   #log(severity: keyof typeof severities, text: string, urn = "", isEphemeral = false): void {
-    if (this.#address === undefined) return;
+    if (this.#address === "") return;
     const client = (this.#client ??= connect(this.#address));
-    const message = truncate(this.#redactor.redact(text));
-    const previous = this.#lastSent.get(urn) ?? Promise.resolve();
-    const sent = previous
-      .then(async () => {
-        const { LogRequest } = await import("@pulumi/pulumi/proto/engine_pb.js");
-        const request = new LogRequest().setSeverity(severities[severity]).setMessage(message);
-        await send(await client, request.setUrn(urn).setEphemeral(isEphemeral));
-      })
+    const message = this.clean(text);
+    const send = async () => {
+      const { LogRequest } = await import("@pulumi/pulumi/proto/engine_pb.js");
+      const request = new LogRequest().setSeverity(severities[severity]).setMessage(message);
+      await sendTo(await client, request.setUrn(urn).setEphemeral(isEphemeral));
+    };
+    const sent = (this.#lastSent.get(urn) ?? Promise.resolve())
+      .then(send)
       .catch(ignore)
       .finally(() => {
         if (this.#lastSent.get(urn) === sent) this.#lastSent.delete(urn);
@@ -103,9 +102,9 @@ async function connect(address: string): Promise<EngineClient> {
 }
 
 /** Resolves even if the call fails: a lost message can't be reported to anybody. */
-function send(client: EngineClient, request: LogRequest): Promise<void> {
+function sendTo(client: EngineClient, request: LogRequest): Promise<void> {
+  const deadline = Date.now() + sendMs;
   return new Promise((resolve) => {
-    const deadline = Date.now() + sendMs;
     client.log(request, new Metadata(), { deadline }, () => resolve());
   });
 }

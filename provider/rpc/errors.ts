@@ -13,40 +13,31 @@ import {
   OperationFailed,
 } from "../errors";
 import { hasSecret, type PropertyMap } from "../propertyValue";
-import type { Redactor } from "../redaction";
+import type { EngineLog } from "./engineLog";
 import { encodeProperties, InvalidMessage } from "./properties";
 
 /** What grpc-js needs to end a call that failed. */
 export type CallFailure = Pick<ServiceError, "code" | "details"> & { metadata?: Metadata };
 
-/** What `toCallFailure` needs to translate an error. */
-export interface FailureContext {
-  readonly redactor: Redactor;
-  /** Writes the stack of a defect to the debug log, because it does not help the user. */
-  debug(text: string): void;
-}
-
-/** Returns the status of a call that failed with this error. Never throws, so that no error gets lost. */
-export function toCallFailure(error: unknown, context: FailureContext): CallFailure {
+/**
+ * Returns the status of a call that failed with this error. Never throws, so that no error gets lost. The stack of a
+ * defect is written to the debug log only, because it does not help the user.
+ */
+export function toCallFailure(error: unknown, log: EngineLog): CallFailure {
   try {
-    return translate(error, context);
+    if (error instanceof InstanceUnfinished) return unfinishedFailure(error, log);
+    if (error instanceof OperationFailed) {
+      return { code: codeOf(error), details: log.clean(...error.lines) };
+    }
+    if (error instanceof InvalidMessage) {
+      return { code: status.INVALID_ARGUMENT, details: log.clean(error.message) };
+    }
   } catch (translationError) {
-    context.debug(`an error could not be reported: ${describeError(translationError).stack}`);
-    return defectFailure(describeError(error).message, context);
-  }
-}
-
-function translate(error: unknown, context: FailureContext): CallFailure {
-  if (error instanceof InstanceUnfinished) return unfinishedFailure(error, context);
-  if (error instanceof OperationFailed) {
-    return { code: codeOf(error), details: formatMessage(error.lines, context) };
-  }
-  if (error instanceof InvalidMessage) {
-    return { code: status.INVALID_ARGUMENT, details: formatMessage([error.message], context) };
+    log.debug(`an error could not be reported: ${describeError(translationError).stack}`);
   }
   const { message, stack } = describeError(error);
-  context.debug(stack);
-  return defectFailure(message, context);
+  log.debug(stack);
+  return { code: status.INTERNAL, details: log.clean(defectMessage(message)) };
 }
 
 function codeOf(error: OperationFailed): status {
@@ -54,15 +45,11 @@ function codeOf(error: OperationFailed): status {
   return error instanceof NotFound ? status.NOT_FOUND : status.FAILED_PRECONDITION;
 }
 
-function defectFailure(message: string, context: FailureContext): CallFailure {
-  return { code: status.INTERNAL, details: formatMessage([defectMessage(message)], context) };
-}
-
 /**
  * The status makes the engine record the instance's id and state, so that no created instance is lost (G1), and read
  * the instance before the next update, which then continues with it.
  */
-function unfinishedFailure(error: InstanceUnfinished, context: FailureContext): CallFailure {
+function unfinishedFailure(error: InstanceUnfinished, log: EngineLog): CallFailure {
   const { inputs, outputs, leftOut } = fitState(error.state);
   const reasons = [...error.reasons];
   if (leftOut.length > 0) {
@@ -72,14 +59,14 @@ function unfinishedFailure(error: InstanceUnfinished, context: FailureContext): 
   }
   const unfinished = new ErrorResourceInitFailed()
     .setId(error.id)
-    .setReasonsList(reasons.map((reason) => formatMessage([reason], context)))
+    .setReasonsList(reasons.map((reason) => log.clean(reason)))
     .setRefreshBeforeUpdate(true)
     .setProperties(outputs)
     .setInputs(inputs);
   const detail = new Any();
   detail.pack(unfinished.serializeBinary(), "pulumirpc.ErrorResourceInitFailed");
   const code = status.UNKNOWN;
-  const details = formatMessage([error.message], context);
+  const details = log.clean(error.message);
   const richStatus = new Status().setCode(code).setMessage(details).setDetailsList([detail]);
   const metadata = new Metadata();
   metadata.set("grpc-status-details-bin", Buffer.from(richStatus.serializeBinary()));
@@ -105,46 +92,29 @@ export function fitState(state: { inputs: PropertyMap; outputs: PropertyMap }): 
 } {
   const inputs = encodeProperties(state.inputs, "salvage");
   const outputs = encodeProperties(state.outputs, "salvage");
-  const bytesOf = (message: Message | undefined) => message?.serializeBinary().length ?? 0;
-  const keys = new Set([...Object.keys(state.inputs), ...Object.keys(state.outputs)]);
-  const properties = [...keys]
+  const fields = [inputs.getFieldsMap(), outputs.getFieldsMap()];
+  const bytesOf = (...messages: (Message | undefined)[]) =>
+    messages.reduce((sum, message) => sum + (message?.serializeBinary().length ?? 0), 0);
+  const largestFirst = Object.keys({ ...state.inputs, ...state.outputs })
     .filter((key) => !key.startsWith("__"))
     .map((key) => ({
       key,
       isSecret: hasSecret(state.inputs[key]) || hasSecret(state.outputs[key]),
-      bytes: bytesOf(inputs.getFieldsMap().get(key)) + bytesOf(outputs.getFieldsMap().get(key)),
+      bytes: bytesOf(...fields.map((map) => map.get(key))),
     }))
     .sort((a, b) => Number(b.isSecret) - Number(a.isSecret) || b.bytes - a.bytes);
-
   const leftOut: string[] = [];
-  let bytes = bytesOf(inputs) + bytesOf(outputs);
-  for (const property of properties) {
-    if (bytes <= maxStateBytes) break;
-    for (const struct of [inputs, outputs]) struct.getFieldsMap().del(property.key);
-    leftOut.push(property.key);
-    bytes -= property.bytes;
+  for (const { key } of largestFirst) {
+    if (bytesOf(inputs, outputs) <= maxStateBytes) break;
+    for (const map of fields) map.del(key);
+    leftOut.push(key);
   }
   return { inputs, outputs, leftOut };
 }
 
-function formatMessage(lines: readonly string[], { redactor }: FailureContext): string {
-  return truncate(lines.map((line) => redactor.redact(line)).join("\n"));
-}
-
-/** In UTF-16 units. HTTP/2 trailers, in which an error message is sent twice, are not meant for pages of text. */
-export const maxMessageLength = 4096;
-
-/** Cuts the text to `maxMessageLength`, with an ellipsis, but not through a surrogate pair. */
-export function truncate(text: string): string {
-  if (text.length <= maxMessageLength) return text;
-  return `${text.slice(0, maxMessageLength - 1).replace(/[\ud800-\udbff]$/, "")}…`;
-}
-
 /** Returns message and stack of a thrown value, which may be no Error. */
 export function describeError(error: unknown): { message: string; stack: string } {
-  if (error instanceof Error) {
-    return { message: error.message, stack: error.stack ?? error.message };
-  }
-  const message = typeof error === "string" ? error : "something other than an error was thrown";
-  return { message, stack: message };
+  const text = typeof error === "string" ? error : "something other than an error was thrown";
+  const { message, stack = message } = error instanceof Error ? error : { message: text };
+  return { message, stack };
 }

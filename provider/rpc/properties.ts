@@ -4,7 +4,14 @@
  */
 import { Struct } from "google-protobuf/google/protobuf/struct_pb";
 import { unknownText, unknownTexts } from "../pulumiNames";
-import { Opaque, Secret, Unknown, type PropertyMap, type PropertyValue } from "../propertyValue";
+import {
+  mapValues,
+  Opaque,
+  Secret,
+  Unknown,
+  type PropertyMap,
+  type PropertyValue,
+} from "../propertyValue";
 
 /** The key of the signature, which says which special value a map is. */
 export const signatureKey = "4dabf18193072939515e22adb298388d";
@@ -26,11 +33,6 @@ export class InvalidMessage extends Error {
   override readonly name = "InvalidMessage";
 }
 
-/** The provider returned a value that can't be sent. The message names the property, but quotes no string of it. */
-export class Unencodable extends Error {
-  override readonly name = "Unencodable";
-}
-
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
 /**
@@ -45,13 +47,7 @@ export function decodeProperties(struct: Struct | undefined): PropertyMap {
   } catch (error) {
     throw new InvalidMessage("a property has no value, or is nested too deep", { cause: error });
   }
-  return decodeMap(json, 0);
-}
-
-function decodeMap(json: Record<string, Json>, depth: number): PropertyMap {
-  const map = Object.create(null) as Record<string, PropertyValue>;
-  for (const [key, value] of Object.entries(json)) map[key] = decodeValue(value, depth + 1);
-  return map;
+  return mapValues(json, (item) => decodeValue(item, 1));
 }
 
 function decodeValue(json: Json, depth: number): PropertyValue {
@@ -59,9 +55,9 @@ function decodeValue(json: Json, depth: number): PropertyValue {
     throw new InvalidMessage(`a property is nested more than ${maxDepth} levels deep`);
   }
   if (typeof json === "string") return unknownTexts.has(json) ? Unknown.value : json;
-  if (Array.isArray(json)) return json.map((item) => decodeValue(item, depth + 1));
   if (typeof json !== "object" || json === null) return json;
-  return openSignedMap(decodeMap(json, depth));
+  if (Array.isArray(json)) return json.map((item) => decodeValue(item, depth + 1));
+  return openSignedMap(mapValues(json, (item) => decodeValue(item, depth + 1)));
 }
 
 /**
@@ -70,9 +66,8 @@ function decodeValue(json: Json, depth: number): PropertyValue {
  * @throws InvalidMessage for a malformed secret, output or signature
  */
 function openSignedMap(fields: PropertyMap): PropertyValue {
-  const signature = fields[signatureKey];
+  const { [signatureKey]: signature, value, secret = false } = fields;
   if (signature === undefined) return fields;
-  const { value, secret = false } = fields;
   if (signature === signatures.secret) {
     if (value === undefined) throw new InvalidMessage("a secret property has no value");
     return new Secret(value);
@@ -100,94 +95,69 @@ function openSignedMap(fields: PropertyMap): PropertyValue {
  */
 export type Strictness = "preview" | "final" | "salvage";
 
-interface Position {
-  /** Names the value in errors, as in `networks[0].ipv4`. */
-  readonly path: string;
-  readonly depth: number;
-  readonly strictness: Strictness;
-}
+/** The way to a value, as in `["networks", "[0]", ".ipv4"]`. The content of a secret is one step further. */
+type Path = readonly string[];
 
-/** @throws Unencodable for a value that can't be sent, except with `salvage` */
+/** @throws Error for a value that can't be sent, except with `salvage`. It names the property, but quotes no string of it. */
 export function encodeProperties(map: PropertyMap, strictness: Strictness): Struct {
-  return Struct.fromJavaScript(encodeMap(map, { path: "", depth: 0, strictness }));
+  return Struct.fromJavaScript(encodeMap(map, [], strictness));
 }
 
 /** Encodes a map, which may have a signature only if the engine has sent it with one. */
-function encodeMap(map: object, at: Position, mayHaveSignature = false): Record<string, Json> {
+function encodeMap(map: object, path: Path, strictness: Strictness, maySign = false) {
   const fields: Record<string, Json> = {};
   for (const [name, content] of Object.entries(map) as [string, unknown][]) {
     const key = name.toWellFormed();
     // With this key, google-protobuf would set the prototype of one of its objects.
     if (key === "__proto__") continue;
-    const inner = stepInto(at, at.path === "" ? key : `${at.path}.${key}`);
-    if (key === signatureKey && !mayHaveSignature) {
-      // The engine would read the map as a secret, or would refuse the reply.
-      leaveOut(inner, "this name is reserved by Pulumi");
-      continue;
-    }
-    const value = encodeValue(content, inner);
+    const inner = [...path, path.length === 0 ? key : `.${key}`];
+    // The engine would read a map with a signature as a secret, or would refuse the reply.
+    const isReserved = key === signatureKey && !maySign;
+    const value = isReserved
+      ? leaveOut(inner, strictness, "this name is reserved by Pulumi")
+      : encodeValue(content, inner, strictness);
     if (value !== undefined) fields[key] = value;
   }
   return fields;
 }
 
 /** Returns undefined if the value is to be left out. No later code checks values that the types forbid. */
-function encodeValue(content: unknown, at: Position): Json | undefined {
-  if (at.depth > maxDepth) return leaveOut(at, `nested more than ${maxDepth} levels deep`);
-  switch (typeof content) {
-    case "undefined":
-    case "boolean":
-      return content;
-    case "number":
-      return Number.isFinite(content)
-        ? content
-        : leaveOut(at, `${content} is not a number that Pulumi can store`);
-    case "string":
-      // An instance may have such a name, which the engine must not read as an unknown value.
-      return unknownTexts.has(content) ? `${content}~` : content.toWellFormed();
-    case "object":
-      return content === null ? null : encodeObject(content, at);
-    case "bigint":
-    case "function":
-    case "symbol":
-      return leaveOut(at, `a ${typeof content} is not a property value`);
+function encodeValue(content: unknown, path: Path, strictness: Strictness): Json | undefined {
+  if (path.length > maxDepth) {
+    return leaveOut(path, strictness, `nested more than ${maxDepth} levels deep`);
   }
-}
-
-function encodeObject(content: object, at: Position): Json | undefined {
+  if (content === undefined || content === null || typeof content === "boolean") return content;
+  if (typeof content === "number" && Number.isFinite(content)) return content;
+  if (typeof content === "string") {
+    // An instance may have such a name, which the engine must not read as an unknown value.
+    return unknownTexts.has(content) ? `${content}~` : content.toWellFormed();
+  }
   if (content instanceof Unknown) {
-    return at.strictness === "preview"
-      ? unknownText
-      : leaveOut(at, "the value is still unknown, and this is not a preview");
+    if (strictness === "preview") return unknownText;
+    return leaveOut(path, strictness, "the value is still unknown, and this is not a preview");
   }
   if (content instanceof Secret) {
-    const value = encodeValue(content.value, stepInto(at, at.path));
+    const value = encodeValue(content.value, [...path, ""], strictness);
     return value === undefined ? undefined : { [signatureKey]: signatures.secret, value };
   }
-  if (content instanceof Opaque) return encodeMap(content.fields, at, true);
+  if (content instanceof Opaque) return encodeMap(content.fields, path, strictness, true);
   if (Array.isArray(content)) {
     // With null for an item that is left out, the items after it keep their positions.
-    return content.map(
-      (item, index) => encodeValue(item, stepInto(at, `${at.path}[${index}]`)) ?? null,
-    );
+    return content.map((item, n) => encodeValue(item, [...path, `[${n}]`], strictness) ?? null);
   }
-  return isPlainObject(content)
-    ? encodeMap(content, at)
-    : leaveOut(at, "an object of a class is not a property value");
+  if (isPlainObject(content)) return encodeMap(content, path, strictness);
+  return leaveOut(path, strictness, "Pulumi can't store such a value");
 }
 
-/** @throws Unencodable unless the strictness is `salvage` */
-function leaveOut(at: Position, reason: string): undefined {
-  if (at.strictness === "salvage") return undefined;
-  throw new Unencodable(`property ${at.path}: ${reason}`);
-}
-
-function stepInto(at: Position, path: string): Position {
-  return { ...at, path, depth: at.depth + 1 };
+/** @throws Error unless the strictness is `salvage` */
+function leaveOut(path: Path, strictness: Strictness, reason: string): undefined {
+  if (strictness === "salvage") return undefined;
+  throw new Error(`property ${path.join("")}: ${reason}`);
 }
 
 /** The prototype of `{}` may be from another realm, as in Jest. */
-function isPlainObject(content: object): boolean {
+function isPlainObject(content: unknown): content is object {
+  if (typeof content !== "object" || content === null) return false;
   const prototype: unknown = Object.getPrototypeOf(content);
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }

@@ -3,21 +3,16 @@ import { isDeepStrictEqual } from "node:util";
 import metadata from "../../metadata.json";
 import { isOlder } from "../version";
 import { hasUnknown, propertyMap, reveal, type PropertyMap } from "../propertyValue";
-import type { DiffKind, DiffResponse } from "../requests";
+import type { DiffKind } from "../pulumiNames";
+import type { DiffResponse } from "../requests";
 
-/** The engine adds these entries for its own use. */
-const engineEntries = ["version", "pluginDownloadURL", "__internal"];
-
-/** Returns the settings in these inputs. */
-export function omitEngineEntries(inputs: PropertyMap): PropertyMap {
-  const entries = Object.entries(inputs).filter(([key]) => !engineEntries.includes(key));
-  return propertyMap(Object.fromEntries(entries));
-}
-
-/** Returns the settings with the engine's entries in `sent`, which CheckConfig has to return unchanged. */
-export function withEngineEntries(settings: PropertyMap, sent: PropertyMap): PropertyMap {
-  const entries = Object.entries(sent).filter(([key]) => engineEntries.includes(key));
-  return propertyMap({ ...settings, ...Object.fromEntries(entries) });
+/** Separates the settings from the entries that the engine adds for its own use, and that CheckConfig has to return. */
+export function splitInputs(inputs: PropertyMap): { settings: PropertyMap; own: PropertyMap } {
+  const { version, pluginDownloadURL, __internal, ...settings } = inputs;
+  return {
+    settings: propertyMap(settings),
+    own: propertyMap({ version, pluginDownloadURL, __internal }),
+  };
 }
 
 /**
@@ -25,21 +20,18 @@ export function withEngineEntries(settings: PropertyMap, sent: PropertyMap): Pro
  * because the engine would then replace all its instances, and only an instance's own inputs may do so (G5).
  */
 export function diffSettings(oldInputs: PropertyMap, newInputs: PropertyMap): DiffResponse {
-  const [olds, news] = [omitEngineEntries(oldInputs), omitEngineEntries(newInputs)];
+  const { settings: olds } = splitInputs(oldInputs);
+  const { settings: news } = splitInputs(newInputs);
   const detailed: Record<string, DiffKind> = {};
-  for (const name of new Set([...Object.keys(olds), ...Object.keys(news)])) {
+  for (const name of Object.keys({ ...olds, ...news })) {
     const [before, after] = [olds[name], news[name]];
     if (before === undefined) detailed[name] = "add";
     else if (after === undefined) detailed[name] = "delete";
-    else if (hasUnknown(before) || hasUnknown(after) || !isSame(before, after)) {
+    else if (hasUnknown(after) || !isDeepStrictEqual(reveal(before), reveal(after))) {
       detailed[name] = "update";
     }
   }
   return { detailed, deleteBeforeReplace: false };
-}
-
-function isSame(before: PropertyMap[string], after: PropertyMap[string]): boolean {
-  return isDeepStrictEqual(reveal(before), reveal(after));
 }
 
 /**
@@ -47,10 +39,9 @@ function isSame(before: PropertyMap[string], after: PropertyMap[string]): boolea
  * that it finds on PATH or in `plugins.providers`.
  */
 export function newerSdkWarning(
-  inputs: PropertyMap,
+  { version: sdkVersion }: PropertyMap,
   { pluginVersion, folder }: { pluginVersion: string; folder: string },
 ): string | undefined {
-  const { version: sdkVersion } = inputs;
   if (typeof sdkVersion !== "string" || !isOlder(pluginVersion, sdkVersion)) return undefined;
   const { name, pluginDownloadURL } = metadata;
   return (

@@ -67,7 +67,7 @@ test("the entries that the engine adds to the settings never reach the provider,
     const settings = propertyMap({ apiToken: "t" });
     expect(calls).toEqual([
       ["checkConfig", { news: settings }],
-      ["configure", { scope: { kind: "known", id: "provider-id" }, args: settings }],
+      ["configure", { scope: "provider-id", args: settings }],
     ]);
   });
 });
@@ -75,8 +75,7 @@ test("the entries that the engine adds to the settings never reach the provider,
 test("the id of the provider resource is unknown in the first preview of a stack, but never missing", async () => {
   await withServer({}, async ({ client, calls }) => {
     await client.configure(propertyMap({}), unknownText);
-    const scope = { kind: "unknown" };
-    expect(calls).toEqual([["configure", { scope, args: {}, urn: undefined }]]);
+    expect(calls).toEqual([["configure", { scope: undefined, args: {}, urn: undefined }]]);
     await expect(client.configure(propertyMap({}), "")).rejects.toMatchObject({
       code: status.INVALID_ARGUMENT,
       message: "the Configure request has no id of the provider resource",

@@ -1,26 +1,17 @@
 /** The gRPC server of the plugin. It keeps track of the running calls, and loads the provider when needed. */
+import { promisify } from "node:util";
 import {
   Server,
   ServerCredentials,
   type handleServerStreamingCall,
   type handleUnaryCall,
   type sendUnaryData,
+  type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
-import {
-  ResourceProviderService,
-  type IResourceProviderServer,
-} from "@pulumi/pulumi/proto/provider_grpc_pb";
+import { ResourceProviderService } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import type { Provider } from "../requests";
-import type { Redactor } from "../redaction";
 import type { EngineLog } from "./engineLog";
 import { describeError, toCallFailure } from "./errors";
-
-/** The calls of `IResourceProviderServer`, all optional, without its index signature, which allows any name. */
-export type ProviderCalls = Partial<{
-  [
-    Name in keyof IResourceProviderServer as string extends Name ? never : Name
-  ]: IResourceProviderServer[Name];
-}>;
 
 /** What a server is made with. */
 export interface ServerDependencies {
@@ -29,7 +20,6 @@ export interface ServerDependencies {
   /** Reads the package's schema, as JSON. */
   schema: () => Promise<string>;
   log: EngineLog;
-  redactor: Redactor;
   /** The semantic version of the plugin. */
   version: string;
 }
@@ -50,18 +40,14 @@ export class ProviderServer {
     });
   }
 
-  addCalls(calls: ProviderCalls): void {
+  addCalls(calls: UntypedServiceImplementation): void {
     this.#server.addService(ResourceProviderService, calls);
   }
 
   /** Resolves to the port, which is open for this machine only. */
   listen(): Promise<number> {
-    return new Promise((resolve, reject) => {
-      this.#server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, port) => {
-        if (error) reject(error);
-        else resolve(port);
-      });
-    });
+    const bind = promisify(this.#server.bindAsync.bind(this.#server));
+    return bind("127.0.0.1:0", ServerCredentials.createInsecure());
   }
 
   /** How many calls have no reply yet. */
@@ -120,11 +106,8 @@ export class ProviderServer {
     handle: (provider: Provider, request: Request) => Promise<Reply[]>,
   ): handleServerStreamingCall<Request, Reply> {
     return (call) => {
-      const callback: sendUnaryData<Reply[]> = (failure, replies) => {
-        if (failure) {
-          call.emit("error", failure);
-          return;
-        }
+      const callback: sendUnaryData<Reply[]> = (failure, replies = []) => {
+        if (failure) return void call.emit("error", failure);
         for (const reply of replies ?? []) call.write(reply);
         call.end();
       };
@@ -136,33 +119,24 @@ export class ProviderServer {
     return (this.#provider ??= this.#dependencies.loadProvider());
   }
 
-  #run<Reply>(callback: sendUnaryData<Reply>, handle: () => Promise<Reply>): void {
-    const call = this.#replyTo(callback, handle).finally(() => this.#running.delete(call));
-    this.#running.add(call);
-  }
-
   /**
    * Replies with the result of `handle` or with the status for its error, so that nothing crashes the process or leaves
    * a call without a reply. A Ctrl-C arrives as the call Cancel. The event "cancelled" comes after every reply, too.
    */
-  async #replyTo<Reply>(
-    callback: sendUnaryData<Reply>,
-    handle: () => Promise<Reply>,
-  ): Promise<void> {
-    const { log, redactor } = this.#dependencies;
-    const debug = (text: string) => log.debug(text);
-    let errorAndReply: Parameters<sendUnaryData<Reply>>;
-    try {
-      errorAndReply = [null, await handle()];
-    } catch (error) {
-      errorAndReply = [toCallFailure(error, { redactor, debug })];
-    }
-    await log.flush();
-    try {
-      callback(...errorAndReply);
-    } catch (error) {
+  #run<Reply>(callback: sendUnaryData<Reply>, handle: () => Promise<Reply>): void {
+    const { log } = this.#dependencies;
+    const call = handle()
+      .then(
+        (reply): Parameters<typeof callback> => [null, reply],
+        (error: unknown): Parameters<typeof callback> => [toCallFailure(error, log)],
+      )
+      .then(async (outcome) => {
+        await log.flush();
+        callback(...outcome);
+      })
       // The caller is gone.
-      debug(`a reply could not be sent: ${String(error)}`);
-    }
+      .catch((error: unknown) => log.debug(`a reply could not be sent: ${String(error)}`))
+      .finally(() => this.#running.delete(call));
+    this.#running.add(call);
   }
 }

@@ -4,38 +4,41 @@
  */
 import { Empty } from "google-protobuf/google/protobuf/empty_pb";
 import { PluginInfo, type PluginAttach } from "@pulumi/pulumi/proto/plugin_pb";
+import type { IResourceProviderServer } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as pb from "@pulumi/pulumi/proto/provider_pb";
 import { InstanceUnfinished } from "../errors";
-import { functionTokens, instanceToken, unknownTexts } from "../pulumiNames";
-import type * as requests from "../requests";
+import type { PropertyMap } from "../propertyValue";
+import {
+  diffKinds,
+  functionTokens,
+  instanceToken,
+  unknownTexts,
+  type DiffKind,
+} from "../pulumiNames";
+import type { AutonamingMode, CheckFailure, DiffRequest, DiffResponse } from "../requests";
 import { describeError } from "./errors";
 import { decodeProperties, encodeProperties, InvalidMessage } from "./properties";
-import {
-  diffSettings,
-  newerSdkWarning,
-  omitEngineEntries,
-  withEngineEntries,
-} from "./providerInputs";
-import { ProviderServer, type ProviderCalls, type ServerDependencies } from "./server";
+import { diffSettings, newerSdkWarning, splitInputs } from "./providerInputs";
+import { ProviderServer, type ServerDependencies } from "./server";
 
 /** Makes the server of the plugin, which does not listen yet. */
 export function createServer(dependencies: ServerDependencies): ProviderServer {
   const server = new ProviderServer(dependencies);
-  server.addCalls(providerService(server, dependencies));
+  server.addCalls(providerCalls(server, dependencies));
   return server;
 }
 
-/** grpc-js answers UNIMPLEMENTED to all other calls. */
-function providerService(server: ProviderServer, dependencies: ServerDependencies): ProviderCalls {
-  const { schema, log, redactor, version } = dependencies;
-
-  const toCheckReply = ({ inputs, failures }: requests.CheckResponse): pb.CheckResponse =>
+/** To all other calls, grpc-js answers UNIMPLEMENTED. */
+function providerCalls(server: ProviderServer, { schema, log, version }: ServerDependencies) {
+  const toCheckFailures = (failures: CheckFailure[]): pb.CheckFailure[] =>
+    failures.map(({ property, reason }) =>
+      new pb.CheckFailure().setProperty(log.clean(property)).setReason(log.clean(reason)),
+    );
+  const toCheckReply = (inputs: PropertyMap, failures: CheckFailure[]): pb.CheckResponse =>
     new pb.CheckResponse()
       // The engine accepts unknown inputs from Check outside a preview, too.
       .setInputs(encodeProperties(inputs, "preview"))
-      .setFailuresList(failures.map(toCheckFailure));
-  const toCheckFailure = ({ property, reason }: requests.CheckFailure): pb.CheckFailure =>
-    new pb.CheckFailure().setProperty(redactor.redact(property)).setReason(redactor.redact(reason));
+      .setFailuresList(toCheckFailures(failures));
 
   return {
     handshake: server.unary((request: pb.ProviderHandshakeRequest) => {
@@ -61,10 +64,11 @@ function providerService(server: ProviderServer, dependencies: ServerDependencie
 
     checkConfig: server.withProvider(async (provider, request: pb.CheckRequest) => {
       const sent = decodeProperties(request.getNews());
-      const { inputs, failures } = await provider.checkConfig({ news: omitEngineEntries(sent) });
+      const { settings, own } = splitInputs(sent);
+      const { inputs, failures } = await provider.checkConfig({ news: settings });
       const warning = newerSdkWarning(sent, { pluginVersion: version, folder: __dirname });
       if (warning !== undefined) log.warning(warning, request.getUrn());
-      return toCheckReply({ inputs: withEngineEntries(inputs, sent), failures });
+      return toCheckReply({ ...inputs, ...own }, failures);
     }),
     diffConfig: server.unary((request: pb.DiffRequest) => {
       const olds = decodeProperties(request.getOldInputs());
@@ -75,8 +79,8 @@ function providerService(server: ProviderServer, dependencies: ServerDependencie
       if (!id) throw new InvalidMessage("the Configure request has no id of the provider resource");
       await provider.configure({
         urn: request.getUrn() || undefined,
-        scope: unknownTexts.has(id) ? { kind: "unknown" } : { kind: "known", id },
-        args: omitEngineEntries(decodeProperties(request.getArgs())),
+        scope: unknownTexts.has(id) ? undefined : id,
+        args: splitInputs(decodeProperties(request.getArgs())).settings,
       });
       return new pb.ConfigureResponse()
         .setAcceptsecrets(true)
@@ -87,10 +91,9 @@ function providerService(server: ProviderServer, dependencies: ServerDependencie
     }),
 
     check: server.withProvider(async (provider, request: pb.CheckRequest) => {
-      requireInstance(request.getType());
       const autonaming = request.getAutonaming();
-      const checked = await provider.check({
-        urn: request.getUrn(),
+      const { inputs, failures } = await provider.check({
+        urn: readUrn(request),
         olds: decodeProperties(request.getOlds()),
         news: decodeProperties(request.getNews()),
         randomSeed: request.getRandomseed_asU8(),
@@ -99,17 +102,16 @@ function providerService(server: ProviderServer, dependencies: ServerDependencie
           mode: readAutonamingMode(autonaming.getMode()),
         },
       });
-      return toCheckReply(checked);
+      return toCheckReply(inputs, failures);
     }),
     diff: server.withProvider(async (provider, request: pb.DiffRequest) =>
       toDiffReply(await provider.diff(readDiffRequest(request))),
     ),
     create: server.withProvider(async (provider, request: pb.CreateRequest) => {
-      requireInstance(request.getType());
       const inputs = decodeProperties(request.getProperties());
       const preview = request.getPreview();
       const { id, outputs } = await provider.create({
-        urn: request.getUrn(),
+        urn: readUrn(request),
         inputs,
         preview,
         timeoutSeconds: readTimeoutSeconds(request),
@@ -143,9 +145,8 @@ function providerService(server: ProviderServer, dependencies: ServerDependencie
       );
     }),
     read: server.withProvider(async (provider, request: pb.ReadRequest) => {
-      requireInstance(request.getType());
       const found = await provider.read({
-        urn: request.getUrn(),
+        urn: readUrn(request),
         id: request.getId(),
         inputs: request.hasInputs() ? decodeProperties(request.getInputs()) : undefined,
         outputs: request.hasProperties() ? decodeProperties(request.getProperties()) : undefined,
@@ -159,9 +160,8 @@ function providerService(server: ProviderServer, dependencies: ServerDependencie
         .setProperties(encodeProperties(found.outputs, "final"));
     }),
     delete: server.withProvider(async (provider, request: pb.DeleteRequest) => {
-      requireInstance(request.getType());
       await provider.delete({
-        urn: request.getUrn(),
+        urn: readUrn(request),
         id: request.getId(),
         oldInputs: decodeProperties(request.getOldInputs()),
         oldOutputs: decodeProperties(request.getProperties()),
@@ -171,16 +171,15 @@ function providerService(server: ProviderServer, dependencies: ServerDependencie
     }),
 
     invoke: server.withProvider(async (provider, request: pb.InvokeRequest) => {
-      const token = functionTokens.find((known) => known === request.getTok());
-      if (!token) throw unknownTokenError("function", request.getTok(), functionTokens);
+      const token = requireToken("function", request.getTok(), functionTokens);
       const args = decodeProperties(request.getArgs());
       const { outputs, failures } = await provider.invoke({ token, args });
       return new pb.InvokeResponse()
         .setReturn(encodeProperties(outputs, "final"))
-        .setFailuresList(failures.map(toCheckFailure));
+        .setFailuresList(toCheckFailures(failures));
     }),
     list: server.streaming(async (provider, request: pb.ListRequest) => {
-      requireInstance(request.getToken());
+      requireToken("resource", request.getToken(), [instanceToken]);
       const query = decodeProperties(request.getQuery());
       const { instances, continuationToken } = await provider.list({
         query,
@@ -195,13 +194,12 @@ function providerService(server: ProviderServer, dependencies: ServerDependencie
       const next = new pb.ListResponse.Continuation().setContinuationToken(continuationToken);
       return [...replies, new pb.ListResponse().setContinuation(next)];
     }),
-  };
+  } satisfies Partial<IResourceProviderServer>;
 }
 
-function readDiffRequest(request: pb.DiffRequest | pb.UpdateRequest): requests.DiffRequest {
-  requireInstance(request.getType());
+function readDiffRequest(request: pb.DiffRequest | pb.UpdateRequest): DiffRequest {
   return {
-    urn: request.getUrn(),
+    urn: readUrn(request),
     id: request.getId(),
     oldInputs: decodeProperties(request.getOldInputs()),
     oldOutputs: decodeProperties(request.getOlds()),
@@ -210,39 +208,24 @@ function readDiffRequest(request: pb.DiffRequest | pb.UpdateRequest): requests.D
   };
 }
 
-const { ADD, ADD_REPLACE, DELETE, DELETE_REPLACE, UPDATE, UPDATE_REPLACE } = pb.PropertyDiff.Kind;
-const diffKinds: Readonly<Record<requests.DiffKind, pb.PropertyDiff.Kind>> = {
-  add: ADD,
-  "add-replace": ADD_REPLACE,
-  delete: DELETE,
-  "delete-replace": DELETE_REPLACE,
-  update: UPDATE,
-  "update-replace": UPDATE_REPLACE,
-};
-
-function toDiffReply(response: requests.DiffResponse): pb.DiffResponse {
-  const { detailed, drift = [], deleteBeforeReplace } = response;
-  const changes = [
-    ...Object.entries(detailed),
-    ...drift.map((name): [string, requests.DiffKind] => [name, "update"]),
-  ];
-  const replacing = changes.filter(([, kind]) => kind.endsWith("-replace"));
-  const { DIFF_NONE, DIFF_SOME } = pb.DiffResponse.DiffChanges;
+function toDiffReply({ detailed, drift = [], deleteBeforeReplace }: DiffResponse): pb.DiffResponse {
   const reply = new pb.DiffResponse()
-    .setChanges(changes.length === 0 ? DIFF_NONE : DIFF_SOME)
-    .setDiffsList(changes.map(([name]) => name))
-    .setReplacesList(replacing.map(([name]) => name))
     .setDeletebeforereplace(deleteBeforeReplace)
     // Without a detailed diff, the engine shows every output as changed.
     .setHasdetaileddiff(true);
-  for (const [name, kind] of changes) {
-    const diff = new pb.PropertyDiff().setKind(diffKinds[kind]).setInputdiff(name in detailed);
+  const add = (name: string, kind: DiffKind, isInput: boolean) => {
+    const diff = new pb.PropertyDiff().setKind(diffKinds.indexOf(kind)).setInputdiff(isInput);
     reply.getDetaileddiffMap().set(name, diff);
-  }
-  return reply;
+    reply.addDiffs(name);
+    if (kind.endsWith("-replace")) reply.addReplaces(name);
+  };
+  for (const [name, kind] of Object.entries(detailed)) add(name, kind, true);
+  for (const name of drift) add(name, "update", false);
+  const { DIFF_NONE, DIFF_SOME } = pb.DiffResponse.DiffChanges;
+  return reply.setChanges(reply.getDiffsList().length === 0 ? DIFF_NONE : DIFF_SOME);
 }
 
-function readAutonamingMode(mode: number): requests.AutonamingMode {
+function readAutonamingMode(mode: number): AutonamingMode {
   const known = (["propose", "enforce", "disable"] as const)[mode];
   if (known === undefined) throw new InvalidMessage(`autonaming mode ${mode} is not known`);
   return known;
@@ -250,15 +233,19 @@ function readAutonamingMode(mode: number): requests.AutonamingMode {
 
 /** Returns 0 if the program sets no time-out, or one that is not a positive number. */
 function readTimeoutSeconds(request: { getTimeout(): number }): number {
-  const seconds = request.getTimeout();
-  return seconds > 0 ? seconds : 0;
+  return Math.max(0, request.getTimeout() || 0);
 }
 
-function requireInstance(type: string): void {
-  if (type !== instanceToken) throw unknownTokenError("resource", type, [instanceToken]);
+/** @throws InvalidMessage if the call is not about an Instance */
+function readUrn(request: { getUrn(): string; getType(): string }): string {
+  requireToken("resource", request.getType(), [instanceToken]);
+  return request.getUrn();
 }
 
-function unknownTokenError(what: string, token: string, known: readonly string[]): InvalidMessage {
+/** @throws InvalidMessage if the token is not one of the known ones */
+function requireToken<T extends string>(what: string, token: string, known: readonly T[]): T {
+  const found = known.find((it) => it === token);
+  if (found !== undefined) return found;
   const quoted = JSON.stringify(token);
-  return new InvalidMessage(`this provider has no ${what} ${quoted}; it has ${known.join(", ")}`);
+  throw new InvalidMessage(`this provider has no ${what} ${quoted}; it has ${known.join(", ")}`);
 }

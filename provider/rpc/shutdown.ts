@@ -21,27 +21,26 @@ export function exitWithEngine(
   isStdinOfEngine: boolean,
 ): void {
   let hasSignal = false;
-  /** `isOrderly`: the engine has finished by itself. If no call is running either, it has every answer, and saves them. */
-  const end = (graceMs: number, ending: { isOrderly: boolean; isEngineGone: boolean }): void => {
+  const end = (graceMs: number, hasEngineFinished: boolean, isEngineGone: boolean): void => {
     const isIdle = server.runningCalls === 0;
     // Even if no call is running, the last answer has possibly not been sent yet.
     void Promise.race([server.drain(), clock.sleep(isIdle ? idleMs : graceMs)]).finally(exit);
-    const hasAllAnswers = isIdle && ending.isOrderly;
-    server.cancel(hasAllAnswers, ending.isEngineGone);
+    // An engine that has finished by itself, with no call running, has every answer and saves them.
+    server.cancel(hasEngineFinished && isIdle, isEngineGone);
   };
   const onSignal = (signal: NodeJS.Signals): void => {
     if (hasSignal) exit();
     hasSignal = true;
     // Only the engine sends a SIGINT here, since a Ctrl-C at the terminal does not reach the plugin. So the engine has
     // finished. Some engines, such as 3.180, send no Cancel before it.
-    end(afterSignalMs, { isOrderly: signal === "SIGINT" && isStdinOfEngine, isEngineGone: false });
+    end(afterSignalMs, signal === "SIGINT" && isStdinOfEngine, false);
   };
   process.on("SIGINT", onSignal);
   process.on("SIGTERM", onSignal);
   if (isStdinOfEngine) {
     process.stdin.on("error", () => undefined);
     process.stdin.on("close", () => {
-      if (!hasSignal) end(afterEngineMs, { isOrderly: false, isEngineGone: true });
+      if (!hasSignal) end(afterEngineMs, false, true);
     });
     process.stdin.resume();
   }

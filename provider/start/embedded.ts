@@ -14,13 +14,16 @@ declare const bundleDigest: string;
 
 const folder = dirname(process.execPath);
 const source = readScript("provider.js");
-const cachePath = cacheFile();
-const cachedData = cachePath === undefined ? undefined : readCache(cachePath);
+const cachePath = attempt(() => {
+  const name = `${bundleDigest}-${process.arch}-${cachedDataVersionTag()}`;
+  return join(cacheDirectory(folder), name);
+});
+const cachedData = cachePath === undefined ? undefined : attempt(() => readFileSync(cachePath));
 const script = new Script(source, { filename: "provider.js", cachedData });
 const isCached = cachedData !== undefined && script.cachedDataRejected === false;
 // The last argument is an engine's address. By the exit, V8 has compiled the functions that an engine uses.
 if (cachePath !== undefined && !isCached && /:\d+$/.test(process.argv.at(-1) ?? "")) {
-  process.on("exit", () => writeCache(cachePath));
+  process.on("exit", () => attempt(() => writeCache(cachePath)));
 }
 const start = script.runInThisContext() as (
   require: (name: string) => unknown,
@@ -47,30 +50,18 @@ function requireFromBundle(name: string): unknown {
   return module.exports;
 }
 
-function cacheFile(): string | undefined {
-  try {
-    const name = `${bundleDigest}-${process.arch}-${cachedDataVersionTag()}`;
-    return join(cacheDirectory(folder), name);
-  } catch {
-    return undefined; // There is no home directory.
-  }
-}
-
-function readCache(file: string): Buffer | undefined {
-  try {
-    return readFileSync(file);
-  } catch {
-    return undefined;
-  }
-}
-
 function writeCache(file: string): void {
   const temporary = `${file}.${process.pid}`;
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  writeFileSync(temporary, script.createCachedData());
+  renameSync(temporary, file);
+}
+
+/** Returns undefined if the action fails. Without a cache, the start is only slower. */
+function attempt<T>(action: () => T): T | undefined {
   try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    writeFileSync(temporary, script.createCachedData());
-    renameSync(temporary, file);
+    return action();
   } catch {
-    // Without a cache, the start is only slower.
+    return undefined;
   }
 }

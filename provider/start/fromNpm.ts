@@ -2,7 +2,7 @@
 import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
 import metadata from "../../metadata.json";
-import { isNodeTooOld, oldestNode } from "./nodeVersion";
+import { isNodeTooOld, oldestNode } from "../version";
 
 if (!isNodeTooOld()) {
   createRequire(__filename)(join(__dirname, "start.js"));

@@ -47,7 +47,7 @@ test("after half an hour of creates, reads and deletes, each instance has left l
   using simulation = new Simulation({ provisioningSeconds: 100 });
   const { calls } = simulation.begin().plugin;
   await calls.configure({
-    scope: { kind: "known", id: "a-provider" },
+    scope: "a-provider",
     args: propertyMap({
       baseUrl: "https://compute.example/v2",
       apiToken: new Secret("sk_test_acme_canary1"),

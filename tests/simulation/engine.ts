@@ -1,7 +1,7 @@
 /** A model of the Pulumi engine as a provider sees it: its calls, and the state of the stack after them. */
 import { InstanceUnfinished } from "../../provider/errors";
 import { propertyMap, type PropertyMap } from "../../provider/propertyValue";
-import type { DiffResponse, Provider, ReadResponse, Scope } from "../../provider/requests";
+import type { DiffResponse, Provider, ReadResponse } from "../../provider/requests";
 import { instanceToken } from "../../provider/pulumiNames";
 
 export interface Held {
@@ -250,9 +250,7 @@ export class Engine {
       // The engine saves the provider resource before any other resource.
       this.#save();
     }
-    const scope: Scope =
-      this.#scope === undefined ? { kind: "unknown" } : { kind: "known", id: this.#scope };
-    await this.#calls.configure({ urn, scope, args: this.#settings });
+    await this.#calls.configure({ urn, scope: this.#scope, args: this.#settings });
   }
 
   #checkRequest(urn: string, olds: PropertyMap, news: PropertyMap) {

@@ -33,7 +33,7 @@ export function recorded(calls: Calls, process: number, log: LogLine[]): Calls {
   }
   return {
     configure(request) {
-      const scope = request.scope.kind === "known" ? request.scope.id : "";
+      const scope = request.scope ?? "";
       const idKind = scope === "" ? "unknown" : "known";
       return logged({ method: "Configure", idKind, scope }, () => calls.configure(request));
     },

@@ -175,9 +175,10 @@ function inputProperty(name: InputName, note = ""): Property {
 function functionSchema(token: FunctionToken) {
   const { description, inputs } = functions[token];
   const properties = Object.fromEntries(
-    Object.entries(inputs as Record<string, { type: z.ZodType; description: string }>).map(
-      ([name, input]) => [name, { ...typeOf(input.type), description: input.description }],
-    ),
+    Object.entries(inputs).map(([name, type]) => [
+      name,
+      { ...typeOf(type), description: type.description ?? "" },
+    ]),
   );
   return {
     description,

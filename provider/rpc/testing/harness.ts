@@ -32,7 +32,7 @@ export async function withServer(
   const redactor = new Redactor();
   const engine = await TestEngine.start();
   // The clock stands still, so that no message is dropped because the machine is busy.
-  const log = new EngineLog({ redactor, clock: new VirtualClock() });
+  const log = new EngineLog(redactor, new VirtualClock());
   log.attach(engine.address);
   const { provider, calls } = scriptedProvider(typeof script === "function" ? script(log) : script);
   const loads: true[] = [];
@@ -43,7 +43,6 @@ export async function withServer(
     },
     schema: async () => '{"name":"compute"}',
     log,
-    redactor,
     version: "1.2.3",
   });
   const client = connect(await server.listen());

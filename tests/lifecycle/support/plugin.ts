@@ -57,7 +57,7 @@ export class Plugin {
     const redactor = new Redactor();
     const engine = await TestEngine.start();
     // The log gets a clock that stands still, so that no message is dropped because the machine is busy.
-    const log = new EngineLog({ redactor, clock: new VirtualClock() });
+    const log = new EngineLog(redactor, new VirtualClock());
     log.attach(engine.address);
     const provider = createProvider({
       messages: log,
@@ -69,7 +69,6 @@ export class Plugin {
       loadProvider: async () => provider,
       schema: readSchema,
       log,
-      redactor,
       version: metadata.version,
     });
     const client = connect(await server.listen());
