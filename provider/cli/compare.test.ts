@@ -1,92 +1,97 @@
 /** Tests how listings are compared with states. tests/lifecycle/{audit,importPlan}.test.ts test the commands. */
 import { expect, test } from "@jest/globals";
 import type { Origin } from "../origin";
-import type { StackInstance } from "./pulumi";
 import { ledgerRecord } from "../testing/ledgerRecord";
 import { compare, explainUnmanaged } from "./compare";
 import type { RecordedCreate } from "./discard";
+import type { Resource } from "./pulumi";
+import type { ServiceListing } from "./service";
 
 const here: Origin = { baseUrl: "https://a.example/v2", tokenKind: "live", tokenHash: "1" };
-const service = (ids: string[], origin = here) => ({
-  origin,
-  listing: { items: new Map(ids.map((id) => [id, { id }])) },
-});
-const instance = (id: string, more: Partial<StackInstance> = {}): StackInstance => ({
-  ...{ stack: "dev", urn: `urn:${id}`, id, origin: here, acceptedAt: undefined, external: false },
+const service = (ids: string[], origin = here) =>
+  ({
+    origin,
+    listing: { items: new Map(ids.map((id) => [id, { id }])) },
+  }) as unknown as ServiceListing;
+const instance = (id: string, more: Partial<Resource> = {}): Resource => ({
+  ...{ stack: "dev", urn: `urn:${id}`, type: "compute:index:Instance", id, name: undefined },
+  ...{ recordedOrigin: here, acceptedAt: undefined, external: false },
   ...more,
 });
 
-const names = ({ managed, unmanaged, missing, notComparable }: ReturnType<typeof compare>) => ({
-  managed: managed.map(({ id, resources }) => `${id} by ${resources.length}`),
-  unmanaged: unmanaged.map(({ item }) => item.id),
-  missing: missing.map((it) => it.instance.id),
-  notComparable: notComparable.map(({ id }) => id),
-});
+function compared(services: ServiceListing[], resources: Resource[]) {
+  const state = { stack: "dev", resources, pending: [] };
+  const { listed, missing, notComparable } = compare(services, [state]);
+  const managed = listed.filter(({ managers }) => managers.length > 0);
+  return {
+    managed: managed.map(({ item, managers }) => `${item.id} by ${managers.length}`),
+    unmanaged: listed.filter((it) => !managed.includes(it)).map(({ item }) => item.id),
+    missing: [...missing].map(([{ id }, { origin }]) => `${id} of token ${origin.tokenHash}`),
+    notComparable: [...notComparable.keys()].map(({ id }) => id),
+  };
+}
 
-test("an instance that is listed and in a state is managed; one that is only listed is unmanaged, one only in a state is missing", () => {
-  const all = [
-    instance("both"),
-    instance("twice"),
-    instance("twice", { urn: "urn:other" }),
-    instance("missing"),
-  ];
-  expect(names(compare([service(["both", "twice", "alone"])], all))).toEqual({
-    managed: ["both by 1", "twice by 2"],
-    unmanaged: ["alone"],
-    missing: ["missing"],
-    notComparable: [],
-  });
-});
+const otherToken = { ...here, tokenHash: "2" };
+const ana = { ...here, account: "ana" };
+const ben = { ...otherToken, account: "ben" };
+const unknown = { recordedOrigin: undefined };
+const isRead = { external: true };
 
-test("an instance with the same id at another service or of another token kind is a different instance", () => {
-  for (const other of [{ baseUrl: "https://b.example/v2" }, { tokenKind: "test" }]) {
-    const all = [instance("i-1", { origin: { ...here, ...other } })];
-    expect(names(compare([service(["i-1"])], all))).toMatchObject({
-      ...{ managed: [], unmanaged: ["i-1"], missing: [], notComparable: ["i-1"] },
-    });
-  }
-});
-
-test("an instance that a program only reads is unmanaged, and never missing", () => {
-  const all = [instance("i-1", { external: true }), instance("i-2", { external: true })];
-  expect(names(compare([service(["i-1"])], all))).toMatchObject({
-    unmanaged: ["i-1"],
-    missing: [],
-  });
-});
-
-test("an instance whose state names no service is managed if it is listed, and never missing", () => {
-  const all = [instance("i-1", { origin: undefined }), instance("i-2", { origin: undefined })];
-  expect(names(compare([service(["i-1"])], all))).toEqual({
-    ...{ managed: ["i-1 by 1"], unmanaged: [], missing: [], notComparable: ["i-2"] },
-  });
-});
-
-test("with two tokens of one service, an instance is missing from the listing of its own token", () => {
-  const other = { ...here, tokenHash: "2" };
-  const services = [service(["i-1"], other), service(["i-2"])];
-  const { missing, managed } = compare(services, [instance("i-1"), instance("gone")]);
-  expect(managed.map(({ id }) => id)).toEqual(["i-1"]);
-  expect(missing.map((it) => it.service.origin.tokenHash)).toEqual(["1"]);
-});
-
-test("two tokens of one tenant list the same instances, and each instance counts once", () => {
-  const services = [service(["i-1", "i-2"]), service(["i-1", "i-2"], { ...here, tokenHash: "2" })];
-  const heldWithOtherToken = instance("i-1", { origin: { ...here, tokenHash: "2" } });
-  expect(names(compare(services, [heldWithOtherToken]))).toMatchObject({
-    ...{ managed: ["i-1 by 1"], unmanaged: ["i-2"] },
-  });
-});
-
-test("an instance that two users of one tenant list is managed if one of them is in its state", () => {
-  const ana = { ...here, account: "ana" };
-  const ben = { ...here, account: "ben", tokenHash: "2" };
-  const all = [instance("i-1", { origin: ana })];
-  expect(names(compare([service(["i-1"], ana), service(["i-1"], ben)], all))).toMatchObject({
-    managed: ["i-1 by 1"],
-    unmanaged: [],
-    missing: [],
-  });
+test.each<[string, ServiceListing[], Resource[], Partial<ReturnType<typeof compared>>]>([
+  [
+    "an instance that is listed and in states is managed; one that is only listed is unmanaged, one only in a state is missing",
+    [service(["both", "twice", "alone"])],
+    [
+      ...["both", "twice", "missing"].map((id) => instance(id)),
+      instance("twice", { urn: "urn:2" }),
+    ],
+    { managed: ["both by 1", "twice by 2"], unmanaged: ["alone"], missing: ["missing of token 1"] },
+  ],
+  [
+    "an instance with the same id at another service is a different instance",
+    [service(["i-1"])],
+    [instance("i-1", { recordedOrigin: { ...here, baseUrl: "https://b.example/v2" } })],
+    { unmanaged: ["i-1"], notComparable: ["i-1"] },
+  ],
+  [
+    "an instance with the same id of another token kind is a different instance",
+    [service(["i-1"])],
+    [instance("i-1", { recordedOrigin: { ...here, tokenKind: "test" } })],
+    { unmanaged: ["i-1"], notComparable: ["i-1"] },
+  ],
+  [
+    "an instance that a program only reads is unmanaged, and never missing",
+    [service(["i-1"])],
+    [instance("i-1", isRead), instance("i-2", isRead)],
+    { unmanaged: ["i-1"] },
+  ],
+  [
+    "an instance whose state names no service is managed if it is listed, and never missing",
+    [service(["i-1"])],
+    [instance("i-1", unknown), instance("i-2", unknown)],
+    { managed: ["i-1 by 1"], notComparable: ["i-2"] },
+  ],
+  [
+    "with two tokens of one service, an instance is missing from the listing of its own token",
+    [service(["i-1"], otherToken), service(["i-2"])],
+    [instance("i-1"), instance("gone")],
+    { managed: ["i-1 by 1"], unmanaged: ["i-2"], missing: ["gone of token 1"] },
+  ],
+  [
+    "two tokens of one tenant list the same instances, and each instance counts once",
+    [service(["i-1", "i-2"]), service(["i-1", "i-2"], otherToken)],
+    [instance("i-1", { recordedOrigin: otherToken })],
+    { managed: ["i-1 by 1"], unmanaged: ["i-2"] },
+  ],
+  [
+    "an instance that two users of one tenant list is managed if one of them is in its state",
+    [service(["i-1"], ana), service(["i-1"], ben)],
+    [instance("i-1", { recordedOrigin: ana })],
+    { managed: ["i-1 by 1"] },
+  ],
+])("%s", (_, services, instances, expected) => {
+  const nothing = { managed: [], unmanaged: [], missing: [], notComparable: [] };
+  expect(compared(services, instances)).toEqual({ ...nothing, ...expected });
 });
 
 const live = { tokenKind: "live", baseUrl: here.baseUrl };
@@ -101,8 +106,8 @@ test.each([
 ] as const)("a pending create with %j explains an instance of its name: %s", (more, note) => {
   const record = ledgerRecord("web", more as Parameters<typeof ledgerRecord>[1]);
   const creates = [{ record, isHere: true, owner: "dead" } as RecordedCreate];
-  const known = { creates, onlyInStates: [], instances: [] };
-  const found = explainUnmanaged({ id: "i-1", name: "web" }, here, known);
+  const listed = { service: service([]), item: { id: "i-1", name: "web" } };
+  const found = explainUnmanaged(listed, { instances: [], pending: [] }, creates);
   if (note) expect(found).toMatchObject({ urn: record.urn, note: expect.stringMatching(note) });
   else expect(found).toBeUndefined();
 });

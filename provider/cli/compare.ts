@@ -1,128 +1,94 @@
 /** Compares the instances that services list with the states of all stacks of the backend. */
 import { discardCommand, importCommand, stateDeleteCommand } from "../advice";
 import type { ListItem } from "../api/contract";
-import type { Listing } from "../listing/listing";
-import { isSamePlace, originDifference, type Origin } from "../origin";
+import { differenceFrom } from "../instance/existence";
+import { isSamePlace, type Origin } from "../origin";
+import { instanceToken } from "../pulumiNames";
 import type { RecordedCreate } from "./discard";
-import {
-  type BackendStacks,
-  type PendingOperation,
-  readAllStates,
-  type Resource,
-  type StackInstance,
-} from "./pulumi";
+import type { Resource, StackState } from "./pulumi";
 import type { ServiceListing } from "./service";
 
-/** The fields of an instance that are printed. */
-export type Listed = Pick<ListItem, "id" | "name" | "status">;
-
-/** What the services listed and the states held at about the same time, and how the two differ. */
-export interface Look extends Comparison<ServiceListing> {
-  stacks: BackendStacks;
-  instances: readonly StackInstance[];
-  pending: readonly PendingOperation[];
+/** An instance that a service lists, and the resources that manage it. */
+export interface ListedInstance {
+  service: ServiceListing;
+  item: ListItem;
+  managers: Resource[];
 }
+
+/** What services listed and the states held at about the same time, and how the two differ. */
+export type Comparison = ReturnType<typeof compare>;
 
 /**
- * Reads the states after the listing, so that they hold each listed instance whose create was saved by then.
- *
- * @throws PulumiError if the stacks can't be listed.
+ * Compares listings with states. The states have to be read after the listings, so that they hold each listed instance
+ * whose create was saved by then.
  */
-export async function look(
-  services: readonly ServiceListing[],
-  env: NodeJS.ProcessEnv,
-): Promise<Look> {
-  const stacks = await readAllStates(env);
-  const instances = stacks.states.flatMap((state) => state.instances);
-  const pending = stacks.states.flatMap((state) => state.pendingOperations);
-  return { stacks, instances, pending, ...compare(services, instances) };
-}
-
-/** How the listings of services and the instances of stacks differ. */
-export interface Comparison<S> {
-  managed: (Listed & { resources: readonly Resource[] })[];
-  /** The listed instances that no stack manages. */
-  unmanaged: { service: S; item: ListItem }[];
-  /** The instances in stacks that are missing from the listing of their service. */
-  missing: { service: S; instance: StackInstance }[];
-  /** The instances whose state names no service, or one, a token kind or an account that was not listed. */
-  notComparable: (Resource & { id: string; why: string })[];
-}
-
-/** Compares the listings of services with the instances of stacks. */
-export function compare<S extends { origin: Origin; listing: Pick<Listing, "items"> }>(
-  services: readonly S[],
-  instances: readonly StackInstance[],
-): Comparison<S> {
+export function compare(services: readonly ServiceListing[], states: readonly StackState[]) {
   // Several tokens may be of one tenant and list the same instances, so an instance is known by its place and its id.
   const keyOf = ({ baseUrl, tokenKind }: Origin, id: string) => `${baseUrl} ${tokenKind} ${id}`;
-  const listed = new Map<string, { service: S; item: ListItem; resources: Resource[] }>();
+  const listed = new Map<string, ListedInstance>();
   for (const service of services) {
     for (const item of service.listing.items.values()) {
       const key = keyOf(service.origin, item.id);
-      if (!listed.has(key)) listed.set(key, { service, item, resources: [] });
+      if (!listed.has(key)) listed.set(key, { service, item, managers: [] });
     }
   }
-  const missing: Comparison<S>["missing"] = [];
-  const notComparable: Comparison<S>["notComparable"] = [];
+  /** The instances of all stacks. */
+  const instances = states
+    .flatMap(({ resources }) => resources)
+    .filter(({ type, id }) => type === instanceToken && id !== "");
+  /** The instances in stacks that are missing from the listing of their service. */
+  const missing = new Map<Resource, ServiceListing>();
+  /** The instances whose state names no service, or one, a token kind or an account that was not listed, with the reason. */
+  const notComparable = new Map<Resource, string>();
   for (const instance of instances.filter(({ external }) => !external)) {
-    const { stack, urn, id, origin } = instance;
-    const possible = services.filter(
-      (it) => !origin || originDifference(origin, it.origin) === undefined,
-    );
+    const { id, recordedOrigin } = instance;
+    const possible = services.filter(({ origin }) => !differenceFrom(recordedOrigin, origin));
     const lister = possible.find(({ listing }) => listing.items.has(id));
     // Another token may be of another tenant.
-    const service = possible.find((it) => it.origin.tokenHash === origin?.tokenHash) ?? possible[0];
-    if (lister) listed.get(keyOf(lister.origin, id))?.resources.push({ stack, urn });
-    else if (service && origin) missing.push({ service, instance });
+    const service =
+      possible.find(({ origin }) => origin.tokenHash === recordedOrigin?.tokenHash) ?? possible[0];
+    if (lister) listed.get(keyOf(lister.origin, id))?.managers.push(instance);
+    else if (service && recordedOrigin) missing.set(instance, service);
     else {
-      const difference = origin && services[0] && originDifference(origin, services[0].origin);
-      const why = difference ?? "its state does not say where it lives";
-      notComparable.push({ id, stack, urn, why });
+      const difference = services[0] && differenceFrom(recordedOrigin, services[0].origin);
+      notComparable.set(instance, difference ?? "its state does not say where it lives");
     }
   }
   const all = [...listed.values()];
-  return {
-    managed: all
-      .filter(({ resources }) => resources.length > 0)
-      .map(({ item, resources }) => ({ ...fieldsOf(item), resources })),
-    unmanaged: all.filter(({ resources }) => resources.length === 0),
-    missing,
-    notComparable,
-  };
+  // Pulumi keeps a pending create that a later run has continued, until `pulumi refresh --clear-pending-creates`.
+  const isContinued = (create: Resource) =>
+    create.name !== undefined &&
+    all.some(
+      ({ item, managers }) =>
+        item.name === create.name && managers.some((it) => isSameResource(it, create)),
+    );
+  const pending = states.flatMap((it) => it.pending).filter((it) => !isContinued(it));
+  return { states, instances, pending, listed: all, missing, notComparable };
 }
 
-/** What may explain an instance: pending creates, and the instances of all stacks. */
-export interface KnownCreates {
-  /** From the ledgers of this machine, in which the provider records its creates. */
-  creates: readonly RecordedCreate[];
-  onlyInStates: readonly { urn: string; name?: string | undefined }[];
-  instances: readonly StackInstance[];
+/** Whether the two are the same resource of the same stack. */
+export function isSameResource(one: Resource, other: Resource): boolean {
+  return one.stack === other.stack && one.urn === other.urn;
 }
 
-/** The explanation of a listed instance that no stack manages. */
-export interface Explanation {
-  /** What may have made the instance, and how the instance gets into a stack. */
-  note: string;
-  /** The URN of the pending create that may have made the instance. */
-  urn?: string;
-  /** Whether the instance may be managed all the same. */
-  isOpen?: boolean;
-}
-
-/** Looks for another account's stack or a pending create that explains the instance. */
+/**
+ * Looks for another account's stack or a pending create that explains the instance, which no stack manages. `note` says
+ * what may have made the instance, and how the instance gets into a stack. `urn` is that of the pending create. `isOpen`
+ * means that the instance may be managed all the same.
+ */
 export function explainUnmanaged(
-  { id, name }: ListItem,
-  origin: Origin,
-  { creates, onlyInStates, instances }: KnownCreates,
-): Explanation | undefined {
-  for (const { stack, id: heldId, origin: held, external } of instances) {
-    if (heldId !== id || external || !held || !isSamePlace(held, origin)) continue;
+  { service: { origin }, item: { id, name } }: Pick<ListedInstance, "service" | "item">,
+  { instances, pending }: Pick<Comparison, "instances" | "pending">,
+  creates: readonly RecordedCreate[],
+): { note: string; urn?: string; isOpen?: boolean } | undefined {
+  for (const { stack, id: heldId, recordedOrigin, external } of instances) {
+    if (heldId !== id || external || !recordedOrigin || !isSamePlace(recordedOrigin, origin))
+      continue;
     // It is the same instance if both accounts are users of one tenant.
-    const note = `stack ${stack} has an instance with this id: ${originDifference(held, origin)}`;
-    return { note, isOpen: true };
+    const difference = differenceFrom(recordedOrigin, origin);
+    return { note: `stack ${stack} has an instance with this id: ${difference}`, isOpen: true };
   }
-  const takeOver = (resource: Parameters<typeof importCommand>[0]) => {
+  const takeOver = (resource: { urn: string; provider?: string | undefined }) => {
     const held = instances.find(({ urn }) => urn === resource.urn);
     const drop = held
       ? `\`${stateDeleteCommand(resource.urn)}\` (which drops ${held.id} from the state of ${held.stack}, and lets it run), then `
@@ -130,10 +96,10 @@ export function explainUnmanaged(
     return `${drop}\`${importCommand(resource, id)}\``;
   };
   const isNamed = (it: { name?: string | undefined }) => name !== undefined && it.name === name;
-  const createsHere = creates.filter(({ record }) => isSamePlace(record, origin));
+  const records = creates.filter(({ record }) => isSamePlace(record, origin));
   const create =
-    createsHere.find(({ record }) => record.id === id) ??
-    createsHere.find(({ record }) => !record.id && isNamed(record) && !record.before.includes(id));
+    records.find(({ record }) => record.id === id) ??
+    records.find(({ record }) => !record.id && isNamed(record) && !record.before.includes(id));
   if (create) {
     const { record, isHere, owner } = create;
     const { urn, stage, stateless } = record;
@@ -149,14 +115,11 @@ export function explainUnmanaged(
       : `it has the name of a pending create of ${urn}`;
     return { urn, note: `${why}; ${how}` };
   }
-  const sameNamed = onlyInStates.filter(isNamed);
+  const isRecorded = (urn: string) =>
+    creates.some(({ isHere, record }) => isHere && record.urn === urn);
+  const sameNamed = pending.filter((it) => isNamed(it) && !isRecorded(it.urn));
   if (!sameNamed[0]) return undefined;
   const ways = sameNamed.map(takeOver).join(", or ");
   const note = `it has the name of a pending create; if that create made it, take it over: ${ways}`;
   return { urn: sameNamed[0].urn, note };
-}
-
-/** The fields of an instance that every report has. */
-export function fieldsOf({ id, name = "", status = "" }: ListItem): Listed {
-  return { id, name, status };
 }

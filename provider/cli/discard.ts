@@ -39,16 +39,11 @@ export function readPendingCreates(env: NodeJS.ProcessEnv, warn: Warn): Recorded
   return readCreates(env, warn).filter(({ record }) => isPending(record));
 }
 
-/** Reads the pending creates of runs that have ended. */
-export function readEndedCreates(env: NodeJS.ProcessEnv, warn: Warn): RecordedCreate[] {
-  return readPendingCreates(env, warn).filter(({ owner }) => owner !== "alive");
-}
-
-/** Says how to forget one of the pending creates of these resources. */
-export function forgetAdvice(urns: readonly string[]): string {
+/** Says what to do about pending creates of these resources. */
+export function resumeAdvice(urns: readonly string[]): string {
   const [only, ...others] = new Set(urns);
   const command = ownCommand("discard", only && others.length === 0 ? only : "<urn>");
-  return `To forget a create that left no running instance: \`${command}\`. \`${ownCommand("discard")}\` lists the pending creates.`;
+  return `Run \`pulumi up\`, which resumes those of its stack or says what to do. To forget a create that left no running instance: \`${command}\`. \`${ownCommand("discard")}\` lists the pending creates.`;
 }
 
 /** Adds the command `discard`. */
@@ -65,33 +60,27 @@ export function addDiscard(program: Command, io: Terminal): void {
 }
 
 function listPending({ env, print, warn }: Terminal): void {
-  const pending = readEndedCreates(env, warn);
+  const pending = readPendingCreates(env, warn).filter(({ owner }) => owner !== "alive");
   if (pending.length === 0) print("There is no pending create.");
   for (const { record, isHere, owner } of pending) {
     const { key, urn, name, baseUrl, tokenKind, at, id, stage, stateless } = record;
     const instance = id ? `, instance ${id}` : "";
-    print(urn);
-    print(
+    const lines = [
+      urn,
       `  record ${key}: "${displayRecordedName(name)}" at ${baseUrl} (${tokenKind} token), started ${at}${instance}`,
-    );
-    if (!isHere)
-      print("  it was started with another state backend than the one that is in use now");
-    if (owner === "unknown") {
-      print("  its run may not have ended: files can't be locked here, so this is not known");
-    }
-    // If an engine was sent the instance's id (`replied`), the state may have the instance.
-    if (!stateless) {
-      print(
-        stage === "replied"
-          ? "  first: pulumi up, which continues with the instance if the state has it"
-          : "  take it over: pulumi up",
-      );
-    }
-    print(`  take it over by hand: ${importCommand(record, id ?? "<id>")}`);
-    print(
+      !isHere && "  it was started with another state backend than the one that is in use now",
+      owner === "unknown" &&
+        "  its run may not have ended: files can't be locked here, so this is not known",
+      !stateless && stage !== "replied" && "  take it over: pulumi up",
+      // An engine was sent the instance's id, so the state may have the instance.
+      !stateless &&
+        stage === "replied" &&
+        "  first: pulumi up, which continues with the instance if the state has it",
+      `  take it over by hand: ${importCommand(record, id ?? "<id>")}`,
       `  before that import, if the state has another instance for this resource: ${stateDeleteCommand(urn)}`,
-    );
-    print(`  forget it, once you know that it left no running instance: ${discardCommand(key)}`);
+      `  forget it, once you know that it left no running instance: ${discardCommand(key)}`,
+    ];
+    for (const line of lines) if (line) print(line);
   }
 }
 
@@ -99,10 +88,10 @@ function listPending({ env, print, warn }: Terminal): void {
 function discard(keyOrUrn: string, io: Terminal): boolean {
   // A key also selects a create that is not pending because its result was in a state. Its record stops the next create
   // if the delete of its instance would fail.
+  const discarded = { stage: "settled", settled: "discarded" } as const;
   const matching = readCreates(io.env, io.warn).filter(
     ({ record }) =>
-      (record.key === keyOrUrn &&
-        isAllowedChange(record, { stage: "settled", settled: "discarded" })) ||
+      (record.key === keyOrUrn && isAllowedChange(record, discarded)) ||
       (record.urn === keyOrUrn && isPending(record)),
   );
   if (matching.length === 0) {

@@ -3,18 +3,17 @@ import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { temporaryFolder } from "../testing/temporaryFolder";
-import type { Finding } from "./terminal";
 import { typed } from "./testing/typed";
 
 /** Runs `doctor` with a CLI that is this shell script, and returns the finding of a check. */
-async function findingWith(script: string, check: string): Promise<Finding | undefined> {
+async function findingWith(script: string, check: string): Promise<unknown> {
   const folder = temporaryFolder();
   const cli = join(folder, "pulumi");
   writeFileSync(cli, `#!/bin/sh\n${script}\n`);
   chmodSync(cli, 0o700);
   const env = { PATH: `${folder}:/usr/bin:/bin`, PULUMI_HOME: folder };
   const { lines } = await typed(["doctor", "--json"], env);
-  const { checks } = JSON.parse(lines.join("\n")) as { checks: Finding[] };
+  const { checks } = JSON.parse(lines.join("\n")) as { checks: { check: string }[] };
   return checks.find((it) => it.check === check);
 }
 

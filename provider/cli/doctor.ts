@@ -5,7 +5,7 @@ import type { Command } from "commander";
 import metadata from "../../metadata.json";
 import { TimedOut } from "../abort";
 import { cursorIgnored, nameCursor, nextStep, ownCommand } from "../advice";
-import type { ComputeApi, SlowedDown } from "../api/client";
+import type { ClientOptions, ComputeApi, SlowedDown } from "../api/client";
 import { RequestError } from "../api/errors";
 import { pageLimit } from "../api/serviceConstants";
 import type { Settings } from "../config/settings";
@@ -14,54 +14,50 @@ import { oldestEngine } from "../executable";
 import { ledgerFolder } from "../ledger/folder";
 import { collect } from "../listing/collect";
 import { accountId } from "../session/connection";
-import { timeouts, type Session } from "../session/session";
+import { Session, timeouts } from "../session/session";
 import { isOlder } from "../version";
-import { forgetAdvice, readEndedCreates } from "./discard";
-import { installAdvice, PulumiError, runPulumi } from "./pulumi";
-import { createSession } from "./service";
-import { addSettingOptions, checkSettings, type SettingOptions, stackHelp } from "./settings";
-import { count, failed, type Finding, ok, printData, type Terminal, warning } from "./terminal";
+import { readPendingCreates, resumeAdvice } from "./discard";
+import { installAdvice, noPulumi, runPulumi } from "./pulumi";
+import { addOptions, checkSettings, type SettingOptions, stackHelp } from "./service";
+import { asProblem, count, type Finding, printData, Problem, type Terminal } from "./terminal";
 
-type Options = SettingOptions & { json?: true; stack?: string };
+type Options = SettingOptions & { json?: true };
 
 /** Adds the command `doctor`. */
 export function addDoctor(program: Command, io: Terminal): void {
   const command = program
     .command("doctor")
-    .description("check settings, token, service and this machine; changes nothing")
-    .option("--json", "Print the result as JSON.")
-    .option("--stack <name>", stackHelp);
-  addSettingOptions(command).action(async (options: Options) => {
+    .description("check settings, token, service and this machine; changes nothing");
+  const ownOptions = { "--json": "Print the result as JSON.", "--stack <name>": stackHelp };
+  addOptions(command, ownOptions).action(async (options: Options) => {
     const findings: Finding[] = [];
     // The service may be slow, so each finding is printed as soon as it is known.
     for await (const finding of examine(options, io)) {
       findings.push(finding);
       if (!options.json) printFinding(finding, io);
     }
-    const isOk = findings.every(({ result }) => result !== "FAILED");
-    if (options.json) printData({ ok: isOk, checks: findings }, io);
+    const isOk = findings.every(([result]) => result !== "FAILED");
+    const checks = findings.map(([result, check, found, next]) => ({ check, result, found, next }));
+    if (options.json) printData({ ok: isOk, checks }, io);
     else printVerdict(findings, io);
     io.exitCode = isOk ? 0 : 1;
   });
 }
 
 async function* examine(options: Options, io: Terminal): AsyncGenerator<Finding> {
-  const { findings, found } = await checkSettings(options.stack, options, io);
+  const { findings, found } = await checkSettings(options, io);
   yield* findings;
   if (found) yield* examineService(found.settings, io);
-  else yield serviceSkipped;
+  else yield skippedService;
   const { name, version } = metadata;
   const system = `Node ${process.version} (${process.platform} ${process.arch})`;
-  yield ok("plugin", `${name} ${version}, on ${system}`);
+  yield ["ok", "plugin", `${name} ${version}, on ${system}`];
   yield await examineEngine(io.env);
   yield examineLedger(io.env);
 }
 
-const serviceSkipped: Finding = {
-  check: "service",
-  result: "skipped",
-  found: "it is not checked further until the problem above is solved",
-};
+const notChecked = "it is not checked further until the problem above is solved";
+const skippedService: Finding = ["skipped", "service", notChecked];
 
 const tooManyRequests =
   "Other runs use this token, too. `pulumi up` would wait and slow down. docs/scaling.md says how many runs can share a token.";
@@ -69,20 +65,24 @@ const tooManyRequests =
 const networkAdvice =
   "Check compute:baseUrl, the network and the proxy settings; a longer compute:requestTimeoutSeconds may help.";
 
+const unreadableAdvice =
+  "Check that compute:baseUrl is the address of the Compute Instances Service. If it is, report this to the operator of the service.";
+
+const wrongCursorAdvice =
+  "Set compute:cursorParameter to the name that the service uses for the parameter, or remove the setting.";
+
 /** Sends the account call (GET /v2/account), then lists all instances. */
 async function* examineService(settings: Settings, io: Terminal): AsyncGenerator<Finding> {
   const { host } = new URL(settings.baseUrl);
-  const connection = ok("connection", `${host} answers`);
   const { createClient } = await import("../api/createClient.js");
   // `pulumi up` waits after a 429. `doctor` reports it at once.
   const slowedDown = new AbortController();
   const onSlowedDown = ({ method, path }: SlowedDown) =>
-    slowedDown.abort(new OperationFailed(`${method} ${path} answered HTTP 429`));
-  const session = createSession(settings, io, {
-    canceled: slowedDown.signal,
-    createApi: (options) => createClient({ ...options, onSlowedDown }),
-  });
+    slowedDown.abort(new Problem(`${method} ${path} answered HTTP 429`, tooManyRequests));
+  const createApi = (options: ClientOptions) => createClient({ ...options, onSlowedDown });
+  const session = new Session(settings, { ...io, createApi }, () => slowedDown.signal);
 
+  const connection: Finding = ["ok", "connection", `${host} answers`];
   let check = "account";
   try {
     const api = await session.connection.api();
@@ -91,25 +91,28 @@ async function* examineService(settings: Settings, io: Terminal): AsyncGenerator
     yield account;
     check = "listing";
     const listing = await examineListing(api, session);
-    yield ok("scope", "list is allowed; only the first create shows whether create is allowed");
+    yield ["ok", "scope", "list is allowed; only the first create shows whether create is allowed"];
     yield listing;
   } catch (error) {
     const isAnswered = error instanceof RequestError && error.kind === "answered";
     if (check === "account" && isAnswered) yield connection;
-    const failedCheck = check === "account" && !isAnswered ? "connection" : check;
-    if (error === slowedDown.signal.reason) {
-      yield warning(check, (error as Error).message, tooManyRequests);
-    } else if (error instanceof TimedOut) {
-      const found = `${host} sent no usable answer within ${error.seconds} s`;
-      yield failed(failedCheck, found, networkAdvice);
-    } else if (error instanceof RequestError) {
-      yield failed(error.status === 403 ? "scope" : failedCheck, error.message, nextStep(error));
-    } else if (error instanceof OperationFailed) {
-      // For example, the value of a proxy variable is not an address.
-      yield failed(failedCheck, error.message, "Correct it, and run `doctor` again.");
-    } else throw error;
-    yield serviceSkipped;
+    const isRefused = error instanceof RequestError && error.status === 403;
+    const failed = isRefused ? "scope" : check === "account" && !isAnswered ? "connection" : check;
+    if (error instanceof Problem) yield ["warning", check, error.found, error.next];
+    else yield ["FAILED", failed, ...explainFailure(error, host)];
+    yield skippedService;
   }
+}
+
+/** @throws The error itself if it is a defect of the plugin. */
+function explainFailure(error: unknown, host: string): [found: string, next: string] {
+  if (error instanceof TimedOut)
+    return [`${host} sent no usable answer within ${error.seconds} s`, networkAdvice];
+  if (error instanceof RequestError) return [error.message, nextStep(error)];
+  // For example, the value of a proxy variable is not an address.
+  if (error instanceof OperationFailed)
+    return [error.message, "Correct it, and run `doctor` again."];
+  throw error;
 }
 
 /** @throws RequestError if the account call fails in a way that makes `pulumi up` fail, too. */
@@ -119,17 +122,15 @@ async function examineAccount(api: ComputeApi, session: Session): Promise<Findin
   try {
     const id = accountId(await api.account(operation.signal));
     const account = id === undefined ? "" : `, account ${id}`;
-    return ok("account", `the service accepts the token${account}`);
+    return ["ok", "account", `the service accepts the token${account}`];
   } catch (error) {
     if (!(error instanceof RequestError) || error.kind !== "answered") throw error;
     if (error.status === 401 || error.transient) throw error;
+    const found = "the service refuses the account call, but compute:validateCredentials is false";
     const advice = `${nextStep(error)} \`pulumi up\` works without the account call: if the token is meant to lack the scope for that call, set compute:validateCredentials to false.`;
     return validateCredentials
-      ? warning("account", error.message, advice)
-      : ok(
-          "account",
-          "the service refuses the account call, but compute:validateCredentials is false",
-        );
+      ? ["warning", "account", error.message, advice]
+      : ["ok", "account", found];
   }
 }
 
@@ -145,43 +146,39 @@ async function examineListing(api: ComputeApi, session: Session): Promise<Findin
   if (complete) {
     const isUntried = cursorParameter !== undefined && items.size <= pageLimit.max;
     const cursor = `; compute:cursorParameter was not tried, since one page shows up to ${pageLimit.max}`;
-    return ok("listing", isUntried ? instances + cursor : instances);
+    return ["ok", "listing", isUntried ? instances + cursor : instances];
   }
   const incomplete = "the listing is not complete, so `pulumi refresh` drops no instance";
   if (unreadable > 0) {
-    return warning(
-      "listing",
-      `${instances}, and ${count(unreadable, "item")} that can't be read: ${incomplete}`,
-      "Check that compute:baseUrl is the address of the Compute Instances Service. If it is, report this to the operator of the service.",
-    );
+    const found = `${instances}, and ${count(unreadable, "item")} that can't be read: ${incomplete}`;
+    return ["warning", "listing", found, unreadableAdvice];
   }
-  return whyIgnored === undefined
-    ? warning(
-        "listing",
-        `${instances}, and there may be more, since the service lists at most ${pageLimit.max} of each status: ${incomplete}`,
-        `${nameCursor}; docs/scaling.md says what is possible without a cursor.`,
-      )
-    : warning(
-        "listing",
-        `${instances}: ${cursorIgnored(cursorParameter, whyIgnored)}; ${incomplete}`,
-        "Set compute:cursorParameter to the name that the service uses for the parameter, or remove the setting.",
-      );
+  if (whyIgnored !== undefined) {
+    const found = `${instances}: ${cursorIgnored(cursorParameter, whyIgnored)}; ${incomplete}`;
+    return ["warning", "listing", found, wrongCursorAdvice];
+  }
+  const found = `${instances}, and there may be more, since the service lists at most ${pageLimit.max} of each status: ${incomplete}`;
+  return [
+    "warning",
+    "listing",
+    found,
+    `${nameCursor}; docs/scaling.md says what is possible without a cursor.`,
+  ];
 }
 
 async function examineEngine(env: NodeJS.ProcessEnv): Promise<Finding> {
-  try {
-    const output = await runPulumi(["version"], env, installAdvice);
-    const [version] = /\d+\.\d+\.\d+/.exec(output) ?? [];
-    if (version === undefined)
-      return warning("engine", "`pulumi version` printed no version", installAdvice);
-    return isOlder(version, oldestEngine)
-      ? failed("engine", `Pulumi ${version} is older than ${oldestEngine}`, installAdvice)
-      : ok("engine", `Pulumi ${version}`);
-  } catch (error) {
-    if (!(error instanceof PulumiError)) throw error;
+  const output = await runPulumi(["version"], env, installAdvice).catch(asProblem);
+  if (output instanceof Problem) {
     // A program that uses the Automation API may install the CLI itself.
-    return (error.isMissing ? warning : failed)("engine", error.problem, error.next);
+    const result = output.found === noPulumi ? "warning" : "FAILED";
+    return [result, "engine", output.found, output.next];
   }
+  const [version] = /\d+\.\d+\.\d+/.exec(output) ?? [];
+  if (version === undefined)
+    return ["warning", "engine", "`pulumi version` printed no version", installAdvice];
+  return isOlder(version, oldestEngine)
+    ? ["FAILED", "engine", `Pulumi ${version} is older than ${oldestEngine}`, installAdvice]
+    : ["ok", "engine", `Pulumi ${version}`];
 }
 
 /** Checks the folder of the ledger, in which the provider records its creates. */
@@ -189,25 +186,22 @@ function examineLedger(env: NodeJS.ProcessEnv): Finding {
   const folder = ledgerFolder(env);
   const problem = whyNotWritable(folder);
   if (problem !== undefined) {
-    return warning(
-      "ledger",
-      `${folder} can't be written (${problem})`,
+    return [
+      ...(["warning", "ledger", `${folder} can't be written (${problem})`] as const),
       "Make the folder writable, or set PULUMI_HOME to a writable one. Otherwise, if a run is killed while it creates an instance, the next run does not know of that instance.",
-    );
+    ];
   }
   const warnings: string[] = [];
-  const pending = readEndedCreates(env, (message) => warnings.push(message));
+  const creates = readPendingCreates(env, (message) => warnings.push(message));
+  const pending = creates.filter(({ owner }) => owner !== "alive");
   const here = pending.filter(({ isHere }) => isHere).map(({ record }) => record.urn);
   if (here.length > 0) {
-    const next = `Run \`pulumi up\`, which resumes those of its stack or says what to do. ${forgetAdvice(here)}`;
-    return warning("ledger", `${count(here.length, "pending create")} in ${folder}`, next);
+    const found = `${count(here.length, "pending create")} in ${folder}`;
+    return ["warning", "ledger", found, resumeAdvice(here)];
   }
-  if (warnings.length > 0) return warning("ledger", warnings.join("; "), `Look at ${folder}.`);
-  const others =
-    pending.length > 0
-      ? `; ${pending.length} with another state backend, which \`${ownCommand("discard")}\` lists`
-      : "";
-  return ok("ledger", `${folder}: no pending create${others}`);
+  if (warnings.length > 0) return ["warning", "ledger", warnings.join("; "), `Look at ${folder}.`];
+  const others = `; ${pending.length} with another state backend, which \`${ownCommand("discard")}\` lists`;
+  return ["ok", "ledger", `${folder}: no pending create${pending.length > 0 ? others : ""}`];
 }
 
 /** Says why this folder can't be written or created, without writing anything. Undefined if it can. */
@@ -222,15 +216,14 @@ function whyNotWritable(folder: string): string | undefined {
   }
 }
 
-function printFinding({ check, result, found, next }: Finding, io: Terminal): void {
+function printFinding([result, check, found, next]: Finding, io: Terminal): void {
   io.print(result.padEnd(9) + check.padEnd(13) + found);
   if (next !== undefined) io.print(`${" ".repeat(22)}→ ${next}`);
 }
 
 function printVerdict(findings: readonly Finding[], io: Terminal): void {
-  const numberOf = (result: Finding["result"]) =>
-    findings.filter((finding) => finding.result === result).length;
-  const [failures, warnings] = [numberOf("FAILED"), numberOf("warning")];
+  const failures = findings.filter(([result]) => result === "FAILED").length;
+  const warnings = findings.filter(([result]) => result === "warning").length;
   const warned = warnings > 0 ? count(warnings, "warning") : "";
   io.print("");
   if (failures > 0) {

@@ -2,38 +2,20 @@
 import { writeFileSync } from "node:fs";
 import type { Command } from "commander";
 import { importPlanCommand, logicalName, nameCursor } from "../advice";
-import type { ListItem } from "../api/contract";
 import { closest } from "../closest";
 import { OperationFailed } from "../errors";
-import { inputNames, inputTypes, traitsOf, type InputName } from "../instance/definition";
+import { inputNames, inputTypes, traitsOf } from "../instance/definition";
 import { isCompleteFor } from "../listing/listing";
 import { instanceToken, providerToken } from "../pulumiNames";
-import { explainUnmanaged, look, type Look } from "./compare";
+import { compare, explainUnmanaged, type ListedInstance } from "./compare";
 import { readPendingCreates } from "./discard";
-import { PulumiError } from "./pulumi";
-import { createSession, listService, type ServiceListing } from "./service";
-import {
-  addSettingOptions,
-  readSettings,
-  repeatable,
-  type SettingOptions,
-  stackHelp,
-} from "./settings";
-import { count, type Terminal } from "./terminal";
+import { readAllStates, type StackState } from "./pulumi";
+import { addOptions, listService, type SettingOptions, stackHelp } from "./service";
+import { asProblem, count, Problem, type Terminal } from "./terminal";
 
-interface Options extends SettingOptions {
-  out?: string;
-  stack?: string;
-  /** A pattern with `*` and `?`. */
-  name?: string;
-  status?: string[];
-  /** The inputs of the instances, each as `name=value`. */
-  input?: string[];
-  /** The URN of the component that becomes the parent of the instances. */
-  parent?: string;
-  /** The URN of the explicit provider resource. Undefined for the default provider. */
-  provider?: string;
-}
+type Options = SettingOptions &
+  Partial<Record<"out" | "name" | "parent" | "provider", string>> &
+  Partial<Record<"status" | "input", string[]>>;
 
 /** The first version of Pulumi that reads inputs from the file of `pulumi import --file`. */
 const oldestEngineWithInputs = "3.254";
@@ -64,32 +46,20 @@ export function addImportPlan(program: Command, io: Terminal): void {
     .description(
       "write the file for `pulumi import --file` from the instances that the service lists",
     )
-    .option("--out <file>", "Write the plan to this file instead of stdout.")
-    .option("--stack <name>", `The stack to import into. ${stackHelp}`)
-    .option(
-      "--name <pattern>",
+    .addHelpText("after", exitCodeHelp);
+  const ownOptions = {
+    "--out <file>": "Write the plan to this file instead of stdout.",
+    "--stack <name>": `The stack to import into. ${stackHelp}`,
+    "--name <pattern>":
       "Only instances whose name matches this pattern: * stands for any characters, ? for one character.",
-    )
-    .option(
-      "--status <status>",
+    "--status <status...>":
       "Only instances with this status. The option can be given several times. By default, all instances are in the plan except PROVISIONING ones, which a run may be creating right now.",
-      repeatable,
-    )
-    .option(
-      "--input <name=value>",
-      `An input of all instances in the plan, which the service does not list: ${acceptedInputs.join(", ")} (once for each key). The option can be given several times. Pulumi ${oldestEngineWithInputs} and later read it; older ones ignore it.`,
-      repeatable,
-    )
-    .option(
-      "--parent <urn>",
-      "URN of the component in the stack that becomes the parent of the instances.",
-    )
-    .option(
-      "--provider <urn>",
+    "--input <name=value...>": `An input of all instances in the plan, which the service does not list: ${acceptedInputs.join(", ")} (once for each key). The option can be given several times. Pulumi ${oldestEngineWithInputs} and later read it; older ones ignore it.`,
+    "--parent <urn>": "URN of the component in the stack that becomes the parent of the instances.",
+    "--provider <urn>":
       "URN of the explicit provider resource for the instances. By default, they use the default provider.",
-    );
-  command.addHelpText("after", exitCodeHelp);
-  addSettingOptions(command, ...unusedSettings).action((options: Options) =>
+  };
+  addOptions(command, ownOptions, unusedSettings).action((options: Options) =>
     writePlan(options, io),
   );
 }
@@ -98,92 +68,80 @@ async function writePlan(options: Options, io: Terminal): Promise<void> {
   const { out, parent, provider } = options;
   const statuses = (options.status ?? []).map((it) => it.toUpperCase());
   const inputs = parseInputs(options.input ?? []);
-  const { settings, stack, source } = await readSettings(options.stack, options, io);
-  io.warn(`The settings come from ${source}.`);
-  const service = await listService(createSession(settings, io));
-  const { listing, origin } = service;
-  const warn = (message: string) => io.warn(`warning: ${message}`);
-  const { stacks, instances, pending, managed } = await lookAtAllStacks(service, io.env);
-  const targetState = stacks.states.find((it) => it.stack === stack);
-  const possibleStates = targetState ? [targetState] : stacks.states;
-  const nameTable = Object.entries({ parent, provider }).flatMap(([option, given]) =>
-    given === undefined ? [] : [[option, findUrn(option, given, possibleStates)] as const],
-  );
-  const creates = readPendingCreates(io.env, warn);
-  const onlyInStates = pending.filter(
-    ({ urn }) => !creates.some(({ record }) => record.urn === urn),
-  );
+  const service = await listService(options, io);
+  const { listing, stack } = service;
+  io.warn(`The settings come from ${service.source}.`);
+  const comparison = compare([service], await readStates(io.env));
+  const target = comparison.states.find((it) => it.stack === stack);
+  const possible = target ? [target] : comparison.states;
+  // The plan names other resources by the keys of its `nameTable`.
+  const references = { parent: parent && "parent", provider: provider && "provider" };
+  const nameTable = {
+    parent: parent && findUrn("parent", parent, possible),
+    provider: provider && findUrn("provider", provider, possible),
+  };
+  const creates = readPendingCreates(io.env, (text) => io.messages.warning(text));
 
   const namePattern = patternOf(options.name);
-  const isWanted = ({ name = "", status = "" }: ListItem) =>
+  const isWanted = ({ item: { name = "", status = "" } }: ListedInstance) =>
     namePattern.test(name) && (statuses.length === 0 || statuses.includes(status.toUpperCase()));
-  const sortKey = ({ name = "", id }: ListItem) => `${name}\n${id}`;
-  const wanted = [...listing.items.values()]
+  const sortKey = ({ item: { name = "", id } }: ListedInstance) => `${name}\n${id}`;
+  const wanted = comparison.listed
     .filter(isWanted)
     .sort((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1));
   if (!isCompleteFor(listing, statuses)) {
-    warn(
+    io.messages.warning(
       `the service's listing is not complete: there may be more instances than the plan has. ${nameCursor}.`,
     );
   }
   if (wanted.length === 0 && listing.items.size > 0) {
     const filters = [options.name && "--name", statuses.length > 0 && "--status"].filter(Boolean);
-    throw new OperationFailed([
+    throw new Problem(
       `there is no plan: no listed instance matches ${filters.join(" and ")}`,
-      `→ The service lists ${count(listing.items.size, "instance")}. Correct the filter, or leave it out.`,
-    ]);
+      `The service lists ${count(listing.items.size, "instance")}. Correct the filter, or leave it out.`,
+    );
   }
 
-  const reasonToLeaveOut = (item: ListItem): string | undefined => {
-    if (io.redactor.redact(item.id) !== item.id)
-      return "its id contains a secret or characters that can't be printed";
-    const explanation = explainUnmanaged(item, origin, { creates, onlyInStates, instances });
-    if (explanation) return explanation.note;
-    return item.status === "PROVISIONING" && statuses.length === 0
-      ? "it is PROVISIONING, so a run may be creating it right now; to include it, give --status PROVISIONING, and each other status that the plan is to have"
-      : undefined;
-  };
-  const labelOf = ({ id, name = "" }: ListItem) => `${id} "${name}"`;
-  const managers = new Map(
-    managed.map(({ id, resources }) => {
-      const stackNames = new Set(resources.map((it) => it.stack));
-      return [id, [...stackNames].join(" and stack ")] as const;
-    }),
-  );
-  const leftOut: string[] = [];
-  for (const [stackNames, items] of Map.groupBy(wanted, ({ id }) => managers.get(id))) {
-    if (stackNames === undefined) continue;
-    const named = items.slice(0, maxNamed).map(labelOf).join(", ");
-    const others = items.length > maxNamed ? ` and ${items.length - maxNamed} more` : "";
-    const number = count(items.length, "instance");
-    leftOut.push(`left out: ${number} managed by stack ${stackNames}: ${named}${others}`);
-  }
+  const describe = ({ item: { id, name = "" } }: ListedInstance) => `${id} "${name}"`;
+  const stacksOf = ({ managers }: ListedInstance) =>
+    [...new Set(managers.map((it) => it.stack))].join(" and stack ");
+  const byStacks = Map.groupBy(wanted, stacksOf);
+  const free = byStacks.get("") ?? [];
+  byStacks.delete("");
+  const leftOut = [...byStacks].map(([stacks, instances]) => {
+    const named = instances.slice(0, maxNamed).map(describe).join(", ");
+    const others = instances.length > maxNamed ? ` and ${instances.length - maxNamed} more` : "";
+    return `${count(instances.length, "instance")} managed by stack ${stacks}: ${named}${others}`;
+  });
   const resources: object[] = [];
-  const uniqueName = uniqueNames((targetState?.instances ?? []).map(({ urn }) => logicalName(urn)));
-  for (const item of wanted.filter(({ id }) => !managers.has(id))) {
-    const { id, name = "" } = item;
-    const reason = reasonToLeaveOut(item);
-    if (reason !== undefined) leftOut.push(`left out: ${labelOf(item)}: ${reason}`);
+  const instances = comparison.instances.filter((it) => it.stack === target?.stack);
+  const uniqueName = uniqueNames(instances.map(({ urn }) => logicalName(urn)));
+  for (const instance of free) {
+    const { id, name = "", status } = instance.item;
+    const reasons = [
+      io.redactor.redact(id) !== id &&
+        "its id contains a secret or characters that can't be printed",
+      explainUnmanaged(instance, comparison, creates)?.note,
+      status === "PROVISIONING" &&
+        statuses.length === 0 &&
+        "it is PROVISIONING, so a run may be creating it right now; to include it, give --status PROVISIONING, and each other status that the plan is to have",
+    ];
+    const reason = reasons.find(Boolean);
+    if (reason) leftOut.push(`${describe(instance)}: ${reason}`);
     else {
-      resources.push({
-        type: instanceToken,
-        // The name of an instance may be the token, which no output may show (G8).
-        name: uniqueName(io.redactor.redact(name), id),
-        id,
-        // The file names other resources by the keys of its `nameTable`.
-        ...Object.fromEntries(nameTable.map(([key]) => [key, key])),
-        ...(Object.keys(inputs).length > 0 ? { inputs } : {}),
-      });
+      // The name of an instance may be the token, which no output may show (G8).
+      const resourceName = uniqueName(io.redactor.redact(name), id);
+      resources.push({ type: instanceToken, name: resourceName, id, ...references, inputs });
     }
   }
 
   // The format of the file: https://www.pulumi.com/docs/iac/adopting-pulumi/import/
-  const table = nameTable.length > 0 ? { nameTable: Object.fromEntries(nameTable) } : {};
-  const json = JSON.stringify({ ...table, resources }, undefined, 2);
+  const plan = { nameTable: (parent ?? provider) ? nameTable : undefined, resources };
+  const json = JSON.stringify(plan, undefined, 2);
   if (out === undefined) json.split("\n").forEach((line) => io.print(line));
   else save(out, `${json}\n`);
 
-  leftOut.forEach((line) => io.warn(line));
+  leftOut.forEach((line) => io.warn(`left out: ${line}`));
   if (resources.length === 0) {
     const why = listing.items.size === 0 ? "the service lists no instance" : "see above";
     io.warn(`There is nothing to import: ${why}. The plan is empty.`);
@@ -197,22 +155,18 @@ async function writePlan(options: Options, io: Terminal): Promise<void> {
 const maxNamed = 5;
 
 /** @throws OperationFailed if a stack can't be read. Then the plan might put an instance of that stack into another. */
-async function lookAtAllStacks(service: ServiceListing, env: NodeJS.ProcessEnv): Promise<Look> {
+async function readStates(env: NodeJS.ProcessEnv): Promise<StackState[]> {
   const noPlan =
     "there is no plan, because a stack that can't be read may manage the listed instances already";
-  try {
-    const found = await look([service], env);
-    const { unreadable } = found.stacks;
-    if (unreadable.length === 0) return found;
-    throw new OperationFailed([
-      `${noPlan}:`,
-      ...unreadable.map(({ stack, problem }) => `  ${stack}: ${problem}`),
-      "→ Run `import-plan` again when `pulumi stack export` works for each of these stacks.",
-    ]);
-  } catch (error) {
-    if (!(error instanceof PulumiError)) throw error;
-    throw new OperationFailed([`${noPlan}: ${error.problem}`, `→ ${error.next}`]);
-  }
+  const states = await readAllStates(env).catch(asProblem);
+  if (states instanceof Problem) throw new Problem(`${noPlan}: ${states.found}`, states.next);
+  const unreadable = states.filter(({ problem }) => problem !== undefined);
+  if (unreadable.length === 0) return states;
+  throw new OperationFailed([
+    `${noPlan}:`,
+    ...unreadable.map(({ stack, problem }) => `  ${stack}: ${problem}`),
+    "→ Run `import-plan` again when `pulumi stack export` works for each of these stacks.",
+  ]);
 }
 
 /**
@@ -221,7 +175,7 @@ async function lookAtAllStacks(service: ServiceListing, env: NodeJS.ProcessEnv):
  *
  * @throws OperationFailed if no state has the resource. It does not repeat the value, which may be a secret (G8).
  */
-function findUrn(option: string, given: string, states: Look["stacks"]["states"]): string {
+function findUrn(option: string, given: string, states: readonly StackState[]): string {
   const found = states
     .flatMap(({ resources }) => resources)
     .find(({ urn, id }) => given === urn || given === `${urn}::${id}`);
@@ -230,45 +184,43 @@ function findUrn(option: string, given: string, states: Look["stacks"]["states"]
   const problem = found
     ? `its resource is not a provider of the type ${providerToken}`
     : `no resource of ${states.length === 1 ? states[0]?.stack : "any stack"} has this URN`;
-  throw new OperationFailed([
-    `--${option}: ${problem}`,
-    "→ `pulumi stack --show-urns` lists the URNs of a stack.",
-  ]);
+  const next = "`pulumi stack --show-urns` lists the URNs of a stack.";
+  throw new Problem(`--${option}: ${problem}`, next);
 }
 
-/** @throws OperationFailed for wrong inputs. It names each without its value, which may be a secret (G8). */
-function parseInputs(assignments: readonly string[]): Partial<Record<InputName, unknown>> {
-  const inputs: Partial<Record<InputName, unknown>> = {};
+/**
+ * Returns the inputs of the options `--input`, each of which is `name=value`, or undefined if there are none.
+ *
+ * @throws OperationFailed for wrong inputs. It names each without its value, which may be a secret (G8).
+ */
+function parseInputs(assignments: readonly string[]): object | undefined {
+  const inputs: Record<string, string | string[] | undefined> = {};
   const problems: string[] = [];
-  for (const assignment of assignments) {
-    const [, typedName, value = ""] = /^([^=]*)=(.*)$/s.exec(assignment) ?? [];
-    const name = inputNames.find((it) => it === typedName);
-    if (typedName === undefined) problems.push("one of them has no =");
-    else if (name === undefined) {
-      const guess = closest(typedName, acceptedInputs);
-      problems.push(
-        `one of the names is not an input of an instance${guess ? `; did you mean ${guess}?` : ""}`,
-      );
-    } else if (!acceptedInputs.includes(name)) {
-      problems.push(
-        name === "name"
-          ? "name: the name comes from the listing"
-          : `${name} is a secret, which the plan would hold in clear text; add it to the program after the import`,
-      );
-    } else if (name === "sshKeys")
-      inputs.sshKeys = [...((inputs.sshKeys as string[]) ?? []), value];
-    else if (name in inputs) problems.push(`${name} is given more than once`);
-    else inputs[name] = value;
+  const nameOf = (assignment: string) => /^[^=]*(?==)/.exec(assignment)?.[0];
+  for (const [name, some] of Map.groupBy(assignments, nameOf)) {
+    const values = some.map((it) => it.slice(it.indexOf("=") + 1));
+    const problem = whyRefused(name, values);
+    if (problem !== undefined) problems.push(`--input: ${problem}`);
+    else inputs[String(name)] = name === "sshKeys" ? values : values[0];
   }
-  for (const [name, value] of Object.entries(inputs)) {
-    const parsed = inputTypes[name as InputName].safeParse(value);
-    if (!parsed.success) problems.push(`${name} ${parsed.error.issues[0]?.message ?? "is wrong"}`);
+  const advice = `→ Give each as NAME=VALUE, where NAME is one of ${acceptedInputs.join(", ")}.`;
+  if (problems.length > 0) throw new OperationFailed([...problems, advice]);
+  return assignments.length > 0 ? inputs : undefined;
+}
+
+function whyRefused(typedName: string | undefined, values: readonly string[]): string | undefined {
+  if (typedName === undefined) return "one of them has no =";
+  if (typedName === "name") return "name: the name comes from the listing";
+  const name = inputNames.find((it) => it === typedName);
+  if (name === undefined) {
+    const guess = closest(typedName, acceptedInputs);
+    return `one of the names is not an input of an instance${guess ? `; did you mean ${guess}?` : ""}`;
   }
-  if (problems.length === 0) return inputs;
-  throw new OperationFailed([
-    ...problems.map((problem) => `--input: ${problem}`),
-    `→ Give each as NAME=VALUE, where NAME is one of ${acceptedInputs.join(", ")}.`,
-  ]);
+  if (traitsOf(name).secret)
+    return `${name} is a secret, which the plan would hold in clear text; add it to the program after the import`;
+  if (name !== "sshKeys" && values.length > 1) return `${name} is given more than once`;
+  const { error } = inputTypes[name].safeParse(name === "sshKeys" ? values : values[0]);
+  return error && `${name} ${error.issues[0]?.message ?? "is wrong"}`;
 }
 
 /** Makes a RegExp of the pattern of `--name`. It ignores case, as comparisons of hostnames do. */
@@ -303,9 +255,9 @@ function save(file: string, content: string): void {
   try {
     writeFileSync(file, content);
   } catch (error) {
-    throw new OperationFailed([
+    throw new Problem(
       `the plan can't be written: ${(error as Error).message}`,
-      "→ Name another file with --out. Without --out the plan is printed.",
-    ]);
+      "Name another file with --out. Without --out the plan is printed.",
+    );
   }
 }

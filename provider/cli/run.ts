@@ -10,14 +10,19 @@ import { addDoctor } from "./doctor";
 import { addEmulator } from "./emulator";
 import { addImportPlan } from "./importPlan";
 import { explainError } from "./service";
-import { processTerminal, type Terminal } from "./terminal";
+import { createTerminal, type Terminal } from "./terminal";
 
 /** Runs a command line in this process, and returns its exit code (`run`). Ctrl-C ends the process with 130 (`emulator`: 0). */
 export async function runByHand(argv: readonly string[]): Promise<number> {
   process.on("SIGINT", () => process.exit(130));
   // The program that reads the output may end first (`doctor | head -1`).
   process.stdout.on("error", () => process.exit(1));
-  return run(argv, processTerminal());
+  const io = createTerminal(
+    process.env,
+    (line) => process.stdout.write(`${line}\n`),
+    (line) => process.stderr.write(`${line}\n`),
+  );
+  return run(argv, io);
 }
 
 /**
@@ -49,24 +54,18 @@ export async function run(argv: readonly string[], io: Terminal): Promise<number
     await program.parseAsync(argv, { from: "user" });
     return io.exitCode;
   } catch (error) {
-    if (!(error instanceof CommanderError)) return explainFailure(error, io);
+    if (!(error instanceof CommanderError)) {
+      const lines = explainError(error);
+      (lines ?? [defectMessage(String(error))]).forEach((line) => io.warn(line));
+      // Not 1 for a defect, since `audit` and `doctor` end with 1 if they find something.
+      return lines ? 1 : 70;
+    }
     // The help or the version was printed.
     if (error.exitCode === 0) return 0;
     const command = program.commands.find((it) => it.name() === argv[0]);
     io.warn(usageError(error, command ?? program));
     io.warn(`See ${[executable, command?.name(), "--help"].filter(Boolean).join(" ")}`);
     return 2;
-  }
-}
-
-function explainFailure(failure: unknown, io: Terminal): number {
-  try {
-    explainError(failure).forEach((line) => io.warn(line));
-    return 1;
-  } catch (defect) {
-    io.warn(defectMessage(String(defect)));
-    // Not 1, since `audit` and `doctor` end with 1 if they find something.
-    return 70;
   }
 }
 
@@ -89,20 +88,15 @@ function usageError({ code, message }: CommanderError, { commands, options }: Co
   const ending = guess ? `; did you mean ${guess}?` : ".";
   // Every token of the service contains underscores, so no token matches.
   const isSafeToRepeat = /^[a-z-]{1,30}$/.test(word);
-  switch (code) {
-    case "commander.unknownCommand":
-      return `Unknown command${isSafeToRepeat ? ` "${word}"` : ""}${ending}`;
-    case "commander.unknownOption":
-      // Commander calls `--json=1` unknown, too.
-      if (knownWords.includes(word)) return `The option ${word} takes no value.`;
-      return /token/i.test(word)
-        ? "The token is never an option, since every program on this machine can read the options: set COMPUTE_API_TOKEN instead."
-        : `Unknown option${isSafeToRepeat ? ` ${word}` : ""}${ending}`;
-    case "commander.optionMissingArgument":
-      return `The option ${word} needs a value.`;
-    case "commander.excessArguments":
-      return "There are more arguments than the command accepts.";
-    default:
-      return "The command line is wrong.";
-  }
+  if (code === "commander.excessArguments")
+    return "There are more arguments than the command accepts.";
+  if (code === "commander.optionMissingArgument") return `The option ${word} needs a value.`;
+  if (code === "commander.unknownCommand")
+    return `Unknown command${isSafeToRepeat ? ` "${word}"` : ""}${ending}`;
+  if (code !== "commander.unknownOption") return "The command line is wrong.";
+  // Commander calls `--json=1` unknown, too.
+  if (knownWords.includes(word)) return `The option ${word} takes no value.`;
+  return /token/i.test(word)
+    ? "The token is never an option, since every program on this machine can read the options: set COMPUTE_API_TOKEN instead."
+    : `Unknown option${isSafeToRepeat ? ` ${word}` : ""}${ending}`;
 }

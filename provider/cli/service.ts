@@ -1,74 +1,219 @@
-/** Lets the commands call the service, with the provider's own session and client. */
+/** The service that a command asks: its settings, from options, a stack and the environment, and its listing. */
+import type { Command } from "commander";
 import { isEnded } from "../abort";
 import { explain } from "../advice";
 import { RequestError } from "../api/errors";
-import { systemClock } from "../clock";
-import type { Settings } from "../config/settings";
-import type { ProviderContext } from "../context";
+import { checkConfig, resolveSettings } from "../config/configuration";
+import {
+  secretSettings,
+  settingDescriptions,
+  settingEnvironment,
+  settingNames,
+  type SettingName,
+  type Settings,
+} from "../config/settings";
+import { tokenFileVariable } from "../config/tokenFile";
 import { OperationFailed } from "../errors";
 import type { Listing } from "../listing/listing";
 import type { Origin } from "../origin";
+import { propertyMap } from "../propertyValue";
 import { Session, timeouts } from "../session/session";
-import type { Terminal } from "./terminal";
+import { readConfig } from "./pulumi";
+import { asProblem, count, type Finding, Problem, type Terminal } from "./terminal";
 
-/** Never aborted, since Ctrl-C ends the whole process. */
-const neverAborted = new AbortController().signal;
+/** The help of the option `--stack`. */
+export const stackHelp =
+  "Read the settings, with the token, from this stack of the Pulumi project in this folder. By default, they come from the stack that is selected in this folder. The options below take precedence over the stack, and the stack over the environment.";
+
+/** The values of `--stack` and of the options by the names of the settings. Commander names `--base-url` `baseUrl`. */
+export type SettingOptions = Partial<Record<SettingName | "stack", string | undefined>>;
+
+const optionOf = (name: string) =>
+  `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+
+const descriptionOf = (name: SettingName) => settingDescriptions[name].replaceAll("`", "");
+
+/** The settings that have an option. No secret has one: every program on the machine can read the options. */
+const optionNames = settingNames.filter((name) => !secretSettings.has(name));
+
+/**
+ * Adds these options, of which those with `...` can be given several times, and an option for each setting that is not
+ * secret, and not `unused` by the command.
+ */
+export function addOptions(
+  command: Command,
+  options: Readonly<Record<string, string>>,
+  unused: readonly SettingName[] = [],
+): Command {
+  const collect = (value: string, others: string[] = []) => [...others, value];
+  for (const [flags, description] of Object.entries(options)) {
+    if (flags.includes("...")) command.option(flags.replace("...", ""), description, collect);
+    else command.option(flags, description);
+  }
+  for (const name of optionNames.filter((it) => !unused.includes(it))) {
+    command.option(`${optionOf(name)} <value>`, descriptionOf(name));
+  }
+  return command;
+}
+
+/** How each required setting is checked and set. The token has no option. */
+const required = {
+  baseUrl: {
+    check: "base URL",
+    places: ["--base-url", "COMPUTE_BASE_URL"],
+    command: "pulumi config set compute:baseUrl",
+  },
+  apiToken: {
+    check: "token",
+    places: ["COMPUTE_API_TOKEN", tokenFileVariable],
+    command: "pulumi config set --secret compute:apiToken",
+  },
+} as const;
+
+const checkOf = (name = "") =>
+  name === "baseUrl" || name === "apiToken" ? required[name].check : "settings";
+
+const tokenKindDescriptions = {
+  live: "live: billing is active",
+  test: "test: nothing is billed, instances are ephemeral",
+} as const;
+
+type FoundSettings = Pick<ServiceListing, "stack" | "source"> & { settings: Settings };
+
+/** Checks the settings as Configure does, and reports where each comes from. `found` is undefined if one is wrong. */
+export async function checkSettings(
+  options: SettingOptions,
+  io: Terminal,
+): Promise<{ findings: Finding[]; found?: FoundSettings }> {
+  const stackConfig = await readConfig(options.stack, io.env).catch(asProblem);
+  if (stackConfig instanceof Problem)
+    return { findings: [["FAILED", "stack", stackConfig.found, stackConfig.next]] };
+  const { stack, config, whyNone } = stackConfig;
+  // `propertyMap` drops the options that were not given.
+  const given = propertyMap(Object.fromEntries(optionNames.map((name) => [name, options[name]])));
+  const args = propertyMap({ ...config, ...given });
+  const labelOf = (name: string) => (name in given ? optionOf(name) : `compute:${name}`);
+
+  const problems = checkConfig(args, io).failures.map(({ property, reason }) => ({
+    // A failure without a property, for example of a secret, names the setting only in its reason.
+    check: checkOf(property || /compute:(\w+)/.exec(reason)?.[1]),
+    problem: property ? `${labelOf(property)}: ${reason}` : reason,
+  }));
+  for (const [name, { check, places }] of Object.entries(required)) {
+    if (name in args || places.some((place) => io.env[place])) continue;
+    const configuration = stack
+      ? `stack ${stack} in this folder`
+      : "a stack (none is used; --stack NAME names one)";
+    const problem = `it is not set in ${places.join(", ")} or the configuration of ${configuration}`;
+    problems.push({ check, problem });
+  }
+  const settings = problems.length === 0 ? resolveSettings(args, io) : undefined;
+
+  const findingOf = (check: string, found: string, next: string): Finding => {
+    const itsProblems = problems.filter((it) => it.check === check).map(({ problem }) => problem);
+    return itsProblems.length > 0
+      ? ["FAILED", check, itsProblems.join("; "), next]
+      : ["ok", check, found];
+  };
+  const findingOfRequired = (name: keyof typeof required, value = "it is set") => {
+    const { check, command } = required[name];
+    const file = name === "apiToken" && io.env[tokenFileVariable];
+    const variable = file ? `${tokenFileVariable}: ${file}` : settingEnvironment[name];
+    const found = `${value} (${name in args ? labelOf(name) : variable})`;
+    return findingOf(check, found, `${descriptionOf(name)} For a stack: ${command}`);
+  };
+  const kind = settings && tokenKindDescriptions[settings.tokenKind];
+  const token = findingOfRequired("apiToken", kind);
+  const [result, check, found] = token;
+  const isInClearText = result === "ok" && typeof config["apiToken"] === "string";
+  const encrypt = `\`${required.apiToken.command} --stack ${stack}\` asks for the token and encrypts it. If others can read the stack's settings file or its git history, replace the token at the service: the history keeps the old one.`;
+  const explicit = Object.keys(args)
+    .filter((name) => checkOf(name) === "settings")
+    .map((name) => `${name} (${labelOf(name)}); `);
+  const size = Object.keys(config).length;
+  const stackFound = whyNone
+    ? `none: ${whyNone}, so the settings come from the environment`
+    : `${stack}: ${count(size, "setting")} of compute`;
+  const findings: Finding[] = [
+    ["ok", "stack", stackFound],
+    findingOfRequired("baseUrl", settings?.baseUrl),
+    isInClearText
+      ? ["warning", check, `${found}, which the stack keeps in clear text`, encrypt]
+      : token,
+    findingOf(
+      "settings",
+      `${explicit.join("")}${explicit.length > 0 ? "the other settings" : "all"} have their defaults`,
+      "Correct each of these settings in the place where it is set.",
+    ),
+  ];
+  if (!settings) return { findings };
+  const whyEnvironment =
+    whyNone ?? (size === 0 ? `stack ${stack} has no setting of compute in this folder` : undefined);
+  const source = whyEnvironment ? `the environment, since ${whyEnvironment}` : `stack ${stack}`;
+  return { findings, found: { settings, stack, source } };
+}
 
 /** The instances that the service lists for one token, with the session that listed them. */
 export interface ServiceListing {
   session: Session;
+  /** The name of the stack with organization and project. Undefined if no stack is used. */
+  stack: string | undefined;
+  /** The stack or the environment, from which the settings come, for messages. */
+  source: string;
   /** The service, the token's kind and hash, and the account. */
   origin: Origin;
   listing: Listing;
 }
 
 /**
- * Makes a session whose messages go to stderr. It sends nothing yet. `canceled` ends its requests, and `createApi` makes a
- * client that notices more than the provider's own.
+ * Lists the instances of the service that the settings name.
+ *
+ * @throws OperationFailed if settings are missing or wrong, with a line for each of them
+ * @throws Error if the listing fails: see `explainError`
  */
-export function createSession(
-  settings: Settings,
-  { redactor, env, warn }: Terminal,
-  {
-    canceled = neverAborted,
-    ...more
-  }: Pick<ProviderContext, "createApi"> & { canceled?: AbortSignal } = {},
-): Session {
-  const ignore = () => undefined;
-  const messages = {
-    status: ignore,
-    debug: ignore,
-    info: warn,
-    warning: (message: string) => warn(`warning: ${message}`),
-  };
-  const context = { messages, redactor, clock: systemClock, env, ...more };
-  return new Session(settings, context, () => canceled);
+export async function listService(options: SettingOptions, io: Terminal): Promise<ServiceListing> {
+  const { findings, found } = await checkSettings(options, io);
+  if (!found) {
+    const failures = findings.filter(([result]) => result === "FAILED");
+    throw new OperationFailed(
+      failures.flatMap(([, check, found, next]) => [`${check}: ${found}`, `→ ${next}`]),
+    );
+  }
+  const { settings, ...from } = found;
+  try {
+    // Nothing cancels its requests, since Ctrl-C ends the whole process.
+    const { signal } = new AbortController();
+    return await listAgain({ session: new Session(settings, io, () => signal), ...from });
+  } catch (error) {
+    io.warn(`The settings come from ${from.source}.`);
+    throw error;
+  }
 }
 
 /**
  * Lists the instances that exist now. A listing that began before this call is not used.
  *
- * @throws Error if the listing fails: see `explainError`.
+ * @throws Error if the listing fails: see `explainError`
  */
-export async function listService(session: Session): Promise<ServiceListing> {
+export async function listAgain({
+  session,
+  stack,
+  source,
+}: Omit<ServiceListing, "origin" | "listing">): Promise<ServiceListing> {
   const { listings, connection } = session;
   const after = listings.mark();
   // Without a time-out, the requests would never end if the service always answers 429.
   using operation = session.operation(timeouts.look);
   const listing = await listings.get({ after }, operation.signal);
   const { origin } = await connection.open(operation.signal);
-  return { session, origin, listing };
+  return { session, stack, source, origin, listing };
 }
 
-/**
- * Returns the lines that explain an error to a person, with the next step.
- *
- * @throws The error itself if it is a defect of the plugin.
- */
-export function explainError(error: unknown): readonly string[] {
+/** Returns the lines that explain an error to a person, with the next step. Undefined for a defect of the plugin. */
+export function explainError(error: unknown): readonly string[] | undefined {
   if (error instanceof OperationFailed) return error.lines;
   if (error instanceof RequestError) return [explain(error)];
-  if (isEnded(error))
-    return [`the request to the service ${error.message}. Run the command again later.`];
-  throw error;
+  return isEnded(error)
+    ? [`the request to the service ${error.message}. Run the command again later.`]
+    : undefined;
 }

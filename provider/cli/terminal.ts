@@ -1,28 +1,32 @@
 /** The terminal of a command, and what several commands print. */
+import { systemClock } from "../clock";
+import type { ProviderContext } from "../context";
+import { OperationFailed } from "../errors";
 import { Redactor } from "../redaction";
 
-/** The terminal and the environment of a command. */
-export interface Terminal {
+/** The terminal and the environment of a command. Messages of the provider go to stderr. */
+export interface Terminal extends ProviderContext {
   /** Prints one line of the command's result to stdout, without secrets (G8). */
   print: (line: string) => void;
   /** Prints one line of anything else to stderr, without secrets. */
   warn: (line: string) => void;
-  redactor: Redactor;
-  env: NodeJS.ProcessEnv;
   /** The exit code of the process, which the command sets. */
   exitCode: number;
 }
 
-/** The terminal of this process. */
-export function processTerminal(): Terminal {
+/** Makes a terminal that redacts each line, and passes it on to `stdout` or `stderr`. */
+export function createTerminal(
+  env: NodeJS.ProcessEnv,
+  stdout: (line: string) => void,
+  stderr: (line: string) => void,
+): Terminal {
   const redactor = new Redactor();
-  return {
-    print: (line) => void process.stdout.write(`${redactor.redact(line)}\n`),
-    warn: (line) => void process.stderr.write(`${redactor.redact(line)}\n`),
-    redactor,
-    env: process.env,
-    exitCode: 0,
-  };
+  const print = (line: string) => stdout(redactor.redact(line));
+  const warn = (line: string) => stderr(redactor.redact(line));
+  const warning = (message: string) => warn(`warning: ${message}`);
+  const ignore = () => undefined;
+  const messages = { status: ignore, debug: ignore, info: warn, warning };
+  return { print, warn, messages, redactor, clock: systemClock, env, exitCode: 0 };
 }
 
 /** Prints the result of a command as JSON (`--json`). */
@@ -33,30 +37,32 @@ export function printData(data: unknown, { print, redactor }: Terminal): void {
   for (const line of JSON.stringify(data, redact, 2).split("\n")) print(line);
 }
 
-/** The result of one check of `doctor`. */
-export interface Finding {
-  /** The name of the check, such as "base URL". */
-  check: string;
-  /** After a `warning`, `pulumi up` still works. After a `FAILED`, it does not. */
-  result: "ok" | "warning" | "FAILED" | "skipped";
-  found: string;
-  /** The next step (G9). Each `warning` and each `FAILED` has one, and no other result does. */
-  next?: string;
+/**
+ * What one check of `doctor` found. After a `warning`, `pulumi up` still works. After a `FAILED`, it does not. Each of them
+ * has the next step (G9).
+ */
+export type Finding =
+  | readonly [result: "ok" | "skipped", check: string, found: string, next?: undefined]
+  | readonly [result: "warning" | "FAILED", check: string, found: string, next: string];
+
+/** A problem with the next step. */
+export class Problem extends OperationFailed {
+  constructor(
+    readonly found: string,
+    readonly next: string,
+  ) {
+    super([found, `→ ${next}`]);
+  }
 }
 
-/** A check that found nothing wrong. */
-export function ok(check: string, found: string): Finding {
-  return { check, result: "ok", found };
-}
-
-/** A check that found a problem which does not stop `pulumi up`. */
-export function warning(check: string, found: string, next: string): Finding {
-  return { check, result: "warning", found, next };
-}
-
-/** A check that found a problem which stops `pulumi up`. */
-export function failed(check: string, found: string, next: string): Finding {
-  return { check, result: "FAILED", found, next };
+/**
+ * Lets a `catch` make a value of a `Problem`.
+ *
+ * @throws any other error
+ */
+export function asProblem(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  throw error;
 }
 
 /** Writes a number with its noun: "1 instance", "2 instances". */

@@ -4,12 +4,12 @@
  */
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, jest, test } from "@jest/globals";
+import { expect, jest } from "@jest/globals";
 import { systemClock } from "../../provider/clock";
 import { typed } from "../../provider/cli/testing/typed";
 import { leaveOpen } from "../../provider/testing/ledgerRecord";
 import { fakePulumi } from "./support/fakePulumi";
-import { liveToken, testToken, withWorld, type World } from "./support/world";
+import { liveToken, test, testToken, type World } from "./support/world";
 
 // The clock runs ten times as fast, so that the waits between tries are short.
 const speed = 10;
@@ -65,184 +65,162 @@ function expectSkipped({ checks }: Diagnosis, skipped = ["account", "scope", "li
   for (const check of skipped) expect(checks[check]).toBeUndefined();
 }
 
-test("with a service without problems, every check is ok after two requests, and the exit code is 0", async () => {
-  await withWorld({}, async (world) => {
-    world.service.control.insert({ name: "web" });
+test("with a service without problems, every check is ok after two requests, and the exit code is 0", async (world) => {
+  world.service.control.insert({ name: "web" });
+  const seen = await diagnose(world);
+  const { engine, ...others } = seen.checks;
+  expect(engine).toMatch(/^warning: there is no pulumi on PATH → Install Pulumi/);
+  for (const said of Object.values(others)) expect(said).toMatch(/^ok: /);
+  expect(others).toMatchObject({
+    "base URL": `ok: ${world.service.url} (COMPUTE_BASE_URL)`,
+    token: expect.stringMatching(/^ok: test: nothing is billed.*\(COMPUTE_API_TOKEN\)/),
+    listing: "ok: 1 instance",
+  });
+  expect(seen.code).toBe(0);
+  expect(world.service.counts()).toEqual({ "GET /v2/account": 1, "GET /v2/instances": 1 });
+});
+
+test("the printed table has one line per check, the next step below each problem, and no escape characters", async (world) => {
+  const env = { PATH: "", PULUMI_HOME: world.home, COMPUTE_BASE_URL: world.service.url };
+  const { code, lines } = await typed(["doctor"], { ...env, COMPUTE_API_TOKEN: "CanaryToken" });
+  expect(code).toBe(1);
+  const text = lines.join("\n");
+  expect(text).toMatch(
+    /^FAILED +token +compute:apiToken .*COMPUTE_API_TOKEN.* must start with sk_/m,
+  );
+  expect(text).toMatch(/\n +→ Token of the service.*pulumi config set --secret compute:apiToken/);
+  expect(text).toMatch(/^skipped +service +/m);
+  expect(lines.at(-1)).toBe("1 FAILED, 1 warning: `pulumi up` can't work like this.");
+  expect(text).not.toMatch(/Canary/);
+  for (const line of lines) expect(line).not.toMatch(unprintable);
+});
+
+test("if nobody listens, the connection check fails, and the checks after it are skipped", async (world) => {
+  await world.service.close();
+  const seen = await diagnose(world);
+  expect(seen.checks["connection"]).toMatch(/^FAILED: .* was refused → Nothing was sent/);
+  expectSkipped(seen);
+  expect(seen.code).toBe(1);
+});
+
+test("if the service never answers, doctor ends after one request time-out", async (world) => {
+  world.service.control.fault({ kind: "hang", times: "always" });
+  const seen = await diagnose(world, ["--request-timeout-seconds", "1"]);
+  expect(seen.checks["connection"]).toMatch(/^FAILED: .*(within 1 s|timed out)/);
+  expect(seen.checks["settings"]).toMatch(/--request-timeout-seconds/);
+  expect(world.service.control.requests().length).toBeLessThanOrEqual(1);
+  expect(seen.code).toBe(1);
+});
+
+for (const state of ["revoked", "expired"] as const) {
+  test(`with a token that is ${state}, the account check fails with the message of the service`, async (world) => {
+    world.service.control.declareToken(testToken, { state });
     const seen = await diagnose(world);
-    const { engine, ...others } = seen.checks;
-    expect(engine).toMatch(/^warning: there is no pulumi on PATH → Install Pulumi/);
-    for (const said of Object.values(others)) expect(said).toMatch(/^ok: /);
-    expect(others).toMatchObject({
-      "base URL": `ok: ${world.service.url} (COMPUTE_BASE_URL)`,
-      token: expect.stringMatching(/^ok: test: nothing is billed.*\(COMPUTE_API_TOKEN\)/),
-      listing: "ok: 1 instance",
-    });
-    expect(seen.code).toBe(0);
-    expect(world.service.counts()).toEqual({ "GET /v2/account": 1, "GET /v2/instances": 1 });
-  });
-});
-
-test("the printed table has one line per check, the next step below each problem, and no escape characters", async () => {
-  await withWorld({}, async (world) => {
-    const env = { PATH: "", PULUMI_HOME: world.home, COMPUTE_BASE_URL: world.service.url };
-    const { code, lines } = await typed(["doctor"], { ...env, COMPUTE_API_TOKEN: "CanaryToken" });
-    expect(code).toBe(1);
-    const text = lines.join("\n");
-    expect(text).toMatch(
-      /^FAILED +token +compute:apiToken .*COMPUTE_API_TOKEN.* must start with sk_/m,
+    expect(seen.checks["connection"]).toMatch(/^ok: /);
+    expect(seen.checks["account"]).toMatch(
+      new RegExp(
+        `^FAILED: .*${state}.*HTTP 401.*request_id req_.* → The token is invalid, expired`,
+      ),
     );
-    expect(text).toMatch(/\n +→ Token of the service.*pulumi config set --secret compute:apiToken/);
-    expect(text).toMatch(/^skipped +service +/m);
-    expect(lines.at(-1)).toBe("1 FAILED, 1 warning: `pulumi up` can't work like this.");
-    expect(text).not.toMatch(/Canary/);
-    for (const line of lines) expect(line).not.toMatch(unprintable);
-  });
-});
-
-test("if nobody listens, the connection check fails, and the checks after it are skipped", async () => {
-  await withWorld({}, async (world) => {
-    await world.service.close();
-    const seen = await diagnose(world);
-    expect(seen.checks["connection"]).toMatch(/^FAILED: .* was refused → Nothing was sent/);
-    expectSkipped(seen);
-    expect(seen.code).toBe(1);
-  });
-});
-
-test("if the service never answers, doctor ends after one request time-out", async () => {
-  await withWorld({}, async (world) => {
-    world.service.control.fault({ kind: "hang", times: "always" });
-    const seen = await diagnose(world, ["--request-timeout-seconds", "1"]);
-    expect(seen.checks["connection"]).toMatch(/^FAILED: .*(within 1 s|timed out)/);
-    expect(seen.checks["settings"]).toMatch(/--request-timeout-seconds/);
-    expect(world.service.control.requests().length).toBeLessThanOrEqual(1);
-    expect(seen.code).toBe(1);
-  });
-});
-
-test.each(["revoked", "expired"] as const)(
-  "with a token that is %s, the account check fails with the message of the service",
-  async (state) => {
-    await withWorld({}, async (world) => {
-      world.service.control.declareToken(testToken, { state });
-      const seen = await diagnose(world);
-      expect(seen.checks["connection"]).toMatch(/^ok: /);
-      expect(seen.checks["account"]).toMatch(
-        new RegExp(
-          `^FAILED: .*${state}.*HTTP 401.*request_id req_.* → The token is invalid, expired`,
-        ),
-      );
-      expectSkipped(seen, ["scope", "listing"]);
-      expect(seen.code).toBe(1);
-    });
-  },
-);
-
-test("doctor names the kind of the token, and the file that it comes from", async () => {
-  await withWorld({}, async (world) => {
-    const live = { COMPUTE_API_TOKEN: liveToken };
-    const seen = await diagnose(world, [], live);
-    expect(seen.checks["token"]).toMatch(/^ok: live: billing is active/);
-    expect(seen.code).toBe(0);
-    const file = join(world.home, "token");
-    const env = { COMPUTE_API_TOKEN: "", COMPUTE_API_TOKEN_FILE: file };
-    expect((await diagnose(world, [], env)).checks["token"]).toMatch(
-      /^FAILED: compute:apiToken can't be taken from the environment: the file .*token \(COMPUTE_API_TOKEN_FILE\) does not exist → /,
-    );
-    writeFileSync(file, testToken);
-    const { code, checks } = await diagnose(world, [], env);
-    rmSync(file);
-    expect(checks["token"]).toMatch(/^ok: test: .* \(COMPUTE_API_TOKEN_FILE: .*token\)$/);
-    expect(code).toBe(0);
-  });
-});
-
-test("each missing or wrong setting is named with the places where it is looked for, and nothing is sent", async () => {
-  await withWorld({}, async (world) => {
-    const none = { COMPUTE_BASE_URL: "", COMPUTE_API_TOKEN: "" };
-    const missing = await diagnose(world, [], none);
-    expect(missing.checks["base URL"]).toMatch(
-      /^FAILED: it is not set in --base-url, COMPUTE_BASE_URL/,
-    );
-    expect(missing.checks["token"]).toMatch(
-      /^FAILED: it is not set in COMPUTE_API_TOKEN, COMPUTE_API_TOKEN_FILE or the configuration of a stack \(none/,
-    );
-    const wrong = await diagnose(world, [
-      ...["--base-url", "http://compute.example/v2", "--poll-interval-seconds", "soon"],
-      ...["--delete-policy", "destroy"],
-    ]);
-    expect(wrong.checks["base URL"]).toMatch(/^FAILED: --base-url: must be https/);
-    expect(wrong.checks["settings"]).toMatch(/--poll-interval-seconds: .*; --delete-policy: /);
-    expectSkipped(wrong);
-    expect(wrong.code).toBe(1);
-    expect(world.service.counts()).toEqual({});
-  });
-});
-
-test("the settings of the selected stack come before the environment, and a token in clear text is a warning", async () => {
-  await withWorld({}, async (world) => {
-    const config = {
-      "compute:baseUrl": { value: world.service.url },
-      "compute:apiToken": { value: testToken, secret: false },
-      "other:name": { secret: true },
-    };
-    const path = fakePulumi(world, {}, { config, selected: "acme/p/dev" });
-    const env = { PATH: `${path}:/usr/bin:/bin`, COMPUTE_BASE_URL: "https://other.example/v2" };
-    const clear = await diagnose(world, [], env);
-    expect(clear.checks["stack"]).toBe("ok: acme/p/dev: 2 settings of compute");
-    expect(clear.checks["base URL"]).toBe(`ok: ${world.service.url} (compute:baseUrl)`);
-    expect(clear.checks["token"]).toMatch(
-      /^warning: test: .* in clear text → `pulumi config set --secret compute:apiToken --stack acme\/p\/dev` .*replace the token/,
-    );
-    expect(clear.code).toBe(0);
-    const secret = { ...config, "compute:apiToken": { value: testToken, secret: true } };
-    fakePulumi(world, {}, { config: secret, selected: "acme/p/dev" });
-    expect((await diagnose(world, [], env)).checks["token"]).toMatch(
-      /^ok: .*\(compute:apiToken\)$/,
-    );
-    expect((await diagnose(world, ["--stack", "dev"], env)).checks["stack"]).toMatch(
-      /^FAILED: stack acme\/p\/dev does not belong to the project of this folder/,
-    );
-    fakePulumi(world, {});
-    expect((await diagnose(world, [], { PATH: env.PATH })).checks["stack"]).toBe(
-      "ok: none: no stack is selected, so the settings come from the environment",
-    );
-  });
-});
-
-test("a token without the account scope is a warning, a token without the list scope is a failure", async () => {
-  await withWorld({}, async (world) => {
-    const { control } = world.service;
-    control.declareToken(testToken, { scopes: ["list", "create"] });
-    const refused = await diagnose(world);
-    expect(refused.checks["account"]).toMatch(/^warning: .*HTTP 403.* → .*validateCredentials/);
-    expect(refused.checks["scope"]).toMatch(/^ok: list is allowed/);
-    expect(refused.code).toBe(0);
-    const meant = await diagnose(world, ["--validate-credentials", "false"]);
-    expect(meant.checks["account"]).toMatch(/^ok: .*validateCredentials is false/);
-    control.declareToken(testToken, { scopes: ["account", "create"] });
-    const blind = await diagnose(world);
-    expect(blind.checks["scope"]).toMatch(/^FAILED: GET \/v2\/instances: .*HTTP 403.* → .*scope/);
-    expect(blind.code).toBe(1);
-  });
-});
-
-test("a 429 is reported at once, without a wait", async () => {
-  await withWorld({}, async (world) => {
-    world.service.control.fault({ kind: "status", status: 429, retryAfter: 120, times: "always" });
-    const seen = await diagnose(world);
-    expect(seen.checks["account"]).toMatch(/^warning: .*HTTP 429.* → Other runs use/);
     expectSkipped(seen, ["scope", "listing"]);
-    expect(seen.code).toBe(0);
+    expect(seen.code).toBe(1);
   });
+}
+
+test("doctor names the kind of the token, and the file that it comes from", async (world) => {
+  const live = { COMPUTE_API_TOKEN: liveToken };
+  const seen = await diagnose(world, [], live);
+  expect(seen.checks["token"]).toMatch(/^ok: live: billing is active/);
+  expect(seen.code).toBe(0);
+  const file = join(world.home, "token");
+  const env = { COMPUTE_API_TOKEN: "", COMPUTE_API_TOKEN_FILE: file };
+  expect((await diagnose(world, [], env)).checks["token"]).toMatch(
+    /^FAILED: compute:apiToken can't be taken from the environment: the file .*token \(COMPUTE_API_TOKEN_FILE\) does not exist → /,
+  );
+  writeFileSync(file, testToken);
+  const { code, checks } = await diagnose(world, [], env);
+  rmSync(file);
+  expect(checks["token"]).toMatch(/^ok: test: .* \(COMPUTE_API_TOKEN_FILE: .*token\)$/);
+  expect(code).toBe(0);
+});
+
+test("each missing or wrong setting is named with the places where it is looked for, and nothing is sent", async (world) => {
+  const none = { COMPUTE_BASE_URL: "", COMPUTE_API_TOKEN: "" };
+  const missing = await diagnose(world, [], none);
+  expect(missing.checks["base URL"]).toMatch(
+    /^FAILED: it is not set in --base-url, COMPUTE_BASE_URL/,
+  );
+  expect(missing.checks["token"]).toMatch(
+    /^FAILED: it is not set in COMPUTE_API_TOKEN, COMPUTE_API_TOKEN_FILE or the configuration of a stack \(none/,
+  );
+  const wrong = await diagnose(world, [
+    ...["--base-url", "http://compute.example/v2", "--poll-interval-seconds", "soon"],
+    ...["--delete-policy", "destroy"],
+  ]);
+  expect(wrong.checks["base URL"]).toMatch(/^FAILED: --base-url: must be https/);
+  expect(wrong.checks["settings"]).toMatch(/--poll-interval-seconds: .*; --delete-policy: /);
+  expectSkipped(wrong);
+  expect(wrong.code).toBe(1);
+  expect(world.service.counts()).toEqual({});
+});
+
+test("the settings of the selected stack come before the environment, and a token in clear text is a warning", async (world) => {
+  const config = {
+    "compute:baseUrl": { value: world.service.url },
+    "compute:apiToken": { value: testToken, secret: false },
+    "other:name": { secret: true },
+  };
+  const path = fakePulumi(world, {}, { config, selected: "acme/p/dev" });
+  const env = { PATH: `${path}:/usr/bin:/bin`, COMPUTE_BASE_URL: "https://other.example/v2" };
+  const clear = await diagnose(world, [], env);
+  expect(clear.checks["stack"]).toBe("ok: acme/p/dev: 2 settings of compute");
+  expect(clear.checks["base URL"]).toBe(`ok: ${world.service.url} (compute:baseUrl)`);
+  expect(clear.checks["token"]).toMatch(
+    /^warning: test: .* in clear text → `pulumi config set --secret compute:apiToken --stack acme\/p\/dev` .*replace the token/,
+  );
+  expect(clear.code).toBe(0);
+  const secret = { ...config, "compute:apiToken": { value: testToken, secret: true } };
+  fakePulumi(world, {}, { config: secret, selected: "acme/p/dev" });
+  expect((await diagnose(world, [], env)).checks["token"]).toMatch(/^ok: .*\(compute:apiToken\)$/);
+  expect((await diagnose(world, ["--stack", "dev"], env)).checks["stack"]).toMatch(
+    /^FAILED: stack acme\/p\/dev does not belong to the project of this folder/,
+  );
+  fakePulumi(world, {});
+  expect((await diagnose(world, [], { PATH: env.PATH })).checks["stack"]).toBe(
+    "ok: none: no stack is selected, so the settings come from the environment",
+  );
+});
+
+test("a token without the account scope is a warning, a token without the list scope is a failure", async (world) => {
+  const { control } = world.service;
+  control.declareToken(testToken, { scopes: ["list", "create"] });
+  const refused = await diagnose(world);
+  expect(refused.checks["account"]).toMatch(/^warning: .*HTTP 403.* → .*validateCredentials/);
+  expect(refused.checks["scope"]).toMatch(/^ok: list is allowed/);
+  expect(refused.code).toBe(0);
+  const meant = await diagnose(world, ["--validate-credentials", "false"]);
+  expect(meant.checks["account"]).toMatch(/^ok: .*validateCredentials is false/);
+  control.declareToken(testToken, { scopes: ["account", "create"] });
+  const blind = await diagnose(world);
+  expect(blind.checks["scope"]).toMatch(/^FAILED: GET \/v2\/instances: .*HTTP 403.* → .*scope/);
+  expect(blind.code).toBe(1);
+});
+
+test("a 429 is reported at once, without a wait", async (world) => {
+  world.service.control.fault({ kind: "status", status: 429, retryAfter: 120, times: "always" });
+  const seen = await diagnose(world);
+  expect(seen.checks["account"]).toMatch(/^warning: .*HTTP 429.* → Other runs use/);
+  expectSkipped(seen, ["scope", "listing"]);
+  expect(seen.code).toBe(0);
 });
 
 function insert(world: World, number: number): void {
   for (let n = 0; n < number; n++) world.service.control.insert({ name: `web-${n}` });
 }
 
-test("the cursor parameter is not tried until there is a second page, and a wrong one is then a warning", async () => {
-  await withWorld({ cursorParameter: "after" }, async (world) => {
+test(
+  "the cursor parameter is not tried until there is a second page, and a wrong one is then a warning",
+  async (world) => {
     const listingWith = async (cursor: string) =>
       (await diagnose(world, ["--cursor-parameter", cursor])).checks["listing"];
     insert(world, 3);
@@ -252,82 +230,71 @@ test("the cursor parameter is not tried until there is a second page, and a wron
     expect(await listingWith("before")).toMatch(
       /^warning: 1\d\d instances: the service did not page by compute:cursorParameter "before" \(a page repeated/,
     );
-  });
+  },
+  { cursorParameter: "after" },
+);
+
+test("more instances than a page without a cursor are a warning", async (world) => {
+  insert(world, 101);
+  const { checks, code } = await diagnose(world);
+  expect(checks["listing"]).toMatch(
+    /^warning: 100 instances.*the listing is not complete.* → .*compute:cursorParameter/,
+  );
+  expect(code).toBe(0);
 });
 
-test("more instances than a page without a cursor are a warning", async () => {
-  await withWorld({}, async (world) => {
-    insert(world, 101);
-    const { checks, code } = await diagnose(world);
-    expect(checks["listing"]).toMatch(
-      /^warning: 100 instances.*the listing is not complete.* → .*compute:cursorParameter/,
-    );
-    expect(code).toBe(0);
-  });
+test("a service that answers with HTML pages fails the listing check", async (world) => {
+  world.service.control.fault({ kind: "html", times: "always" });
+  const seen = await diagnose(world);
+  expect(seen.checks["listing"]).toMatch(/^FAILED: .*HTML page, not JSON.* → Check .*baseUrl/);
+  expect(seen.code).toBe(1);
 });
 
-test("a service that answers with HTML pages fails the listing check", async () => {
-  await withWorld({}, async (world) => {
-    world.service.control.fault({ kind: "html", times: "always" });
-    const seen = await diagnose(world);
-    expect(seen.checks["listing"]).toMatch(/^FAILED: .*HTML page, not JSON.* → Check .*baseUrl/);
-    expect(seen.code).toBe(1);
+test("items that can't be read are counted", async (world) => {
+  const odd = (body: unknown) => ({
+    ...(body as object),
+    data: [{ name: "no id" }, { id: "i" }],
   });
+  world.service.control.fault({ kind: "rewrite", rewrite: odd, path: "/v2/instances" });
+  const { checks, code } = await diagnose(world);
+  expect(checks["listing"]).toMatch(/^warning: 1 instance, and 1 item that/);
+  expect(code).toBe(0);
 });
 
-test("items that can't be read are counted", async () => {
-  await withWorld({}, async (world) => {
-    const odd = (body: unknown) => ({
-      ...(body as object),
-      data: [{ name: "no id" }, { id: "i" }],
-    });
-    world.service.control.fault({ kind: "rewrite", rewrite: odd, path: "/v2/instances" });
-    const { checks, code } = await diagnose(world);
-    expect(checks["listing"]).toMatch(/^warning: 1 instance, and 1 item that/);
-    expect(code).toBe(0);
-  });
+test("a string from the service is printed as one line without control characters and without the token", async (world) => {
+  const { control } = world.service;
+  control.setAccount({ json: { id: `${hostile}${testToken}` } });
+  const { checks } = await diagnose(world);
+  expect(checks["account"]).toMatch(/^ok: .*evil.*\[secret\]/);
+  const message = `${hostile} Bearer ${testToken}`;
+  control.fault({ kind: "status", status: 401, message, code: hostile });
+  expect((await diagnose(world)).checks["account"]).toMatch(/^FAILED: .*evil.*Bearer \[secret\]/);
 });
 
-test("a string from the service is printed as one line without control characters and without the token", async () => {
-  await withWorld({}, async (world) => {
-    const { control } = world.service;
-    control.setAccount({ json: { id: `${hostile}${testToken}` } });
-    const { checks } = await diagnose(world);
-    expect(checks["account"]).toMatch(/^ok: .*evil.*\[secret\]/);
-    const message = `${hostile} Bearer ${testToken}`;
-    control.fault({ kind: "status", status: 401, message, code: hostile });
-    expect((await diagnose(world)).checks["account"]).toMatch(/^FAILED: .*evil.*Bearer \[secret\]/);
-  });
+test("a proxy variable that is not an address is named, without its value", async (world) => {
+  const proxy = { HTTPS_PROXY: "http://user:CanaryToken@:x" };
+  const seen = await diagnose(world, ["--base-url", "https://compute.test/v2"], proxy);
+  expect(seen.checks["connection"]).toMatch(/^FAILED: .*HTTPS_PROXY is not the address/);
+  expectSkipped(seen);
 });
 
-test("a proxy variable that is not an address is named, without its value", async () => {
-  await withWorld({}, async (world) => {
-    const proxy = { HTTPS_PROXY: "http://user:CanaryToken@:x" };
-    const seen = await diagnose(world, ["--base-url", "https://compute.test/v2"], proxy);
-    expect(seen.checks["connection"]).toMatch(/^FAILED: .*HTTPS_PROXY is not the address/);
-    expectSkipped(seen);
-  });
-});
-
-test("pending creates, and a ledger folder that can't be written, are warnings", async () => {
-  await withWorld({}, async (world) => {
-    await leaveOpen(world.ledger, "web", { baseUrl: world.service.url });
-    const open = await diagnose(world);
-    expect(open.checks["ledger"]).toMatch(
-      /^warning: 1 pending create in .* → .*discard urn:\S+::web`/,
-    );
-    expect(open.code).toBe(0);
-    const elsewhere = { PULUMI_BACKEND_URL: "file:///another" };
-    expect((await diagnose(world, [], elsewhere)).checks["ledger"]).toMatch(
-      /^ok: .*no pending create; 1 with another state backend, .*discard/,
-    );
-    writeFileSync(join(world.ledger, "0123456789ab.jsonl"), "{\n");
-    expect((await diagnose(world, [], elsewhere)).checks["ledger"]).toMatch(
-      /^warning: a record of the ledger .* can't be read .* → Look at/,
-    );
-    const file = join(world.home, "file");
-    writeFileSync(file, "");
-    const { checks } = await diagnose(world, [], { PULUMI_HOME: file });
-    expect(checks["ledger"]).toMatch(/^warning: .*can't be written \(ENOTDIR\) → .*PULUMI_HOME/);
-  });
+test("pending creates, and a ledger folder that can't be written, are warnings", async (world) => {
+  await leaveOpen(world.ledger, "web", { baseUrl: world.service.url });
+  const open = await diagnose(world);
+  expect(open.checks["ledger"]).toMatch(
+    /^warning: 1 pending create in .* → .*discard urn:\S+::web`/,
+  );
+  expect(open.code).toBe(0);
+  const elsewhere = { PULUMI_BACKEND_URL: "file:///another" };
+  expect((await diagnose(world, [], elsewhere)).checks["ledger"]).toMatch(
+    /^ok: .*no pending create; 1 with another state backend, .*discard/,
+  );
+  writeFileSync(join(world.ledger, "0123456789ab.jsonl"), "{\n");
+  expect((await diagnose(world, [], elsewhere)).checks["ledger"]).toMatch(
+    /^warning: a record of the ledger .* can't be read .* → Look at/,
+  );
+  const file = join(world.home, "file");
+  writeFileSync(file, "");
+  const { checks } = await diagnose(world, [], { PULUMI_HOME: file });
+  expect(checks["ledger"]).toMatch(/^warning: .*can't be written \(ENOTDIR\) → .*PULUMI_HOME/);
 });

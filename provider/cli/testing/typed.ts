@@ -1,6 +1,6 @@
 /** Runs a command line in the process of a test, as `runByHand` does but without signal handling, and keeps the output. */
-import { Redactor } from "../../redaction";
 import { run } from "../run";
+import { createTerminal } from "../terminal";
 
 /** The result of a command line. */
 export interface Typed {
@@ -14,15 +14,12 @@ export interface Typed {
 
 /** Runs a command line with this environment. */
 export async function typed(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Typed> {
-  const redactor = new Redactor();
   const lines: string[] = [];
   const warnings: string[] = [];
-  const code = await run(args, {
-    print: (line) => void lines.push(redactor.redact(line)),
-    warn: (line) => void warnings.push(redactor.redact(line)),
-    redactor,
+  const io = createTerminal(
     env,
-    exitCode: 0,
-  });
-  return { code, lines, warnings };
+    (line) => lines.push(line),
+    (line) => warnings.push(line),
+  );
+  return { code: await run(args, io), lines, warnings };
 }

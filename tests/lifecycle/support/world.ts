@@ -1,5 +1,5 @@
 /** The world of a lifecycle test: an emulator, a Pulumi home, a stack, and any number of plugins. */
-import { expect } from "@jest/globals";
+import { expect, test as jestTest } from "@jest/globals";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -108,6 +108,15 @@ export async function withWorld(
   } finally {
     await world.close();
   }
+}
+
+/** A test in a world of its own. */
+export function test(
+  title: string,
+  body: (world: World) => Promise<void>,
+  options: EmulatorOptions = {},
+): void {
+  jestTest(title, () => withWorld(options, body));
 }
 
 /** Every string that the state would contain unencrypted. */
