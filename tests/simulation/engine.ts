@@ -29,14 +29,20 @@ export class Stack {
   /** The id of the provider resource, which is a session's scope. Undefined if the state has none. */
   scope: string | undefined;
 
-  constructor(readonly name: string) {}
+  /** `onSave` gets the ids before and after each save. */
+  constructor(
+    readonly name: string,
+    private readonly onSave: (before: string[], after: string[]) => void = () => undefined,
+  ) {}
 
   urnOf(resource: string): string {
     return `urn:pulumi:${this.name}::project::${instanceToken}::${resource}`;
   }
   save(resources: readonly Held[], scope: string | undefined): void {
+    const before = this.ids;
     this.resources = resources;
     this.scope = scope;
+    this.onSave(before, this.ids);
   }
   get ids(): string[] {
     return this.resources.map(({ id }) => id);

@@ -1,14 +1,13 @@
 /** Simulated machines, and the plugin processes on them, which can be killed at any step. */
 import { createClient } from "../../provider/api/createClient";
 import { createProvider } from "../../provider/provider";
-import type { Clock } from "../../provider/clock";
 import type { Provider } from "../../provider/requests";
 import { afterEngineMs, afterSignalMs } from "../../provider/rpc/shutdown";
 import { Redactor } from "../../provider/redaction";
 import { MemoryDisk } from "./disk";
 import type { Network } from "./network";
 import type { Random } from "./random";
-import type { Timeline } from "./timeline";
+import { clockOf, type Timeline } from "./timeline";
 
 export const home = "/home/pulumi";
 /** The date at the beginning, in milliseconds since 1970. */
@@ -82,7 +81,11 @@ export class PluginProcess {
         warning: say("warning"),
       },
       redactor: new Redactor(),
-      clock: this.#clock(),
+      clock: clockOf(
+        ctx.timeline,
+        () => machine.date(),
+        (run) => this.runIfAlive(run),
+      ),
       env: { PULUMI_HOME: home, PULUMI_BACKEND_URL: "s3://state" },
       randomBytes: (count) => random.bytes(count),
       disk: this.#disk,
@@ -142,27 +145,6 @@ export class PluginProcess {
 
   #later(ms: number, run: () => void): void {
     this.#ctx.timeline.after(ms, () => this.runIfAlive(run));
-  }
-
-  #clock(): Clock {
-    const { timeline } = this.#ctx;
-    return {
-      now: () => timeline.now,
-      date: () => this.machine.date(),
-      sleep: (ms, signal) =>
-        new Promise((resolve, reject) => {
-          const onAbort = () => reject(signal?.reason as Error);
-          if (signal?.aborted) return onAbort();
-          signal?.addEventListener("abort", onAbort, { once: true });
-          timeline.after(ms, () => {
-            if (signal?.aborted) return;
-            this.runIfAlive(() => {
-              signal?.removeEventListener("abort", onAbort);
-              resolve();
-            });
-          });
-        }),
-    };
   }
 
   /** Counts the calls under way, and rejects those of a process that dies. */

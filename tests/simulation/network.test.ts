@@ -11,11 +11,10 @@ import type { ListItem } from "../../provider/api/contract";
 import type { RequestError } from "../../provider/api/errors";
 import type { PostOutcome } from "../../provider/api/postOutcome";
 import { create, never, selfMovingClock, testClient } from "../../provider/api/testing/testClient";
-import type { Clock } from "../../provider/clock";
 import { commonFaults, hidingFaults, listFaults, postFaults, type Fault } from "./faults";
 import { Network } from "./network";
 import { Random } from "./random";
-import { Timeline } from "./timeline";
+import { clockOf, Timeline } from "./timeline";
 
 /** All tries of a GET. */
 const times = 4;
@@ -134,25 +133,13 @@ async function inMemory(call: Call, fault: Fault): Promise<Outcome> {
   });
   const sender = { name: "client", runIfAlive: (run: () => void) => run() };
   const options = {
-    clock: clockOf(timeline),
+    clock: clockOf(timeline, () => new Date(timeline.now)),
     requestTimeoutMs,
     createDispatcher: () => network.dispatcher(sender),
   };
   const client = (more: Partial<ClientOptions>) =>
     testClient("http://127.0.0.1:1/v2", { ...options, ...more });
   return await timeline.untilEnd(outcomeOf(call, client, service.control));
-}
-
-function clockOf(timeline: Timeline): Clock {
-  return {
-    now: () => timeline.now,
-    date: () => new Date(timeline.now),
-    sleep: (ms, signal) =>
-      new Promise((resolve, reject) => {
-        timeline.after(ms, resolve);
-        signal?.addEventListener("abort", () => reject(signal.reason as Error));
-      }),
-  };
 }
 
 describe.each(Object.entries(calls))("%s", (method, call) => {

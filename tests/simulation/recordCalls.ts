@@ -1,99 +1,67 @@
 /** Records the calls of the model of the engine in the format of those of the real engine (recordedCalls/). */
 import { InstanceUnfinished } from "../../provider/errors";
 import type { PropertyMap } from "../../provider/propertyValue";
-import type { ReadResponse } from "../../provider/requests";
+import type { Scope } from "../../provider/requests";
 import { stampOf } from "../../provider/origin";
 import type { LogLine } from "../engine/support/recordedCalls/callLog";
 import type { Calls } from "./engine";
 
+type Old = PropertyMap | undefined;
+/** What a call has. A Check has `olds`, a Read `inputs` and `outputs`, and others have `oldInputs` and `oldOutputs`. */
+type Request = { urn?: string; scope?: Scope; preview?: boolean } & Partial<
+  Record<"olds" | "inputs" | "outputs" | "oldInputs" | "oldOutputs", Old>
+>;
+
+const methods = ["configure", "check", "diff", "create", "update", "read", "delete"] as const;
+
 /** Each call writes one line to the log when it begins, and another when it ends. */
 export function recorded(calls: Calls, process: number, log: LogLine[]): Calls {
   let count = 0;
-  const begin = (line: Partial<LogLine>) => {
+  const begin = (method: string, request: Request = {}) => {
     const call = ++count;
-    log.push({ process, event: "call", call, ...line });
-    return (answer: LogLine["answer"], outputs?: PropertyMap) =>
-      log.push({ process, event: "answer", call, answer: answer ?? "ok", ...stampIn(outputs) });
+    const name = `${method.charAt(0).toUpperCase()}${method.slice(1)}`;
+    log.push({ process, event: "call", call, method: name, ...describe(request) });
+    return (answer: LogLine["answer"], outputs?: Old) =>
+      log.push({ process, event: "answer", call, answer: answer ?? "ok", stamp: stampOf(outputs) });
   };
-  async function logged<T>(
-    line: Partial<LogLine>,
-    call: () => Promise<T>,
-    outputsOf: (value: T) => PropertyMap | undefined = () => undefined,
-  ): Promise<T> {
-    const end = begin(line);
-    try {
-      const value = await call();
-      end(value === undefined && line.method === "Read" ? "nothing there" : "ok", outputsOf(value));
-      return value;
-    } catch (error) {
-      if (error instanceof InstanceUnfinished) end("unfinished", error.state.outputs);
-      else end("failed");
-      throw error;
-    }
-  }
+  const logged = methods.map((method) => [
+    method,
+    async (request: Request) => {
+      const end = begin(method, request);
+      try {
+        const reply = await (calls[method] as (request: Request) => Promise<unknown>)(request);
+        const { outputs } = (reply ?? {}) as { outputs?: Old };
+        end(method === "read" && !reply ? "nothing there" : "ok", outputs);
+        return reply;
+      } catch (error) {
+        if (error instanceof InstanceUnfinished) end("unfinished", error.state.outputs);
+        else end("failed");
+        throw error;
+      }
+    },
+  ]);
+  const cancel: Calls["cancel"] = (...how) => {
+    begin("cancel")("ok");
+    calls.cancel(...how);
+  };
+  return { ...(Object.fromEntries(logged) as Calls), cancel };
+}
+
+function describe(request: Request): Partial<LogLine> {
+  const { urn, scope, preview, olds, oldInputs = olds ?? request.inputs } = request;
+  const { oldOutputs = request.outputs } = request;
   return {
-    configure(request) {
-      const scope = request.scope.kind === "known" ? request.scope.id : "";
-      const idKind = scope === "" ? "unknown" : "known";
-      return logged({ method: "Configure", idKind, scope }, () => calls.configure(request));
-    },
-    check: (request) =>
-      logged(
-        { method: "Check", resource: nameOf(request.urn), inputs: presence(request.olds) },
-        () => calls.check(request),
-      ),
-    diff: (request) =>
-      logged({ method: "Diff", ...describeOld(request) }, () => calls.diff(request)),
-    create: (request) =>
-      logged(
-        { method: "Create", resource: nameOf(request.urn), preview: request.preview },
-        () => calls.create(request),
-        ({ outputs }) => outputs,
-      ),
-    update: (request) =>
-      logged({ method: "Update", ...describeOld(request), preview: request.preview }, () =>
-        calls.update(request),
-      ),
-    read(request) {
-      const { urn, inputs: oldInputs, outputs: oldOutputs } = request;
-      return logged(
-        { method: "Read", ...describeOld({ urn, oldInputs, oldOutputs }) },
-        () => calls.read(request),
-        (reply: ReadResponse) => reply?.outputs,
-      );
-    },
-    delete: (request) =>
-      logged({ method: "Delete", ...describeOld(request) }, () => calls.delete(request)),
-    cancel(...how) {
-      begin({ method: "Cancel" })("ok");
-      calls.cancel(...how);
-    },
+    resource: urn?.split("::").at(-1),
+    preview,
+    idKind: scope?.kind ?? "known",
+    scope: scope?.kind === "known" ? scope.id : undefined,
+    inputs: presence(oldInputs),
+    outputs: presence(oldOutputs),
+    stamp: stampOf(oldOutputs),
   };
 }
 
-interface Existing {
-  urn: string;
-  oldInputs: PropertyMap | undefined;
-  oldOutputs: PropertyMap | undefined;
-}
-
-function describeOld({ urn, oldInputs, oldOutputs }: Existing): Partial<LogLine> {
-  return {
-    ...{ resource: nameOf(urn), idKind: "known", ...stampIn(oldOutputs) },
-    ...{ inputs: presence(oldInputs), outputs: presence(oldOutputs) },
-  };
-}
-
-function nameOf(urn: string): string {
-  return urn.split("::").at(-1) ?? "";
-}
-
-function presence(map: PropertyMap | undefined): NonNullable<LogLine["inputs"]> {
+function presence(map: Old): NonNullable<LogLine["inputs"]> {
   if (!map) return "no";
   return Object.keys(map).length === 0 ? "empty" : "given";
-}
-
-function stampIn(outputs: PropertyMap | undefined): { stamp?: string } {
-  const stamp = stampOf(outputs);
-  return stamp === undefined ? {} : { stamp };
 }
