@@ -14,21 +14,19 @@ export const home = "/home/pulumi";
 export const start = Date.UTC(2026, 0, 1);
 
 export class Machine {
-  readonly #timeline: Timeline;
   disk;
   readonly processes = new Set<PluginProcess>();
   /** How far its date is ahead of the true one. */
   aheadMs = 0;
 
-  constructor(timeline: Timeline) {
-    this.#timeline = timeline;
+  constructor(private readonly timeline: Timeline) {
     this.disk = this.newDisk();
   }
   newDisk(): MemoryDisk {
     return new MemoryDisk(this);
   }
   date(): Date {
-    return new Date(start + this.#timeline.now + this.aheadMs);
+    return new Date(start + this.timeline.now + this.aheadMs);
   }
 }
 
@@ -44,7 +42,6 @@ export interface ProcessContext {
 
 /** A process of the plugin: the real provider on a simulated disk, clock and network. */
 export class PluginProcess {
-  readonly #ctx: ProcessContext;
   alive = true;
   /** Whether the engine still reads what the process sends. */
   hasEngine = true;
@@ -57,11 +54,10 @@ export class PluginProcess {
   readonly #disk;
 
   constructor(
-    ctx: ProcessContext,
+    private readonly ctx: ProcessContext,
     readonly machine: Machine,
     readonly name: string,
   ) {
-    this.#ctx = ctx;
     const { random, network } = ctx;
     this.#disk = machine.disk.processDisk({
       step: () => this.#step(),
@@ -108,10 +104,10 @@ export class PluginProcess {
   /** Kills the process, as `kill -9` does. */
   kill(): void {
     if (!this.alive) return;
-    this.#ctx.trace(`${this.name} dies`);
+    this.ctx.trace(`${this.name} dies`);
     this.alive = false;
     this.#disk.kill();
-    this.#ctx.timeline.after(1, () => this.#rejections.forEach((reject) => reject()));
+    this.ctx.timeline.after(1, () => this.#rejections.forEach((reject) => reject()));
   }
   /** One for each call under way. */
   readonly #rejections = new Set<() => void>();
@@ -132,7 +128,7 @@ export class PluginProcess {
     this.#provider.cancel(false, engineGone);
     if (this.#rejections.size === 0) return this.kill();
     this.#onIdle = () => this.kill();
-    this.#ctx.timeline.after(ms, () => this.kill());
+    this.ctx.timeline.after(ms, () => this.kill());
   }
   #onIdle: () => void = () => undefined;
 
@@ -144,7 +140,7 @@ export class PluginProcess {
   }
 
   #later(ms: number, run: () => void): void {
-    this.#ctx.timeline.after(ms, () => this.runIfAlive(run));
+    this.ctx.timeline.after(ms, () => this.runIfAlive(run));
   }
 
   /** Counts the calls under way, and rejects those of a process that dies. */

@@ -33,21 +33,12 @@ export interface NetworkHooks {
 const html = "<html><body>Bad gateway</body></html>";
 
 export class Network {
-  readonly #timeline: Timeline;
-  readonly #random: Random;
-  readonly #service: Pick<InProcessEmulator, "answer">;
-  readonly #hooks: NetworkHooks;
   constructor(
-    timeline: Timeline,
-    random: Random,
-    service: Pick<InProcessEmulator, "answer">,
-    hooks: NetworkHooks,
-  ) {
-    this.#timeline = timeline;
-    this.#random = random;
-    this.#service = service;
-    this.#hooks = hooks;
-  }
+    private readonly timeline: Timeline,
+    private readonly random: Random,
+    private readonly service: Pick<InProcessEmulator, "answer">,
+    private readonly hooks: NetworkHooks,
+  ) {}
 
   /** Stands in for undici's Agent. */
   dispatcher(sender: Sender): Dispatcher {
@@ -67,11 +58,11 @@ export class Network {
     const { path = "/", method } = options;
     const body = options.body as string | undefined;
     const sent: SentRequest = { sender, method, path, body };
-    const fault = this.#hooks.faultFor(sent);
+    const fault = this.hooks.faultFor(sent);
     const controller = new Controller();
     /** Unless the sender is dead or has aborted the request by then. */
     const arrive = (ms: number, run: () => void) =>
-      this.#timeline.after(ms, () => sender.runIfAlive(() => controller.aborted || run()));
+      this.timeline.after(ms, () => sender.runIfAlive(() => controller.aborted || run()));
     const fail = (ms: number, code: string) =>
       arrive(ms, () =>
         handler.onResponseError?.(controller, Object.assign(new Error(code), { code })),
@@ -81,7 +72,7 @@ export class Network {
       handler.onRequestStart?.(controller, {});
       if (controller.aborted) return;
       // From here on, the request reaches the service even if the sender dies.
-      this.#timeline.after(this.#latency(), () => {
+      this.timeline.after(this.#latency(), () => {
         const answer = this.#serve(sent, options, fault);
         if (answer === "none") return;
         if (answer === "cut") return fail(this.#latency(), "ECONNRESET");
@@ -113,16 +104,16 @@ export class Network {
     let answer: InProcessResponse | undefined;
     if (acts) {
       const odd = fault?.kind === "odd" ? [fault.behaviour] : [];
-      answer = this.#service.answer(
+      answer = this.service.answer(
         {
           ...{ method, target, authorization: sentHeaders["authorization"] ?? "" },
           ...(body === undefined ? {} : { body, contentType: "application/json" }),
         },
-        [...odd, ...this.#hooks.instanceFaultsFor(sent)],
+        [...odd, ...this.hooks.instanceFaultsFor(sent)],
       );
-      this.#hooks.acted(sent, answer);
+      this.hooks.acted(sent, answer);
     }
-    this.#hooks.trace(`${line}: ${fault ? JSON.stringify(fault) : ""} ${answer?.body ?? ""}`);
+    this.hooks.trace(`${line}: ${fault ? JSON.stringify(fault) : ""} ${answer?.body ?? ""}`);
     if (fault?.kind === "hang") return "none";
     if (fault?.kind === "status") return answerOf(fault);
     if (fault?.kind === "cut" || !answer) return "cut";
@@ -131,7 +122,7 @@ export class Network {
 
   /** In milliseconds. One in twelve is so long that other requests may overtake. */
   #latency(): number {
-    return this.#random.oneIn(12) ? this.#random.between(100, 3000) : this.#random.between(1, 60);
+    return this.random.oneIn(12) ? this.random.between(100, 3000) : this.random.between(1, 60);
   }
 }
 
