@@ -3,7 +3,7 @@ import { InstanceUnfinished } from "../../provider/errors";
 import type { PropertyMap } from "../../provider/propertyValue";
 import type { Scope } from "../../provider/requests";
 import { stampOf } from "../../provider/origin";
-import type { LogLine } from "../engine/support/recordedCalls/callLog";
+import type { LoggedCall } from "../engine/support/recordedCalls/callLog";
 import type { Calls } from "./engine";
 
 type Old = PropertyMap | undefined;
@@ -14,15 +14,16 @@ type Request = { urn?: string; scope?: Scope; preview?: boolean } & Partial<
 
 const methods = ["configure", "check", "diff", "create", "update", "read", "delete"] as const;
 
-/** Each call writes one line to the log when it begins, and another when it ends. */
-export function recorded(calls: Calls, process: number, log: LogLine[]): Calls {
-  let count = 0;
+/** Each call is added to the log when it begins, and gets its answer there when it ends. */
+export function recorded(calls: Calls, process: number, log: LoggedCall[]): Calls {
+  let isCanceled = false;
   const begin = (method: string, request: Request = {}) => {
-    const call = ++count;
     const name = `${method.charAt(0).toUpperCase()}${method.slice(1)}`;
-    log.push({ process, event: "call", call, method: name, ...describe(request) });
-    return (answer: LogLine["answer"], outputs?: Old) =>
-      log.push({ process, event: "answer", call, answer: answer ?? "ok", stamp: stampOf(outputs) });
+    const described = { process, method: name, ...describe(request) };
+    const call: LoggedCall = { ...described, answer: "lost", isLate: false };
+    log.push(call);
+    return (answer: LoggedCall["answer"], outputs?: Old) =>
+      Object.assign(call, { answer, answerStamp: stampOf(outputs), isLate: isCanceled });
   };
   const logged = methods.map((method) => [
     method,
@@ -41,13 +42,14 @@ export function recorded(calls: Calls, process: number, log: LogLine[]): Calls {
     },
   ]);
   const cancel: Calls["cancel"] = (...how) => {
+    isCanceled = true;
     begin("cancel")("ok");
     calls.cancel(...how);
   };
   return { ...(Object.fromEntries(logged) as Calls), cancel };
 }
 
-function describe(request: Request): Partial<LogLine> {
+function describe(request: Request): Partial<LoggedCall> {
   const { urn, scope, preview, olds, oldInputs = olds ?? request.inputs } = request;
   const { oldOutputs = request.outputs } = request;
   return {
@@ -61,7 +63,7 @@ function describe(request: Request): Partial<LogLine> {
   };
 }
 
-function presence(map: Old): NonNullable<LogLine["inputs"]> {
+function presence(map: Old): NonNullable<LoggedCall["inputs"]> {
   if (!map) return "no";
   return Object.keys(map).length === 0 ? "empty" : "given";
 }
