@@ -8,7 +8,6 @@ import { checkDestroyed, checkImported } from "./invariants";
 import { movesOfCall } from "./service";
 import type { Act, Change, Fault, Model, Planned, PlannedRun, RunScene } from "./slice";
 import {
-  dependsOnTime,
   instanceOf,
   ledgerOf,
   newInstance,
@@ -45,7 +44,7 @@ export function changes(model: Model, world: World): Change<World>[] {
   });
   const calls = world.runs.flatMap((run) => run.calls);
   const mayPass = model.slice.slowPosts || !calls.some(({ state }) => state.phase === "posting");
-  if (mayPass && dependsOnTime(world)) all.push({ say: "the settling time passes", do: passTime });
+  if (mayPass) all.push({ say: "the settling time passes", do: passTime });
   if (world.instances.some((it) => it.isMadeLate))
     all.push({ say: "the service acts on the late POST", do: actLate });
   all.push(...begins(model, world), ...acts(model, world));

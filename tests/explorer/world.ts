@@ -212,16 +212,6 @@ function isUnderWay({ runs }: World, { key }: Row): boolean {
   );
 }
 
-/** Whether anything changes when the settling time passes. */
-export function dependsOnTime(world: World): boolean {
-  return (
-    world.instances.some((it) => it.alive && !it.settled && !it.isMadeLate) ||
-    world.ledgers.some((rows) => rows.some((row) => row.young)) ||
-    world.runs.some(({ engine }) => engine === "gone") ||
-    world.runs.some((run) => run.calls.some(({ state }) => movedBack(state) !== state))
-  );
-}
-
 /** The state, with its times moved back by the settling time. */
 function movedBack(state: State): State {
   if (state.phase === "sleeping") {

@@ -45,7 +45,7 @@ export class PromiseChecker {
   readonly violations: string[] = [];
   /** The disks that were lost with their machines, with their ledgers. */
   readonly goneDisks = new Set<object>();
-  figures = { made: 0, named: 0, resumed: 0 };
+  figures = { made: 0, named: 0 };
 
   constructor(
     private readonly service: Pick<InProcessEmulator, "control">,
