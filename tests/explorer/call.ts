@@ -19,14 +19,15 @@ import {
   endless,
   refuse,
 } from "./invariants";
-import type { RunScene, Scene } from "./slice";
+import { settlingMs } from "./slice";
 import {
   instanceOf,
   ledgerOf,
-  settlingMs,
   type Asked,
   type Call,
   type Row,
+  type RunScene,
+  type Scene,
   type World,
 } from "./world";
 

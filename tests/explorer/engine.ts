@@ -6,7 +6,7 @@ import { isPending } from "../../provider/ledger/record";
 import { beginCall } from "./call";
 import { checkDestroyed, checkImported } from "./invariants";
 import { movesOfCall } from "./service";
-import type { Act, Change, Fault, Model, Planned, PlannedRun, RunScene } from "./slice";
+import type { Act, Fault, Model, Planned, PlannedRun } from "./slice";
 import {
   instanceOf,
   ledgerOf,
@@ -15,8 +15,10 @@ import {
   stateOf,
   type Asked,
   type Call,
+  type Change,
   type Row,
   type Run,
+  type RunScene,
   type StateEntry,
   type World,
 } from "./world";

@@ -5,8 +5,8 @@
 import { hash } from "node:crypto";
 import { changes } from "./engine";
 import { check, Violation } from "./invariants";
-import { modelOf, type Change, type Model, type Rules, type Slice } from "./slice";
-import { copyOf, keyOf, type World } from "./world";
+import { modelOf, type Model, type Rules, type Slice } from "./slice";
+import { copyOf, keyOf, type Change, type World } from "./world";
 
 /** The result of an exploration. */
 export interface Explored {

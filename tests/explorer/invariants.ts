@@ -6,8 +6,16 @@
 import { isPending, type LedgerRecord } from "../../provider/ledger/record";
 import { isSameResource } from "../../provider/pulumiNames";
 import type { Failure } from "../../provider/instance/protocol";
-import type { RunScene, Scene } from "./slice";
-import { instanceOf, ledgerOf, stateOf, type Instance, type Row, type World } from "./world";
+import {
+  instanceOf,
+  ledgerOf,
+  stateOf,
+  type Instance,
+  type Row,
+  type RunScene,
+  type Scene,
+  type World,
+} from "./world";
 
 /** Thrown if an invariant is broken. The message says which one, and how. */
 export class Violation extends Error {

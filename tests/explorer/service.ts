@@ -4,8 +4,8 @@ import type { Event } from "../../provider/instance/protocol";
 import type { Existence } from "../../provider/instance/existence";
 import { continueWith, failures, finish, observationOf, shownIn, takeOver } from "./call";
 import { checkIsOnlyInstance, refuse } from "./invariants";
-import type { Change, Fault, Scene } from "./slice";
-import { instanceOf, ledgerOf, newInstance, type Instance } from "./world";
+import type { Fault } from "./slice";
+import { instanceOf, ledgerOf, newInstance, type Change, type Instance, type Scene } from "./world";
 
 type Move = Change<Scene>;
 

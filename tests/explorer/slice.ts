@@ -2,7 +2,9 @@
 import { tagOf } from "../../provider/instance/naming";
 import type * as Protocol from "../../provider/instance/protocol";
 import type { CreateSpec } from "../../provider/instance/protocol";
-import { settlingMs, type Call, type Run, type World } from "./world";
+
+/** The settling time. It is longer than the maximum age of a baseline. */
+export const settlingMs = 60_000;
 
 /** What may go wrong. Each occurrence uses up one of the slice's `maxFaults`. */
 export type Fault =
@@ -125,27 +127,6 @@ export interface Model {
   rules: Rules;
   /** As in the slice. */
   runs: PlannedRun[][];
-}
-
-/** A run in a world. */
-export interface RunScene {
-  model: Model;
-  world: World;
-  run: Run;
-}
-
-/** A call of a run in a world. */
-export interface Scene extends RunScene {
-  call: Call;
-}
-
-/** One step of a history. `do` changes a copy of the world, or a run or call in it. */
-export interface Change<Place> {
-  /** The step in words, for a history. */
-  say: string;
-  /** The fault that it uses up (`Slice.maxFaults`), if any. */
-  fault?: Fault | undefined;
-  do: (place: Place) => void;
 }
 
 /** Prepares the exploration of a slice. */

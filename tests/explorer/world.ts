@@ -7,7 +7,14 @@
  */
 import type { LedgerRecord } from "../../provider/ledger/record";
 import type { NameKind, State } from "../../provider/instance/protocol";
-import type { Act, Planned, PlannedRun } from "./slice";
+import {
+  settlingMs,
+  type Act,
+  type Fault,
+  type Model,
+  type Planned,
+  type PlannedRun,
+} from "./slice";
 
 /** An instance that the service has, or that it will create late (`isMadeLate`). */
 export interface Instance {
@@ -131,8 +138,26 @@ export interface World {
   acts: Act[];
 }
 
-/** The settling time. It is longer than the maximum age of a baseline. */
-export const settlingMs = 60_000;
+/** A run in a world. */
+export interface RunScene {
+  model: Model;
+  world: World;
+  run: Run;
+}
+
+/** A call of a run in a world. */
+export interface Scene extends RunScene {
+  call: Call;
+}
+
+/** One step of a history. `do` changes a copy of the world, or a run or call in it. */
+export interface Change<Place> {
+  /** The step in words, for a history. */
+  say: string;
+  /** The fault that it uses up (`Slice.maxFaults`), if any. */
+  fault?: Fault | undefined;
+  do: (place: Place) => void;
+}
 
 /** Copies a world so that a step can change the copy. */
 export function copyOf(world: World): World {
