@@ -16,10 +16,19 @@ import {
   checkReply,
   checkSettled,
   endless,
-  Violation,
+  refuse,
 } from "./invariants";
-import type { Model, Scene } from "./slice";
-import { settlingMs, type Call, type Row, type Run, type World } from "./world";
+import { settlingMs } from "./slice";
+import {
+  instanceOf,
+  ledgerOf,
+  type Asked,
+  type Call,
+  type Row,
+  type RunScene,
+  type Scene,
+  type World,
+} from "./world";
 
 const failure = (kind: FailureKind, cause: string, status?: number) =>
   new RequestError({
@@ -41,73 +50,57 @@ export const failures = {
 };
 
 /** Begins a Create call. It runs up to its first wait. */
-export function beginCall(
-  model: Model,
-  world: World,
-  run: Run,
-  resource: number,
-  replaces: boolean,
-): void {
+export function beginCall(scene: RunScene, { planned, replaces }: Asked): void {
+  const { model, run } = scene;
+  const unfinished = run.unfinished.find((it) => it.planned === planned);
   const call: Call = {
-    resource,
+    planned,
     replaces,
     state: { phase: "readingLedger", earlier: { takeovers: 0 } },
     key: undefined,
     idMadeByPost: undefined,
-    id: undefined,
+    id: unfinished?.id,
     before: undefined,
     reportedPartial: false,
     settlingWaits: 0,
     recordsWritten: 0,
   };
   run.calls.push(call);
-  const unfinished = run.unfinished.find((it) => it.resource === resource);
-  call.id = unfinished?.id;
   const first = model.rules.begin(unfinished && { key: unfinished.key, id: unfinished.id });
-  carryOutUntilWait({ model, world, run, call }, first);
+  carryOutUntilWait({ ...scene, call }, first);
 }
 
 /** Continues the call after the event that it waited for, up to the next wait. */
 export function continueWith(scene: Scene, event: Event): void {
-  const { model, run, call } = scene;
-  carryOutUntilWait(scene, model.rules.step(model.spec(run, call.resource), call.state, event));
+  const { model, call } = scene;
+  carryOutUntilWait(scene, model.rules.step(call.planned.spec, call.state, event));
 }
 
 /** Carries out transitions until the call waits or ends. */
-function carryOutUntilWait(scene: Scene, first: Transition): void {
-  const { model, run, call } = scene;
-  const spec = model.spec(run, call.resource);
-  let current = first;
-  for (;;) {
-    for (const effect of current.effects) carryOut(scene, effect);
-    const { state } = current;
-    call.state = state;
-    if (state.phase === "readingLedger") {
-      const entries = ledgerEntries(scene);
-      current = model.rules.step(spec, state, { kind: "ledgerRead", entries, now: 0 });
-    } else if (state.phase === "writingRecord") {
-      const key = writeRecord(scene, state.fields);
-      const entries = ledgerEntries(scene);
-      current = model.rules.step(spec, state, { kind: "recorded", key, entries });
-    } else {
-      if ("earlier" in state && state.earlier.takeovers > 6) throw new Violation(endless);
-      if (state.phase === "ended") ended(scene, state.result);
-      return;
-    }
+function carryOutUntilWait(scene: Scene, { state, effects }: Transition): void {
+  for (const effect of effects) carryOut(scene, effect);
+  scene.call.state = state;
+  if (state.phase === "readingLedger") {
+    continueWith(scene, { kind: "ledgerRead", entries: ledgerEntries(scene), now: 0 });
+  } else if (state.phase === "writingRecord") {
+    const key = writeRecord(scene, state.fields);
+    continueWith(scene, { kind: "recorded", key, entries: ledgerEntries(scene) });
+  } else {
+    refuse("earlier" in state && state.earlier.takeovers > 6, endless);
+    if (state.phase === "ended") ended(scene, state.result);
   }
 }
 
 /** Writes the record of a create, and returns its key. */
-function writeRecord(scene: Scene, fields: Omit<NewRecord, "at">): string {
-  const { model, run, call } = scene;
+function writeRecord({ model, world, run, call }: Scene, fields: Omit<NewRecord, "at">): string {
   const { session } = run;
-  const count = ledger(scene).filter((row) => row.session === session).length;
-  const key = `${session}-${call.resource}${count}`;
+  const rows = ledgerOf(world, run);
+  const count = rows.filter((row) => row.session === session).length;
+  const key = `${session}-${run.plan.program.indexOf(call.planned)}${count}`;
   call.recordsWritten++;
   call.key = key;
   const own = { key, session, owner: session, at: "", stage: "sending" } as const;
-  const row: Row = { ...fields, ...own, young: true, sent: 0, made: [] };
-  if (!model.slice.noDisk) ledger(scene).push(row);
+  if (!model.slice.noDisk) rows.push({ ...fields, ...own, young: true, sent: 0, made: [] });
   return key;
 }
 
@@ -125,7 +118,7 @@ function ended(scene: Scene, result: Result): void {
   const row = rowOf(scene, call.key);
   if (row) row.ended = true;
   reply(scene, undefined);
-  run.retry = { resource: call.resource, replaces: call.replaces, id: undefined };
+  run.retry = { planned: call.planned, replaces: call.replaces, id: undefined };
 }
 
 /**
@@ -136,26 +129,23 @@ export function finish(
   scene: Scene,
   { ready, heard = true }: { ready: boolean; heard?: boolean },
 ): void {
-  const { run, call } = scene;
-  const { id, key, resource, replaces } = call;
+  const { model, run, call } = scene;
+  const { id, key, planned, replaces } = call;
   if (id === undefined || key === undefined) throw new Error("finished without an instance");
   if (call.before) {
     const observation = observationOf(scene, shownIn(scene), true);
-    const { name } = scene.model.spec(run, resource);
-    const post = { key, name, before: new Set(call.before) };
-    for (const extra of scene.model.rules.findNewInstances(observation, post))
-      noteNamed(scene, extra);
+    const post = { key, name: planned.spec.name, before: new Set(call.before) };
+    for (const extra of model.rules.findNewInstances(observation, post)) noteNamed(scene, extra);
   }
   const row = rowOf(scene, key);
   if (row) Object.assign(row, { ...(heard && { stage: "replied" }), ended: true });
   reply(scene, id);
-  if (!ready) {
-    run.unfinished = [
-      ...run.unfinished.filter((it) => it.resource !== resource),
-      { resource, key, id },
-    ];
-    run.retry = { resource, replaces, id };
-  } else run.unsaved = { resource, id, replaces };
+  if (ready) run.unsaved = { planned, replaces, id };
+  else {
+    const others = run.unfinished.filter((it) => it.planned !== planned);
+    run.unfinished = [...others, { planned, key, id }];
+    run.retry = { planned, replaces, id };
+  }
 }
 
 /** Removes the call, which has replied. */
@@ -167,17 +157,9 @@ function reply(scene: Scene, id: string | undefined): void {
 
 // ── The ledger ───────────────────────────────────────────────────────────────────────────────────
 
-/** The records on the machine of this run. */
-export function ledger({ model, world, run }: Omit<Scene, "call">): Row[] {
-  const rows = world.ledgers[model.plan(run).machine ?? 0];
-  if (!rows) throw new Error("no such machine");
-  return rows;
-}
-
 /** The record of this key if this session owns it. */
-function rowOf(scene: Scene, key: string | undefined): Row | undefined {
-  const row = ledger(scene).find((it) => it.key === key);
-  return row?.owner === scene.run.session ? row : undefined;
+function rowOf({ world, run }: Scene, key: string | undefined): Row | undefined {
+  return ledgerOf(world, run).find((row) => row.key === key && row.owner === run.session);
 }
 
 /** Whether the session that owns a record lives and holds its lock. */
@@ -185,11 +167,9 @@ function isOwnerAlive({ runs }: World, row: Row): boolean {
   return runs.some((run) => run.session === row.owner && !run.unlocked);
 }
 
-function ledgerEntries(scene: Scene): LedgerEntry[] {
-  const { model, world, run } = scene;
-  return ledger(scene).map((record) => {
-    const own = record.owner === run.session;
-    const unlockable = !own && model.slice.unlockable === true;
+function ledgerEntries({ model, world, run }: Scene): LedgerEntry[] {
+  return ledgerOf(world, run).map((record) => {
+    const unlockable = record.owner !== run.session && model.slice.unlockable === true;
     const liveness = isOwnerAlive(world, record) ? "alive" : "dead";
     return { record: { ...record }, owner: unlockable ? "unknown" : liveness };
   });
@@ -200,12 +180,13 @@ export function takeOver(scene: Scene): void {
   const { model, world, run, call } = scene;
   const { state } = call;
   if (state.phase !== "takingOver") throw new Error("nothing to take");
-  const row = ledger(scene).find((it) => it.key === state.record.key);
-  const own = row?.owner === run.session;
-  const isFree = own
-    ? row.ended === true
-    : row !== undefined && !model.slice.unlockable && !isOwnerAlive(world, row);
-  const isUnchanged = row?.owner === state.record.owner && row.stage === state.record.stage;
+  const { key, owner, stage } = state.record;
+  const row = ledgerOf(world, run).find((it) => it.key === key);
+  const isUnchanged = row?.owner === owner && row.stage === stage;
+  const isFree =
+    owner === run.session
+      ? row?.ended === true
+      : row !== undefined && !model.slice.unlockable && !isOwnerAlive(world, row);
   if (!row || !isFree || !isUnchanged)
     return continueWith(scene, { kind: "takenOver", isTaken: false, settledBy: 0 });
   row.owner = run.session;
@@ -217,8 +198,8 @@ export function takeOver(scene: Scene): void {
 // ── Side effects ────────────────────────────────────────────────────────────────────────────────────────
 
 function carryOut(scene: Scene, effect: SideEffect): void {
-  const { run, call } = scene;
-  const rows = ledger(scene);
+  const { world, run, call } = scene;
+  const rows = ledgerOf(world, run);
   switch (effect.do) {
     case "updateRecord": {
       const row = rowOf(scene, effect.key);
@@ -228,37 +209,37 @@ function carryOut(scene: Scene, effect: SideEffect): void {
       return;
     }
     case "accept": {
-      const { key, accepted, from } = effect;
-      run.made = [...run.made, accepted.id];
+      const { key, from } = effect;
+      const { id } = effect.accepted;
+      run.made = [...run.made, id];
       if (from !== "answer") {
-        run.takenOver = [...run.takenOver, accepted.id];
-        checkAdoption(scene, accepted.id);
+        run.takenOver = [...run.takenOver, id];
+        checkAdoption(scene, id);
       }
       const row = rowOf(scene, key);
-      if (!row) return;
-      Object.assign(row, { stage: "accepted", id: accepted.id });
-      if (from === "answer") row.young = true;
+      if (row)
+        Object.assign(row, { stage: "accepted", id, ...(from === "answer" && { young: true }) });
       return;
     }
     case "settleRecord": {
       const row = rows.find((it) => it.key === effect.key);
       if (row) {
-        checkSettled(scene.world, row, effect.as);
+        checkSettled(world, row, effect.as);
         Object.assign(row, { stage: "settled", settled: effect.as });
       }
       call.key = undefined;
       return;
     }
     case "dropRecord": {
-      const row = rows.find((it) => it.key === effect.key);
-      if (row) rows.splice(rows.indexOf(row), 1);
+      const index = rows.findIndex((it) => it.key === effect.key);
+      if (index >= 0) rows.splice(index, 1);
       call.key = undefined;
       return;
     }
     case "reportPending":
       for (const { key, id } of effect.records) {
-        const row = rows.find((it) => it.key === key);
-        for (const made of id === undefined ? (row?.made ?? []) : [id]) noteNamed(scene, made);
+        const made = rows.find((it) => it.key === key)?.made ?? [];
+        for (const it of id === undefined ? made : [id]) noteNamed(scene, it);
       }
       return;
     case "reportLeftovers":
@@ -266,19 +247,19 @@ function carryOut(scene: Scene, effect: SideEffect): void {
         checkLeftover(scene, id);
         noteNamed(scene, id);
       }
-      if (effect.partial) call.reportedPartial = true;
+      call.reportedPartial ||= effect.partial;
       return;
   }
 }
 
-function noteNamed({ world, run }: Scene, id: string): void {
-  const instance = world.instances.find((it) => it.id === id);
+function noteNamed({ world, run }: Scene, id: string | undefined): void {
+  const instance = instanceOf(world, id);
   if (instance) instance.namedBy = run.session;
 }
 
 /** Notes the instances that the error message of a failed create names. */
 function nameInstancesOfFailure(scene: Scene, failure: Failure): void {
-  if ("record" in failure) noteNamed(scene, failure.record.id ?? "");
+  if ("record" in failure) noteNamed(scene, failure.record.id);
   if ("items" in failure) for (const { id } of failure.items) noteNamed(scene, id);
   if ("why" in failure && "ids" in failure.why)
     for (const id of failure.why.ids) noteNamed(scene, id);
@@ -287,11 +268,11 @@ function nameInstancesOfFailure(scene: Scene, failure: Failure): void {
 // ── What a listing shows ─────────────────────────────────────────────────────────────────────────
 
 /** Returns the ids of the instances that a complete listing surely shows now. */
-export function shownIn({ model, world, run, call }: Scene): string[] {
-  const { tokenHash } = model.spec(run, call.resource).own;
+export function shownIn({ world, call }: Scene): string[] {
+  const { tokenHash } = call.planned.spec.own;
   return world.instances
     .filter((it) => it.alive && it.listed && it.token === tokenHash)
-    .map((it) => it.id);
+    .map(({ id }) => id);
 }
 
 /** Returns a listing that shows these instances, with what the session and the ledger know now. */
@@ -301,11 +282,9 @@ export function observationOf(
   complete: boolean,
 ): Observation {
   const { world, run } = scene;
-  const items = new Map(
-    world.instances.filter((it) => shown.includes(it.id)).map(({ id, name }) => [id, { id, name }]),
-  );
+  const items = world.instances.filter(({ id }) => shown.includes(id));
   return {
-    items,
+    items: new Map(items.map(({ id, name }) => [id, { id, name }])),
     complete,
     begunAt: 0,
     isOfThisSession: (id) => run.made.includes(id),

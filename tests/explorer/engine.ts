@@ -6,58 +6,49 @@ import { isPending } from "../../provider/ledger/record";
 import { beginCall } from "./call";
 import { checkDestroyed, checkImported } from "./invariants";
 import { movesOfCall } from "./service";
-import type { Act, Fault, Model, Plan, Scene } from "./slice";
+import type { Act, Fault, Model, Planned, PlannedRun } from "./slice";
 import {
-  dependsOnTime,
+  instanceOf,
+  ledgerOf,
   newInstance,
   passTime,
-  type StateEntry,
+  stateOf,
+  type Asked,
+  type Call,
+  type Change,
   type Row,
   type Run,
+  type RunScene,
+  type StateEntry,
   type World,
 } from "./world";
 
-/** One step of a history. */
-export interface Change {
-  /** The step in words, for a history. */
-  say: string;
-  /** The fault that it uses up (`Slice.maxFaults`), if any. */
-  fault?: Fault | undefined;
-  do: (world: World) => void;
-}
-
 /** Returns everything that may happen next. */
-export function changes(model: Model, world: World): Change[] {
-  const all: Change[] = [];
+export function changes(model: Model, world: World): Change<World>[] {
+  const all: Change<World>[] = [];
   world.runs.forEach((run, index) => {
-    all.push(...changesOfRun(model, world, run, index));
+    const inCopy = (copy: World): RunScene => ({
+      model,
+      world: copy,
+      run: copy.runs[index] as Run,
+    });
+    for (const { say, fault, do: act } of changesOfRun({ model, world, run }))
+      all.push({ say: `${run.session}: ${say}`, fault, do: (copy) => act(inCopy(copy)) });
     // The engine handles one reply at a time.
     if (run.unsaved || run.retry) return;
     run.calls.forEach((call, at) => {
-      const who = `${run.session}: ${model.resource(run, call.resource).resource}`;
-      for (const move of movesOfCall({ model, world, run, call })) {
-        all.push({
-          say: `${who} ${move.say}`,
-          fault: move.fault,
-          do: (copy) => move.do(sceneIn(model, copy, index, at)),
-        });
+      const who = `${run.session}: ${call.planned.resource}`;
+      for (const { say, fault, do: act } of movesOfCall({ model, world, run, call })) {
+        const inCall = (scene: RunScene) => ({ ...scene, call: scene.run.calls[at] as Call });
+        all.push({ say: `${who} ${say}`, fault, do: (copy) => act(inCall(inCopy(copy))) });
       }
     });
   });
-  const posting = world.runs.some((run) =>
-    run.calls.some(({ state }) => state.phase === "posting"),
-  );
-  if ((model.slice.slowPosts || !posting) && dependsOnTime(world))
-    all.push({ say: "the settling time passes", do: passTime });
-  if (world.instances.some((it) => it.isMadeLate)) {
-    all.push({
-      say: "the service acts on the late POST",
-      do: (copy) => {
-        for (const it of copy.instances)
-          Object.assign(it, { isMadeLate: false, listed: !it.isMadeLate && it.listed });
-      },
-    });
-  }
+  const calls = world.runs.flatMap((run) => run.calls);
+  const mayPass = model.slice.slowPosts || !calls.some(({ state }) => state.phase === "posting");
+  if (mayPass) all.push({ say: "the settling time passes", do: passTime });
+  if (world.instances.some((it) => it.isMadeLate))
+    all.push({ say: "the service acts on the late POST", do: actLate });
   all.push(...begins(model, world), ...acts(model, world));
   const { faults } = model.slice;
   return all.filter(
@@ -65,31 +56,29 @@ export function changes(model: Model, world: World): Change[] {
   );
 }
 
-/** Returns the scene of a call in a copy of the world. The run and the call are given by their indexes. */
-function sceneIn(model: Model, world: World, runIndex: number, callIndex: number): Scene {
-  const run = world.runs[runIndex];
-  const call = run?.calls[callIndex];
-  if (!run || !call) throw new Error("no such call");
-  return { model, world, run, call };
+function actLate({ instances }: World): void {
+  for (const it of instances) {
+    it.listed &&= !it.isMadeLate;
+    it.isMadeLate = false;
+  }
 }
 
 // ── Runs ─────────────────────────────────────────────────────────────────────────────────────────
 
 /** Returns the beginnings of the next run, one for each of its variants. */
-function begins(model: Model, world: World): Change[] {
-  const { runs, together } = model.slice;
+function begins({ slice, runs }: Model, world: World): Change<World>[] {
   const plans = runs[world.begun];
-  if (!plans || (!together && world.runs.some(({ engine }) => engine === "alive"))) return [];
-  return plans.map((plan, variant) => ({
+  if (!plans || (!slice.together && world.runs.some(({ engine }) => engine === "alive"))) return [];
+  return plans.map((plan) => ({
     say: `run ${world.begun + 1} begins${describe(plan)}`,
-    do: (copy) => {
-      copy.runs.push({
-        session: `s${copy.begun + 1}`,
-        plan: [copy.begun, variant],
+    do: (copy) =>
+      void copy.runs.push({
+        session: `s${++copy.begun}`,
+        plan,
         engine: "alive",
         canceled: false,
         unlocked: false,
-        todo: plan.program.map((_, index) => index),
+        todo: plan.program,
         calls: [],
         unsaved: undefined,
         retry: undefined,
@@ -99,16 +88,14 @@ function begins(model: Model, world: World): Change[] {
         namedByEngine: [],
         proven: [],
         unfinished: [],
-      });
-      copy.begun++;
-    },
+      }),
   }));
 }
 
-function describe({ machine, stack, replace, token, program }: Plan): string {
+function describe({ machine, stack, replace, token, program }: PlannedRun): string {
   const parts = [
-    machine === undefined ? "" : `on machine ${machine}`,
-    stack === undefined ? "" : `of stack ${stack}`,
+    machine === 0 ? "" : `on machine ${machine}`,
+    stack === 0 ? "" : `of stack ${stack}`,
     replace ? "with --replace" : "",
     token ? `with token ${token}` : "",
     program.map(({ urn }) => urn.split("::").pop()).join(" and "),
@@ -116,78 +103,54 @@ function describe({ machine, stack, replace, token, program }: Plan): string {
   return ` (${parts.filter(Boolean).join(", ")})`;
 }
 
-/** Returns the state of the stack that the run works on. */
-function stackOf(model: Model, world: World, run: Run): StateEntry[] {
-  const held = world.stacks[model.plan(run).stack ?? 0];
-  if (!held) throw new Error("no such stack");
-  return held;
-}
-
 /** What a run may do next, and how it may be interrupted. */
-function changesOfRun(model: Model, world: World, run: Run, index: number): Change[] {
-  const { session } = run;
-  const found: Change[] = [];
-  const add = (say: string, what: (copy: World, copiedRun: Run) => void, fault?: Fault) =>
-    found.push({
-      say: `${session}: ${say}`,
-      fault,
-      do: (copy) => {
-        const copiedRun = copy.runs[index];
-        if (copiedRun) what(copy, copiedRun);
-      },
-    });
-  const endRun = (copy: World, copiedRun: Run) => copy.runs.splice(copy.runs.indexOf(copiedRun), 1);
-
-  if (run.engine === "gone") {
-    add("the plugin ends", endRun);
-    return found;
-  }
+function changesOfRun(scene: RunScene): Change<RunScene>[] {
+  const { model, run } = scene;
   const { unsaved, retry } = run;
+  if (run.engine === "gone") return [{ say: "the plugin ends", do: endRun }];
+  const found: Change<RunScene>[] = [];
+  const add = (say: string, act: (copy: RunScene) => void, fault?: Fault) =>
+    found.push({ say, fault, do: act });
   if (unsaved) {
-    add(`the engine saves ${unsaved.id}`, (copy, copiedRun) => save(model, copy, copiedRun));
-    add("the engine fails to save", (_, copiedRun) => (copiedRun.unsaved = undefined), "not saved");
+    add(`the engine saves ${unsaved.id}`, (copy) => save(copy, unsaved));
+    add("the engine fails to save", (copy) => (copy.run.unsaved = undefined), "not saved");
   } else if (retry) {
-    add("the engine accepts the failure", (copy, copiedRun) => {
-      copiedRun.retry = undefined;
-      if (retry.id === undefined) return;
-      copiedRun.unsaved = { ...retry, id: retry.id, replaces: false };
-      save(model, copy, copiedRun);
+    const { id } = retry;
+    add("the engine accepts the failure", (copy) => {
+      copy.run.retry = undefined;
+      if (id !== undefined) save(copy, { ...retry, id });
     });
     if (run.retries < (model.slice.hooks ?? 0) && !run.canceled) {
-      add("an error hook repeats the create", (copy, copiedRun) => {
-        copiedRun.retry = undefined;
-        copiedRun.retries++;
-        beginCall(model, copy, copiedRun, retry.resource, retry.replaces);
+      add("an error hook repeats the create", (copy) => {
+        copy.run.retry = undefined;
+        copy.run.retries++;
+        beginCall(copy, retry);
       });
     }
-  } else if (!run.canceled) addNextSteps(model, world, run, add);
+  } else if (!run.canceled) found.push(...nextSteps(scene));
 
-  const busy = run.calls.length > 0;
-  const idle = !busy && !unsaved && !retry;
-  if (run.canceled && idle) add("the engine ends", endRun);
+  const isBusy = run.calls.length > 0;
+  if (run.canceled && !isBusy && !unsaved && !retry) add("the engine ends", endRun);
   // A crash matters only after something was written, sent or replied.
-  const leavesTraces =
-    unsaved !== undefined ||
-    run.calls.some(
-      ({ state: { phase } }) => phase !== "takingBaseline" && phase !== "awaitingPermit",
-    );
-  if (!leavesTraces) return found;
-  if (busy && !run.canceled) add("Ctrl-C", (_, copiedRun) => (copiedRun.canceled = true), "ctrl-C");
-  add("Ctrl-C twice", (_, copiedRun) => leave(copiedRun, true), "ctrl-C twice");
-  add("the engine is killed", (_, copiedRun) => leave(copiedRun, false), "engine killed");
+  const isWithoutTrace = ({ state: { phase } }: Call) =>
+    phase === "takingBaseline" || phase === "awaitingPermit";
+  if (!unsaved && run.calls.every(isWithoutTrace)) return found;
+  if (isBusy && !run.canceled) add("Ctrl-C", (copy) => (copy.run.canceled = true), "ctrl-C");
+  add("Ctrl-C twice", (copy) => leave(copy.run, true), "ctrl-C twice");
+  add("the engine is killed", (copy) => leave(copy.run, false), "engine killed");
   add("the runner is killed", endRun, "runner killed");
-  if (busy) {
-    add(
-      "the next engine attaches",
-      (_, copiedRun) => {
-        leave(copiedRun, true);
-        copiedRun.unlocked = true;
-      },
-      "attached anew",
-    );
-    add("the plugin is killed", endRun, "plugin killed");
-  }
+  if (!isBusy) return found;
+  const attachAnew = ({ run: left }: RunScene) => {
+    leave(left, true);
+    left.unlocked = true;
+  };
+  add("the next engine attaches", attachAnew, "attached anew");
+  add("the plugin is killed", endRun, "plugin killed");
   return found;
+}
+
+function endRun({ world, run }: RunScene): void {
+  world.runs = world.runs.filter((it) => it !== run);
 }
 
 /** The engine ends, and loses what it has not saved. The plugin process may continue until the settling time passes. */
@@ -199,48 +162,53 @@ function leave(run: Run, canceled: boolean): void {
   run.todo = [];
 }
 
-/** Adds a step to those of a run. */
-type Add = (say: string, what: (copy: World, copiedRun: Run) => void, fault?: Fault) => void;
-
 /** What the engine does next on its own: create, compare, delete, or end. */
-function addNextSteps(model: Model, world: World, run: Run, add: Add): void {
-  const plan = model.plan(run);
-  const names = run.calls.map(({ resource }) => model.spec(run, resource).name);
-  for (const resource of run.todo) {
-    const { resource: what } = model.resource(run, resource);
-    const identity = model.identity(run, resource);
-    const held = stackOf(model, world, run).find((it) => it.resource === identity && !it.old);
-    const begin = (copy: World, copiedRun: Run) => {
-      copiedRun.todo = copiedRun.todo.filter((it) => it !== resource);
-      beginCall(model, copy, copiedRun, resource, held !== undefined);
-    };
-    // A session runs only one create for each instance name at a time.
-    const blocked = names.includes(model.spec(run, resource).name);
-    if (held === undefined) {
-      if (!blocked) add(`the engine creates ${what}`, begin);
-    } else if (plan.replace) {
-      if (!blocked) add(`the engine replaces ${what}`, begin);
-    } else if (!run.namedByEngine.includes(held.id)) {
-      add(`Diff of ${what}, held as ${held.id}`, (copy, copiedRun) =>
-        diff(model, copy, copiedRun, resource, held),
-      );
-    } else if (!blocked) {
-      add(`the engine replaces ${what}, which has changed`, begin);
+function nextSteps({ world, run }: RunScene): Change<RunScene>[] {
+  const { replace, deletePolicy } = run.plan;
+  const state = stateOf(world, run);
+  const names = run.calls.map(({ planned }) => planned.spec.name);
+  const found = run.todo.flatMap((planned): Change<RunScene>[] => {
+    const { resource, identity, spec } = planned;
+    const held = state.find((it) => it.resource === identity && !it.old);
+    if (held && !replace && !run.namedByEngine.includes(held.id)) {
+      const say = `Diff of ${resource}, held as ${held.id}`;
+      return [{ say, do: (copy) => diff(copy, planned, held) }];
     }
+    // A session runs only one create for each instance name at a time.
+    if (names.includes(spec.name)) return [];
+    const begin = (copy: RunScene) => {
+      copy.run.todo = copy.run.todo.filter((it) => it !== planned);
+      beginCall(copy, { planned, replaces: held !== undefined });
+    };
+    const verb = held ? "replaces" : "creates";
+    return [
+      {
+        say: `the engine ${verb} ${resource}${held && !replace ? ", which has changed" : ""}`,
+        do: begin,
+      },
+    ];
+  });
+  if (run.calls.length > 0 || run.todo.length > 0) return found;
+  const toDelete = deletePolicy === "fail" ? [] : state.filter((it) => it.old);
+  for (const { id } of toDelete)
+    found.push({ say: `the engine deletes ${id}`, do: (copy) => remove(copy, id) });
+  return toDelete.length > 0
+    ? found
+    : [...found, { say: "the engine ends normally", do: endNormally }];
+}
+
+function endNormally(scene: RunScene): void {
+  for (const row of scene.world.ledgers.flat()) {
+    if (row.owner === scene.run.session && row.stage === "replied") row.stage = "delivered";
   }
-  const toDelete = stackOf(model, world, run).filter((it) => it.old);
-  if (run.calls.length === 0 && run.todo.length === 0 && plan.deletePolicy !== "fail") {
-    for (const { id } of toDelete)
-      add(`the engine deletes ${id}`, (copy, copiedRun) => remove(model, copy, copiedRun, id));
-  }
-  const remaining = plan.deletePolicy === "fail" ? 0 : toDelete.length;
-  if (run.calls.length === 0 && run.todo.length === 0 && remaining === 0) {
-    add("the engine ends normally", (copy, copiedRun) => {
-      for (const row of copy.ledgers.flat()) {
-        if (row.owner === copiedRun.session && row.stage === "replied") row.stage = "delivered";
-      }
-      copy.runs.splice(copy.runs.indexOf(copiedRun), 1);
-    });
+  endRun(scene);
+}
+
+/** Settles the records of an instance on the machine of this run, unless they are settled. */
+function settle({ world, run }: RunScene, id: string, settled: "state" | "gone" | "dropped"): void {
+  for (const row of ledgerOf(world, run)) {
+    if (row.id === id && (row.stage !== "settled" || settled !== "state"))
+      Object.assign(row, { stage: "settled", settled });
   }
 }
 
@@ -248,165 +216,152 @@ function addNextSteps(model: Model, world: World, run: Run, add: Add): void {
  * Notes a call that brings an instance's outputs. Their stamp is the id of the session that made them. The stamp of
  * another session proves that a state held the instance, so its records are then settled.
  */
-function noteOutputs(model: Model, world: World, run: Run, { id, stamp }: StateEntry): void {
+function noteOutputs(scene: RunScene, { id, stamp }: StateEntry): void {
+  const { run } = scene;
   if (!run.namedByEngine.includes(id)) run.namedByEngine = [...run.namedByEngine, id];
   if (stamp === run.session || run.proven.includes(id)) return;
   run.proven = [...run.proven, id];
-  for (const row of world.ledgers[model.plan(run).machine ?? 0] ?? []) {
-    if (row.id === id && row.stage !== "settled")
-      Object.assign(row, { stage: "settled", settled: "state" });
-  }
+  settle(scene, id, "state");
 }
 
 /** The engine calls Diff. A resource without changes needs no further step. */
-function diff(model: Model, world: World, run: Run, resource: number, held: StateEntry): void {
-  noteOutputs(model, world, run, held);
-  const { digest = "as asked" } = model.resource(run, resource);
-  const changed = world.instances.find((it) => it.id === held.id)?.digest !== digest;
-  if (!changed) run.todo = run.todo.filter((it) => it !== resource);
+function diff(scene: RunScene, planned: Planned, held: StateEntry): void {
+  const { world, run } = scene;
+  noteOutputs(scene, held);
+  if (instanceOf(world, held.id)?.digest === planned.digest)
+    run.todo = run.todo.filter((it) => it !== planned);
 }
 
 /** The engine saves a reply in the state. A stateless run has no state, so its instance is let go. */
-function save(model: Model, world: World, run: Run): void {
-  const { unsaved } = run;
-  if (!unsaved) return;
-  const { resource, id } = unsaved;
+function save({ world, run }: RunScene, { planned, id }: Asked & { id: string }): void {
   run.unsaved = undefined;
-  const identity = model.identity(run, resource);
-  const held = stackOf(model, world, run);
-  if (model.plan(run).stateless) {
-    for (const it of world.instances) if (it.id === id) it.letGo = true;
-    return;
-  }
-  for (const it of held) if (it.resource === identity) it.old = true;
-  held.push({
-    urn: model.resource(run, resource).urn,
-    resource: identity,
-    id,
-    stamp: run.session,
-    old: false,
-  });
+  if (run.plan.stateless) return change(world, id, { letGo: true });
+  const { urn, identity: resource } = planned;
+  const state = stateOf(world, run);
+  for (const it of state) it.old ||= it.resource === resource;
+  state.push({ urn, resource, id, stamp: run.session, old: false });
 }
 
 /** The engine calls Delete for a replaced instance. An instance that this run has taken over is not destroyed. */
-function remove(model: Model, world: World, run: Run, id: string): void {
-  const held = stackOf(model, world, run);
-  const entry = held.find((it) => it.id === id && it.old);
-  const instance = world.instances.find((it) => it.id === id);
-  if (!entry || !instance) return;
-  noteOutputs(model, world, run, entry);
-  const settle = (how: "gone" | "dropped") => {
-    for (const row of world.ledgers[model.plan(run).machine ?? 0] ?? []) {
-      if (row.id === id) Object.assign(row, { stage: "settled", settled: how });
-    }
-  };
-  if (model.plan(run).deletePolicy === "retain") {
-    instance.letGo = true;
-    settle("dropped");
+function remove(scene: RunScene, id: string): void {
+  const { world, run } = scene;
+  const state = stateOf(world, run);
+  const index = state.findIndex((it) => it.id === id && it.old);
+  noteOutputs(scene, state[index] as StateEntry);
+  if (run.plan.deletePolicy === "retain") {
+    change(world, id, { letGo: true });
+    settle(scene, id, "dropped");
   } else if (!run.takenOver.includes(id)) {
-    checkDestroyed(world, run, id);
-    instance.alive = false;
-    settle("gone");
+    checkDestroyed(scene, id);
+    change(world, id, { alive: false });
+    settle(scene, id, "gone");
   }
-  held.splice(held.indexOf(entry), 1);
+  state.splice(index, 1);
+}
+
+function change(world: World, id: string | undefined, what: Partial<World["instances"][number]>) {
+  Object.assign(instanceOf(world, id) ?? {}, what);
 }
 
 // ── People ───────────────────────────────────────────────────────────────────────────────────────
 
 /** What people may do between runs. Slices with a stranger let people act during runs, too. */
-function acts(model: Model, world: World): Change[] {
+function acts(model: Model, world: World): Change<World>[] {
   const mayActDuringRuns = model.slice.acts?.includes("stranger") === true;
-  if (world.acts.length === 0 || (!mayActDuringRuns && world.runs.length > 0)) return [];
-  const found: Change[] = [];
-  const may = (act: Act) => world.acts.includes(act);
-  const add = (act: Act, say: string, what: (copy: World) => void) =>
-    found.push({
+  if (!mayActDuringRuns && world.runs.length > 0) return [];
+  return world.acts.flatMap((act) =>
+    possibleActs[act](world, model).map(({ say, do: perform }) => ({
       say,
-      do: (copy) => {
+      do: (copy: World) => {
         copy.acts = copy.acts.filter((it) => it !== act);
-        what(copy);
+        perform(copy);
       },
-    });
-  const change = (copy: World, id: string, what: Partial<World["instances"][number]>) => {
-    for (const it of copy.instances) if (it.id === id) Object.assign(it, what);
-  };
-  const isHeld = (id: string) => world.stacks.some((held) => held.some((it) => it.id === id));
-  const [plan] = model.slice.runs[0] ?? [];
-  const [first] = plan?.program ?? [];
-  if (may("import") && first) {
-    const resource = `${first.resource} of stack 0`;
-    const free = !world.stacks[0]?.some((it) => it.resource === resource);
-    for (const it of world.instances) {
-      if (!free || !it.alive || !it.listed || isHeld(it.id) || it.resource !== resource) continue;
-      for (const preview of [false, true]) {
-        add(
-          "import",
-          `a person ${preview ? "previews the import of" : "imports"} ${it.id}`,
-          (copy) => {
-            // The engine calls Read without inputs, and may save the instance now, or after a preview.
-            const rows = (copy.ledgers[0] ?? []).filter(
-              (row) => isPending(row) || row.id === it.id,
-            );
-            const withId = rows.filter((row) => row.id === it.id);
-            const hasName = (row: Row) =>
-              row.id === undefined &&
-              row.name.toLowerCase() === it.name &&
-              !row.before.includes(it.id);
-            const importedRows =
-              withId.length > 0 ? withId.filter(isPending) : rows.filter(hasName).slice(0, 1);
-            for (const row of importedRows) {
-              checkImported(copy, row, it.id);
-              Object.assign(row, { stage: "replied", id: it.id, ended: true });
-            }
-            if (preview) return;
-            const stamp = `m${copy.begun}`;
-            copy.stacks[0]?.push({ urn: first.urn, resource, id: it.id, stamp, old: false });
-          },
-        );
-      }
-    }
-  }
-  if (may("portal")) {
-    for (const it of world.instances.filter((instance) => instance.alive && instance.listed)) {
-      add("portal", `a person removes ${it.id} at the portal`, (copy) =>
-        change(copy, it.id, { alive: false }),
-      );
-    }
-  }
-  if (may("state delete")) {
-    for (const it of world.stacks[0] ?? []) {
-      add("state delete", `a person drops ${it.id} from the state`, (copy) => {
-        change(copy, it.id, { letGo: true });
-        copy.stacks[0] = (copy.stacks[0] ?? []).filter(({ id }) => id !== it.id);
-      });
-    }
-  }
-  if (may("discard")) {
-    for (const { key, id } of world.ledgers
+    })),
+  );
+}
+
+const possibleActs: Record<Act, (world: World, model: Model) => Change<World>[]> = {
+  import: imports,
+  portal: ({ instances }) =>
+    instances
+      .filter(({ alive, listed }) => alive && listed)
+      .map(({ id }) => ({
+        say: `a person removes ${id} at the portal`,
+        do: (copy) => change(copy, id, { alive: false }),
+      })),
+  "state delete": ({ stacks: [state = []] }) =>
+    state.map(({ id }) => ({
+      say: `a person drops ${id} from the state`,
+      do: (copy) => {
+        change(copy, id, { letGo: true });
+        copy.stacks[0] = copy.stacks[0]?.filter((it) => it.id !== id) ?? [];
+      },
+    })),
+  discard: ({ ledgers }) =>
+    ledgers
       .flat()
-      .filter((row) => isPending(row) && row.id !== undefined)) {
-      add("discard", `a person discards the record ${key}`, (copy) => {
-        for (const row of copy.ledgers.flat()) {
-          if (row.key === key) Object.assign(row, { stage: "settled", settled: "discarded" });
-        }
-        change(copy, id ?? "", { letGo: true });
-      });
-    }
+      .filter((row) => isPending(row) && row.id !== undefined)
+      .map(({ key, id }) => ({
+        say: `a person discards the record ${key}`,
+        do: (copy) => {
+          const row = copy.ledgers.flat().find((it) => it.key === key);
+          Object.assign(row as Row, { stage: "settled", settled: "discarded" });
+          change(copy, id, { letGo: true });
+        },
+      })),
+  stranger: () =>
+    ["web", "proposed-s1"].map((name) => ({
+      say: `a stranger creates an instance named ${name}`,
+      do: (copy) => void copy.instances.push(newInstance(copy, { name })),
+    })),
+  wipe: () => [
+    {
+      say: "the disk is wiped",
+      do: (copy) => {
+        copy.ledgers = copy.ledgers.map(() => []);
+        for (const it of copy.instances) it.recordedOnMachine = undefined;
+      },
+    },
+  ],
+};
+
+/** A person imports an instance of the first resource, or only previews that, if its state has none. */
+function imports({ instances, stacks }: World, { runs }: Model): Change<World>[] {
+  const planned = runs[0]?.[0]?.program[0];
+  if (!planned) return [];
+  const { identity, urn } = planned;
+  if (stacks[0]?.some((it) => it.resource === identity)) return [];
+  const isHeld = (id: string) => stacks.flat().some((it) => it.id === id);
+  const importable = instances.filter(
+    (it) => it.alive && it.listed && !isHeld(it.id) && it.resource === identity,
+  );
+  return importable.flatMap(({ id }) => [
+    {
+      say: `a person imports ${id}`,
+      do: (copy) => {
+        noteImport(copy, id);
+        const stamp = `m${copy.begun}`;
+        copy.stacks[0]?.push({ urn, resource: identity, id, stamp, old: false });
+      },
+    },
+    { say: `a person previews the import of ${id}`, do: (copy) => noteImport(copy, id) },
+  ]);
+}
+
+/** The engine calls Read without inputs, and may save the instance now, or after a preview. */
+function noteImport(world: World, id: string): void {
+  const rows = world.ledgers[0] ?? [];
+  const name = instanceOf(world, id)?.name;
+  const withId = rows.filter((row) => row.id === id);
+  const withName = rows.filter(
+    (row) =>
+      isPending(row) &&
+      row.id === undefined &&
+      row.name.toLowerCase() === name &&
+      !row.before.includes(id),
+  );
+  for (const row of withId.length > 0 ? withId.filter(isPending) : withName.slice(0, 1)) {
+    checkImported(world, row, id);
+    Object.assign(row, { stage: "replied", id, ended: true });
   }
-  if (may("stranger")) {
-    for (const name of ["web", "proposed-s1"]) {
-      add(
-        "stranger",
-        `a stranger creates an instance named ${name}`,
-        (copy) => void copy.instances.push(newInstance(copy, { name })),
-      );
-    }
-  }
-  if (may("wipe")) {
-    add("wipe", "the disk is wiped", (copy) => {
-      copy.ledgers = copy.ledgers.map(() => []);
-      for (const it of copy.instances) it.recordedOnMachine = undefined;
-    });
-  }
-  return found;
 }

@@ -5,8 +5,8 @@
 import { hash } from "node:crypto";
 import { changes } from "./engine";
 import { check, Violation } from "./invariants";
-import { Model, type Rules, type Slice } from "./slice";
-import { copyOf, keyOf, type World } from "./world";
+import { modelOf, type Model, type Rules, type Slice } from "./slice";
+import { copyOf, keyOf, type Change, type World } from "./world";
 
 /** The result of an exploration. */
 export interface Explored {
@@ -24,7 +24,7 @@ interface Broken {
   choices: number[];
 }
 
-function firstWorld(slice: Slice): World {
+function firstWorld({ slice }: Model): World {
   return {
     instances: [],
     ledgers: Array.from({ length: slice.machines ?? 1 }, () => []),
@@ -36,15 +36,15 @@ function firstWorld(slice: Slice): World {
   };
 }
 
-/** Explores the states of a slice, up to the first violation or to `maxStates` states. */
-export function explore(slice: Slice, rules: Rules, maxStates = Infinity): Explored {
-  const model = new Model(slice, rules);
+/** Explores the states of a slice, up to the first violation. */
+export function explore(slice: Slice, rules: Rules): Explored {
+  const model = modelOf(slice, rules);
   const begun = performance.now();
-  const seen = new Set<string>();
-  const parents: number[] = [-1];
-  const choices: number[] = [-1];
-  let level: { world: World; index: number }[] = [{ world: firstWorld(slice), index: 0 }];
-  seen.add(hash("md5", keyOf(firstWorld(slice)), "base64url"));
+  const first = firstWorld(model);
+  const seen = new Set([hashOf(first)]);
+  /** For each state, the index of the state before it, and the choice that led from there. */
+  const steps = [{ from: -1, choice: -1 }];
+  let level = [{ world: first, index: 0 }];
   let depth = 0;
   const result = (violation?: Broken): Explored => ({
     states: seen.size,
@@ -52,26 +52,27 @@ export function explore(slice: Slice, rules: Rules, maxStates = Infinity): Explo
     seconds: (performance.now() - begun) / 1000,
     ...(violation && { violation }),
   });
+  const historyOf = (index: number): number[] => {
+    const step = steps[index];
+    return index > 0 && step ? [...historyOf(step.from), step.choice] : [];
+  };
   for (; level.length > 0; depth++) {
     const next: typeof level = [];
     for (const { world, index } of level) {
-      const all = changes(model, world);
-      for (let choice = 0; choice < all.length; choice++) {
+      for (const [choice, change] of changes(model, world).entries()) {
         const copy = copyOf(world);
         try {
-          apply(model, copy, all[choice]);
+          apply(copy, change);
         } catch (error) {
-          const history = [...historyOf(index, parents, choices), choice];
-          if (error instanceof Violation) return result({ what: error.message, choices: history });
-          const what = `the protocol or the model throws: ${(error as Error).stack}`;
-          return result({ what, choices: history });
+          const { message, stack } = error as Error;
+          const what =
+            error instanceof Violation ? message : `the protocol or the model throws: ${stack}`;
+          return result({ what, choices: [...historyOf(index), choice] });
         }
-        const key = hash("md5", keyOf(copy), "base64url");
-        if (seen.has(key)) continue;
-        seen.add(key);
-        next.push({ world: copy, index: parents.push(index) - 1 });
-        choices.push(choice);
-        if (seen.size >= maxStates) return result();
+        const hashed = hashOf(copy);
+        if (seen.has(hashed)) continue;
+        seen.add(hashed);
+        next.push({ world: copy, index: steps.push({ from: index, choice }) - 1 });
       }
     }
     level = next;
@@ -79,41 +80,31 @@ export function explore(slice: Slice, rules: Rules, maxStates = Infinity): Explo
   return result();
 }
 
-/** Carries out one step, and checks the invariants. @throws Violation if one is broken */
-function apply(
-  model: Model,
-  world: World,
-  change: ReturnType<typeof changes>[number] | undefined,
-): void {
-  if (!change) throw new Error("there is no such choice");
-  if (change.fault !== undefined) world.faults--;
-  change.do(world);
-  check(model, world);
+function hashOf(world: World): string {
+  return hash("md5", keyOf(world), "base64url");
 }
 
-/** Returns the choices that lead from the first world to the one with this index. */
-function historyOf(index: number, parents: number[], choices: number[]): number[] {
-  const history: number[] = [];
-  for (let at = index; at > 0; at = parents[at] ?? 0) history.unshift(choices[at] ?? 0);
-  return history;
+/** Carries out one step, and checks the invariants. @throws Violation if one is broken */
+function apply(world: World, change: Change<World>): void {
+  if (change.fault !== undefined) world.faults--;
+  change.do(world);
+  check(world);
 }
 
 /** Describes a history in words, with one line for each step. */
 export function tell(slice: Slice, rules: Rules, history: readonly number[]): string[] {
-  const model = new Model(slice, rules);
-  let world = firstWorld(slice);
+  const model = modelOf(slice, rules);
+  const world = firstWorld(model);
   const lines: string[] = [];
   for (const choice of history) {
     const change = changes(model, world)[choice];
-    lines.push(change?.say ?? `(there is no choice ${choice})`);
-    const copy = copyOf(world);
+    if (!change) return [...lines, `(there is no choice ${choice})`];
+    lines.push(change.say);
     try {
-      apply(model, copy, change);
+      apply(world, change);
     } catch (error) {
-      lines.push(`→ ${(error as Error).message}`);
-      return lines;
+      return [...lines, `→ ${(error as Error).message}`];
     }
-    world = copy;
   }
   return lines;
 }

@@ -2,15 +2,9 @@
  * Compiles, in memory, the create protocol with one of its rules left out (`mutants.txt`). `tools/explore.ts` uses it.
  */
 import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join } from "node:path";
 import { transformSync } from "esbuild";
-import * as errors from "../../provider/api/errors";
-import * as postOutcome from "../../provider/api/postOutcome";
-import * as record from "../../provider/ledger/record";
-import * as origin from "../../provider/origin";
-import * as naming from "../../provider/instance/naming";
-import * as redaction from "../../provider/redaction";
-import * as pulumiNames from "../../provider/pulumiNames";
 import type { Rules } from "./slice";
 
 /** A change of the protocol that leaves out one rule. */
@@ -27,17 +21,6 @@ export interface Mutant {
 
 const source = join(__dirname, "../../provider/instance/protocol.ts");
 
-/** The modules that the protocol imports. */
-const importedModules: Record<string, unknown> = {
-  "../api/errors": errors,
-  "../api/postOutcome": postOutcome,
-  "../ledger/record": record,
-  "../origin": origin,
-  "../redaction": redaction,
-  "../pulumiNames": pulumiNames,
-  "./naming": naming,
-};
-
 /** Reads `mutants.txt`. */
 export function readMutants(): Mutant[] {
   const [, ...blocks] = readFileSync(join(__dirname, "mutants.txt"), "utf8").trim().split("\n\n");
@@ -45,10 +28,7 @@ export function readMutants(): Mutant[] {
     const [title = "", ...lines] = block.split("\n");
     const [slice = "", rule = ""] = title.split(/: (.*)/s);
     const after = (sign: string) =>
-      lines
-        .filter((line) => line.startsWith(`${sign} `))
-        .map((line) => line.slice(2))
-        .join("\n");
+      lines.flatMap((line) => (line.startsWith(`${sign} `) ? [line.slice(2)] : [])).join("\n");
     return { slice, rule, from: after("-"), to: after("+") };
   });
 }
@@ -64,15 +44,8 @@ export function rulesWithout({ rule, from, to }: Mutant): Rules {
     { loader: "ts", format: "cjs" },
   );
   const module = { exports: {} };
-  const load = (name: string) => {
-    if (!(name in importedModules))
-      throw new Error(
-        `protocol.ts imports ${name}, which tests/explorer/mutation.ts does not provide`,
-      );
-    return importedModules[name];
-  };
   // eslint-disable-next-line @typescript-eslint/no-implied-eval -- it runs our own file, compiled in memory
   const run = new Function("require", "module", "exports", code) as (...its: unknown[]) => void;
-  run(load, module, module.exports);
+  run(createRequire(source), module, module.exports);
   return module.exports as Rules;
 }

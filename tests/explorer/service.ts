@@ -2,58 +2,50 @@
 import type { PostOutcome } from "../../provider/api/postOutcome";
 import type { Event } from "../../provider/instance/protocol";
 import type { Existence } from "../../provider/instance/existence";
-import { continueWith, failures, finish, ledger, observationOf, shownIn, takeOver } from "./call";
-import { checkIsOnlyInstance, Violation } from "./invariants";
-import type { Fault, Scene } from "./slice";
-import { newInstance, type Instance } from "./world";
+import { continueWith, failures, finish, observationOf, shownIn, takeOver } from "./call";
+import { checkIsOnlyInstance, refuse } from "./invariants";
+import type { Fault } from "./slice";
+import { instanceOf, ledgerOf, newInstance, type Change, type Instance, type Scene } from "./world";
 
-/** One thing that a Create call may meet next. */
-export interface Move {
-  /** The step in words, for a history. */
-  say: string;
-  /** The fault that it uses up (`Slice.maxFaults`), if any. */
-  fault?: Fault | undefined;
-  do: (scene: Scene) => void;
-}
+type Move = Change<Scene>;
 
 /** Returns what this Create call may meet next. Does not change `scene`. */
 export function movesOfCall(scene: Scene): Move[] {
   const { run, call } = scene;
+  const { phase } = call.state;
   // In the phase "ended", the protocol has ended, but the reply is still to come.
-  const moves = call.state.phase === "ended" ? movesBeforeReply(scene) : movesOfProtocol(scene);
-  if (call.state.phase === "ended" || call.state.phase === "takingOver") return moves;
-  const hasServiceActed = call.state.phase === "posting" && call.idMadeByPost !== undefined;
-  const stop = (it: Scene) => continueWith(it, { kind: "stopped", why: new Error("canceled") });
-  if (run.canceled || run.engine === "gone") {
-    // Ctrl-C ends each wait. Only a POST on which the service has acted may continue for its grace period. Before
-    // that, the POST counts as not sent.
-    if (run.canceled && !hasServiceActed) return [{ say: "is stopped", do: stop }];
-    if (!hasServiceActed) moves.push({ say: "is stopped", do: stop });
-  } else if (!hasServiceActed) moves.push({ say: "times out", fault: "timeout", do: stop });
-  return moves;
+  if (phase === "ended") return movesBeforeReply(scene);
+  const moves = movesOfProtocol(scene);
+  const hasServiceActed = phase === "posting" && call.idMadeByPost !== undefined;
+  if (phase === "takingOver" || hasServiceActed) return moves;
+  const stop = on({ kind: "stopped", why: new Error("canceled") });
+  // Ctrl-C ends each wait. Only a POST on which the service has acted may continue for its grace period. Before
+  // that, the POST counts as not sent.
+  if (run.canceled) return [{ say: "is stopped", do: stop }];
+  if (run.engine === "gone") return [...moves, { say: "is stopped", do: stop }];
+  return [...moves, { say: "times out", fault: "timeout", do: stop }];
 }
 
 /** How a call may reply whose instance the protocol has accepted. */
 function movesBeforeReply({ run }: Scene): Move[] {
-  const reply =
-    (how: Parameters<typeof finish>[1]): Move["do"] =>
-    (scene) =>
-      finish(scene, how);
-  const unheard = { ready: false, heard: false };
-  return [
-    ...(run.engine === "gone"
-      ? [{ say: "ends without an engine to answer", do: reply(unheard) }]
-      : []),
-    { say: "answers: ready", do: reply({ ready: true }) },
-    { say: "answers: unfinished", fault: "unfinished", do: reply({ ready: false }) },
+  const reply = (say: string, how: Parameters<typeof finish>[1], fault?: Fault): Move => ({
+    say,
+    fault,
+    do: (scene) => finish(scene, how),
+  });
+  const replies = [
+    reply("answers: ready", { ready: true }),
+    reply("answers: unfinished", { ready: false }, "unfinished"),
   ];
+  if (run.engine === "alive") return replies;
+  return [reply("ends without an engine to answer", { ready: false, heard: false }), ...replies];
 }
 
 /** A step that continues the call with this event. */
 const on =
   (event: Event): Move["do"] =>
-  (it) =>
-    continueWith(it, event);
+  (scene) =>
+    continueWith(scene, event);
 
 /** What a call may meet while the protocol waits for something. */
 function movesOfProtocol(scene: Scene): Move[] {
@@ -96,9 +88,8 @@ function movesOfProtocol(scene: Scene): Move[] {
  * listing, and two that fail.
  */
 function listingMoves(scene: Scene): Move[] {
-  const { model, world, run, call } = scene;
-  const { tokenHash } = model.spec(run, call.resource).own;
-  const notYetListed = world.instances
+  const { tokenHash } = scene.call.planned.spec.own;
+  const notYetListed = scene.world.instances
     .filter((it) => it.alive && !it.listed && !it.isMadeLate && it.token === tokenHash)
     .map(({ id }) => id);
   const moves: Move[] = [];
@@ -108,22 +99,21 @@ function listingMoves(scene: Scene): Move[] {
     moves.push({
       say: `lists ${shown.join(", ") || "nothing"}`,
       do: (it) => {
-        for (const instance of it.world.instances)
-          if (ids.includes(instance.id)) instance.listed = true;
+        for (const instance of it.world.instances) instance.listed ||= ids.includes(instance.id);
         continueWith(it, { kind: "listed", observation: observationOf(it, shown, true), now: 0 });
       },
     });
   }
   moves.push({
-    say: "lists only a part, which is empty",
-    fault: "partial",
+    ...partialListing,
     do: (it) =>
       continueWith(it, { kind: "listed", observation: observationOf(it, [], false), now: 0 }),
   });
   const refused = on({ kind: "listingFailed", error: failures.refused, now: 0 });
-  moves.push(failedListing, { say: "lists: 400", fault: "listRefused", do: refused });
-  return moves;
+  return [...moves, failedListing, { say: "lists: 400", fault: "listRefused", do: refused }];
 }
+
+const partialListing = { say: "lists only a part, which is empty", fault: "partial" } as const;
 
 const failedListing: Move = {
   say: "lists: 500",
@@ -135,57 +125,59 @@ const failedListing: Move = {
  * Results of the search for an id, which is one step here. The real search (`existenceOf`) waits for the settling time
  * itself, and reports an instance as gone only if that is proven.
  */
-function searchMoves(scene: Scene, id: string): Move[] {
-  const { model, world, run, call } = scene;
-  const { tokenHash } = model.spec(run, call.resource).own;
-  const instance = world.instances.find((it) => it.id === id);
+function searchMoves({ world, call }: Scene, id: string): Move[] {
+  const instance = instanceOf(world, id);
   const searched = (existence: Existence) => on({ kind: "searched", existence });
   const unproven = searched({ kind: "unproven", doubt: "listing", why: "partial" });
-  const moves: Move[] = [];
-  if (instance?.token !== tokenHash)
-    moves.push({ say: "proves nothing, since the instance is another tenant's", do: unproven });
-  else if (instance.alive) {
-    const { name } = instance;
-    moves.push({ say: `finds ${id}`, do: searched({ kind: "found", item: { id, name } }) });
-  } else moves.push({ say: `proves ${id} gone`, do: searched({ kind: "gone", items: new Map() }) });
-  moves.push({ say: "lists only a part, which is empty", fault: "partial", do: unproven });
-  return [...moves, failedListing];
+  const complete = (): Move => {
+    if (instance?.token !== call.planned.spec.own.tokenHash)
+      return { say: "proves nothing, since the instance is another tenant's", do: unproven };
+    if (!instance.alive)
+      return { say: `proves ${id} gone`, do: searched({ kind: "gone", items: new Map() }) };
+    const item = { id, name: instance.name };
+    return { say: `finds ${id}`, do: searched({ kind: "found", item }) };
+  };
+  return [complete(), { ...partialListing, do: unproven }, failedListing];
 }
 
 // ── The POST ─────────────────────────────────────────────────────────────────────────────────────
 
+const unclear = {
+  broken: { kind: "unclear", failure: failures.broken },
+  cut: { kind: "unclear", failure: failures.cut },
+} satisfies Record<string, PostOutcome>;
+
 /** First, the service creates an instance and answers in a later step, or the POST ends in this step. */
-function postMoves({ call }: Scene): Move[] {
+function postMoves({ world, call }: Scene): Move[] {
   const move = (say: string, fault: Fault | undefined, what: Move["do"]): Move => ({
     say: `POST: ${say}`,
     fault,
     do: what,
   });
-  if (call.idMadeByPost !== undefined) {
+  const id = call.idMadeByPost;
+  const ends = (outcome: PostOutcome) => (scene: Scene) => endPost(scene, outcome);
+  if (id !== undefined) {
+    const accepted = { id, name: instanceOf(world, id)?.name, networks: [] };
     return [
-      move(`202 ${call.idMadeByPost}`, undefined, (it) => endPost(it, acceptedOutcome(it))),
-      move("500, but the service created an instance", "500", (it) => endPost(it, unclear.broken)),
-      move("the answer is cut", "cut", (it) => endPost(it, unclear.cut)),
+      move(`202 ${id}`, undefined, ends({ kind: "accepted", accepted })),
+      move("500, but the service created an instance", "500", ends(unclear.broken)),
+      move("the answer is cut", "cut", ends(unclear.cut)),
     ];
   }
-  const sent = (outcome: PostOutcome) => (it: Scene) => {
-    countSentPost(it);
-    endPost(it, outcome);
+  const sent = (outcome: PostOutcome) => (scene: Scene) => {
+    countSentPost(scene);
+    endPost(scene, outcome);
   };
-  const unsent = (outcome: PostOutcome) => (it: Scene) => endPost(it, outcome);
   const { refused, limited, unreachable, unsendable } = failures;
+  const notSent = (failure: typeof unreachable) => ends({ kind: "notSent", failure });
   return [
     move("the service creates an instance", undefined, (it) => void createInstance(it)),
     move("500, nothing created", "500", sent(unclear.broken)),
     move("no answer, nothing created", "cut", sent(unclear.cut)),
     move("refused", "refused", sent({ kind: "refused", failure: refused })),
-    move("429", "429", unsent({ kind: "rateLimited", failure: limited })),
-    move(
-      "fails before a byte was sent",
-      "notSent",
-      unsent({ kind: "notSent", failure: unreachable }),
-    ),
-    move("can't be sent", "unsendable", unsent({ kind: "notSent", failure: unsendable })),
+    move("429", "429", ends({ kind: "rateLimited", failure: limited })),
+    move("fails before a byte was sent", "notSent", notSent(unreachable)),
+    move("can't be sent", "unsendable", notSent(unsendable)),
     move("no answer, and the service creates the instance much later", "overdue", (it) => {
       createInstance(it).isMadeLate = true;
       endPost(it, unclear.cut);
@@ -197,17 +189,6 @@ function postMoves({ call }: Scene): Move[] {
   ];
 }
 
-const unclear = {
-  broken: { kind: "unclear", failure: failures.broken },
-  cut: { kind: "unclear", failure: failures.cut },
-} satisfies Record<string, PostOutcome>;
-
-function acceptedOutcome({ world, call }: Scene): PostOutcome {
-  const id = call.idMadeByPost ?? "";
-  const name = world.instances.find((it) => it.id === id)?.name;
-  return { kind: "accepted", accepted: { id, name, networks: [] } };
-}
-
 /** Ends the POST of the call with this outcome. */
 function endPost(scene: Scene, outcome: PostOutcome): void {
   scene.call.idMadeByPost = undefined;
@@ -215,30 +196,23 @@ function endPost(scene: Scene, outcome: PostOutcome): void {
 }
 
 /** Counts a POST that reaches the service. @throws Violation if no record describes it, or it is the third */
-function countSentPost(scene: Scene): void {
-  const row = ledger(scene).find((it) => it.key === scene.call.key);
-  if (!row && !scene.model.slice.noDisk)
-    throw new Violation("a POST is sent that no record describes");
-  if (row && ++row.sent > 2) throw new Violation("a POST is repeated more than once");
+function countSentPost({ model, world, run, call }: Scene): void {
+  const row = ledgerOf(world, run).find((it) => it.key === call.key);
+  refuse(!row && !model.slice.noDisk, "a POST is sent that no record describes");
+  if (row) refuse(++row.sent > 2, "a POST is repeated more than once");
 }
 
 /** The service creates the instance that the POST asks for. The service lists names in lower case. */
 function createInstance(scene: Scene): Instance {
-  const { model, world, run, call } = scene;
-  const { own, name } = model.spec(run, call.resource);
-  const instance = newInstance(world, {
-    resource: model.identity(run, call.resource),
-    scope: own.scope ?? "",
-    urn: own.urn,
-    kind: own.kind,
-    name: name.toLowerCase(),
-    digest: own.digest,
-    token: own.tokenHash,
-  });
-  const row = ledger(scene).find((it) => it.key === call.key);
+  const { world, run, call } = scene;
+  const { identity: resource, spec } = call.planned;
+  const { scope = "", urn, kind, digest, tokenHash: token } = spec.own;
+  const name = spec.name.toLowerCase();
+  const instance = newInstance(world, { resource, scope, urn, kind, name, digest, token });
+  const row = ledgerOf(world, run).find((it) => it.key === call.key);
   if (row) {
     row.made = [...row.made, instance.id];
-    instance.recordedOnMachine = model.plan(run).machine ?? 0;
+    instance.recordedOnMachine = run.plan.machine;
   }
   countSentPost(scene);
   call.idMadeByPost = instance.id;

@@ -2,7 +2,9 @@
 import { tagOf } from "../../provider/instance/naming";
 import type * as Protocol from "../../provider/instance/protocol";
 import type { CreateSpec } from "../../provider/instance/protocol";
-import { settlingMs, type Call, type Run, type World } from "./world";
+
+/** The settling time. It is longer than the maximum age of a baseline. */
+export const settlingMs = 60_000;
 
 /** What may go wrong. Each occurrence uses up one of the slice's `maxFaults`. */
 export type Fault =
@@ -101,92 +103,79 @@ export interface Slice {
 /** The protocol that is explored: the real one, or one that lacks a rule (`mutation.ts`). */
 export type Rules = Pick<typeof Protocol, "begin" | "step" | "findNewInstances">;
 
-/** A slice with the protocol to explore. */
-export class Model {
-  readonly #specs = new Map<string, CreateSpec>();
-
-  constructor(
-    readonly slice: Slice,
-    readonly rules: Rules,
-  ) {}
-
-  /** The plan of the run. */
-  plan({ plan: [run, variant] }: Pick<Run, "plan">): Plan {
-    const plan = this.slice.runs[run]?.[variant];
-    if (!plan) throw new Error("no such run");
-    return plan;
-  }
-
-  /** The id of the provider resource. */
-  scope(plan: Plan): string {
-    return plan.scope ?? `provider-of-stack-${plan.stack ?? 0}`;
-  }
-
-  /** A resource of the run's program. */
-  resource(run: Pick<Run, "plan">, index: number): Resource {
-    const resource = this.plan(run).program[index];
-    if (!resource) throw new Error("no such resource");
-    return resource;
-  }
-
-  /** Which resource a person means. Each stateless create is a resource of its own. */
-  identity(run: Pick<Run, "plan" | "session">, index: number): string {
-    const plan = this.plan(run);
-    const { resource } = this.resource(run, index);
-    return plan.stateless
-      ? `${resource} of ${run.session}`
-      : `${resource} of stack ${plan.stack ?? 0}`;
-  }
-
-  /** What the protocol gets for a resource of the run's program. */
-  spec(run: Run, index: number): CreateSpec {
-    const key = `${run.plan.join()}/${run.session}/${index}`;
-    let spec = this.#specs.get(key);
-    if (!spec) this.#specs.set(key, (spec = this.#specOf(run, index)));
-    return spec;
-  }
-
-  #specOf(run: Run, index: number): CreateSpec {
-    const plan = this.plan(run);
-    const { urn, kind, name: given, secret, digest = "as asked" } = this.resource(run, index);
-    const scope = this.scope(plan);
-    const { stateless = false, token = "one", account, address = "https://service" } = plan;
-    const tag = tagOf(urn, scope);
-    // A generated name ends in random letters. Here, the letters depend on the session only.
-    const random = `aaa${run.session
-      .replace(/\D/g, "")
-      .slice(-1)
-      .replace(/./, (d) => "abcdefghij"[Number(d)] ?? "a")}`;
-    const name =
-      given ?? (kind === "generated" ? `web-${tag}${random}` : `proposed-${run.session}`);
-    return {
-      own: {
-        baseUrl: address,
-        tokenKind: "live",
-        tokenHash: token,
-        account,
-        urn,
-        scope,
-        stateless: stateless || undefined,
-        name: secret ? `secret:${name}` : name,
-        kind,
-        digest,
-      },
-      name,
-      tag: stateless ? undefined : tag,
-      leftovers: plan.leftovers ?? "warn",
-      deleteFails: plan.deletePolicy === "fail",
-      settlingMs,
-      pollIntervalMs: settlingMs,
-      patienceMs: settlingMs,
-    };
-  }
+/** A resource in the program of a run. In the key of a world, its index stands for it. */
+export interface Planned extends Resource {
+  digest: string;
+  /** Which resource of which stack a person means. Each stateless create is a resource of its own. */
+  identity: string;
+  /** What the protocol gets for its create. */
+  spec: CreateSpec;
+  toJSON: () => number;
 }
 
-/** The place of a step: the world, a run in it, and a call of that run. */
-export interface Scene {
-  model: Model;
-  world: World;
-  run: Run;
-  call: Call;
+/** A plan, completed. In the key of a world, the index of its variant stands for it. */
+export interface PlannedRun extends Plan {
+  machine: number;
+  stack: number;
+  program: Planned[];
+  toJSON: () => number;
+}
+
+/** A slice with the protocol to explore. */
+export interface Model {
+  slice: Slice;
+  rules: Rules;
+  /** As in the slice. */
+  runs: PlannedRun[][];
+}
+
+/** Prepares the exploration of a slice. */
+export function modelOf(slice: Slice, rules: Rules): Model {
+  const runs = slice.runs.map((plans, run) =>
+    plans.map((plan, variant) => plannedRun(plan, run + 1, variant)),
+  );
+  return { slice, rules, runs };
+}
+
+function plannedRun(plan: Plan, run: number, variant: number): PlannedRun {
+  const { machine = 0, stack = 0 } = plan;
+  const program = plan.program.map((resource, index): Planned => ({
+    ...resource,
+    digest: resource.digest ?? "as asked",
+    identity: `${resource.resource} of ${plan.stateless ? `s${run}` : `stack ${stack}`}`,
+    spec: specOf(plan, run, resource),
+    toJSON: () => index,
+  }));
+  return { ...plan, machine, stack, program, toJSON: () => variant };
+}
+
+function specOf(plan: Plan, run: number, resource: Resource): CreateSpec {
+  const { urn, kind, name: given, secret, digest = "as asked" } = resource;
+  const { stateless = false, token = "one", account, address = "https://service" } = plan;
+  const { scope = `provider-of-stack-${plan.stack ?? 0}` } = plan;
+  const tag = tagOf(urn, scope);
+  // A generated name ends in random letters. Here, the letters depend on the session only.
+  const random = `aaa${"abcdefghij"[run]}`;
+  const name = given ?? (kind === "generated" ? `web-${tag}${random}` : `proposed-s${run}`);
+  return {
+    own: {
+      baseUrl: address,
+      tokenKind: "live",
+      tokenHash: token,
+      account,
+      urn,
+      scope,
+      stateless: stateless || undefined,
+      name: secret ? `secret:${name}` : name,
+      kind,
+      digest,
+    },
+    name,
+    tag: stateless ? undefined : tag,
+    leftovers: plan.leftovers ?? "warn",
+    deleteFails: plan.deletePolicy === "fail",
+    settlingMs,
+    pollIntervalMs: settlingMs,
+    patienceMs: settlingMs,
+  };
 }

@@ -33,12 +33,9 @@ const secret: Resource = { ...explicit, secret: true };
 const mail: Resource = { ...explicit, resource: "mail", urn: urn("mail") };
 const generatedMail: Resource = { ...generated, resource: "mail", urn: urn("mail") };
 
-const killed: Fault[] = ["runner killed"];
-
-/** All slices, in the order in which `npm run explore` walks them. */
-export const slices: Slice[] = [
-  {
-    name: "sequence",
+/** The slices by name. Most have the default faults (below). */
+const described: Record<string, Pick<Slice, "what" | "runs"> & Partial<Slice>> = {
+  sequence: {
     what: "a generated name, two runs, the second one with --replace or without, and every fault",
     runs: [[up(generated)], [up(generated), up(generated, { replace: true })]],
     faults: [
@@ -53,44 +50,36 @@ export const slices: Slice[] = [
     ],
     maxFaults: 3,
   },
-  {
-    name: "explicit",
+  explicit: {
     what: "the same with an explicit name, and a person may import",
     runs: [[up(explicit)], [up(explicit), up(explicit, { replace: true })]],
     faults: ["500", "cut", "429", "notSent", ...interruptions, ...listFaults, "unfinished"],
-    maxFaults: 2,
     acts: ["import", "discard"],
   },
-  {
-    name: "proposed",
+  proposed: {
     what: "the same with a name that the engine proposed, and a person may drop the instance from the state",
     runs: [[up(proposed)], [up(proposed), up(proposed, { replace: true })]],
     faults: ["500", "cut", ...interruptions, "unfinished", "not saved"],
     maxFaults: 3,
     acts: ["state delete", "discard"],
   },
-  {
-    name: "replacing",
+  replacing: {
     what: "three runs, a replacement in the second, and a third one",
     runs: [
       [up(generated)],
       [up(generated, { replace: true })],
       [up(generated), up(generated, { replace: true })],
     ],
-    faults: ["500", "cut", "ctrl-C twice", "engine killed", ...killed],
-    maxFaults: 2,
+    faults: ["500", "cut", "ctrl-C twice", "engine killed", "runner killed"],
   },
-  {
-    name: "two machines",
+  "two machines": {
     what: "the second run on another machine, or on the first whose disk was wiped",
     runs: [[up(generated)], [up(generated, { machine: 1 }), up(generated)]],
     machines: 2,
-    faults: ["500", "cut", "429", "partial", ...killed],
-    maxFaults: 2,
+    faults: ["500", "cut", "429", "partial", "runner killed"],
     acts: ["wipe"],
   },
-  {
-    name: "two machines, explicit",
+  "two machines, explicit": {
     what: "the same with an explicit name",
     runs: [
       [up(explicit)],
@@ -102,38 +91,31 @@ export const slices: Slice[] = [
       ],
     ],
     machines: 2,
-    faults: ["500", "cut", "429", "partial", ...killed],
-    maxFaults: 2,
+    faults: ["500", "cut", "429", "partial", "runner killed"],
     acts: ["wipe"],
   },
-  {
-    name: "two of one name",
+  "two of one name": {
     what: "a state is not saved, the next runs are on another machine, and a person imports the named instances",
     runs: [[up(explicit, { machine: 1 })], [up(explicit)], [up(explicit)]],
     machines: 2,
     faults: ["not saved", "cut", "plugin killed"],
-    maxFaults: 2,
     acts: ["import"],
   },
-  {
-    name: "live runs",
+  "live runs": {
     what: "two runs of one stack at once, as after `pulumi cancel`",
     runs: [[up(generated)], [up(generated), up(generated, { replace: true })]],
     together: true,
-    faults: ["500", "cut", "429", "notSent", ...killed, "engine killed", "timeout"],
-    maxFaults: 2,
+    faults: ["500", "cut", "429", "notSent", "runner killed", "engine killed", "timeout"],
   },
-  {
-    name: "three live runs",
+  "three live runs": {
     what: "a run that is killed, and two runs at once that find its record",
     runs: [[up(generated)], [up(generated)], [up(generated)]],
     together: true,
-    faults: ["cut", ...killed],
+    faults: ["cut", "runner killed"],
     maxFaults: 1,
     deep: true,
   },
-  {
-    name: "two stacks",
+  "two stacks": {
     what: "two stacks at once on one machine with the same explicit name, with the same URN or not",
     runs: [
       [up(explicit)],
@@ -141,60 +123,56 @@ export const slices: Slice[] = [
     ],
     together: true,
     stacks: 2,
-    faults: ["500", "cut", ...killed],
-    maxFaults: 2,
   },
-  {
-    name: "stranger",
+  stranger: {
     what: "somebody else's instance appears, with the explicit or the proposed name",
     runs: [[up(explicit), up(proposed)], [up(explicit)]],
-    faults: ["500", "cut", ...killed],
-    maxFaults: 2,
     acts: ["stranger"],
   },
-  {
-    name: "hooks",
+  hooks: {
     what: "error hooks make the engine repeat the create twice",
     runs: [[up(generated), up(explicit), up(generated, { replace: true })], [up(generated)]],
-    faults: ["500", "cut", "refused", "notSent", "unfinished", "listRefused", "ctrl-C", ...killed],
+    faults: [
+      "500",
+      "cut",
+      "refused",
+      "notSent",
+      "unfinished",
+      "listRefused",
+      "ctrl-C",
+      "runner killed",
+    ],
     maxFaults: 3,
     hooks: 2,
   },
-  {
-    name: "attached",
+  attached: {
     what: "attach mode: the next engine comes while calls of the last engine are under way",
     runs: [
       [up(generated), up(explicit)],
       [up(generated), up(explicit)],
     ],
     faults: ["attached anew", "500", "cut", "ctrl-C", "engine killed"],
-    maxFaults: 2,
   },
-  {
-    name: "policy fail",
+  "policy fail": {
     what: "a Delete fails after --replace, with a removal at the portal or without",
     runs: [
       [up(generated, { deletePolicy: "fail" })],
       [up(generated, { deletePolicy: "fail" })],
       [up(generated, { deletePolicy: "fail", replace: true })],
     ],
-    faults: ["500", "cut", "engine killed", ...killed],
-    maxFaults: 2,
+    faults: ["500", "cut", "engine killed", "runner killed"],
     acts: ["portal", "state delete"],
   },
-  {
-    name: "policy retain",
+  "policy retain": {
     what: "a Delete leaves the instance running, and the program changes",
     runs: [
       [up(explicit)],
       [up(changed(explicit), { deletePolicy: "retain" })],
       [up(explicit), up(changed(explicit))],
     ],
-    faults: ["500", "cut", ...killed],
     maxFaults: 1,
   },
-  {
-    name: "leftovers fail",
+  "leftovers fail": {
     what: "compute:leftovers is fail, the program changes or not, and a person drops the instance from the state",
     runs: [
       [up(generated)],
@@ -205,12 +183,10 @@ export const slices: Slice[] = [
       ],
     ],
     machines: 2,
-    faults: ["partial", "500", "cut", ...killed],
-    maxFaults: 2,
+    faults: ["partial", "500", "cut", "runner killed"],
     acts: ["state delete"],
   },
-  {
-    name: "leftovers fail, explicit",
+  "leftovers fail, explicit": {
     what: "the same with an explicit name",
     runs: [
       [up(explicit)],
@@ -220,27 +196,21 @@ export const slices: Slice[] = [
       ],
     ],
     machines: 2,
-    faults: ["partial", "cut", ...killed],
-    maxFaults: 2,
+    faults: ["partial", "cut", "runner killed"],
     acts: ["state delete"],
   },
-  {
-    name: "changed",
+  changed: {
     what: "the program changes between the runs, or the portal removes the instance",
     runs: [[up(generated)], [up(changed(generated)), up(generated)]],
-    faults: ["500", "cut", "partial", "listRefused", "engine killed", ...killed],
+    faults: ["500", "cut", "partial", "listRefused", "engine killed", "runner killed"],
     maxFaults: 3,
     acts: ["portal"],
   },
-  {
-    name: "secret",
+  secret: {
     what: "a secret name, which the program changes",
     runs: [[up(secret)], [up(secret), up({ ...secret, name: "Other" })]],
-    faults: ["500", "cut", ...killed],
-    maxFaults: 2,
   },
-  {
-    name: "renamed",
+  renamed: {
     what: "the resource is renamed with an alias, or the stack is renamed, or the provider resource is another one",
     runs: [
       [up(generated)],
@@ -250,18 +220,13 @@ export const slices: Slice[] = [
         up(generated, { scope: "another" }),
       ],
     ],
-    faults: ["500", "cut", ...killed],
-    maxFaults: 2,
   },
-  {
-    name: "provider lost",
+  "provider lost": {
     what: "a state that is not saved loses the id of its provider resource with it",
     runs: [[up(generated)], [up(generated, { scope: "another" })]],
-    faults: ["not saved", "engine killed", "500", "cut", ...killed],
-    maxFaults: 2,
+    faults: ["not saved", "engine killed", "500", "cut", "runner killed"],
   },
-  {
-    name: "renamed, proposed",
+  "renamed, proposed": {
     what: "the same with a name that the engine proposed",
     runs: [
       [up(proposed)],
@@ -271,18 +236,13 @@ export const slices: Slice[] = [
         up(proposed, { scope: "another" }),
       ],
     ],
-    faults: ["500", "cut", ...killed],
-    maxFaults: 2,
   },
-  {
-    name: "tokens",
+  tokens: {
     what: "the second run uses a token of another tenant",
     runs: [[up(generated)], [up(generated, { token: "two" })], [up(generated)]],
-    faults: ["500", "cut", "engine killed", ...killed],
-    maxFaults: 2,
+    faults: ["500", "cut", "engine killed", "runner killed"],
   },
-  {
-    name: "accounts and places",
+  "accounts and places": {
     what: "the second run uses another account or another service",
     runs: [
       [up(generated, { account: "a" })],
@@ -291,11 +251,8 @@ export const slices: Slice[] = [
         up(generated, { address: "https://elsewhere" }),
       ],
     ],
-    faults: ["500", "cut", ...killed],
-    maxFaults: 2,
   },
-  {
-    name: "stateless",
+  stateless: {
     what: "`pulumi do … --stateless` twice, also at once, or once before a stack that has the same URN",
     runs: [
       [up(explicit, { stateless: true })],
@@ -306,62 +263,58 @@ export const slices: Slice[] = [
       ],
     ],
     together: true,
-    faults: ["500", "cut", ...killed],
     maxFaults: 1,
   },
-  {
-    name: "siblings",
+  siblings: {
     what: "two resources in one program with the same explicit name",
     runs: [[{ program: [explicit, mail] }], [{ program: [explicit, mail] }]],
-    faults: ["cut", ...killed],
+    faults: ["cut", "runner killed"],
     maxFaults: 1,
   },
-  {
-    name: "siblings, generated",
+  "siblings, generated": {
     what: "two resources in one program, and a second run",
     runs: [[{ program: [generated, generatedMail] }], [{ program: [generated, generatedMail] }]],
-    faults: ["cut", ...killed],
+    faults: ["cut", "runner killed"],
     maxFaults: 1,
   },
-  {
-    name: "no disk",
+  "no disk": {
     what: "two resources with the same explicit name, and a ledger that can't be written",
     runs: [[{ program: [explicit, mail] }]],
     faults: ["500", "cut", "429"],
-    maxFaults: 2,
     noDisk: true,
   },
-  {
-    name: "replaced again",
+  "replaced again": {
     what: "an explicit name, --replace twice",
     runs: [[up(explicit)], [up(explicit, { replace: true })], [up(explicit, { replace: true })]],
-    faults: ["cut", ...killed],
-    maxFaults: 2,
+    faults: ["cut", "runner killed"],
   },
-  {
-    name: "unlockable",
+  unlockable: {
     what: "files can't be locked, so whether another session lives is not known",
     runs: [[up(generated)], [up(generated)]],
-    faults: ["500", "cut", "engine killed", ...killed],
-    maxFaults: 2,
+    faults: ["500", "cut", "engine killed", "runner killed"],
     unlockable: true,
   },
-  {
-    name: "slow POST",
+  "slow POST": {
     what: "a POST that is under way longer than the settling time",
     runs: [
       [up(generated), up(proposed)],
       [up(generated), up(proposed)],
     ],
-    faults: ["500", "cut", "engine killed", ...killed],
-    maxFaults: 2,
+    faults: ["500", "cut", "engine killed", "runner killed"],
     slowPosts: true,
   },
-  {
-    name: "late",
+  late: {
     what: "the service lists an instance under another name, or acts on a POST long after its connection was cut",
     runs: [[up(generated)]],
     faults: ["renamed", "overdue", "500", "cut"],
     maxFaults: 4,
   },
-];
+};
+
+/** All slices, in the order in which `npm run explore` walks them. */
+export const slices: Slice[] = Object.entries(described).map(([name, slice]) => ({
+  name,
+  faults: ["500", "cut", "runner killed"],
+  maxFaults: 2,
+  ...slice,
+}));

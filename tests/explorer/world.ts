@@ -7,11 +7,19 @@
  */
 import type { LedgerRecord } from "../../provider/ledger/record";
 import type { NameKind, State } from "../../provider/instance/protocol";
+import {
+  settlingMs,
+  type Act,
+  type Fault,
+  type Model,
+  type Planned,
+  type PlannedRun,
+} from "./slice";
 
 /** An instance that the service has, or that it will create late (`isMadeLate`). */
 export interface Instance {
   id: string;
-  /** The resource it was created for (`Model.identity`), or "a stranger's" if somebody else created it. */
+  /** The resource it was created for (`Planned.identity`), or "a stranger's" if somebody else created it. */
   resource: string;
   /** The id of the provider resource of that create. */
   scope: string;
@@ -52,7 +60,7 @@ export interface Row extends LedgerRecord {
 /** A resource in the state of a stack. */
 export interface StateEntry {
   urn: string;
-  /** Which resource a person means (`Model.identity`). */
+  /** Which resource a person means (`Planned.identity`). */
   resource: string;
   id: string;
   /** The id of the session that created or imported it. The outputs of an instance have it. */
@@ -62,11 +70,7 @@ export interface StateEntry {
 }
 
 /** A Create call, from the engine's request to the provider's reply. */
-export interface Call {
-  /** Its index in the program. */
-  resource: number;
-  /** Whether the state holds an instance that the created one replaces. */
-  replaces: boolean;
+export interface Call extends Asked {
   state: State;
   /** The key of the record that the call updates. */
   key: string | undefined;
@@ -83,24 +87,30 @@ export interface Call {
   recordsWritten: number;
 }
 
+/** What the engine asks for in a Create call. */
+export interface Asked {
+  planned: Planned;
+  /** Whether the state holds an instance that the created one replaces. */
+  replaces: boolean;
+}
+
 /** A run of the engine, with its session: the life of one plugin process, or of one engine in attach mode. */
 export interface Run {
   /** The id of the session. */
   session: string;
-  /** The index of the run in the slice, and the index of its variant. */
-  plan: [number, number];
+  plan: PlannedRun;
   engine: "alive" | "gone";
   /** Whether a first Cancel came while calls were under way. */
   canceled: boolean;
   /** Whether it has released its lock, although its calls may continue (attach mode). */
   unlocked: boolean;
-  /** The indexes of the resources in the program that the engine still has to handle. */
-  todo: number[];
+  /** The resources of the program that the engine still has to handle. */
+  todo: Planned[];
   calls: Call[];
-  /** A successful reply that the engine has received and not saved yet. `resource` is an index as in `Call`. */
-  unsaved: { resource: number; id: string; replaces: boolean } | undefined;
+  /** A successful reply that the engine has received and not saved yet. */
+  unsaved: (Asked & { id: string }) | undefined;
   /** A failed reply, with an id if the instance is unfinished. An error hook may make the engine ask again. */
-  retry: { resource: number; replaces: boolean; id: string | undefined } | undefined;
+  retry: (Asked & { id: string | undefined }) | undefined;
   /** How often an error hook has made the engine ask again. */
   retries: number;
   /** Ids of the instances that the session has created or taken over. */
@@ -112,7 +122,7 @@ export interface Run {
   /** Ids of the instances that a state surely held. */
   proven: string[];
   /** The instances that were replied as unfinished: accepted, but not ready. */
-  unfinished: { resource: number; key: string; id: string }[];
+  unfinished: { planned: Planned; key: string; id: string }[];
 }
 
 /** One state of the exploration. Its ledgers are those of the machines, and its stacks the states. */
@@ -125,11 +135,29 @@ export interface World {
   /** How many may still happen. */
   faults: number;
   /** What people may still do, each act once. */
-  acts: string[];
+  acts: Act[];
 }
 
-/** The settling time. It is longer than the maximum age of a baseline. */
-export const settlingMs = 60_000;
+/** A run in a world. */
+export interface RunScene {
+  model: Model;
+  world: World;
+  run: Run;
+}
+
+/** A call of a run in a world. */
+export interface Scene extends RunScene {
+  call: Call;
+}
+
+/** One step of a history. `do` changes a copy of the world, or a run or call in it. */
+export interface Change<Place> {
+  /** The step in words, for a history. */
+  say: string;
+  /** The fault that it uses up (`Slice.maxFaults`), if any. */
+  fault?: Fault | undefined;
+  do: (place: Place) => void;
+}
 
 /** Copies a world so that a step can change the copy. */
 export function copyOf(world: World): World {
@@ -162,55 +190,25 @@ function keyOfState(state: State): string {
 
 /** Returns a string that two worlds share only if their futures are the same. */
 export function keyOf(world: World): string {
-  const parts: unknown[] = [world.begun, world.faults, world.acts.join()];
-  for (const it of world.instances) {
-    const flags =
-      (it.alive ? 1 : 0) |
-      (it.listed ? 2 : 0) |
-      (it.settled ? 4 : 0) |
-      (it.letGo ? 8 : 0) |
-      (it.isMadeLate ? 16 : 0);
-    parts.push("i", it.urn, it.scope, it.name, it.digest, it.recordedOnMachine, flags, it.namedBy);
-  }
-  for (const rows of world.ledgers) {
-    parts.push("L");
-    for (const row of rows) {
-      const flags = (row.ended ? 1 : 0) | (row.young ? 2 : 0) | (row.sent << 2);
-      parts.push(row.key, row.owner, row.urn, row.scope, row.stage, row.id, row.settled, flags);
-      parts.push(row.made.join(), row.before.join());
-    }
-  }
-  for (const held of world.stacks) {
-    parts.push("S");
-    for (const it of held) parts.push(it.urn, it.id, it.stamp, it.old);
-  }
-  for (const run of world.runs) {
-    parts.push(
-      "R",
-      run.session,
-      run.plan.join(),
-      run.engine,
-      run.canceled,
-      run.unlocked,
-      run.todo.join(),
-    );
-    parts.push(run.unsaved?.id, run.unsaved?.resource, run.unsaved?.replaces);
-    parts.push(run.retry?.resource, run.retry?.id, run.retries);
-    parts.push(run.made.join(), run.takenOver.join(), run.namedByEngine.join(), run.proven.join());
-    for (const { resource, id } of run.unfinished) parts.push(resource, id);
-    for (const call of run.calls) {
-      parts.push("c", call.resource, call.replaces, keyOfState(call.state), call.key);
-      parts.push(
-        call.idMadeByPost,
-        call.id,
-        call.reportedPartial,
-        call.settlingWaits,
-        call.recordsWritten,
-        call.before?.join(),
-      );
-    }
-  }
-  return parts.join("|");
+  const runs = world.runs.map(({ calls, ...run }) => [
+    run,
+    calls.map(({ state, ...call }) => [keyOfState(state), call]),
+  ]);
+  return JSON.stringify({ ...world, runs });
+}
+
+/** The records on the machine of this run. */
+export function ledgerOf(world: World, { plan }: Run): Row[] {
+  return world.ledgers[plan.machine] as Row[];
+}
+
+/** The state of the stack that the run works on. */
+export function stateOf(world: World, { plan }: Run): StateEntry[] {
+  return world.stacks[plan.stack] as StateEntry[];
+}
+
+export function instanceOf(world: World, id: string | undefined): Instance | undefined {
+  return world.instances.find((it) => it.id === id);
 }
 
 /** Lets the settling time pass. Every created instance is listed then, and all times are moved back. */
@@ -236,16 +234,6 @@ export function passTime(world: World): void {
 function isUnderWay({ runs }: World, { key }: Row): boolean {
   return runs.some(({ calls }) =>
     calls.some((call) => call.state.phase === "posting" && call.key === key),
-  );
-}
-
-/** Whether anything changes when the settling time passes. */
-export function dependsOnTime(world: World): boolean {
-  return (
-    world.instances.some((it) => it.alive && !it.settled && !it.isMadeLate) ||
-    world.ledgers.some((rows) => rows.some((row) => row.young)) ||
-    world.runs.some(({ engine }) => engine === "gone") ||
-    world.runs.some((run) => run.calls.some(({ state }) => movedBack(state) !== state))
   );
 }
 

@@ -1,4 +1,5 @@
 /** Tests that nothing is sent to a service with a bad certificate (G8), and that the message helps (G9). */
+import { once } from "node:events";
 import * as net from "node:net";
 import { expect, test } from "@jest/globals";
 import {
@@ -11,7 +12,7 @@ import {
 import { trustTestAuthority } from "../../provider/api/testing/trust";
 import { TlsFront } from "../support/tlsFront";
 import { inputs } from "./support/stack";
-import { withWorld, type World } from "./support/world";
+import { withWorld } from "./support/world";
 
 // tests/engine/tls.test.ts tests NODE_EXTRA_CA_CERTS, and a certificate of an unknown authority.
 trustTestAuthority();
@@ -20,20 +21,6 @@ const web = { web: inputs() };
 /** How many times faster than real time the plugin's clock runs, so that waits between tries are short. */
 const speed = 20;
 const patient = { requestTimeoutSeconds: 400 };
-
-async function withFront(
-  certificate: TestCertificate,
-  body: (world: World, front: TlsFront) => Promise<void>,
-) {
-  await withWorld({}, async (world) => {
-    const front = await TlsFront.start(world.service.port, certificate);
-    try {
-      await body(world, front);
-    } finally {
-      await front[Symbol.asyncDispose]();
-    }
-  });
-}
 
 const refused: [string, TestCertificate, RegExp][] = [
   ["self-signed", selfSigned, /not trusted \(DEPTH_ZERO_SELF_SIGNED_CERT\).*NODE_EXTRA_CA_CERTS/],
@@ -44,7 +31,8 @@ const refused: [string, TestCertificate, RegExp][] = [
 test.concurrent.each(refused)(
   "a certificate that is %s is refused before a request is sent",
   async (_, certificate, says) => {
-    await withFront(certificate, async (world, front) => {
+    await withWorld({}, async (world) => {
+      await using front = await TlsFront.start(world.service.port, certificate);
       const plugin = await world.plugin({ ...patient, baseUrl: front.url }, speed);
       const { failure } = await world.stack.up(plugin, web);
       expect(failure.message).toContain(
@@ -62,7 +50,8 @@ test.concurrent.each(refused)(
 test.concurrent(
   "with an expired certificate from the POST on, the create fails without a pending create or another listing (G2)",
   async () => {
-    await withFront(testServer, async (world, front) => {
+    await withWorld({}, async (world) => {
+      await using front = await TlsFront.start(world.service.port, testServer);
       // A fast clock could let the baseline become too old on a slow machine.
       const plugin = await world.plugin({ baseUrl: front.url });
       const baseline = { kind: "delay", milliseconds: 0, path: "/v2/instances" } as const;
@@ -80,23 +69,6 @@ test.concurrent(
   },
 );
 
-/** Starts a listener that calls `react` when a client sends its first bytes. */
-async function withListener(
-  react: (socket: net.Socket) => void,
-  body: (port: number) => Promise<void>,
-) {
-  const server = net.createServer((socket) => {
-    socket.on("error", () => undefined);
-    socket.once("data", () => react(socket));
-  });
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-  try {
-    await body((server.address() as net.AddressInfo).port);
-  } finally {
-    await new Promise((closed) => server.close(closed));
-  }
-}
-
 const refusal = Buffer.from([21, 3, 3, 0, 2, 2, 40]);
 
 test.concurrent.each<[string, (socket: net.Socket) => void, RegExp]>([
@@ -110,16 +82,17 @@ test.concurrent.each<[string, (socket: net.Socket) => void, RegExp]>([
   "after a TLS handshake that is %s, the message says in one line that nothing was sent",
   async (_, react, says) => {
     await withWorld({}, async (world) => {
-      await withListener(react, async (port) => {
-        const plugin = await world.plugin(
-          { ...patient, baseUrl: `https://localhost:${port}/v2` },
-          speed,
-        );
-        const { failure } = await world.stack.up(plugin, web);
-        expect(failure.message).toMatch(says);
-        expect(failure.message).toMatch(/^GET \/v2\/account: .*localhost:\d+.*Nothing was sent.*$/);
-        expect(failure.message).not.toMatch(/SSL routines|deps\/openssl/);
+      await using server = net.createServer((socket) => {
+        socket.on("error", () => undefined);
+        socket.once("data", () => react(socket));
       });
+      await once(server.listen(0, "127.0.0.1"), "listening");
+      const baseUrl = `https://localhost:${(server.address() as net.AddressInfo).port}/v2`;
+      const plugin = await world.plugin({ ...patient, baseUrl }, speed);
+      const { failure } = await world.stack.up(plugin, web);
+      expect(failure.message).toMatch(says);
+      expect(failure.message).toMatch(/^GET \/v2\/account: .*localhost:\d+.*Nothing was sent.*$/);
+      expect(failure.message).not.toMatch(/SSL routines|deps\/openssl/);
     });
   },
 );

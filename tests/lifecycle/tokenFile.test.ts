@@ -31,24 +31,3 @@ test("the run goes on with the new token, and the next one starts with it", asyn
     world.expectAllHeld();
   });
 });
-
-test("a token of another tenant in the file is not used in the same run, so nothing is created or dropped with it (G3)", async () => {
-  const file = join(temporaryFolder(), "token");
-  await withWorld({}, async (world) => {
-    const { stack, service } = world;
-    const env = { COMPUTE_API_TOKEN_FILE: file };
-    writeFileSync(file, testToken);
-    const plugin = await world.plugin({ apiToken: null }, 1, env);
-    await stack.up(plugin, { web: inputs() });
-
-    writeFileSync(file, "sk_test_other_CanaryTokenOfAnotherTenant");
-    service.control.declareToken(testToken, { state: "revoked" });
-    const { failed } = await stack.up(plugin, { web: inputs(), db: inputs() });
-    expect(Object.keys(failed)).toEqual(["db"]);
-    expect(service.control.instances()).toHaveLength(1);
-    const warning = "may be another tenant's";
-    await until(() => plugin.logged.some(({ message }) => message.includes(warning)));
-    expect((await stack.refresh(plugin)).failed).not.toEqual({});
-    world.expectAllHeld();
-  });
-});

@@ -1,6 +1,6 @@
 /**
  * A machine's disk in memory. A power cut loses what was not synced, but never folders: a file system that syncs a
- * file keeps its folders.
+ * file keeps its folders. A path is always used either for files or for a folder, as the ledger does.
  */
 import { basename, dirname } from "node:path";
 import type { Disk, Lock } from "../../provider/ledger/disk";
@@ -76,7 +76,7 @@ export class MemoryDisk {
     const opened = (path: string): Inode => {
       const inode = this.#inode(path);
       if (inode) return inode;
-      throw this.#folders.has(path) ? systemError("EISDIR", path) : this.#missing(path);
+      throw systemError("ENOENT", path);
     };
     const add = (inode: Inode, bytes: Buffer) => {
       inode.bytes = appended(inode.bytes, bytes);
@@ -91,12 +91,10 @@ export class MemoryDisk {
       },
       stat: (path) => {
         const { bytes, mtimeMs } = this.#inode(path) ?? {};
-        if (bytes && mtimeMs !== undefined) return { size: bytes.length, mtimeMs };
-        return this.#folders.has(path) ? { size: 0, mtimeMs: 0 } : undefined;
+        return bytes && mtimeMs !== undefined ? { size: bytes.length, mtimeMs } : undefined;
       },
       makeFolder: (path) => {
-        if (disk.stat(path)) return;
-        if (this.#isInFile(path)) throw systemError("ENOTDIR", path);
+        if (this.#folders.has(path)) return;
         step("makeFolder", path);
         for (let it = path; !this.#folders.has(it) && it !== dirname(it); it = dirname(it)) {
           this.#folders.set(it, { names: new Map(), synced: new Map(), sync: 0 });
@@ -216,7 +214,7 @@ export class MemoryDisk {
   #folder(path: string): Folder {
     const folder = this.#folders.get(path);
     if (folder) return folder;
-    throw this.#inode(path) ? systemError("ENOTDIR", path) : this.#missing(path);
+    throw systemError("ENOENT", path);
   }
 
   #inode(path: string): Inode | undefined {
@@ -224,21 +222,11 @@ export class MemoryDisk {
   }
 
   #make(path: string): Inode {
-    if (this.#folders.has(path) || this.#inode(path)) throw systemError("EEXIST", path);
+    if (this.#inode(path)) throw systemError("EEXIST", path);
     const { names } = this.#folder(dirname(path));
     const inode = { bytes: Buffer.alloc(0), synced: 0, mtimeMs: this.clock.date().getTime() };
     names.set(basename(path), inode);
     return inode;
-  }
-
-  #missing(path: string): Error {
-    return systemError(this.#isInFile(path) ? "ENOTDIR" : "ENOENT", path);
-  }
-
-  #isInFile(path: string): boolean {
-    const parent = dirname(path);
-    if (parent === path) return false;
-    return this.#inode(parent) !== undefined || this.#isInFile(parent);
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import { expect, test } from "@jest/globals";
 import { propertyMap, type PropertyMap } from "../../provider/propertyValue";
-import type { LogLine } from "../engine/support/recordedCalls/callLog";
+import type { LoggedCall } from "../engine/support/recordedCalls/callLog";
 import { callsOf, sessionsOf } from "../engine/support/recordedCalls/sessions";
 import realCalls from "../engine/recordedCalls.json";
 import type { Engine, Program } from "./engine";
@@ -19,8 +19,8 @@ const changed: Program = { web: inputs({ flavorId: "standard-4" }) };
 /** A simulation, and the calls of its engines. */
 class RecordedRuns {
   readonly simulation;
-  readonly log: LogLine[] = [];
-  /** How many lines of the log have been compared. */
+  readonly log: LoggedCall[] = [];
+  /** How many calls of the log have been compared. */
   #compared = 0;
   #processes = 0;
 

@@ -29,14 +29,20 @@ export class Stack {
   /** The id of the provider resource, which is a session's scope. Undefined if the state has none. */
   scope: string | undefined;
 
-  constructor(readonly name: string) {}
+  /** `onSave` gets the ids before and after each save. */
+  constructor(
+    readonly name: string,
+    private readonly onSave: (before: string[], after: string[]) => void = () => undefined,
+  ) {}
 
   urnOf(resource: string): string {
     return `urn:pulumi:${this.name}::project::${instanceToken}::${resource}`;
   }
   save(resources: readonly Held[], scope: string | undefined): void {
+    const before = this.ids;
     this.resources = resources;
     this.scope = scope;
+    this.onSave(before, this.ids);
   }
   get ids(): string[] {
     return this.resources.map(({ id }) => id);
@@ -67,9 +73,6 @@ const emptyMap = propertyMap({});
 
 /** One run of the engine, with a plugin of its own. */
 export class Engine {
-  readonly #calls: Calls;
-  readonly #settings: PropertyMap;
-  readonly #ctx: EngineContext;
   /** The steps done so far, such as "create web". */
   readonly did: string[] = [];
   readonly failed: { name: string; error: Error }[] = [];
@@ -83,13 +86,10 @@ export class Engine {
 
   constructor(
     readonly stack: Stack,
-    calls: Calls,
-    settings: PropertyMap,
-    ctx: EngineContext,
+    private readonly calls: Calls,
+    private readonly settings: PropertyMap,
+    private readonly ctx: EngineContext,
   ) {
-    this.#calls = calls;
-    this.#settings = settings;
-    this.#ctx = ctx;
     this.#state = [...stack.resources];
     this.#scope = stack.scope;
   }
@@ -132,7 +132,7 @@ export class Engine {
       if (this.#find(name)) throw new Error(`resource ${urn} already exists`);
       const read = await this.#read({ urn, id, inputs: undefined, outputs: undefined });
       if (!read) throw new Error(`resource ${id} does not exist`);
-      await this.#calls.check(this.#checkRequest(urn, read.inputs, read.inputs));
+      await this.calls.check(this.#checkRequest(urn, read.inputs, read.inputs));
       if (!preview) await this.#hold({ ...read, ...{ name, urn, initErrors: [], old: false } });
     });
     await this.#end();
@@ -141,7 +141,7 @@ export class Engine {
   /** Presses Ctrl-C. The second one, which ends the engine, is for the caller to model. */
   cancel(): void {
     this.canceled = true;
-    this.#calls.cancel(false);
+    this.calls.cancel(false);
   }
 
   // ── A resource ─────────────────────────────────────────────────────────────────────────────────
@@ -164,7 +164,7 @@ export class Engine {
     const request = { ...this.#oldState(held), news: wanted, timeoutSeconds, preview };
     await this.#callAndSave(held, held.inputs, async () => ({
       ...{ id: held.id, inputs: wanted },
-      outputs: await this.#calls.update(request),
+      outputs: await this.calls.update(request),
     }));
   }
 
@@ -191,17 +191,17 @@ export class Engine {
     this.did.push(`create ${name}`);
     const urn = this.stack.urnOf(name);
     const request = { urn, inputs, timeoutSeconds, preview };
-    if (preview) return void (await this.#calls.create(request));
+    if (preview) return void (await this.calls.create(request));
     await this.#callAndSave({ name, urn }, inputs, async () => ({
-      ...(await this.#calls.create(request)),
+      ...(await this.calls.create(request)),
       inputs,
     }));
   }
 
   async #delete(held: Held, { timeoutSeconds = 0 }: UpOptions): Promise<void> {
-    await this.#ctx.pause();
-    await this.#calls.delete({ ...this.#oldState(held), timeoutSeconds });
-    await this.#ctx.pause();
+    await this.ctx.pause();
+    await this.calls.delete({ ...this.#oldState(held), timeoutSeconds });
+    await this.ctx.pause();
     this.did.push(`delete ${held.name}`);
     this.#state = this.#state.filter((it) => it.urn !== held.urn || it.id !== held.id);
     this.#save();
@@ -243,39 +243,39 @@ export class Engine {
   // ── Calls ──────────────────────────────────────────────────────────────────────────────────────
 
   async #configure(preview = false): Promise<void> {
-    await this.#ctx.pause();
+    await this.ctx.pause();
     const urn = `urn:pulumi:${this.stack.name}::project::pulumi:providers:compute::default_0_1_0`;
     if (this.#scope === undefined && !preview) {
-      this.#scope = this.#ctx.newScope();
+      this.#scope = this.ctx.newScope();
       // The engine saves the provider resource before any other resource.
       this.#save();
     }
-    await this.#calls.configure({ urn, scope: this.#scope, args: this.#settings });
+    await this.calls.configure({ urn, scope: this.#scope, args: this.settings });
   }
 
   #checkRequest(urn: string, olds: PropertyMap, news: PropertyMap) {
-    return { urn, olds, news, randomSeed: this.#ctx.randomSeed() };
+    return { urn, olds, news, randomSeed: this.ctx.randomSeed() };
   }
 
   async #checkedInputs(urn: string, olds: PropertyMap, news: PropertyMap): Promise<PropertyMap> {
-    await this.#ctx.pause();
-    const { inputs, failures } = await this.#calls.check(this.#checkRequest(urn, olds, news));
+    await this.ctx.pause();
+    const { inputs, failures } = await this.calls.check(this.#checkRequest(urn, olds, news));
     if (failures.length > 0) throw new Error(JSON.stringify(failures));
     return inputs;
   }
 
   async #diff(held: Held, news: PropertyMap): Promise<DiffResponse> {
-    await this.#ctx.pause();
-    return this.#calls.diff({ ...this.#oldState(held), news });
+    await this.ctx.pause();
+    return this.calls.diff({ ...this.#oldState(held), news });
   }
 
   async #read(
     what: Pick<Held, "urn" | "id"> & Partial<Record<"inputs" | "outputs", PropertyMap | undefined>>,
     { timeoutSeconds = 0 }: UpOptions = {},
   ): Promise<ReadResponse> {
-    await this.#ctx.pause();
+    await this.ctx.pause();
     const { urn, id, inputs, outputs } = what;
-    return this.#calls.read({ urn, id, inputs, outputs, timeoutSeconds });
+    return this.calls.read({ urn, id, inputs, outputs, timeoutSeconds });
   }
 
   #oldState({ urn, id, inputs, outputs }: Held) {
@@ -297,15 +297,15 @@ export class Engine {
     inputsIfUnfinished: PropertyMap | undefined,
     call: () => Promise<ReadResponse>,
   ): Promise<void> {
-    await this.#ctx.pause();
+    await this.ctx.pause();
     try {
       const after = await call();
-      await this.#ctx.pause();
+      await this.ctx.pause();
       if (after) return await this.#hold({ ...after, name, urn, initErrors: [], old: false });
       this.#state = this.#state.filter((it) => it.name !== name || it.old);
       this.#save();
     } catch (error) {
-      await this.#ctx.pause();
+      await this.ctx.pause();
       if (error instanceof InstanceUnfinished) {
         const { id, state, reasons } = error;
         const inputs = inputsIfUnfinished ?? state.inputs;
@@ -317,14 +317,14 @@ export class Engine {
   }
 
   async #hold(held: Held): Promise<void> {
-    await this.#ctx.pause();
+    await this.ctx.pause();
     const others = this.#state.filter((it) => it.name !== held.name || it.old);
     this.#state = [...others, held];
     this.#save();
   }
 
   #save(when: SaveTime = "during the run"): void {
-    if (this.#ctx.saves(when)) this.stack.save([...this.#state], this.#scope);
+    if (this.ctx.saves(when)) this.stack.save([...this.#state], this.#scope);
   }
 
   // ── The run ────────────────────────────────────────────────────────────────────────────────────
@@ -339,7 +339,7 @@ export class Engine {
     step: (item: T) => Promise<void>,
   ): Promise<void> {
     const runStep = async (item: T) => {
-      await this.#ctx.pause();
+      await this.ctx.pause();
       if (this.#isStopped) return;
       await this.#attempt(typeof item === "string" ? item : item.name, () => step(item));
     };
@@ -356,8 +356,8 @@ export class Engine {
 
   /** Every engine cancels its plugin at the end, even after a success. */
   async #end(): Promise<void> {
-    this.#calls.cancel(true);
-    await this.#ctx.pause();
+    this.calls.cancel(true);
+    await this.ctx.pause();
     this.#save("at the end");
   }
 }

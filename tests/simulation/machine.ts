@@ -1,35 +1,32 @@
 /** Simulated machines, and the plugin processes on them, which can be killed at any step. */
 import { createClient } from "../../provider/api/createClient";
 import { createProvider } from "../../provider/provider";
-import type { Clock } from "../../provider/clock";
 import type { Provider } from "../../provider/requests";
 import { afterEngineMs, afterSignalMs } from "../../provider/rpc/shutdown";
 import { Redactor } from "../../provider/redaction";
 import { MemoryDisk } from "./disk";
 import type { Network } from "./network";
 import type { Random } from "./random";
-import type { Timeline } from "./timeline";
+import { clockOf, type Timeline } from "./timeline";
 
 export const home = "/home/pulumi";
 /** The date at the beginning, in milliseconds since 1970. */
 export const start = Date.UTC(2026, 0, 1);
 
 export class Machine {
-  readonly #timeline: Timeline;
   disk;
   readonly processes = new Set<PluginProcess>();
   /** How far its date is ahead of the true one. */
   aheadMs = 0;
 
-  constructor(timeline: Timeline) {
-    this.#timeline = timeline;
+  constructor(private readonly timeline: Timeline) {
     this.disk = this.newDisk();
   }
   newDisk(): MemoryDisk {
     return new MemoryDisk(this);
   }
   date(): Date {
-    return new Date(start + this.#timeline.now + this.aheadMs);
+    return new Date(start + this.timeline.now + this.aheadMs);
   }
 }
 
@@ -45,7 +42,6 @@ export interface ProcessContext {
 
 /** A process of the plugin: the real provider on a simulated disk, clock and network. */
 export class PluginProcess {
-  readonly #ctx: ProcessContext;
   alive = true;
   /** Whether the engine still reads what the process sends. */
   hasEngine = true;
@@ -58,11 +54,10 @@ export class PluginProcess {
   readonly #disk;
 
   constructor(
-    ctx: ProcessContext,
+    private readonly ctx: ProcessContext,
     readonly machine: Machine,
     readonly name: string,
   ) {
-    this.#ctx = ctx;
     const { random, network } = ctx;
     this.#disk = machine.disk.processDisk({
       step: () => this.#step(),
@@ -82,7 +77,11 @@ export class PluginProcess {
         warning: say("warning"),
       },
       redactor: new Redactor(),
-      clock: this.#clock(),
+      clock: clockOf(
+        ctx.timeline,
+        () => machine.date(),
+        (run) => this.runIfAlive(run),
+      ),
       env: { PULUMI_HOME: home, PULUMI_BACKEND_URL: "s3://state" },
       randomBytes: (count) => random.bytes(count),
       disk: this.#disk,
@@ -105,10 +104,10 @@ export class PluginProcess {
   /** Kills the process, as `kill -9` does. */
   kill(): void {
     if (!this.alive) return;
-    this.#ctx.trace(`${this.name} dies`);
+    this.ctx.trace(`${this.name} dies`);
     this.alive = false;
     this.#disk.kill();
-    this.#ctx.timeline.after(1, () => this.#rejections.forEach((reject) => reject()));
+    this.ctx.timeline.after(1, () => this.#rejections.forEach((reject) => reject()));
   }
   /** One for each call under way. */
   readonly #rejections = new Set<() => void>();
@@ -129,7 +128,7 @@ export class PluginProcess {
     this.#provider.cancel(false, engineGone);
     if (this.#rejections.size === 0) return this.kill();
     this.#onIdle = () => this.kill();
-    this.#ctx.timeline.after(ms, () => this.kill());
+    this.ctx.timeline.after(ms, () => this.kill());
   }
   #onIdle: () => void = () => undefined;
 
@@ -141,28 +140,7 @@ export class PluginProcess {
   }
 
   #later(ms: number, run: () => void): void {
-    this.#ctx.timeline.after(ms, () => this.runIfAlive(run));
-  }
-
-  #clock(): Clock {
-    const { timeline } = this.#ctx;
-    return {
-      now: () => timeline.now,
-      date: () => this.machine.date(),
-      sleep: (ms, signal) =>
-        new Promise((resolve, reject) => {
-          const onAbort = () => reject(signal?.reason as Error);
-          if (signal?.aborted) return onAbort();
-          signal?.addEventListener("abort", onAbort, { once: true });
-          timeline.after(ms, () => {
-            if (signal?.aborted) return;
-            this.runIfAlive(() => {
-              signal?.removeEventListener("abort", onAbort);
-              resolve();
-            });
-          });
-        }),
-    };
+    this.ctx.timeline.after(ms, () => this.runIfAlive(run));
   }
 
   /** Counts the calls under way, and rejects those of a process that dies. */

@@ -69,11 +69,18 @@ test("three processes that share a low limit all succeed, and create each instan
   });
 });
 
-test("a listing of 300 instances is three pages, and a refresh of all of them is one listing", async () => {
+test("300 creates send one account request and one listing before their POSTs, a listing of them is three pages, and a refresh of all of them is one listing", async () => {
   using simulation = new Simulation({ ...cursor, ...unlimited, provisioningSeconds: Infinity });
   const run = simulation.begin({ ...unlimited, ...cursor });
   const up = run.engine.up(program(300));
   await simulation.until(() => simulation.servedPosts === 300);
+  // All creates share what they need before their POSTs.
+  const requests = simulation.service.control.requests();
+  const firstPost = requests.findIndex(({ method }) => method === "POST");
+  expect(requests.slice(0, firstPost).map(({ path }) => path)).toEqual([
+    "/v2/account",
+    "/v2/instances",
+  ]);
   simulation.service.control.forgetRequests();
   const before = simulation.servedListRequests;
   await simulation.until(() => simulation.servedListRequests >= before + 20);

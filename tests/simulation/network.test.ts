@@ -3,7 +3,7 @@
  * both.
  */
 import { describe, expect, test } from "@jest/globals";
-import { startEmulator, VirtualClock, type FaultScript } from "../../emulator";
+import { startEmulator, VirtualClock } from "../../emulator";
 import { startInProcess } from "../../emulator/inProcess";
 import { seeded } from "../../emulator/random";
 import type { ClientOptions, ComputeApi } from "../../provider/api/client";
@@ -11,11 +11,10 @@ import type { ListItem } from "../../provider/api/contract";
 import type { RequestError } from "../../provider/api/errors";
 import type { PostOutcome } from "../../provider/api/postOutcome";
 import { create, never, selfMovingClock, testClient } from "../../provider/api/testing/testClient";
-import type { Clock } from "../../provider/clock";
 import { commonFaults, hidingFaults, listFaults, postFaults, type Fault } from "./faults";
 import { Network } from "./network";
 import { Random } from "./random";
-import { Timeline } from "./timeline";
+import { clockOf, Timeline } from "./timeline";
 
 /** All tries of a GET. */
 const times = 4;
@@ -88,7 +87,9 @@ async function overSockets(call: Call, fault: Fault): Promise<Outcome> {
     return await outcomeOf(call, (more) => testClient(nowhere, more), control);
   }
   const clock = selfMovingClock();
-  const scripted = control.fault({ ...scriptOf(fault), times });
+  // Over sockets, a delay takes real time.
+  const quick = fault.kind === "delay" ? { ...fault, milliseconds: 20 } : fault;
+  const scripted = control.fault({ ...quick, times });
   let hung = 0;
   // A request that hangs ends at its time-out. The clock advances to it once the service has got the request.
   const timer = setInterval(() => {
@@ -99,26 +100,6 @@ async function overSockets(call: Call, fault: Fault): Promise<Outcome> {
   const client = (more: Partial<ClientOptions>) =>
     testClient(service.url, { clock, requestTimeoutMs, ...more });
   return await outcomeOf(call, client, control).finally(() => clearInterval(timer));
-}
-
-function scriptOf(fault: Exclude<Fault, { kind: "refused" }>): FaultScript {
-  switch (fault.kind) {
-    case "cut":
-      return { kind: "reset", acted: fault.acted };
-    case "slow":
-      return { kind: "delay", milliseconds: 20, acted: true };
-    case "status": {
-      const { body, ...rest } = fault;
-      if (body === "envelope") return rest;
-      return { kind: "html", status: rest.status, acted: rest.acted };
-    }
-    case "odd":
-      return fault.behaviour;
-    case "hang":
-    case "cutBody":
-    case "body":
-      return fault;
-  }
 }
 
 async function inMemory(call: Call, fault: Fault): Promise<Outcome> {
@@ -134,25 +115,13 @@ async function inMemory(call: Call, fault: Fault): Promise<Outcome> {
   });
   const sender = { name: "client", runIfAlive: (run: () => void) => run() };
   const options = {
-    clock: clockOf(timeline),
+    clock: clockOf(timeline, () => new Date(timeline.now)),
     requestTimeoutMs,
     createDispatcher: () => network.dispatcher(sender),
   };
   const client = (more: Partial<ClientOptions>) =>
     testClient("http://127.0.0.1:1/v2", { ...options, ...more });
   return await timeline.untilEnd(outcomeOf(call, client, service.control));
-}
-
-function clockOf(timeline: Timeline): Clock {
-  return {
-    now: () => timeline.now,
-    date: () => new Date(timeline.now),
-    sleep: (ms, signal) =>
-      new Promise((resolve, reject) => {
-        timeline.after(ms, resolve);
-        signal?.addEventListener("abort", () => reject(signal.reason as Error));
-      }),
-  };
 }
 
 describe.each(Object.entries(calls))("%s", (method, call) => {

@@ -3,7 +3,12 @@
  * time, and may meet a fault.
  */
 import type { Dispatcher } from "undici";
-import type { InstanceFault } from "../../emulator/faults/kinds";
+import {
+  isInstanceFault,
+  isListFault,
+  type InstanceFault,
+  type ListFault,
+} from "../../emulator/faults/kinds";
 import type { InProcessResponse, InProcessEmulator } from "../../emulator/inProcess";
 import type { Fault } from "./faults";
 import type { Random } from "./random";
@@ -23,7 +28,7 @@ export interface SentRequest {
 
 export interface NetworkHooks {
   faultFor(sent: SentRequest): Fault | undefined;
-  /** Faults of the instance that a POST creates, beside an "odd" fault of the request. */
+  /** Faults of the instance that a POST creates, beside a fault of the request. */
   instanceFaultsFor(sent: SentRequest): InstanceFault[];
   /** Called once the service has acted. */
   acted(sent: SentRequest, answer: InProcessResponse): void;
@@ -33,21 +38,12 @@ export interface NetworkHooks {
 const html = "<html><body>Bad gateway</body></html>";
 
 export class Network {
-  readonly #timeline: Timeline;
-  readonly #random: Random;
-  readonly #service: Pick<InProcessEmulator, "answer">;
-  readonly #hooks: NetworkHooks;
   constructor(
-    timeline: Timeline,
-    random: Random,
-    service: Pick<InProcessEmulator, "answer">,
-    hooks: NetworkHooks,
-  ) {
-    this.#timeline = timeline;
-    this.#random = random;
-    this.#service = service;
-    this.#hooks = hooks;
-  }
+    private readonly timeline: Timeline,
+    private readonly random: Random,
+    private readonly service: Pick<InProcessEmulator, "answer">,
+    private readonly hooks: NetworkHooks,
+  ) {}
 
   /** Stands in for undici's Agent. */
   dispatcher(sender: Sender): Dispatcher {
@@ -67,11 +63,11 @@ export class Network {
     const { path = "/", method } = options;
     const body = options.body as string | undefined;
     const sent: SentRequest = { sender, method, path, body };
-    const fault = this.#hooks.faultFor(sent);
+    const fault = this.hooks.faultFor(sent);
     const controller = new Controller();
     /** Unless the sender is dead or has aborted the request by then. */
     const arrive = (ms: number, run: () => void) =>
-      this.#timeline.after(ms, () => sender.runIfAlive(() => controller.aborted || run()));
+      this.timeline.after(ms, () => sender.runIfAlive(() => controller.aborted || run()));
     const fail = (ms: number, code: string) =>
       arrive(ms, () =>
         handler.onResponseError?.(controller, Object.assign(new Error(code), { code })),
@@ -81,11 +77,11 @@ export class Network {
       handler.onRequestStart?.(controller, {});
       if (controller.aborted) return;
       // From here on, the request reaches the service even if the sender dies.
-      this.#timeline.after(this.#latency(), () => {
+      this.timeline.after(this.#latency(), () => {
         const answer = this.#serve(sent, options, fault);
         if (answer === "none") return;
         if (answer === "cut") return fail(this.#latency(), "ECONNRESET");
-        const ms = fault?.kind === "slow" ? fault.seconds * 1000 : 0;
+        const ms = fault?.kind === "delay" ? fault.milliseconds : 0;
         const bytes = Buffer.from(answer.body);
         arrive(ms + this.#latency(), () => {
           handler.onResponseStart?.(controller, answer.status, answer.headers, "");
@@ -109,54 +105,48 @@ export class Network {
     const { method, body, sender } = sent;
     const sentHeaders = headers as Record<string, string>;
     const line = `${sender.name} ${method} ${target}`;
-    const acts = fault === undefined || !("acted" in fault) || fault.acted;
+    const acts = fault === undefined || !("acted" in fault) || fault.acted === true;
     let answer: InProcessResponse | undefined;
     if (acts) {
-      const odd = fault?.kind === "odd" ? [fault.behaviour] : [];
-      answer = this.#service.answer(
+      const odd = fault && isOdd(fault) ? [fault] : [];
+      answer = this.service.answer(
         {
           ...{ method, target, authorization: sentHeaders["authorization"] ?? "" },
           ...(body === undefined ? {} : { body, contentType: "application/json" }),
         },
-        [...odd, ...this.#hooks.instanceFaultsFor(sent)],
+        [...odd, ...this.hooks.instanceFaultsFor(sent)],
       );
-      this.#hooks.acted(sent, answer);
+      this.hooks.acted(sent, answer);
     }
-    this.#hooks.trace(`${line}: ${fault ? JSON.stringify(fault) : ""} ${answer?.body ?? ""}`);
+    this.hooks.trace(`${line}: ${fault ? JSON.stringify(fault) : ""} ${answer?.body ?? ""}`);
     if (fault?.kind === "hang") return "none";
-    if (fault?.kind === "status") return answerOf(fault);
-    if (fault?.kind === "cut" || !answer) return "cut";
+    if (fault?.kind === "status" || fault?.kind === "html") return answerOf(fault);
+    if (fault?.kind === "reset" || !answer) return "cut";
     return fault?.kind === "body" ? { ...answer, body: fault.text } : answer;
   }
 
   /** In milliseconds. One in twelve is so long that other requests may overtake. */
   #latency(): number {
-    return this.#random.oneIn(12) ? this.#random.between(100, 3000) : this.#random.between(1, 60);
+    return this.random.oneIn(12) ? this.random.between(100, 3000) : this.random.between(1, 60);
   }
 }
 
-function answerOf({
-  status,
-  body,
-  acted,
-  retryAfter,
-}: Extract<Fault, { kind: "status" }>): InProcessResponse {
-  const headers = retryAfter === undefined ? {} : { "retry-after": retryAfter };
-  if (body === "html") {
-    return { status, acted, headers: { ...headers, "content-type": "text/html" }, body: html };
-  }
+/** Whether the service makes the list or the new instance behave in this way. */
+const isOdd = (fault: Fault): fault is InstanceFault | ListFault =>
+  isInstanceFault(fault as InstanceFault) || isListFault(fault as ListFault);
+
+function answerOf(fault: Extract<Fault, { kind: "status" | "html" }>): InProcessResponse {
+  const { kind, status = 200, acted = false } = fault;
+  const retryAfter = "retryAfter" in fault && { "retry-after": String(fault.retryAfter) };
+  const contentType = kind === "html" ? "text/html" : "application/json";
   const error = {
     code: "scripted_fault",
     message: "A scripted fault.",
     doc_url: "https://docs.compute.example/errors",
     request_id: "req_simulated",
   };
-  return {
-    status,
-    acted,
-    headers: { ...headers, "content-type": "application/json" },
-    body: JSON.stringify({ error }),
-  };
+  const body = kind === "html" ? html : JSON.stringify({ error });
+  return { status, acted, headers: { "content-type": contentType, ...retryAfter }, body };
 }
 
 class Controller implements Dispatcher.DispatchController {

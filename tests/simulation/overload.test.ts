@@ -7,10 +7,8 @@ import type { Fault } from "./faults";
 import { Random } from "./random";
 
 const count = 40;
-const slow: Fault = { kind: "slow", seconds: 5 };
-const overloaded = (acted: boolean): Fault => ({
-  ...{ kind: "status", status: 503, acted, body: "envelope" },
-});
+const slow: Fault = { kind: "delay", milliseconds: 5000, acted: true };
+const overloaded = (acted: boolean): Fault => ({ kind: "status", status: 503, acted });
 
 test.each([1, 2, 3])(
   "with 5 s for each answer and a 503 for one request in five, each instance is created once (seed %i)",

@@ -41,36 +41,29 @@ const baselineMs = 45_000;
 
 /** Collects the promises that the events of a history break. */
 export class PromiseChecker {
-  readonly #service: Pick<InProcessEmulator, "control">;
-  readonly #stacks: readonly Stack[];
-  readonly #now: () => number;
   readonly made = new Map<string, Made>();
   readonly violations: string[] = [];
   /** The disks that were lost with their machines, with their ledgers. */
   readonly goneDisks = new Set<object>();
-  figures = { made: 0, named: 0, resumed: 0 };
+  figures = { made: 0, named: 0 };
 
   constructor(
-    service: Pick<InProcessEmulator, "control">,
-    stacks: readonly Stack[],
-    now: () => number,
-  ) {
-    this.#service = service;
-    this.#stacks = stacks;
-    this.#now = now;
-  }
+    private readonly service: Pick<InProcessEmulator, "control">,
+    private readonly stacks: readonly Stack[],
+    private readonly now: () => number,
+  ) {}
 
   violated(what: string): void {
     if (!this.violations.includes(what)) this.violations.push(what);
   }
 
   isAlive(id: string): boolean {
-    return this.#service.control.has(id);
+    return this.service.control.has(id);
   }
 
   onMessage(text: string): void {
     if (printedCommands(text, "pulumi import ").length === 0) return;
-    for (const made of this.made.values()) if (text.includes(made.id)) made.namedAt ??= this.#now();
+    for (const made of this.made.values()) if (text.includes(made.id)) made.namedAt ??= this.now();
   }
 
   /** No other instance of its resource may exist that no message has named (2). */
@@ -104,7 +97,7 @@ export class PromiseChecker {
     if (first.disk === disk) return false;
     return (
       // The listing before this create need not show it yet.
-      first.listedFrom > this.#now() - baselineMs ||
+      first.listedFrom > this.now() - baselineMs ||
       // The provider resource of its run was never saved.
       first.scope !== first.stack.scope ||
       // A fault changed its id in listings.
@@ -130,7 +123,7 @@ export class PromiseChecker {
         `${id} was created for ${made.urn} of ${made.stack.name}, but returned for ${urn}`,
       );
     }
-    const holder = this.#stacks.find((it) => it !== stack && it.ids.includes(id));
+    const holder = this.stacks.find((it) => it !== stack && it.ids.includes(id));
     if (holder) this.violated(`${id} is held by ${holder.name}, but returned to ${stack.name}`);
   }
 
@@ -147,7 +140,7 @@ export class PromiseChecker {
   onDestroy(id: string, stack: Stack): void {
     if (!stack.ids.includes(id))
       this.violated(`${id} is destroyed by a stack that does not hold it`);
-    const other = this.#stacks.find((it) => it !== stack && it.ids.includes(id));
+    const other = this.stacks.find((it) => it !== stack && it.ids.includes(id));
     if (other) this.violated(`${id} is destroyed, but ${other.name} holds it`);
   }
 
@@ -156,7 +149,7 @@ export class PromiseChecker {
    * able to find it (1).
    */
   onEnd(records: readonly LedgerRecord[]): void {
-    const held = this.#stacks.flatMap(({ ids }) => ids);
+    const held = this.stacks.flatMap(({ ids }) => ids);
     for (const made of this.made.values()) {
       const { id, namedAt, letGo, name } = made;
       if (!this.isAlive(id) || held.includes(id) || letGo !== undefined) continue;

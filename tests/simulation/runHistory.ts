@@ -28,26 +28,9 @@ const secrets = { token: "CanaryTokenZ7Q9vB", userData: "CanaryUserDataH6J1" };
 const settlingMs = 60_000;
 const maxRunMs = 60 * 60_000;
 
-class CheckedStack extends Stack {
-  readonly #onSave: (before: string[], after: string[]) => void;
-  isLocked = false;
-  /** Of the program of the last `up`. */
-  version = 1;
-
-  constructor(name: string, onSave: (before: string[], after: string[]) => void) {
-    super(name);
-    this.#onSave = onSave;
-  }
-  override save(...all: Parameters<Stack["save"]>): void {
-    const before = this.ids;
-    super.save(...all);
-    this.#onSave(before, this.ids);
-  }
-}
-
 interface Run extends Poster {
   name: string;
-  stack: CheckedStack;
+  stack: Stack;
   machine: Machine;
   plugin: PluginProcess;
   engine: Engine;
@@ -70,16 +53,27 @@ export interface Outcome {
   runs: number;
 }
 
-/** An emulator. The history that uses it sets the clock and the random numbers. */
-interface Shared {
-  service: InProcessEmulator;
-  now: () => number;
-  random: () => number;
-  maxProvisioningSeconds: number;
-}
+/** What the emulators get from the history that is played. */
+const played = { now: () => 0, random: () => 0, maxProvisioningSeconds: 0 };
 
 /** An emulator for each list order. Each history resets it, which is quicker than a new one. */
-const services = new Map<History["listOrder"], Shared>();
+const services = new Map<History["listOrder"], InProcessEmulator>();
+
+function emptyService(listOrder: History["listOrder"]): InProcessEmulator {
+  const service =
+    services.get(listOrder) ??
+    startInProcess({
+      listOrder,
+      clock: { now: () => played.now() },
+      random: () => played.random(),
+      destroyPath: "/v2/instances/{id}",
+      cursorParameter: "starting_after",
+      provisioningSeconds: () => played.maxProvisioningSeconds * played.random(),
+    });
+  services.set(listOrder, service);
+  service.reset();
+  return service;
+}
 
 /** `trace` is called with a line for each event. */
 export async function runHistory(
@@ -94,11 +88,10 @@ class HistoryRun {
   readonly #trace: ((line: string) => void) | undefined;
   readonly #timeline = new Timeline();
   readonly #random: Random;
-  readonly #shared: Shared;
   readonly #service: InProcessEmulator;
   readonly #network: Network;
   readonly #machines = [new Machine(this.#timeline), new Machine(this.#timeline)];
-  readonly #stacks: CheckedStack[];
+  readonly #stacks: Stack[];
   readonly #checker: PromiseChecker;
   readonly #runs: Run[] = [];
   readonly #messages: string[] = [];
@@ -109,11 +102,15 @@ class HistoryRun {
     this.#history = history;
     this.#trace = trace;
     this.#random = new Random(history.seed);
-    this.#shared = this.#emptyService();
-    this.#service = this.#shared.service;
     const now = () => this.#timeline.now;
+    Object.assign(played, {
+      now: () => start + now(),
+      random: this.#random.next,
+      maxProvisioningSeconds: history.provisioningSeconds,
+    });
+    this.#service = emptyService(history.listOrder);
     const onSave = (before: string[], after: string[]) => this.#checker.onSave(before, after);
-    this.#stacks = [new CheckedStack("dev", onSave), new CheckedStack("prod", onSave)];
+    this.#stacks = [new Stack("dev", onSave), new Stack("prod", onSave)];
     this.#checker = new PromiseChecker(this.#service, this.#stacks, now);
     this.#network = new Network(this.#timeline, this.#random, this.#service, {
       faultFor: (sent) => this.#faultFor(sent),
@@ -154,14 +151,12 @@ class HistoryRun {
       await this.#waitForAllRuns();
       await this.#timeline.pass(this.#random.oneIn(2) ? 500 : 100_000);
     } else await this.#timeline.pass(plan.besideAfterMs);
-    const stack = this.#stacks[plan.stack] as CheckedStack;
+    const stack = this.#stacks[plan.stack] as Stack;
     const machine = this.#machines[plan.machine] as Machine;
     // The backend locks a stack, so the second run is left out.
-    if (stack.isLocked) return;
+    if (this.#runs.some((run) => run.stack === stack && !run.isOver)) return;
     await this.#actBefore(plan);
     const run = this.#begin(stack, machine, plan);
-    stack.version =
-      plan.operation === "up" || plan.operation === "up --replace" ? plan.version : stack.version;
     const program = this.#program(plan.version);
     const options = { timeoutSeconds: plan.timeoutSeconds };
     const operation = {
@@ -175,7 +170,7 @@ class HistoryRun {
     this.#start(run, operation);
   }
 
-  #begin(stack: CheckedStack, machine: Machine, plan?: RunPlan): Run {
+  #begin(stack: Stack, machine: Machine, plan?: RunPlan): Run {
     const name = `r${this.#runs.length + 1}`;
     const [timeline, random, network] = [this.#timeline, this.#random, this.#network];
     const trace = (line: string) => this.#tell(line);
@@ -226,7 +221,6 @@ class HistoryRun {
   }
 
   #start(run: Run, operation: () => Promise<void>): void {
-    run.stack.isLocked = true;
     const onEnd = () => {
       this.#tell(`${run.name} has ended: ${run.engine.did.join(", ")}`);
       for (const { name, error } of run.engine.failed) {
@@ -235,18 +229,13 @@ class HistoryRun {
           name,
         );
       }
-      this.#markOver(run);
+      run.isOver = true;
       run.plugin.signal();
     };
     operation().then(onEnd, (error: unknown) => {
       run.engine.failed.push({ name: "", error: error as Error });
       onEnd();
     });
-  }
-
-  #markOver(run: Run): void {
-    run.isOver = true;
-    run.stack.isLocked = false;
   }
 
   /** @throws if a run takes longer than `maxRunMs` */
@@ -264,7 +253,7 @@ class HistoryRun {
     this.#tell(`${run.name}: ${how}`);
     const endEngine = (it: Run) => {
       it.isEngineAlive = false;
-      this.#markOver(it);
+      it.isOver = true;
     };
     const { machine, plugin } = run;
     switch (how) {
@@ -393,16 +382,6 @@ class HistoryRun {
 
   // ── The service ────────────────────────────────────────────────────────────────────────────────
 
-  #emptyService(): Shared {
-    const { listOrder, provisioningSeconds: maxProvisioningSeconds } = this.#history;
-    const now = () => start + this.#timeline.now;
-    const random = () => this.#random.next();
-    const shared = services.get(listOrder) ?? serviceThatLists(listOrder);
-    services.set(listOrder, Object.assign(shared, { now, random, maxProvisioningSeconds }));
-    shared.service.reset();
-    return shared;
-  }
-
   #faultFor(sent: SentRequest): Fault | undefined {
     const run = this.#runs.find(({ plugin }) => plugin === sent.sender);
     if (!run || this.#areFaultsOver) return undefined;
@@ -444,7 +423,7 @@ class HistoryRun {
   /** Ends all faults. A person then types the printed commands until an `up` finds nothing to do. */
   async #recover(): Promise<void> {
     this.#areFaultsOver = true;
-    this.#shared.maxProvisioningSeconds = 0;
+    played.maxProvisioningSeconds = 0;
     await this.#timeline.pass(20 * 60_000);
     for (const { id, status } of this.#service.control.instances()) {
       if (status !== "OFFLINE") this.#service.control.setStatus(id, "ACTIVE");
@@ -459,10 +438,13 @@ class HistoryRun {
   }
 
   /** Runs `up` and follows its errors until nothing changes. */
-  async #upUntilUnchanged(stack: CheckedStack): Promise<void> {
+  async #upUntilUnchanged(stack: Stack): Promise<void> {
+    const ups = this.#runs.filter(
+      (it) => it.stack === stack && it.plan?.operation.startsWith("up"),
+    );
+    const program = this.#program(ups.at(-1)?.plan?.version ?? 1);
     let problem = "";
     for (let round = 0; round < 6; round++) {
-      const program = this.#program(stack.version);
       const { did, failed } = (await this.#runWithoutFaults(stack, (engine) => engine.up(program)))
         .engine;
       const notSame = did.filter((what) => !what.startsWith("same"));
@@ -474,7 +456,7 @@ class HistoryRun {
   }
 
   async #runWithoutFaults(
-    stack: CheckedStack,
+    stack: Stack,
     operation: (engine: Engine) => Promise<void>,
   ): Promise<Run> {
     const run = this.#begin(stack, this.#machines[0] as Machine);
@@ -487,7 +469,7 @@ class HistoryRun {
    * Imports the instance that the error names by id or name. If that can't be done, removes it, and discards the
    * record if the message shows that command.
    */
-  async #followAdvice(stack: CheckedStack, name: string, { message }: Error): Promise<void> {
+  async #followAdvice(stack: Stack, name: string, { message }: Error): Promise<void> {
     const imports = printedCommands(message, `pulumi import compute:index:Instance ${name} `);
     const ids = imports.map((command) => command.split(" ").at(-1) ?? "");
     // A person knows which stack created it.
@@ -541,21 +523,6 @@ class HistoryRun {
   #tell(line: string): void {
     this.#trace?.(`${(this.#timeline.now / 1000).toFixed(3)} ${line}`);
   }
-}
-
-function serviceThatLists(listOrder: History["listOrder"]): Shared {
-  const shared: Shared = {
-    ...{ now: () => 0, random: () => 0, maxProvisioningSeconds: 0 },
-    service: startInProcess({
-      listOrder,
-      clock: { now: () => shared.now() },
-      random: () => shared.random(),
-      destroyPath: "/v2/instances/{id}",
-      cursorParameter: "starting_after",
-      provisioningSeconds: () => shared.maxProvisioningSeconds * shared.random(),
-    }),
-  };
-  return shared;
 }
 
 function kindOf({ method, path }: SentRequest): RequestKind {

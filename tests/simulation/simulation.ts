@@ -14,7 +14,7 @@ import { Network, type SentRequest } from "./network";
 import { Random } from "./random";
 import { Timeline } from "./timeline";
 
-export const destroyPath = "/v2/instances/{id}";
+const destroyPath = "/v2/instances/{id}";
 export const cursor = { cursorParameter: "starting_after" };
 
 /** An endless simulation has more events. An `up` of a thousand instances has fewer. */

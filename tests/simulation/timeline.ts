@@ -2,6 +2,7 @@
  * Virtual time. Before each event, everything that is ready to run has run. Nothing waits for real time, so one seed
  * makes one history, however busy the machine is.
  */
+import type { Clock } from "../../provider/clock";
 
 interface Event {
   /** Milliseconds since the beginning. */
@@ -62,6 +63,31 @@ export class Timeline {
     }
     this.#events.splice(low, 0, event);
   }
+}
+
+/** A clock that shows this time. `runIfAlive` ends a sleep, unless the sleeper is dead by then. */
+export function clockOf(
+  timeline: Timeline,
+  date: () => Date,
+  runIfAlive = (run: () => void) => run(),
+): Clock {
+  return {
+    now: () => timeline.now,
+    date,
+    sleep: (ms, signal) =>
+      new Promise((resolve, reject) => {
+        const onAbort = () => reject(signal?.reason as Error);
+        if (signal?.aborted) return onAbort();
+        signal?.addEventListener("abort", onAbort, { once: true });
+        timeline.after(ms, () => {
+          if (signal?.aborted) return;
+          runIfAlive(() => {
+            signal?.removeEventListener("abort", onAbort);
+            resolve();
+          });
+        });
+      }),
+  };
 }
 
 /** Every callback of a settled promise runs before that of `setImmediate`. */

@@ -157,7 +157,7 @@ function inputProperty(name: InputName, note = ""): Property {
 
 function functionSchema(token: FunctionToken) {
   const { description, inputs } = functions[token];
-  const properties = mapped(inputs as Readonly<Record<string, z.ZodType>>, (type) => ({
+  const properties = mapped(inputs, (type) => ({
     ...typeOf(type),
     description: type.description ?? "",
   }));

@@ -78,9 +78,6 @@ export class Stack {
   refresh(plugin: Plugin, options: UpOptions = {}): Promise<Run> {
     return this.#run(plugin, (engine) => engine.refresh(options));
   }
-  destroy(plugin: Plugin, options: UpOptions = {}): Promise<Run> {
-    return this.#run(plugin, (engine) => engine.destroy(options));
-  }
   import(plugin: Plugin, name: string, id: string): Promise<Run> {
     return this.#run(plugin, (engine) => engine.import(name, id));
   }
@@ -128,7 +125,7 @@ const kinds: Readonly<Record<number, DiffKind>> = {
 /** The calls of the model of the engine, made over real gRPC. */
 function callsOf(client: TestClient): Calls {
   return {
-    // Here a plugin serves several operations. Class `Plugin` configures it at its start, and cancels it at its end.
+    // Here a plugin serves several operations. `startPlugin` configures it, and `stop` cancels it.
     configure: () => Promise.resolve(),
     cancel: () => undefined,
     check: ({ autonaming: _, ...request }) => client.check(request),

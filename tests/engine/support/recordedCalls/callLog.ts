@@ -3,12 +3,10 @@
  * No values of properties are kept.
  */
 
-/** A call or an answer. The simulation's model of the engine logs the same (recordCalls.ts). */
-export interface LogLine {
+/** A call and its answer. The simulation's model of the engine logs the same (recordCalls.ts). */
+export interface LoggedCall {
   process: number;
-  event: "call" | "answer";
-  call: number;
-  method?: string;
+  method: string;
   /** The logical name of the resource: the last part of its URN. */
   resource?: string | undefined;
   preview?: boolean | undefined;
@@ -19,10 +17,14 @@ export interface LogLine {
   /** Whether the call has old inputs, and then old outputs. New inputs are not logged. */
   inputs?: Existence;
   outputs?: Existence;
-  /** The id of the session that made the outputs of the call or of the answer: their `__run` (provider/origin.ts). */
+  /** The id of the session that made the outputs of the call: their `__run` (provider/origin.ts). */
   stamp?: string | undefined;
   /** "lost": the engine or the plugin was gone first. "nothing there": a Read found no instance. */
-  answer?: "ok" | "failed" | "unfinished" | "nothing there" | "lost";
+  answer: "ok" | "failed" | "unfinished" | "nothing there" | "lost";
+  /** As `stamp`, of the outputs in the answer. */
+  answerStamp?: string | undefined;
+  /** Whether it was answered after Cancel. */
+  isLate: boolean;
 }
 
 type Existence = "no" | "empty" | "given";
@@ -52,40 +54,42 @@ interface Entry {
 const unknown = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 
 /** Reads the engine's log. A Handshake after a Cancel begins the next session. */
-export function readCalls(log: string): LogLine[] {
-  const lines: LogLine[] = [];
-  const calls = new Map<string, number>();
-  let count = 0;
-  const session = { process: 0, isCanceled: false };
+export function readCalls(log: string): LoggedCall[] {
+  const calls: LoggedCall[] = [];
+  const lastCalls = new Map<string, LoggedCall>();
+  let process = 0;
+  let isCanceled = false;
   for (const text of log.split("\n").filter(Boolean)) {
     const entry = JSON.parse(text) as Entry;
     if (entry.metadata.kind !== "resource") continue;
     const method = entry.method.replace("/pulumirpc.ResourceProvider/", "");
     const key = `${method} ${JSON.stringify(entry.request)}`;
     if (entry.progress === "response_completed") {
-      const call = calls.get(key) ?? -1;
-      const answer = describeAnswer(method, entry);
-      lines.push({ process: session.process, event: "answer", call, ...answer });
+      const call = lastCalls.get(key);
+      if (call?.process === process)
+        Object.assign(call, describeAnswer(method, entry), { isLate: isCanceled });
       continue;
     }
-    if (method === "Handshake" && session.isCanceled) {
-      session.process++;
-      session.isCanceled = false;
+    if (method === "Handshake" && isCanceled) {
+      process++;
+      isCanceled = false;
     }
-    session.isCanceled ||= method === "Cancel";
-    const call = ++count;
-    calls.set(key, call);
-    lines.push({ process: session.process, event: "call", call, ...describeCall(method, entry) });
+    isCanceled ||= method === "Cancel";
+    const call: LoggedCall = {
+      ...{ process, method, ...describeCall(method, entry) },
+      ...{ answer: "lost", isLate: false },
+    };
+    lastCalls.set(key, call);
+    calls.push(call);
   }
-  return lines;
+  return calls;
 }
 
-function describeCall(method: string, { request }: Entry): Partial<LogLine> {
+function describeCall(method: string, { request }: Entry): Partial<LoggedCall> {
   const { urn, id = "", preview, olds, properties } = request;
   const isCheck = method.startsWith("Check");
   const outputs = ["Read", "Delete"].includes(method) ? properties : olds;
   return {
-    method,
     resource: urn?.split("::").pop(),
     preview,
     idKind: id === "" ? "none" : id === unknown ? "unknown" : "known",
@@ -100,13 +104,13 @@ function describeCall(method: string, { request }: Entry): Partial<LogLine> {
 function describeAnswer(
   method: string,
   { errors: [error] = [], response }: Entry,
-): Partial<LogLine> {
+): Partial<LoggedCall> {
   const code = /code = (\w+)/.exec(error ?? "")?.[1] ?? "";
   if (["Unavailable", "Canceled"].includes(code)) return { answer: "lost" };
   if (error !== undefined) return { answer: code === "Unknown" ? "unfinished" : "failed" };
   if (method === "Read" && !response?.id) return { answer: "nothing there" };
   const hasFailed = (response?.failures ?? []).length > 0;
-  return { answer: hasFailed ? "failed" : "ok", stamp: response?.properties?.__run };
+  return { answer: hasFailed ? "failed" : "ok", answerStamp: response?.properties?.__run };
 }
 
 function presence(properties: object | undefined): Existence {

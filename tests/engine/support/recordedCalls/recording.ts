@@ -36,17 +36,17 @@ export async function recording(options: FixtureOptions = {}) {
   const fixture = await Fixture.create({ ...options, env: { PULUMI_DEBUG_GRPC: log } });
   const before: ReturnType<typeof readCalls> = [];
   const read = () => {
-    const lines = readCalls(readIfThere(log) ?? "");
+    const calls = readCalls(readIfThere(log) ?? "");
     rmSync(log, { force: true });
-    return lines;
+    return calls;
   };
   async function expectCalls(operation: string, run: () => Promise<unknown>): Promise<void> {
     // Calls of earlier commands are not part of the operation.
     before.push(...read());
     await run();
-    const lines = read();
-    const sessions = sessionsOf(lines, before);
-    before.push(...lines);
+    const calls = read();
+    const sessions = sessionsOf(calls, before);
+    before.push(...calls);
     if (isRecording) recorded[operation] = sessions;
     else {
       const expected = recordedCalls.operations[operation] ?? [];
