@@ -137,10 +137,8 @@ async function examineAccount(api: ComputeApi, session: Session): Promise<Findin
 async function examineListing(api: ComputeApi, session: Session): Promise<Finding> {
   const { cursorParameter } = session.settings;
   using operation = session.operation(timeouts.look);
-  let whyIgnored: string | undefined;
-  const onCursorFailed = (why: string) => (whyIgnored = why);
-  const options = { cursorParameter, onCursorFailed };
-  const { items, unreadable, complete } = await collect(api, options, operation.signal);
+  const listing = await collect(api, cursorParameter, operation.signal);
+  const { items, unreadable, complete, cursorProblem } = listing;
   const instances = count(items.size, "instance");
   if (complete) {
     const isUntried = cursorParameter !== undefined && items.size <= pageLimit.max;
@@ -155,7 +153,7 @@ async function examineListing(api: ComputeApi, session: Session): Promise<Findin
       "Check that compute:baseUrl is the address of the Compute Instances Service. If it is, report this to the operator of the service.",
     );
   }
-  return whyIgnored === undefined
+  return cursorProblem === undefined
     ? warning(
         "listing",
         `${instances}, and there may be more, since the service lists at most ${pageLimit.max} of each status: ${incomplete}`,
@@ -163,7 +161,7 @@ async function examineListing(api: ComputeApi, session: Session): Promise<Findin
       )
     : warning(
         "listing",
-        `${instances}: ${cursorIgnored(cursorParameter, whyIgnored)}; ${incomplete}`,
+        `${instances}: ${cursorIgnored(cursorParameter, cursorProblem)}; ${incomplete}`,
         "Set compute:cursorParameter to the name that the service uses for the parameter, or remove the setting.",
       );
 }

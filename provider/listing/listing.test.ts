@@ -3,16 +3,16 @@ import { expect, test } from "@jest/globals";
 import { Canceled } from "../abort";
 import { errorOf } from "../testing/scene";
 import { VirtualClock } from "../testing/virtualClock";
-import { ListingSource, recentMs } from "./listing";
+import { createListingSource, recentMs } from "./listing";
 
 const never = new AbortController().signal;
-type Content = Awaited<ReturnType<ConstructorParameters<typeof ListingSource>[0]>>;
+type Content = Awaited<ReturnType<Parameters<typeof createListingSource>[0]>>;
 
 /** A listing source whose listings end only when the test calls `end` with their number. */
 function controlledListings() {
   const clock = new VirtualClock();
   const requested: PromiseWithResolvers<Content>[] = [];
-  const listings = new ListingSource(
+  const listings = createListingSource(
     () => {
       const pending = Promise.withResolvers<Content>();
       requested.push(pending);
