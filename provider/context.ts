@@ -12,7 +12,7 @@ export interface ProviderContext {
   env: NodeJS.ProcessEnv;
   /** The storage of the ledger (records of creates). The default is the file system. */
   disk?: Disk;
-  /** The default is `createClient` of `api/createClient`, loaded when needed. */
+  /** The default is `createClient` of `api/client`, loaded when needed. */
   createApi?: (options: ClientOptions) => ComputeApi;
   /** For the ids of sessions and for jitter. The default is `randomBytes` of `node:crypto`. */
   randomBytes?: (count: number) => Uint8Array;

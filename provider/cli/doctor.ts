@@ -5,7 +5,7 @@ import type { Command } from "commander";
 import metadata from "../../metadata.json";
 import { TimedOut } from "../abort";
 import { cursorIgnored, nameCursor, nextStep, ownCommand } from "../advice";
-import type { ComputeApi, SlowedDown } from "../api/client";
+import type { ClientOptions, ComputeApi } from "../api/client";
 import { RequestError } from "../api/errors";
 import { pageLimit } from "../api/serviceConstants";
 import type { Settings } from "../config/settings";
@@ -73,10 +73,10 @@ const networkAdvice =
 async function* examineService(settings: Settings, io: Terminal): AsyncGenerator<Finding> {
   const { host } = new URL(settings.baseUrl);
   const connection = ok("connection", `${host} answers`);
-  const { createClient } = await import("../api/createClient.js");
+  const { createClient } = await import("../api/client.js");
   // `pulumi up` waits after a 429. `doctor` reports it at once.
   const slowedDown = new AbortController();
-  const onSlowedDown = ({ method, path }: SlowedDown) =>
+  const onSlowedDown: ClientOptions["onSlowedDown"] = ({ method, path }) =>
     slowedDown.abort(new OperationFailed(`${method} ${path} answered HTTP 429`));
   const session = createSession(settings, io, {
     canceled: slowedDown.signal,

@@ -2,8 +2,8 @@
  * Fetches one listing: without a filter, in pages if the service has a cursor. If that does not list everything, one request
  * for each status finds more instances, but then the listing never proves that an instance is absent (G3).
  */
-import type { ComputeApi, Page, PageQuery } from "../api/client";
-import type { ListItem } from "../api/contract";
+import type { ComputeApi, PageQuery } from "../api/client";
+import type { ListItem, Page } from "../api/contract";
 import { pageLimit, type InstanceStatus } from "../api/serviceConstants";
 import { RequestError } from "../api/errors";
 import type { ListingContent } from "./listing";

@@ -191,7 +191,7 @@ export class Connection {
 
   async #createApi(token: string, renewToken?: ClientOptions["renewToken"]): Promise<ComputeApi> {
     // Many previews send no request, and loading undici takes time.
-    const createApi = this.#ctx.createApi ?? (await import("../api/createClient.js")).createClient;
+    const createApi = this.#ctx.createApi ?? (await import("../api/client.js")).createClient;
     const { messages, redactor, clock, env, randomBytes = crypto.randomBytes } = this.#ctx;
     const { baseUrl, requestTimeoutMs, requestsPerMinute, destroyPath } = this.#settings;
     const options: ClientOptions = {

@@ -2,9 +2,9 @@
 import { raceAbort } from "../../abort";
 import type { ClientOptions } from "../client";
 import { RequestError } from "../errors";
-import type { AcquirePermit, Permit, RequestEnd } from "./rateLimit";
+import { createRateLimit, type Permit, type RequestEnd } from "./rateLimit";
 import { errorOf, header, oneLine, readEnvelope, retryAfterMs } from "./response";
-import { type HttpRequest, type HttpResponse, type Transport, isSuccess } from "./transport";
+import { type HttpRequest, type HttpResponse, createTransport, isSuccess } from "./transport";
 
 /** The maximum number of tries of a GET or DELETE, without those that end with a 429 or a renewed token. */
 const maxTries = 4;
@@ -14,27 +14,22 @@ const firstDelayMs = 500;
 const maxRenewals = 3;
 
 /**
- * Sends a request and resolves to what `read` returns for the 2xx response. Rejects with a `RequestError`, or with the
- * reason of the signal that cancelled the request. Without a `permit`, each try first waits for the rate limit. A POST
- * is sent at most once (no create is blindly retried, G2).
+ * Makes what sends the requests of one client.
+ *
+ * @throws Error if a proxy variable of the environment is not an address
  */
-export type Send = <T>(
-  request: HttpRequest,
-  read: (response: HttpResponse) => T,
-  permit?: Permit,
-) => Promise<T>;
-
-/** Makes the `Send` of one client. */
-export function createSend(
-  options: ClientOptions,
-  acquirePermit: AcquirePermit,
-  transport: Transport,
-): Send {
+export function createSender(options: ClientOptions) {
   const { clock, random, onFailedTry, renewToken } = options;
+  const acquirePermit = createRateLimit(options);
+  const transport = createTransport(options);
   /** The token of the next request. */
   let { token } = options;
 
-  const sendOnce: Send = async (request, read, givenPermit) => {
+  async function sendOnce<T>(
+    request: HttpRequest,
+    read: (response: HttpResponse) => T,
+    givenPermit?: Permit,
+  ): Promise<T> {
     const { method, path, endpoint, cancelUnsent } = request;
     // Wait for the rate limit, unless the caller has waited (`acquirePostPermit`).
     const permit = givenPermit ?? (await acquirePermit(method, endpoint, cancelUnsent));
@@ -51,17 +46,24 @@ export function createSend(
       const { status } = response;
       const retryAfter = status === 429 ? header(response, "retry-after") : undefined;
       end = { sent: true, status, retryAfterMs: retryAfterMs(retryAfter, clock.date()) };
-      // Throw for every status other than 2xx.
       if (!isSuccess(status)) throw errorOf(response, options.baseUrl);
-      // Read the body.
       return read(response);
     } finally {
       // Report the end to the rate limit, so that a 429 holds back the next request.
       endPermit(end);
     }
-  };
+  }
 
-  return async (request, read, permit) => {
+  /**
+   * Sends a request and resolves to what `read` returns for the 2xx response. Rejects with a `RequestError`, or with the
+   * reason of the signal that cancelled the request. Without a `permit`, each try first waits for the rate limit. A POST
+   * is sent at most once (no create is blindly retried, G2).
+   */
+  async function send<T>(
+    request: HttpRequest,
+    read: (response: HttpResponse) => T,
+    permit?: Permit,
+  ): Promise<T> {
     let mayHaveActed = false;
     let renewalsLeft = maxRenewals;
     for (let failedTries = 0; ;) {
@@ -74,14 +76,12 @@ export function createSend(
           // If the operation ends while a new token is searched for, the request fails with the 401.
           const renewal = raceAbort(renewToken(sentToken), request.cancelUnsent);
           const newToken = await renewal.catch(() => undefined);
-          if (newToken !== undefined) {
-            token = newToken;
-            error.tokenRenewed = true;
-            // A POST is sent again only by the create protocol, with a new permit and a new ledger record (G2).
-            if (request.method !== "POST") continue;
-          }
+          error.tokenRenewed = newToken !== undefined;
+          token = newToken ?? token;
         }
+        // A POST is sent again only by the create protocol, with a new permit and a new ledger record (G2).
         if (request.method === "POST") throw error;
+        if (error.tokenRenewed) continue;
         mayHaveActed ||= error.mayHaveActed;
         error.mayHaveActed = mayHaveActed;
         onFailedTry?.(error);
@@ -93,7 +93,9 @@ export function createSend(
         await clock.sleep(delayMs, request.cancelUnsent);
       }
     }
-  };
+  }
+
+  return { send, acquirePermit, close: transport.close };
 }
 
 /** Whether the service refused the token, and did nothing. A POST's 401 without an error envelope may be a proxy's. */
@@ -109,21 +111,20 @@ async function logOutcome(
 ): Promise<HttpResponse> {
   if (!debug) return sending;
   const begunAt = clock.now();
-  const log = (outcome: string) => {
-    const ms = Math.round(clock.now() - begunAt);
-    debug(oneLine(`${method} ${target} ${outcome} ${ms} ms`, 1000, redact));
-  };
+  let outcome = "aborted after";
   try {
     const response = await sending;
-    const { status, body } = response;
-    const idInBody = isSuccess(status) ? undefined : readEnvelope(response)?.requestId;
-    const requestId = idInBody ?? header(response, "x-request-id") ?? "";
-    log(`${status} ${body.length} bytes${requestId && ` ${requestId}`} in`);
+    const requestId = readEnvelope(response)?.requestId ?? header(response, "x-request-id") ?? "";
+    outcome = `${response.status} ${response.body.length} bytes${requestId && ` ${requestId}`} in`;
     return response;
   } catch (error) {
-    if (!(error instanceof RequestError)) log("aborted after");
-    // The line begins with method and path, so they are cut from the message.
-    else log(`${error.kind}: ${error.message.replace(`${method} ${path}: `, "")} after`);
+    if (error instanceof RequestError) {
+      // The line begins with method and path, so they are cut from the message.
+      outcome = `${error.kind}: ${error.message.replace(`${method} ${path}: `, "")} after`;
+    }
     throw error;
+  } finally {
+    const ms = Math.round(clock.now() - begunAt);
+    debug(oneLine(`${method} ${target} ${outcome} ${ms} ms`, 1000, redact));
   }
 }

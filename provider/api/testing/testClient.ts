@@ -1,6 +1,5 @@
 /** Makes the client for tests, without real random numbers and real time, and has helpers for its calls. */
-import type { ClientOptions, ComputeApi } from "../client";
-import { createClient } from "../createClient";
+import { type ClientOptions, type ComputeApi, createClient } from "../client";
 import type { CreateBody } from "../contract";
 import { RequestError } from "../errors";
 import type { PostOutcome } from "../postOutcome";
