@@ -7,7 +7,7 @@ import type { Permit } from "./http/rateLimit";
 import { redactUserData } from "./http/redactUserData";
 import { createSender } from "./http/request";
 import { readAccount, readAs } from "./http/response";
-import type { HttpRequest, HttpResponse } from "./http/transport";
+import type { HttpRequest } from "./http/transport";
 import { outcomeOf, type PostOutcome } from "./postOutcome";
 
 export type { Permit };
@@ -90,7 +90,7 @@ export function createClient(options: ClientOptions) {
       if (cursor) query.set(cursor.parameter, cursor.value);
       const target = `${pathPrefix}${paths.instances}?${query.toString()}`;
       const request = requestTo("GET", paths.instances, signal, { target });
-      return send(request, (response) => readAs(tolerant.page, response));
+      return send(request, readAs(tolerant.page));
     },
 
     /** Waits until the rate limit allows a POST (G6). Each permit has to be used or released. */
@@ -113,8 +113,8 @@ export function createClient(options: ClientOptions) {
           body: JSON.stringify(body),
           redact: redactUserData(body, redact),
         });
-        const read = (response: HttpResponse) => readAs(tolerant.accepted, response);
-        return { kind: "accepted", accepted: await send(request, read, permit) };
+        const accepted = await send(request, readAs(tolerant.accepted), permit);
+        return { kind: "accepted", accepted };
       } catch (error) {
         return outcomeOf(error, signal);
       } finally {

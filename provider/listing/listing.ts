@@ -63,9 +63,6 @@ export function createListingSource(
   /** Returns the next mark: a number in the order of the session's writes and of the begins of its listings. */
   const mark = () => ++lastMark;
 
-  /** Requires that the listing began at most `ageMs` milliseconds ago, and after the session's last write. */
-  const noOlderThan = (ageMs: number) => ({ after: lastWrite, notBefore: clock.now() - ageMs });
-
   function begin() {
     const begin: Begin = { beginMark: mark(), begunAt: clock.now() };
     const listing = fetchListing(sessionSignal())
@@ -76,7 +73,6 @@ export function createListingSource(
 
   return {
     mark,
-    noOlderThan,
 
     /** Marks the end of a write. Listings with a lower mark need not show the write. */
     markWrite: () => (lastWrite = mark()),
@@ -86,10 +82,8 @@ export function createListingSource(
       return latest;
     },
 
-    /** The requirement of a Read and the like (G3). */
-    get recent() {
-      return noOlderThan(recentMs);
-    },
+    /** Requires that the listing began at most `maxAgeMs` milliseconds ago, and after the session's last write (G3). */
+    recent: (maxAgeMs = recentMs) => ({ after: lastWrite, notBefore: clock.now() - maxAgeMs }),
 
     /**
      * Returns a listing that is as new as required. Waits until `notBefore` if that time is in the future.

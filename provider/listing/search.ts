@@ -24,7 +24,7 @@ export async function search(
   { pollIntervalMs, settledAt }: { pollIntervalMs: number; settledAt: number },
   signal: AbortSignal,
 ): Promise<SearchResult> {
-  const required = listings.recent;
+  const required = listings.recent();
   let previous: Listing | undefined;
   for (;;) {
     const listing = await listings.get(required, signal);

@@ -68,20 +68,11 @@ class Endpoint {
     readonly path: string,
   ) {}
 
-  /**
-   * The number of requests that count now. A sent request counts until a minute after its end, since the service counts
-   * it at some moment between permit and end.
-   */
-  requestsInWindow(now: number): number {
-    while ((this.endTimes[0] ?? now) < now - windowMs) this.endTimes.shift();
-    return this.underWay + this.endTimes.length;
-  }
-
-  /** Milliseconds until the back-off allows a request. Infinity if a request has to end first. */
-  msToBackoffEnd(now: number): number {
-    if (this.pausesInARow === 0) return this.lastPermitAt + this.intervalMs - now;
+  /** The clock time from which the back-off allows a request. Infinity if a request has to end first. */
+  get backoffEnd(): number {
+    if (this.pausesInARow === 0) return this.lastPermitAt + this.intervalMs;
     // The request under way shows if the pause was long enough, or began before the pause and has to end first.
-    return this.underWay > 0 ? Infinity : this.pausedUntil - now;
+    return this.underWay > 0 ? Infinity : this.pausedUntil;
   }
 }
 
@@ -108,7 +99,9 @@ export function createRateLimit({
     return queues.run(`${method} ${path}`, signal, async () => {
       endpoint.isWaiting = true;
       try {
-        for (let waitMs = msToWait(endpoint); waitMs > 0; waitMs = msToWait(endpoint)) {
+        for (;;) {
+          const waitMs = permitAt(endpoint) - clock.now();
+          if (waitMs <= 0) return permitFor(endpoint);
           const wake = AbortSignal.any([signal, requestEnded.signal]);
           // Each sleep lasts at most a minute, since `waitMs` may be Infinity.
           await clock.sleep(Math.min(waitMs, windowMs), wake).catch(() => signal.throwIfAborted());
@@ -116,28 +109,26 @@ export function createRateLimit({
       } finally {
         endpoint.isWaiting = false;
       }
-      return permitFor(endpoint);
     });
   };
 
-  /** Milliseconds until this endpoint may get a permit. Infinity if a request under way has to end first. */
-  function msToWait(endpoint: Endpoint): number {
+  /** The clock time from which this endpoint may get a permit. Infinity if a request under way has to end first. */
+  function permitAt(endpoint: Endpoint): number {
     if (endpoint.method !== "GET" && endpoint.underWay >= maxWritesUnderWay) return Infinity;
-    const now = clock.now();
     const group = countedWith(endpoint);
-    const isFull = requestsInWindow(group, now) >= limit;
+    const isFull = requestsInWindow(group) >= limit;
     const oldestEnds = group.map(({ endTimes: [oldest = Infinity] }) => oldest);
-    const windowWaitMs = isFull ? Math.min(...oldestEnds) + windowMs + 1 - now : 0;
-    return Math.max(windowWaitMs, msToTurn(endpoint, group, now), endpoint.msToBackoffEnd(now));
+    const windowEnd = isFull ? Math.min(...oldestEnds) + windowMs + 1 : 0;
+    return Math.max(windowEnd, turnOf(endpoint, group), endpoint.backoffEnd);
   }
 
-  /** Milliseconds until the endpoint's turn. Without turns, a burst of one endpoint would fill the common window. */
-  function msToTurn(endpoint: Endpoint, group: readonly Endpoint[], now: number): number {
+  /** The clock time of the endpoint's turn. Without turns, a burst of one endpoint would fill the common window. */
+  function turnOf(endpoint: Endpoint, group: readonly Endpoint[]): number {
     if (group.length === 1) return 0;
     const lastOfGroup = Math.max(...group.map((it) => it.lastPermitAt));
-    const waitingCount = group.filter((it) => it.isWaiting && it.msToBackoffEnd(now) <= 0).length;
-    const ownTurnAt = endpoint.lastPermitAt + waitingCount * evenIntervalMs;
-    return Math.max(lastOfGroup + evenIntervalMs, ownTurnAt) - now;
+    const waiting = group.filter((it) => it.isWaiting && it.backoffEnd <= clock.now());
+    const ownTurn = endpoint.lastPermitAt + waiting.length * evenIntervalMs;
+    return Math.max(lastOfGroup + evenIntervalMs, ownTurn);
   }
 
   /** The endpoints that share the endpoint's window, including itself. */
@@ -146,8 +137,18 @@ export function createRateLimit({
     return endpoints.filter(({ path }) => path === endpoint.path);
   }
 
-  function requestsInWindow(group: readonly Endpoint[], now: number): number {
-    return group.reduce((sum, it) => sum + it.requestsInWindow(now), 0);
+  /**
+   * The number of requests that count now. A sent request counts until a minute after its end, since the service counts
+   * it at some moment between permit and end.
+   */
+  function requestsInWindow(group: readonly Endpoint[]): number {
+    const windowStart = clock.now() - windowMs;
+    let count = 0;
+    for (const { underWay, endTimes } of group) {
+      while ((endTimes[0] ?? windowStart) < windowStart) endTimes.shift();
+      count += underWay + endTimes.length;
+    }
+    return count;
   }
 
   function permitFor(endpoint: Endpoint): Permit {
@@ -159,40 +160,37 @@ export function createRateLimit({
     const use = () => {
       if (!isUnused) return undefined;
       isUnused = false;
-      return (end: RequestEnd) => endRequest(endpoint, pausesBefore, end);
+      return (end: RequestEnd) => endRequest(endpoint, end, pausesBefore);
     };
     return { use, release: () => use()?.({ sent: false }) };
   }
 
-  function endRequest(endpoint: Endpoint, pausesBefore: number, end: RequestEnd): void {
-    const now = clock.now();
-    const { path } = endpoint;
-    const { sent, status, retryAfterMs } = end;
+  function endRequest(endpoint: Endpoint, end: RequestEnd, pausesBefore: number): void {
+    const { sent, status, retryAfterMs = 0 } = end;
     endpoint.underWay--;
-    if (sent) endpoint.endTimes.push(now);
-    const isExplained = requestsInWindow(countedWith(endpoint), now) >= limit * explainingPart;
-    if (status === 429 && !isExplained) pathsCountedTogether.add(path);
+    if (sent) endpoint.endTimes.push(clock.now());
+    const isExplained = requestsInWindow(countedWith(endpoint)) >= limit * explainingPart;
+    if (status === 429 && !isExplained) pathsCountedTogether.add(endpoint.path);
     if (endpoint.pausesInARow !== pausesBefore) {
       // The request began before the pause. Its 429 is of the burst that caused the pause, and its success proves nothing.
-      endpoint.pausedUntil = Math.max(endpoint.pausedUntil, now + (retryAfterMs ?? 0));
+      endpoint.pausedUntil = Math.max(endpoint.pausedUntil, clock.now() + retryAfterMs);
     } else if (status === 429) {
-      pause(endpoint, now, retryAfterMs);
+      pause(endpoint, retryAfterMs);
     } else if (status !== undefined) {
       endpoint.pausesInARow = 0;
-      const requestsPerSecond = endpoint.rate * (limit / 60);
-      endpoint.rate = Math.min(1, endpoint.rate + rateStep / requestsPerSecond);
+      endpoint.rate = Math.min(1, endpoint.rate + rateStep / (endpoint.rate * (limit / 60)));
     }
     requestEnded.abort(notNeeded);
     requestEnded = new AbortController();
   }
 
-  function pause(endpoint: Endpoint, now: number, retryAfterMs: number | undefined): void {
+  function pause(endpoint: Endpoint, retryAfterMs: number): void {
     const { method, path, rate, pausesInARow } = endpoint;
     if (pausesInARow === 0) endpoint.rate = Math.max(rateStep, rate / 2);
     const backoffMs = firstPauseMs * 2 ** pausesInARow * (0.75 + random() / 2);
-    const pauseMs = retryAfterMs ?? Math.min(maxPauseMs, backoffMs);
+    const pauseMs = retryAfterMs || Math.min(maxPauseMs, backoffMs);
     endpoint.pausesInARow++;
-    endpoint.pausedUntil = now + pauseMs;
+    endpoint.pausedUntil = clock.now() + pauseMs;
     onSlowedDown?.({ method, path, retryInMs: pauseMs });
   }
 }

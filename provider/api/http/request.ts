@@ -3,7 +3,7 @@ import { raceAbort } from "../../abort";
 import type { ClientOptions } from "../client";
 import { RequestError } from "../errors";
 import { createRateLimit, type Permit, type RequestEnd } from "./rateLimit";
-import { errorOf, header, oneLine, readEnvelope, retryAfterMs } from "./response";
+import { errorOf, oneLine, readEnvelope, retryAfterMs } from "./response";
 import { type HttpRequest, type HttpResponse, createTransport, isSuccess } from "./transport";
 
 /** The maximum number of tries of a GET or DELETE, without those that end with a 429 or a renewed token. */
@@ -12,6 +12,8 @@ const maxTries = 4;
 const firstDelayMs = 500;
 /** The maximum number of renewed tokens that one request is sent with. */
 const maxRenewals = 3;
+
+type Read<T> = (response: HttpResponse) => T;
 
 /**
  * Makes what sends the requests of one client.
@@ -25,14 +27,10 @@ export function createSender(options: ClientOptions) {
   /** The token of the next request. */
   let { token } = options;
 
-  async function sendOnce<T>(
-    request: HttpRequest,
-    read: (response: HttpResponse) => T,
-    givenPermit?: Permit,
-  ): Promise<T> {
+  async function sendOnce<T>(request: HttpRequest, read: Read<T>, given?: Permit): Promise<T> {
     const { method, path, endpoint, cancelUnsent } = request;
     // Wait for the rate limit, unless the caller has waited (`acquirePostPermit`).
-    const permit = givenPermit ?? (await acquirePermit(method, endpoint, cancelUnsent));
+    const permit = given ?? (await acquirePermit(method, endpoint, cancelUnsent));
     const endPermit = permit.use();
     if (!endPermit) {
       const cause = "its permit was used up or given back";
@@ -44,7 +42,7 @@ export function createSender(options: ClientOptions) {
       const sending = transport.send(request, token, () => (end = { sent: true }));
       const response = await logOutcome(request, sending, options);
       const { status } = response;
-      const retryAfter = status === 429 ? header(response, "retry-after") : undefined;
+      const retryAfter = status === 429 ? response.header("retry-after") : undefined;
       end = { sent: true, status, retryAfterMs: retryAfterMs(retryAfter, clock.date()) };
       if (!isSuccess(status)) throw errorOf(response, options.baseUrl);
       return read(response);
@@ -59,11 +57,7 @@ export function createSender(options: ClientOptions) {
    * reason of the signal that cancelled the request. Without a `permit`, each try first waits for the rate limit. A POST
    * is sent at most once (no create is blindly retried, G2).
    */
-  async function send<T>(
-    request: HttpRequest,
-    read: (response: HttpResponse) => T,
-    permit?: Permit,
-  ): Promise<T> {
+  async function send<T>(request: HttpRequest, read: Read<T>, permit?: Permit): Promise<T> {
     let mayHaveActed = false;
     let renewalsLeft = maxRenewals;
     for (let failedTries = 0; ;) {
@@ -114,7 +108,7 @@ async function logOutcome(
   let outcome = "aborted after";
   try {
     const response = await sending;
-    const requestId = readEnvelope(response)?.requestId ?? header(response, "x-request-id") ?? "";
+    const requestId = readEnvelope(response)?.requestId ?? response.header("x-request-id") ?? "";
     outcome = `${response.status} ${response.body.length} bytes${requestId && ` ${requestId}`} in`;
     return response;
   } catch (error) {

@@ -16,17 +16,22 @@ export function readAccount(response: HttpResponse): unknown {
   return response.request.redact(response.body.toString("utf8")).trim() || undefined;
 }
 
-/** @throws RequestError (`unreadable`) if the body is not JSON, does not fit the schema, or is too long */
-export function readAs<T extends z.ZodType>(schema: T, response: HttpResponse): z.infer<T> {
-  const json = parseJson(response);
-  if ("problem" in json) throw unreadableError(response, json.problem);
-  const parsed = schema.safeParse(json.value);
-  if (parsed.success) return parsed.data;
-  // The values are not named: they may be secrets.
-  const { issues } = parsed.error;
-  const fields = issues.map(({ path }) => path.join(".") || "the answer as a whole").join(", ");
-  throw unreadableError(response, `has wrong or missing fields: ${fields}`);
-}
+/**
+ * Returns the reader of bodies with this schema.
+ * @throws RequestError (`unreadable`) if the body is not JSON, does not fit the schema, or is too long
+ */
+export const readAs =
+  <T extends z.ZodType>(schema: T) =>
+  (response: HttpResponse): z.infer<T> => {
+    const json = parseJson(response);
+    if ("problem" in json) throw unreadableError(response, json.problem);
+    const parsed = schema.safeParse(json.value);
+    if (parsed.success) return parsed.data;
+    // The values are not named: they may be secrets.
+    const { issues } = parsed.error;
+    const fields = issues.map(({ path }) => path.join(".") || "the answer as a whole").join(", ");
+    throw unreadableError(response, `has wrong or missing fields: ${fields}`);
+  };
 
 function unreadableError({ status, request }: HttpResponse, problem: string): RequestError {
   const { method, path } = request;
@@ -39,7 +44,7 @@ export function errorOf(response: HttpResponse, baseUrl: string): RequestError {
   const { status, request } = response;
   const { method, path, redact } = request;
   const failure = { kind: "answered", method, path, status } as const;
-  const location = status < 400 ? header(response, "location") : undefined;
+  const location = status < 400 ? response.header("location") : undefined;
   if (location !== undefined) {
     return new RequestError({ ...failure, cause: redact(redirectMessage(location, baseUrl)) });
   }
@@ -91,7 +96,7 @@ function parseJson(response: HttpResponse): { value: unknown } | { problem: stri
     // The parser's own message quotes the body, which may hold secrets.
     if (error instanceof RangeError) return { problem: "is nested too deep" };
   }
-  const encoding = header(response, "content-encoding");
+  const encoding = response.header("content-encoding");
   // An encoded body is never decoded, since a few bytes could become gigabytes.
   if (encoding) {
     const encodingName = oneLine(encoding, 30, response.request.redact);
@@ -111,7 +116,7 @@ export function oneLine(text: string, maxLength: number, redact: (text: string) 
 }
 
 function isHtml(response: HttpResponse): boolean {
-  const type = header(response, "content-type") ?? "";
+  const type = response.header("content-type") ?? "";
   const beginning = response.body.subarray(0, 1000).toString("utf8");
   return /html/i.test(type) || /^\s*<(!doctype|html|head|body)/i.test(beginning);
 }
@@ -122,12 +127,6 @@ function excerptOf(response: HttpResponse): string {
   if (!isHtml(response)) return oneLine(text, 200, redact);
   const words = text.replace(/<(script|style)\b[^]*?<\/\1\s*>/gi, " ").replace(/<[^>]*>?/g, " ");
   return `an HTML page: ${oneLine(words, 200, redact)}`;
-}
-
-/** Returns the first value of the header with this lower-case name. */
-export function header({ headers }: HttpResponse, name: string): string | undefined {
-  const value = headers[name];
-  return Array.isArray(value) ? value[0] : value;
 }
 
 const maxRetryAfterMs = 5 * 60_000;

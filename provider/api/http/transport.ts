@@ -32,8 +32,8 @@ export interface HttpRequest {
 export interface HttpResponse {
   request: HttpRequest;
   status: number;
-  /** The header values by lower-case header name. */
-  headers: Record<string, string | string[] | undefined>;
+  /** Returns the first value of the header with this lower-case name. */
+  header: (name: string) => string | undefined;
   body: Buffer;
   /** Whether `body` holds only the beginning of the response body. */
   isTruncated: boolean;
@@ -98,7 +98,7 @@ export function createTransport(options: ClientOptions) {
     const { signal } = settled;
     /** Set when a connection exists and the first byte is about to leave. From then on the request counts as sent. */
     let controller: Dispatcher.DispatchController | undefined;
-    let head: Pick<HttpResponse, "status" | "headers"> | undefined;
+    let head: Pick<HttpResponse, "status" | "header"> | undefined;
     const chunks: Buffer[] = [];
     let bodyBytes = 0;
 
@@ -112,9 +112,9 @@ export function createTransport(options: ClientOptions) {
       controller?.abort(notNeeded);
     }
     function respond(isTruncated: boolean): void {
-      const { status, headers } = head ?? { status: 0, headers: {} };
+      const { status, header } = head ?? { status: 0, header: () => undefined };
       const received = Buffer.concat(chunks);
-      settle(() => resolve({ request, status, headers, body: received, isTruncated }));
+      settle(() => resolve({ request, status, header, body: received, isTruncated }));
     }
     function fail(cause: string, lasting = false): void {
       const status = head?.status;
@@ -151,7 +151,7 @@ export function createTransport(options: ClientOptions) {
           "user-agent": options.userAgent,
           ...(body !== undefined && { "content-type": "application/json" }),
         },
-        body: body ?? null,
+        ...(body !== undefined && { body }),
         // This makes undici send `connection: close`.
         reset: method === "POST",
         // The time-out above is for the whole request. A slow drip of bytes does not put the time-out off.
@@ -166,7 +166,8 @@ export function createTransport(options: ClientOptions) {
           onSend();
         },
         onResponseStart(_, status, headers) {
-          if (status >= 200) head = { status, headers };
+          // A status below 200 only announces the response.
+          if (status >= 200) head = { status, header: (name) => [headers[name]].flat()[0] };
         },
         onResponseData(_, chunk) {
           chunks.push(chunk);
