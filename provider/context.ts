@@ -1,5 +1,6 @@
 /** What `main.ts`, a command or a test passes to the provider. */
-import type { ClientOptions, ComputeApi } from "./api/client";
+import type { ComputeApi } from "./api/client";
+import type { ClientOptions } from "./api/options";
 import type { Clock } from "./clock";
 import type { Disk } from "./ledger/disk";
 import type { Redactor } from "./redaction";

@@ -1,6 +1,4 @@
 /** The client of the service. Loads undici and zod, so it is imported when the first request is made. */
-import type { Dispatcher } from "undici";
-import type { Clock } from "../clock";
 import { type CreateBody, type InstanceStatus, paths, tolerant } from "./contract";
 import { RequestError } from "./errors";
 import type { Permit } from "./http/rateLimit";
@@ -8,41 +6,10 @@ import { redactUserData } from "./http/redactUserData";
 import { createSender } from "./http/request";
 import { readAccount, readAs } from "./http/response";
 import type { HttpRequest } from "./http/transport";
+import type { ClientOptions } from "./options";
 import { outcomeOf, type PostOutcome } from "./postOutcome";
 
 export type { Permit };
-
-/** The options of `createClient`. */
-export interface ClientOptions {
-  /** As the check of the settings returns it: https, or http on loopback, and with /v2 at the end. */
-  baseUrl: string;
-  token: string;
-  /** Called when a token is refused with 401. Resolves to a new one for all later requests, or undefined. Never rejects. */
-  renewToken?: ((refused: string) => Promise<string | undefined>) | undefined;
-  /** The time-out of a whole HTTP request, from connecting to the last byte of the response. */
-  requestTimeoutMs: number;
-  /** The service's own limit. The client stays 5 % below it (G6). */
-  requestsPerMinute: number;
-  /** The setting `compute:destroyPath`, for example /v2/instances/{id}. */
-  destroyPath?: string | undefined;
-  /** The header: `pulumi-compute/VERSION`. */
-  userAgent: string;
-  clock: Clock;
-  /** Removes control characters and secrets from a string (G8). */
-  redact: (text: string) => string;
-  /** Called with one redacted line for each try of a request. Set if COMPUTE_DEBUG=1. */
-  debug?: ((line: string) => void) | undefined;
-  /** Called once for each pause that a 429 begins, with the time until the client calls the endpoint again. */
-  onSlowedDown?: ((pause: { method: string; path: string; retryInMs: number }) => void) | undefined;
-  /** Called for each failed try of a GET or DELETE, but not for a 401 that only leads to a new token. */
-  onFailedTry?: ((error: RequestError) => void) | undefined;
-  /** The environment, which may name proxies. */
-  env: Readonly<Record<string, string | undefined>>;
-  /** Returns a number from 0 up to 1, for jitter. */
-  random: () => number;
-  /** Makes undici's object that sends requests: one for each POST, one for all others. The default uses `env`. */
-  createDispatcher?: (() => Dispatcher) | undefined;
-}
 
 /** The query of GET /v2/instances. */
 export interface PageQuery {

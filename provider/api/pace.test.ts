@@ -1,6 +1,6 @@
 /** Tests how the rate limit and 429 responses slow the client down (G6). */
 import { expect, test } from "@jest/globals";
-import type { ClientOptions } from "./client";
+import type { ClientOptions } from "./options";
 import { VirtualClock } from "../testing/virtualClock";
 import { answer, reset, type Step } from "./testing/scriptedServer";
 import { create, never, testClient, times, withServer } from "./testing/testClient";

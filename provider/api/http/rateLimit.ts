@@ -10,7 +10,7 @@
  */
 import { notNeeded } from "../../abort";
 import { KeyedLocks } from "../../locks";
-import type { ClientOptions } from "../client";
+import type { ClientOptions } from "../options";
 
 const windowMs = 60_000;
 /** The part of the service's limit that this client uses. */

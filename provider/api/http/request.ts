@@ -1,6 +1,6 @@
 /** Takes each request through all steps: rate limit, sending, debug log, error status, reading of the body, retries. */
 import { raceAbort } from "../../abort";
-import type { ClientOptions } from "../client";
+import type { ClientOptions } from "../options";
 import { RequestError } from "../errors";
 import { createRateLimit, type Permit, type RequestEnd } from "./rateLimit";
 import { errorOf, oneLine, readEnvelope, retryAfterMs } from "./response";

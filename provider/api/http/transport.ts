@@ -4,7 +4,7 @@
  */
 import { EnvHttpProxyAgent, type Dispatcher } from "undici";
 import { notNeeded } from "../../abort";
-import type { ClientOptions } from "../client";
+import type { ClientOptions } from "../options";
 import { RequestError } from "../errors";
 import { isLoopback } from "../../addresses";
 import { isCertificateError, networkErrorMessage, type Stage } from "./networkError";
