@@ -274,7 +274,7 @@ function findPendingCreates(
   const inState = first.pending.filter(
     (it) =>
       second.pending.some((other) => isSameResource(it, other)) &&
-      !creates.some(({ live, record }) => live && record.urn === it.urn) &&
+      !creates.some(({ owner, record }) => owner === "alive" && record.urn === it.urn) &&
       // Pulumi keeps a pending create that a later run has continued, until `pulumi refresh --clear-pending-creates`.
       !second.managed.some(
         ({ name, resources }) =>
@@ -282,7 +282,7 @@ function findPendingCreates(
       ),
   );
   const inLedger = creates
-    .filter(({ isHere, live }) => isHere && !live)
+    .filter(({ isHere, owner }) => isHere && owner !== "alive")
     .map(({ record: { urn, name, at, id } }) => ({ urn, name: displayRecordedName(name), at, id }))
     .filter(({ urn, id }) => !second.instances.some((it) => it.id === id && it.urn === urn));
   return [

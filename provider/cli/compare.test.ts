@@ -100,7 +100,7 @@ test.each([
   [{ ...live, tokenKind: "test" }, undefined],
 ] as const)("a pending create with %j explains an instance of its name: %s", (more, note) => {
   const record = ledgerRecord("web", more as Parameters<typeof ledgerRecord>[1]);
-  const creates = [{ record, isHere: true, live: false } as RecordedCreate];
+  const creates = [{ record, isHere: true, owner: "dead" } as RecordedCreate];
   const known = { creates, onlyInStates: [], instances: [] };
   const found = explainUnmanaged({ id: "i-1", name: "web" }, here, known);
   if (note) expect(found).toMatchObject({ urn: record.urn, note: expect.stringMatching(note) });

@@ -135,9 +135,10 @@ export function explainUnmanaged(
     createsHere.find(({ record }) => record.id === id) ??
     createsHere.find(({ record }) => !record.id && isNamed(record) && !record.before.includes(id));
   if (create) {
-    const { record, isHere, live } = create;
+    const { record, isHere, owner } = create;
     const { urn, stage, stateless } = record;
-    if (live) return { urn, isOpen: true, note: `a run may be creating it right now for ${urn}` };
+    if (owner === "alive")
+      return { urn, isOpen: true, note: `a run may be creating it right now for ${urn}` };
     // An engine was sent the id of a create in the stage `replied`, and may have saved it. A stateless create has no stack.
     const isResumed = stage !== "replied" && !stateless;
     const how = isResumed

@@ -7,8 +7,14 @@ import type { Command } from "commander";
 import { discardCommand, importCommand, ownCommand, stateDeleteCommand } from "../advice";
 import { systemClock } from "../clock";
 import { ledgerFolder, ledgerFolders } from "../ledger/folder";
-import { Ledger, type LedgerEntry } from "../ledger/ledger";
-import { displayRecordedName, isPending, isAllowedChange } from "../ledger/record";
+import { Ledger } from "../ledger/ledger";
+import {
+  displayRecordedName,
+  isAllowedChange,
+  isInFlight,
+  isPending,
+  type LedgerEntry,
+} from "../ledger/record";
 import type { Terminal } from "./terminal";
 
 /** A create in one of the ledgers on this machine, and that ledger, which records the creates of one state backend. */
@@ -35,7 +41,7 @@ export function readPendingCreates(env: NodeJS.ProcessEnv, warn: Warn): Recorded
 
 /** Reads the pending creates of runs that have ended. */
 export function readEndedCreates(env: NodeJS.ProcessEnv, warn: Warn): RecordedCreate[] {
-  return readPendingCreates(env, warn).filter(({ live }) => !live);
+  return readPendingCreates(env, warn).filter(({ owner }) => owner !== "alive");
 }
 
 /** Says how to forget one of the pending creates of these resources. */
@@ -61,7 +67,7 @@ export function addDiscard(program: Command, io: Terminal): void {
 function listPending({ env, print, warn }: Terminal): void {
   const pending = readEndedCreates(env, warn);
   if (pending.length === 0) print("There is no pending create.");
-  for (const { record, isHere, unlockable } of pending) {
+  for (const { record, isHere, owner } of pending) {
     const { key, urn, name, baseUrl, tokenKind, at, id, stage, stateless } = record;
     const instance = id ? `, instance ${id}` : "";
     print(urn);
@@ -70,7 +76,7 @@ function listPending({ env, print, warn }: Terminal): void {
     );
     if (!isHere)
       print("  it was started with another state backend than the one that is in use now");
-    if (unlockable) {
+    if (owner === "unknown") {
       print("  its run may not have ended: files can't be locked here, so this is not known");
     }
     // If an engine was sent the instance's id (`replied`), the state may have the instance.
@@ -116,10 +122,11 @@ function discard(keyOrUrn: string, io: Terminal): boolean {
   return (here.length > 0 ? here : matching).map((create) => forget(create, io)).every(Boolean);
 }
 
-function forget({ ledger, record, inFlight }: RecordedCreate, { print, warn }: Terminal): boolean {
+function forget(recorded: RecordedCreate, { print, warn }: Terminal): boolean {
+  const { ledger, record } = recorded;
   const { key, name, baseUrl, at, id } = record;
   const create = `the create of "${displayRecordedName(name)}" at ${baseUrl} (${at})`;
-  if (inFlight) {
+  if (isInFlight(recorded)) {
     warn(
       `Not forgotten: a run is busy with ${create}. Wait until the run has ended, and run \`discard\` again.`,
     );

@@ -361,7 +361,7 @@ test("after a defect in the client, the record stays pending, because the POST m
 
 test("after a defect that follows the 202, the error has the id (no created instance is lost: G1)", async () => {
   const world = scene();
-  world.session.creates.noteMade = () => {
+  world.session.creates.instances.set = () => {
     throw new TypeError("defect");
   };
   expect(await errorOf(create(world))).toMatchObject({ name: "InstanceUnfinished", id: "i-1" });

@@ -7,10 +7,11 @@ import type { ComputeApi, Permit } from "../api/client";
 import type { Accepted } from "../api/contract";
 import { RequestError } from "../api/errors";
 import { keyedFingerprint } from "../fingerprint";
-import { displayName, recordedName } from "../ledger/record";
+import { recordedName } from "../ledger/record";
 import { recentMs, type Listing } from "../listing/listing";
 import { originFromState, stamped, type Origin } from "../origin";
 import { hasSecret, reveal } from "../propertyValue";
+import { redactionMark } from "../redaction";
 import type { CreateRequest, CreateResponse } from "../requests";
 import { timeouts, type Session } from "../session/session";
 import { createBodyOf, parseInstanceArgs, type InstanceArgs } from "./definition";
@@ -94,7 +95,8 @@ class Create implements Disposable {
     this.#subject = {
       urn,
       provider: session.run.providerUrn,
-      shownName: displayName(this.#args.name, hasSecret(inputs["name"])),
+      // The redaction of messages does not find very short secrets.
+      shownName: hasSecret(inputs["name"]) ? redactionMark : this.#args.name,
       settlingMs: session.settings.settlingMs,
       stateless: session.run.stateless,
     };
@@ -290,7 +292,7 @@ class Create implements Disposable {
       items,
       complete,
       begunAt,
-      isOfThisSession: (id) => creates.has(id),
+      isOfThisSession: (id) => creates.instances.has(id),
       isNamedByEngine: (id) => state.hasId(id),
       isInState: (id) => state.isProven(id),
       isSettling: ({ at }) => this.#session.settledBy(at) > ctx.clock.now(),
@@ -341,7 +343,7 @@ class Create implements Disposable {
 
   /** Carries out a side effect of a transition. */
   #apply(effect: protocol.SideEffect): void {
-    const { ctx, ledger, leftoverNotices } = this.#session;
+    const { ctx, ledger } = this.#session;
     switch (effect.do) {
       case "updateRecord": {
         const { key, change } = effect;
@@ -370,7 +372,7 @@ class Create implements Disposable {
           id: item.id,
           text: describeLeftover(item, this.#subject),
         }));
-        return leftoverNotices.add(leftovers, leftoversNotice);
+        return this.#session.reportLeftovers(leftovers, leftoversNotice);
       }
     }
   }
@@ -380,12 +382,12 @@ class Create implements Disposable {
     const { ledger, creates, ctx } = this.#session;
     const { id, name, createdAt, networks } = accepted;
     if (from === "answer") {
-      creates.noteMade(id);
+      creates.instances.set(id, "made");
       const onlyInResponse = { createdAt, networks };
       ledger.move(key, { stage: "accepted", id, at: this.#now(), accepted: onlyInResponse });
       return;
     }
-    creates.noteTakenOver(id);
+    creates.instances.set(id, "takenOver");
     const at = ledger.read().find(({ record }) => record.key === key)?.record.at;
     this.#setInstance(accepted, 0, at);
     ledger.move(key, { stage: "accepted", id });

@@ -31,7 +31,7 @@ import {
 export async function deleteInstance(session: Session, request: DeleteRequest): Promise<void> {
   const { id, urn, oldOutputs } = request;
   const { ledger, settings } = session;
-  if (session.creates.hasTakenOver(id)) {
+  if (session.creates.instances.get(id) === "takenOver") {
     // The engine deletes an older entry of the same instance from the state.
     session.ctx.messages.warning(
       `instance ${id} was not destroyed, because this run took it over for a resource of the program`,

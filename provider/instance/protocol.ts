@@ -6,8 +6,14 @@
 import type { Accepted } from "../api/contract";
 import { RequestError } from "../api/errors";
 import { answeredBroken, type PostOutcome } from "../api/postOutcome";
-import type { LedgerEntry } from "../ledger/ledger";
-import { isHashedName, isPending, type LedgerRecord, type NewRecord } from "../ledger/record";
+import {
+  isHashedName,
+  isInFlight,
+  isPending,
+  type LedgerEntry,
+  type LedgerRecord,
+  type NewRecord,
+} from "../ledger/record";
 import { isSamePlace, originDifference } from "../origin";
 import { isSameResource, projectOf } from "../pulumiNames";
 import { printable } from "../redaction";
@@ -299,8 +305,8 @@ function relation({ own }: CreateSpec, record: LedgerRecord): "same" | "otherSco
 }
 
 /** Whether an engine received the instance's id, and has saved the instance or may still save it. */
-function isWithEngine({ record, live }: LedgerEntry): boolean {
-  return record.stage === "delivered" || (record.stage === "replied" && live);
+function isWithEngine({ record, owner }: LedgerEntry): boolean {
+  return record.stage === "delivered" || (record.stage === "replied" && owner === "alive");
 }
 
 /** Whether a pending create must be resumed or settled before a POST, or stops this create. */
@@ -331,7 +337,7 @@ function judgeEarlier(
   const pending = entries.filter((entry) => isInTheWay(spec, entry));
   const ofSameResource = pending.filter(({ record }) => relation(spec, record) === "same");
 
-  const underWay = ofSameResource.find(({ inFlight }) => inFlight);
+  const underWay = ofSameResource.find(isInFlight);
   if (underWay) {
     const until = state.until ?? now + spec.patienceMs;
     if (now >= until) return failPending(underWay.record, { kind: "inFlight" });
@@ -339,7 +345,7 @@ function judgeEarlier(
   }
   const ofOtherScope = pending.find(({ record }) => relation(spec, record) === "otherScope");
   if (ofOtherScope) {
-    const kind = ofOtherScope.inFlight ? "inFlight" : "otherScope";
+    const kind = isInFlight(ofOtherScope) ? "inFlight" : "otherScope";
     return failPending(ofOtherScope.record, { kind });
   }
   const replied = ofSameResource.find(({ record }) => record.stage === "replied");
@@ -347,10 +353,11 @@ function judgeEarlier(
 
   const [first] = ofSameResource;
   if (!first) return next({ phase: "takingBaseline", earlier }, reportPending(spec, entries));
-  const { record, unlockable } = first;
+  const { record, owner } = first;
   const difference = originDifference(record, spec.own);
   if (difference !== undefined) return failPending(record, { kind: "otherOrigin", difference });
-  if (unlockable || takeovers >= maxTries) return failPending(record, { kind: "unlockable" });
+  if (owner === "unknown" || takeovers >= maxTries)
+    return failPending(record, { kind: "unlockable" });
   const nextEarlier = { completedKeys, takeovers: takeovers + 1 };
   return next({ phase: "takingOver", earlier: nextEarlier, record });
 }
@@ -358,7 +365,7 @@ function judgeEarlier(
 /** Reports the pending creates of sessions not known to be alive, if any of these creates belongs to this project. */
 function reportPending({ own }: CreateSpec, entries: readonly LedgerEntry[]): SideEffect[] {
   const abandoned = entries
-    .filter(({ record, live }) => isPending(record) && !live)
+    .filter(({ record, owner }) => isPending(record) && owner !== "alive")
     .map(({ record }) => record);
   const records = abandoned.filter(({ urn }) => projectOf(urn) === projectOf(own.urn));
   if (records.length === 0) return [];

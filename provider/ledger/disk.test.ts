@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, jest, test } from "@jest/globals";
 import { temporaryFolder } from "../testing/temporaryFolder";
-import { systemDisk, type Lock, type LockFailure } from "./disk";
+import { systemDisk, type Lock } from "./disk";
 
 afterEach(() => void jest.restoreAllMocks());
 
@@ -11,39 +11,39 @@ const lockOrMake = (path: string) => systemDisk.lock(path, { make: true, waitMs:
 const lockExisting = (path: string, waitMs = 0) => systemDisk.lock(path, { make: false, waitMs });
 
 /** Fails the test if the lock was not taken. */
-const expectTaken = (lock: Lock | LockFailure): Lock => {
-  expect(lock).toMatchObject({ release: expect.any(Function) });
-  return lock as Lock;
+const expectTaken = (lock: Lock): Lock => {
+  expect(lock.state).toBe("taken");
+  return lock;
 };
 
 test("a lock has one holder at a time, even within a process, and may be released twice", () => {
   const folder = temporaryFolder();
   const path = join(folder, "a b?&%.lock");
   const lock = expectTaken(lockOrMake(path));
-  expect(lockOrMake(path)).toBe("held");
+  expect(lockOrMake(path).state).toBe("held");
   // The attempt that failed has not released the lock.
-  expect(lockExisting(path, 20)).toBe("held");
-  lock.release();
-  lock.release();
-  expectTaken(lockExisting(path)).release();
+  expect(lockExisting(path, 20).state).toBe("held");
+  lock[Symbol.dispose]();
+  lock[Symbol.dispose]();
+  expectTaken(lockExisting(path))[Symbol.dispose]();
   expect(readdirSync(folder)).toEqual(["a b?&%.lock"]);
   expect(statSync(path)).toMatchObject({ size: 0 });
 });
 
-test("without `make` no file is made, and a file that can't be locked differs from a missing one", () => {
+test("without `make` no file is made, and no lock is taken on what is no lock file", () => {
   const folder = temporaryFolder();
-  expect(lockExisting(join(folder, "none.lock"))).toBe("missing");
-  expect(lockOrMake(join(folder, "none", "x.lock"))).toBe("failed");
+  expect(lockExisting(join(folder, "none.lock")).state).toBe("failed");
+  expect(lockOrMake(join(folder, "none", "x.lock")).state).toBe("failed");
   expect(readdirSync(folder)).toEqual([]);
   mkdirSync(join(folder, "folder.lock"));
-  expect(lockOrMake(join(folder, "folder.lock"))).toBe("failed");
+  expect(lockOrMake(join(folder, "folder.lock")).state).toBe("failed");
   writeFileSync(join(folder, "text.lock"), "no database");
-  expect(lockOrMake(join(folder, "text.lock"))).toBe("failed");
+  expect(lockOrMake(join(folder, "text.lock")).state).toBe("failed");
 });
 
 test("with a Node without SQLite, a lock can't be taken", () => {
   jest.spyOn(process, "getBuiltinModule").mockReturnValue(undefined);
-  expect(lockOrMake(join(temporaryFolder(), "a.lock"))).toBe("failed");
+  expect(lockOrMake(join(temporaryFolder(), "a.lock")).state).toBe("failed");
 });
 
 test("the warning of older Node versions about node:sqlite is suppressed", () => {
@@ -53,7 +53,7 @@ test("the warning of older Node versions about node:sqlite is suppressed", () =>
     process.emitWarning("SQLite is an experimental feature", "ExperimentalWarning");
     return load(name);
   });
-  expectTaken(lockOrMake(join(temporaryFolder(), "a.lock"))).release();
+  expectTaken(lockOrMake(join(temporaryFolder(), "a.lock")))[Symbol.dispose]();
   expect(warned).not.toHaveBeenCalled();
   process.emitWarning("another");
   expect(warned).toHaveBeenCalledTimes(1);

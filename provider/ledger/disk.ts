@@ -29,20 +29,14 @@ export interface Disk {
    * Takes an exclusive lock, which ends at the latest with the process. With `make`, makes a missing file. Blocks the
    * process for at most `waitMs`. Never throws.
    */
-  lock(path: string, options: { make: boolean; waitMs: number }): Lock | LockFailure;
+  lock(path: string, options: { make: boolean; waitMs: number }): Lock;
 }
 
-/** A lock that is held. */
-export interface Lock {
-  /** Releases the lock. A second call does nothing. */
-  release(): void;
+/** An attempt to take a lock. Disposing of it releases the lock if it was taken. */
+export interface Lock extends Disposable {
+  /** "held": somebody else holds the lock. "failed": the file does not exist, or can't be locked. */
+  readonly state: "taken" | "held" | "failed";
 }
-
-/**
- * Why a lock was not taken. "held": somebody holds it. "missing": the file does not exist, and `make` is false. "failed":
- * the file can't be locked.
- */
-export type LockFailure = "held" | "missing" | "failed";
 
 const { O_WRONLY, O_APPEND } = fs.constants;
 
@@ -96,15 +90,12 @@ export const systemDisk: Disk = {
  *
  * @throws the system's error
  */
-function makeFolder(folder: string, withParents = true): void {
+function makeFolder(folder: string): void {
+  if (!fs.existsSync(dirname(folder)) && dirname(folder) !== folder) makeFolder(dirname(folder));
   try {
     fs.mkdirSync(folder, { mode: 0o700 });
   } catch (error) {
-    const code = codeOf(error);
-    if (code === "EEXIST") return;
-    if (code !== "ENOENT" || !withParents || dirname(folder) === folder) throw error;
-    makeFolder(dirname(folder));
-    makeFolder(folder, false);
+    if (codeOf(error) !== "EEXIST") throw error;
   }
 }
 
@@ -115,7 +106,7 @@ const busyCode = 5;
  * Takes SQLite's lock on an empty database file. Once the file exists, only SQLite may open it: on POSIX systems, closing
  * any handle releases all locks that the process has on the file.
  */
-function lock(path: string, { make, waitMs }: { make: boolean; waitMs: number }) {
+function lock(path: string, { make, waitMs }: { make: boolean; waitMs: number }): Lock {
   let database: sqliteModule.DatabaseSync | undefined;
   const release = () => {
     if (database?.isOpen) database.close();
@@ -127,13 +118,12 @@ function lock(path: string, { make, waitMs }: { make: boolean; waitMs: number })
     database = new (loadSqlite().DatabaseSync)(url, { timeout: waitMs });
     // Nothing is ever written to the database, and a journal in memory needs no second file.
     database.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
-    return { release };
+    return { state: "taken", [Symbol.dispose]: release };
   } catch (error) {
     release();
     const { errcode = 0 } = error as { errcode?: number };
     const primaryCode = errcode & 0xff; // The lowest byte of an extended code is the primary code.
-    if (primaryCode === busyCode) return "held";
-    return make || fs.existsSync(path) ? "failed" : "missing";
+    return { state: primaryCode === busyCode ? "held" : "failed", [Symbol.dispose]: release };
   }
 }
 

@@ -11,12 +11,12 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, join } from "node:path";
-import { expect, test } from "@jest/globals";
+import { beforeEach, expect, test } from "@jest/globals";
 import { leaveOpen, ledgerRecord, newRecord } from "../testing/ledgerRecord";
 import { temporaryFolder } from "../testing/temporaryFolder";
-import { systemDisk, type Disk } from "./disk";
+import { systemDisk, type Disk, type Lock } from "./disk";
 import { Ledger } from "./ledger";
-import type { LedgerRecord } from "./record";
+import { isInFlight, type LedgerRecord } from "./record";
 
 const dayMs = 24 * 60 * 60 * 1000;
 
@@ -52,6 +52,11 @@ function makeLedgerFolder(home = temporaryFolder()) {
   };
 }
 
+let shared: ReturnType<typeof makeLedgerFolder>;
+beforeEach(() => {
+  shared = makeLedgerFolder();
+});
+
 /** Returns a new record with the present time. */
 const recent = (resource: string) => newRecord(resource, { at: new Date().toISOString() });
 
@@ -80,12 +85,14 @@ function slowDisk() {
   return { ...disk, lines, syncs };
 }
 
+/** A lock that was not taken. */
+const lockAttempt = (state: Lock["state"]): Lock => ({ state, [Symbol.dispose]: () => undefined });
+
 /** Lets pending callbacks run. */
 const settlePromises = () => new Promise((resolve) => setImmediate(resolve));
 
 test("a record is on the disk before `begin` resolves, and its later stages are written at once", async () => {
   const disk = slowDisk();
-  const shared = makeLedgerFolder();
   const ledger = shared.openSession(disk);
   let key: string | undefined;
   const begun = ledger.begin(newRecord("web")).then((it) => (key = it));
@@ -105,7 +112,6 @@ test("a record is on the disk before `begin` resolves, and its later stages are 
 });
 
 test("an import changes only the pending record of its instance to `replied`, and `markDelivered` does not change that record", async () => {
-  const shared = makeLedgerFolder();
   const place = ledgerRecord("web");
   await shared.leave("web", { stage: "accepted", id: "i-1" });
   await shared.leave("db", { stage: "unknown" });
@@ -127,7 +133,6 @@ test("an import changes only the pending record of its instance to `replied`, an
 });
 
 test("an import changes one of several records with its name, and none of a create that found the instance already", async () => {
-  const shared = makeLedgerFolder();
   const killed = shared.openSession();
   await killed.begin({ ...newRecord("web"), before: ["i-1"] });
   await killed.begin(newRecord("web"));
@@ -142,7 +147,7 @@ test("an import changes one of several records with its name, and none of a crea
 
 test("300 creates that begin at once share one sync, and creates that begin during the sync share the next one", async () => {
   const disk = slowDisk();
-  const ledger = makeLedgerFolder().openSession(disk);
+  const ledger = shared.openSession(disk);
   const begin = () => Array.from({ length: 300 }, (_, n) => ledger.begin(newRecord(`web${n}`)));
   const first = begin();
   await settlePromises();
@@ -160,7 +165,7 @@ test("300 creates that begin at once share one sync, and creates that begin duri
 
 test("the end of a session waits for a record that is being written", async () => {
   const disk = slowDisk();
-  const ledger = makeLedgerFolder().openSession(disk);
+  const ledger = shared.openSession(disk);
   const begun = ledger.begin(newRecord("web"));
   let isClosed = false;
   const closed = ledger.close().then(() => (isClosed = true));
@@ -173,7 +178,6 @@ test("the end of a session waits for a record that is being written", async () =
 test.each(["the write", "the sync"])(
   "if %s fails, one warning says what that means, and the run goes on with its own records",
   async (what) => {
-    const shared = makeLedgerFolder();
     const fail = () => {
       throw new Error("ENOSPC: no space left on device");
     };
@@ -192,18 +196,17 @@ test.each(["the write", "the sync"])(
       ),
     ]);
     expect(ledger.read()).toMatchObject([
-      { record: { name: "a", stage: "replied", id: "i-1" }, inFlight: true },
-      { record: { name: "b", stage: "sending" }, inFlight: true },
+      { record: { name: "a", stage: "replied", id: "i-1" }, owner: "alive" },
+      { record: { name: "b", stage: "sending" }, owner: "alive" },
     ]);
     ledger.markDelivered();
-    expect(ledger.read()[0]).toMatchObject({ record: { stage: "delivered" }, inFlight: false });
+    expect(ledger.read()[0]).toMatchObject({ record: { stage: "delivered" } });
     await ledger.close();
     expect(shared.warnings).toHaveLength(1);
   },
 );
 
 test("a line that was written only in part damages no other line", async () => {
-  const shared = makeLedgerFolder();
   let goodWrites = 1;
   const ledger = shared.openSession({
     ...systemDisk,
@@ -253,7 +256,6 @@ test("an unreadable folder causes a warning that says what that means", () => {
 });
 
 test("a session that only reads makes no files", async () => {
-  const shared = makeLedgerFolder();
   const ledger = shared.openSession();
   ledger.read();
   ledger.settleId(newRecord("web"), "i-1", "state");
@@ -268,7 +270,7 @@ test("a session that only reads makes no files", async () => {
 });
 
 test("a file holds its records as JSON that only the user can read", async () => {
-  const { openSession, folder, files, content } = makeLedgerFolder();
+  const { openSession, folder, files, content } = shared;
   const key = await openSession().begin(newRecord("web"));
   expect(JSON.parse(content("s1.jsonl"))).toEqual(ledgerRecord("web", { session: "s1", key }));
   expect(files()).toEqual(["common.lock", "s1.jsonl", "s1.lock"]);
@@ -280,7 +282,6 @@ const ofAnotherSession = JSON.stringify(ledgerRecord("x", { session: "another" }
 test.each(["{", "null", "[]", '{"urn": 1}', "\u0000\u0001", "x\ny\nz", ofAnotherSession])(
   "lines that are %j are ignored, with one warning",
   async (garbage) => {
-    const shared = makeLedgerFolder();
     const { record, key, file } = await shared.leave("one");
     appendFileSync(file, `${garbage}\n`);
     const ledger = shared.openSession();
@@ -294,15 +295,14 @@ test.each(["{", "null", "[]", '{"urn": 1}', "\u0000\u0001", "x\ny\nz", ofAnother
 );
 
 test("an incomplete line counts as damaged once its session is dead, and damages no later line", async () => {
-  const shared = makeLedgerFolder();
   await shared.openSession().begin(newRecord("running"));
   appendFileSync(join(shared.folder, "s1.jsonl"), '{"key": "s1');
   expect(shared.records).toHaveLength(1);
   expect(shared.warnings).toEqual([]);
 
-  const { file } = await shared.leave("dead");
+  const { file } = await shared.leave("dead", { stage: "unknown" });
   truncateSync(file, statSync(file).size - 9);
-  expect(shared.records).toHaveLength(1);
+  expect(shared.records.map(({ stage }) => stage)).toEqual(["sending", "sending"]);
   expect(shared.warnings).toEqual([expect.stringContaining(file)]);
 
   const two = await shared.leave("two");
@@ -312,7 +312,6 @@ test("an incomplete line counts as damaged once its session is dead, and damages
 });
 
 test("a folder in place of a file, and unrelated files, cause no error", async () => {
-  const shared = makeLedgerFolder();
   const { record } = await shared.leave("one");
   mkdirSync(join(shared.folder, "abc.jsonl", "sub"), { recursive: true });
   writeFileSync(join(shared.folder, "notes.txt"), "x");
@@ -322,27 +321,27 @@ test("a folder in place of a file, and unrelated files, cause no error", async (
   expect(shared.warnings).toEqual([expect.stringContaining(join(shared.folder, "abc.jsonl"))]);
 });
 
-test("`inFlight` follows the Create call and the session that drive a record", async () => {
-  const shared = makeLedgerFolder();
+test("a create is in flight while its session lives and its call has not ended", async () => {
   const [one, two] = [shared.openSession(), shared.openSession()];
   const key = await one.begin(newRecord("web"));
   for (const ledger of [one, two]) {
-    expect(ledger.read()).toMatchObject([{ inFlight: true, live: true, unlockable: false }]);
+    expect(ledger.read()).toMatchObject([{ owner: "alive" }]);
+    expect(ledger.read().map(isInFlight)).toEqual([true]);
   }
   one.move(key, { stage: "accepted", id: "i-1", ended: true });
   for (const ledger of [one, two]) {
-    expect(ledger.read()).toMatchObject([{ inFlight: false, record: { ended: true } }]);
+    expect(ledger.read()).toMatchObject([{ owner: "alive", record: { ended: true } }]);
+    expect(ledger.read().map(isInFlight)).toEqual([false]);
   }
 
   const other = await one.begin(newRecord("other"));
   await one.close();
-  expect(two.read().map(({ inFlight }) => inFlight)).toEqual([false, false]);
+  expect(two.read().map(({ owner }) => owner)).toEqual(["dead", "dead"]);
   one.move(other, { stage: "refused" });
   expect(two.read()[1]).toMatchObject({ record: { stage: "sending" } });
 });
 
 test("`take` succeeds only if no call drives the record, and removes `ended`", async () => {
-  const shared = makeLedgerFolder();
   const [one, two, three] = [shared.openSession(), shared.openSession(), shared.openSession()];
   const key = await one.begin(recent("web"));
   for (const ledger of [one, two]) expect(takeOver(ledger, key)).toBe(false);
@@ -361,7 +360,6 @@ test("`take` succeeds only if no call drives the record, and removes `ended`", a
 });
 
 test("a record that has changed since it was read is not taken over", async () => {
-  const shared = makeLedgerFolder();
   const { key } = await shared.leave("web", { stage: "unknown" });
   const [one, two] = [shared.openSession(), shared.openSession()];
   const [entry] = one.read();
@@ -369,13 +367,12 @@ test("a record that has changed since it was read is not taken over", async () =
   two.move(key, { stage: "accepted", id: "i-1" });
   await two.close();
   // A later `read` does not change what the caller knows.
-  expect(one.read()).toMatchObject([{ inFlight: false, record: { id: "i-1" } }]);
+  expect(one.read()).toMatchObject([{ owner: "dead", record: { id: "i-1" } }]);
   expect(entry && one.take(entry.record)).toBe(false);
   expect(takeOver(one, key)).toBe(true);
 });
 
 test("after another session has taken a record over, the first session no longer changes it", async () => {
-  const shared = makeLedgerFolder();
   const [one, two] = [shared.openSession(), shared.openSession()];
   const key = await one.begin(newRecord("web"));
   one.move(key, { stage: "replied", id: "i-1", ended: true });
@@ -389,14 +386,12 @@ test("after another session has taken a record over, the first session no longer
 test.each(["refused", "delivered", "settled"] as const)(
   "a %s record is not taken over",
   async (stage) => {
-    const shared = makeLedgerFolder();
     const { key } = await shared.leave("web", { stage });
     expect(takeOver(shared.openSession(), key)).toBe(false);
   },
 );
 
 test("`settle` writes once to a dead session's file, but not during a live session's call", async () => {
-  const shared = makeLedgerFolder();
   const [one, two] = [shared.openSession(), shared.openSession()];
   const key = await one.begin(newRecord("web"));
   expect(two.settle(key, "discarded")).toBe(false);
@@ -411,7 +406,6 @@ test("`settle` writes once to a dead session's file, but not during a live sessi
 });
 
 test("a settled record stays settled, whatever its session writes afterwards", async () => {
-  const shared = makeLedgerFolder();
   const one = shared.openSession();
   const key = await one.begin(newRecord("web"));
   one.move(key, { stage: "replied", id: "i-1", ended: true });
@@ -423,14 +417,15 @@ test("a settled record stays settled, whatever its session writes afterwards", a
   expect(shared.openSession().read()).toMatchObject(expected);
 });
 
-test("`settleId` settles all records with the id and place, whichever session owns them", async () => {
-  const shared = makeLedgerFolder();
+test("`settleId` settles all records with the id and place, except what a live session's call drives", async () => {
   const replied = { stage: "replied", id: "i-1" } as const;
   await shared.leave("dead", replied);
   await shared.leave("elsewhere", { ...replied, tokenKind: "live" });
   await shared.leave("another", { ...replied, id: "i-2" });
   const ledger = shared.openSession();
   ledger.move(await ledger.begin(newRecord("own")), { stage: "delivered", id: "i-1" });
+  const alive = shared.openSession();
+  alive.move(await alive.begin(newRecord("busy")), { stage: "accepted", id: "i-1" });
   ledger.settleId(newRecord("x"), "i-1", "state");
   const written = shared.content("s1.jsonl");
   ledger.settleId(newRecord("x"), "i-1", "state");
@@ -440,7 +435,6 @@ test("`settleId` settles all records with the id and place, whichever session ow
 });
 
 test("`markDelivered` delivers only `replied` records of its session, and a second call writes nothing", async () => {
-  const shared = makeLedgerFolder();
   await shared.leave("dead", { stage: "replied", id: "i-0" });
   const ledger = shared.openSession();
   const stages = ["sending", "unknown", "accepted", "replied", "refused"] as const;
@@ -457,7 +451,6 @@ test("`markDelivered` delivers only `replied` records of its session, and a seco
 });
 
 test("after 30 days, a delivered record counts as settled", async () => {
-  const shared = makeLedgerFolder();
   await shared.leave("web", { stage: "delivered", at: new Date().toISOString() });
   shared.passDays(29);
   expect(shared.records).toMatchObject([{ stage: "delivered" }]);
@@ -466,7 +459,6 @@ test("after 30 days, a delivered record counts as settled", async () => {
 });
 
 test("a file is removed if its session is dead, all its records are settled and 7 days have passed", async () => {
-  const shared = makeLedgerFolder();
   const at = new Date().toISOString();
   const alive = shared.openSession();
   alive.move(await alive.begin(newRecord("alive")), { stage: "refused" });
@@ -494,37 +486,34 @@ test("a file is removed if its session is dead, all its records are settled and 
   expect(shared.files().filter((name) => name.endsWith(".lock"))).toHaveLength(4);
 });
 
-test("a record of a session that could not take its lock is `unlockable`, and is not taken over", async () => {
-  const shared = makeLedgerFolder();
-  const lock = (path: string) => {
+test("whether a session is alive that could not take its lock is unknown, and its record is not taken over", async () => {
+  const lock: Disk["lock"] = (path) => {
     writeFileSync(path, "");
-    return "failed" as const;
+    return lockAttempt("failed");
   };
   const key = await shared.openSession({ ...systemDisk, lock }).begin(newRecord("web"));
   const ledger = shared.openSession();
-  expect(ledger.read()).toMatchObject([{ inFlight: false, unlockable: true }]);
+  expect(ledger.read()).toMatchObject([{ owner: "unknown" }]);
   expect(takeOver(ledger, key)).toBe(false);
   expect(ledger.settle(key, "discarded")).toBe(true);
-  expect(ledger.read()).toMatchObject([{ unlockable: false, record: { settled: "discarded" } }]);
+  expect(ledger.read()).toMatchObject([{ record: { settled: "discarded" } }]);
 });
 
 test("a session that could not take its own lock takes no record over", async () => {
-  const shared = makeLedgerFolder();
   const { key } = await shared.leave("web", { stage: "unknown" });
   const lock: Disk["lock"] = (path, options) =>
-    path.endsWith("s1.lock") ? "failed" : systemDisk.lock(path, options);
+    path.endsWith("s1.lock") ? lockAttempt("failed") : systemDisk.lock(path, options);
   expect(takeOver(shared.openSession({ ...systemDisk, lock }), key)).toBe(false);
   expect(takeOver(shared.openSession(), key)).toBe(true);
 });
 
 test("if files can't be locked, everything works except taking other sessions' records over", async () => {
-  const shared = makeLedgerFolder();
   const { key } = await shared.leave("web", { stage: "unknown" });
   rmSync(join(shared.folder, "common.lock"));
   mkdirSync(join(shared.folder, "common.lock"));
   const ledger = shared.openSession();
   const own = await ledger.begin(newRecord("own"));
-  expect(ledger.read().find(({ record }) => record.key === key)?.unlockable).toBe(true);
+  expect(ledger.read().find(({ record }) => record.key === key)?.owner).toBe("unknown");
   expect(takeOver(ledger, key)).toBe(false);
   ledger.move(own, { ended: true });
   expect(takeOver(ledger, own)).toBe(true);
@@ -538,7 +527,6 @@ test("if files can't be locked, everything works except taking other sessions' r
 });
 
 test("while another process holds the common lock, nothing changes, and only the first attempt to take it waits", async () => {
-  const shared = makeLedgerFolder();
   const { key } = await shared.leave("web", { stage: "unknown" });
   const waits: number[] = [];
   const ledger = shared.openSession({
@@ -546,10 +534,10 @@ test("while another process holds the common lock, nothing changes, and only the
     lock(path, options) {
       if (!path.endsWith("common.lock")) return systemDisk.lock(path, options);
       waits.push(options.waitMs);
-      return "held";
+      return lockAttempt("held");
     },
   });
-  expect(ledger.read()).toMatchObject([{ inFlight: false, unlockable: true }]);
+  expect(ledger.read()).toMatchObject([{ owner: "unknown" }]);
   expect(takeOver(ledger, key)).toBe(false);
   expect(ledger.settle(key, "gone")).toBe(false);
   expect(shared.records).toMatchObject([{ stage: "unknown" }]);
@@ -558,7 +546,6 @@ test("while another process holds the common lock, nothing changes, and only the
 });
 
 test("to read many pending records of a live session, its lock is tested once", async () => {
-  const shared = makeLedgerFolder();
   const owner = shared.openSession();
   for (const resource of ["a", "b", "c"]) await owner.begin(newRecord(resource));
   const locked: string[] = [];
@@ -574,19 +561,15 @@ test("to read many pending records of a live session, its lock is tested once", 
 });
 
 test("an owner whose files were removed counts as dead", async () => {
-  const shared = makeLedgerFolder();
   const { key } = await shared.leave("web", { stage: "unknown" });
   const one = shared.openSession();
   expect(takeOver(one, key)).toBe(true);
   await one.close();
   for (const name of ["s1.jsonl", "s1.lock"]) rmSync(join(shared.folder, name));
-  expect(shared.openSession().read()).toMatchObject([
-    { record: { owner: "s1" }, inFlight: false, unlockable: false },
-  ]);
+  expect(shared.openSession().read()).toMatchObject([{ record: { owner: "s1" }, owner: "dead" }]);
 });
 
 test("a file that was removed while a session used it does not come back, and causes one warning", async () => {
-  const shared = makeLedgerFolder();
   const { key, file } = await shared.leave("web", { stage: "unknown" });
   const ledger = shared.openSession();
   expect(takeOver(ledger, key)).toBe(true);
@@ -599,7 +582,7 @@ test("a file that was removed while a session used it does not come back, and ca
 });
 
 test("a session that has ended warns if it is asked to begin a record", async () => {
-  const { openSession, warnings } = makeLedgerFolder();
+  const { openSession, warnings } = shared;
   const ledger = openSession();
   await ledger.begin(newRecord("web"));
   await ledger.close();

@@ -2,40 +2,31 @@
  * The ledger of pending creates in the Pulumi home. A run that is killed between a POST and the response leaves its record
  * to the next run, so that no created instance is lost (G1). A disk error causes a warning, and never fails an operation.
  */
+import { join } from "node:path";
 import { isSamePlace, type Place } from "../origin";
 import { isSameResource } from "../pulumiNames";
-import { isMissing, systemDisk, type Disk, type Lock } from "./disk";
+import { isMissing, systemDisk, type Disk } from "./disk";
 import {
   deliveredMs,
   isAllowedChange,
+  isInFlight,
   isPending,
   settleExpired,
+  type LedgerEntry,
   type LedgerRecord,
+  type Liveness,
   type NewRecord,
   type SettleReason,
 } from "./record";
 import { SessionFile } from "./sessionFile";
-import { Sessions } from "./sessions";
-
-/** A record, and what is known about its owner, which is the session that drives the create. */
-export interface LedgerEntry {
-  record: LedgerRecord;
-  /** Whether the create is pending, the owner is alive and the owner's Create call has not ended. */
-  inFlight: boolean;
-  /**
-   * Whether the owner is known to be alive. If so, its engine may still save the result in the state. Only owners of
-   * pending records are tested, so for other records a false proves nothing.
-   */
-  live: boolean;
-  /** Whether the create is pending, and locks can't show whether the owner is alive. */
-  unlockable: boolean;
-}
 
 /** The fields of a record that may change. */
-type Change = Partial<Pick<LedgerRecord, "stage" | "id" | "accepted" | "at" | "ended" | "settled">>;
+type Change = Partial<Omit<LedgerRecord, "key" | "session">>;
 
 /** How long a dead session's file without a pending record is kept. A damaged one is kept for `deliveredMs`. */
 const settledFileKeptMs = 7 * 24 * 60 * 60 * 1000;
+/** The longest wait for the common lock. Other processes hold it for milliseconds, unless they are stopped. */
+const maxLockWaitMs = 2000;
 
 /** The records of one state backend on this machine, as one session reads and writes them. */
 export class Ledger {
@@ -44,20 +35,19 @@ export class Ledger {
   readonly #warn: (message: string) => void;
   readonly #clock: { date(): Date };
   readonly #disk: Disk;
-  readonly #sessions: Sessions;
   /** This session's file, which is made with the first record. */
   readonly #ownFile: SessionFile;
+  #isOpened = false;
   /** The files by session id. */
   readonly #files = new Map<string, SessionFile>();
   readonly #warnedSubjects = new Set<string>();
-  /** Whether this session's file was made, and its lock, if files can be locked. */
-  #isOpened = false;
-  #lock: Lock | undefined;
+  /** How long the next attempt to take the common lock may wait. */
+  #lockWaitMs = maxLockWaitMs;
   /** How many records this session has begun. */
   #recordCount = 0;
-  /** The sync that is under way, or the last one. */
+  /** The last sync that was asked for. */
   #lastSync = Promise.resolve();
-  /** The sync that begins after `#lastSync`, if a caller waits for it. */
+  /** The same sync, until it begins. Callers that ask meanwhile share it. */
   #nextSync: Promise<void> | undefined;
   #isFolderSynced = false;
   /** Set when the session has ended. Resolves when the lock is released. */
@@ -76,9 +66,7 @@ export class Ledger {
     this.#warn = warn;
     this.#clock = clock;
     this.#disk = disk;
-    this.#sessions = new Sessions(folder, sessionId, disk);
-    this.#ownFile = new SessionFile(sessionId, folder, disk);
-    this.#files.set(sessionId, this.#ownFile);
+    this.#ownFile = this.#fileOf(sessionId);
   }
 
   /** Records that a POST is about to be sent. Resolves to the record's key once the record is synced, or after a warning. */
@@ -86,254 +74,197 @@ export class Ledger {
     const sessionId = this.#sessionId;
     const key = `${sessionId}-${++this.#recordCount}`;
     this.#open();
-    if (this.#write([{ ...fields, key, session: sessionId, owner: sessionId, stage: "sending" }])) {
-      await this.#sync().catch((error: unknown) => this.#warnOfWrite(error));
-    }
+    this.#write([{ ...fields, key, session: sessionId, owner: sessionId, stage: "sending" }]);
+    await this.#sync();
     return key;
   }
 
   /** Changes a record that this session owns, at once and without a sync. */
   move(key: string, change: Change): void {
-    const record = this.#findRecord(key);
-    if (record?.owner === this.#sessionId) this.#write([{ ...record, ...change }]);
+    // The key begins with the id of the session whose file has the record.
+    const record = this.#files.get(key.slice(0, key.lastIndexOf("-")))?.records.get(key);
+    if (record?.owner === this.#sessionId) this.#write([record], change);
   }
 
   /** Returns all records of this backend, including those of other sessions. */
   read(): LedgerEntry[] {
-    this.#refreshAll();
-    const records = this.#allRecords();
-    const files = [...this.#files.values()];
-    const liveness = this.#sessions.livenessOf([
+    const records = this.#refresh();
+    const files = [...this.#files];
+    const liveness = this.#testAll([
       ...records.filter(isPending).map(({ owner }) => owner),
-      ...files.filter((it) => it.endsWithinLine).map(({ sessionId }) => sessionId),
+      ...files.filter(([, file]) => file.endsWithinLine).map(([sessionId]) => sessionId),
     ]);
-    for (const file of files) {
+    for (const [sessionId, file] of files) {
       // A live session may be writing its last line.
-      const isCutOff = file.endsWithinLine && liveness.get(file.sessionId) !== "alive";
+      const isCutOff = file.endsWithinLine && liveness.get(sessionId) !== "alive";
       if (isCutOff || file.isDamaged) this.#warnOfFile(file);
     }
     const now = this.#clock.date();
-    return records.map((record) => {
-      const live = liveness.get(record.owner) === "alive";
-      return {
-        record: settleExpired(record, now),
-        inFlight: isPending(record) && !record.ended && live,
-        live,
-        unlockable: isPending(record) && liveness.get(record.owner) === "unknown",
-      };
-    });
+    return records.map((record) => ({
+      record: settleExpired(record, now),
+      owner: liveness.get(record.owner) ?? "unknown",
+    }));
   }
 
   /**
    * Makes this session the owner of a pending record, as `read` returned it, that no call drives. Returns false if a live
-   * call drives the record, if it has changed meanwhile, if the common lock (see `Sessions`) is held for too long or, for
-   * another session's record, if a file can't be locked or written. If several sessions try, at most one succeeds.
+   * call drives the record, if it has changed meanwhile, if the common lock is held for too long or, for another session's
+   * record, if a file can't be locked or written. If several sessions try, at most one succeeds.
    */
   take(record: LedgerRecord): boolean {
     const isOwn = record.owner === this.#sessionId;
     // Other sessions have to see that the new owner is alive.
-    if (!isOwn && !(this.#open() && this.#lock)) return false;
-    const isTaken = this.#sessions.runLocked((isLocked) => {
-      this.#refreshAll();
-      if (record !== this.#findRecord(record.key) || !isPending(record)) return false;
+    if (!isOwn && !(this.#open() && this.#ownFile.lock)) return false;
+    return this.#runLocked(false, (isLocked) => {
+      if (!this.#refresh().includes(record) || !isPending(record)) return false;
       if (!isOwn && !isLocked) return false;
-      const { ended, ...rest } = record;
-      if (!ended && this.#sessions.testLiveness(record.owner) !== "dead") return false;
-      const taken = { ...rest, owner: this.#sessionId };
-      if (!isOwn) return this.#append(record.session, [taken]);
-      this.#write([taken]);
-      return true;
+      if (!record.ended && this.#testLiveness(record.owner) !== "dead") return false;
+      return this.#write([record], { owner: this.#sessionId, ended: undefined });
     });
-    return isTaken ?? false;
   }
 
-  /**
-   * Settles a record of any session, unless a call of another live session drives it. Returns whether the change was
-   * written.
-   */
+  /** Settles the record of any session. Returns whether that was done: see `#changeAll`. */
   settle(key: string, reason: SettleReason): boolean {
-    return this.#settle(
-      reason,
-      (it) => it.key === key,
-      (it) => !this.#isDrivenElsewhere(it),
-    );
+    const select = (records: LedgerRecord[]) => records.filter((it) => it.key === key);
+    return this.#changeAll(select, { stage: "settled", settled: reason });
   }
 
-  /** Settles the records with this place (service and token kind) and instance id, whichever session owns them. */
+  /** Settles the records of any session with this place (service and token kind) and instance id. */
   settleId(place: Place, id: string, reason: SettleReason): void {
-    this.#settle(reason, (it) => it.id === id && it.settled !== reason && isSamePlace(it, place));
+    const select = (records: LedgerRecord[]) =>
+      records.filter((it) => it.id === id && isSamePlace(it, place));
+    this.#changeAll(select, { stage: "settled", settled: reason });
   }
 
   /**
    * Records that an import, perhaps only a previewed one, gives the engine this instance. Its pending record is found by id
    * or, if no record has the id, by resource and name. The record becomes `replied`: no run resumes the create any more, and
-   * the next create of the resource stops and names the instance. Skips what a call of another live session drives.
+   * the next create of the resource stops and names the instance.
    */
   markImported(place: Place, urn: string, id: string, names: readonly string[]): void {
     const mayHaveMadeIt = (it: LedgerRecord) =>
-      isSameResource(it.urn, urn) && names.includes(it.name) && !it.before.includes(id);
+      it.id === undefined &&
+      isSameResource(it.urn, urn) &&
+      names.includes(it.name) &&
+      !it.before.includes(id);
     const select = (records: LedgerRecord[]): LedgerRecord[] => {
-      const recordsOfPlace = records.filter((it) => isSamePlace(it, place));
-      const withId = recordsOfPlace.filter((it) => it.id === id);
+      const ofPlace = records.filter((it) => isSamePlace(it, place));
+      const withId = ofPlace.filter((it) => it.id === id);
       if (withId.length > 0) return withId.filter((it) => isPending(it) && it.stage !== "replied");
       // Only one of several creates with the same name made the instance, so only one record changes.
-      return recordsOfPlace
-        .filter((it) => it.id === undefined && isPending(it) && mayHaveMadeIt(it))
-        .slice(0, 1);
+      return ofPlace.filter((it) => isPending(it) && mayHaveMadeIt(it)).slice(0, 1);
     };
-    const change = { id, stage: "replied", ended: true } as const;
-    this.#changeAll(select, change, (it) => !this.#isDrivenElsewhere(it));
+    this.#changeAll(select, { id, stage: "replied", ended: true });
   }
 
   /** Moves this session's `replied` records to `delivered`, when the session ends normally. Its engine has every reply. */
   markDelivered(): void {
-    this.#refreshAll();
-    const replied = this.#allRecords().filter(
-      ({ owner, stage }) => owner === this.#sessionId && stage === "replied",
-    );
-    this.#write(replied.map((record) => ({ ...record, stage: "delivered" })));
+    const isReplied = (it: LedgerRecord) => it.owner === this.#sessionId && it.stage === "replied";
+    this.#write(this.#refresh().filter(isReplied), { stage: "delivered" });
   }
 
   /** Ends the session. Writes nothing any more, and releases the session's lock after the last sync. Never rejects. */
   close(): Promise<void> {
-    this.#closed ??= (this.#nextSync ?? this.#lastSync)
-      .catch(() => undefined)
-      .then(() => this.#lock?.release());
+    this.#closed ??= this.#lastSync.then(() => this.#ownFile.lock?.[Symbol.dispose]());
     return this.#closed;
   }
 
-  #settle(
-    reason: SettleReason,
-    matches: (record: LedgerRecord) => boolean,
-    isFree?: (record: LedgerRecord) => boolean,
-  ): boolean {
-    const change = { stage: "settled", settled: reason } as const;
-    const isSelected = (it: LedgerRecord) => matches(it) && isAllowedChange(it, change);
-    return this.#changeAll((records) => records.filter(isSelected), change, isFree);
-  }
-
   /**
-   * Changes those of the selected records that are `isFree`. Holds the common lock, so that no other session takes a record
-   * over or removes a file meanwhile (without locks, none does either). Returns whether a change was written.
+   * Changes the selected records, except those that are settled for good or that a call of another live session drives.
+   * Holds the common lock, so that no other session takes a record over or removes a file meanwhile (without locks, none
+   * does either). Returns whether records were changed.
    */
-  #changeAll(
-    select: (records: LedgerRecord[]) => LedgerRecord[],
-    change: Change,
-    isFree: (record: LedgerRecord) => boolean = () => true,
-  ): boolean {
-    this.#refreshAll();
-    if (select(this.#allRecords()).length === 0) return false;
-    const isWritten = this.#sessions.runLocked(() => {
-      this.#refreshAll();
-      const records = select(this.#allRecords()).filter(isFree);
-      return records.length > 0 && this.#write(records.map((it) => ({ ...it, ...change })));
+  #changeAll(select: (records: LedgerRecord[]) => LedgerRecord[], change: Change): boolean {
+    const selectAll = () =>
+      select(this.#refresh()).filter((it) => isAllowedChange(it, { ...it, ...change }));
+    const isDrivenElsewhere = (record: LedgerRecord) =>
+      record.owner !== this.#sessionId &&
+      isInFlight({ record, owner: this.#testLiveness(record.owner) });
+    if (selectAll().length === 0) return false;
+    return this.#runLocked(false, () => {
+      const records = selectAll().filter((it) => !isDrivenElsewhere(it));
+      return records.length > 0 && this.#write(records, change);
     });
-    return isWritten ?? false;
-  }
-
-  /** Whether a call of another live session drives the record. The caller has to hold the common lock. */
-  #isDrivenElsewhere(record: LedgerRecord): boolean {
-    const isDriven = isPending(record) && !record.ended && record.owner !== this.#sessionId;
-    return isDriven && this.#sessions.testLiveness(record.owner) === "alive";
   }
 
   /** Takes this session's lock, if files can be locked, and makes its file. Returns false after a warning if that fails. */
   #open(): boolean {
     if (this.#isOpened && !this.#closed) return true;
-    try {
+    const isOpened = this.#tryToWrite(() => {
       if (this.#closed) throw new Error("the run has ended");
       this.#disk.makeFolder(this.#folder);
-      // The lock comes first. With only the file, other sessions could not find out whether this session is alive.
-      this.#lock ??= this.#sessions.lockOwn();
-      this.#disk.create(this.#ownFile.path);
-    } catch (error) {
-      this.#warnOfWrite(error);
-      return false;
-    }
-    this.#isOpened = true;
-    this.#prune();
-    return true;
+      this.#ownFile.make();
+      this.#isOpened = true;
+    });
+    if (isOpened) this.#prune();
+    return isOpened;
   }
 
-  /** Writes records of any session. If that fails, changes those that this session owns in memory, and returns false. */
-  #write(records: readonly LedgerRecord[]): boolean {
-    let isWritten = true;
-    for (const [sessionId, changed] of Map.groupBy(records, (it) => it.session)) {
-      if (this.#append(sessionId, changed)) continue;
-      isWritten = false;
-      const own = changed.filter(({ owner }) => owner === this.#sessionId);
-      for (const record of own) this.#files.get(sessionId)?.apply(record);
+  /**
+   * Changes records of any session in their files. If that fails, changes those that this session owns in memory, and
+   * returns whether it owns all.
+   */
+  #write(records: readonly LedgerRecord[], change: Change = {}): boolean {
+    let isChanged = true;
+    for (const [sessionId, ofSession] of Map.groupBy(records, (it) => it.session)) {
+      const file = this.#fileOf(sessionId);
+      const changed = (it: LedgerRecord) => ({ ...it, ...change });
+      const append = () => file.append(ofSession.map(changed));
+      if (!this.#closed && this.#tryToWrite(append)) continue;
+      const own = ofSession.filter(({ owner }) => owner === this.#sessionId);
+      for (const record of own) file.apply(changed(record));
+      isChanged &&= own.length === ofSession.length;
     }
-    return isWritten;
+    return isChanged;
   }
 
-  #append(sessionId: string, records: readonly LedgerRecord[]): boolean {
-    if (this.#closed) return false;
-    try {
-      this.#files.get(sessionId)?.append(records);
-      return true;
-    } catch (error) {
-      this.#warnOfWrite(error);
-      return false;
-    }
-  }
-
-  /** Resolves once the written records survive a power cut. Callers that wait at the same time share one sync. */
+  /** Resolves once the written records survive a power cut, or after a warning. */
   #sync(): Promise<void> {
-    this.#nextSync ??= this.#lastSync
-      .catch(() => undefined)
-      .then(() => {
+    this.#nextSync ??= this.#lastSync = this.#lastSync
+      .then(async () => {
         this.#nextSync = undefined;
-        this.#lastSync = this.#syncNow();
-        return this.#lastSync;
-      });
+        await this.#disk.sync(this.#ownFile.path);
+        if (!this.#isFolderSynced) await this.#disk.syncFolder(this.#folder);
+        this.#isFolderSynced = true;
+      })
+      .catch((error: unknown) => this.#warnOfWrite(error));
     return this.#nextSync;
   }
 
-  async #syncNow(): Promise<void> {
-    await this.#disk.sync(this.#ownFile.path);
-    if (!this.#isFolderSynced) await this.#disk.syncFolder(this.#folder);
-    this.#isFolderSynced = true;
+  /** Returns the file of a session, which need not exist. */
+  #fileOf(sessionId: string): SessionFile {
+    const file = this.#files.get(sessionId) ?? new SessionFile(sessionId, this.#folder, this.#disk);
+    this.#files.set(sessionId, file);
+    return file;
   }
 
-  /** The key begins with the id of the session whose file has the record. */
-  #findRecord(key: string): LedgerRecord | undefined {
-    return this.#files.get(key.slice(0, key.lastIndexOf("-")))?.records.get(key);
-  }
-
-  #allRecords(): LedgerRecord[] {
-    return [...this.#files.values()].flatMap(({ records }) => [...records.values()]);
-  }
-
-  /** Finds the files of new sessions, and reads what was appended to each file. Warns of what can't be read. */
-  #refreshAll(): void {
+  /** Finds the files of new sessions, and reads what was appended to each file. Returns all records. */
+  #refresh(): LedgerRecord[] {
     try {
       for (const name of this.#disk.list(this.#folder)) {
         const [, sessionId] = /^(\w+)\.jsonl$/.exec(name) ?? [];
-        if (sessionId === undefined || this.#files.has(sessionId)) continue;
-        this.#files.set(sessionId, new SessionFile(sessionId, this.#folder, this.#disk));
+        if (sessionId !== undefined) this.#fileOf(sessionId);
       }
     } catch (error) {
       if (!isMissing(error)) {
         this.#warnOnce(
           "read",
-          `the ledger of pending creates can't be read (${messageOf(error)}). If an earlier run was killed while it created an instance, this run does not find that out`,
+          `the ledger of pending creates can't be read (${(error as Error).message}). If an earlier run was killed while it created an instance, this run does not find that out`,
         );
       }
     }
-    for (const file of this.#files.values()) this.#refresh(file);
-  }
-
-  /** Reads what was appended to a file. Forgets a removed file, unless this session owns one of its records. */
-  #refresh(file: SessionFile): void {
-    if (file === this.#ownFile && !this.#isOpened) return;
-    try {
-      if (file.refresh()) return;
-      const isNeeded = [...file.records.values()].some(({ owner }) => owner === this.#sessionId);
-      if (!isNeeded && file !== this.#ownFile) this.#files.delete(file.sessionId);
-    } catch (error) {
-      if (!isMissing(error)) this.#warnOfFile(file);
+    for (const [sessionId, file] of this.#files) {
+      if (file === this.#ownFile && !this.#isOpened) continue;
+      try {
+        file.refresh();
+        // A removed file is forgotten, unless this session owns one of its records.
+        const isOwned = ({ owner }: LedgerRecord) => owner === this.#sessionId;
+        if (!file.stat && ![...file.records.values()].some(isOwned)) this.#files.delete(sessionId);
+      } catch (error) {
+        if (!isMissing(error)) this.#warnOfFile(file);
+      }
     }
+    return [...this.#files.values()].flatMap(({ records }) => [...records.values()]);
   }
 
   /** Removes the old files of dead sessions without pending records. */
@@ -341,36 +272,66 @@ export class Ledger {
     const now = this.#clock.date();
     const isDone = (it: LedgerRecord) =>
       ["settled", "refused"].includes(settleExpired(it, now).stage);
+    this.#runLocked(undefined, (isLocked) => {
+      if (!isLocked) return;
+      this.#refresh();
+      for (const [sessionId, file] of this.#files) {
+        const age = now.getTime() - (file.stat?.mtimeMs ?? now.getTime());
+        // An unreadable line may be about an instance that no state holds.
+        const isUnreadable = file.isDamaged || file.endsWithinLine;
+        if (age <= (isUnreadable ? deliveredMs : settledFileKeptMs)) continue;
+        if (![...file.records.values()].every(isDone)) continue;
+        if (this.#testLiveness(sessionId) === "dead") file.remove();
+      }
+    });
+  }
+
+  /**
+   * Runs `work` while this session holds the common lock, or without the lock if files can't be locked (or, without `make`,
+   * if there is no lock file); `isLocked` says which. Returns `ifHeld`, without running `work`, if another session holds
+   * the lock for too long.
+   */
+  #runLocked<T>(ifHeld: T, work: (isLocked: boolean) => T, make = true): T {
+    const path = join(this.#folder, "common.lock");
+    using lock = this.#disk.lock(path, { make, waitMs: this.#lockWaitMs });
+    const isHeld = lock.state === "held";
+    // A wait blocks the process. So after a wait in vain, the next attempts do not wait until the lock was free once.
+    this.#lockWaitMs = isHeld ? 0 : maxLockWaitMs;
+    return isHeld ? ifHeld : work(lock.state === "taken");
+  }
+
+  /**
+   * Returns whether a session is alive. Without the common lock, that is only known of this session and of those that were
+   * found dead.
+   */
+  #testLiveness(sessionId: string, isLocked = true): Liveness {
+    return sessionId === this.#sessionId ? "alive" : this.#fileOf(sessionId).testLiveness(isLocked);
+  }
+
+  /** Tests whether each of these sessions is alive. Takes the common lock if one can be tested. Makes no lock file. */
+  #testAll(sessionIds: readonly string[]): Map<string, Liveness> {
+    const test = (isLocked: boolean) =>
+      new Map([...new Set(sessionIds)].map((id) => [id, this.#testLiveness(id, isLocked)]));
+    const known = test(false);
+    if (![...known.values()].includes("unknown")) return known;
+    return this.#runLocked(known, test, false);
+  }
+
+  /** Returns false after a warning if `work` fails. */
+  #tryToWrite(work: () => void): boolean {
     try {
-      this.#sessions.runLocked((isLocked) => {
-        if (!isLocked) return;
-        this.#refreshAll();
-        for (const {
-          sessionId,
-          path,
-          records,
-          isDamaged,
-          endsWithinLine,
-        } of this.#files.values()) {
-          const { mtimeMs = now.getTime() } = this.#disk.stat(path) ?? {};
-          // An unreadable line may be about an instance that no state holds.
-          const keptMs = isDamaged || endsWithinLine ? deliveredMs : settledFileKeptMs;
-          const isOld = now.getTime() - mtimeMs > keptMs;
-          if (!isOld || ![...records.values()].every(isDone)) continue;
-          if (this.#sessions.testLiveness(sessionId) !== "dead") continue;
-          this.#disk.remove(path);
-          this.#sessions.removeLock(sessionId);
-        }
-      });
-    } catch {
-      // A later session tries again.
+      work();
+      return true;
+    } catch (error) {
+      this.#warnOfWrite(error);
+      return false;
     }
   }
 
   #warnOfWrite(error: unknown): void {
     this.#warnOnce(
       "write",
-      `the ledger of pending creates can't be written (${messageOf(error)}). If this run is killed while it creates an instance, the next run will not find that out. Make ${this.#folder} writable, or use another Pulumi home (PULUMI_HOME), which also holds the login and the plugins.`,
+      `the ledger of pending creates can't be written (${(error as Error).message}). If this run is killed while it creates an instance, the next run will not find that out. Make ${this.#folder} writable, or use another Pulumi home (PULUMI_HOME), which also holds the login and the plugins.`,
     );
   }
 
@@ -387,8 +348,4 @@ export class Ledger {
     this.#warnedSubjects.add(subject);
     this.#warn(message);
   }
-}
-
-function messageOf(error: unknown): string {
-  return (error as Partial<Error>).message ?? String(error);
 }

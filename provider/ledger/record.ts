@@ -87,13 +87,31 @@ export function isPending({ stage }: Pick<LedgerRecord, "stage">): boolean {
   return ["sending", "unknown", "accepted", "replied"].includes(stage);
 }
 
+/** Whether a session is alive. "unknown" if that was not tested, or if locks can't show it. */
+export type Liveness = "alive" | "dead" | "unknown";
+
+/** A record as `Ledger.read` returns it. */
+export interface LedgerEntry {
+  record: LedgerRecord;
+  /**
+   * Whether the record's owner, the session that drives the create, is alive. If so, its engine may still save the result in
+   * the state. This is only tested if the create is pending.
+   */
+  owner: Liveness;
+}
+
+/** Whether a Create call drives the create now. */
+export function isInFlight({ record, owner }: LedgerEntry): boolean {
+  return isPending(record) && !record.ended && owner === "alive";
+}
+
 /** Whether a record may change to this stage. A settled record stays settled, and only the reason `state` may change. */
 export function isAllowedChange(
   record: Pick<LedgerRecord, "stage" | "settled"> | undefined,
   change: Pick<LedgerRecord, "stage" | "settled">,
 ): boolean {
   if (record?.stage !== "settled") return true;
-  return record.settled === "state" && change.stage === "settled";
+  return record.settled === "state" && change.stage === "settled" && change.settled !== "state";
 }
 
 /** How long after the end of its POST a delivered record counts as `delivered`, and not yet as settled. */
@@ -123,12 +141,7 @@ export function isHashedName(recorded: string): boolean {
   return recorded.startsWith(hashPrefix);
 }
 
-/** Returns a name for a message. A secret name is replaced here, since the redaction does not find very short ones. */
-export function displayName(name: string, isSecret: boolean): string {
-  return isSecret ? redactionMark : name;
-}
-
-/** Returns the name of a record for a message. */
+/** Returns the name of a record for a message, without a secret one. */
 export function displayRecordedName(recorded: string): string {
-  return displayName(recorded, isHashedName(recorded));
+  return isHashedName(recorded) ? redactionMark : recorded;
 }

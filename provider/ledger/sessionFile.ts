@@ -1,50 +1,70 @@
-/** The file with the records of one session: a line of JSON for each change of a record. The last allowed line counts. */
+/** What one session leaves in the ledger's folder: a file with its records, and a lock that shows whether it is alive. */
 import { join } from "node:path";
-import type { Disk } from "./disk";
-import { isAllowedChange, recordSchema, type LedgerRecord } from "./record";
+import type { Disk, Lock } from "./disk";
+import { isAllowedChange, recordSchema, type LedgerRecord, type Liveness } from "./record";
 
 const newline = 0x0a;
 
-/** Returns the path of the file with a session's records. */
-export function sessionFilePath(folder: string, sessionId: string): string {
-  return join(folder, `${sessionId}.jsonl`);
-}
-
-/** A session's file, with its records as they were last read, and with changes that could not be written. */
+/**
+ * The file `<session>.jsonl` has a line of JSON for each change of a record, and the last allowed line counts. The session
+ * holds the lock `<session>.lock` until it ends, if files can be locked.
+ */
 export class SessionFile {
-  readonly sessionId: string;
   readonly path: string;
-  /** The records by key. */
+  /** The records by key, as they were last read, and with changes that could not be written. */
   readonly records = new Map<string, LedgerRecord>();
   /** Whether a line is not a readable record of this session. */
   isDamaged = false;
   /** Whether the last line is incomplete: it is being written, or its write was interrupted. */
   endsWithinLine = false;
+  /** Undefined if the file did not exist when it was last read. */
+  stat: ReturnType<Disk["stat"]>;
+  /** The session's lock, while this process holds it. */
+  lock: Lock | undefined;
+  readonly #sessionId: string;
+  readonly #lockPath: string;
   readonly #disk: Disk;
   /** The size of the complete lines that were read. */
   #readBytes = 0;
+  /** Whether the session was found dead, and so stays dead. */
+  #isDead = false;
 
   constructor(sessionId: string, folder: string, disk: Disk) {
-    this.sessionId = sessionId;
-    this.path = sessionFilePath(folder, sessionId);
+    this.path = join(folder, `${sessionId}.jsonl`);
+    this.#sessionId = sessionId;
+    this.#lockPath = join(folder, `${sessionId}.lock`);
     this.#disk = disk;
   }
 
   /**
-   * Reads the lines that were appended. Returns false if the file does not exist.
+   * Takes the lock, if files can be locked, and makes the file.
+   *
+   * @throws the error of the system if the file can't be made
+   */
+  make(): void {
+    // The lock comes first. With only the file, other sessions could not find out whether this session is alive.
+    if (!this.lock) {
+      const lock = this.#disk.lock(this.#lockPath, { make: true, waitMs: 0 });
+      if (lock.state === "taken") this.lock = lock;
+      // If the lock file exists but is not locked, other sessions count this session as dead.
+      else this.#disk.remove(this.#lockPath);
+    }
+    this.#disk.create(this.path);
+  }
+
+  /**
+   * Reads the lines that were appended, if the file exists.
    *
    * @throws the error of the system if the file can't be read
    */
-  refresh(): boolean {
-    const stat = this.#disk.stat(this.path);
-    if (stat === undefined) return false;
-    if (stat.size === this.#readBytes) return true;
+  refresh(): void {
+    this.stat = this.#disk.stat(this.path);
+    if (!this.stat || this.stat.size === this.#readBytes) return;
     const bytes = this.#disk.read(this.path, this.#readBytes);
     const lines = bytes.subarray(0, bytes.lastIndexOf(newline) + 1);
     this.#readBytes += lines.length;
     this.endsWithinLine = lines.length < bytes.length;
     for (const line of lines.toString().split("\n")) if (line !== "") this.#applyLine(line);
-    return true;
   }
 
   /**
@@ -66,10 +86,31 @@ export class SessionFile {
     }
   }
 
+  /**
+   * Tests whether the session, which is another one, is alive. To test a lock is to take it for a moment, and a second
+   * tester would count a dead session as alive meanwhile. So without the common lock (`isLocked`), nothing is tested.
+   */
+  testLiveness(isLocked: boolean): Liveness {
+    if (this.#isDead) return "dead";
+    if (!isLocked) return "unknown";
+    using lock = this.#disk.lock(this.#lockPath, { make: false, waitMs: 0 });
+    if (lock.state === "held") return "alive";
+    // A session with records whose lock can't be taken could not lock files. `remove` removes the records first.
+    if (lock.state === "failed" && this.stat) return "unknown";
+    this.#isDead = true;
+    return "dead";
+  }
+
+  /** Removes the files of a dead session. The lock is the last, since without it the session would not count as dead. */
+  remove(): void {
+    this.#disk.remove(this.path);
+    this.#disk.remove(this.#lockPath);
+  }
+
   #applyLine(line: string): void {
     try {
       const record = recordSchema.parse(JSON.parse(line));
-      if (record.session !== this.sessionId) throw new Error("a record of another session");
+      if (record.session !== this.#sessionId) throw new Error("a record of another session");
       this.apply(record);
     } catch {
       this.isDamaged = true;

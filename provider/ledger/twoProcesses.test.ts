@@ -7,6 +7,7 @@ import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { leaveOpen } from "../testing/ledgerRecord";
 import { temporaryFolder } from "../testing/temporaryFolder";
 import { Ledger } from "./ledger";
+import { isInFlight } from "./record";
 
 const script = join(__dirname, "..", "testing", "ledgerProcess.ts");
 const clock = { date: () => new Date() };
@@ -74,15 +75,15 @@ test("a session is alive as long as its process runs, and dead after `kill -9`",
   const [key = ""] = await child.lines(1);
   const ledger = openLedger();
   const [alive] = ledger.read();
-  expect(alive).toMatchObject({ record: { key, stage: "sending" }, inFlight: true });
+  expect(alive).toMatchObject({ record: { key, stage: "sending" }, owner: "alive" });
   expect(alive && ledger.take(alive.record)).toBe(false);
   expect(ledger.settle(key, "discarded")).toBe(false);
   await child.kill();
   const [dead] = ledger.read();
-  expect(dead).toMatchObject({ record: { key }, inFlight: false });
+  expect(dead).toMatchObject({ record: { key }, owner: "dead" });
   expect(dead && ledger.take(dead.record)).toBe(true);
   for (const reader of [ledger, openLedger("third")]) {
-    expect(reader.read()).toMatchObject([{ record: { owner: "me" }, inFlight: true }]);
+    expect(reader.read()).toMatchObject([{ record: { owner: "me" }, owner: "alive" }]);
   }
   await ledger.close();
   expect(child.printed).toBe(`${key}\n`);
@@ -101,11 +102,12 @@ test("if two processes take the same records at once, each record goes to one of
   const owners = new Map(
     openLedger()
       .read()
-      .map(({ record, inFlight }) => [record.key, { owner: record.owner, inFlight }]),
+      .map((entry) => [entry.record.key, entry]),
   );
   taken.forEach((takenKeys, n) => {
     const owner = ["one", "two"][n];
-    for (const key of takenKeys) expect(owners.get(key)).toEqual({ owner, inFlight: true });
+    for (const key of takenKeys)
+      expect(owners.get(key)).toMatchObject({ record: { owner }, owner: "alive" });
   });
 });
 
@@ -147,7 +149,7 @@ test("two processes that write to one ledger without a pause damage no record", 
   const shared = entries.filter(({ record }) => record.name === "shared");
   expect(shared).toHaveLength(names.length * rounds);
   for (const { record } of shared) expect(record).toMatchObject({ settled: "state" });
-  expect(entries.filter(({ inFlight }) => inFlight)).toEqual([]);
+  expect(entries.filter(isInFlight)).toEqual([]);
   expect(warnings).toEqual([]);
   expect(existsSync(join(folder, "common.lock"))).toBe(true);
 });

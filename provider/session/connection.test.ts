@@ -174,7 +174,7 @@ test.each([
 
 test("an instance that this session has created shows that the new token is of its tenant", async () => {
   const { session, write, renew } = await withTokenFile({ [newToken]: ["i-own"] });
-  session.creates.noteMade("i-own");
+  session.creates.instances.set("i-own", "made");
   write(newToken);
   expect(await renew(liveToken)).toBe(newToken);
 });

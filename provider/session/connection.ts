@@ -109,8 +109,7 @@ export class Connection {
     const { clock, messages } = this.#ctx;
     const end = clock.now() + newTokenMs;
     for (;;) {
-      let found = this.#readNewToken(file);
-      if ("token" in found && this.#hasOrigin) found = await this.#checkTenant(file, found.token);
+      const found = await this.#readNewToken(file);
       if ("token" in found) {
         this.#token = found.token;
         // From the first origin on, the settings keep the token, so that all hashes of a session agree.
@@ -130,36 +129,36 @@ export class Connection {
     }
   }
 
-  #readNewToken(file: string): TokenFileContent {
+  /** Returns the token in the file, or why this session can't use it. */
+  async #readNewToken(file: string): Promise<TokenFileContent> {
     const content = readTokenFile(file, this.#ctx.redactor);
     if ("problem" in content) return content;
-    if (content.token === this.#token)
-      return tokenFileProblem(file, "still holds the refused token");
-    const { tokenKind } = this.#settings;
-    const newKind = tokenKindOf(content.token);
-    // Settings of the session, such as the delete policy, depend on the kind of the token that it began with.
-    if (newKind === tokenKind) return content;
-    const problem = `holds a ${newKind} token now, but this run began with a ${tokenKind} one`;
-    return tokenFileProblem(file, problem);
+    const problem = await this.#problemOf(content.token);
+    return problem === undefined ? content : tokenFileProblem(file, problem);
   }
 
-  /**
-   * Returns the token if its listing shows a known instance. With another tenant's token, listings would lack this run's
-   * instances, which would wrongly count as gone (G3).
-   */
-  async #checkTenant(file: string, token: string): Promise<TokenFileContent> {
-    const problemWith = (doubt: string) =>
-      tokenFileProblem(file, `holds another token now, ${doubt}. Run again to use it`);
+  /** Returns why this session can't use a token from the file, if it can't. */
+  async #problemOf(token: string): Promise<string | undefined> {
+    if (token === this.#token) return "still holds the refused token";
+    const { tokenKind } = this.#settings;
+    const newKind = tokenKindOf(token);
+    // Settings of the session, such as the delete policy, depend on the kind of the token that it began with.
+    if (newKind !== tokenKind) {
+      return `holds a ${newKind} token now, but this run began with a ${tokenKind} one`;
+    }
+    if (!this.#hasOrigin) return undefined;
+    // With another tenant's token, listings would lack this run's instances, which would wrongly count as gone (G3).
+    const doubted = (doubt: string) => `holds another token now, ${doubt}. Run again to use it`;
     const api = await this.#createApi(token);
     using end = deadline(this.#ctx.clock, checkSeconds, this.#canceled());
     try {
       const { items } = await api.listPage({ limit: pageLimit.max }, end.signal);
-      if (items.some(({ id }) => this.#isKnown(id))) return { token };
-      return problemWith(
+      if (items.some(({ id }) => this.#isKnown(id))) return undefined;
+      return doubted(
         "and it may be another tenant's, because its listing shows no instance that this run has seen",
       );
     } catch (error) {
-      return problemWith(`but its listing failed (${(error as Error).message})`);
+      return doubted(`but its listing failed (${(error as Error).message})`);
     } finally {
       await api.close();
     }
@@ -195,26 +194,25 @@ export class Connection {
     const createApi = this.#ctx.createApi ?? (await import("../api/client.js")).createClient;
     const { messages, redactor, clock, env, randomBytes = crypto.randomBytes } = this.#ctx;
     const { baseUrl, requestTimeoutMs, requestsPerMinute, destroyPath } = this.#settings;
-    const options: ClientOptions = {
-      baseUrl,
-      token,
-      requestTimeoutMs,
-      requestsPerMinute,
-      destroyPath,
-      renewToken,
-      userAgent: `pulumi-compute/${metadata.version}`,
-      clock,
-      env,
-      redact: (text) => redactor.redact(text),
-      random: () => Buffer.from(randomBytes(4)).readUInt32BE() / 2 ** 32,
-      debug: env["COMPUTE_DEBUG"] === "1" ? (line) => messages.info(line) : undefined,
-      onSlowedDown: ({ method, path, retryInMs }) =>
-        messages.debug(
-          `${method} ${path} answered 429; next request in ${Math.round(retryInMs / 1000)} s`,
-        ),
-    };
     try {
-      return createApi(options);
+      return createApi({
+        baseUrl,
+        token,
+        requestTimeoutMs,
+        requestsPerMinute,
+        destroyPath,
+        renewToken,
+        userAgent: `pulumi-compute/${metadata.version}`,
+        clock,
+        env,
+        redact: (text) => redactor.redact(text),
+        random: () => Buffer.from(randomBytes(4)).readUInt32BE() / 2 ** 32,
+        debug: env["COMPUTE_DEBUG"] === "1" ? (line) => messages.info(line) : undefined,
+        onSlowedDown: ({ method, path, retryInMs }) =>
+          messages.debug(
+            `${method} ${path} answered 429; next request in ${Math.round(retryInMs / 1000)} s`,
+          ),
+      });
     } catch (error) {
       // For example, a proxy variable of the environment is not an address.
       const reason = error instanceof Error ? error.message : String(error);

@@ -22,13 +22,12 @@ export interface Unfinished {
 export class Creates {
   /** By URN. If an error hook makes the engine repeat a create, the create continues with its unfinished instance. */
   readonly unfinished = new Map<string, Unfinished>();
+  /** By id: whether a POST of this session made the instance, or it was taken over without being in a POST's response. */
+  readonly instances = new Map<string, "made" | "takenOver">();
   readonly #listings: ListingSource;
   readonly #locks = new KeyedLocks();
   /** For each name of an instance: the mark (`ListingSource.markWrite`) of the end of its last turn. */
   readonly #turnEndMarks = new Map<string, number>();
-  /** The ids of the instances that this session has created or taken over. */
-  readonly #ids = new Set<string>();
-  readonly #takenOver = new Set<string>();
 
   constructor(listings: ListingSource) {
     this.#listings = listings;
@@ -48,27 +47,6 @@ export class Creates {
   turnEndMark(name: string): number {
     return this.#turnEndMarks.get(name) ?? 0;
   }
-
-  /** Notes that this session has created the instance. */
-  noteMade(id: string): void {
-    this.#ids.add(id);
-  }
-
-  /** Notes that this session has taken over an instance that was not in the response to its own POST. */
-  noteTakenOver(id: string): void {
-    this.#ids.add(id);
-    this.#takenOver.add(id);
-  }
-
-  /** Whether this session has created the instance or taken it over. */
-  has(id: string): boolean {
-    return this.#ids.has(id);
-  }
-
-  /** Whether this session has taken the instance over. */
-  hasTakenOver(id: string): boolean {
-    return this.#takenOver.has(id);
-  }
 }
 
 /**
@@ -79,10 +57,11 @@ export class Creates {
  */
 export class CreateSlots {
   readonly #size: number;
-  /** The URNs of the creates that hold a slot. */
-  readonly #holders = new Set<string>();
-  /** For each URN that waits, the function that ends its wait. The longest wait comes first. */
-  readonly #waiting = new Map<string, () => void>();
+  /**
+   * The URNs of the creates, each with the function that ends its wait. In the order in which they came, the first `#size`
+   * of them hold a slot.
+   */
+  readonly #queue = new Map<string, () => void>();
 
   constructor({ hasCursor }: { hasCursor: boolean }) {
     this.#size = hasCursor ? Infinity : pageLimit.max;
@@ -90,23 +69,21 @@ export class CreateSlots {
 
   /** Resolves once this URN holds a slot. Calls `onWait` first if it has to wait. Rejects with the reason of `signal`. */
   async enter(urn: string, signal: AbortSignal, onWait: () => void): Promise<void> {
-    if (this.#holders.has(urn) || this.#holders.size < this.#size) {
-      this.#holders.add(urn);
-      return;
-    }
-    onWait();
+    if (this.#queue.has(urn)) return;
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#waiting.set(urn, resolve);
-    await raceAbort(promise, signal).finally(() => this.#waiting.delete(urn));
+    this.#queue.set(urn, resolve);
+    if (this.#queue.size <= this.#size) return;
+    onWait();
+    await raceAbort(promise, signal).catch((error: unknown) => {
+      this.leave(urn);
+      throw error;
+    });
   }
 
   /** Passes the slot of this URN, if it has one, to the create that has waited longest. */
   leave(urn: string): void {
-    if (!this.#holders.delete(urn)) return;
-    for (const [nextUrn, resolve] of this.#waiting) {
-      this.#waiting.delete(nextUrn);
-      this.#holders.add(nextUrn);
-      return resolve();
-    }
+    this.#queue.delete(urn);
+    const endLastWait = [...this.#queue.values()][this.#size - 1];
+    endLastWait?.();
   }
 }

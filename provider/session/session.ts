@@ -11,7 +11,6 @@ import { createPoller, type Poller } from "../wait/poller";
 import { Connection } from "./connection";
 import { Creates, CreateSlots } from "./creates";
 import { KnownState } from "./knownState";
-import { LeftoverNotices } from "./leftoverNotices";
 
 /** What identifies the run of a session. */
 export interface SessionRun {
@@ -21,14 +20,14 @@ export interface SessionRun {
    * The id of the provider resource: the same in every run of a stack, another one in each stack. Undefined if it is not
    * known yet.
    */
-  scope: string | undefined;
+  scope?: string | undefined;
   /**
    * Whether `pulumi do` calls the provider without a stack, as with `--stateless` and for every list, read or function.
    * Creates with `--stateless` all have one URN, but are unrelated.
    */
   stateless: boolean;
   /** The URN of the explicit provider resource. Undefined for a default provider. */
-  providerUrn: string | undefined;
+  providerUrn?: string | undefined;
   /** Whether the settings come from the state, as in a refresh or destroy without `--run-program`. */
   hasRecordedSettings: boolean;
 }
@@ -36,9 +35,7 @@ export interface SessionRun {
 /** The run of a command, which never creates an instance. */
 const commandRun: SessionRun = {
   sessionId: "by-hand",
-  scope: undefined,
   stateless: false,
-  providerUrn: undefined,
   hasRecordedSettings: false,
 };
 
@@ -62,10 +59,11 @@ export class Session {
   readonly ledger: Ledger;
   readonly creates: Creates;
   readonly state: KnownState;
-  readonly leftoverNotices: LeftoverNotices;
   /** Whether there still is an engine that receives the replies. */
   hasEngine = true;
   readonly #reportedSubjects = new Set<string>();
+  /** The descriptions of the leftovers for the next notice. */
+  readonly #leftovers: string[] = [];
 
   constructor(
     settings: Settings,
@@ -81,7 +79,7 @@ export class Session {
       settings,
       ctx,
       canceled,
-      (id) => this.creates.has(id) || this.listings.latest?.items.has(id) === true,
+      (id) => this.creates.instances.has(id) || this.listings.latest?.items.has(id) === true,
     );
     this.listings = createListingSource(
       async (signal) => {
@@ -109,7 +107,6 @@ export class Session {
       ctx.disk,
     );
     this.creates = new Creates(this.listings);
-    this.leftoverNotices = new LeftoverNotices(this);
     this.createSlots = new CreateSlots({ hasCursor: settings.cursorParameter !== undefined });
     this.state = new KnownState(this.ledger, settings, this.id);
   }
@@ -150,6 +147,28 @@ export class Session {
     const advice = this.hasRecordedSettings ? `. ${recordedSettingsAdvice}` : "";
     const notice = `${text}. The same may be true of other instances of this run${advice}`;
     this.ctx.messages.warning(notice, urn);
+  }
+
+  /**
+   * Names leftovers, each once and described by its `text`. What creates that waited for one listing report is named in one
+   * notice.
+   */
+  reportLeftovers(
+    leftovers: readonly { id: string; text: string }[],
+    noticeOf: (descriptions: readonly string[]) => string,
+  ): void {
+    const { clock, messages } = this.ctx;
+    const unreported = leftovers.filter(({ id }) => this.isFirst(`leftover ${id}`));
+    if (unreported.length === 0) return;
+    const isNoticeDue = this.#leftovers.length > 0;
+    this.#leftovers.push(...unreported.map(({ text }) => text));
+    if (isNoticeDue) return;
+    void clock.sleep(0).then(() => {
+      const text = noticeOf(this.#leftovers.splice(0));
+      // The instances of a test token cost nothing, and the service removes them.
+      if (this.settings.tokenKind === "live") messages.warning(text);
+      else messages.info(text);
+    });
   }
 
   /** Returns the signal of an operation, which a cancel or this time-out aborts. */

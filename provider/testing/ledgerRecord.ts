@@ -39,11 +39,9 @@ export async function leaveOpen(
 ): Promise<LedgerRecord> {
   const sessionId = randomBytes(6).toString("hex");
   const ledger = new Ledger(folder, sessionId, () => undefined, { date: () => new Date() });
-  const { stage, id, accepted, settled, ended, ...fields } = more;
+  const { stage = "sending", id, accepted, settled, ended, ...fields } = more;
   const key = await ledger.begin(newRecord(resource, fields));
-  const laterFields = Object.entries({ stage, id, accepted, settled, ended });
-  const change = Object.fromEntries(laterFields.filter(([, it]) => it !== undefined));
-  if (Object.keys(change).length > 0) ledger.move(key, change);
+  ledger.move(key, { stage, id, accepted, settled, ended });
   await ledger.close();
   return ledgerRecord(resource, { session: sessionId, key, ...more });
 }

@@ -1,12 +1,6 @@
 /** A clock for tests, so that none waits for real time or measures it. */
 import type { Clock } from "../clock";
 
-interface Sleeper {
-  /** On the scale of `now`. */
-  due: number;
-  wake: () => void;
-}
-
 /** How a clock moves by itself. */
 export interface AutoAdvance {
   /** While it returns false, the clock stands still, for example because a server is answering. */
@@ -21,7 +15,8 @@ export interface AutoAdvance {
 export class VirtualClock implements Clock {
   #now = 0;
   #wallClock: number;
-  #sleepers: Sleeper[] = [];
+  /** The pending sleeps. `due` is a time on the scale of `now`. */
+  readonly #sleepers = new Set<{ due: number; wake: () => void }>();
   #autoAdvance: Required<AutoAdvance> | undefined;
   #stepTimer: NodeJS.Timeout | undefined;
 
@@ -44,38 +39,29 @@ export class VirtualClock implements Clock {
 
   /** The number of pending sleeps. */
   get sleeping(): number {
-    return this.#sleepers.length;
+    return this.#sleepers.size;
   }
 
-  sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    if (signal?.aborted) {
-      reject(signal.reason as Error);
-      return promise;
-    }
+  async sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
+    const { promise, resolve: wake, reject } = Promise.withResolvers<void>();
+    const sleeper = { due: this.#now + Math.max(0, ms), wake };
     const onAbort = () => {
-      this.#sleepers = this.#sleepers.filter((it) => it !== sleeper);
+      this.#sleepers.delete(sleeper);
       reject(signal?.reason as Error);
     };
-    const sleeper: Sleeper = {
-      due: this.#now + Math.max(0, ms),
-      wake: () => {
-        signal?.removeEventListener("abort", onAbort);
-        resolve();
-      },
-    };
     signal?.addEventListener("abort", onAbort, { once: true });
-    this.#sleepers.push(sleeper);
+    this.#sleepers.add(sleeper);
     this.#stepLater();
-    return promise;
+    await promise.finally(() => signal?.removeEventListener("abort", onAbort));
   }
 
   /** Lets `ms` pass. Sleeps end in the order in which they are due, also those that begin on the way. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
     await readyCodeHasRun();
-    for (let next = this.#nextSleeper(); next && next.due <= end; next = this.#nextSleeper()) {
-      this.#wake(next);
+    for (let due = this.#nextDue(); due <= end; due = this.#nextDue()) {
+      this.#moveTo(due);
       await readyCodeHasRun();
     }
     this.#now = end;
@@ -96,29 +82,26 @@ export class VirtualClock implements Clock {
     };
   }
 
-  #nextSleeper(): Sleeper | undefined {
-    return this.#sleepers.reduce<Sleeper | undefined>(
-      (first, sleeper) => (first && first.due <= sleeper.due ? first : sleeper),
-      undefined,
-    );
+  /** When the next sleep is due. Infinity if there is none. */
+  #nextDue(): number {
+    return Math.min(...[...this.#sleepers].map(({ due }) => due));
   }
 
-  #wake(sleeper: Sleeper): void {
-    this.#sleepers = this.#sleepers.filter((it) => it !== sleeper);
-    this.#now = Math.max(this.#now, sleeper.due);
-    sleeper.wake();
+  /** Moves the clock, and ends all sleeps that are due then. */
+  #moveTo(time: number): void {
+    this.#now = Math.max(this.#now, time);
+    for (const sleeper of this.#sleepers) {
+      if (sleeper.due <= time && this.#sleepers.delete(sleeper)) sleeper.wake();
+    }
   }
 
   #stepLater(): void {
     clearTimeout(this.#stepTimer);
-    if (!this.#autoAdvance || !this.#sleepers.length) return;
+    if (!this.#autoAdvance || !this.#sleepers.size) return;
     const { isIdle, quietMs, longestJumpMs } = this.#autoAdvance;
     this.#stepTimer = setTimeout(() => {
-      const next = this.#nextSleeper();
-      if (next && isIdle() && next.due - this.#now <= longestJumpMs) {
-        // All sleeps that are due at this moment end in one step.
-        for (const sleeper of this.#sleepers) if (sleeper.due <= next.due) this.#wake(sleeper);
-      }
+      const due = this.#nextDue();
+      if (isIdle() && due - this.#now <= longestJumpMs) this.#moveTo(due);
       this.#stepLater();
     }, quietMs);
   }

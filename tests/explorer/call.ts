@@ -1,7 +1,6 @@
 /** Carries out what the create protocol decides for one Create call, as `create.ts` does, in the explorer's world. */
 import { RequestError, type FailureKind } from "../../provider/api/errors";
-import type { LedgerEntry } from "../../provider/ledger/ledger";
-import type { NewRecord } from "../../provider/ledger/record";
+import type { LedgerEntry, NewRecord } from "../../provider/ledger/record";
 import type {
   Event,
   Failure,
@@ -191,9 +190,8 @@ function ledgerEntries(scene: Scene): LedgerEntry[] {
   return ledger(scene).map((record) => {
     const own = record.owner === run.session;
     const unlockable = !own && model.slice.unlockable === true;
-    const live = !unlockable && isOwnerAlive(world, record);
-    const inFlight = live && !record.ended;
-    return { record: { ...record }, inFlight, live, unlockable };
+    const liveness = isOwnerAlive(world, record) ? "alive" : "dead";
+    return { record: { ...record }, owner: unlockable ? "unknown" : liveness };
   });
 }
 

@@ -48,11 +48,10 @@ class Process {
       remove: () => this.disk.remove(path),
       lock: () => {
         const lock = this.disk.lock(path, { make, waitMs: 0 });
-        if (typeof lock === "string") return lock;
-        this.#locks.push(lock);
-        return "taken";
+        if (lock.state === "taken") this.#locks.push(lock);
+        return lock.state;
       },
-      release: () => this.#locks.splice(pick % this.#locks.length, 1)[0]?.release(),
+      release: () => this.#locks.splice(pick % this.#locks.length, 1)[0]?.[Symbol.dispose](),
       kill: () => this.kill(),
     };
     try {
@@ -75,7 +74,7 @@ class Process {
   kill(): void {
     const locks = this.#locks.splice(0);
     if (this.disk.kill) return this.disk.kill();
-    for (const lock of locks) lock.release();
+    for (const lock of locks) lock[Symbol.dispose]();
   }
 }
 
@@ -190,10 +189,10 @@ test("a process that is killed at a step changes nothing afterwards, and holds n
   const lock = disk.lock("/folder/lock", options);
   next = Object.assign(new Error("no space left"), { code: "ENOSPC" });
   expect(() => disk.append("/folder/x", "full")).toThrow("no space left");
-  expect(disk.lock("/folder/other", options)).toBe("failed");
+  expect(disk.lock("/folder/other", options).state).toBe("failed");
   next = undefined;
   disk.append("/folder/x", "\n");
-  expect(other.lock("/folder/lock", options)).toBe("held");
+  expect(other.lock("/folder/lock", options).state).toBe("held");
 
   next = new Error("killed");
   expect(() => disk.append("/folder/x", "dead")).toThrow("killed");
@@ -203,9 +202,9 @@ test("a process that is killed at a step changes nothing afterwards, and holds n
   disk.remove("/folder/x");
   await expect(disk.syncFolder("/folder")).rejects.toThrow("the process is dead");
   expect(contentOf(other, "/folder/x")).toBe("synced\nfu\nde");
-  expect(other.lock("/folder/lock", options)).toMatchObject({});
-  if (typeof lock === "object") lock.release();
-  expect(other.lock("/folder/lock", options)).toBe("held");
+  expect(other.lock("/folder/lock", options).state).toBe("taken");
+  lock[Symbol.dispose]();
+  expect(other.lock("/folder/lock", options).state).toBe("held");
 });
 
 test.each([
@@ -231,7 +230,7 @@ test.each([
       memory.powerCut(() => random);
       const [entry] = ledgerOn("two", memory.processDisk(hooks)).read();
       if (!isBegun) continue;
-      expect(entry).toMatchObject({ record: { key }, inFlight: false });
+      expect(entry).toMatchObject({ record: { key }, owner: "dead" });
       stages.add(entry?.record.stage);
     }
     expect([...stages]).toEqual(expected);

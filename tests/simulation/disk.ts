@@ -143,26 +143,29 @@ export class MemoryDisk {
       },
       lock: (path, { make }) => {
         let inode: Inode | undefined;
+        let state: Lock["state"] = "failed";
         try {
           step("lock", path);
           inode = this.#inode(path) ?? (make ? this.#make(path) : undefined);
+          if (inode?.lock) state = "held";
+          // SQLite would treat a lock file with content as a broken database.
+          else if (inode?.bytes.length === 0) state = "taken";
         } catch {
-          return "failed";
+          // The system disk can't lock the file either.
         }
-        if (!inode) return disk.stat(path) ? "failed" : "missing";
-        if (inode.lock) return "held";
-        // SQLite would treat a lock file with content as a broken database.
-        if (inode.bytes.length > 0) return "failed";
         const release = () => {
-          if (locks.delete(lock)) inode.lock = undefined;
+          if (inode && locks.delete(lock)) inode.lock = undefined;
         };
-        const lock = (inode.lock = { release });
-        locks.add(lock);
+        const lock: Lock = { state, [Symbol.dispose]: release };
+        if (inode && state === "taken") {
+          inode.lock = lock;
+          locks.add(lock);
+        }
         return lock;
       },
       kill: () => {
         isDead = true;
-        for (const lock of locks) lock.release();
+        for (const lock of locks) lock[Symbol.dispose]();
         this.#processes.delete(disk);
       },
     };
