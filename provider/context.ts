@@ -1,5 +1,6 @@
 /** What `main.ts`, a command or a test passes to the provider. */
-import type { ClientOptions, ComputeApi } from "./api/client";
+import type { ComputeApi } from "./api/client";
+import type { ClientOptions } from "./api/options";
 import type { Clock } from "./clock";
 import type { Disk } from "./ledger/disk";
 import type { Redactor } from "./redaction";
@@ -12,7 +13,7 @@ export interface ProviderContext {
   env: NodeJS.ProcessEnv;
   /** The storage of the ledger (records of creates). The default is the file system. */
   disk?: Disk;
-  /** The default is `createClient` of `api/createClient`, loaded when needed. */
+  /** The default is `createClient` of `api/client`, loaded when needed. */
   createApi?: (options: ClientOptions) => ComputeApi;
   /** For the ids of sessions and for jitter. The default is `randomBytes` of `node:crypto`. */
   randomBytes?: (count: number) => Uint8Array;

@@ -38,24 +38,39 @@ const id = z
 const lenient = <T extends z.ZodType>(type: T) => type.optional().catch(undefined);
 const text = lenient(printableText);
 
-const network = z.object({ type: printableText, ipv4: text, mac_address: text });
-const listItem = z.object({ id, name: text, status: text, ipv4_public: text });
-const serviceError = z.object({ code: text, message: text, doc_url: text, request_id: text });
-const unreadItems = z.array(z.unknown());
+/** An array whose elements are read one by one: an element that does not fit becomes null. */
+const elements = <T extends z.ZodType>(type: T) => z.array(type.nullable().catch(null));
 
-/** The schemas with which the client reads responses. Items of a list and networks are read one by one. */
+const listItem = z.object({ id, name: text, status: text, ipv4_public: text });
+const network = z.object({ type: printableText, ipv4: text, mac_address: text });
+
+/** The schemas with which the client reads responses. */
 export const tolerant = {
-  listItem,
-  list: z.object({ data: unreadItems, has_more: z.boolean() }),
-  /** The body of the 202 to a POST. */
-  accepted: z.object({
-    ...{ id, name: text, status: text, created_at: text },
-    networks: lenient(unreadItems),
+  /** Section "List envelope". With an unreadable item, a listing never proves that an instance is absent. */
+  page: z
+    .object({ data: elements(listItem), has_more: z.boolean() })
+    .transform(({ data, has_more: hasMore }) => {
+      const items = data.filter((item) => item !== null);
+      return { items, hasMore, unreadable: data.length - items.length };
+    }),
+  /** The body of the 202 to a POST. Only the id is required, with which the rest can be looked up (nothing is lost, G1). */
+  accepted: z
+    .object({
+      ...{ id, name: text, status: text, created_at: text },
+      networks: lenient(elements(network)),
+    })
+    .transform(({ created_at: createdAt, networks = [], ...others }) => {
+      return { ...others, createdAt, networks: networks.filter((it) => it !== null) };
+    }),
+  error: z.object({
+    error: z.object({ code: text, message: text, doc_url: text, request_id: text }),
   }),
-  network,
-  error: z.object({ error: serviceError }),
 };
-/** An instance as a listing shows it (section "List envelope"). */
+/** An instance as a listing shows it. */
 export type ListItem = z.infer<typeof listItem>;
-/** An element of `networks` in the response to an accepted POST (section "Network"). */
-export type WireNetwork = z.infer<typeof network>;
+/** One page of GET /v2/instances, with the number of its unreadable items. */
+export type Page = z.infer<typeof tolerant.page>;
+/** The readable fields of the response to an accepted POST /v2/instances. */
+export type Accepted = Omit<z.infer<typeof tolerant.accepted>, "createdAt"> & {
+  createdAt?: string | undefined;
+};

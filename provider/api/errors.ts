@@ -21,30 +21,25 @@ export interface ServiceError {
   requestId?: string | undefined;
 }
 
-/** The argument of the constructor of `RequestError`. */
-export interface RequestFailure {
-  kind: FailureKind;
-  method: string;
-  /** The path, never the whole address. */
-  path: string;
-  /** What happened, in words for the user, already redacted. */
-  cause: string;
-  /** The HTTP status, if the head of a response came. */
-  status?: number | undefined;
-  service?: ServiceError | undefined;
-  /** Whether a retry within seconds would fail as well, for example because of the certificate. */
-  lasting?: boolean;
-}
+type RequestFailure = Pick<RequestError, "kind" | "method" | "path"> &
+  Partial<Pick<RequestError, "status" | "lasting">> & {
+    service?: ServiceError | undefined;
+    /** What happened, in words for the user, already redacted. */
+    cause: string;
+  };
 
 /** A request that failed. The message has the method, the path, the cause, the status and the error envelope's fields. */
 export class RequestError extends Error {
   override readonly name = "RequestError";
   readonly kind: FailureKind;
   readonly method: string;
+  /** The path, never the whole address. */
   readonly path: string;
+  /** The HTTP status, if the head of a response came. */
   readonly status: number | undefined;
   /** The error envelope. An empty object if the response carried no envelope. */
   readonly service: ServiceError;
+  /** Whether a retry within seconds would fail as well, for example because of the certificate. */
   readonly lasting: boolean;
   /** Whether the service may have carried out the request in this try or (`request.ts`) an earlier one. */
   mayHaveActed: boolean;
@@ -52,14 +47,22 @@ export class RequestError extends Error {
   tokenRenewed = false;
 
   constructor(failure: RequestFailure, options?: ErrorOptions) {
-    super(messageOf(failure), options);
-    this.kind = failure.kind;
-    this.method = failure.method;
-    this.path = failure.path;
-    this.status = failure.status;
-    this.service = failure.service ?? {};
-    this.lasting = failure.lasting ?? false;
-    this.mayHaveActed = this.transient && this.kind !== "unreachable" && this.status !== 429;
+    const { kind, method, path, cause, status, service = {}, lasting = false } = failure;
+    const details = [
+      status && `HTTP ${status}`,
+      service.code && `code ${service.code}`,
+      service.requestId && `request_id ${service.requestId}`,
+      service.docUrl && `see ${service.docUrl}`,
+    ].filter(Boolean);
+    const inBrackets = details.length > 0 ? ` (${details.join(", ")})` : "";
+    super(`${method} ${path}: ${cause}${inBrackets}`, options);
+    this.kind = kind;
+    this.method = method;
+    this.path = path;
+    this.status = status;
+    this.service = service;
+    this.lasting = lasting;
+    this.mayHaveActed = this.transient && kind !== "unreachable" && status !== 429;
   }
 
   /** Whether the response carried an error envelope with a code or a message. */
@@ -72,14 +75,4 @@ export class RequestError extends Error {
     if (this.kind !== "answered") return this.kind !== "unsendable";
     return this.status === 408 || this.status === 429 || (this.status ?? 0) >= 500;
   }
-}
-
-function messageOf({ method, path, cause, status, service }: RequestFailure): string {
-  const details = [
-    status && `HTTP ${status}`,
-    service?.code && `code ${service.code}`,
-    service?.requestId && `request_id ${service.requestId}`,
-    service?.docUrl && `see ${service.docUrl}`,
-  ].filter(Boolean);
-  return `${method} ${path}: ${cause}${details.length > 0 ? ` (${details.join(", ")})` : ""}`;
 }

@@ -1,6 +1,6 @@
 /** Tests how the rate limit and 429 responses slow the client down (G6). */
 import { expect, test } from "@jest/globals";
-import type { ClientOptions, SlowedDown } from "./client";
+import type { ClientOptions } from "./options";
 import { VirtualClock } from "../testing/virtualClock";
 import { answer, reset, type Step } from "./testing/scriptedServer";
 import { create, never, testClient, times, withServer } from "./testing/testClient";
@@ -12,8 +12,8 @@ const post: Step = { expect: "POST /v2/instances", react: answer(202, { id: "i-1
 
 function setUp(more: Partial<ClientOptions>) {
   const clock = new VirtualClock();
-  const slowed: SlowedDown[] = [];
-  const onSlowedDown = (info: SlowedDown) => slowed.push(info);
+  const slowed: unknown[] = [];
+  const onSlowedDown = (info: unknown) => slowed.push(info);
   return { clock, slowed, options: { clock, onSlowedDown, ...more } };
 }
 

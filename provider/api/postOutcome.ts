@@ -1,20 +1,12 @@
 /** The outcome of a POST as a value: the service's answer, and whether the service may have made an instance. */
-import type { WireNetwork } from "./contract";
+import type { Accepted } from "./contract";
 import { RequestError } from "./errors";
 import { paths } from "./serviceConstants";
 
-/** The readable fields of the response to an accepted POST /v2/instances, which is documented as a 202. */
-export interface Accepted {
-  id: string;
-  name?: string | undefined;
-  status?: string | undefined;
-  createdAt?: string | undefined;
-  networks: WireNetwork[];
-}
-
 /** The outcome of one POST. */
-export type PostOutcome =
-  | { kind: "accepted"; accepted: Accepted }
+export type PostOutcome = { kind: "accepted"; accepted: Accepted } | FailedPost;
+
+type FailedPost =
   /** No byte was sent. A `failure` that is no `RequestError` is the reason of the signal that cancelled the POST. */
   | { kind: "notSent"; failure: Error }
   /** Nothing was made, and the POST can be sent again with another permit: after a 429, or with a renewed token. */
@@ -31,10 +23,7 @@ const unclear4xx: readonly number[] = [408, 409, 425, 499];
  * Returns the outcome of a POST that ended with `error`: the reason of `cancelSignal` only if no byte was sent. Any other
  * error than a `RequestError` is a defect of the provider, which may have come after the POST was sent.
  */
-export function outcomeOf(
-  error: unknown,
-  cancelSignal: AbortSignal,
-): Exclude<PostOutcome, { kind: "accepted" }> {
+export function outcomeOf(error: unknown, cancelSignal: AbortSignal): FailedPost {
   if (cancelSignal.aborted && error === cancelSignal.reason) {
     return { kind: "notSent", failure: error as Error };
   }
@@ -47,9 +36,8 @@ export function outcomeOf(
   if (kind === "unsendable" || kind === "unreachable") return { kind: "notSent", failure: error };
   if (kind !== "answered") return { kind: "unclear", failure: error };
   if (status === 429 || error.tokenRenewed) return { kind: "rateLimited", failure: error };
-  const isRefusal =
-    status >= 400 && status < 500 && !unclear4xx.includes(status) && error.hasEnvelope;
-  return { kind: isRefusal ? "refused" : "unclear", failure: error };
+  const isClear4xx = status >= 400 && status < 500 && !unclear4xx.includes(status);
+  return { kind: isClear4xx && error.hasEnvelope ? "refused" : "unclear", failure: error };
 }
 
 /** Whether the service answered with a 500, 502 or 503, which say that the service itself failed. */

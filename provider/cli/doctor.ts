@@ -5,8 +5,9 @@ import type { Command } from "commander";
 import metadata from "../../metadata.json";
 import { TimedOut } from "../abort";
 import { cursorIgnored, nameCursor, nextStep, ownCommand } from "../advice";
-import type { ClientOptions, ComputeApi, SlowedDown } from "../api/client";
+import type { ComputeApi } from "../api/client";
 import { RequestError } from "../api/errors";
+import type { ClientOptions } from "../api/options";
 import { pageLimit } from "../api/serviceConstants";
 import type { Settings } from "../config/settings";
 import { OperationFailed } from "../errors";
@@ -74,10 +75,10 @@ const wrongCursorAdvice =
 /** Sends the account call (GET /v2/account), then lists all instances. */
 async function* examineService(settings: Settings, io: Terminal): AsyncGenerator<Finding> {
   const { host } = new URL(settings.baseUrl);
-  const { createClient } = await import("../api/createClient.js");
+  const { createClient } = await import("../api/client.js");
   // `pulumi up` waits after a 429. `doctor` reports it at once.
   const slowedDown = new AbortController();
-  const onSlowedDown = ({ method, path }: SlowedDown) =>
+  const onSlowedDown: ClientOptions["onSlowedDown"] = ({ method, path }) =>
     slowedDown.abort(new Problem(`${method} ${path} answered HTTP 429`, tooManyRequests));
   const createApi = (options: ClientOptions) => createClient({ ...options, onSlowedDown });
   const session = new Session(settings, { ...io, createApi }, () => slowedDown.signal);
@@ -138,10 +139,8 @@ async function examineAccount(api: ComputeApi, session: Session): Promise<Findin
 async function examineListing(api: ComputeApi, session: Session): Promise<Finding> {
   const { cursorParameter } = session.settings;
   using operation = session.operation(timeouts.look);
-  let whyIgnored: string | undefined;
-  const onCursorFailed = (why: string) => (whyIgnored = why);
-  const options = { cursorParameter, onCursorFailed };
-  const { items, unreadable, complete } = await collect(api, options, operation.signal);
+  const listing = await collect(api, cursorParameter, operation.signal);
+  const { items, unreadable, complete, cursorProblem } = listing;
   const instances = count(items.size, "instance");
   if (complete) {
     const isUntried = cursorParameter !== undefined && items.size <= pageLimit.max;
@@ -153,8 +152,8 @@ async function examineListing(api: ComputeApi, session: Session): Promise<Findin
     const found = `${instances}, and ${count(unreadable, "item")} that can't be read: ${incomplete}`;
     return ["warning", "listing", found, unreadableAdvice];
   }
-  if (whyIgnored !== undefined) {
-    const found = `${instances}: ${cursorIgnored(cursorParameter, whyIgnored)}; ${incomplete}`;
+  if (cursorProblem !== undefined) {
+    const found = `${instances}: ${cursorIgnored(cursorParameter, cursorProblem)}; ${incomplete}`;
     return ["warning", "listing", found, wrongCursorAdvice];
   }
   const found = `${instances}, and there may be more, since the service lists at most ${pageLimit.max} of each status: ${incomplete}`;

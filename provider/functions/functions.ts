@@ -124,7 +124,7 @@ export async function list(session: Session, request: ListRequest): Promise<List
   const { listings } = session;
   const { baseUrl, tokenKind, account } = (await session.connection.open(operation.signal)).origin;
   const listing = await listings.get(
-    request.continuationToken === "" ? listings.recent : listings.noOlderThan(maxListingAgeMs),
+    request.continuationToken === "" ? listings.recent() : listings.recent(maxListingAgeMs),
     operation.signal,
   );
   const { instances, complete } = instancesOf(listing, args);
@@ -151,7 +151,7 @@ function instancesOf(listing: Listing, args: FunctionArgs) {
 }
 
 function recentListing({ listings }: Session, signal: AbortSignal): Promise<Listing> {
-  return listings.get(listings.recent, signal);
+  return listings.get(listings.recent(), signal);
 }
 
 function instanceSummary(item: ListItem): PropertyMap {

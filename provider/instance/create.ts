@@ -3,7 +3,8 @@
  * the instance is ready. Once the id is known, every error carries it, so that no created instance is lost (G1).
  */
 import { grace, isEnded } from "../abort";
-import type { Accepted, ComputeApi, PostPermit } from "../api/client";
+import type { ComputeApi, Permit } from "../api/client";
+import type { Accepted } from "../api/contract";
 import { RequestError } from "../api/errors";
 import { keyedFingerprint } from "../fingerprint";
 import { recordedName } from "../ledger/record";
@@ -77,7 +78,7 @@ class Create implements Disposable {
   #spec!: protocol.CreateSpec;
   #api!: ComputeApi;
   #origin!: Origin;
-  #permit: PostPermit | undefined;
+  #permit: Permit | undefined;
   /** The key of this create's record, or of the record that it resumes. */
   #recordKey: string | undefined;
   /** The created instance. Set as soon as its id is known. */

@@ -208,7 +208,7 @@ async function lookOnce(
     const { origin } = await connection.open(operation.signal);
     const { recordedOrigin, acceptedAt } = knownInstanceOf(oldOutputs);
     if (differenceFrom(recordedOrigin, origin)) return "unknown";
-    const { items, complete } = await listings.get(listings.recent, operation.signal);
+    const { items, complete } = await listings.get(listings.recent(), operation.signal);
     if (items.has(id)) return "listed";
     const isSettled = settlingEnd(session, acceptedAt) <= ctx.clock.now();
     const isOfTenant = isSameTenant(session, id, items, recordedOrigin, origin);

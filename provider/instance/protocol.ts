@@ -3,7 +3,7 @@
  * first transition, and `step` returns the next one after each event. `create.ts` carries the transitions out. This
  * file uses no clock, socket or disk, so that the explorer (`tests/explorer/`) can try every sequence of events.
  */
-import type { Accepted } from "../api/client";
+import type { Accepted } from "../api/contract";
 import { RequestError } from "../api/errors";
 import { answeredBroken, type PostOutcome } from "../api/postOutcome";
 import {

@@ -1,7 +1,7 @@
 /** Tests of the outputs that are made from responses and listings. */
 import { expect, test } from "@jest/globals";
 import { packageSchema } from "../../tools/sdk/schema";
-import type { Accepted } from "../api/client";
+import type { Accepted } from "../api/contract";
 import { originFromState, type Origin } from "../origin";
 import { hasUnknown, Secret, Unknown } from "../propertyValue";
 import { inputsOf } from "../testing/scene";

@@ -1,6 +1,5 @@
 /** Makes the outputs of an Instance, which Pulumi's state holds, from the service's responses. */
-import type { Accepted } from "../api/client";
-import type { ListItem } from "../api/contract";
+import type { Accepted, ListItem } from "../api/contract";
 import { originKey, originToState, type Origin } from "../origin";
 import {
   isMap,

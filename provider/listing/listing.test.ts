@@ -3,16 +3,16 @@ import { expect, test } from "@jest/globals";
 import { Canceled } from "../abort";
 import { errorOf } from "../testing/scene";
 import { VirtualClock } from "../testing/virtualClock";
-import { ListingSource, recentMs } from "./listing";
+import { createListingSource, recentMs } from "./listing";
 
 const never = new AbortController().signal;
-type Content = Awaited<ReturnType<ConstructorParameters<typeof ListingSource>[0]>>;
+type Content = Awaited<ReturnType<Parameters<typeof createListingSource>[0]>>;
 
 /** A listing source whose listings end only when the test calls `end` with their number. */
 function controlledListings() {
   const clock = new VirtualClock();
   const requested: PromiseWithResolvers<Content>[] = [];
-  const listings = new ListingSource(
+  const listings = createListingSource(
     () => {
       const pending = Promise.withResolvers<Content>();
       requested.push(pending);
@@ -33,22 +33,22 @@ function controlledListings() {
 
 test("a listing is shared for two seconds, and no longer", async () => {
   const { clock, listings, requested, end } = controlledListings();
-  const first = listings.get(listings.recent, never);
+  const first = listings.get(listings.recent(), never);
   end(0);
   await first;
   await clock.advance(recentMs);
-  await listings.get(listings.recent, never);
+  await listings.get(listings.recent(), never);
   expect(requested.length).toBe(1);
   await clock.advance(1);
-  void listings.get(listings.recent, never);
+  void listings.get(listings.recent(), never);
   expect(requested.length).toBe(2);
 });
 
 test("300 Reads that come together share one listing, which is not from before the session's last write (G3, G7)", async () => {
   const { listings, requested, end } = controlledListings();
-  const early = listings.get(listings.recent, never);
+  const early = listings.get(listings.recent(), never);
   const write = listings.markWrite();
-  const reads = Array.from({ length: 300 }, () => listings.get(listings.recent, never));
+  const reads = Array.from({ length: 300 }, () => listings.get(listings.recent(), never));
   // The next listing begins when the one under way has ended.
   expect(requested.length).toBe(1);
   end(0);
@@ -63,7 +63,7 @@ test("300 Reads that come together share one listing, which is not from before t
 
 test("a listing with a later `notBefore` begins at that time", async () => {
   const { clock, listings, end } = controlledListings();
-  const early = listings.get(listings.recent, never);
+  const early = listings.get(listings.recent(), never);
   end(0);
   await early;
   const later = listings.get({ notBefore: 3000 }, never);

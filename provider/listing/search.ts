@@ -24,17 +24,17 @@ export async function search(
   { pollIntervalMs, settledAt }: { pollIntervalMs: number; settledAt: number },
   signal: AbortSignal,
 ): Promise<SearchResult> {
-  const { after = 0, ...recent } = listings.recent;
+  const required = listings.recent();
   let previous: Listing | undefined;
   for (;;) {
-    const requiredBegin = previous ? { notBefore: previous.endedAt + pollIntervalMs } : recent;
-    const listing = await listings.get({ after, ...requiredBegin }, signal);
+    const listing = await listings.get(required, signal);
     const item = listing.items.get(id);
     if (item) return { kind: "found", item };
     if (!listing.complete) return { kind: "unproven", incomplete: listing };
     if (previous && haveNoIdInCommon(previous, listing)) return { kind: "unstable" };
     if (previous && listing.begunAt >= settledAt) return { kind: "gone", proof: listing };
     previous = listing;
+    required.notBefore = listing.endedAt + pollIntervalMs;
   }
 }
 

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { TimedOut } from "../abort";
-import type { ClientOptions } from "../api/client";
+import type { ClientOptions } from "../api/options";
 import { OperationFailed } from "../errors";
 import { answered, failed } from "../testing/fakeService";
 import { errorOf, liveToken, scene } from "../testing/scene";

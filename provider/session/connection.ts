@@ -3,8 +3,9 @@ import * as crypto from "node:crypto";
 import metadata from "../../metadata.json";
 import { deadline, raceAbort } from "../abort";
 import { explain, nextStep } from "../advice";
-import type { ClientOptions, ComputeApi } from "../api/client";
+import type { ComputeApi } from "../api/client";
 import { RequestError } from "../api/errors";
+import type { ClientOptions } from "../api/options";
 import { pageLimit, tokenKindOf } from "../api/serviceConstants";
 import type { Settings } from "../config/settings";
 import { readTokenFile, tokenFileProblem, type TokenFileContent } from "../config/tokenFile";
@@ -190,7 +191,7 @@ export class Connection {
 
   async #createApi(token: string, renewToken?: ClientOptions["renewToken"]): Promise<ComputeApi> {
     // Many previews send no request, and loading undici takes time.
-    const createApi = this.#ctx.createApi ?? (await import("../api/createClient.js")).createClient;
+    const createApi = this.#ctx.createApi ?? (await import("../api/client.js")).createClient;
     const { messages, redactor, clock, env, randomBytes = crypto.randomBytes } = this.#ctx;
     const { baseUrl, requestTimeoutMs, requestsPerMinute, destroyPath } = this.#settings;
     try {

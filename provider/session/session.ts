@@ -5,9 +5,9 @@ import type { Settings } from "../config/settings";
 import { ledgerFolder } from "../ledger/folder";
 import { Ledger } from "../ledger/ledger";
 import { collect } from "../listing/collect";
-import { ListingSource } from "../listing/listing";
+import { createListingSource, type ListingSource } from "../listing/listing";
 import type { ProviderContext } from "../context";
-import { Poller } from "../wait/poller";
+import { createPoller, type Poller } from "../wait/poller";
 import { Connection } from "./connection";
 import { Creates, CreateSlots } from "./creates";
 import { KnownState } from "./knownState";
@@ -81,22 +81,19 @@ export class Session {
       canceled,
       (id) => this.creates.instances.has(id) || this.listings.latest?.items.has(id) === true,
     );
-    this.listings = new ListingSource(
+    this.listings = createListingSource(
       async (signal) => {
         const { api } = await this.connection.open(signal);
-        const options = {
-          cursorParameter: settings.cursorParameter,
-          onCursorFailed: (why: string) => {
-            if (!this.isFirst("cursor")) return;
-            ctx.messages.warning(cursorIgnored(settings.cursorParameter, why));
-          },
-        };
-        return collect(api, options, signal);
+        const listing = await collect(api, settings.cursorParameter, signal);
+        if (listing.cursorProblem && this.isFirst("cursor")) {
+          ctx.messages.warning(cursorIgnored(settings.cursorParameter, listing.cursorProblem));
+        }
+        return listing;
       },
       ctx.clock,
       canceled,
     );
-    this.poller = new Poller(
+    this.poller = createPoller(
       this.listings,
       ctx.clock,
       settings.pollIntervalMs,

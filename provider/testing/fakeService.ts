@@ -1,7 +1,7 @@
 /** A fake of the API client, without sockets and clock, for tests that count calls or choose faults. */
 import { raceAbort } from "../abort";
-import type { Accepted, ComputeApi, PostPermit, Page, PageQuery } from "../api/client";
-import type { CreateBody, ListItem } from "../api/contract";
+import type { ComputeApi, PageQuery, Permit } from "../api/client";
+import type { Accepted, CreateBody, ListItem, Page } from "../api/contract";
 import { RequestError, type FailureKind } from "../api/errors";
 import { outcomeOf, type PostOutcome } from "../api/postOutcome";
 
@@ -94,7 +94,7 @@ export class FakeService implements ComputeApi {
     };
   }
 
-  async acquirePostPermit(signal: AbortSignal): Promise<PostPermit> {
+  async acquirePostPermit(signal: AbortSignal): Promise<Permit> {
     signal.throwIfAborted();
     await raceAbort(Promise.resolve(this.permitHolds.shift()?.(signal)), signal);
     signal.throwIfAborted();
@@ -104,14 +104,10 @@ export class FakeService implements ComputeApi {
       if (isOpen) this.openPermits--;
       isOpen = false;
     };
-    return { release };
+    return { use: () => undefined, release };
   }
 
-  async createInstance(
-    body: CreateBody,
-    permit: PostPermit,
-    signals: Signals,
-  ): Promise<PostOutcome> {
+  async createInstance(body: CreateBody, permit: Permit, signals: Signals): Promise<PostOutcome> {
     permit.release();
     try {
       signals.unsent.throwIfAborted();

@@ -1,5 +1,5 @@
 /** Simulated machines, and the plugin processes on them, which can be killed at any step. */
-import { createClient } from "../../provider/api/createClient";
+import { createClient } from "../../provider/api/client";
 import { createProvider } from "../../provider/provider";
 import type { Provider } from "../../provider/requests";
 import { afterEngineMs, afterSignalMs } from "../../provider/rpc/shutdown";

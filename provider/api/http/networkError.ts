@@ -11,18 +11,6 @@ const certificateCodes =
 /** The error codes of a failed TLS handshake. Some contain CERT, but don't say that the service's certificate is wrong. */
 const opensslCodes = /^(EPROTO$|ERR_SSL_)/;
 
-/** The message for each error code whose meaning is certain. `peer` names the service's host, and the proxy if any. */
-const messages: Readonly<Record<string, (peer: string, hostname: string) => string>> = {
-  ECONNREFUSED: (peer) => `the connection to ${peer} was refused`,
-  ENOTFOUND: (_, hostname) => `the host name ${hostname} could not be found`,
-  EAI_AGAIN: (_, hostname) => `the host name ${hostname} could not be looked up at the moment`,
-  UND_ERR_CONNECT_TIMEOUT: (peer) => `the connection to ${peer} timed out`,
-  ETIMEDOUT: (peer) => `the connection to ${peer} timed out`,
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: () => "the answer was cut short",
-  HPE_INVALID_EOF_STATE: () => "the answer was cut short",
-  UND_ERR_HEADERS_OVERFLOW: () => "the headers of the answer are too long",
-};
-
 /** Returns what happened, as a part of a sentence. `hasProxy` is whether the connection may have used a proxy. */
 export function networkErrorMessage(
   error: Error & { hostname?: string },
@@ -30,28 +18,58 @@ export function networkErrorMessage(
   stage: Stage,
   hasProxy = false,
 ): string {
-  const { host } = baseUrl;
   const code = codeOf(error);
-  const message = messages[code];
-  if (message) {
-    const peer = hasProxy ? `${host}, or to the proxy in HTTPS_PROXY or HTTP_PROXY,` : host;
-    return message(peer, error.hostname ?? baseUrl.hostname);
-  }
-  if (["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"].includes(code)) {
-    return brokenConnection(baseUrl, stage);
-  }
-  if (code === "HPE_INVALID_CONSTANT") {
-    return `the answer of ${host} is not HTTP${otherScheme(baseUrl)}`;
-  }
-  if (code.startsWith("UND_ERR_PRX_")) return `the proxy could not be used (${error.message})`;
+  const { host, hostname, protocol } = baseUrl;
+  const peer = hasProxy ? `${host}, or to the proxy in HTTPS_PROXY or HTTP_PROXY,` : host;
+  const lookedUp = error.hostname ?? hostname;
+  const httpsInstead = protocol === "http:" ? " (does the service expect https?)" : "";
+  // Elsewhere than on loopback, plain http is not allowed.
+  const httpInstead = isLoopback(hostname) ? " (does the service expect plain http?)" : "";
+  const otherScheme = httpsInstead || httpInstead;
+  const broken: Record<Stage, string> = {
+    connecting: `the connection to ${host} broke while it was being made${otherScheme}`,
+    // A TLS server closes a plain http connection without an answer.
+    sent: `the connection broke before an answer came${httpsInstead}`,
+    answering: "the connection broke in the middle of the answer",
+  };
+  const certificate = `the certificate of ${host}`;
+
+  /** The first that matches `code` counts. */
+  const messages: readonly [RegExp, string][] = [
+    [/^ECONNREFUSED$/, `the connection to ${peer} was refused`],
+    [/^ENOTFOUND$/, `the host name ${lookedUp} could not be found`],
+    [/^EAI_AGAIN$/, `the host name ${lookedUp} could not be looked up at the moment`],
+    [/^(UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT)$/, `the connection to ${peer} timed out`],
+    [/^(ECONNRESET|EPIPE|UND_ERR_SOCKET)$/, broken[stage]],
+    [/^UND_ERR_RES_CONTENT_LENGTH_MISMATCH$/, "the answer was cut short"],
+    [/^HPE_INVALID_EOF_STATE$/, "the answer was cut short"],
+    [/^UND_ERR_HEADERS_OVERFLOW$/, "the headers of the answer are too long"],
+    [/^HPE_INVALID_CONSTANT$/, `the answer of ${host} is not HTTP${otherScheme}`],
+    [/^UND_ERR_PRX_/, `the proxy could not be used (${error.message})`],
+    // The code is shown instead of OpenSSL's message, which contains names of OpenSSL's source files.
+    [opensslCodes, `no TLS connection could be made with ${host} (${code})${otherScheme}`],
+    [
+      /^CERT_HAS_EXPIRED$/,
+      `${certificate} has expired (${code}): it has to be renewed at the service, unless this machine's clock is wrong`,
+    ],
+    [
+      /^CERT_NOT_YET_VALID$/,
+      `${certificate} is not valid yet (${code}): this machine's clock may be wrong`,
+    ],
+    [
+      /^(ERR_TLS_CERT_ALTNAME_INVALID|HOSTNAME_MISMATCH)$/,
+      `${certificate} is for another host (${code}): compute:baseUrl has to name the host as the certificate does`,
+    ],
+    [
+      certificateCodes,
+      `${certificate} is not trusted (${code}); for a certificate authority of your own, set NODE_EXTRA_CA_CERTS to the file of its certificate`,
+    ],
+  ];
+  const [, message] = messages.find(([codes]) => codes.test(code)) ?? [];
+  if (message !== undefined) return message;
   if (error.message.startsWith("Proxy response")) {
     return `the proxy refused to connect to ${host} (${error.message})`;
   }
-  // The code is shown instead of OpenSSL's message, which contains names of OpenSSL's source files.
-  if (opensslCodes.test(code)) {
-    return `no TLS connection could be made with ${host} (${code})${otherScheme(baseUrl)}`;
-  }
-  if (isCertificateError(error)) return `the certificate of ${host} ${certificateProblem(code)}`;
   const text = error.message || error.name;
   return code && !text.includes(code) ? `${text} (${code})` : text;
 }
@@ -61,40 +79,6 @@ export function isCertificateError(error: Error): boolean {
   const code = codeOf(error);
   return certificateCodes.test(code) && !opensslCodes.test(code);
 }
-
-function brokenConnection(baseUrl: URL, stage: Stage): string {
-  switch (stage) {
-    case "connecting":
-      return `the connection to ${baseUrl.host} broke while it was being made${otherScheme(baseUrl)}`;
-    case "sent":
-      // A TLS server closes a plain http connection without an answer.
-      return `the connection broke before an answer came${isTls(baseUrl) ? "" : otherScheme(baseUrl)}`;
-    case "answering":
-      return "the connection broke in the middle of the answer";
-  }
-}
-
-function certificateProblem(code: string): string {
-  switch (code) {
-    case "CERT_HAS_EXPIRED":
-      return `has expired (${code}): it has to be renewed at the service, unless this machine's clock is wrong`;
-    case "CERT_NOT_YET_VALID":
-      return `is not valid yet (${code}): this machine's clock may be wrong`;
-    case "ERR_TLS_CERT_ALTNAME_INVALID":
-    case "HOSTNAME_MISMATCH":
-      return `is for another host (${code}): compute:baseUrl has to name the host as the certificate does`;
-    default:
-      return `is not trusted (${code}); for a certificate authority of your own, set NODE_EXTRA_CA_CERTS to the file of its certificate`;
-  }
-}
-
-/** A question about the scheme of compute:baseUrl, unless plain http is not allowed there. */
-function otherScheme(baseUrl: URL): string {
-  if (!isTls(baseUrl)) return " (does the service expect https?)";
-  return isLoopback(baseUrl.hostname) ? " (does the service expect plain http?)" : "";
-}
-
-const isTls = ({ protocol }: URL) => protocol === "https:";
 
 function codeOf(error: Error & { code?: unknown }): string {
   return typeof error.code === "string" ? error.code : "";

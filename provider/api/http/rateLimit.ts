@@ -3,15 +3,14 @@
  * has a sliding window of a minute, and a back-off after a 429. If the client has sent too few requests to an endpoint to
  * explain a 429, the service counts all methods of the path together, or other clients use the token too. From then on,
  * the endpoints of that path share one window, get permits at even intervals and take turns.
+ *
+ * A 429 begins a pause. After it, requests are sent one at a time until one has a response other than a 429, and then at
+ * intervals that become shorter. A burst instead would use up the rest of the limit at once, and other clients with this
+ * token could not send a single request (docs/scaling.md).
  */
 import { notNeeded } from "../../abort";
 import { KeyedLocks } from "../../locks";
-import type { ClientOptions, PostPermit } from "../client";
-
-type RateLimitOptions = Pick<
-  ClientOptions,
-  "clock" | "random" | "requestsPerMinute" | "onSlowedDown"
->;
+import type { ClientOptions } from "../options";
 
 const windowMs = 60_000;
 /** The part of the service's limit that this client uses. */
@@ -39,33 +38,70 @@ export interface RequestEnd {
   retryAfterMs?: number | undefined;
 }
 
-/** Allows one request of any method. */
-export interface Permit extends PostPermit {
+/** Allows one request. Counts towards the limit until it ends and, if a byte was sent, for a minute after that. */
+export interface Permit {
   /** Returns a function to be called when the request has ended, or undefined if the permit was used or released. */
   use(): ((end: RequestEnd) => void) | undefined;
+  /** Returns an unused permit, which then no longer counts. Does nothing if the permit was used or released. */
+  release(): void;
 }
 
-/** Resolves when a request may be sent, or rejects with the signal's reason. `path` is the template of a path with an id. */
-export type AcquirePermit = (method: string, path: string, signal: AbortSignal) => Promise<Permit>;
+/** The window and the back-off of one endpoint. */
+class Endpoint {
+  /** Whether a request waits for the next permit. */
+  isWaiting = false;
+  lastPermitAt = -Infinity;
+  /** How many permits have a request that has not ended. */
+  underWay = 0;
+  /** When the sent requests of the last minute ended, oldest first. */
+  readonly endTimes: number[] = [];
+  /** The number of pauses in a row, without a response other than a 429 in between. */
+  pausesInARow = 0;
+  pausedUntil = 0;
+  /** A part of the limit. At 1, there are no intervals between requests. */
+  rate = 1;
+  /** The shortest time between the last permit and the next one. */
+  intervalMs = 0;
+
+  constructor(
+    readonly method: string,
+    readonly path: string,
+  ) {}
+
+  /** The clock time from which the back-off allows a request. Infinity if a request has to end first. */
+  get backoffEnd(): number {
+    if (this.pausesInARow === 0) return this.lastPermitAt + this.intervalMs;
+    // The request under way shows if the pause was long enough, or began before the pause and has to end first.
+    return this.underWay > 0 ? Infinity : this.pausedUntil;
+  }
+}
 
 /** Makes the rate limit of one client. */
-export function createRateLimit(options: RateLimitOptions): AcquirePermit {
-  const { clock, random, requestsPerMinute, onSlowedDown } = options;
+export function createRateLimit({
+  clock,
+  random,
+  requestsPerMinute,
+  onSlowedDown,
+}: Pick<ClientOptions, "clock" | "random" | "requestsPerMinute" | "onSlowedDown">) {
   const limit = Math.max(1, Math.floor(requestsPerMinute * usedPart));
+  const evenIntervalMs = windowMs / limit;
   const endpoints: Endpoint[] = [];
   const pathsCountedTogether = new Set<string>();
   const queues = new KeyedLocks();
   /** Aborted and replaced whenever a request ends, so that waiting requests compute their wait anew. */
   let requestEnded = new AbortController();
 
-  return (method, path, signal) => {
+  /** Resolves when a request may be sent, or rejects with the signal's reason. `path` is the template of a path with an id. */
+  return (method: string, path: string, signal: AbortSignal): Promise<Permit> => {
     const existing = endpoints.find((it) => it.method === method && it.path === path);
-    const endpoint = existing ?? new Endpoint(method, path, limit, random);
+    const endpoint = existing ?? new Endpoint(method, path);
     if (!existing) endpoints.push(endpoint);
     return queues.run(`${method} ${path}`, signal, async () => {
       endpoint.isWaiting = true;
       try {
-        for (let waitMs = msToWait(endpoint); waitMs > 0; waitMs = msToWait(endpoint)) {
+        for (;;) {
+          const waitMs = permitAt(endpoint) - clock.now();
+          if (waitMs <= 0) return permitFor(endpoint);
           const wake = AbortSignal.any([signal, requestEnded.signal]);
           // Each sleep lasts at most a minute, since `waitMs` may be Infinity.
           await clock.sleep(Math.min(waitMs, windowMs), wake).catch(() => signal.throwIfAborted());
@@ -73,31 +109,26 @@ export function createRateLimit(options: RateLimitOptions): AcquirePermit {
       } finally {
         endpoint.isWaiting = false;
       }
-      return permitFor(endpoint);
     });
   };
 
-  /** Milliseconds until this endpoint may get a permit. Infinity if a request under way has to end first. */
-  function msToWait(endpoint: Endpoint): number {
-    const now = clock.now();
-    const { method, underWay } = endpoint;
-    if (method !== "GET" && underWay >= maxWritesUnderWay) return Infinity;
-    const isFull = requestsInWindow(endpoint, now) >= limit;
-    const oldestEnds = countedWith(endpoint).map(({ endTimes: [oldest = Infinity] }) => oldest);
-    const windowWaitMs = isFull ? Math.min(...oldestEnds) + windowMs + 1 - now : 0;
-    return Math.max(windowWaitMs, msToTurn(endpoint, now), endpoint.msToBackoffEnd(now));
+  /** The clock time from which this endpoint may get a permit. Infinity if a request under way has to end first. */
+  function permitAt(endpoint: Endpoint): number {
+    if (endpoint.method !== "GET" && endpoint.underWay >= maxWritesUnderWay) return Infinity;
+    const group = countedWith(endpoint);
+    const isFull = requestsInWindow(group) >= limit;
+    const oldestEnds = group.map(({ endTimes: [oldest = Infinity] }) => oldest);
+    const windowEnd = isFull ? Math.min(...oldestEnds) + windowMs + 1 : 0;
+    return Math.max(windowEnd, turnOf(endpoint, group), endpoint.backoffEnd);
   }
 
-  /** Milliseconds until the endpoint's turn. Without turns, a burst of one endpoint would fill the common window. */
-  function msToTurn(endpoint: Endpoint, now: number): number {
-    const group = countedWith(endpoint);
+  /** The clock time of the endpoint's turn. Without turns, a burst of one endpoint would fill the common window. */
+  function turnOf(endpoint: Endpoint, group: readonly Endpoint[]): number {
     if (group.length === 1) return 0;
-    const intervalMs = windowMs / limit;
-    const lastPermitAt = Math.max(...group.map((it) => it.lastPermitAt));
-    const waitingCount = group.filter((it) => it.isWaiting && it.msToBackoffEnd(now) <= 0).length;
-    return (
-      Math.max(lastPermitAt + intervalMs, endpoint.lastPermitAt + waitingCount * intervalMs) - now
-    );
+    const lastOfGroup = Math.max(...group.map((it) => it.lastPermitAt));
+    const waiting = group.filter((it) => it.isWaiting && it.backoffEnd <= clock.now());
+    const ownTurn = endpoint.lastPermitAt + waiting.length * evenIntervalMs;
+    return Math.max(lastOfGroup + evenIntervalMs, ownTurn);
   }
 
   /** The endpoints that share the endpoint's window, including itself. */
@@ -106,112 +137,60 @@ export function createRateLimit(options: RateLimitOptions): AcquirePermit {
     return endpoints.filter(({ path }) => path === endpoint.path);
   }
 
-  function requestsInWindow(endpoint: Endpoint, now: number): number {
-    return countedWith(endpoint).reduce((sum, it) => sum + it.requestsInWindow(now), 0);
-  }
-
-  function permitFor(endpoint: Endpoint): Permit {
-    endpoint.start(clock.now());
-    let isUnused = true;
-    const use = () => {
-      if (!isUnused) return undefined;
-      isUnused = false;
-      return (end: RequestEnd) => endRequest(endpoint, end);
-    };
-    return { use, release: () => use()?.({ sent: false }) };
-  }
-
-  function endRequest(endpoint: Endpoint, end: RequestEnd): void {
-    const now = clock.now();
-    const { method, path } = endpoint;
-    const pauseMs = endpoint.end(now, end);
-    const isExplained = requestsInWindow(endpoint, now) >= limit * explainingPart;
-    if (end.status === 429 && !isExplained) pathsCountedTogether.add(path);
-    if (pauseMs !== undefined) onSlowedDown?.({ method, path, retryInMs: pauseMs });
-    requestEnded.abort(notNeeded);
-    requestEnded = new AbortController();
-  }
-}
-
-/**
- * The window and the back-off of one endpoint. A 429 begins a pause. After it, requests are sent one at a time until one
- * has a response other than a 429, and then at intervals that become shorter. A burst instead would use up the rest of
- * the limit at once, and other clients with this token could not send a single request (docs/scaling.md).
- */
-class Endpoint {
-  readonly method: string;
-  readonly path: string;
-  /** Whether a request waits for the next permit. */
-  isWaiting = false;
-  lastPermitAt = -Infinity;
-  /** How many permits have a request that has not ended. */
-  underWay = 0;
-  /** When the sent requests of the last minute ended, oldest first. */
-  readonly endTimes: number[] = [];
-  readonly #perSecond: number;
-  readonly #random: () => number;
-  /** The number of pauses in a row, without a response other than a 429 in between. */
-  #pausesInARow = 0;
-  #pausedUntil = 0;
-  /** Whether the probe is under way: the request that shows if the pause was long enough. */
-  #isProbing = false;
-  /** A part of the limit. At 1, there are no intervals between requests. */
-  #rate = 1;
-  /** The shortest time between the last permit and the next one. */
-  #intervalMs = 0;
-
-  constructor(method: string, path: string, requestsPerMinute: number, random: () => number) {
-    this.method = method;
-    this.path = path;
-    this.#perSecond = requestsPerMinute / 60;
-    this.#random = random;
-  }
-
   /**
    * The number of requests that count now. A sent request counts until a minute after its end, since the service counts
    * it at some moment between permit and end.
    */
-  requestsInWindow(now: number): number {
-    while ((this.endTimes[0] ?? now) < now - windowMs) this.endTimes.shift();
-    return this.underWay + this.endTimes.length;
+  function requestsInWindow(group: readonly Endpoint[]): number {
+    const windowStart = clock.now() - windowMs;
+    let count = 0;
+    for (const { underWay, endTimes } of group) {
+      while ((endTimes[0] ?? windowStart) < windowStart) endTimes.shift();
+      count += underWay + endTimes.length;
+    }
+    return count;
   }
 
-  /** Milliseconds until the back-off allows a request. Infinity if a request has to end first. */
-  msToBackoffEnd(now: number): number {
-    if (this.#pausesInARow === 0) return this.lastPermitAt + this.#intervalMs - now;
-    // The request under way is the probe, or began before the pause and has to end before the probe begins.
-    return this.underWay > 0 ? Infinity : this.#pausedUntil - now;
+  function permitFor(endpoint: Endpoint): Permit {
+    const { rate, pausesInARow: pausesBefore } = endpoint;
+    endpoint.underWay++;
+    endpoint.lastPermitAt = clock.now();
+    endpoint.intervalMs = rate < 1 ? (evenIntervalMs / rate) * (0.5 + random()) : 0;
+    let isUnused = true;
+    const use = () => {
+      if (!isUnused) return undefined;
+      isUnused = false;
+      return (end: RequestEnd) => endRequest(endpoint, end, pausesBefore);
+    };
+    return { use, release: () => use()?.({ sent: false }) };
   }
 
-  start(now: number): void {
-    this.underWay++;
-    this.#isProbing = this.#pausesInARow > 0;
-    this.lastPermitAt = now;
-    const evenIntervalMs = 1000 / (this.#rate * this.#perSecond);
-    this.#intervalMs = this.#rate < 1 ? evenIntervalMs * (0.5 + this.#random()) : 0;
-  }
-
-  /** Returns the length of the pause that the end of a request begins, or undefined if it begins none. */
-  end(now: number, { sent, status, retryAfterMs }: RequestEnd): number | undefined {
-    this.underWay--;
-    if (sent) this.endTimes.push(now);
-    if (this.#pausesInARow > 0 && !this.#isProbing) {
+  function endRequest(endpoint: Endpoint, end: RequestEnd, pausesBefore: number): void {
+    const { sent, status, retryAfterMs = 0 } = end;
+    endpoint.underWay--;
+    if (sent) endpoint.endTimes.push(clock.now());
+    const isExplained = requestsInWindow(countedWith(endpoint)) >= limit * explainingPart;
+    if (status === 429 && !isExplained) pathsCountedTogether.add(endpoint.path);
+    if (endpoint.pausesInARow !== pausesBefore) {
       // The request began before the pause. Its 429 is of the burst that caused the pause, and its success proves nothing.
-      if (retryAfterMs) this.#pausedUntil = Math.max(this.#pausedUntil, now + retryAfterMs);
-      return undefined;
+      endpoint.pausedUntil = Math.max(endpoint.pausedUntil, clock.now() + retryAfterMs);
+    } else if (status === 429) {
+      pause(endpoint, retryAfterMs);
+    } else if (status !== undefined) {
+      endpoint.pausesInARow = 0;
+      endpoint.rate = Math.min(1, endpoint.rate + rateStep / (endpoint.rate * (limit / 60)));
     }
-    this.#isProbing = false;
-    if (status === undefined) return undefined;
-    if (status !== 429) {
-      this.#pausesInARow = 0;
-      this.#rate = Math.min(1, this.#rate + rateStep / (this.#rate * this.#perSecond));
-      return undefined;
-    }
-    if (this.#pausesInARow === 0) this.#rate = Math.max(rateStep, this.#rate / 2);
-    const backoffMs = firstPauseMs * 2 ** this.#pausesInARow * (0.75 + this.#random() / 2);
-    const pauseMs = retryAfterMs ?? Math.min(maxPauseMs, backoffMs);
-    this.#pausesInARow++;
-    this.#pausedUntil = now + pauseMs;
-    return pauseMs;
+    requestEnded.abort(notNeeded);
+    requestEnded = new AbortController();
+  }
+
+  function pause(endpoint: Endpoint, retryAfterMs: number): void {
+    const { method, path, rate, pausesInARow } = endpoint;
+    if (pausesInARow === 0) endpoint.rate = Math.max(rateStep, rate / 2);
+    const backoffMs = firstPauseMs * 2 ** pausesInARow * (0.75 + random() / 2);
+    const pauseMs = retryAfterMs || Math.min(maxPauseMs, backoffMs);
+    endpoint.pausesInARow++;
+    endpoint.pausedUntil = clock.now() + pauseMs;
+    onSlowedDown?.({ method, path, retryInMs: pauseMs });
   }
 }

@@ -21,20 +21,12 @@ export function redactUserData(
     // The script is decoded only here, since most requests are not refused. As in `oneLine` (response.ts), white space
     // becomes one space.
     const script = Buffer.from(encoded, "base64").toString("utf8").replace(/\s+/g, " ");
-    const matches = commonParts([script, encoded], redacted);
-    const parts = redacted.split(redactionMark);
-    return parts.map((part) => hideMatches(part, matches, otherFields)).join(redactionMark);
+    const harmless = new Set(partsOf(redacted));
+    for (const part of partsOf(script)) harmless.delete(part);
+    for (const part of partsOf(encoded)) harmless.delete(part);
+    const pieces = redacted.split(redactionMark);
+    return pieces.map((piece) => hide(piece, harmless, otherFields)).join(redactionMark);
   };
-}
-
-/** The parts of `shortestMatch` characters that `text` has in common with one of the sources. */
-function commonParts(sources: readonly string[], text: string): ReadonlySet<string> {
-  const wanted = new Set(partsOf(text));
-  const found = new Set<string>();
-  for (const source of sources) {
-    for (const part of partsOf(source)) if (wanted.has(part)) found.add(part);
-  }
-  return found;
 }
 
 /** Yields every part of `shortestMatch` characters, one by one: a script may have megabytes. */
@@ -44,11 +36,11 @@ function* partsOf(text: string): Generator<string> {
   }
 }
 
-/** Replaces the matches in `text` with the redaction mark, except whole words of the other fields. */
-function hideMatches(text: string, matches: ReadonlySet<string>, otherFields: string): string {
+/** Replaces all but the harmless parts of `text` with the redaction mark, except whole words of the other fields. */
+function hide(text: string, harmless: ReadonlySet<string>, otherFields: string): string {
   const isHidden = new Uint8Array(text.length);
-  for (let at = 0; at + shortestMatch <= text.length; at++) {
-    if (matches.has(text.slice(at, at + shortestMatch))) isHidden.fill(1, at, at + shortestMatch);
+  for (const [at, part] of [...partsOf(text)].entries()) {
+    if (!harmless.has(part)) isHidden.fill(1, at, at + shortestMatch);
   }
   for (const { 0: wordWithQuotes, index } of text.matchAll(/\S+/g)) {
     const word = wordWithQuotes.replace(/^["'`([{<]+|["'`)\]}>.,:;!?]+$/g, "");

@@ -1,10 +1,10 @@
 /** Takes each request through all steps: rate limit, sending, debug log, error status, reading of the body, retries. */
 import { raceAbort } from "../../abort";
-import type { ClientOptions } from "../client";
+import type { ClientOptions } from "../options";
 import { RequestError } from "../errors";
-import type { AcquirePermit, Permit, RequestEnd } from "./rateLimit";
-import { errorOf, header, oneLine, readEnvelope, retryAfterMs } from "./response";
-import { type HttpRequest, type HttpResponse, type Transport, isSuccess } from "./transport";
+import { createRateLimit, type Permit, type RequestEnd } from "./rateLimit";
+import { errorOf, oneLine, readEnvelope, retryAfterMs } from "./response";
+import { type HttpRequest, type HttpResponse, createTransport, isSuccess } from "./transport";
 
 /** The maximum number of tries of a GET or DELETE, without those that end with a 429 or a renewed token. */
 const maxTries = 4;
@@ -13,31 +13,24 @@ const firstDelayMs = 500;
 /** The maximum number of renewed tokens that one request is sent with. */
 const maxRenewals = 3;
 
-/**
- * Sends a request and resolves to what `read` returns for the 2xx response. Rejects with a `RequestError`, or with the
- * reason of the signal that cancelled the request. Without a `permit`, each try first waits for the rate limit. A POST
- * is sent at most once (no create is blindly retried, G2).
- */
-export type Send = <T>(
-  request: HttpRequest,
-  read: (response: HttpResponse) => T,
-  permit?: Permit,
-) => Promise<T>;
+type Read<T> = (response: HttpResponse) => T;
 
-/** Makes the `Send` of one client. */
-export function createSend(
-  options: ClientOptions,
-  acquirePermit: AcquirePermit,
-  transport: Transport,
-): Send {
+/**
+ * Makes what sends the requests of one client.
+ *
+ * @throws Error if a proxy variable of the environment is not an address
+ */
+export function createSender(options: ClientOptions) {
   const { clock, random, onFailedTry, renewToken } = options;
+  const acquirePermit = createRateLimit(options);
+  const transport = createTransport(options);
   /** The token of the next request. */
   let { token } = options;
 
-  const sendOnce: Send = async (request, read, givenPermit) => {
+  async function sendOnce<T>(request: HttpRequest, read: Read<T>, given?: Permit): Promise<T> {
     const { method, path, endpoint, cancelUnsent } = request;
     // Wait for the rate limit, unless the caller has waited (`acquirePostPermit`).
-    const permit = givenPermit ?? (await acquirePermit(method, endpoint, cancelUnsent));
+    const permit = given ?? (await acquirePermit(method, endpoint, cancelUnsent));
     const endPermit = permit.use();
     if (!endPermit) {
       const cause = "its permit was used up or given back";
@@ -49,19 +42,22 @@ export function createSend(
       const sending = transport.send(request, token, () => (end = { sent: true }));
       const response = await logOutcome(request, sending, options);
       const { status } = response;
-      const retryAfter = status === 429 ? header(response, "retry-after") : undefined;
+      const retryAfter = status === 429 ? response.header("retry-after") : undefined;
       end = { sent: true, status, retryAfterMs: retryAfterMs(retryAfter, clock.date()) };
-      // Throw for every status other than 2xx.
       if (!isSuccess(status)) throw errorOf(response, options.baseUrl);
-      // Read the body.
       return read(response);
     } finally {
       // Report the end to the rate limit, so that a 429 holds back the next request.
       endPermit(end);
     }
-  };
+  }
 
-  return async (request, read, permit) => {
+  /**
+   * Sends a request and resolves to what `read` returns for the 2xx response. Rejects with a `RequestError`, or with the
+   * reason of the signal that cancelled the request. Without a `permit`, each try first waits for the rate limit. A POST
+   * is sent at most once (no create is blindly retried, G2).
+   */
+  async function send<T>(request: HttpRequest, read: Read<T>, permit?: Permit): Promise<T> {
     let mayHaveActed = false;
     let renewalsLeft = maxRenewals;
     for (let failedTries = 0; ;) {
@@ -74,14 +70,12 @@ export function createSend(
           // If the operation ends while a new token is searched for, the request fails with the 401.
           const renewal = raceAbort(renewToken(sentToken), request.cancelUnsent);
           const newToken = await renewal.catch(() => undefined);
-          if (newToken !== undefined) {
-            token = newToken;
-            error.tokenRenewed = true;
-            // A POST is sent again only by the create protocol, with a new permit and a new ledger record (G2).
-            if (request.method !== "POST") continue;
-          }
+          error.tokenRenewed = newToken !== undefined;
+          token = newToken ?? token;
         }
+        // A POST is sent again only by the create protocol, with a new permit and a new ledger record (G2).
         if (request.method === "POST") throw error;
+        if (error.tokenRenewed) continue;
         mayHaveActed ||= error.mayHaveActed;
         error.mayHaveActed = mayHaveActed;
         onFailedTry?.(error);
@@ -93,7 +87,9 @@ export function createSend(
         await clock.sleep(delayMs, request.cancelUnsent);
       }
     }
-  };
+  }
+
+  return { send, acquirePermit, close: transport.close };
 }
 
 /** Whether the service refused the token, and did nothing. A POST's 401 without an error envelope may be a proxy's. */
@@ -109,21 +105,20 @@ async function logOutcome(
 ): Promise<HttpResponse> {
   if (!debug) return sending;
   const begunAt = clock.now();
-  const log = (outcome: string) => {
-    const ms = Math.round(clock.now() - begunAt);
-    debug(oneLine(`${method} ${target} ${outcome} ${ms} ms`, 1000, redact));
-  };
+  let outcome = "aborted after";
   try {
     const response = await sending;
-    const { status, body } = response;
-    const idInBody = isSuccess(status) ? undefined : readEnvelope(response)?.requestId;
-    const requestId = idInBody ?? header(response, "x-request-id") ?? "";
-    log(`${status} ${body.length} bytes${requestId && ` ${requestId}`} in`);
+    const requestId = readEnvelope(response)?.requestId ?? response.header("x-request-id") ?? "";
+    outcome = `${response.status} ${response.body.length} bytes${requestId && ` ${requestId}`} in`;
     return response;
   } catch (error) {
-    if (!(error instanceof RequestError)) log("aborted after");
-    // The line begins with method and path, so they are cut from the message.
-    else log(`${error.kind}: ${error.message.replace(`${method} ${path}: `, "")} after`);
+    if (error instanceof RequestError) {
+      // The line begins with method and path, so they are cut from the message.
+      outcome = `${error.kind}: ${error.message.replace(`${method} ${path}: `, "")} after`;
+    }
     throw error;
+  } finally {
+    const ms = Math.round(clock.now() - begunAt);
+    debug(oneLine(`${method} ${target} ${outcome} ${ms} ms`, 1000, redact));
   }
 }

@@ -1,10 +1,8 @@
 /** Reads responses: a success becomes a value, and an error response an error with the service's own message (G9). */
 import { STATUS_CODES } from "node:http";
 import type * as z from "zod";
-import type { Page } from "../client";
 import { tolerant } from "../contract";
 import { RequestError, type ServiceError } from "../errors";
-import type { Accepted } from "../postOutcome";
 import type { HttpResponse } from "./transport";
 
 /**
@@ -18,42 +16,22 @@ export function readAccount(response: HttpResponse): unknown {
   return response.request.redact(response.body.toString("utf8")).trim() || undefined;
 }
 
-/** @throws RequestError (`unreadable`) if the body is not a list envelope */
-export function readPage(response: HttpResponse): Page {
-  const { data, has_more } = readAs(tolerant.list, response);
-  const items = readEach(tolerant.listItem, data);
-  return { items, hasMore: has_more, unreadable: data.length - items.length };
-}
-
 /**
- * Reads the 2xx response to a POST. Only the id is required, with which the rest can be looked up (nothing is lost, G1).
- * @throws RequestError (`unreadable`) if no id can be read from the body
+ * Returns the reader of bodies with this schema.
+ * @throws RequestError (`unreadable`) if the body is not JSON, does not fit the schema, or is too long
  */
-export function readAccepted(response: HttpResponse): Accepted {
-  const { id, name, status, created_at, networks } = readAs(tolerant.accepted, response);
-  const readableNetworks = readEach(tolerant.network, networks ?? []);
-  return { id, name, status, createdAt: created_at, networks: readableNetworks };
-}
-
-function readEach<T extends z.ZodType>(schema: T, values: readonly unknown[]): z.infer<T>[] {
-  return values
-    .map((value) => schema.safeParse(value))
-    .flatMap((it) => (it.success ? [it.data] : []));
-}
-
-/** @throws RequestError (`unreadable`) if the body is not JSON, does not fit the schema, or is too long */
-function readAs<T extends z.ZodType>(schema: T, response: HttpResponse): z.infer<T> {
-  const json = parseJson(response);
-  if ("problem" in json) throw unreadableError(response, json.problem);
-  const parsed = schema.safeParse(json.value);
-  if (parsed.success) return parsed.data;
-  // The values are not named: they may be secrets.
-  const fields = parsed.error.issues.map(
-    (issue) => issue.path.join(".") || "the answer as a whole",
-  );
-  const names = [...new Set(fields)].join(", ");
-  throw unreadableError(response, `has wrong or missing fields: ${names}`);
-}
+export const readAs =
+  <T extends z.ZodType>(schema: T) =>
+  (response: HttpResponse): z.infer<T> => {
+    const json = parseJson(response);
+    if ("problem" in json) throw unreadableError(response, json.problem);
+    const parsed = schema.safeParse(json.value);
+    if (parsed.success) return parsed.data;
+    // The values are not named: they may be secrets.
+    const { issues } = parsed.error;
+    const fields = issues.map(({ path }) => path.join(".") || "the answer as a whole").join(", ");
+    throw unreadableError(response, `has wrong or missing fields: ${fields}`);
+  };
 
 function unreadableError({ status, request }: HttpResponse, problem: string): RequestError {
   const { method, path } = request;
@@ -66,25 +44,25 @@ export function errorOf(response: HttpResponse, baseUrl: string): RequestError {
   const { status, request } = response;
   const { method, path, redact } = request;
   const failure = { kind: "answered", method, path, status } as const;
-  const location = status < 400 ? header(response, "location") : undefined;
+  const location = status < 400 ? response.header("location") : undefined;
   if (location !== undefined) {
     return new RequestError({ ...failure, cause: redact(redirectMessage(location, baseUrl)) });
   }
   const service = readEnvelope(response);
-  const excerpt = service ? "" : excerptOf(response);
   const phrase = `the service answered ${STATUS_CODES[status] ?? "an error"}`;
+  const excerpt = service ? "" : excerptOf(response);
   const cause = service?.message ?? (excerpt ? `${phrase}: ${excerpt}` : phrase);
   return new RequestError({ ...failure, service, cause });
 }
 
 /** The message names only the origin, since path and query may hold secrets. */
 function redirectMessage(location: string, baseUrl: string): string {
-  const url = URL.parse(location, baseUrl);
-  const { origin } = new URL(baseUrl);
   const notFollowed = "which is not followed: nothing was sent there";
+  const url = URL.parse(location, baseUrl);
   if (!url || !["http:", "https:"].includes(url.protocol)) {
     return `redirected to an address that cannot be used, ${notFollowed}`;
   }
+  const { origin } = new URL(baseUrl);
   const target = url.origin === origin ? `another path of ${origin}` : url.origin;
   return `redirected to ${target}, ${notFollowed}. If the service is there, set compute:baseUrl to it`;
 }
@@ -118,7 +96,7 @@ function parseJson(response: HttpResponse): { value: unknown } | { problem: stri
     // The parser's own message quotes the body, which may hold secrets.
     if (error instanceof RangeError) return { problem: "is nested too deep" };
   }
-  const encoding = header(response, "content-encoding");
+  const encoding = response.header("content-encoding");
   // An encoded body is never decoded, since a few bytes could become gigabytes.
   if (encoding) {
     const encodingName = oneLine(encoding, 30, response.request.redact);
@@ -138,7 +116,7 @@ export function oneLine(text: string, maxLength: number, redact: (text: string) 
 }
 
 function isHtml(response: HttpResponse): boolean {
-  const type = header(response, "content-type") ?? "";
+  const type = response.header("content-type") ?? "";
   const beginning = response.body.subarray(0, 1000).toString("utf8");
   return /html/i.test(type) || /^\s*<(!doctype|html|head|body)/i.test(beginning);
 }
@@ -149,12 +127,6 @@ function excerptOf(response: HttpResponse): string {
   if (!isHtml(response)) return oneLine(text, 200, redact);
   const words = text.replace(/<(script|style)\b[^]*?<\/\1\s*>/gi, " ").replace(/<[^>]*>?/g, " ");
   return `an HTML page: ${oneLine(words, 200, redact)}`;
-}
-
-/** Returns the first value of the header with this lower-case name. */
-export function header({ headers }: HttpResponse, name: string): string | undefined {
-  const value = headers[name];
-  return Array.isArray(value) ? value[0] : value;
 }
 
 const maxRetryAfterMs = 5 * 60_000;

@@ -4,7 +4,7 @@
  */
 import { EnvHttpProxyAgent, type Dispatcher } from "undici";
 import { notNeeded } from "../../abort";
-import type { ClientOptions } from "../client";
+import type { ClientOptions } from "../options";
 import { RequestError } from "../errors";
 import { isLoopback } from "../../addresses";
 import { isCertificateError, networkErrorMessage, type Stage } from "./networkError";
@@ -32,24 +32,11 @@ export interface HttpRequest {
 export interface HttpResponse {
   request: HttpRequest;
   status: number;
-  /** The header values by lower-case header name. */
-  headers: Record<string, string | string[] | undefined>;
+  /** Returns the first value of the header with this lower-case name. */
+  header: (name: string) => string | undefined;
   body: Buffer;
   /** Whether `body` holds only the beginning of the response body. */
   isTruncated: boolean;
-}
-
-/** Sends requests to the service. */
-export interface Transport {
-  /**
-   * Sends the request with this token. Calls `onSend` when the first byte is about to leave. Rejects with a
-   * `RequestError`, or with the reason of the signal that cancelled the request. A POST that is cancelled after `onSend`
-   * rejects with a `RequestError`, because the service may have acted (G2). Resolves with a truncated body if the body is
-   * too long (`maxBodyBytes`), or if the response breaks off after a 429, or after a 2xx to a DELETE.
-   */
-  send(request: HttpRequest, token: string, onSend: () => void): Promise<HttpResponse>;
-  /** As `ComputeApi.close`. */
-  close(): Promise<void>;
 }
 
 /** The longest body that is read to its end. A page of 100 instances has about 20 kB. */
@@ -62,14 +49,9 @@ const missingAt: Readonly<Record<Stage, string>> = {
 };
 
 /** @throws Error if a proxy variable of the environment is not an address */
-export function createTransport(baseUrl: URL, options: ClientOptions): Transport {
+export function createTransport(options: ClientOptions) {
   const { clock, requestTimeoutMs } = options;
-  const { origin, host } = baseUrl;
-  const commonHeaders = {
-    accept: "application/json",
-    "accept-encoding": "identity",
-    "user-agent": options.userAgent,
-  };
+  const baseUrl = new URL(options.baseUrl);
   const proxies = proxiesOf(baseUrl, options.env);
   const hasProxy = proxies.httpProxy !== "" || proxies.httpsProxy !== "";
   const agentOptions = {
@@ -83,71 +65,72 @@ export function createTransport(baseUrl: URL, options: ClientOptions): Transport
   const sharedDispatcher = createDispatcher();
 
   return {
-    async send(request, token, onSend) {
+    /**
+     * Sends the request with this token. Calls `onSend` when the first byte is about to leave. Rejects with a
+     * `RequestError`, or with the reason of the signal that cancelled the request. A POST that is cancelled after `onSend`
+     * rejects with a `RequestError`, because the service may have acted (G2). Resolves with a truncated body if the body is
+     * too long (`maxBodyBytes`), or if the response breaks off after a 429, or after a 2xx to a DELETE.
+     */
+    async send(request: HttpRequest, token: string, onSend: () => void): Promise<HttpResponse> {
       // If the service resets an idle connection just when a POST is sent on it, nobody knows whether it has read the POST
       // (G2). So a POST opens a connection of its own.
       const postDispatcher = request.method === "POST" ? createDispatcher() : undefined;
       try {
-        return await sendOver(postDispatcher ?? sharedDispatcher, request, token, onSend);
+        return await exchange(postDispatcher ?? sharedDispatcher, request, token, onSend);
       } finally {
         void postDispatcher?.destroy();
       }
     },
+
     close: () => sharedDispatcher.close(),
   };
 
-  function sendOver(
+  function exchange(
     dispatcher: Dispatcher,
     request: HttpRequest,
     token: string,
     onSend: () => void,
   ): Promise<HttpResponse> {
     const { method, path, body, cancelUnsent, cancelSent } = request;
-    const headers = { authorization: `Bearer ${token}`, ...commonHeaders };
     const { promise, resolve, reject } = Promise.withResolvers<HttpResponse>();
     /** Aborted when the outcome is known, which stops the time-out and the listeners below. */
     const settled = new AbortController();
     const { signal } = settled;
     /** Set when a connection exists and the first byte is about to leave. From then on the request counts as sent. */
     let controller: Dispatcher.DispatchController | undefined;
-    let head: { status: number; headers: HttpResponse["headers"] } | undefined;
+    let head: Pick<HttpResponse, "status" | "header"> | undefined;
     const chunks: Buffer[] = [];
     let bodyBytes = 0;
 
     const stage = (): Stage => (head ? "answering" : controller ? "sent" : "connecting");
+    /** Ends the exchange with its first outcome. Ignores what undici reports after that. */
     function settle(outcome: () => void): void {
       if (signal.aborted) return;
       settled.abort(notNeeded);
       outcome();
+      // Without effect on an exchange that has ended by itself.
+      controller?.abort(notNeeded);
     }
     function respond(isTruncated: boolean): void {
-      const { status, headers } = head ?? { status: 0, headers: {} };
+      const { status, header } = head ?? { status: 0, header: () => undefined };
       const received = Buffer.concat(chunks);
-      settle(() => resolve({ request, status, headers, body: received, isTruncated }));
+      settle(() => resolve({ request, status, header, body: received, isTruncated }));
     }
-    function fail(cause: string, isLasting = false): void {
-      const { status } = head ?? {};
+    function fail(cause: string, lasting = false): void {
+      const status = head?.status;
       // With a 429 the service did not act. A successful DELETE needs no body.
       if (status === 429 || (method === "DELETE" && isSuccess(status))) return respond(true);
       const kind = controller ? "unanswered" : "unreachable";
-      settle(() =>
-        reject(new RequestError({ kind, method, path, status, cause, lasting: isLasting })),
-      );
-    }
-    /** Ends the HTTP exchange. After `settle`, the error which undici then reports is ignored. */
-    function drop(): void {
-      controller?.abort(new Error("given up"));
+      settle(() => reject(new RequestError({ kind, method, path, status, cause, lasting })));
     }
     function onCancel(): void {
       const cancelSignal = controller ? cancelSent : cancelUnsent;
       if (!cancelSignal.aborted) return;
       if (controller && method === "POST") fail("given up while waiting for the answer");
       else settle(() => reject(cancelSignal.reason as Error));
-      drop();
     }
     function onTimeout(): void {
-      fail(`${missingAt[stage()]} ${host} within ${requestTimeoutMs / 1000} s`);
-      drop();
+      fail(`${missingAt[stage()]} ${baseUrl.host} within ${requestTimeoutMs / 1000} s`);
     }
 
     clock.sleep(requestTimeoutMs, signal).then(onTimeout, () => undefined);
@@ -158,11 +141,17 @@ export function createTransport(baseUrl: URL, options: ClientOptions): Transport
 
     dispatcher.dispatch(
       {
-        origin,
+        origin: baseUrl.origin,
         path: request.target,
         method,
-        headers: body === undefined ? headers : { ...headers, "content-type": "application/json" },
-        ...(body === undefined ? {} : { body }),
+        headers: {
+          authorization: `Bearer ${token}`,
+          accept: "application/json",
+          "accept-encoding": "identity",
+          "user-agent": options.userAgent,
+          ...(body !== undefined && { "content-type": "application/json" }),
+        },
+        ...(body !== undefined && { body }),
         // This makes undici send `connection: close`.
         reset: method === "POST",
         // The time-out above is for the whole request. A slow drip of bytes does not put the time-out off.
@@ -172,22 +161,21 @@ export function createTransport(baseUrl: URL, options: ClientOptions): Transport
       {
         onRequestStart(started) {
           // With a second start, undici would send the request again. Only `request.ts` may decide to do that (G2).
-          if (signal.aborted || controller) return started.abort(new Error("given up"));
+          if (signal.aborted || controller) return started.abort(notNeeded);
           controller = started;
           onSend();
         },
         onResponseStart(_, status, headers) {
-          if (status >= 200) head = { status, headers };
+          // A status below 200 only announces the response.
+          if (status >= 200) head = { status, header: (name) => [headers[name]].flat()[0] };
         },
         onResponseData(_, chunk) {
           chunks.push(chunk);
           bodyBytes += chunk.length;
-          if (bodyBytes <= maxBodyBytes) return;
-          respond(true);
-          drop();
+          if (bodyBytes > maxBodyBytes) respond(true);
         },
         onResponseEnd: () => respond(false),
-        onResponseError: (_, error) => {
+        onResponseError(_, error) {
           const cause = request.redact(networkErrorMessage(error, baseUrl, stage(), hasProxy));
           fail(cause, isCertificateError(error));
         },
@@ -208,18 +196,18 @@ export function isSuccess(status: number | undefined): boolean {
  * @throws Error if a proxy variable is not an address
  */
 function proxiesOf({ hostname }: URL, env: ClientOptions["env"]) {
-  const readVariable = (name: string) =>
+  const read = (name: string) =>
     isLoopback(hostname) ? "" : env[name.toLowerCase()] || env[name] || "";
-  function proxyAddress(name: string): string {
-    const value = readVariable(name);
+  function readAddress(name: string): string {
+    const value = read(name);
     const address = value === "" || value.includes("://") ? value : `http://${value}`;
     // The value may hold a password, so the message does not repeat it.
     if (address && !URL.canParse(address)) throw new Error(`${name} is not the address of a proxy`);
     return address;
   }
   return {
-    httpProxy: proxyAddress("HTTP_PROXY"),
-    httpsProxy: proxyAddress("HTTPS_PROXY"),
-    noProxy: readVariable("NO_PROXY"),
+    httpProxy: readAddress("HTTP_PROXY"),
+    httpsProxy: readAddress("HTTPS_PROXY"),
+    noProxy: read("NO_PROXY"),
   };
 }

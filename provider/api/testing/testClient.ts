@@ -1,8 +1,8 @@
 /** Makes the client for tests, without real random numbers and real time, and has helpers for its calls. */
-import type { ClientOptions, ComputeApi } from "../client";
-import { createClient } from "../createClient";
+import { type ComputeApi, createClient } from "../client";
 import type { CreateBody } from "../contract";
 import { RequestError } from "../errors";
+import type { ClientOptions } from "../options";
 import type { PostOutcome } from "../postOutcome";
 import { type AutoAdvance, VirtualClock } from "../../testing/virtualClock";
 import { ScriptedServer, type Step } from "./scriptedServer";

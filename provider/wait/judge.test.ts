@@ -2,7 +2,7 @@
 import { expect, test } from "@jest/globals";
 import type { InstanceStatus, ListItem } from "../api/contract";
 import type { Listing } from "../listing/listing";
-import { WaitState, type WaitResult } from "./waitState";
+import { createJudge, type WaitResult } from "./judge";
 
 /** A complete listing at this clock time. With an `item`, the listing has it as the instance i-1. */
 function listing(at: number, item?: Partial<ListItem>, more: Partial<Listing> = {}): Listing {
@@ -28,8 +28,8 @@ function expectResult(
   listings: Listing[],
   settledAt = 0,
 ): void {
-  const state = new WaitState("i-1", 3000, settledAt);
-  const results = listings.map((it) => state.judge(it)?.kind);
+  const judge = createJudge("i-1", 3000, settledAt);
+  const results = listings.map((it) => judge(it)?.kind);
   expect(results).toEqual([...listings.slice(1).map(() => undefined), kind]);
 }
 
@@ -57,9 +57,9 @@ test("the proof starts again after a listing that is not complete or has the ins
 });
 
 test("an instance that is listed no more has left PROVISIONING, and is reported as it was last listed", () => {
-  const state = new WaitState("i-1", 3000, 0);
-  state.judge(listing(0, { name: "web" }));
-  const result = state.judge(partial(1000, "PROVISIONING"));
+  const judge = createJudge("i-1", 3000, 0);
+  judge(listing(0, { name: "web" }));
+  const result = judge(partial(1000, "PROVISIONING"));
   expect(result).toMatchObject({ kind: "notListed", lastSeen: { id: "i-1", name: "web" } });
 });
 

@@ -1,0 +1,36 @@
+/** What the client of the service needs to know. */
+import type { Dispatcher } from "undici";
+import type { Clock } from "../clock";
+import type { RequestError } from "./errors";
+
+/** The options of `createClient`. */
+export interface ClientOptions {
+  /** As the check of the settings returns it: https, or http on loopback, and with /v2 at the end. */
+  baseUrl: string;
+  token: string;
+  /** Called when a token is refused with 401. Resolves to a new one for all later requests, or undefined. Never rejects. */
+  renewToken?: ((refused: string) => Promise<string | undefined>) | undefined;
+  /** The time-out of a whole HTTP request, from connecting to the last byte of the response. */
+  requestTimeoutMs: number;
+  /** The service's own limit. The client stays 5 % below it (G6). */
+  requestsPerMinute: number;
+  /** The setting `compute:destroyPath`, for example /v2/instances/{id}. */
+  destroyPath?: string | undefined;
+  /** The header: `pulumi-compute/VERSION`. */
+  userAgent: string;
+  clock: Clock;
+  /** Removes control characters and secrets from a string (G8). */
+  redact: (text: string) => string;
+  /** Called with one redacted line for each try of a request. Set if COMPUTE_DEBUG=1. */
+  debug?: ((line: string) => void) | undefined;
+  /** Called once for each pause that a 429 begins, with the time until the client calls the endpoint again. */
+  onSlowedDown?: ((pause: { method: string; path: string; retryInMs: number }) => void) | undefined;
+  /** Called for each failed try of a GET or DELETE, but not for a 401 that only leads to a new token. */
+  onFailedTry?: ((error: RequestError) => void) | undefined;
+  /** The environment, which may name proxies. */
+  env: Readonly<Record<string, string | undefined>>;
+  /** Returns a number from 0 up to 1, for jitter. */
+  random: () => number;
+  /** Makes undici's object that sends requests: one for each POST, one for all others. The default uses `env`. */
+  createDispatcher?: (() => Dispatcher) | undefined;
+}
