@@ -168,9 +168,7 @@ async function lookTwice(
   const checked = await Promise.all(
     missing.map(async ({ service: { session }, instance }) => {
       using operation = session.operation(timeouts.look);
-      const known = { recordedOrigin: instance.origin, acceptedAt: instance.acceptedAt };
-      const { existence } = await existenceOf(session, instance.id, known, operation.signal);
-      return { instance, existence };
+      return { instance, existence: await existenceOf(session, instance, operation.signal) };
     }),
   );
   const relisted = await Promise.all(services.map(({ session }) => listService(session)));

@@ -5,7 +5,7 @@ import { importPlanCommand, logicalName, nameCursor } from "../advice";
 import type { ListItem } from "../api/contract";
 import { closest } from "../closest";
 import { OperationFailed } from "../errors";
-import { inputNames, inputTypes, traitsOf, type InputName } from "../instance/definition";
+import { inputNames, inputTypes, isScript, type InputName } from "../instance/definition";
 import { isCompleteFor } from "../listing/listing";
 import { instanceToken, providerToken } from "../pulumiNames";
 import { explainUnmanaged, look, type Look } from "./compare";
@@ -39,7 +39,7 @@ interface Options extends SettingOptions {
 const oldestEngineWithInputs = "3.254";
 
 /** The inputs that `--input` accepts. A secret is none: others can read the options, and the plan is not encrypted. */
-const acceptedInputs = inputNames.filter((name) => name !== "name" && !traitsOf(name).secret);
+const acceptedInputs = inputNames.filter((name) => name !== "name" && !isScript(name));
 
 /** The settings that have no effect on the plan. */
 const unusedSettings = [

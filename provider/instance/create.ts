@@ -243,8 +243,8 @@ class Create implements Disposable {
       }
       case "findingInstance": {
         const { id = "", at: acceptedAt } = state.record;
-        const known = { recordedOrigin: state.record, acceptedAt };
-        const { existence } = await existenceOf(this.#session, id, known, signal);
+        const instance = { id, origin: state.record, acceptedAt };
+        const existence = await existenceOf(this.#session, instance, signal);
         return { kind: "searched", existence };
       }
       case "takingBaseline":

@@ -10,10 +10,9 @@ import { InstanceUnfinished, OperationFailed } from "../errors";
 import type { Origin } from "../origin";
 import type { PropertyMap } from "../propertyValue";
 import type { Session } from "../session/session";
-import { settlingEnd } from "./existence";
+import { knownInstance, settlingEnd } from "./existence";
 import { WaitProgress } from "./progress";
 import {
-  acceptedKey,
   markFinished,
   outputsWithItem,
   stringProperty,
@@ -53,7 +52,7 @@ export async function waitUntilReady(
     const result = await session.poller.waitWhileProvisioning(id, {
       after: instance.after,
       // Until then, a listing may lack the instance although it exists (compute:settlingSeconds).
-      settledAt: settlingEnd(session, stringProperty(outputs, acceptedKey)),
+      settledAt: settlingEnd(session, knownInstance(id, outputs)),
       signal,
       onListing: (listing, problem) => progress.update(listing, problem),
     });
