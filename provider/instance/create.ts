@@ -6,7 +6,7 @@ import { grace, isEnded } from "../abort";
 import type { Accepted, ComputeApi, PostPermit } from "../api/client";
 import { RequestError } from "../api/errors";
 import { keyedFingerprint } from "../fingerprint";
-import { displayName, recordedName } from "../ledger/record";
+import { recordedName } from "../ledger/record";
 import { recentMs, type Listing } from "../listing/listing";
 import { originFromState, stamped, type Origin } from "../origin";
 import { hasSecret, reveal } from "../propertyValue";
@@ -22,7 +22,6 @@ import {
   partialNotice,
   pendingNotice,
   resumedNotice,
-  type CreateSubject,
 } from "./messages";
 import { nameKind, tagOf } from "./naming";
 import { PostProgress } from "./progress";
@@ -70,7 +69,6 @@ class Create implements Disposable {
   readonly #signal: AbortSignal;
   /** The inputs without their `Secret` wrappers. */
   readonly #args: InstanceArgs;
-  readonly #subject: CreateSubject;
   readonly #progress: PostProgress;
   /** What the protocol needs. Not set if the instance of an earlier call is known. */
   #spec!: protocol.CreateSpec;
@@ -88,16 +86,8 @@ class Create implements Disposable {
     this.#session = session;
     this.#request = request;
     this.#signal = signal;
-    const { urn, inputs } = request;
-    this.#args = parseInstanceArgs(reveal(inputs));
-    this.#subject = {
-      urn,
-      provider: session.run.providerUrn,
-      shownName: displayName(this.#args.name, hasSecret(inputs["name"])),
-      settlingMs: session.settings.settlingMs,
-      stateless: session.run.stateless,
-    };
-    this.#progress = new PostProgress(session.ctx, urn);
+    this.#args = parseInstanceArgs(reveal(request.inputs));
+    this.#progress = new PostProgress(session.ctx, request.urn);
   }
 
   [Symbol.dispose](): void {
@@ -170,7 +160,7 @@ class Create implements Disposable {
         scope,
         stateless: stateless || undefined,
         urn,
-        provider: this.#subject.provider,
+        provider: run.providerUrn,
         name: recordedName(name, hasSecret(inputs["name"]), settings),
         kind,
         digest: digestOf(settings.apiToken, this.#args, kind),
@@ -198,7 +188,7 @@ class Create implements Disposable {
       if (state.phase === "ended") {
         const { result } = state;
         if (result.kind === "accepted") return result;
-        throw failureError(result.failure, this.#subject);
+        throw failureError(result.failure, this.#spec);
       }
       current = protocol.step(this.#spec, state, await this.#eventAfter(state));
     }
@@ -252,9 +242,10 @@ class Create implements Disposable {
         await createSlots.enter(this.#request.urn, signal, () =>
           this.#progress.show(heldBackMessage),
         );
-        return await this.#list(creates.turnEndMark(this.#args.name), recentMs);
-      case "renewingBaseline":
-        return await this.#list(creates.turnEndMark(this.#args.name), maxRenewedBaselineAgeMs);
+        return await this.#list(
+          creates.turnEndMark(this.#args.name),
+          state.attempt ? maxRenewedBaselineAgeMs : recentMs,
+        );
       case "searchingForRecord":
       case "searchingAfterPost":
         return await this.#list(this.#postMark, 0);
@@ -350,11 +341,6 @@ class Create implements Disposable {
         return this.#accept(effect);
       case "settleRecord":
         ledger.settle(effect.key, effect.as);
-        this.#recordKey = undefined;
-        return;
-      case "dropRecord":
-        ledger.move(effect.key, { stage: "settled", settled: "absent" });
-        this.#recordKey = undefined;
         return;
       case "reportPending":
         if (!this.#session.isFirst("pending creates")) return;
@@ -367,7 +353,7 @@ class Create implements Disposable {
         }
         const leftovers = effect.items.map((item) => ({
           id: item.id,
-          text: describeLeftover(item, this.#subject),
+          text: describeLeftover(item, this.#spec),
         }));
         return leftoverNotices.add(leftovers, leftoversNotice);
       }
@@ -377,7 +363,7 @@ class Create implements Disposable {
   /** Notes in the session and in the ledger that the instance belongs to this create. */
   #accept({ key, accepted, from }: Extract<protocol.SideEffect, { do: "accept" }>): void {
     const { ledger, creates, ctx } = this.#session;
-    const { id, name, createdAt, networks } = accepted;
+    const { id, createdAt, networks } = accepted;
     if (from === "answer") {
       creates.noteMade(id);
       const onlyInResponse = { createdAt, networks };
@@ -389,10 +375,7 @@ class Create implements Disposable {
     this.#setInstance(accepted, 0, at);
     ledger.move(key, { stage: "accepted", id });
     if (from === "earlierRun") {
-      const { shownName, urn } = this.#subject;
-      // Only a name that is not secret is shown as the service lists it.
-      const isPublic = shownName === this.#args.name;
-      ctx.messages.warning(resumedNotice(id, isPublic && name ? name : shownName), urn);
+      ctx.messages.warning(resumedNotice(accepted, this.#spec), this.#request.urn);
     }
   }
 
@@ -406,7 +389,7 @@ class Create implements Disposable {
     if (!listing) return;
     const post = { key, name: this.#args.name, before };
     for (const id of protocol.findNewInstances(this.#observationOf(listing), post)) {
-      ctx.messages.warning(extraNotice(id, this.#subject), this.#subject.urn);
+      ctx.messages.warning(extraNotice(id, this.#spec), this.#request.urn);
     }
   }
 

@@ -3,7 +3,7 @@
  * the id and the state of the instance reach the engine, so that no created instance is lost (G1).
  */
 import { Canceled, TimedOut } from "../abort";
-import { explain, importAs } from "../advice";
+import { importAs } from "../advice";
 import type { ListItem } from "../api/contract";
 import { RequestError } from "../api/errors";
 import { InstanceUnfinished, OperationFailed } from "../errors";
@@ -11,6 +11,7 @@ import type { Origin } from "../origin";
 import type { PropertyMap } from "../propertyValue";
 import type { Session } from "../session/session";
 import { knownInstance, settlingEnd } from "./existence";
+import { reasonOf } from "./messages";
 import { WaitProgress } from "./progress";
 import {
   markFinished,
@@ -182,8 +183,7 @@ function endOfWait(error: unknown, id: string, progress?: WaitProgress): string 
     return `instance ${id} was still ${status} when the operation's ${error.seconds} s (customTimeouts) were over${lastLook};`;
   }
   if (error instanceof RequestError || error instanceof OperationFailed) {
-    const reason = error instanceof RequestError ? explain(error) : error.message;
-    return `the wait for instance ${id} ended: ${reason}`;
+    return `the wait for instance ${id} ended: ${reasonOf(error)}`;
   }
   return `the wait for instance ${id} ended by a defect in the provider: ${String(error)};`;
 }

@@ -123,12 +123,7 @@ export function isHashedName(recorded: string): boolean {
   return recorded.startsWith(hashPrefix);
 }
 
-/** Returns a name for a message. A secret name is replaced here, since the redaction does not find very short ones. */
-export function displayName(name: string, isSecret: boolean): string {
-  return isSecret ? redactionMark : name;
-}
-
-/** Returns the name of a record for a message. */
+/** Returns the name of a record for a message. A secret one is replaced, since the redaction misses very short ones. */
 export function displayRecordedName(recorded: string): string {
-  return displayName(recorded, isHashedName(recorded));
+  return isHashedName(recorded) ? redactionMark : recorded;
 }

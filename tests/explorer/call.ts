@@ -226,7 +226,11 @@ function carryOut(scene: Scene, effect: SideEffect): void {
       const row = rowOf(scene, effect.key);
       if (!row) return;
       Object.assign(row, effect.change);
-      if (effect.change.stage === "sending") row.young = true;
+      if (row.stage === "sending") row.young = true;
+      // The record of a POST that made nothing tells no worlds apart.
+      if (row.stage !== "settled") return;
+      rows.splice(rows.indexOf(row), 1);
+      call.key = undefined;
       return;
     }
     case "accept": {
@@ -248,12 +252,6 @@ function carryOut(scene: Scene, effect: SideEffect): void {
         checkSettled(scene.world, row, effect.as);
         Object.assign(row, { stage: "settled", settled: effect.as });
       }
-      call.key = undefined;
-      return;
-    }
-    case "dropRecord": {
-      const row = rows.find((it) => it.key === effect.key);
-      if (row) rows.splice(rows.indexOf(row), 1);
       call.key = undefined;
       return;
     }

@@ -169,7 +169,8 @@ function changesOfRun(model: Model, world: World, run: Run, index: number): Chan
   const leavesTraces =
     unsaved !== undefined ||
     run.calls.some(
-      ({ state: { phase } }) => phase !== "takingBaseline" && phase !== "awaitingPermit",
+      ({ state }) =>
+        state.phase !== "awaitingPermit" && !(state.phase === "takingBaseline" && !state.attempt),
     );
   if (!leavesTraces) return found;
   if (busy && !run.canceled) add("Ctrl-C", (_, copiedRun) => (copiedRun.canceled = true), "ctrl-C");

@@ -74,7 +74,6 @@ function movesOfProtocol(scene: Scene): Move[] {
     case "awaitingPermit":
       return [{ say: "gets permission to send the POST", do: on({ kind: "permitted", now: 0 }) }];
     case "takingBaseline":
-    case "renewingBaseline":
     case "searchingForRecord":
     case "searchingAfterPost":
       return listingMoves(scene);

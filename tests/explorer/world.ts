@@ -259,7 +259,7 @@ function movedBack(state: State): State {
   if ("until" in state && (state.until ?? 0) > 0) {
     changed = { ...state, until: Math.max(0, (state.until ?? 0) - settlingMs) };
   }
-  if ("attempt" in state && state.attempt.baseline.begunAt === 0) {
+  if ("attempt" in state && state.attempt?.baseline.begunAt === 0) {
     const baseline = { ...state.attempt.baseline, begunAt: -settlingMs };
     changed = { ...changed, attempt: { ...state.attempt, baseline } } as State;
   }
