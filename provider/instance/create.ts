@@ -198,19 +198,18 @@ class Create implements Disposable {
     }
   }
 
-  /** Does the work of the state, and returns its outcome. */
+  /** Waits until `wakeAt`, does the work of the state, and returns its outcome. */
   async #perform(state: protocol.State): Promise<protocol.Event> {
     const { ctx, ledger, listings, creates, createSlots, settings } = this.session;
     const { clock } = ctx;
     const signal = this.signal;
+    const { wakeAt } = state;
+    if (wakeAt !== undefined) await clock.sleep(Math.max(0, wakeAt - clock.now()), signal);
     switch (state.phase) {
       case "readingLedger":
         // A create that gives way to another run's create returns its unused permit.
         this.#permit?.release();
         return { kind: "ledgerRead", entries: ledger.read(), now: clock.now() };
-      case "sleeping":
-        await clock.sleep(Math.max(0, state.wakeAt - clock.now()), signal);
-        return { kind: "slept" };
       case "takingOver": {
         const { key, stage, at } = state.record;
         const isTaken = ledger.take(state.record);
@@ -313,10 +312,8 @@ class Create implements Disposable {
   #setInstance(accepted: Accepted, after: number, acceptedAt = this.#now()): void {
     const { urn, inputs } = this.request;
     const origin = this.#origin;
-    const outputs = stamped(
-      outputsOfAccepted(inputs, accepted, origin, new Date(acceptedAt)),
-      this.session.id,
-    );
+    const unstamped = outputsOfAccepted(inputs, accepted, origin, acceptedAt);
+    const outputs = stamped(unstamped, this.session.id);
     this.#instance = { urn, id: accepted.id, inputs, outputs, origin, after };
   }
 

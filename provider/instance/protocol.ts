@@ -38,44 +38,45 @@ export interface CreateSpec {
 }
 
 /**
- * What the create does now, and what it knows. Arrows point to the events that may follow, and `stopped` may follow every
- * phase but `ended`. `until` is the clock time at which the wait or the settling time is over.
+ * What the create does now, and what it knows. Before that, it waits until the clock time `wakeAt`, if there is one. Arrows
+ * point to the events that may follow, and `stopped` may follow every phase but `ended`. `until` is the clock time at which
+ * the wait or the settling time is over.
  */
-export type State =
+export type State = { wakeAt?: number } &
   /** Reads the ledger → `ledgerRead`. With `until`, the create waits for another run's create. */
-  | { phase: "readingLedger"; earlier: Earlier; until?: number }
-  /** Makes this session the owner of the record → `takenOver` */
-  | { phase: "takingOver"; earlier: Earlier; record: LedgerRecord }
-  /** Searches for the record's instance by its id → `searched`, `listingFailed` */
-  | { phase: "findingInstance"; earlier: Earlier; record: LedgerRecord }
-  /** Fetches a listing that begins now, to search for a record's instance by its name → `listed`, `listingFailed` */
-  | {
-      phase: "searchingForRecord";
-      earlier: Earlier;
-      record: LedgerRecord;
-      until: number;
-      /** Set once a complete listing after the settling time has lacked the instance. */
-      wasMissing?: true;
-    }
-  /** Fetches the baseline, or a newer one for an attempt whose baseline is too old → `listed`, `listingFailed` */
-  | { phase: "takingBaseline"; earlier: Earlier; attempt?: Attempt }
-  /** Waits for the rate limit → `permitted` */
-  | { phase: "awaitingPermit"; attempt: Attempt }
-  /** Writes the record of this create, and waits until it is on the disk → `recorded` */
-  | { phase: "writingRecord"; attempt: Attempt; fields: Omit<NewRecord, "at"> }
-  /** Sends the POST that the record `key` describes → `posted` */
-  | { phase: "posting"; attempt: Attempt; key: string }
-  /** Fetches a listing that begins now, to search for the POST's instance → `listed`, `listingFailed` */
-  | {
-      phase: "searchingAfterPost";
-      attempt: Attempt & { unclear: UnclearPost };
-      until: number;
-      /** Whether a listing has shown a new instance, of any name, that may come from this POST (`isUnexplained`). */
-      hasUnexplained: boolean;
-    }
-  /** Waits until the clock time `wakeAt` → `slept`. Then the create enters the state `then`. */
-  | { phase: "sleeping"; wakeAt: number; then: State }
-  | { phase: "ended"; result: Result };
+  (
+    | { phase: "readingLedger"; earlier: Earlier; until?: number }
+    /** Makes this session the owner of the record → `takenOver` */
+    | { phase: "takingOver"; earlier: Earlier; record: LedgerRecord }
+    /** Searches for the record's instance by its id → `searched`, `listingFailed` */
+    | { phase: "findingInstance"; earlier: Earlier; record: LedgerRecord }
+    /** Fetches a listing that begins now, to search for a record's instance by its name → `listed`, `listingFailed` */
+    | {
+        phase: "searchingForRecord";
+        earlier: Earlier;
+        record: LedgerRecord;
+        until: number;
+        /** Set once a complete listing after the settling time has lacked the instance. */
+        wasMissing?: true;
+      }
+    /** Fetches the baseline, or a newer one for an attempt whose baseline is too old → `listed`, `listingFailed` */
+    | { phase: "takingBaseline"; earlier: Earlier; attempt?: Attempt }
+    /** Waits for the rate limit → `permitted` */
+    | { phase: "awaitingPermit"; attempt: Attempt }
+    /** Writes the record of this create, and waits until it is on the disk → `recorded` */
+    | { phase: "writingRecord"; attempt: Attempt; fields: Omit<NewRecord, "at"> }
+    /** Sends the POST that the record `key` describes → `posted` */
+    | { phase: "posting"; attempt: Attempt; key: string }
+    /** Fetches a listing that begins now, to search for the POST's instance → `listed`, `listingFailed` */
+    | {
+        phase: "searchingAfterPost";
+        attempt: Attempt & { unclear: UnclearPost };
+        until: number;
+        /** Whether a listing has shown a new instance, of any name, that may come from this POST (`isUnexplained`). */
+        hasUnexplained: boolean;
+      }
+    | { phase: "ended"; result: Result }
+  );
 
 type StateOf<P extends State["phase"]> = Extract<State, { phase: P }>;
 
@@ -109,7 +110,6 @@ interface UnclearPost {
 /** The outcome of a state's work. */
 export type Event =
   | { kind: "ledgerRead"; entries: readonly LedgerEntry[]; now: number }
-  | { kind: "slept" }
   /**
    * `isTaken` says whether the record now belongs to this session. A listing that begins after `settledBy` shows the
    * instance, if the record's POST created one.
@@ -280,8 +280,6 @@ export function step(spec: CreateSpec, state: State, event: Event): Transition {
       return afterPost(spec, state, expect(event, "posted"));
     case "searchingAfterPost":
       return searchAfterPost(spec, state, expect(event, "listed", "listingFailed"));
-    case "sleeping":
-      return next(state.then);
     case "ended":
       throw new Error("the create has ended");
   }
@@ -416,7 +414,7 @@ function searchForRecord(
   // One listing may be wrong, so a second complete one must lack the instance, too (G3).
   if (state.wasMissing) return settle(record, "absent", earlier);
   const wakeAt = event.now + spec.pollIntervalMs;
-  return next({ phase: "sleeping", wakeAt, then: { ...state, wasMissing: true } });
+  return next({ ...state, wasMissing: true, wakeAt });
 }
 
 /** Settles the record of an earlier create, and judges the remaining records. */
@@ -575,8 +573,8 @@ function afterPost(
       const isLasting = error instanceof RequestError && error.lasting;
       if (isLasting || unsentCount >= maxTries) return fail({ kind: "notSent", error }, dropped);
       const wakeAt = now + firstRetryMs * 2 ** (unsentCount - 1);
-      const then: State = { phase: "awaitingPermit", attempt: { ...attempt, unsentCount } };
-      return next({ phase: "sleeping", wakeAt, then }, dropped);
+      const again = { ...attempt, unsentCount };
+      return next({ phase: "awaitingPermit", attempt: again, wakeAt }, dropped);
     }
     case "refused": {
       const refused = update(key, { stage: "refused" });
@@ -695,7 +693,6 @@ function isSameName(listed: string | undefined, name: string): boolean {
 // ── Ends, and other transitions ──────────────────────────────────────────────────────────────────
 
 function stop(state: State, error: Error): Transition {
-  if (state.phase === "sleeping") return stop(state.then, error);
   const unclear = "attempt" in state ? state.attempt.unclear : undefined;
   if (unclear) return failUnclear(unclear, { kind: "stopped", error });
   // A stop in the phase `posting` comes before the first byte is sent. Once a byte is sent, the event is `posted`.
@@ -720,10 +717,9 @@ function fail(failure: Failure, effects: SideEffect[] = []): Transition {
   return next({ phase: "ended", result: { kind: "failed", failure } }, effects);
 }
 
-/** Enters the state `then` after a poll interval, or at the state's `until` if that comes first. */
-function tryAgain(then: State & { until: number }, spec: CreateSpec, now: number): Transition {
-  const wakeAt = Math.min(then.until, now + spec.pollIntervalMs);
-  return next({ phase: "sleeping", wakeAt, then });
+/** Enters the state after a poll interval, or at the state's `until` if that comes first. */
+function tryAgain(state: State & { until: number }, spec: CreateSpec, now: number): Transition {
+  return next({ ...state, wakeAt: Math.min(state.until, now + spec.pollIntervalMs) });
 }
 
 function update(key: string, change: RecordChange): SideEffect {

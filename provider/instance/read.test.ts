@@ -40,7 +40,7 @@ const justAccepted = ({ session, clock }: Scene, name = "web", acceptedAt = cloc
     inputsOf({ name }),
     { id: "i-1", name, networks: [] },
     session.connection.place(),
-    acceptedAt,
+    acceptedAt.toISOString(),
   );
 
 test("a refresh updates status, address and origin, and keeps the rest", async () => {

@@ -54,7 +54,7 @@ export function outputsOfAccepted(
   inputs: PropertyMap,
   accepted: Accepted,
   origin: Origin,
-  acceptedAt: Date,
+  acceptedAt: string,
 ): PropertyMap {
   return propertyMap({
     ...inputsAsOutputs(inputs),
@@ -65,7 +65,7 @@ export function outputsOfAccepted(
     ),
     privateIpv4: accepted.networks.find((network) => network.type === "private")?.ipv4,
     createdAt: accepted.createdAt,
-    [acceptedKey]: acceptedAt.toISOString(),
+    [acceptedKey]: acceptedAt,
     [unlistedKey]: true,
     tokenKind: origin.tokenKind,
     [originKey]: propertyMap(origin),

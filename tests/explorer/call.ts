@@ -74,6 +74,12 @@ export function continueWith(scene: Scene, event: Event): void {
   carryOutUntilWait(scene, model.rules.step(model.spec(run, call.resource), call.state, event));
 }
 
+/** Continues the call after the wait before its state. */
+export function wakeUp(scene: Scene): void {
+  const { wakeAt: _, ...state } = scene.call.state;
+  carryOutUntilWait(scene, { state, effects: [] });
+}
+
 /** Carries out transitions until the call waits or ends. */
 function carryOutUntilWait(scene: Scene, first: Transition): void {
   const { model, run, call } = scene;
@@ -83,6 +89,7 @@ function carryOutUntilWait(scene: Scene, first: Transition): void {
     for (const effect of current.effects) carryOut(scene, effect);
     const { state } = current;
     call.state = state;
+    if (state.wakeAt !== undefined) return;
     if (state.phase === "readingLedger") {
       const entries = ledgerEntries(scene);
       current = model.rules.step(spec, state, { kind: "ledgerRead", entries, now: 0 });

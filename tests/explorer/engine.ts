@@ -170,7 +170,8 @@ function changesOfRun(model: Model, world: World, run: Run, index: number): Chan
     unsaved !== undefined ||
     run.calls.some(
       ({ state }) =>
-        state.phase !== "awaitingPermit" && !(state.phase === "takingBaseline" && !state.attempt),
+        state.wakeAt !== undefined ||
+        (state.phase !== "awaitingPermit" && !(state.phase === "takingBaseline" && !state.attempt)),
     );
   if (!leavesTraces) return found;
   if (busy && !run.canceled) add("Ctrl-C", (_, copiedRun) => (copiedRun.canceled = true), "ctrl-C");
