@@ -217,11 +217,8 @@ class Create implements Disposable {
         this.#postMark = listings.mark();
         // A killed run recorded only the time before its POST, which may have taken as long as the time-out of a request.
         const maxRequestMs = stage === "sending" ? settings.requestTimeoutMs : 0;
-        return {
-          kind: "takenOver",
-          isTaken,
-          settledBy: this.session.settledBy(at) + maxRequestMs,
-        };
+        const settledBy = this.session.settledBy(at) + maxRequestMs;
+        return { kind: "takenOver", isTaken, settledBy };
       }
       case "findingInstance": {
         const { id = "", at: acceptedAt } = state.record;
@@ -229,15 +226,13 @@ class Create implements Disposable {
         const existence = await existenceOf(this.session, instance, signal);
         return { kind: "searched", existence };
       }
-      case "takingBaseline":
+      case "takingBaseline": {
         this.#progress.show("listing the existing instances before the create");
-        await createSlots.enter(this.request.urn, signal, () =>
-          this.#progress.show(heldBackMessage),
-        );
-        return await this.#list(
-          creates.turnEndMark(this.#args.name),
-          state.attempt ? maxRenewedBaselineAgeMs : recentMs,
-        );
+        const showHeldBack = () => this.#progress.show(heldBackMessage);
+        await createSlots.enter(this.request.urn, signal, showHeldBack);
+        const maxAgeMs = state.attempt ? maxRenewedBaselineAgeMs : recentMs;
+        return await this.#list(creates.turnEndMark(this.#args.name), maxAgeMs);
+      }
       case "searchingForRecord":
       case "searchingAfterPost":
         return await this.#list(this.#postMark, 0);

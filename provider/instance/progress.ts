@@ -74,10 +74,9 @@ export class WaitProgress {
     this.#shownAt = this.ctx.clock.now();
     const seconds = Math.round((this.#shownAt - this.#start) / 1000);
     const time = seconds > 0 ? `, ${seconds} s` : "";
+    const text = `${this.id} ${this.status}${time}`;
     // A narrow terminal cuts off the end, so the text begins with what matters most.
-    const [prefix, suffix] = this.problem
-      ? ["last look failed, trying again: ", ` (${this.problem})`]
-      : ["", ""];
-    this.ctx.messages.status(this.urn, `${prefix}${this.id} ${this.status}${time}${suffix}`);
+    const failure = `last look failed, trying again: ${text} (${this.problem})`;
+    this.ctx.messages.status(this.urn, this.problem ? failure : text);
   }
 }

@@ -387,14 +387,9 @@ function afterFindInstance(
 ): Transition {
   if (event.kind === "listingFailed") return failPending(record, event);
   const { existence } = expect(event, "searched");
-  switch (existence.kind) {
-    case "found":
-      return resume(spec, record, existence.item);
-    case "gone":
-      return settle(record, "gone", earlier);
-    case "unproven":
-      return failPending(record, existence);
-  }
+  if (existence.kind === "found") return resume(spec, record, existence.item);
+  if (existence.kind === "gone") return settle(record, "gone", earlier);
+  return failPending(record, existence);
 }
 
 /** Searches a listing for the instance of a record without an id. There may be none. */
@@ -413,8 +408,7 @@ function searchForRecord(
   if (record.tokenHash !== spec.own.tokenHash) return failPending(record, { kind: "otherToken" });
   // One listing may be wrong, so a second complete one must lack the instance, too (G3).
   if (state.wasMissing) return settle(record, "absent", earlier);
-  const wakeAt = event.now + spec.pollIntervalMs;
-  return next({ ...state, wasMissing: true, wakeAt });
+  return next({ ...state, wasMissing: true, wakeAt: event.now + spec.pollIntervalMs });
 }
 
 /** Settles the record of an earlier create, and judges the remaining records. */
@@ -426,7 +420,7 @@ function settle({ key }: LedgerRecord, as: "gone" | "absent", earlier: Earlier):
 function resume(
   { own }: CreateSpec,
   record: LedgerRecord,
-  { id, name, status }: { id: string; name?: string | undefined; status?: string | undefined },
+  { id, name, status }: Pick<Accepted, "id" | "name" | "status">,
 ): Transition {
   const { key } = record;
   if (record.digest !== own.digest) {
