@@ -116,7 +116,7 @@ export function pendingNotice(
 /** Returns the warning of a create that takes over an earlier run's instance. */
 export function resumedNotice({ id, name }: Accepted, spec: CreateSpec): string {
   // Only a name that is not secret is shown as the service lists it.
-  const shown = isHashedName(spec.own.name) ? shownName(spec) : (name ?? spec.name);
+  const shown = isHashedName(spec.own.name) ? shownName(spec) : name || spec.name;
   return `an earlier run created ${id} ("${shown}") for this resource, and no state is known to hold it. This run takes it over, and creates nothing new`;
 }
 
