@@ -1,6 +1,6 @@
 /** Tests of the origin and the stamp in the outputs. */
 import { expect, test } from "@jest/globals";
-import { originDifference, originFromState, originToState, tokenHash, type Origin } from "./origin";
+import { originDifference, originFromState, tokenHash, type Origin } from "./origin";
 import { propertyMap, Secret } from "./propertyValue";
 
 const here: Origin = {
@@ -11,7 +11,7 @@ const here: Origin = {
 };
 
 test("an origin is read from the state as it was written, also from inside a secret", () => {
-  const stored = originToState(here);
+  const stored = propertyMap(here);
   expect(originFromState(propertyMap({ __origin: stored }))).toEqual(here);
   expect(originFromState(propertyMap({ __origin: new Secret(stored) }))).toEqual(here);
 });

@@ -33,11 +33,6 @@ export function tokenHash({ apiToken, baseUrl }: Pick<Settings, "apiToken" | "ba
 /** The output that records the origin. */
 export const originKey = "__origin";
 
-/** Returns the value of the output `originKey`. */
-export function originToState(origin: Origin): PropertyMap {
-  return propertyMap(origin);
-}
-
 /** Returns the origin in these outputs, or undefined if they have none, as in an import. */
 export function originFromState(outputs: PropertyMap | undefined): Origin | undefined {
   const parsed = originSchema.safeParse(outputs && reveal(outputs[originKey] ?? null));
@@ -46,9 +41,13 @@ export function originFromState(outputs: PropertyMap | undefined): Origin | unde
 
 /**
  * Returns how the recorded origin differs from the configured one, as a clause about the instance ("it lives at …"), or
- * undefined. Tokens of one kind differ only if their accounts are known and differ.
+ * undefined if they do not, or if none is recorded. Tokens of one kind differ only if their accounts are known and differ.
  */
-export function originDifference(recorded: Origin, configured: Origin): string | undefined {
+export function originDifference(
+  recorded: Origin | undefined,
+  configured: Origin,
+): string | undefined {
+  if (!recorded) return undefined;
   if (recorded.baseUrl !== configured.baseUrl) {
     return `it lives at ${recorded.baseUrl}, but compute:baseUrl is ${configured.baseUrl}`;
   }

@@ -123,14 +123,13 @@ async function lookTwice(services: readonly ServiceListing[], env: NodeJS.Proces
   for (const { session } of services) {
     // Only a listing of its own tenant proves that an instance is gone (G3). The session recognizes such a listing by other
     // instances that were recorded with the same token.
-    for (const { id, recordedOrigin } of first.instances) {
-      if (recordedOrigin) session.state.observe(id, propertyMap({ [originKey]: recordedOrigin }));
+    for (const { id, origin } of first.instances) {
+      if (origin) session.state.observe(id, propertyMap({ [originKey]: origin }));
     }
   }
   const checks = [...first.missing].map(async ([instance, { session }]) => {
     using operation = session.operation(timeouts.look);
-    const { existence } = await existenceOf(session, instance.id, instance, operation.signal);
-    return [instance, existence] as const;
+    return [instance, await existenceOf(session, instance, operation.signal)] as const;
   });
   const existences = new Map(await Promise.all(checks));
   const second = compare(await Promise.all(services.map(listAgain)), await readAllStates(env));

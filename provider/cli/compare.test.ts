@@ -15,7 +15,7 @@ const service = (ids: string[], origin = here) =>
   }) as unknown as ServiceListing;
 const instance = (id: string, more: Partial<Resource> = {}): Resource => ({
   ...{ stack: "dev", urn: `urn:${id}`, type: "compute:index:Instance", id, name: undefined },
-  ...{ recordedOrigin: here, acceptedAt: undefined, external: false },
+  ...{ origin: here, acceptedAt: undefined, external: false },
   ...more,
 });
 
@@ -34,7 +34,7 @@ function compared(services: ServiceListing[], resources: Resource[]) {
 const otherToken = { ...here, tokenHash: "2" };
 const ana = { ...here, account: "ana" };
 const ben = { ...otherToken, account: "ben" };
-const unknown = { recordedOrigin: undefined };
+const unknown = { origin: undefined };
 const isRead = { external: true };
 
 test.each<[string, ServiceListing[], Resource[], Partial<ReturnType<typeof compared>>]>([
@@ -50,13 +50,13 @@ test.each<[string, ServiceListing[], Resource[], Partial<ReturnType<typeof compa
   [
     "an instance with the same id at another service is a different instance",
     [service(["i-1"])],
-    [instance("i-1", { recordedOrigin: { ...here, baseUrl: "https://b.example/v2" } })],
+    [instance("i-1", { origin: { ...here, baseUrl: "https://b.example/v2" } })],
     { unmanaged: ["i-1"], notComparable: ["i-1"] },
   ],
   [
     "an instance with the same id of another token kind is a different instance",
     [service(["i-1"])],
-    [instance("i-1", { recordedOrigin: { ...here, tokenKind: "test" } })],
+    [instance("i-1", { origin: { ...here, tokenKind: "test" } })],
     { unmanaged: ["i-1"], notComparable: ["i-1"] },
   ],
   [
@@ -80,13 +80,13 @@ test.each<[string, ServiceListing[], Resource[], Partial<ReturnType<typeof compa
   [
     "two tokens of one tenant list the same instances, and each instance counts once",
     [service(["i-1", "i-2"]), service(["i-1", "i-2"], otherToken)],
-    [instance("i-1", { recordedOrigin: otherToken })],
+    [instance("i-1", { origin: otherToken })],
     { managed: ["i-1 by 1"], unmanaged: ["i-2"] },
   ],
   [
     "an instance that two users of one tenant list is managed if one of them is in its state",
     [service(["i-1"], ana), service(["i-1"], ben)],
-    [instance("i-1", { recordedOrigin: ana })],
+    [instance("i-1", { origin: ana })],
     { managed: ["i-1 by 1"] },
   ],
 ])("%s", (_, services, instances, expected) => {

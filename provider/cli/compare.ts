@@ -1,8 +1,7 @@
 /** Compares the instances that services list with the states of all stacks of the backend. */
 import { discardCommand, importCommand, stateDeleteCommand } from "../advice";
 import type { ListItem } from "../api/contract";
-import { differenceFrom } from "../instance/existence";
-import { isSamePlace, type Origin } from "../origin";
+import { isSamePlace, originDifference, type Origin } from "../origin";
 import { instanceToken } from "../pulumiNames";
 import type { RecordedCreate } from "./discard";
 import type { Resource, StackState } from "./pulumi";
@@ -41,16 +40,16 @@ export function compare(services: readonly ServiceListing[], states: readonly St
   /** The instances whose state names no service, or one, a token kind or an account that was not listed, with the reason. */
   const notComparable = new Map<Resource, string>();
   for (const instance of instances.filter(({ external }) => !external)) {
-    const { id, recordedOrigin } = instance;
-    const possible = services.filter(({ origin }) => !differenceFrom(recordedOrigin, origin));
+    const { id } = instance;
+    const possible = services.filter(({ origin }) => !originDifference(instance.origin, origin));
     const lister = possible.find(({ listing }) => listing.items.has(id));
     // Another token may be of another tenant.
     const service =
-      possible.find(({ origin }) => origin.tokenHash === recordedOrigin?.tokenHash) ?? possible[0];
+      possible.find(({ origin }) => origin.tokenHash === instance.origin?.tokenHash) ?? possible[0];
     if (lister) listed.get(keyOf(lister.origin, id))?.managers.push(instance);
-    else if (service && recordedOrigin) missing.set(instance, service);
+    else if (service && instance.origin) missing.set(instance, service);
     else {
-      const difference = services[0] && differenceFrom(recordedOrigin, services[0].origin);
+      const difference = services[0] && originDifference(instance.origin, services[0].origin);
       notComparable.set(instance, difference ?? "its state does not say where it lives");
     }
   }
@@ -81,12 +80,14 @@ export function explainUnmanaged(
   { instances, pending }: Pick<Comparison, "instances" | "pending">,
   creates: readonly RecordedCreate[],
 ): { note: string; urn?: string; isOpen?: boolean } | undefined {
-  for (const { stack, id: heldId, recordedOrigin, external } of instances) {
-    if (heldId !== id || external || !recordedOrigin || !isSamePlace(recordedOrigin, origin))
-      continue;
+  for (const held of instances.filter((it) => it.id === id && !it.external)) {
+    if (!held.origin || !isSamePlace(held.origin, origin)) continue;
     // It is the same instance if both accounts are users of one tenant.
-    const difference = differenceFrom(recordedOrigin, origin);
-    return { note: `stack ${stack} has an instance with this id: ${difference}`, isOpen: true };
+    const difference = originDifference(held.origin, origin);
+    return {
+      note: `stack ${held.stack} has an instance with this id: ${difference}`,
+      isOpen: true,
+    };
   }
   const takeOver = (resource: { urn: string; provider?: string | undefined }) => {
     const held = instances.find(({ urn }) => urn === resource.urn);

@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import { importPlanCommand, logicalName, nameCursor } from "../advice";
 import { closest } from "../closest";
 import { OperationFailed } from "../errors";
-import { inputNames, inputTypes, traitsOf } from "../instance/definition";
+import { inputNames, inputTypes, isScript } from "../instance/definition";
 import { isCompleteFor } from "../listing/listing";
 import { instanceToken, providerToken } from "../pulumiNames";
 import { compare, explainUnmanaged, type ListedInstance } from "./compare";
@@ -21,7 +21,7 @@ type Options = SettingOptions &
 const oldestEngineWithInputs = "3.254";
 
 /** The inputs that `--input` accepts. A secret is none: others can read the options, and the plan is not encrypted. */
-const acceptedInputs = inputNames.filter((name) => name !== "name" && !traitsOf(name).secret);
+const acceptedInputs = inputNames.filter((name) => name !== "name" && !isScript(name));
 
 /** The settings that have no effect on the plan. */
 const unusedSettings = [
@@ -216,7 +216,7 @@ function whyRefused(typedName: string | undefined, values: readonly string[]): s
     const guess = closest(typedName, acceptedInputs);
     return `one of the names is not an input of an instance${guess ? `; did you mean ${guess}?` : ""}`;
   }
-  if (traitsOf(name).secret)
+  if (isScript(name))
     return `${name} is a secret, which the plan would hold in clear text; add it to the program after the import`;
   if (name !== "sshKeys" && values.length > 1) return `${name} is given more than once`;
   const { error } = inputTypes[name].safeParse(name === "sshKeys" ? values : values[0]);

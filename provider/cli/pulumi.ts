@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import * as z from "zod";
 import { withoutPasswords } from "../addresses";
 import { oldestEngine } from "../executable";
-import { knownInstanceOf } from "../instance/existence";
+import { knownInstance } from "../instance/existence";
 import { propertyMap, Secret, type PropertyMap } from "../propertyValue";
 import { instanceToken } from "../pulumiNames";
 import { asProblem, Problem } from "./terminal";
@@ -149,7 +149,7 @@ const resourceSchema = z
   })
   .transform(({ inputs: { name }, outputs, ...resource }) => ({
     ...{ ...resource, name },
-    ...knownInstanceOf(outputs),
+    ...knownInstance(resource.id, outputs),
   }));
 
 /** A resource in the state of a stack, with the input `name` unless it is secret. */

@@ -16,8 +16,8 @@ import {
   inputNames,
   inputTypes,
   isRequired,
+  isScript,
   scriptInputs,
-  traitsOf,
   type InputName,
 } from "./definition";
 import { generatedKey, generatedName, proposedKey } from "./naming";
@@ -34,26 +34,20 @@ export function checkInstance(request: CheckRequest, scope: string | undefined):
   ];
   // A script that is not known yet may turn out to be left out (G10).
   if (scriptInputs.every((name) => isGiven(news, name) && !hasUnknown(news[name]))) {
-    failures.push({
-      property: "",
-      reason:
-        "userData and userDataBase64 are both given, but an instance has only one script. Leave one of them out",
-    });
+    const reason =
+      "userData and userDataBase64 are both given, but an instance has only one script. Leave one of them out";
+    failures.push({ property: "", reason });
   }
   const inputs: Record<string, PropertyValue | undefined> = {};
   for (const name of inputNames.filter((it) => isGiven(news, it))) {
     const value = news[name] ?? null;
-    const isUnmarked = traitsOf(name).secret === true && !(value instanceof Secret);
-    inputs[name] = isUnmarked ? new Secret(value) : value;
+    inputs[name] = isScript(name) && !(value instanceof Secret) ? new Secret(value) : value;
   }
-  if (!isGiven(news, "name")) {
-    if (request.autonaming?.mode === "disable") {
-      failures.push({
-        property: "name",
-        reason: "is required, because pulumi:autonaming is disabled for this resource",
-      });
-    } else Object.assign(inputs, chooseName(request, scope));
-  }
+  if (isGiven(news, "name")) return { inputs: propertyMap(inputs), failures };
+  if (request.autonaming?.mode === "disable") {
+    const reason = "is required, because pulumi:autonaming is disabled for this resource";
+    failures.push({ property: "name", reason });
+  } else Object.assign(inputs, chooseName(request, scope));
   return { inputs: propertyMap(inputs), failures };
 }
 
@@ -86,7 +80,7 @@ function unknownProperties(news: PropertyMap): CheckFailure[] {
     .map((key) => {
       const suggestion = closest(key, inputNames) as InputName | undefined;
       // The engine prints the value of the property that a failure names, and a misspelled property may be a secret (G8).
-      const isSecret = hasSecret(news[key]) || (suggestion && traitsOf(suggestion).secret);
+      const isSecret = hasSecret(news[key]) || (suggestion && isScript(suggestion));
       return {
         property: isSecret ? "" : key,
         reason: `an Instance has no input "${key}"${suggestion ? `; did you mean ${suggestion}?` : ` (it has ${inputNames.join(", ")})`}`,
@@ -104,7 +98,7 @@ function validationErrors(name: InputName, { olds, news }: CheckRequest): CheckF
   if (value instanceof Unknown) return [];
   // Any valid string stands for an item that is not known yet, so that only the known items are checked.
   const known = isList(value) ? value.map((item) => (hasUnknown(item) ? "?" : item)) : value;
-  const isSecret = traitsOf(name).secret === true || hasSecret(news[name]);
+  const isSecret = isScript(name) || hasSecret(news[name]);
   return (inputTypes[name].safeParse(known).error?.issues ?? []).map((issue) => {
     const item = issue.path.map((part) => `[${String(part)}]`).join("");
     const reason = issue.message.replace(/^Invalid input: /, "");

@@ -11,7 +11,6 @@ import { recordedName } from "../ledger/record";
 import { recentMs, type Listing } from "../listing/listing";
 import { originFromState, stamped, type Origin } from "../origin";
 import { hasSecret, reveal } from "../propertyValue";
-import { redactionMark } from "../redaction";
 import type { CreateRequest, CreateResponse } from "../requests";
 import { timeouts, type Session } from "../session/session";
 import { createBodyOf, parseInstanceArgs, type InstanceArgs } from "./definition";
@@ -24,7 +23,6 @@ import {
   partialNotice,
   pendingNotice,
   resumedNotice,
-  type CreateSubject,
 } from "./messages";
 import { nameKind, tagOf } from "./naming";
 import { PostProgress } from "./progress";
@@ -67,12 +65,8 @@ type AcceptedResult = Extract<protocol.Result, { kind: "accepted" }>;
 
 /** One Create call, from its request to its reply. */
 class Create implements Disposable {
-  readonly #session: Session;
-  readonly #request: CreateRequest;
-  readonly #signal: AbortSignal;
   /** The inputs without their `Secret` wrappers. */
   readonly #args: InstanceArgs;
-  readonly #subject: CreateSubject;
   readonly #progress: PostProgress;
   /** What the protocol needs. Not set if the instance of an earlier call is known. */
   #spec!: protocol.CreateSpec;
@@ -86,64 +80,51 @@ class Create implements Disposable {
   /** The mark (`ListingSource.mark`) of the end of the last POST or take-over. Later listings have higher marks. */
   #postMark = 0;
 
-  constructor(session: Session, request: CreateRequest, signal: AbortSignal) {
-    this.#session = session;
-    this.#request = request;
-    this.#signal = signal;
-    const { urn, inputs } = request;
-    this.#args = parseInstanceArgs(reveal(inputs));
-    this.#subject = {
-      urn,
-      provider: session.run.providerUrn,
-      // The redaction of messages does not find very short secrets.
-      shownName: hasSecret(inputs["name"]) ? redactionMark : this.#args.name,
-      settlingMs: session.settings.settlingMs,
-      stateless: session.run.stateless,
-    };
-    this.#progress = new PostProgress(session.ctx, urn);
+  constructor(
+    readonly session: Session,
+    readonly request: CreateRequest,
+    readonly signal: AbortSignal,
+  ) {
+    this.#args = parseInstanceArgs(reveal(request.inputs));
+    this.#progress = new PostProgress(session.ctx, request.urn);
   }
 
   [Symbol.dispose](): void {
     this.#progress.stop();
     this.#permit?.release();
-    this.#session.createSlots.leave(this.#request.urn);
+    this.session.createSlots.leave(this.request.urn);
   }
 
   async run(): Promise<CreateResponse> {
-    const { creates } = this.#session;
+    const { creates, ledger } = this.session;
     try {
       const { key, id, before } = await this.#obtainInstance();
       this.#progress.stop();
       if (!this.#instance) throw new Error("an accepted create has no instance");
       try {
-        return { id, outputs: await waitUntilReady(this.#session, this.#instance, this.#signal) };
+        return { id, outputs: await waitUntilReady(this.session, this.#instance, this.signal) };
       } finally {
         if (before) await this.#warnOfExtras(key, before);
       }
     } catch (error) {
       if (!this.#instance) throw error;
       const { urn, id, after } = this.#instance;
-      const unfinished = unfinishedError(this.#session, error, this.#instance);
+      const unfinished = unfinishedError(this.session, error, this.#instance);
       const { outputs } = unfinished.state;
       creates.unfinished.set(urn, { key: this.#recordKey ?? "", id, outputs, after });
       throw unfinished;
     } finally {
-      this.#recordEnd();
+      // If no engine receives the id, the next run resumes the create.
+      const isReplied = this.#instance !== undefined && this.session.hasEngine;
+      const end = { ...(isReplied && { stage: "replied" as const }), ended: true as const };
+      if (this.#recordKey !== undefined) ledger.move(this.#recordKey, end);
     }
-  }
-
-  /** Records that the call has ended. If no engine receives the id, the next run resumes the create. */
-  #recordEnd(): void {
-    const { ledger, hasEngine } = this.#session;
-    const isReplied = this.#instance !== undefined && hasEngine;
-    if (this.#recordKey === undefined) return;
-    ledger.move(this.#recordKey, { ...(isReplied && { stage: "replied" }), ended: true });
   }
 
   /** Returns the unfinished instance of an earlier call of this session, or follows the protocol to an instance. */
   async #obtainInstance(): Promise<AcceptedResult> {
-    const { creates, connection } = this.#session;
-    const { urn, inputs } = this.#request;
+    const { creates, connection } = this.session;
+    const { urn, inputs } = this.request;
     const unfinished = creates.unfinished.get(urn);
     if (unfinished) {
       const { key, id, outputs, after } = unfinished;
@@ -152,19 +133,19 @@ class Create implements Disposable {
       this.#instance = { urn, id, inputs, outputs, origin, after };
       return this.#follow(protocol.begin({ key, id }));
     }
-    const { api, origin } = await connection.open(this.#signal);
+    const { api, origin } = await connection.open(this.signal);
     this.#api = api;
     this.#origin = origin;
     this.#spec = this.#makeSpec();
     const { name } = this.#args;
     // Creates with the same name run one after the other until their ids are known.
-    return await creates.inTurn(name, this.#signal, () => this.#follow(protocol.begin()));
+    return await creates.inTurn(name, this.signal, () => this.#follow(protocol.begin()));
   }
 
   #makeSpec(): protocol.CreateSpec {
-    const { settings, run } = this.#session;
+    const { settings, run } = this.session;
     const { scope, stateless } = run;
-    const { urn, inputs } = this.#request;
+    const { urn, inputs } = this.request;
     const { name } = this.#args;
     const kind = nameKind(inputs);
     return {
@@ -173,7 +154,7 @@ class Create implements Disposable {
         scope,
         stateless: stateless || undefined,
         urn,
-        provider: this.#subject.provider,
+        provider: run.providerUrn,
         name: recordedName(name, hasSecret(inputs["name"]), settings),
         kind,
         digest: digestOf(settings.apiToken, this.#args, kind),
@@ -201,7 +182,7 @@ class Create implements Disposable {
       if (state.phase === "ended") {
         const { result } = state;
         if (result.kind === "accepted") return result;
-        throw failureError(result.failure, this.#subject);
+        throw failureError(result.failure, this.#spec);
       }
       current = protocol.step(this.#spec, state, await this.#eventAfter(state));
     }
@@ -214,23 +195,22 @@ class Create implements Disposable {
     } catch (error) {
       if (isEnded(error)) return { kind: "stopped", why: error };
       if (!(error instanceof RequestError)) throw error;
-      return { kind: "listingFailed", error, now: this.#session.ctx.clock.now() };
+      return { kind: "listingFailed", error, now: this.session.ctx.clock.now() };
     }
   }
 
-  /** Does the work of the state, and returns its outcome. */
+  /** Waits until `wakeAt`, does the work of the state, and returns its outcome. */
   async #perform(state: protocol.State): Promise<protocol.Event> {
-    const { ctx, ledger, listings, creates, createSlots, settings } = this.#session;
+    const { ctx, ledger, listings, creates, createSlots, settings } = this.session;
     const { clock } = ctx;
-    const signal = this.#signal;
+    const signal = this.signal;
+    const { wakeAt } = state;
+    if (wakeAt !== undefined) await clock.sleep(Math.max(0, wakeAt - clock.now()), signal);
     switch (state.phase) {
       case "readingLedger":
         // A create that gives way to another run's create returns its unused permit.
         this.#permit?.release();
         return { kind: "ledgerRead", entries: ledger.read(), now: clock.now() };
-      case "sleeping":
-        await clock.sleep(Math.max(0, state.wakeAt - clock.now()), signal);
-        return { kind: "slept" };
       case "takingOver": {
         const { key, stage, at } = state.record;
         const isTaken = ledger.take(state.record);
@@ -238,26 +218,22 @@ class Create implements Disposable {
         this.#postMark = listings.mark();
         // A killed run recorded only the time before its POST, which may have taken as long as the time-out of a request.
         const maxRequestMs = stage === "sending" ? settings.requestTimeoutMs : 0;
-        return {
-          kind: "takenOver",
-          isTaken,
-          settledBy: this.#session.settledBy(at) + maxRequestMs,
-        };
+        const settledBy = this.session.settledBy(at) + maxRequestMs;
+        return { kind: "takenOver", isTaken, settledBy };
       }
       case "findingInstance": {
         const { id = "", at: acceptedAt } = state.record;
-        const known = { recordedOrigin: state.record, acceptedAt };
-        const { existence } = await existenceOf(this.#session, id, known, signal);
+        const instance = { id, origin: state.record, acceptedAt };
+        const existence = await existenceOf(this.session, instance, signal);
         return { kind: "searched", existence };
       }
-      case "takingBaseline":
+      case "takingBaseline": {
         this.#progress.show("listing the existing instances before the create");
-        await createSlots.enter(this.#request.urn, signal, () =>
-          this.#progress.show(heldBackMessage),
-        );
-        return await this.#list(creates.turnEndMark(this.#args.name), recentMs);
-      case "renewingBaseline":
-        return await this.#list(creates.turnEndMark(this.#args.name), maxRenewedBaselineAgeMs);
+        const showHeldBack = () => this.#progress.show(heldBackMessage);
+        await createSlots.enter(this.request.urn, signal, showHeldBack);
+        const maxAgeMs = state.attempt ? maxRenewedBaselineAgeMs : recentMs;
+        return await this.#list(creates.turnEndMark(this.#args.name), maxAgeMs);
+      }
       case "searchingForRecord":
       case "searchingAfterPost":
         return await this.#list(this.#postMark, 0);
@@ -279,15 +255,15 @@ class Create implements Disposable {
 
   /** Fetches a listing, possibly a shared one, that began after this mark and at most `maxAgeMs` ago. */
   async #list(after: number, maxAgeMs: number): Promise<protocol.Event> {
-    const { ctx, listings } = this.#session;
+    const { ctx, listings } = this.session;
     const notBefore = ctx.clock.now() - maxAgeMs;
-    const observation = this.#observationOf(await listings.get({ after, notBefore }, this.#signal));
+    const observation = this.#observationOf(await listings.get({ after, notBefore }, this.signal));
     return { kind: "listed", observation, now: ctx.clock.now() };
   }
 
   /** Returns a listing together with what the session and the ledger know now. */
   #observationOf({ items, complete, begunAt }: Listing): protocol.Observation {
-    const { creates, state, ledger, ctx } = this.#session;
+    const { creates, state, ledger, ctx } = this.session;
     return {
       items,
       complete,
@@ -295,15 +271,15 @@ class Create implements Disposable {
       isOfThisSession: (id) => creates.instances.has(id),
       isNamedByEngine: (id) => state.hasId(id),
       isInState: (id) => state.isProven(id),
-      isSettling: ({ at }) => this.#session.settledBy(at) > ctx.clock.now(),
+      isSettling: ({ at }) => this.session.settledBy(at) > ctx.clock.now(),
       entries: ledger.read(),
     };
   }
 
   /** Sends the POST, and returns its outcome. */
   async #post(): Promise<protocol.Event> {
-    const { listings, ctx } = this.#session;
-    const signal = this.#signal;
+    const { listings, ctx } = this.session;
+    const signal = this.signal;
     if (!this.#permit) throw new Error("a POST without a permit");
     this.#progress.show("waiting for the service to accept the create");
     using graceEnd = grace(ctx.clock, graceMs, signal);
@@ -318,9 +294,7 @@ class Create implements Disposable {
     // From here on, every error carries the id (G1).
     if (outcome.kind === "accepted") this.#setInstance(outcome.accepted, this.#postMark);
     if (outcome.kind === "unclear") {
-      this.#progress.stop();
-      const activity = "the create has no clear answer; searching for its instance";
-      ctx.messages.status(this.#request.urn, activity);
+      this.#progress.show("the create has no clear answer; searching for its instance");
     }
     return { kind: "posted", outcome, now: ctx.clock.now() };
   }
@@ -332,18 +306,16 @@ class Create implements Disposable {
    * @param acceptedAt When the service accepted the instance (ISO 8601). The default is now.
    */
   #setInstance(accepted: Accepted, after: number, acceptedAt = this.#now()): void {
-    const { urn, inputs } = this.#request;
+    const { urn, inputs } = this.request;
     const origin = this.#origin;
-    const outputs = stamped(
-      outputsOfAccepted(inputs, accepted, origin, new Date(acceptedAt)),
-      this.#session.id,
-    );
+    const unstamped = outputsOfAccepted(inputs, accepted, origin, acceptedAt);
+    const outputs = stamped(unstamped, this.session.id);
     this.#instance = { urn, id: accepted.id, inputs, outputs, origin, after };
   }
 
   /** Carries out a side effect of a transition. */
   #apply(effect: protocol.SideEffect): void {
-    const { ctx, ledger } = this.#session;
+    const { ctx, ledger } = this.session;
     switch (effect.do) {
       case "updateRecord": {
         const { key, change } = effect;
@@ -353,34 +325,29 @@ class Create implements Disposable {
         return this.#accept(effect);
       case "settleRecord":
         ledger.settle(effect.key, effect.as);
-        this.#recordKey = undefined;
-        return;
-      case "dropRecord":
-        ledger.move(effect.key, { stage: "settled", settled: "absent" });
-        this.#recordKey = undefined;
         return;
       case "reportPending":
-        if (!this.#session.isFirst("pending creates")) return;
+        if (!this.session.isFirst("pending creates")) return;
         return ctx.messages.warning(
           pendingNotice(effect.records, effect.elsewhere, this.#spec.own),
         );
       case "reportLeftovers": {
-        if (effect.partial && this.#session.isFirst("partial listing")) {
+        if (effect.partial && this.session.isFirst("partial listing")) {
           ctx.messages.info(partialNotice);
         }
         const leftovers = effect.items.map((item) => ({
           id: item.id,
-          text: describeLeftover(item, this.#subject),
+          text: describeLeftover(item, this.#spec),
         }));
-        return this.#session.reportLeftovers(leftovers, leftoversNotice);
+        return this.session.reportLeftovers(leftovers, leftoversNotice);
       }
     }
   }
 
   /** Notes in the session and in the ledger that the instance belongs to this create. */
   #accept({ key, accepted, from }: Extract<protocol.SideEffect, { do: "accept" }>): void {
-    const { ledger, creates, ctx } = this.#session;
-    const { id, name, createdAt, networks } = accepted;
+    const { ledger, creates, ctx } = this.session;
+    const { id, createdAt, networks } = accepted;
     if (from === "answer") {
       creates.instances.set(id, "made");
       const onlyInResponse = { createdAt, networks };
@@ -392,30 +359,27 @@ class Create implements Disposable {
     this.#setInstance(accepted, 0, at);
     ledger.move(key, { stage: "accepted", id });
     if (from === "earlierRun") {
-      const { shownName, urn } = this.#subject;
-      // Only a name that is not secret is shown as the service lists it.
-      const isPublic = shownName === this.#args.name;
-      ctx.messages.warning(resumedNotice(id, isPublic && name ? name : shownName), urn);
+      ctx.messages.warning(resumedNotice(accepted, this.#spec), this.request.urn);
     }
   }
 
   /** After an unclear POST, warns of each further instance that the POST may have created (G2). Never rejects. */
   async #warnOfExtras(key: string, before: protocol.Ids): Promise<void> {
-    const { ctx, listings } = this.#session;
-    using operation = this.#session.operation(lastListingSeconds);
+    const { ctx, listings } = this.session;
+    using operation = this.session.operation(lastListingSeconds);
     const listing = await listings
       .get({ notBefore: ctx.clock.now() }, operation.signal)
       .catch(() => listings.latest);
     if (!listing) return;
     const post = { key, name: this.#args.name, before };
     for (const id of protocol.findNewInstances(this.#observationOf(listing), post)) {
-      ctx.messages.warning(extraNotice(id, this.#subject), this.#subject.urn);
+      ctx.messages.warning(extraNotice(id, this.#spec), this.request.urn);
     }
   }
 
   /** Returns the present date and time (ISO 8601). */
   #now(): string {
-    return this.#session.ctx.clock.date().toISOString();
+    return this.session.ctx.clock.date().toISOString();
   }
 }
 

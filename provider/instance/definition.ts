@@ -2,17 +2,7 @@
 import * as z from "zod";
 import type { CreateBody } from "../api/contract";
 
-/** What an input has besides its zod type. */
-export interface InputTraits {
-  description: string;
-  /** Encrypted in the state, and never printed (G8). */
-  secret?: true;
-}
-
-const traits = z.registry<InputTraits>();
-
-/** Makes a new type for each input, because the registry tells inputs apart by their type object. */
-const nonEmptyString = () => z.string().min(1, { error: "must not be empty" });
+const nonEmptyString = z.string().min(1, { error: "must not be empty" });
 
 /** White space is allowed, because the `base64` command wraps its lines. */
 const base64 = z
@@ -30,36 +20,13 @@ export const instanceDescription =
 
 /** The inputs: the fields of the request body (section "POST /v2/instances" of the service's API document). */
 export const inputTypes = {
-  name: nonEmptyString()
-    .optional()
-    .register(traits, {
-      description:
-        "Hostname of the server. By default, the provider generates it from the resource's name and eight characters: " +
-        "four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that.",
-    }),
-  flavorId: nonEmptyString().register(traits, {
-    description: "Identifier of the hardware template, which defines CPU, RAM and NVMe storage.",
-  }),
-  imageId: nonEmptyString().register(traits, {
-    description: "Identifier of the base operating system image.",
-  }),
-  vpcId: nonEmptyString().register(traits, {
-    description: "Identifier of the private network (VPC) the instance is attached to.",
-  }),
-  sshKeys: z.array(nonEmptyString()).optional().register(traits, {
-    description:
-      "IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter.",
-  }),
-  userData: z.string().optional().register(traits, {
-    description:
-      "A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both.",
-    secret: true,
-  }),
-  userDataBase64: base64.optional().register(traits, {
-    description:
-      "A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both.",
-    secret: true,
-  }),
+  name: nonEmptyString.optional(),
+  flavorId: nonEmptyString,
+  imageId: nonEmptyString,
+  vpcId: nonEmptyString,
+  sshKeys: z.array(nonEmptyString).optional(),
+  userData: z.string().optional(),
+  userDataBase64: base64.optional(),
 } as const;
 
 /** The name of an input. */
@@ -67,21 +34,28 @@ export type InputName = keyof typeof inputTypes;
 /** The names of all inputs. */
 export const inputNames = Object.keys(inputTypes) as InputName[];
 
+/** The descriptions of the inputs in the schema and the docs. */
+export const inputDescriptions: Readonly<Record<InputName, string>> = {
+  name:
+    "Hostname of the server. By default, the provider generates it from the resource's name and eight characters: " +
+    "four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that.",
+  flavorId: "Identifier of the hardware template, which defines CPU, RAM and NVMe storage.",
+  imageId: "Identifier of the base operating system image.",
+  vpcId: "Identifier of the private network (VPC) the instance is attached to.",
+  sshKeys:
+    "IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter.",
+  userData:
+    "A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both.",
+  userDataBase64:
+    "A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both.",
+};
+
 /** The inputs for the cloud-init script, of which a program may give one. */
 export const scriptInputs = ["userData", "userDataBase64"] as const;
 
-/** Returns the description of an input, and whether it is secret. */
-export function traitsOf(name: InputName): InputTraits {
-  return traits.get(inputTypes[name]) as InputTraits;
-}
-
-/** What the schema adds to the description of an output that the service's list does not show. */
-export const unreadNote =
-  "Null after `get`, and after an import until the program sets it, because the service does not show it.";
-
-/** Whether the service's list shows the value of the input. */
-export function isListed(name: InputName): boolean {
-  return name === "name";
+/** Whether the input is for the cloud-init script, which is encrypted in the state and never printed (G8). */
+export function isScript(name: InputName): boolean {
+  return (scriptInputs as readonly InputName[]).includes(name);
 }
 
 /** Whether a program must give the input. */
@@ -89,7 +63,7 @@ export function isRequired(name: InputName): boolean {
   return !inputTypes[name].safeParse(undefined).success;
 }
 
-const instanceArgs = z.object({ ...inputTypes, name: nonEmptyString() });
+const instanceArgs = z.object({ ...inputTypes, name: nonEmptyString });
 /** The inputs as Create receives them. All values are known, and Check has filled in the name. */
 export type InstanceArgs = z.infer<typeof instanceArgs>;
 

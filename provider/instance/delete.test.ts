@@ -1,7 +1,7 @@
 /** Tests of Delete, which tells the truth under each policy ("Delete tells the truth", G4). */
 import { expect, jest, test } from "@jest/globals";
 import { isEnded } from "../abort";
-import { originKey, originToState, stamped } from "../origin";
+import { originKey, stamped } from "../origin";
 import { propertyMap, Secret, type PropertyMap, type PropertyValue } from "../propertyValue";
 import { answered, fail, failed } from "../testing/fakeService";
 import {
@@ -102,7 +102,7 @@ test.each<[string, (world: Scene) => PropertyMap | void]>([
     "the listing may be another tenant's",
     (world) => {
       const origin = { ...world.session.connection.place(), tokenHash: "another" };
-      return propertyMap({ ...acceptedOutputs(world), [originKey]: originToState(origin) });
+      return propertyMap({ ...acceptedOutputs(world), [originKey]: propertyMap(origin) });
     },
   ],
   ["the run was canceled", (world) => world.cancel()],

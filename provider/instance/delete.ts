@@ -7,17 +7,17 @@ import { isEnded, TimedOut, type Canceled } from "../abort";
 import { explain, recordedSettingsAdvice, stateDeleteCommand } from "../advice";
 import { RequestError } from "../api/errors";
 import { OperationFailed } from "../errors";
-import { originFromState } from "../origin";
+import { originDifference } from "../origin";
 import type { DeleteRequest } from "../requests";
 import { timeouts, type Session } from "../session/session";
 import {
-  differenceFrom,
+  describeExistence,
   existenceOf,
+  isBilled,
   isSameTenant,
-  knownInstanceOf,
+  knownInstance,
   refuseElsewhere,
   settlingEnd,
-  type Existence,
   type KnownInstance,
 } from "./existence";
 
@@ -29,76 +29,56 @@ import {
  *   the operation before the DELETE.
  */
 export async function deleteInstance(session: Session, request: DeleteRequest): Promise<void> {
-  const { id, urn, oldOutputs } = request;
-  const { ledger, settings } = session;
-  if (session.creates.instances.get(id) === "takenOver") {
+  const { id, urn, oldOutputs, timeoutSeconds } = request;
+  const { creates, ctx, ledger, run, settings } = session;
+  if (creates.instances.get(id) === "takenOver") {
     // The engine deletes an older entry of the same instance from the state.
-    session.ctx.messages.warning(
-      `instance ${id} was not destroyed, because this run took it over for a resource of the program`,
-      urn,
-    );
-    return;
+    const reason = "because this run took it over for a resource of the program";
+    return ctx.messages.warning(`instance ${id} was not destroyed, ${reason}`, urn);
   }
-  const { stateless } = session.run;
-  if (settings.deletePolicy === "retain" && !stateless) return retainInstance(session, request);
-  using operation = session.operation(request.timeoutSeconds || timeouts.change);
-  const known = knownInstanceOf(oldOutputs);
-  const { existence } = await existenceOf(session, id, known, operation.signal);
+  const instance = knownInstance(id, oldOutputs);
+  if (settings.deletePolicy === "retain" && !run.stateless) return retain(session, urn, instance);
+  using operation = session.operation(timeoutSeconds || timeouts.change);
+  const existence = await existenceOf(session, instance, operation.signal);
   if (existence.kind === "gone") {
     // Without a recorded origin, the listings may have been another tenant's.
-    if (known.recordedOrigin) ledger.settleId(settings, id, "gone");
+    if (instance.origin) ledger.settleId(settings, id, "gone");
     return;
   }
-  if (settings.deletePolicy !== "destroy" && stateless) {
+  if (settings.deletePolicy === "destroy") {
+    // A listing that shows the instance is of the instance's tenant, so the recorded token need not be compared any more.
+    const target = existence.kind === "found" ? { ...instance, origin: undefined } : instance;
+    await destroy(session, urn, target, operation.signal);
+    return ledger.settleId(settings, id, "gone");
+  }
+  const finding = describeExistence(session, instance, existence);
+  if (run.stateless) {
     throw new OperationFailed(
-      `${describeExistence(session, request, existence)}. It was not deleted: the service documents no call to destroy it, and without a stack there is no state to drop it from. Remove it at the service (its portal). If the service has a destroy call, name it: --compute:destroy-path '/v2/instances/{id}'`,
+      `${finding}. It was not deleted: the service documents no call to destroy it, and without a stack there is no state to drop it from. Remove it at the service (its portal). If the service has a destroy call, name it: --compute:destroy-path '/v2/instances/{id}'`,
     );
   }
-  if (settings.deletePolicy === "fail") {
-    const again = session.hasRecordedSettings ? ", then `pulumi destroy --run-program`" : "";
-    throw new OperationFailed([
-      `${describeExistence(session, request, existence)}, and the service documents no call to destroy it. Ways out:`,
-      "  - remove it at the service (its portal), then run this again: the delete succeeds once the instance is gone",
-      `  - let it run, and drop it from the state: \`${stateDeleteCommand(urn)}\`, the resource option retainOnDelete (once a \`pulumi up\` has recorded it), or \`pulumi config set compute:deletePolicy retain\`${again}`,
-      `  - if the service has a destroy call: \`pulumi config set compute:destroyPath '/v2/instances/{id}'\`${again}`,
-    ]);
-  }
-  // A listing that shows the instance is of the instance's tenant, so the recorded token need not be compared any more.
-  const target = existence.kind === "found" ? { ...known, recordedOrigin: undefined } : known;
-  await destroyInstance(session, request, target, operation.signal);
-  ledger.settleId(settings, id, "gone");
-}
-
-/** Says that the instance still exists, or why this is not known. */
-export function describeExistence(
-  { settings }: Session,
-  { id, oldOutputs }: Pick<DeleteRequest, "id" | "oldOutputs">,
-  existence: Exclude<Existence, { kind: "gone" }>,
-): string {
-  if (existence.kind === "unproven") {
-    return `whether instance ${id} still exists can't be told (${existence.why})`;
-  }
-  const billed = isBilled(oldOutputs, settings.tokenKind) ? " and is billed" : "";
-  return `instance ${id} still exists${billed}`;
-}
-
-/** The token kind in the state decides, or the configured one if the state has none. */
-function isBilled(outputs: DeleteRequest["oldOutputs"], configuredTokenKind: string): boolean {
-  return (originFromState(outputs)?.tokenKind ?? configuredTokenKind) === "live";
+  const again = session.hasRecordedSettings ? ", then `pulumi destroy --run-program`" : "";
+  throw new OperationFailed([
+    `${finding}, and the service documents no call to destroy it. Ways out:`,
+    "  - remove it at the service (its portal), then run this again: the delete succeeds once the instance is gone",
+    `  - let it run, and drop it from the state: \`${stateDeleteCommand(urn)}\`, the resource option retainOnDelete (once a \`pulumi up\` has recorded it), or \`pulumi config set compute:deletePolicy retain\`${again}`,
+    `  - if the service has a destroy call: \`pulumi config set compute:destroyPath '/v2/instances/{id}'\`${again}`,
+  ]);
 }
 
 // ── compute:deletePolicy "destroy" ───────────────────────────────────────────────────────────────
 
 /** Sends DELETE, and waits until the instance is proven gone (G3). */
-async function destroyInstance(
+async function destroy(
   session: Session,
-  { id, urn }: DeleteRequest,
-  known: KnownInstance,
+  urn: string,
+  instance: KnownInstance,
   signal: AbortSignal,
 ): Promise<void> {
+  const { id } = instance;
   const isAcknowledged = await sendDestroy(session, id, signal);
   // After an acknowledged DELETE, a listing that lacks the instance is evidence even in the settling time.
-  const target = isAcknowledged ? { ...known, acceptedAt: undefined } : known;
+  const target = isAcknowledged ? { ...instance, acceptedAt: undefined } : instance;
   const { clock, messages } = session.ctx;
   const { pollIntervalMs, settlingMs, destroyPath } = session.settings;
   const start = clock.now();
@@ -106,7 +86,7 @@ async function destroyInstance(
     for (;;) {
       const seconds = Math.round((clock.now() - start) / 1000);
       messages.status(urn, `DELETE was sent for ${id}; waiting until it is gone, ${seconds} s`);
-      const { existence } = await existenceOf(session, id, target, signal);
+      const existence = await existenceOf(session, target, signal);
       if (existence.kind === "gone") return;
       if (existence.kind === "unproven") {
         throw new OperationFailed(
@@ -167,31 +147,29 @@ function endOf(error: Canceled | TimedOut): string {
 const sessionsWithoutLook = new WeakSet<Session>();
 
 /** Drops the instance from the state, even if the service can't be reached. A look only makes the warning more exact. */
-async function retainInstance(session: Session, request: DeleteRequest): Promise<void> {
-  const { id, urn, oldOutputs } = request;
+async function retain(session: Session, urn: string, instance: KnownInstance): Promise<void> {
+  const { id } = instance;
+  const { connection, ctx, ledger, settings, state } = session;
   // Another policy may hold elsewhere.
-  refuseElsewhere(id, originFromState(oldOutputs), session.connection.place());
+  refuseElsewhere(instance, connection.place());
   // An instance that no state is proven to have held may be in another state, so its record is not settled.
-  if (session.state.isProven(id)) session.ledger.settleId(session.settings, id, "dropped");
-  const remains = describeRetained(oldOutputs, session.settings.tokenKind);
+  if (state.isProven(id)) ledger.settleId(settings, id, "dropped");
+  const remains = describeRetained(session, instance);
   const consequence = {
     listed: remains,
     missing: "the service no longer lists it, so it seems to be gone already",
     unknown: `if it still exists, ${remains}`,
-  }[await lookOnce(session, request)];
+  }[await lookOnce(session, instance)];
   const advice = session.hasRecordedSettings ? `. ${recordedSettingsAdvice}` : "";
-  session.ctx.messages.warning(
+  ctx.messages.warning(
     `instance ${id} is dropped from the state, not destroyed (compute:deletePolicy is "retain"): ${consequence}${advice}`,
     urn,
   );
 }
 
 /** Says what happens to an instance that is dropped from the state. The service removes those of a test token itself. */
-export function describeRetained(
-  outputs: DeleteRequest["oldOutputs"],
-  configuredTokenKind: string,
-): string {
-  return isBilled(outputs, configuredTokenKind)
+export function describeRetained(session: Session, instance: KnownInstance): string {
+  return isBilled(session, instance)
     ? "it continues to run and is billed until it is removed at the service"
     : "it stays at the service until its sandbox lifetime is over";
 }
@@ -199,23 +177,22 @@ export function describeRetained(
 /** Returns what one shared listing shows within 10 s. "missing" is no proof that the instance is gone (G3). */
 async function lookOnce(
   session: Session,
-  { id, oldOutputs }: DeleteRequest,
+  instance: KnownInstance,
 ): Promise<"listed" | "missing" | "unknown"> {
   if (sessionsWithoutLook.has(session)) return "unknown";
   using operation = session.operation(10);
   const { connection, listings, ctx } = session;
   try {
     const { origin } = await connection.open(operation.signal);
-    const { recordedOrigin, acceptedAt } = knownInstanceOf(oldOutputs);
-    if (differenceFrom(recordedOrigin, origin)) return "unknown";
+    if (originDifference(instance.origin, origin)) return "unknown";
     const { items, complete } = await listings.get(listings.recent(), operation.signal);
-    if (items.has(id)) return "listed";
-    const isSettled = settlingEnd(session, acceptedAt) <= ctx.clock.now();
-    const isOfTenant = isSameTenant(session, id, items, recordedOrigin, origin);
-    return complete && isSettled && isOfTenant ? "missing" : "unknown";
+    if (items.has(instance.id)) return "listed";
+    const isSettled = settlingEnd(session, instance) <= ctx.clock.now();
+    const isEvidence = complete && isSettled && isSameTenant(session, instance, items, origin);
+    return isEvidence ? "missing" : "unknown";
   } catch (error) {
     sessionsWithoutLook.add(session);
-    ctx.messages.debug(`whether ${id} still exists is not known: ${String(error)}`);
+    ctx.messages.debug(`whether ${instance.id} still exists is not known: ${String(error)}`);
     return "unknown";
   }
 }

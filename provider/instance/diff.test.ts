@@ -9,11 +9,11 @@ import {
   type PropertyValue,
 } from "../propertyValue";
 import { OperationFailed } from "../errors";
-import { originKey, originToState, stamped } from "../origin";
+import { originKey, stamped } from "../origin";
 import { fail, failed } from "../testing/fakeService";
 import type { DiffRequest } from "../requests";
 import { errorOf, inputsOf, scene, testToken, urnOf, type Scene } from "../testing/scene";
-import { assertedInputs, changedInputs, diffInstance, replacedInputs } from "./diff";
+import { changedInputs, diffInstance } from "./diff";
 import { inputNames } from "./definition";
 import { renamed } from "./state";
 
@@ -29,7 +29,7 @@ function diff(olds: Values, news: Values) {
   return changedInputs({ oldInputs, oldOutputs: outputsOf(oldInputs), news: inputsOf(news) });
 }
 
-type Changes = ReturnType<typeof changedInputs>;
+type Changes = ReturnType<typeof changedInputs>["detailed"];
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 const bytes = (...list: number[]) => Buffer.from(list).toString("base64");
 
@@ -60,8 +60,8 @@ test.each<[Values, Values, Changes]>([
   [{ sshKeys: ["a"] }, { sshKeys: ["a", Unknown.value] }, { sshKeys: "update-replace" }],
   [{ userData: "a" }, { userData: new Secret(Unknown.value) }, { userData: "update-replace" }],
 ])("from %j to %j replaces, and names %j (G5)", (olds, news, changed) => {
-  expect(diff(olds, news)).toEqual(changed);
-  expect(replacedInputs(changed)).toEqual(Object.keys(changed));
+  const replaced = Object.keys(changed);
+  expect(diff(olds, news)).toEqual({ detailed: changed, replaced, asserted: [] });
 });
 
 test.each<[string, Values, Values]>([
@@ -78,37 +78,33 @@ test.each<[string, Values, Values]>([
     { flavorId: new Secret("a"), userData: new Secret("x") },
   ],
 ])("%s is no change (G5)", (_what, olds, news) => {
-  expect(diff(olds, news)).toEqual({});
+  expect(diff(olds, news).detailed).toEqual({});
 });
 
 test("an input that an import could not read is recorded in place, and never replaces (G5)", () => {
-  const detailed = changedInputs({
+  const { replaced, asserted } = changedInputs({
     oldInputs: propertyMap({ name: "web" }),
     oldOutputs: propertyMap({ name: "web", status: "ACTIVE" }),
     news: inputsOf({ sshKeys: ["a"], userData: new Secret("x") }),
   });
-  expect(replacedInputs(detailed)).toEqual([]);
-  expect(assertedInputs(detailed)).toEqual(["flavorId", "imageId", "vpcId", "sshKeys", "userData"]);
+  expect(replaced).toEqual([]);
+  expect(asserted).toEqual(["flavorId", "imageId", "vpcId", "sshKeys", "userData"]);
 });
 
 test("an input that an import file added is recorded in the outputs, too, and never replaces (G5)", () => {
   const oldInputs = inputsOf({ sshKeys: ["a"] });
   const oldOutputs = propertyMap({ name: "web", status: "ACTIVE" });
-  expect(changedInputs({ oldInputs, oldOutputs, news: oldInputs })).toEqual({
-    flavorId: "add",
-    imageId: "add",
-    vpcId: "add",
-    sshKeys: "add",
-  });
+  const { detailed } = changedInputs({ oldInputs, oldOutputs, news: oldInputs });
+  expect(detailed).toEqual({ flavorId: "add", imageId: "add", vpcId: "add", sshKeys: "add" });
   const news = inputsOf({ flavorId: "other", sshKeys: ["a"] });
-  expect(replacedInputs(changedInputs({ oldInputs, oldOutputs, news }))).toEqual(["flavorId"]);
+  expect(changedInputs({ oldInputs, oldOutputs, news }).replaced).toEqual(["flavorId"]);
 });
 
 test("a script that was too large for the state is recorded in place by the next run (G1, G5)", () => {
   const news = inputsOf({ userData: new Secret("#!/bin/sh") });
   const { userData: _, ...outputs } = outputsOf(news);
   const olds = { oldInputs: inputsOf(), oldOutputs: propertyMap(outputs) };
-  expect(changedInputs({ ...olds, news })).toEqual({ userData: "add" });
+  expect(changedInputs({ ...olds, news }).detailed).toEqual({ userData: "add" });
 });
 
 test("a program with the name that the list shows changes nothing", () => {
@@ -117,11 +113,11 @@ test("a program with the name that the list shows changes nothing", () => {
     oldOutputs: propertyMap({ ...inputsOf({ name: "web-a2c4" }), ...more }),
     news: inputsOf({ name }),
   });
-  expect(changedInputs(sides({}))).toEqual({});
-  expect(changedInputs(sides({ name: new Secret("web-a2c4") }))).toEqual({});
+  expect(changedInputs(sides({})).detailed).toEqual({});
+  expect(changedInputs(sides({ name: new Secret("web-a2c4") })).detailed).toEqual({});
   // The name in the 202 may be spelled differently from the list.
-  expect(changedInputs(sides({ __unlisted: true }))).toEqual({ name: "update-replace" });
-  expect(changedInputs(sides({}, "web-other"))).toEqual({ name: "update-replace" });
+  expect(changedInputs(sides({ __unlisted: true })).detailed).toEqual({ name: "update-replace" });
+  expect(changedInputs(sides({}, "web-other")).detailed).toEqual({ name: "update-replace" });
 });
 
 test("any inputs are equal to themselves", () => {
@@ -133,14 +129,14 @@ test("any inputs are equal to themselves", () => {
     userData: optional(text.map((value) => new Secret(value))),
     userDataBase64: optional(fc.uint8Array().map((bytes) => Buffer.from(bytes).toString("base64"))),
   });
-  fc.assert(fc.property(some, (values) => expect(diff(values, values)).toEqual({})));
+  fc.assert(fc.property(some, (values) => expect(diff(values, values).detailed).toEqual({})));
 });
 
 const urn = urnOf("web");
 
 /** Calls Diff in an update. By default, the instance was created with the settings of `creator`. */
 function diffOf(world: Scene, news: Values, creator = world, olds: Partial<DiffRequest> = {}) {
-  const origin = originToState(creator.session.connection.place());
+  const origin = propertyMap(creator.session.connection.place());
   const oldOutputs = propertyMap({ ...outputsOf(inputsOf()), [originKey]: origin });
   world.session.state.inUpdate.add(urn);
   const request = { urn, id: "i-1", oldInputs: inputsOf(), oldOutputs, news: inputsOf(news) };
@@ -225,7 +221,7 @@ test.each<[Values, Values, string]>([
 test("an unchanged instance out of reach is kept, with a warning in an update, and no request is sent", async () => {
   const made = existing();
   const world = made.nextRun(propertyMap({ baseUrl: "https://b.example/v2" }));
-  const origin = originToState(made.session.connection.place());
+  const origin = propertyMap(made.session.connection.place());
   const oldOutputs = propertyMap({ ...outputsOf(inputsOf()), [originKey]: origin });
   const sides = { urn, id: "i-1", oldInputs: inputsOf(), oldOutputs, news: inputsOf() };
   expect((await diffInstance(world.session, sides)).detailed).toEqual({});
@@ -247,7 +243,7 @@ test("an instance of another account is not replaced if the replacement would de
   const world = existing({ destroyPath: "/v2/instances/{id}" });
   world.service.accountAnswer = () => ({ id: "acc-2" });
   const origin = { ...world.session.connection.place(), account: "acc-1" };
-  const oldOutputs = propertyMap({ [originKey]: originToState(origin) });
+  const oldOutputs = propertyMap({ [originKey]: propertyMap(origin) });
   const difference = diffOf(world, { flavorId: "b" }, world, { oldOutputs });
   expect((await errorOf(difference)).message).toContain("belongs to account acc-1");
 });
@@ -290,7 +286,7 @@ test.each([
     const world = existing(args);
     const old = renamed(inputsOf({ name: "web" }), outputsOf(inputsOf()), "by-hand");
     const [oldInputs, name] = [old.inputs, "by-hand"];
-    const origin = originToState(world.session.connection.place());
+    const origin = propertyMap(world.session.connection.place());
     const oldOutputs = propertyMap({ ...old.outputs, name, [originKey]: origin });
     const adviceOn = async (news: Values) => {
       world.messages.all.length = 0;

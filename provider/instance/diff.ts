@@ -8,17 +8,17 @@ import { isDeepStrictEqual } from "node:util";
 import { explain, stateDeleteCommand } from "../advice";
 import { RequestError } from "../api/errors";
 import { OperationFailed } from "../errors";
-import { originFromState, stampOf, type Origin } from "../origin";
+import { originDifference, stampOf, type Origin } from "../origin";
 import { hasUnknown, isList, reveal, type PropertyMap } from "../propertyValue";
 import type { DiffKind } from "../pulumiNames";
 import type { DiffRequest, DiffResponse } from "../requests";
 import { timeouts, type Session } from "../session/session";
-import { inputNames, scriptInputs, type InputName } from "./definition";
-import { describeExistence, describeRetained } from "./delete";
+import { inputNames, isScript, scriptInputs, type InputName } from "./definition";
+import { describeRetained } from "./delete";
 import {
-  differenceFrom,
+  describeExistence,
   existenceOf,
-  knownInstanceOf,
+  knownInstance,
   refuseElsewhere,
   type Existence,
 } from "./existence";
@@ -33,32 +33,31 @@ import { readUserData } from "./userData";
  *   first.
  */
 export async function diffInstance(session: Session, request: DiffRequest): Promise<DiffResponse> {
-  const { urn, id, oldOutputs, news } = request;
-  const { deletePolicy } = session.settings;
-  const changed = changedInputs(request);
-  if (session.run.stateless) refuseChangeWithoutStack(id, changed);
+  const { urn, id, oldOutputs } = request;
+  const { connection, ctx, run, settings, state } = session;
+  const { detailed, replaced, asserted } = changedInputs(request);
+  if (run.stateless) refuseChangeWithoutStack(id, replaced, asserted);
   // The engine calls Diff at two more times. During a refresh, nothing is replaced. After the Read of an import (the outputs
   // then have this session's stamp), the engine itself refuses a replacement.
-  const isUpdate = session.state.inUpdate.has(urn) && stampOf(oldOutputs) !== session.id;
-  const replacing = replacedInputs(changed);
-  if (isUpdate && replacing.length > 0) {
-    const isCertain = replacing.some((name) => !mayBeUnchanged(name, news));
-    const advice = renameAdvice(request, replacing);
-    if (isCertain) await refuseStuckReplacement(session, request, advice);
-    const warning = replacementWarning(session, request, isCertain);
-    for (const message of [warning, deletePolicy === "fail" ? undefined : advice]) {
-      if (message !== undefined) session.ctx.messages.warning(message, urn);
+  if (state.inUpdate.has(urn) && stampOf(oldOutputs) !== session.id) {
+    const instance = knownInstance(id, oldOutputs);
+    const difference = originDifference(instance.origin, connection.place());
+    if (replaced.length > 0) {
+      const warnings = await judgeReplacement(session, request, replaced);
+      warnings.forEach((text) => ctx.messages.warning(text, urn));
+    } else if (asserted.length > 0) {
+      // An Update that records inputs of an instance out of reach would fail.
+      refuseElsewhere(instance, connection.place());
+    } else if (difference) {
+      // An `up` without a change sends no request, so it would not notice.
+      const message = `instance ${id} is out of reach of this configuration: ${difference}. It stays as it is in the state, but a refresh, a replacement or a delete with this configuration fails. Run again with the configuration that the instance was created with`;
+      session.warnOnce("out of reach", message, urn);
     }
-  } else if (isUpdate) {
-    // An Update that records inputs of an instance out of reach would fail.
-    if (assertedInputs(changed).length > 0)
-      refuseElsewhere(id, originFromState(oldOutputs), session.connection.place());
-    else warnIfOutOfReach(session, request);
   }
   // If only outputs changed, the engine shows a change only if the refresh's Diff names them.
-  const drift = session.state.inUpdate.has(urn) ? [] : session.state.takeDrift(id);
+  const drift = state.inUpdate.has(urn) ? [] : state.takeDrift(id);
   // A Delete that may fail must come before the create, so that no second server is created (G4).
-  return { detailed: changed, drift, deleteBeforeReplace: deletePolicy === "fail" };
+  return { detailed, drift, deleteBeforeReplace: settings.deletePolicy === "fail" };
 }
 
 /**
@@ -66,14 +65,12 @@ export async function diffInstance(session: Session, request: DiffRequest): Prom
  *
  * @throws OperationFailed if an input changed
  */
-function refuseChangeWithoutStack(id: string, changed: ChangedInputs): void {
-  const replaced = replacedInputs(changed).join(", ");
-  const asserted = assertedInputs(changed).join(", ");
+function refuseChangeWithoutStack(id: string, replaced: InputName[], asserted: InputName[]): void {
   const reasons = [
-    replaced &&
-      `${replaced} can't be changed, because the service has no call to change an instance`,
-    asserted &&
-      `whether ${asserted} would change can't be told, because the service does not show it`,
+    replaced.length > 0 &&
+      `${replaced.join(", ")} can't be changed, because the service has no call to change an instance`,
+    asserted.length > 0 &&
+      `whether ${asserted.join(", ")} would change can't be told, because the service does not show it`,
   ].filter(Boolean);
   if (reasons.length === 0) return;
   throw new OperationFailed(
@@ -81,72 +78,34 @@ function refuseChangeWithoutStack(id: string, changed: ChangedInputs): void {
   );
 }
 
-/** @param isCertain whether the replacement depends on no value that is not known yet */
-function replacementWarning(
-  { settings: { deletePolicy, tokenKind } }: Session,
-  { id, oldOutputs }: DiffRequest,
-  isCertain: boolean,
-): string | undefined {
-  switch (deletePolicy) {
-    case "destroy":
-      return undefined;
-    case "retain":
-      return `replacing instance ${id} leaves it behind (compute:deletePolicy is "retain"): ${describeRetained(oldOutputs, tokenKind)}`;
-    case "fail":
-      // `refuseStuckReplacement` has let a certain replacement pass, so the instance is gone already.
-      return isCertain
-        ? undefined
-        : `replacing instance ${id} will fail, before a second server is created, for as long as ${id} exists, because the service documents no call to destroy it. Whether ${id} is replaced depends on values that are not known yet. If it is replaced, remove it at the service first. See also compute:deletePolicy (the resource option retainOnDelete needs "retain" there) and compute:destroyPath`;
-  }
-}
-
-/** Returns how to avoid a replacement whose only cause is a rename at the service. */
-function renameAdvice(
-  { id, oldOutputs, news }: DiffRequest,
-  replacing: readonly InputName[],
-): string | undefined {
-  const isRename = replacing.join() === "name" && wasRenamedFrom(oldOutputs, news["name"]);
-  return isRename
-    ? `instance ${id} is replaced only because it was renamed at the service. To keep it, rename it back there and run \`pulumi refresh\`, put its new name into the program, or set the resource option \`ignoreChanges: ["name"]\``
-    : undefined;
-}
-
 // ── Which inputs changed ─────────────────────────────────────────────────────────────────────────
 
-type ChangedInputs = Partial<Record<InputName, DiffKind>>;
 type Sides = Pick<DiffRequest, "oldInputs" | "oldOutputs" | "news">;
 
-/** Returns the inputs that changed, and how. An "add" only changes the state. Every other change replaces the instance. */
+/** The inputs that changed. */
+interface ChangedInputs {
+  /** How each of them changed. */
+  detailed: Partial<Record<InputName, DiffKind>>;
+  /** Those whose change replaces the instance. */
+  replaced: InputName[];
+  /** Those that the state does not have (`isUnread`) and that the program now asserts. The instance stays. */
+  asserted: InputName[];
+}
+
+/** Compares the old and the new inputs. */
 export function changedInputs(sides: Sides): ChangedInputs {
   const { oldInputs, news } = sides;
   const isSameScript =
     !scriptInputs.some((name) => hasUnknown(news[name])) &&
     isDeepStrictEqual(scriptOf(oldInputs), scriptOf(news));
-  const changed: ChangedInputs = {};
+  const changed: ChangedInputs = { detailed: {}, replaced: [], asserted: [] };
   for (const name of inputNames) {
     const kind = isSameScript && isScript(name) ? undefined : changeOf(name, sides);
-    if (kind) changed[name] = kind;
+    if (!kind) continue;
+    changed.detailed[name] = kind;
+    changed[kind === "add" ? "asserted" : "replaced"].push(name);
   }
   return changed;
-}
-
-/** Returns the inputs whose change replaces the instance. */
-export function replacedInputs(changed: ChangedInputs): InputName[] {
-  return inputNames.filter((name) => changed[name]?.endsWith("-replace"));
-}
-
-/** Returns the inputs that the state does not have (`isUnread`) and that the program now asserts. The instance stays. */
-export function assertedInputs(changed: ChangedInputs): InputName[] {
-  return inputNames.filter((name) => changed[name] === "add");
-}
-
-function isScript(name: InputName): boolean {
-  return (scriptInputs as readonly InputName[]).includes(name);
-}
-
-/** Whether the input may turn out to be unchanged. The script has two inputs, and is sure to have changed only if both are known. */
-function mayBeUnchanged(name: InputName, news: PropertyMap): boolean {
-  return (isScript(name) ? scriptInputs : [name]).some((input) => hasUnknown(news[input]));
 }
 
 /** Returns how one input changed, or undefined if it did not change. */
@@ -181,7 +140,45 @@ function scriptOf(inputs: PropertyMap): Buffer | undefined {
     : bytes;
 }
 
-// ── A replacement whose Delete would fail ────────────────────────────────────────────────────────
+// ── Replacements ─────────────────────────────────────────────────────────────────────────────────
+
+/**
+ * Returns the warnings about a replacement.
+ *
+ * @throws OperationFailed if the replacement is certain, and its Delete would fail or may fail
+ */
+async function judgeReplacement(
+  session: Session,
+  request: DiffRequest,
+  replaced: readonly InputName[],
+): Promise<string[]> {
+  const { id, oldOutputs, news } = request;
+  const isRename = replaced.join() === "name" && wasRenamedFrom(oldOutputs, news["name"]);
+  const advice = isRename
+    ? `instance ${id} is replaced only because it was renamed at the service. To keep it, rename it back there and run \`pulumi refresh\`, put its new name into the program, or set the resource option \`ignoreChanges: ["name"]\``
+    : undefined;
+  // The script has two inputs, and is sure to have changed only if both are known.
+  const isCertain = replaced.some(
+    (name) => !(isScript(name) ? scriptInputs : [name]).some((input) => hasUnknown(news[input])),
+  );
+  if (isCertain) await refuseStuckReplacement(session, request, advice);
+  const warnings = advice === undefined ? [] : [advice];
+  switch (session.settings.deletePolicy) {
+    case "destroy":
+      return warnings;
+    case "retain": {
+      const remains = describeRetained(session, knownInstance(id, oldOutputs));
+      const consequence = `replacing instance ${id} leaves it behind (compute:deletePolicy is "retain"): ${remains}`;
+      return [consequence, ...warnings];
+    }
+    case "fail":
+      // A certain replacement was not refused, so the instance is gone already.
+      if (isCertain) return [];
+      return [
+        `replacing instance ${id} will fail, before a second server is created, for as long as ${id} exists, because the service documents no call to destroy it. Whether ${id} is replaced depends on values that are not known yet. If it is replaced, remove it at the service first. See also compute:deletePolicy (the resource option retainOnDelete needs "retain" there) and compute:destroyPath`,
+      ];
+  }
+}
 
 /**
  * Lets the preview fail before a second server is created, and before a dependent resource is removed.
@@ -190,55 +187,45 @@ function scriptOf(inputs: PropertyMap): Buffer | undefined {
  */
 async function refuseStuckReplacement(
   session: Session,
-  request: DiffRequest,
+  { id, urn, oldOutputs }: DiffRequest,
   advice = "undo the change in the program, or name the property in the resource option ignoreChanges",
 ): Promise<void> {
-  const { id, oldOutputs } = request;
-  const { deletePolicy } = session.settings;
-  refuseOutOfReach(request, session.connection.place());
-  if (deletePolicy === "retain") return;
+  const { connection, settings } = session;
+  const instance = knownInstance(id, oldOutputs);
+  const refuseOutOfReach = (configured: Origin) => {
+    const difference = originDifference(instance.origin, configured);
+    if (!difference) return;
+    throw new OperationFailed([
+      `instance ${id} can't be replaced with this configuration: ${difference}. Nothing was changed. Ways out:`,
+      "  - run again with the configuration that the instance was created with",
+      `  - let it run, and drop it from the state: \`${stateDeleteCommand(urn)}\`; the next run then creates a new instance here`,
+    ]);
+  };
+  refuseOutOfReach(connection.place());
+  if (settings.deletePolicy === "retain") return;
   // With "destroy", the service is asked only for the account, to compare it with the one in the state.
-  if (deletePolicy === "destroy" && originFromState(oldOutputs)?.account === undefined) return;
+  const willDestroy = settings.deletePolicy === "destroy";
+  if (willDestroy && instance.origin?.account === undefined) return;
   using operation = session.operation(timeouts.look);
   let existence: Existence;
   try {
-    const { origin } = await session.connection.open(operation.signal);
-    refuseOutOfReach(request, origin);
-    if (deletePolicy === "destroy") return;
-    const known = knownInstanceOf(oldOutputs);
-    ({ existence } = await existenceOf(session, id, known, operation.signal));
+    const { origin } = await connection.open(operation.signal);
+    refuseOutOfReach(origin);
+    if (willDestroy) return;
+    existence = await existenceOf(session, instance, operation.signal);
   } catch (error) {
     if (!(error instanceof RequestError)) throw error;
     // The first step of the replacement changes nothing, and fails if the account still can't be read.
-    if (deletePolicy === "destroy") return;
+    if (willDestroy) return;
     // The listing failed, so the instance may exist.
     existence = { kind: "unproven", doubt: "listing", why: explain(error) };
   }
   if (existence.kind === "gone") return;
   throw new OperationFailed([
-    `replacing instance ${id} will fail, before a second server is created: ${describeExistence(session, request, existence)}, and the service documents no call to destroy it. Nothing was changed. Ways out:`,
+    `replacing instance ${id} will fail, before a second server is created: ${describeExistence(session, instance, existence)}, and the service documents no call to destroy it. Nothing was changed. Ways out:`,
     "  - remove it at the service (its portal), then run this again: the new instance is created once the old one is gone",
     "  - let it run, and have the new instance created beside it: `pulumi config set compute:deletePolicy retain` (the resource option retainOnDelete needs that setting, too, because the engine does not pass the option to the provider)",
     "  - if the service has a destroy call: `pulumi config set compute:destroyPath '/v2/instances/{id}'`",
     `  - ${advice}`,
-  ]);
-}
-
-/** Warns of an instance out of reach, which an `up` without a change would not notice, since it sends no request. */
-function warnIfOutOfReach(session: Session, { id, urn, oldOutputs }: DiffRequest): void {
-  const difference = differenceFrom(originFromState(oldOutputs), session.connection.place());
-  if (!difference) return;
-  const message = `instance ${id} is out of reach of this configuration: ${difference}. It stays as it is in the state, but a refresh, a replacement or a delete with this configuration fails. Run again with the configuration that the instance was created with`;
-  session.warnOnce("out of reach", message, urn);
-}
-
-/** @throws OperationFailed if the state names another service, token kind or account than the configuration. */
-function refuseOutOfReach({ id, urn, oldOutputs }: DiffRequest, now: Origin): void {
-  const difference = differenceFrom(originFromState(oldOutputs), now);
-  if (!difference) return;
-  throw new OperationFailed([
-    `instance ${id} can't be replaced with this configuration: ${difference}. Nothing was changed. Ways out:`,
-    "  - run again with the configuration that the instance was created with",
-    `  - let it run, and drop it from the state: \`${stateDeleteCommand(urn)}\`; the next run then creates a new instance here`,
   ]);
 }

@@ -1,59 +1,50 @@
 /** The errors and warnings of a create: why it failed, which creates are pending, and what may be a leftover. */
 import { discardCommand, explain, importAs, importCommand } from "../advice";
+import type { Accepted } from "../api/contract";
 import { RequestError } from "../api/errors";
 import { OperationFailed } from "../errors";
-import { displayRecordedName, type LedgerRecord } from "../ledger/record";
-import type { Failure, Leftover, Leftovers, PendingReason } from "./protocol";
-
-/** The create that a message is about. */
-export interface CreateSubject {
-  urn: string;
-  /** The URN of the explicit provider resource. Undefined for the default provider. */
-  provider: string | undefined;
-  /** The name as messages show it: redacted if it is secret (G8). */
-  shownName: string;
-  settlingMs: number;
-  /** Whether `pulumi do` creates the instance without a stack. No later create then takes it over. */
-  stateless: boolean;
-}
+import { displayRecordedName, isHashedName, type LedgerRecord } from "../ledger/record";
+import type { CreateSpec, Failure, Leftover, Leftovers, PendingReason } from "./protocol";
 
 /** Returns the error that the Create call fails with. */
-export function failureError(failure: Failure, subject: CreateSubject): Error {
-  switch (failure.kind) {
-    case "pending":
-      return new OperationFailed(pendingError(failure.record, failure.why));
-    case "leftovers":
-      return new OperationFailed(leftoversError(failure, subject));
-    case "undeletable":
-      return new OperationFailed(undeletableError(failure.record));
-    case "unclear": {
-      const { error: cause } = failure;
-      return new OperationFailed(`${cause.message}. ${describeUnclear(failure, subject)}`, {
-        cause,
-      });
-    }
-    case "listingFailed":
-    case "refused":
-    case "notSent":
-    case "stopped": {
-      const { error } = failure;
-      if (!(error instanceof RequestError)) return error;
-      return new OperationFailed(explain(error), { cause: error });
-    }
-  }
+export function failureError(failure: Failure, spec: CreateSpec): Error {
+  const cause = "error" in failure ? failure.error : undefined;
+  if (cause && !(cause instanceof RequestError)) return cause;
+  return new OperationFailed(failureMessage(failure, spec), { cause });
+}
+
+function failureMessage(failure: Failure, spec: CreateSpec): string {
+  if (failure.kind === "pending") return pendingError(failure.record, failure.why);
+  if (failure.kind === "leftovers") return leftoversError(failure, spec);
+  if (failure.kind === "undeletable") return undeletableError(failure.record);
+  if (failure.kind !== "unclear") return reasonOf(failure.error);
+  return `${failure.error.message}. ${describeUnclear(failure, spec)}`;
+}
+
+/** Returns the error's message, and the next step if a request failed. */
+export function reasonOf(error: Error): string {
+  return error instanceof RequestError ? explain(error) : error.message;
+}
+
+/** Returns the name of the create's instance as messages show it: redacted if it is secret (G8). */
+function shownName({ own }: CreateSpec): string {
+  return displayRecordedName(own.name);
 }
 
 // ── Pending creates ──────────────────────────────────────────────────────────────────────────────
 
 function pendingError(record: LedgerRecord, why: PendingReason): string {
-  const { key, name, at, id = "<id>" } = record;
+  const { key, at } = record;
+  const onlyCandidate = why.kind === "turnedUp" && why.ids.length === 1 ? why.ids[0] : undefined;
+  const id = record.id ?? onlyCandidate ?? "<id>";
+  const name = displayRecordedName(record.name);
   if (why.kind === "overtaken") {
     return `another run created instance ${id} for this resource's URN while this run waited, so this run created nothing. Run again: by then the state may hold that instance`;
   }
   if (why.kind === "inFlight") {
-    return `another run is still creating "${displayRecordedName(name)}" for this resource (since ${at}), so this run created nothing. Run again once that run has ended`;
+    return `another run is still creating "${name}" for this resource (since ${at}), so this run created nothing. Run again once that run has ended`;
   }
-  return `an earlier run began to create "${displayRecordedName(name)}" for this resource (${at}), and no state is known to hold its result: ${pendingReason(why, id)}. This run created nothing. To take the instance over, run \`${importCommand(record, id)}\`. To forget that create, once you know that it left no running instance, run \`${discardCommand(key)}\``;
+  return `an earlier run began to create "${name}" for this resource (${at}), and no state is known to hold its result: ${pendingReason(why, id)}. This run created nothing. To take the instance over, run \`${importCommand(record, id)}\`. To forget that create, once you know that it left no running instance, run \`${discardCommand(key)}\``;
 }
 
 function pendingReason(
@@ -123,13 +114,15 @@ export function pendingNotice(
 }
 
 /** Returns the warning of a create that takes over an earlier run's instance. */
-export function resumedNotice(id: string, shownName: string): string {
-  return `an earlier run created ${id} ("${shownName}") for this resource, and no state is known to hold it. This run takes it over, and creates nothing new`;
+export function resumedNotice({ id, name }: Accepted, spec: CreateSpec): string {
+  // Only a name that is not secret is shown as the service lists it.
+  const shown = isHashedName(spec.own.name) ? shownName(spec) : name || spec.name;
+  return `an earlier run created ${id} ("${shown}") for this resource, and no state is known to hold it. This run takes it over, and creates nothing new`;
 }
 
 /** Returns the warning of a further instance that an unclear POST may have created. */
-export function extraNotice(id: string, { shownName, provider }: CreateSubject): string {
-  return `there is another instance named "${shownName}", ${id}, which may come from a create without a clear answer. Remove it at the service if nothing else uses it, or take it over as a separate resource: \`${importAs("<name>", id, provider)}\``;
+export function extraNotice(id: string, spec: CreateSpec): string {
+  return `there is another instance named "${shownName(spec)}", ${id}, which may come from a create without a clear answer. Remove it at the service if nothing else uses it, or take it over as a separate resource: \`${importAs("<name>", id, spec.own.provider)}\``;
 }
 
 // ── Leftovers ────────────────────────────────────────────────────────────────────────────────────
@@ -139,13 +132,13 @@ export const partialNotice =
   "the listing before the create was not complete, so leftovers of earlier creates may be missing from it";
 
 /** Names one leftover, why it may be one, and the command that imports it. */
-export function describeLeftover({ id, why }: Leftover, { urn, provider }: CreateSubject): string {
+export function describeLeftover({ id, why }: Leftover, { own }: CreateSpec): string {
   const reason = {
     tag: "its name was generated for this resource",
     name: "it has the same name",
     delivered: "an earlier run created it for this resource",
   }[why];
-  return `${id} (${urn}: ${reason}; \`${importAs("<name>", id, provider)}\`)`;
+  return `${id} (${own.urn}: ${reason}; \`${importAs("<name>", id, own.provider)}\`)`;
 }
 
 /** Returns the warning that names leftovers before new instances are created. */
@@ -153,10 +146,10 @@ export function leftoversNotice(descriptions: readonly string[]): string {
   return `new instances are created although the service has instances that may be left over from earlier creates: ${descriptions.join("; ")}. They may also be another stack's, or the ones that this run replaces. If no state holds such an instance, take it over with its import command (under a new resource name), or remove it at the service. With \`pulumi config set compute:leftovers fail\`, a create fails in this case before anything is sent`;
 }
 
-function leftoversError({ items, partial }: Leftovers, subject: CreateSubject): string {
-  const descriptions = items.map((item) => describeLeftover(item, subject));
+function leftoversError({ items, partial }: Leftovers, spec: CreateSpec): string {
+  const descriptions = items.map((item) => describeLeftover(item, spec));
   if (partial) descriptions.push(partialNotice);
-  const imports = items.map(({ id }) => `\`${importCommand(subject, id)}\``).join(" or ");
+  const imports = items.map(({ id }) => `\`${importCommand(spec.own, id)}\``).join(" or ");
   const takeOver =
     items.length > 0
       ? `If the instance is this resource's, take it over: ${imports}. If no state holds it, remove it at the service. `
@@ -171,27 +164,25 @@ function undeletableError(record: LedgerRecord): string {
 
 // ── A POST whose outcome is not known ────────────────────────────────────────────────────────────
 
-/** Says what the next run does about an unclear POST. */
-function nextRunAdvice({ stateless }: CreateSubject): string {
-  return stateless
-    ? "Look for the name in the service's list before you run this again, because each run creates an instance"
-    : "The next `pulumi up` on this machine searches for it before it creates anything. On another machine, first look for the name in the service's list";
-}
-
 /** Says what is known after a POST with an unclear outcome, and what a person can do. */
 function describeUnclear(
   { why, key, sentCount }: Extract<Failure, { kind: "unclear" }>,
-  subject: CreateSubject,
+  spec: CreateSpec,
 ): string {
-  const { shownName: name, settlingMs } = subject;
-  const takeOver = `\`${importCommand(subject, "<id>")}\``;
-  const advice = `${nextRunAdvice(subject)}. If the instance turns up, take it over with ${takeOver}`;
-  const within = `within ${settlingMs / 1000} s`;
+  const { own, settlingMs } = spec;
+  const name = shownName(spec);
+  const nextRun = own.stateless
+    ? "Look for the name in the service's list before you run this again, because each run creates an instance"
+    : "The next `pulumi up` on this machine searches for it before it creates anything. On another machine, first look for the name in the service's list";
+  const takeOver = `\`${importCommand(own, "<id>")}\``;
+  const advice = `${nextRun}. If the instance turns up, take it over with ${takeOver}`;
   const notFound = (seen: string) => {
     const repeats =
       sentCount > 1 ? ` The create was sent ${sentCount} times, and neither answer was clear.` : "";
     return `Whether the instance was created is not known: ${seen}.${repeats} Nothing more was sent. ${advice}`;
   };
+  const notListed = `no instance named "${name}"`;
+  const within = `within ${settlingMs / 1000} s`;
   switch (why.kind) {
     case "several":
     case "turnedUp": {
@@ -199,23 +190,18 @@ function describeUnclear(
       const finding =
         why.ids.length > 1
           ? `Several instances named "${name}" have turned up since: ${why.ids.join(", ")}. Which of them this create made is not known. Find out, remove the others at the service, and take the right one over: ${takeOver}`
-          : `An instance named "${name}" has turned up since, ${id}. The provider did not generate the name, so the instance may belong to something else, and it was not adopted. If this create made it, take it over: \`${importCommand(subject, id)}\``;
+          : `An instance named "${name}" has turned up since, ${id}. The provider did not generate the name, so the instance may belong to something else, and it was not adopted. If this create made it, take it over: \`${importCommand(own, id)}\``;
       return `${finding}. If this create made none of them, forget the create with \`${discardCommand(key)}\`, and run again`;
     }
     case "none":
-      return notFound(`no instance named "${name}" turned up ${within}`);
+      return notFound(`${notListed} turned up ${within}`);
     case "incomplete":
-      return notFound(
-        `the listings were not complete, and showed no instance named "${name}" ${within}`,
-      );
+      return notFound(`the listings were not complete, and showed ${notListed} ${within}`);
     case "listingFailed":
       return notFound(`the search for it failed (${why.error.message})`);
     case "stopped":
       return `Whether "${name}" was created is not known, and the search for it ended early (${why.error.message}). ${advice}`;
-    case "repeatFailed": {
-      const { error } = why;
-      const reason = error instanceof RequestError ? explain(error) : error.message;
-      return `No instance named "${name}" turned up, so the create was tried once more. The second try surely created nothing: ${reason} Whether the first try created an instance is not known. ${nextRunAdvice(subject)}`;
-    }
+    case "repeatFailed":
+      return `No instance named "${name}" turned up, so the create was tried once more. The second try surely created nothing: ${reasonOf(why.error)} Whether the first try created an instance is not known. ${nextRun}`;
   }
 }

@@ -44,46 +44,45 @@ export interface CreateSpec {
 }
 
 /**
- * What the create does now, and what it knows. Arrows point to the events that may follow, and `stopped` may follow every
- * phase but `ended`. `until` is the clock time at which the wait or the settling time is over.
+ * What the create does now, and what it knows. Before that, it waits until the clock time `wakeAt`, if there is one. Arrows
+ * point to the events that may follow, and `stopped` may follow every phase but `ended`. `until` is the clock time at which
+ * the wait or the settling time is over.
  */
-export type State =
+export type State = { wakeAt?: number } &
   /** Reads the ledger → `ledgerRead`. With `until`, the create waits for another run's create. */
-  | { phase: "readingLedger"; earlier: Earlier; until?: number }
-  /** Makes this session the owner of the record → `takenOver` */
-  | { phase: "takingOver"; earlier: Earlier; record: LedgerRecord }
-  /** Searches for the record's instance by its id → `searched`, `listingFailed` */
-  | { phase: "findingInstance"; earlier: Earlier; record: LedgerRecord }
-  /** Fetches a listing that begins now, to search for a record's instance by its name → `listed`, `listingFailed` */
-  | {
-      phase: "searchingForRecord";
-      earlier: Earlier;
-      record: LedgerRecord;
-      until: number;
-      /** Set once a complete listing after the settling time has lacked the instance. */
-      wasMissing?: true;
-    }
-  /** Waits for a create slot, and then fetches the baseline → `listed`, `listingFailed` */
-  | { phase: "takingBaseline"; earlier: Earlier }
-  /** Fetches a newer listing, since the baseline is too old → `listed`, `listingFailed` */
-  | { phase: "renewingBaseline"; attempt: Attempt }
-  /** Waits for the rate limit → `permitted` */
-  | { phase: "awaitingPermit"; attempt: Attempt }
-  /** Writes the record of this create, and waits until it is on the disk → `recorded` */
-  | { phase: "writingRecord"; attempt: Attempt; fields: Omit<NewRecord, "at"> }
-  /** Sends the POST that the record `key` describes → `posted` */
-  | { phase: "posting"; attempt: Attempt; key: string }
-  /** Fetches a listing that begins now, to search for the POST's instance → `listed`, `listingFailed` */
-  | {
-      phase: "searchingAfterPost";
-      attempt: Attempt & { unclear: UnclearPost };
-      until: number;
-      /** Whether a listing has shown a new instance, of any name, that may come from this POST (`isUnexplained`). */
-      hasUnexplained: boolean;
-    }
-  /** Waits until the clock time `wakeAt` → `slept`. Then the create enters the state `then`. */
-  | { phase: "sleeping"; wakeAt: number; then: State }
-  | { phase: "ended"; result: Result };
+  (
+    | { phase: "readingLedger"; earlier: Earlier; until?: number }
+    /** Makes this session the owner of the record → `takenOver` */
+    | { phase: "takingOver"; earlier: Earlier; record: LedgerRecord }
+    /** Searches for the record's instance by its id → `searched`, `listingFailed` */
+    | { phase: "findingInstance"; earlier: Earlier; record: LedgerRecord }
+    /** Fetches a listing that begins now, to search for a record's instance by its name → `listed`, `listingFailed` */
+    | {
+        phase: "searchingForRecord";
+        earlier: Earlier;
+        record: LedgerRecord;
+        until: number;
+        /** Set once a complete listing after the settling time has lacked the instance. */
+        wasMissing?: true;
+      }
+    /** Fetches the baseline, or a newer one for an attempt whose baseline is too old → `listed`, `listingFailed` */
+    | { phase: "takingBaseline"; earlier: Earlier; attempt?: Attempt }
+    /** Waits for the rate limit → `permitted` */
+    | { phase: "awaitingPermit"; attempt: Attempt }
+    /** Writes the record of this create, and waits until it is on the disk → `recorded` */
+    | { phase: "writingRecord"; attempt: Attempt; fields: Omit<NewRecord, "at"> }
+    /** Sends the POST that the record `key` describes → `posted` */
+    | { phase: "posting"; attempt: Attempt; key: string }
+    /** Fetches a listing that begins now, to search for the POST's instance → `listed`, `listingFailed` */
+    | {
+        phase: "searchingAfterPost";
+        attempt: Attempt & { unclear: UnclearPost };
+        until: number;
+        /** Whether a listing has shown a new instance, of any name, that may come from this POST (`isUnexplained`). */
+        hasUnexplained: boolean;
+      }
+    | { phase: "ended"; result: Result }
+  );
 
 type StateOf<P extends State["phase"]> = Extract<State, { phase: P }>;
 
@@ -117,7 +116,6 @@ interface UnclearPost {
 /** The outcome of a state's work. */
 export type Event =
   | { kind: "ledgerRead"; entries: readonly LedgerEntry[]; now: number }
-  | { kind: "slept" }
   /**
    * `isTaken` says whether the record now belongs to this session. A listing that begins after `settledBy` shows the
    * instance, if the record's POST created one.
@@ -134,6 +132,7 @@ export type Event =
   | { kind: "stopped"; why: Error };
 
 type EventOf<K extends Event["kind"]> = Extract<Event, { kind: K }>;
+type ListingEvent = EventOf<"listed" | "listingFailed">;
 
 /** A listing, and what the session and the ledger know when it arrives. */
 export interface Observation {
@@ -160,16 +159,16 @@ export interface Transition {
 
 /** Something that `create.ts` does between two states. It causes no event. */
 export type SideEffect =
-  | { do: "updateRecord"; key: string; change: Pick<Partial<LedgerRecord>, "stage" | "id"> }
+  | { do: "updateRecord"; key: string; change: RecordChange }
   /** Keeps the id of the instance, which is now known, in the record and in the session. */
   | { do: "accept"; key: string; accepted: Accepted; from: InstanceSource }
   /** Settles the record of an earlier create. Its instance is proven gone, or its POST has surely created none. */
   | { do: "settleRecord"; key: string; as: "gone" | "absent" }
-  /** Settles the record of this create's own POST, which was not sent or surely created nothing. */
-  | { do: "dropRecord"; key: string }
   /** Reports pending creates of this project, and how many pending creates other projects have. */
   | { do: "reportPending"; records: LedgerRecord[]; elsewhere: number }
   | ({ do: "reportLeftovers" } & Leftovers);
+
+type RecordChange = Partial<Pick<LedgerRecord, "stage" | "id" | "settled">>;
 
 /** What showed the instance: the response to this create's POST, a listing after it, or an earlier create's record. */
 type InstanceSource = "answer" | "listing" | "earlierRun";
@@ -207,39 +206,44 @@ export type Failure =
   /** A POST was sent, and whether it created an instance is not known. */
   | ({ kind: "unclear"; why: UnclearReason } & UnclearPost);
 
-/**
- * The instances, all with the name to create, that the POST may have created. With "several", this provider generated
- * the name. With "turnedUp", it did not, so the name of an instance is no proof.
- */
-type Candidates = { kind: "several" | "turnedUp"; ids: string[] };
+/** Why a search for a POST's instance by its name ended without finding it. */
+type FailedSearch =
+  /**
+   * The instances, all with the name to create, that the POST may have created. With "several", this provider generated
+   * the name. With "turnedUp", it did not, so the name of an instance is no proof.
+   */
+  | { kind: "several" | "turnedUp"; ids: string[] }
+  | { kind: "incomplete" }
+  | { kind: "listingFailed"; error: Error };
 
 /** Why an earlier create of the resource stops this one: it can be neither resumed nor settled. */
 export type PendingReason =
   | { kind: "inFlight" }
+  | { kind: "replied" | "unlockable" | "secretName" | "otherToken" }
   /** Another run's create of this resource was completed while this one waited. */
   | { kind: "overtaken" }
-  | { kind: "replied" | "unlockable" | "secretName" | "incomplete" | "otherToken" }
   /** The record has the same URN, but another provider resource. */
   | { kind: "otherScope" }
   | { kind: "otherOrigin"; difference: string }
   /** The digests differ. With another token, that proves nothing, because each digest is keyed with its token. */
   | { kind: "changed"; sameToken: boolean }
   | { kind: "unproven"; why: string }
-  | { kind: "listingFailed"; error: Error }
-  | Candidates;
+  | FailedSearch;
 
 /** Why it is still not known whether a POST with an unclear outcome created an instance. */
 type UnclearReason =
-  | Candidates
+  | FailedSearch
   /** No listing of the settling time shows such an instance. */
-  | { kind: "none" | "incomplete" }
-  /** The search failed or was stopped, or the one repeat of the POST surely created nothing. */
-  | { kind: "listingFailed" | "stopped" | "repeatFailed"; error: Error };
+  | { kind: "none" }
+  /** The search was stopped, or the one repeat of the POST surely created nothing. */
+  | { kind: "stopped" | "repeatFailed"; error: Error };
 
 /** The maximum age of a baseline at the time when the rate limit permits the POST. An older one is renewed. */
 const maxBaselineAgeMs = 30_000;
 /** The most attempts to take over a record, and the most POSTs that fail before a byte is sent. */
 const maxTries = 4;
+/** The change of the record of a POST that was not sent, or that surely created nothing. */
+const unsent: RecordChange = { stage: "settled", settled: "absent" };
 /** The wait after the first POST that failed before a byte was sent. It doubles after each further one. */
 const firstRetryMs = 500;
 
@@ -271,9 +275,8 @@ export function step(spec: CreateSpec, state: State, event: Event): Transition {
     case "findingInstance":
       return afterFindInstance(spec, state, event);
     case "searchingForRecord":
-      return searchForRecord(spec, state, event);
+      return searchForRecord(spec, state, expect(event, "listed", "listingFailed"));
     case "takingBaseline":
-    case "renewingBaseline":
       return judgeBaseline(spec, state, event);
     case "awaitingPermit":
       return afterPermit(spec, state.attempt, expect(event, "permitted").now);
@@ -282,9 +285,7 @@ export function step(spec: CreateSpec, state: State, event: Event): Transition {
     case "posting":
       return afterPost(spec, state, expect(event, "posted"));
     case "searchingAfterPost":
-      return searchAfterPost(spec, state, event);
-    case "sleeping":
-      return next(state.then);
+      return searchAfterPost(spec, state, expect(event, "listed", "listingFailed"));
     case "ended":
       throw new Error("the create has ended");
   }
@@ -393,53 +394,28 @@ function afterFindInstance(
 ): Transition {
   if (event.kind === "listingFailed") return failPending(record, event);
   const { existence } = expect(event, "searched");
-  switch (existence.kind) {
-    case "found":
-      return resume(spec, record, existence.item);
-    case "gone":
-      return settle(record, "gone", earlier);
-    case "unproven":
-      return failPending(record, existence);
-  }
+  if (existence.kind === "found") return resume(spec, record, existence.item);
+  if (existence.kind === "gone") return settle(record, "gone", earlier);
+  return failPending(record, existence);
 }
 
 /** Searches a listing for the instance of a record without an id. There may be none. */
 function searchForRecord(
   spec: CreateSpec,
   state: StateOf<"searchingForRecord">,
-  event: Event,
+  event: ListingEvent,
 ): Transition {
   const { record, until, earlier } = state;
-  if (event.kind === "listingFailed") {
-    if (event.error.transient && event.now < until) return tryAgain(state, spec, event.now);
-    return failPending(record, event);
-  }
-  const { observation, now } = expect(event, "listed");
   const name = isHashedName(record.name) ? spec.name : record.name;
   const post = { key: record.key, name, kind: record.kind, before: new Set(record.before) };
-  const found = searchByName(post, until, observation);
-  switch (found.kind) {
-    case "created":
-      return resume(spec, record, found);
-    case "several":
-      return failPending(record, found);
-    case "turnedUp":
-      return failPending(found.ids.length === 1 ? { ...record, id: found.ids[0] } : record, found);
-    case "tooEarly":
-      return tryAgain(state, spec, now);
-    case "none":
-      if (!observation.complete) return failPending(record, { kind: "incomplete" });
-      if (record.tokenHash !== spec.own.tokenHash) {
-        return failPending(record, { kind: "otherToken" });
-      }
-      // One listing may be wrong, so a second complete one must lack the instance, too (G3).
-      if (state.wasMissing) return settle(record, "absent", earlier);
-      return next({
-        phase: "sleeping",
-        wakeAt: now + spec.pollIntervalMs,
-        then: { ...state, wasMissing: true },
-      });
-  }
+  const found = searchByName(post, until, event);
+  if (found.kind === "created") return resume(spec, record, found);
+  if (found.kind === "tooEarly") return tryAgain(state, spec, event.now);
+  if (found.kind !== "none") return failPending(record, found);
+  if (record.tokenHash !== spec.own.tokenHash) return failPending(record, { kind: "otherToken" });
+  // One listing may be wrong, so a second complete one must lack the instance, too (G3).
+  if (state.wasMissing) return settle(record, "absent", earlier);
+  return next({ ...state, wasMissing: true, wakeAt: event.now + spec.pollIntervalMs });
 }
 
 /** Settles the record of an earlier create, and judges the remaining records. */
@@ -451,15 +427,13 @@ function settle({ key }: LedgerRecord, as: "gone" | "absent", earlier: Earlier):
 function resume(
   { own }: CreateSpec,
   record: LedgerRecord,
-  { id, name, status }: { id: string; name?: string | undefined; status?: string | undefined },
+  { id, name, status }: Pick<Accepted, "id" | "name" | "status">,
 ): Transition {
   const { key } = record;
   if (record.digest !== own.digest) {
     const sameToken = record.tokenHash === own.tokenHash;
     // The record gets the id, so that an import of the instance settles the record.
-    return failPending({ ...record, id }, { kind: "changed", sameToken }, [
-      { do: "updateRecord", key, change: { id } },
-    ]);
+    return failPending({ ...record, id }, { kind: "changed", sameToken }, [update(key, { id })]);
   }
   const accepted: Accepted = { id, name, status, networks: [], ...record.accepted };
   const before = record.id === undefined ? new Set(record.before) : undefined;
@@ -470,7 +444,7 @@ function resume(
 
 function judgeBaseline(
   spec: CreateSpec,
-  state: StateOf<"takingBaseline" | "renewingBaseline">,
+  { earlier, attempt }: StateOf<"takingBaseline">,
   event: Event,
 ): Transition {
   if (event.kind === "listingFailed") return fail(event);
@@ -485,11 +459,9 @@ function judgeBaseline(
   const reports: SideEffect[] = isClean ? [] : [{ do: "reportLeftovers", ...leftovers }];
 
   const baseline = { items, begunAt };
-  if (state.phase === "renewingBaseline") {
-    return writeRecord(spec, { ...state.attempt, baseline }, reports);
-  }
-  const attempt = { baseline, earlier: state.earlier, unsentCount: 0 };
-  return next({ phase: "awaitingPermit", attempt }, reports);
+  if (attempt) return writeRecord(spec, { ...attempt, baseline }, reports);
+  const first = { baseline, earlier, unsentCount: 0 };
+  return next({ phase: "awaitingPermit", attempt: first }, reports);
 }
 
 /** Finds a completed create of this resource whose instance exists, or is too young to be listed. */
@@ -542,10 +514,10 @@ function isExplained(spec: CreateSpec, entries: readonly LedgerEntry[], id: stri
 // ── The POST ─────────────────────────────────────────────────────────────────────────────────────
 
 function afterPermit(spec: CreateSpec, attempt: Attempt, now: number): Transition {
-  const { baseline, unclear } = attempt;
+  const { baseline, earlier, unclear } = attempt;
   // After an unclear POST, a new baseline might contain the instance of that POST. So the first baseline stays.
   const isOld = !unclear && now - baseline.begunAt > maxBaselineAgeMs;
-  return isOld ? next({ phase: "renewingBaseline", attempt }) : writeRecord(spec, attempt);
+  return isOld ? next({ phase: "takingBaseline", earlier, attempt }) : writeRecord(spec, attempt);
 }
 
 /** Goes on to write the record, or to send the POST if it is a repeat, which has a record already. */
@@ -553,8 +525,7 @@ function writeRecord(spec: CreateSpec, attempt: Attempt, effects: SideEffect[] =
   const { baseline, unclear } = attempt;
   if (unclear) {
     const { key } = unclear;
-    const sending: SideEffect = { do: "updateRecord", key, change: { stage: "sending" } };
-    return next({ phase: "posting", attempt, key }, [sending]);
+    return next({ phase: "posting", attempt, key }, [update(key, { stage: "sending" })]);
   }
   const fields = { ...spec.own, before: idsNamed(spec.name, baseline) };
   return next({ phase: "writingRecord", attempt, fields }, effects);
@@ -570,7 +541,7 @@ function afterRecord(
   { key, entries }: EventOf<"recorded">,
 ): Transition {
   const { earlier } = attempt;
-  const dropped: SideEffect[] = [{ do: "dropRecord", key }];
+  const dropped = [update(key, unsent)];
   // Two runs of one stack are active at once after `pulumi cancel`, or if a plugin outlives its engine. This run's
   // engine does not know of the other run's instance.
   const overtaking = entries.find(
@@ -588,7 +559,7 @@ function afterPost(
   { outcome, now }: EventOf<"posted">,
 ): Transition {
   const { unclear, baseline } = attempt;
-  const dropped: SideEffect[] = unclear ? [] : [{ do: "dropRecord", key }];
+  const dropped = unclear ? [] : [update(key, unsent)];
   if (unclear && (outcome.kind === "notSent" || outcome.kind === "refused")) {
     return failUnclear(unclear, { kind: "repeatFailed", error: outcome.failure });
   }
@@ -603,11 +574,11 @@ function afterPost(
       const isLasting = error instanceof RequestError && error.lasting;
       if (isLasting || unsentCount >= maxTries) return fail({ kind: "notSent", error }, dropped);
       const wakeAt = now + firstRetryMs * 2 ** (unsentCount - 1);
-      const then: State = { phase: "awaitingPermit", attempt: { ...attempt, unsentCount } };
-      return next({ phase: "sleeping", wakeAt, then }, dropped);
+      const again = { ...attempt, unsentCount };
+      return next({ phase: "awaitingPermit", attempt: again, wakeAt }, dropped);
     }
     case "refused": {
-      const refused: SideEffect = { do: "updateRecord", key, change: { stage: "refused" } };
+      const refused = update(key, { stage: "refused" });
       return fail({ kind: "refused", error: outcome.failure }, [refused]);
     }
     case "unclear": {
@@ -618,7 +589,7 @@ function afterPost(
         until: now + spec.settlingMs,
         hasUnexplained: false,
       };
-      return next(search, [{ do: "updateRecord", key, change: { stage: "unknown" } }]);
+      return next(search, [update(key, { stage: "unknown" })]);
     }
   }
 }
@@ -628,38 +599,23 @@ function afterPost(
 function searchAfterPost(
   spec: CreateSpec,
   state: StateOf<"searchingAfterPost">,
-  event: Event,
+  event: ListingEvent,
 ): Transition {
   const { attempt, until } = state;
   const { unclear } = attempt;
   const { key, error, sentCount } = unclear;
   const before = attempt.baseline.items;
-  if (event.kind === "listingFailed") {
-    if (event.error.transient && event.now < until) return tryAgain(state, spec, event.now);
-    return failUnclear(unclear, event);
-  }
-  const { observation, now } = expect(event, "listed");
   const post = { key, name: spec.name, kind: spec.own.kind, before };
-  const hasUnexplained =
-    state.hasUnexplained ||
-    [...observation.items.keys()].some((id) => isUnexplained(observation, id, post));
-  const found = searchByName(post, until, observation);
-  switch (found.kind) {
-    case "created":
-      return accept(key, { id: found.id, name: found.name, networks: [] }, "listing", before);
-    case "several":
-    case "turnedUp":
-      return failUnclear(unclear, found);
-    case "tooEarly":
-      return tryAgain({ ...state, hasUnexplained }, spec, now);
-    case "none":
-      if (!observation.complete) return failUnclear(unclear, { kind: "incomplete" });
-      // The POST is repeated once, if the service itself failed, and no listing of the search showed a new instance.
-      if (sentCount === 1 && !hasUnexplained && answeredBroken(error)) {
-        return next({ phase: "awaitingPermit", attempt });
-      }
-      return failUnclear(unclear, { kind: "none" });
+  const hasUnexplained = state.hasUnexplained || showsUnexplained(event, post);
+  const found = searchByName(post, until, event);
+  if (found.kind === "created") {
+    return accept(key, { id: found.id, name: found.name, networks: [] }, "listing", before);
   }
+  if (found.kind === "tooEarly") return tryAgain({ ...state, hasUnexplained }, spec, event.now);
+  // The POST is repeated once, if the service itself failed, and no listing of the search showed a new instance.
+  const mayRepeat = sentCount === 1 && !hasUnexplained && answeredBroken(error);
+  if (found.kind === "none" && mayRepeat) return next({ phase: "awaitingPermit", attempt });
+  return failUnclear(unclear, found);
 }
 
 /** The POST of the record `key`, which can't have created the instances in `before`. */
@@ -669,14 +625,27 @@ interface SentPost {
   before: Ids;
 }
 
+/** What a search for a POST's instance by its name has found. */
+type Finding =
+  | { kind: "created"; id: string; name: string | undefined }
+  /** Nothing is proven before the settling time is over, or before a listing succeeds. */
+  | { kind: "tooEarly" }
+  /** A complete listing after the settling time shows no instance that the POST may have created. */
+  | { kind: "none" }
+  | FailedSearch;
+
 function searchByName(
   post: SentPost & { kind: NameKind },
   settledBy: number,
-  observation: Observation,
-):
-  | { kind: "created"; id: string; name: string | undefined }
-  | { kind: "tooEarly" | "none" }
-  | Candidates {
+  event: ListingEvent,
+): Finding {
+  if (event.kind === "listingFailed") {
+    const { error, now } = event;
+    return error.transient && now < settledBy
+      ? { kind: "tooEarly" }
+      : { kind: "listingFailed", error };
+  }
+  const { observation } = event;
   const ids = findNewInstances(observation, post);
   const [id] = ids;
   // Only a name that this provider generated proves that the POST made the instance.
@@ -686,13 +655,21 @@ function searchByName(
   }
   // Before the settling time is over, a listing may lack the instance, and other instances that have its name.
   if (observation.begunAt < settledBy) return { kind: "tooEarly" };
-  return id === undefined ? { kind: "none" } : { kind: "turnedUp", ids };
+  if (id !== undefined) return { kind: "turnedUp", ids };
+  return { kind: observation.complete ? "none" : "incomplete" };
 }
 
 /** Returns the ids of the instances with the POST's name that the POST may have created. */
 export function findNewInstances(observation: Observation, post: SentPost): string[] {
   const ids = idsNamed(post.name, observation);
   return ids.filter((id) => isUnexplained(observation, id, post));
+}
+
+/** Whether a listing shows an instance, of whatever name, that the POST may have created. */
+function showsUnexplained(event: ListingEvent, post: SentPost): boolean {
+  if (event.kind === "listingFailed") return false;
+  const { observation } = event;
+  return [...observation.items.keys()].some((id) => isUnexplained(observation, id, post));
 }
 
 /** Whether an instance is new since the baseline, and neither the session nor a record other than `key` explains it. */
@@ -717,12 +694,11 @@ function isSameName(listed: string | undefined, name: string): boolean {
 // ── Ends, and other transitions ──────────────────────────────────────────────────────────────────
 
 function stop(state: State, error: Error): Transition {
-  if (state.phase === "sleeping") return stop(state.then, error);
   const unclear = "attempt" in state ? state.attempt.unclear : undefined;
   if (unclear) return failUnclear(unclear, { kind: "stopped", error });
   // A stop in the phase `posting` comes before the first byte is sent. Once a byte is sent, the event is `posted`.
-  const isUnsent = state.phase === "posting";
-  return fail({ kind: "stopped", error }, isUnsent ? [{ do: "dropRecord", key: state.key }] : []);
+  const dropped = state.phase === "posting" ? [update(state.key, unsent)] : [];
+  return fail({ kind: "stopped", error }, dropped);
 }
 
 function accept(key: string, accepted: Accepted, from: InstanceSource, before: Ids | undefined) {
@@ -742,17 +718,20 @@ function fail(failure: Failure, effects: SideEffect[] = []): Transition {
   return next({ phase: "ended", result: { kind: "failed", failure } }, effects);
 }
 
-/** Enters the state `then` after a poll interval, or at the state's `until` if that comes first. */
-function tryAgain(then: State & { until: number }, spec: CreateSpec, now: number): Transition {
-  const wakeAt = Math.min(then.until, now + spec.pollIntervalMs);
-  return next({ phase: "sleeping", wakeAt, then });
+/** Enters the state after a poll interval, or at the state's `until` if that comes first. */
+function tryAgain(state: State & { until: number }, spec: CreateSpec, now: number): Transition {
+  return next({ ...state, wakeAt: Math.min(state.until, now + spec.pollIntervalMs) });
+}
+
+function update(key: string, change: RecordChange): SideEffect {
+  return { do: "updateRecord", key, change };
 }
 
 function next(state: State, effects: SideEffect[] = []): Transition {
   return { state, effects };
 }
 
-function expect<K extends Event["kind"]>(event: Event, kind: K): EventOf<K> {
-  if (event.kind !== kind) throw new Error(`expected the event "${kind}", but got "${event.kind}"`);
-  return event as EventOf<K>;
+function expect<K extends Event["kind"]>(event: Event, ...kinds: K[]): EventOf<K> {
+  if (kinds.some((kind) => kind === event.kind)) return event as EventOf<K>;
+  throw new Error(`expected the event "${kinds.join('" or "')}", but got "${event.kind}"`);
 }

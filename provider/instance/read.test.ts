@@ -1,7 +1,7 @@
 /** Tests of Read: refresh, import and `.get()`. */
 import { expect, jest, test } from "@jest/globals";
 import { InstanceUnfinished } from "../errors";
-import { originFromState, originKey, originToState } from "../origin";
+import { originFromState, originKey } from "../origin";
 import { propertyMap, Secret, type PropertyMap } from "../propertyValue";
 import { answered, fail } from "../testing/fakeService";
 import {
@@ -40,7 +40,7 @@ const justAccepted = ({ session, clock }: Scene, name = "web", acceptedAt = cloc
     inputsOf({ name }),
     { id: "i-1", name, networks: [] },
     session.connection.place(),
-    acceptedAt,
+    acceptedAt.toISOString(),
   );
 
 test("a refresh updates status, address and origin, and keeps the rest", async () => {
@@ -169,7 +169,7 @@ test.each([
 test("with another account, Read fails and names both (G3)", async () => {
   const world = scene();
   const origin = { ...world.session.connection.place(), account: "acc-1" };
-  const outputs = propertyMap({ [originKey]: originToState(origin) });
+  const outputs = propertyMap({ [originKey]: propertyMap(origin) });
   world.service.accountAnswer = () => ({ id: "acc-2" });
   expect((await errorOf(refresh(world, outputs))).message).toContain(
     "belongs to account acc-1, but the token given now is of account acc-2",

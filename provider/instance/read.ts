@@ -7,7 +7,7 @@ import { propertyMap, type PropertyMap } from "../propertyValue";
 import { isRefresh, type ReadRequest, type ReadResponse } from "../requests";
 import { timeouts, type Session } from "../session/session";
 import { inputNames } from "./definition";
-import { existenceOf, knownInstanceOf, settlingEnd } from "./existence";
+import { existenceOf, knownInstance, settlingEnd } from "./existence";
 import { checkStatus, unfinishedInstance } from "./ready";
 import {
   acceptedKey,
@@ -16,7 +16,6 @@ import {
   renamed,
   stringProperty,
   unfinishedKey,
-  unlistedKey,
 } from "./state";
 
 /**
@@ -31,25 +30,25 @@ import {
 export async function readInstance(session: Session, request: ReadRequest): Promise<ReadResponse> {
   const { id, inputs, outputs } = request;
   using operation = session.operation(request.timeoutSeconds || timeouts.look);
-  const known = knownInstanceOf(outputs);
-  const { existence, origin } = await existenceOf(session, id, known, operation.signal);
-  switch (existence.kind) {
-    case "gone":
-      if (!isRefresh(request)) throw unknownId(id, existence.items, origin);
-      // Without a recorded origin (service and token), the instance may be another tenant's, and still exist.
-      if (known.recordedOrigin) session.ledger.settleId(session.settings, id, "gone");
-      return undefined;
-    case "unproven":
-      return keepState(session, request, existence.why);
-    case "found":
-      if (isRefresh(request)) return refresh(session, request, existence.item, origin);
-      if (inputs === undefined) return importInstance(session, request, existence.item, origin);
-      return {
-        id,
-        inputs: propertyMap({ name: existence.item.name }),
-        outputs: outputsOfItem(existence.item, origin),
-      };
+  const instance = knownInstance(id, outputs);
+  const existence = await existenceOf(session, instance, operation.signal);
+  const { kind, origin } = existence;
+  if (kind === "unproven") return keepState(session, request, existence.why);
+  if (kind === "gone") {
+    if (!isRefresh(request)) throw unknownId(id, existence.items, origin);
+    // Without a recorded origin (service and token), the instance may be another tenant's, and still exist.
+    if (instance.origin) session.ledger.settleId(session.settings, id, "gone");
+    return undefined;
   }
+  const { item } = existence;
+  if (isRefresh(request)) return refresh(session, request, item, origin);
+  // The list shows no other input.
+  const read = {
+    id,
+    inputs: propertyMap({ name: item.name }),
+    outputs: outputsOfItem(item, origin),
+  };
+  return inputs === undefined ? imported(session, request.urn, read) : read;
 }
 
 /** Returns the error for an id that no instance has. A person may have given a name instead. */
@@ -71,22 +70,17 @@ function refresh(
   item: ListItem,
   origin: Origin,
 ): ReadResponse {
-  // The outputs of an unfinished instance may lack large inputs, so they are taken from the inputs.
+  const isSettled = settlingEnd(session, knownInstance(id, before)) <= session.ctx.clock.now();
   const known = propertyMap({
+    // The outputs of an unfinished instance may lack large inputs.
     ...Object.fromEntries(inputNames.map((name) => [name, inputs[name]])),
     ...before,
+    [acceptedKey]: isSettled ? undefined : before[acceptedKey],
   });
-  // A listed name is drift only if an earlier listing had another one, since the service may spell names its own way.
-  const { name } = item;
-  const hasSameName = before[unlistedKey] === true || name === stringProperty(before, "name");
-  const state =
-    name === undefined || hasSameName ? { inputs, outputs: known } : renamed(inputs, known, name);
-  const { acceptedAt } = knownInstanceOf(before);
-  const isSettled = settlingEnd(session, acceptedAt) <= session.ctx.clock.now();
-  const settled = { ...state.outputs, [acceptedKey]: isSettled ? undefined : acceptedAt };
-  const outputs = outputsWithItem(propertyMap(settled), item, origin);
+  const state = renamed(inputs, known, item.name);
+  const outputs = outputsWithItem(state.outputs, item, origin);
   const changed = ["status", "ipv4"].filter(
-    (name) => stringProperty(before, name) !== stringProperty(outputs, name),
+    (key) => stringProperty(before, key) !== stringProperty(outputs, key),
   );
   // That an unfinished instance has become ready is no drift.
   session.state.noteDrift(id, before[unfinishedKey] === true ? [] : changed);
@@ -94,17 +88,15 @@ function refresh(
   return { id, inputs: state.inputs, outputs };
 }
 
-/** Imports an instance. Its only input is the name, since the list shows no other. */
-function importInstance(
+/** Notes that the engine imports the instance. */
+function imported(
   session: Session,
-  { id, urn }: ReadRequest,
-  item: ListItem,
-  origin: Origin,
+  urn: string,
+  { id, inputs, outputs: listed }: NonNullable<ReadResponse>,
 ): ReadResponse {
   const { ledger, settings, state } = session;
-  const { name } = item;
-  const inputs = propertyMap({ name });
-  const outputs = stamped(outputsOfItem(item, origin), session.id);
+  const name = stringProperty(inputs, "name");
+  const outputs = stamped(listed, session.id);
   // A record of the ledger has the name in plain text or hashed.
   const recordedNames = name === undefined ? [] : [name, recordedName(name, true, settings)];
   ledger.markImported(settings, urn, id, recordedNames);

@@ -11,7 +11,12 @@ function wait(world: Scene, seconds = 900) {
   const accepted = service.accept({ name: "web", flavor_id: "", image_id: "", vpc_id: "" });
   const inputs = inputsOf();
   const origin = session.connection.place();
-  const outputs = outputsOfAccepted(inputs, accepted, origin, session.ctx.clock.date());
+  const outputs = outputsOfAccepted(
+    inputs,
+    accepted,
+    origin,
+    session.ctx.clock.date().toISOString(),
+  );
   const { signal } = session.operation(seconds);
   const instance = { urn: urnOf("web"), id: accepted.id, inputs, outputs, origin, after: 0 };
   return waitUntilReady(session, instance, signal);

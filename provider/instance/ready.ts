@@ -3,17 +3,17 @@
  * the id and the state of the instance reach the engine, so that no created instance is lost (G1).
  */
 import { Canceled, TimedOut } from "../abort";
-import { explain, importAs } from "../advice";
+import { importAs } from "../advice";
 import type { ListItem } from "../api/contract";
 import { RequestError } from "../api/errors";
 import { InstanceUnfinished, OperationFailed } from "../errors";
 import type { Origin } from "../origin";
 import type { PropertyMap } from "../propertyValue";
 import type { Session } from "../session/session";
-import { settlingEnd } from "./existence";
+import { knownInstance, settlingEnd } from "./existence";
+import { reasonOf } from "./messages";
 import { WaitProgress } from "./progress";
 import {
-  acceptedKey,
   markFinished,
   outputsWithItem,
   stringProperty,
@@ -53,21 +53,16 @@ export async function waitUntilReady(
     const result = await session.poller.waitWhileProvisioning(id, {
       after: instance.after,
       // Until then, a listing may lack the instance although it exists (compute:settlingSeconds).
-      settledAt: settlingEnd(session, stringProperty(outputs, acceptedKey)),
+      settledAt: settlingEnd(session, knownInstance(id, outputs)),
       signal,
       onListing: (listing, problem) => progress.update(listing, problem),
     });
-    switch (result.kind) {
-      case "provisioned":
-        return readyOutputs(session, instance, result.item);
-      case "notListed":
-        return unlistedOutputs(session, instance, result.lastSeen);
-      case "deleted":
-        throw unfinishedInstance(
-          instance,
-          `instance ${id} was listed before, and is now missing from two complete listings. Run \`pulumi up\` again to create it anew`,
-        );
-    }
+    if (result.kind === "provisioned") return readyOutputs(session, instance, result.item);
+    if (result.kind === "notListed") return unlistedOutputs(session, instance, result.lastSeen);
+    throw unfinishedInstance(
+      instance,
+      `instance ${id} was listed before, and is now missing from two complete listings. Run \`pulumi up\` again to create it anew`,
+    );
   } catch (error) {
     throw unfinishedError(session, error, instance, progress);
   }
@@ -124,38 +119,25 @@ export function checkStatus(
   const { id, urn, outputs } = instance;
   const { messages } = session.ctx;
   const status = stringProperty(outputs, "status");
-  switch (status) {
-    case "ACTIVE":
-    case undefined:
-      return;
-    case "OFFLINE": {
-      if (stringProperty(before, "status") === "OFFLINE") return;
-      const billed = stringProperty(outputs, "tokenKind") === "live" ? ", and is billed," : "";
-      messages.warning(
-        `instance ${id} is OFFLINE: it exists${billed} but does not run. Start it at the service, then run \`pulumi refresh\``,
-        urn,
-      );
-      return;
-    }
-    case "PROVISIONING":
-      throw unfinishedInstance(
-        instance,
-        `instance ${id} is still PROVISIONING. \`pulumi up\` waits until it is ready`,
-      );
-    default: {
-      const description = `instance ${id} has the status "${status}", which this provider does not know`;
-      if (before[unfinishedKey] === true) {
-        throw unfinishedInstance(
-          instance,
-          `${description}. If it becomes ACTIVE or OFFLINE, the next \`pulumi up\` finishes it. To have it created again, remove it at the service first`,
-        );
-      }
-      messages.warning(
-        `${description}. Run \`pulumi refresh\` later to see whether the status has changed`,
-        urn,
-      );
-    }
+  if (status === undefined || status === "ACTIVE") return;
+  if (status === "PROVISIONING") {
+    const reason = `instance ${id} is still PROVISIONING. \`pulumi up\` waits until it is ready`;
+    throw unfinishedInstance(instance, reason);
   }
+  if (status === "OFFLINE") {
+    if (stringProperty(before, "status") === "OFFLINE") return;
+    const billed = stringProperty(outputs, "tokenKind") === "live" ? ", and is billed," : "";
+    const text = `instance ${id} is OFFLINE: it exists${billed} but does not run. Start it at the service, then run \`pulumi refresh\``;
+    return messages.warning(text, urn);
+  }
+  const unknown = `instance ${id} has the status "${status}", which this provider does not know`;
+  if (before[unfinishedKey] === true) {
+    const next =
+      "If it becomes ACTIVE or OFFLINE, the next `pulumi up` finishes it. To have it created again, remove it at the service first";
+    throw unfinishedInstance(instance, `${unknown}. ${next}`);
+  }
+  const next = "Run `pulumi refresh` later to see whether the status has changed";
+  messages.warning(`${unknown}. ${next}`, urn);
 }
 
 /** Returns the error, with the id, for whatever ended a create or a wait after the id was known, even a defect (G1). */
@@ -183,8 +165,7 @@ function endOfWait(error: unknown, id: string, progress?: WaitProgress): string 
     return `instance ${id} was still ${status} when the operation's ${error.seconds} s (customTimeouts) were over${lastLook};`;
   }
   if (error instanceof RequestError || error instanceof OperationFailed) {
-    const reason = error instanceof RequestError ? explain(error) : error.message;
-    return `the wait for instance ${id} ended: ${reason}`;
+    return `the wait for instance ${id} ended: ${reasonOf(error)}`;
   }
   return `the wait for instance ${id} ended by a defect in the provider: ${String(error)};`;
 }

@@ -1,6 +1,6 @@
 /** Makes the outputs of an Instance, which Pulumi's state holds, from the service's responses. */
 import type { Accepted, ListItem } from "../api/contract";
-import { originKey, originToState, type Origin } from "../origin";
+import { originKey, type Origin } from "../origin";
 import {
   isMap,
   propertyMap,
@@ -22,7 +22,7 @@ export const unfinishedKey = "__unfinished";
 export const acceptedKey = "__accepted";
 
 /** The output that is true until a listing has shown the instance: the 202 may spell the name differently. */
-export const unlistedKey = "__unlisted";
+const unlistedKey = "__unlisted";
 
 /** The output that is true if the outputs come from a listing alone (import, `.get()`), which shows only few inputs. */
 const readKey = "__read";
@@ -53,7 +53,7 @@ export function outputsOfAccepted(
   inputs: PropertyMap,
   accepted: Accepted,
   origin: Origin,
-  acceptedAt: Date,
+  acceptedAt: string,
 ): PropertyMap {
   return propertyMap({
     ...inputsAsOutputs(inputs),
@@ -64,10 +64,10 @@ export function outputsOfAccepted(
     ),
     privateIpv4: accepted.networks.find((network) => network.type === "private")?.ipv4,
     createdAt: accepted.createdAt,
-    [acceptedKey]: acceptedAt.toISOString(),
+    [acceptedKey]: acceptedAt,
     [unlistedKey]: true,
     tokenKind: origin.tokenKind,
-    [originKey]: originToState(origin),
+    [originKey]: propertyMap(origin),
   });
 }
 
@@ -93,7 +93,7 @@ export function outputsWithItem(outputs: PropertyMap, item: ListItem, origin: Or
     status: item.status ?? outputs["status"] ?? null,
     ipv4: item.ipv4_public || (outputs["ipv4"] ?? null),
     tokenKind: origin.tokenKind,
-    [originKey]: originToState(origin),
+    [originKey]: propertyMap(origin),
   });
 }
 
@@ -121,25 +121,27 @@ export function listedName(outputs: PropertyMap): string | undefined {
 }
 
 /**
- * Returns the state of an instance that was renamed at the service. The listed name becomes the input, so that the next
- * preview shows a change. An instance that was renamed back gets its old input again. `outputs` have the former name.
+ * Returns the state of an instance that may have been renamed at the service. A new listed name becomes the input, so that
+ * the next preview shows a change. An instance that was renamed back gets its old input again. `outputs` have the former
+ * name.
  */
 export function renamed(
   inputs: PropertyMap,
   outputs: PropertyMap,
-  listed: string,
+  listed: string | undefined,
 ): { inputs: PropertyMap; outputs: PropertyMap } {
+  const { [renamedFromKey]: recorded, [unlistedKey]: isFirstListing } = outputs;
+  // The first listing is no rename, since the service may spell names its own way.
+  const isRenamed = isFirstListing !== true && listed !== stringProperty(outputs, "name");
+  if (listed === undefined || !isRenamed) return { inputs, outputs };
   const names = propertyMap({ requested: inputs["name"], listed: outputs["name"] });
-  const { [renamedFromKey]: recorded } = outputs;
   const renamedFrom = isMap(recorded) ? recorded : names;
   const isRenamedBack = stringProperty(renamedFrom, "listed") === listed;
   const name = isRenamedBack ? renamedFrom["requested"] : secretLike(inputs["name"], listed);
+  const earlier = propertyMap({ ...renamedFrom, last: inputs["name"] });
   return {
     inputs: propertyMap({ ...inputs, name }),
-    outputs: propertyMap({
-      ...outputs,
-      [renamedFromKey]: propertyMap({ ...renamedFrom, last: inputs["name"] }),
-    }),
+    outputs: propertyMap({ ...outputs, [renamedFromKey]: earlier }),
   };
 }
 

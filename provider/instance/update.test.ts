@@ -48,7 +48,7 @@ test("an instance that is still not ready stays unfinished, without asserted inp
   const error = await errorOf(update(world, before, { oldInputs }));
   if (!(error instanceof InstanceUnfinished)) throw error;
   const sides = { oldInputs, oldOutputs: error.state.outputs, news: inputsOf() };
-  expect(new Set(Object.values(changedInputs(sides)))).toEqual(new Set(["add"]));
+  expect(new Set(Object.values(changedInputs(sides).detailed))).toEqual(new Set(["add"]));
 });
 
 test("if the instance is proven gone, the error says what to do", async () => {
@@ -74,7 +74,7 @@ test("the inputs that a program asserts of an imported instance are recorded wit
   expect(world.messages.warnings).toEqual([
     expect.stringContaining("flavorId, imageId, vpcId, userData of instance i-1"),
   ]);
-  expect(changedInputs({ oldInputs: news, oldOutputs: outputs, news })).toEqual({});
+  expect(changedInputs({ oldInputs: news, oldOutputs: outputs, news }).detailed).toEqual({});
 });
 
 test("asserted inputs are recorded without a wait, even if no listing shows the instance or its status", async () => {

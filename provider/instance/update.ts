@@ -3,8 +3,8 @@ import { OperationFailed } from "../errors";
 import { propertyMap, Unknown, type PropertyMap } from "../propertyValue";
 import type { UpdateRequest } from "../requests";
 import { timeouts, type Session } from "../session/session";
-import { assertedInputs, changedInputs } from "./diff";
-import { existenceOf, knownInstanceOf } from "./existence";
+import { changedInputs } from "./diff";
+import { existenceOf, knownInstance } from "./existence";
 import { readyOutputs, waitUntilReady } from "./ready";
 import { outputsWithItem, stringProperty, unfinishedKey } from "./state";
 
@@ -20,7 +20,7 @@ export async function updateInstance(
   request: UpdateRequest,
 ): Promise<PropertyMap> {
   const { urn, id, news, oldOutputs: outputs } = request;
-  const asserted = assertedInputs(changedInputs(request));
+  const { asserted } = changedInputs(request);
   if (asserted.length > 0) {
     session.ctx.messages.warning(
       `${asserted.join(", ")} of instance ${id} can't be read from the service, so the state records what the program says, unchecked`,
@@ -36,13 +36,14 @@ export async function updateInstance(
   const withAsserted = (map: PropertyMap) => propertyMap({ ...map, ...assertedInOutputs });
 
   using operation = session.operation(request.timeoutSeconds || timeouts.change);
-  const known = knownInstanceOf(outputs);
-  const { existence, origin } = await existenceOf(session, id, known, operation.signal);
+  const known = knownInstance(id, outputs);
+  const existence = await existenceOf(session, known, operation.signal);
   if (existence.kind === "gone") {
     throw new OperationFailed(
       `instance ${id} no longer exists. Run \`pulumi refresh\`, and then \`pulumi up\` to create it anew`,
     );
   }
+  const { origin } = existence;
   const item = existence.kind === "found" ? existence.item : undefined;
   const status = item ? item.status : stringProperty(outputs, "status");
   if (status !== "PROVISIONING" && outputs[unfinishedKey] !== true) {

@@ -141,7 +141,7 @@ export function isHashedName(recorded: string): boolean {
   return recorded.startsWith(hashPrefix);
 }
 
-/** Returns the name of a record for a message, without a secret one. */
+/** Returns the name of a record for a message. A secret one is replaced, since the redaction misses very short ones. */
 export function displayRecordedName(recorded: string): string {
   return isHashedName(recorded) ? redactionMark : recorded;
 }

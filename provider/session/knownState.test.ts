@@ -1,13 +1,13 @@
 /** Tests of what a session learns about Pulumi's state. */
 import { expect, jest, test } from "@jest/globals";
-import { originKey, originToState } from "../origin";
+import { originKey } from "../origin";
 import { propertyMap, type PropertyMap } from "../propertyValue";
 import { scene, type Scene } from "../testing/scene";
 
 /** Outputs as in a state, with the session id `run` as their stamp, and with the hash of a token. */
 function outputsOf({ session }: Scene, run?: string, tokenHash?: string): PropertyMap {
   const origin = { ...session.connection.place(), ...(tokenHash ? { tokenHash } : {}) };
-  return propertyMap({ name: "web", [originKey]: originToState(origin), __run: run });
+  return propertyMap({ name: "web", [originKey]: propertyMap(origin), __run: run });
 }
 
 const listing = (...ids: string[]) => new Map(ids.map((id) => [id, {}]));
@@ -37,7 +37,7 @@ test("records are settled for the service in the outputs, not for the service in
   const world = scene();
   const settled = jest.spyOn(world.session.ledger, "settleId");
   const otherOrigin = { baseUrl: "https://other.example/v2", tokenKind: "test", tokenHash: "0" };
-  const outputs = propertyMap({ [originKey]: originToState(otherOrigin), __run: "an-earlier-run" });
+  const outputs = propertyMap({ [originKey]: propertyMap(otherOrigin), __run: "an-earlier-run" });
   world.session.state.observe("i-1", outputs);
   expect(settled.mock.calls).toEqual([[expect.objectContaining(otherOrigin), "i-1", "state"]]);
 });

@@ -133,7 +133,7 @@ export function inputsOf(more: Record<string, PropertyValue | undefined> = {}): 
 export function acceptedOutputs({ session }: Scene): PropertyMap {
   const accepted = { id: "i-1", name: "web", networks: [] };
   const origin = session.connection.place();
-  return outputsOfAccepted(inputsOf(), accepted, origin, new Date(0));
+  return outputsOfAccepted(inputsOf(), accepted, origin, "1970-01-01T00:00:00.000Z");
 }
 
 /**

@@ -76,10 +76,17 @@ export function continueWith(scene: Scene, event: Event): void {
   carryOutUntilWait(scene, model.rules.step(call.planned.spec, call.state, event));
 }
 
+/** Continues the call after the wait before its state. */
+export function wakeUp(scene: Scene): void {
+  const { wakeAt: _, ...state } = scene.call.state;
+  carryOutUntilWait(scene, { state, effects: [] });
+}
+
 /** Carries out transitions until the call waits or ends. */
 function carryOutUntilWait(scene: Scene, { state, effects }: Transition): void {
   for (const effect of effects) carryOut(scene, effect);
   scene.call.state = state;
+  if (state.wakeAt !== undefined) return;
   if (state.phase === "readingLedger") {
     continueWith(scene, { kind: "ledgerRead", entries: ledgerEntries(scene), now: 0 });
   } else if (state.phase === "writingRecord") {
@@ -205,7 +212,11 @@ function carryOut(scene: Scene, effect: SideEffect): void {
       const row = rowOf(scene, effect.key);
       if (!row) return;
       Object.assign(row, effect.change);
-      if (effect.change.stage === "sending") row.young = true;
+      if (row.stage === "sending") row.young = true;
+      // The record of a POST that made nothing tells no worlds apart.
+      if (row.stage !== "settled") return;
+      rows.splice(rows.indexOf(row), 1);
+      call.key = undefined;
       return;
     }
     case "accept": {
@@ -227,12 +238,6 @@ function carryOut(scene: Scene, effect: SideEffect): void {
         checkSettled(world, row, effect.as);
         Object.assign(row, { stage: "settled", settled: effect.as });
       }
-      call.key = undefined;
-      return;
-    }
-    case "dropRecord": {
-      const index = rows.findIndex((it) => it.key === effect.key);
-      if (index >= 0) rows.splice(index, 1);
       call.key = undefined;
       return;
     }

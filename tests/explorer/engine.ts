@@ -132,8 +132,9 @@ function changesOfRun(scene: RunScene): Change<RunScene>[] {
   const isBusy = run.calls.length > 0;
   if (run.canceled && !isBusy && !unsaved && !retry) add("the engine ends", endRun);
   // A crash matters only after something was written, sent or replied.
-  const isWithoutTrace = ({ state: { phase } }: Call) =>
-    phase === "takingBaseline" || phase === "awaitingPermit";
+  const isWithoutTrace = ({ state }: Call) =>
+    state.wakeAt === undefined &&
+    (state.phase === "awaitingPermit" || (state.phase === "takingBaseline" && !state.attempt));
   if (!unsaved && run.calls.every(isWithoutTrace)) return found;
   if (isBusy && !run.canceled) add("Ctrl-C", (copy) => (copy.run.canceled = true), "ctrl-C");
   add("Ctrl-C twice", (copy) => leave(copy.run, true), "ctrl-C twice");

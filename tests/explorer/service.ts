@@ -2,7 +2,7 @@
 import type { PostOutcome } from "../../provider/api/postOutcome";
 import type { Event } from "../../provider/instance/protocol";
 import type { Existence } from "../../provider/instance/existence";
-import { continueWith, failures, finish, observationOf, shownIn, takeOver } from "./call";
+import { continueWith, failures, finish, observationOf, shownIn, takeOver, wakeUp } from "./call";
 import { checkIsOnlyInstance, refuse } from "./invariants";
 import type { Fault } from "./slice";
 import { instanceOf, ledgerOf, newInstance, type Change, type Instance, type Scene } from "./world";
@@ -50,23 +50,21 @@ const on =
 /** What a call may meet while the protocol waits for something. */
 function movesOfProtocol(scene: Scene): Move[] {
   const { state } = scene.call;
+  if (state.wakeAt !== undefined) {
+    const isBeforeSettlingEnd =
+      "until" in state && state.phase !== "readingLedger" && (state.until ?? 0) > 0;
+    const isSecondLook = "wasMissing" in state;
+    // Such a call wakes only after "the settling time passes" (engine.ts): earlier listings would add nothing. The
+    // second of two listings that must lack an instance is not delayed.
+    if (isBeforeSettlingEnd && !isSecondLook) return [];
+    return [{ say: "wakes", do: wakeUp }];
+  }
   switch (state.phase) {
-    case "sleeping": {
-      const { then } = state;
-      const isBeforeSettlingEnd =
-        "until" in then && then.phase !== "readingLedger" && (then.until ?? 0) > 0;
-      const isSecondLook = "wasMissing" in then;
-      // Such a call wakes only after "the settling time passes" (engine.ts): earlier listings would add nothing. The
-      // second of two listings that must lack an instance is not delayed.
-      if (isBeforeSettlingEnd && !isSecondLook) return [];
-      return [{ say: "wakes", do: on({ kind: "slept" }) }];
-    }
     case "takingOver":
       return [{ say: `takes over the record ${state.record.key}`, do: takeOver }];
     case "awaitingPermit":
       return [{ say: "gets permission to send the POST", do: on({ kind: "permitted", now: 0 }) }];
     case "takingBaseline":
-    case "renewingBaseline":
     case "searchingForRecord":
     case "searchingAfterPost":
       return listingMoves(scene);

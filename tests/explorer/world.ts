@@ -176,8 +176,10 @@ function keyOfState(state: State): string {
   let key = stateKeys.get(state);
   if (key === undefined) {
     key = JSON.stringify(state, (name, value: unknown) => {
-      // These don't tell worlds apart: no call sleeps past the settling time, and the call has the result, too.
-      if (name === "wakeAt" || name === "result") return undefined;
+      // No call sleeps past the settling time.
+      if (name === "wakeAt") return value === undefined ? undefined : true;
+      // The call has the result, too.
+      if (name === "result") return undefined;
       if (value instanceof Set || value instanceof Map)
         return [...(value.keys() as Iterable<string>)];
       if (value instanceof Error) return value.message;
@@ -223,8 +225,8 @@ export function passTime(world: World): void {
   world.runs = world.runs.filter(({ engine }) => engine === "alive");
   for (const call of world.runs.flatMap((run) => run.calls)) {
     const { state } = call;
-    if (state.phase === "sleeping" && state.then.phase === "readingLedger") {
-      if ((state.then.until ?? 0) > 0) call.settlingWaits++;
+    if (state.wakeAt !== undefined && state.phase === "readingLedger") {
+      if ((state.until ?? 0) > 0) call.settlingWaits++;
     }
     call.state = movedBack(call.state);
   }
@@ -239,15 +241,11 @@ function isUnderWay({ runs }: World, { key }: Row): boolean {
 
 /** The state, with its times moved back by the settling time. */
 function movedBack(state: State): State {
-  if (state.phase === "sleeping") {
-    const then = movedBack(state.then);
-    return then === state.then ? state : { ...state, then };
-  }
   let changed: State = state;
   if ("until" in state && (state.until ?? 0) > 0) {
     changed = { ...state, until: Math.max(0, (state.until ?? 0) - settlingMs) };
   }
-  if ("attempt" in state && state.attempt.baseline.begunAt === 0) {
+  if ("attempt" in state && state.attempt?.baseline.begunAt === 0) {
     const baseline = { ...state.attempt.baseline, begunAt: -settlingMs };
     changed = { ...changed, attempt: { ...state.attempt, baseline } } as State;
   }

@@ -6,7 +6,13 @@ import metadata from "../../metadata.json";
 import { tableRows } from "../../bench/figure";
 import { optionFlags } from "../../emulator/options";
 import { settingDescriptions, settingNames } from "../../provider/config/settings";
-import { inputNames, isRequired, outputs, traitsOf } from "../../provider/instance/definition";
+import {
+  inputDescriptions,
+  inputNames,
+  isRequired,
+  isScript,
+  outputs,
+} from "../../provider/instance/definition";
 import { exampleBlock, exampleLanguages, titleOf, type ExampleLanguage } from "../sdk/examples";
 import { sdkLanguages, sdkNames } from "../sdk/languages";
 import { ToolError } from "../support/main";
@@ -31,7 +37,7 @@ export const pagesWithTables: Readonly<Record<string, Tables>> = {
         ["Input", "Meaning"],
         inputNames.map((name) => [
           `\`${name}\`${isRequired(name) ? " (required)" : ""}`,
-          traitsOf(name).description + (traitsOf(name).secret ? " Secret." : ""),
+          inputDescriptions[name] + (isScript(name) ? " Secret." : ""),
         ]),
       ),
     outputs: () =>

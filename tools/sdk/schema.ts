@@ -12,15 +12,14 @@ import {
 } from "../../provider/config/settings";
 import { functions } from "../../provider/functions/functions";
 import {
+  inputDescriptions,
   inputNames,
   inputTypes,
   instanceDescription,
-  isListed,
   isRequired,
+  isScript,
   networkDescriptions,
   outputs,
-  traitsOf,
-  unreadNote,
   type InputName,
 } from "../../provider/instance/definition";
 import { functionTokens, instanceToken, type FunctionToken } from "../../provider/pulumiNames";
@@ -122,6 +121,10 @@ function settingProperties(): Record<string, Property> {
   }));
 }
 
+/** Follows the description of an input among the outputs. */
+const unreadNote =
+  " Null after `get`, and after an import until the program sets it, because the service does not show it.";
+
 function instanceSchema() {
   const inputs = propertiesOf(inputNames, (name) => ({
     ...inputProperty(name),
@@ -129,7 +132,8 @@ function instanceSchema() {
     willReplaceOnChanges: true,
   }));
   const inputsAsOutputs = propertiesOf(inputNames, (name) =>
-    inputProperty(name, isListed(name) ? "" : ` ${unreadNote}`),
+    // Of the inputs, the service's list shows only the name.
+    inputProperty(name, name === "name" ? "" : unreadNote),
   );
   const added = mapped(outputs, ({ description, type }) =>
     type === "networks"
@@ -141,18 +145,14 @@ function instanceSchema() {
     inputProperties: inputs,
     requiredInputs: inputNames.filter(isRequired),
     properties: { ...inputsAsOutputs, ...added },
-    required: [
-      ...inputNames.filter(isListed),
-      ...Object.keys(outputs).filter((name) => outputs[name]?.always),
-    ],
+    required: ["name", ...Object.keys(outputs).filter((name) => outputs[name]?.always)],
     listInputs: functionSchema("compute:index:getInstances").inputs,
   };
 }
 
 function inputProperty(name: InputName, note = ""): Property {
-  const { description, secret } = traitsOf(name);
-  const about = `${description}${note}`;
-  return { ...typeOf(inputTypes[name]), description: about, ...(secret ? { secret } : {}) };
+  const description = inputDescriptions[name] + note;
+  return { ...typeOf(inputTypes[name]), description, ...(isScript(name) && { secret: true }) };
 }
 
 function functionSchema(token: FunctionToken) {
