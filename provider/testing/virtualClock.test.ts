@@ -40,16 +40,3 @@ test("autoAdvance moves the clock to the end of the next sleep, but does not jum
   deadline.abort();
   expect(await far).toBe("never");
 });
-
-test("autoAdvance holds the clock while isIdle returns false", async () => {
-  const clock = new VirtualClock();
-  let isIdle = false;
-  using _ = clock.autoAdvance({ isIdle: () => isIdle });
-  let turns = 0;
-  const sleep = clock.sleep(5000);
-  while (turns++ < 20) await new Promise(setImmediate);
-  expect(clock.now()).toBe(0);
-  isIdle = true;
-  await sleep;
-  expect(clock.now()).toBe(5000);
-});

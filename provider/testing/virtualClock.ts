@@ -1,15 +1,10 @@
 /** A clock for tests, so that none waits for real time or measures it. */
 import type { Clock } from "../clock";
 
-/** How a clock moves by itself. */
-export interface AutoAdvance {
-  /** While it returns false, the clock stands still, for example because a server is answering. */
-  isIdle?: () => boolean;
-  /** How many real milliseconds must pass without a new `sleep` before the clock moves on. */
-  quietMs?: number;
-  /** The longest step, in virtual milliseconds. A longer sleep ends only after shorter ones. */
-  longestJumpMs?: number;
-}
+/** How many real milliseconds must pass without a new `sleep` before the clock moves by itself. */
+const quietMs = 2;
+/** The longest sleep that the clock ends by itself, in virtual milliseconds. */
+const longestJumpMs = 300_000;
 
 /** A clock that moves by `advance`, or by itself after `autoAdvance`. */
 export class VirtualClock implements Clock {
@@ -17,7 +12,7 @@ export class VirtualClock implements Clock {
   #wallClock: number;
   /** The pending sleeps. `due` is a time on the scale of `now`. */
   readonly #sleepers = new Set<{ due: number; wake: () => void }>();
-  #autoAdvance: Required<AutoAdvance> | undefined;
+  #advancesItself = false;
   #stepTimer: NodeJS.Timeout | undefined;
 
   constructor(start = "2026-01-01T00:00:00Z") {
@@ -68,15 +63,15 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * From now on the clock moves to the end of the next sleep whenever no sleep has begun for `quietMs` of real time. So
-   * it also moves while a disk or a socket is waited for, unless `isIdle` prevents it. Disposing the result stops it.
+   * From now on the clock moves to the end of the next sleep whenever no sleep has begun for a moment of real time, also
+   * while a disk or a socket is waited for. Sleeps of more than five minutes do not end so. Disposing the result stops it.
    */
-  autoAdvance(options: AutoAdvance = {}): Disposable {
-    this.#autoAdvance = { isIdle: () => true, quietMs: 2, longestJumpMs: 300_000, ...options };
+  autoAdvance(): Disposable {
+    this.#advancesItself = true;
     this.#stepLater();
     return {
       [Symbol.dispose]: () => {
-        this.#autoAdvance = undefined;
+        this.#advancesItself = false;
         clearTimeout(this.#stepTimer);
       },
     };
@@ -97,11 +92,10 @@ export class VirtualClock implements Clock {
 
   #stepLater(): void {
     clearTimeout(this.#stepTimer);
-    if (!this.#autoAdvance || !this.#sleepers.size) return;
-    const { isIdle, quietMs, longestJumpMs } = this.#autoAdvance;
+    if (!this.#advancesItself || !this.#sleepers.size) return;
     this.#stepTimer = setTimeout(() => {
       const due = this.#nextDue();
-      if (isIdle() && due - this.#now <= longestJumpMs) this.#moveTo(due);
+      if (due - this.#now <= longestJumpMs) this.#moveTo(due);
       this.#stepLater();
     }, quietMs);
   }

@@ -4,19 +4,24 @@ import type { CreateBody } from "../contract";
 import { RequestError } from "../errors";
 import type { ClientOptions } from "../options";
 import type { PostOutcome } from "../postOutcome";
-import { type AutoAdvance, VirtualClock } from "../../testing/virtualClock";
+import { VirtualClock } from "../../testing/virtualClock";
 import { ScriptedServer, type Step } from "./scriptedServer";
 
 /** The token of the test client. The redaction of the test client replaces it with [token]. */
 export const testToken = "sk_test_canary_4f1d";
+
+/**
+ * The time-out of a request. A clock that moves by itself does not jump so far. So it ends no request while a real socket
+ * works, unless a test advances the clock by it.
+ */
+export const requestTimeoutMs = 3_600_000;
 
 /** Makes a client for the service at this address. */
 export function testClient(baseUrl: string, more: Partial<ClientOptions> = {}): ComputeApi {
   return createClient({
     baseUrl,
     token: testToken,
-    // Longer than any jump of the clock (`longestJumpMs`), so that it never ends a request while a real socket works.
-    requestTimeoutMs: 3_600_000,
+    requestTimeoutMs,
     requestsPerMinute: 1000,
     userAgent: "pulumi-compute/0.0.0",
     clock: selfMovingClock(),
@@ -27,13 +32,10 @@ export function testClient(baseUrl: string, more: Partial<ClientOptions> = {}): 
   });
 }
 
-/**
- * Makes a clock that moves by itself, so that a back-off takes almost no real time. The clock jumps after `quietMs` of
- * real time, in which a real socket can answer before a time-out.
- */
-export function selfMovingClock(options?: AutoAdvance): VirtualClock {
+/** Makes a clock that moves by itself, so that a back-off takes almost no real time. */
+export function selfMovingClock(): VirtualClock {
   const clock = new VirtualClock();
-  clock.autoAdvance(options);
+  clock.autoAdvance();
   return clock;
 }
 
