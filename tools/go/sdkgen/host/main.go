@@ -11,11 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
-	"net"
-	"net/http"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -31,8 +26,11 @@ import (
 	"github.com/pulumi/pulumi/pkg/v3/codegen/python"
 	"github.com/pulumi/pulumi/pkg/v3/codegen/schema"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource/plugin"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/util/rpcutil"
 	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/protobuf/proto"
 )
 
 // generators has Pulumi's writer of programs for each language.
@@ -60,8 +58,9 @@ func run() error {
 		return err
 	}
 	folder, name := filepath.Split(executable)
-	language := strings.TrimSuffix(strings.TrimPrefix(name, "pulumi-language-"), ".exe")
-	host := exec.Command(filepath.Join(folder, "compute-host-"+language), os.Args[1:]...)
+	older := strings.Replace(name, "pulumi-language-", "compute-host-", 1)
+	language := strings.TrimSuffix(strings.TrimPrefix(older, "compute-host-"), ".exe")
+	host := exec.Command(filepath.Join(folder, older), os.Args[1:]...)
 	host.Stderr = os.Stderr
 	stdout, err := host.StdoutPipe()
 	if err != nil {
@@ -85,52 +84,79 @@ func run() error {
 	if err != nil {
 		return errors.Join(host.Wait(), err)
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	connection, err := grpc.NewClient("127.0.0.1:"+strings.TrimSpace(port),
+		grpc.WithTransportCredentials(insecure.NewCredentials()), rpcutil.GrpcChannelOptions())
 	if err != nil {
 		return err
 	}
-	older := &url.URL{Scheme: "http", Host: "127.0.0.1:" + strings.TrimSpace(port)}
-	go func() { _ = serve(listener, older, writer{generate: generators[language]}) }()
-	fmt.Println(listener.Addr().(*net.TCPAddr).Port)
+	server := proxy{older: connection, generate: generators[language]}
+	served, err := rpcutil.ServeWithOptions(rpcutil.ServeOptions{Options: []grpc.ServerOption{
+		grpc.ForceServerCodec(codec{}), grpc.UnknownServiceHandler(server.handle),
+	}})
+	if err != nil {
+		return err
+	}
+	fmt.Println(served.Port)
 	if _, err := io.Copy(os.Stdout, printed); err != nil {
 		return err
 	}
 	return host.Wait()
 }
 
-// serve answers GenerateProgram, and forwards all other calls to the older host.
-func serve(listener net.Listener, older *url.URL, writer writer) error {
-	// gRPC is HTTP/2, here without TLS.
-	var protocols http.Protocols
-	protocols.SetUnencryptedHTTP2(true)
-	forward := httputil.ReverseProxy{
-		Rewrite:   func(request *httputil.ProxyRequest) { request.SetURL(older) },
-		Transport: &http.Transport{Protocols: &protocols},
-		// What the program prints arrives at once.
-		FlushInterval: -1,
-	}
-	answer := grpc.NewServer(grpc.MaxRecvMsgSize(math.MaxInt32), grpc.MaxSendMsgSize(math.MaxInt32))
-	pulumirpc.RegisterLanguageRuntimeServer(answer, writer)
-	handle := func(response http.ResponseWriter, request *http.Request) {
-		if request.URL.Path == pulumirpc.LanguageRuntime_GenerateProgram_FullMethodName {
-			answer.ServeHTTP(response, request)
-		} else {
-			forward.ServeHTTP(response, request)
-		}
-	}
-	server := http.Server{Protocols: &protocols, Handler: http.HandlerFunc(handle)}
-	return server.Serve(listener)
-}
-
-// writer answers GenerateProgram.
-type writer struct {
-	pulumirpc.UnimplementedLanguageRuntimeServer
+// proxy answers GenerateProgram, and forwards all other calls.
+type proxy struct {
+	older    *grpc.ClientConn
 	generate func(*pcl.Program) (map[string][]byte, hcl.Diagnostics, error)
 }
 
-// GenerateProgram does what the official language hosts do.
-func (w writer) GenerateProgram(
-	_ context.Context, request *pulumirpc.GenerateProgramRequest,
+// handle answers one call. No call of a language host has more than one request.
+func (p proxy) handle(_ any, caller grpc.ServerStream) error {
+	method, _ := grpc.MethodFromServerStream(caller)
+	if method == pulumirpc.LanguageRuntime_GenerateProgram_FullMethodName {
+		var request pulumirpc.GenerateProgramRequest
+		if err := caller.RecvMsg(&request); err != nil {
+			return err
+		}
+		response, err := p.generateProgram(&request)
+		if err != nil {
+			return err
+		}
+		return caller.SendMsg(response)
+	}
+
+	ctx, cancel := context.WithCancel(caller.Context())
+	defer cancel()
+	description := &grpc.StreamDesc{ServerStreams: true}
+	forwarded, err := p.older.NewStream(ctx, description, method, grpc.ForceCodec(codec{}))
+	if err != nil {
+		return err
+	}
+	var request []byte
+	if err := caller.RecvMsg(&request); err != nil {
+		return err
+	}
+	if err := forwarded.SendMsg(&request); err != nil {
+		return err
+	}
+	if err := forwarded.CloseSend(); err != nil {
+		return err
+	}
+	for {
+		var response []byte
+		if err := forwarded.RecvMsg(&response); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if err := caller.SendMsg(&response); err != nil {
+			return err
+		}
+	}
+}
+
+// generateProgram does what the official language hosts do.
+func (p proxy) generateProgram(
+	request *pulumirpc.GenerateProgramRequest,
 ) (*pulumirpc.GenerateProgramResponse, error) {
 	loader, err := schema.NewLoaderClient(request.LoaderTarget)
 	if err != nil {
@@ -156,7 +182,7 @@ func (w writer) GenerateProgram(
 	}
 	response := pulumirpc.GenerateProgramResponse{}
 	if !diagnostics.HasErrors() {
-		files, more, err := w.generate(program)
+		files, more, err := p.generate(program)
 		if err != nil {
 			return nil, err
 		}
@@ -164,4 +190,24 @@ func (w writer) GenerateProgram(
 	}
 	response.Diagnostics = plugin.HclDiagnosticsToRPCDiagnostics(diagnostics)
 	return &response, nil
+}
+
+// codec passes the bytes of forwarded messages on, and codes the other messages.
+type codec struct{}
+
+func (codec) Name() string { return "proto" }
+
+func (codec) Marshal(message any) ([]byte, error) {
+	if bytes, ok := message.(*[]byte); ok {
+		return *bytes, nil
+	}
+	return proto.Marshal(message.(proto.Message))
+}
+
+func (codec) Unmarshal(data []byte, message any) error {
+	if bytes, ok := message.(*[]byte); ok {
+		*bytes = append([]byte(nil), data...)
+		return nil
+	}
+	return proto.Unmarshal(data, message.(proto.Message))
 }
