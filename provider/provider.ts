@@ -28,8 +28,6 @@ export function createProvider(ctx: ProviderContext): Provider {
     sessionId: Buffer.from(randomBytes(6)).toString("hex"),
     /** The engine calls CheckConfig if the program runs, and not for settings from the state. */
     isProgramRun: false,
-    /** Of a Configure that fails. Otherwise the session knows it. */
-    hasRecordedSettings: false,
     session: undefined as Session | undefined,
     configurationKey: "",
   });
@@ -39,14 +37,21 @@ export function createProvider(ctx: ProviderContext): Provider {
     for (const text of secretStrings(values)) ctx.redactor.hide(text);
   };
 
-  /** Hides the secrets of the request, runs the operation, and translates its errors. */
-  const perform = async <T>(request: object, operation: () => T | Promise<T>): Promise<T> => {
+  /**
+   * Hides the secrets of the request, runs the operation, and translates its errors. `isRecorded`: whether the settings of
+   * a Configure come from the state.
+   */
+  const perform = async <T>(
+    request: object,
+    operation: () => T | Promise<T>,
+    isRecorded?: boolean,
+  ): Promise<T> => {
     try {
       hideSecrets(request);
       return await operation();
     } catch (error) {
       const own = ownError(error);
-      const { hasRecordedSettings } = run.session ?? run;
+      const hasRecordedSettings = isRecorded ?? run.session?.hasRecordedSettings;
       if (!hasRecordedSettings || !isAboutSettings(own)) throw own;
       throw new OperationFailed([...own.lines, recordedSettingsAdvice], { cause: error });
     }
@@ -73,8 +78,8 @@ export function createProvider(ctx: ProviderContext): Provider {
     },
 
     configure: ({ urn, scope, args }) => {
-      run.hasRecordedSettings = !run.isProgramRun && !isStateless(urn);
-      return perform({ args }, () => {
+      const isRecorded = !run.isProgramRun && !isStateless(urn);
+      const configure = () => {
         const settings = resolveSettings(args, ctx, urn);
         // A token from a file may be replaced between two calls.
         const apiToken = settings.apiTokenFile ?? settings.apiToken;
@@ -89,10 +94,11 @@ export function createProvider(ctx: ProviderContext): Provider {
           stateless: isStateless(urn),
           providerUrn: explicitProvider(urn),
           // Settings from the environment are not recorded.
-          hasRecordedSettings: run.hasRecordedSettings && settingNames.some((name) => name in args),
+          hasRecordedSettings: isRecorded && settingNames.some((name) => name in args),
         });
         run.configurationKey = configurationKey;
-      });
+      };
+      return perform({ args }, configure, isRecorded);
     },
 
     check: (request) =>

@@ -72,6 +72,9 @@ const unreadableAdvice =
 const wrongCursorAdvice =
   "Set compute:cursorParameter to the name that the service uses for the parameter, or remove the setting.";
 
+const notWritableAdvice =
+  "Make the folder writable, or set PULUMI_HOME to a writable one. Otherwise, if a run is killed while it creates an instance, the next run does not know of that instance.";
+
 /** Sends the account call (GET /v2/account), then lists all instances. */
 async function* examineService(settings: Settings, io: Terminal): AsyncGenerator<Finding> {
   const { host } = new URL(settings.baseUrl);
@@ -185,10 +188,7 @@ function examineLedger(env: NodeJS.ProcessEnv): Finding {
   const folder = ledgerFolder(env);
   const problem = whyNotWritable(folder);
   if (problem !== undefined) {
-    return [
-      ...(["warning", "ledger", `${folder} can't be written (${problem})`] as const),
-      "Make the folder writable, or set PULUMI_HOME to a writable one. Otherwise, if a run is killed while it creates an instance, the next run does not know of that instance.",
-    ];
+    return ["warning", "ledger", `${folder} can't be written (${problem})`, notWritableAdvice];
   }
   const warnings: string[] = [];
   const creates = readPendingCreates(env, (message) => warnings.push(message));

@@ -148,7 +148,8 @@ const resourceSchema = z
     outputs: z.custom<PropertyMap>().optional(),
   })
   .transform(({ inputs: { name }, outputs, ...resource }) => ({
-    ...{ ...resource, name },
+    ...resource,
+    name,
     ...knownInstance(resource.id, outputs),
   }));
 

@@ -22,7 +22,12 @@ export async function runByHand(argv: readonly string[]): Promise<number> {
     (line) => process.stdout.write(`${line}\n`),
     (line) => process.stderr.write(`${line}\n`),
   );
-  return run(argv, io);
+  const exitCode = await run(argv, io);
+  // A pipe takes the rest only when its reader has read, and the exit would drop that rest (`audit --json | jq`).
+  for (const stream of [process.stdout, process.stderr]) {
+    await new Promise<void>((resolve) => stream.write("", () => resolve()));
+  }
+  return exitCode;
 }
 
 /**

@@ -104,6 +104,7 @@ function readSettings(
   args: PropertyMap,
   source: SettingsSource,
 ): { values: SettingValues; failures: CheckFailure[] } {
+  // The SDKs of some languages do not mark the token as a secret.
   const tokens = secretStrings(new Secret(args["apiToken"] ?? null));
   for (const token of [...tokens, source.env["COMPUTE_API_TOKEN"] ?? ""]) {
     hideToken(source.redactor, token);

@@ -98,13 +98,13 @@ class Create implements Disposable {
   async run(): Promise<CreateResponse> {
     const { creates, ledger } = this.session;
     try {
-      const { key, id, before } = await this.#obtainInstance();
+      const { id, unclearPost } = await this.#obtainInstance();
       this.#progress.stop();
       if (!this.#instance) throw new Error("an accepted create has no instance");
       try {
         return { id, outputs: await waitUntilReady(this.session, this.#instance, this.signal) };
       } finally {
-        if (before) await this.#warnOfExtras(key, before);
+        if (unclearPost) await this.#warnOfExtras(unclearPost);
       }
     } catch (error) {
       if (!this.#instance) throw error;
@@ -263,7 +263,7 @@ class Create implements Disposable {
 
   /** Returns a listing together with what the session and the ledger know now. */
   #observationOf({ items, complete, begunAt }: Listing): protocol.Observation {
-    const { creates, state, ledger, ctx } = this.session;
+    const { creates, state, ledger } = this.session;
     return {
       items,
       complete,
@@ -271,7 +271,7 @@ class Create implements Disposable {
       isOfThisSession: (id) => creates.instances.has(id),
       isNamedByEngine: (id) => state.hasId(id),
       isInState: (id) => state.isProven(id),
-      isSettling: ({ at }) => this.session.settledBy(at) > ctx.clock.now(),
+      isSettling: ({ at }) => this.session.settledBy(at) > begunAt,
       entries: ledger.read(),
     };
   }
@@ -364,14 +364,13 @@ class Create implements Disposable {
   }
 
   /** After an unclear POST, warns of each further instance that the POST may have created (G2). Never rejects. */
-  async #warnOfExtras(key: string, before: protocol.Ids): Promise<void> {
+  async #warnOfExtras(post: protocol.SentPost): Promise<void> {
     const { ctx, listings } = this.session;
     using operation = this.session.operation(lastListingSeconds);
     const listing = await listings
       .get({ notBefore: ctx.clock.now() }, operation.signal)
       .catch(() => listings.latest);
     if (!listing) return;
-    const post = { key, name: this.#args.name, before };
     for (const id of protocol.findNewInstances(this.#observationOf(listing), post)) {
       ctx.messages.warning(extraNotice(id, this.#spec), this.request.urn);
     }

@@ -43,46 +43,52 @@ export interface CreateSpec {
   patienceMs: number;
 }
 
+/** What the create does now, and what it knows. */
+export type State = Work & {
+  /** The clock time until which the create waits before that. */
+  wakeAt?: number;
+};
+
 /**
- * What the create does now, and what it knows. Before that, it waits until the clock time `wakeAt`, if there is one. Arrows
- * point to the events that may follow, and `stopped` may follow every phase but `ended`. `until` is the clock time at which
- * the wait or the settling time is over.
+ * What the create does in each phase. Arrows point to the events that may follow, and `stopped` may follow every phase but
+ * `ended`. `until` is the clock time at which the wait or the settling time is over.
  */
-export type State = { wakeAt?: number } &
+type Work =
   /** Reads the ledger → `ledgerRead`. With `until`, the create waits for another run's create. */
-  (
-    | { phase: "readingLedger"; earlier: Earlier; until?: number }
-    /** Makes this session the owner of the record → `takenOver` */
-    | { phase: "takingOver"; earlier: Earlier; record: LedgerRecord }
-    /** Searches for the record's instance by its id → `searched`, `listingFailed` */
-    | { phase: "findingInstance"; earlier: Earlier; record: LedgerRecord }
-    /** Fetches a listing that begins now, to search for a record's instance by its name → `listed`, `listingFailed` */
-    | {
-        phase: "searchingForRecord";
-        earlier: Earlier;
-        record: LedgerRecord;
-        until: number;
-        /** Set once a complete listing after the settling time has lacked the instance. */
-        wasMissing?: true;
-      }
-    /** Fetches the baseline, or a newer one for an attempt whose baseline is too old → `listed`, `listingFailed` */
-    | { phase: "takingBaseline"; earlier: Earlier; attempt?: Attempt }
-    /** Waits for the rate limit → `permitted` */
-    | { phase: "awaitingPermit"; attempt: Attempt }
-    /** Writes the record of this create, and waits until it is on the disk → `recorded` */
-    | { phase: "writingRecord"; attempt: Attempt; fields: Omit<NewRecord, "at"> }
-    /** Sends the POST that the record `key` describes → `posted` */
-    | { phase: "posting"; attempt: Attempt; key: string }
-    /** Fetches a listing that begins now, to search for the POST's instance → `listed`, `listingFailed` */
-    | {
-        phase: "searchingAfterPost";
-        attempt: Attempt & { unclear: UnclearPost };
-        until: number;
-        /** Whether a listing has shown a new instance, of any name, that may come from this POST (`isUnexplained`). */
-        hasUnexplained: boolean;
-      }
-    | { phase: "ended"; result: Result }
-  );
+  | { phase: "readingLedger"; earlier: Earlier; until?: number }
+  /** Makes this session the owner of the record → `takenOver` */
+  | { phase: "takingOver"; earlier: Earlier; record: LedgerRecord }
+  /** Searches for the record's instance by its id → `searched`, `listingFailed` */
+  | { phase: "findingInstance"; earlier: Earlier; record: LedgerRecord }
+  /** Fetches a listing that begins now, to search for a record's instance by its name → `listed`, `listingFailed` */
+  | {
+      phase: "searchingForRecord";
+      earlier: Earlier;
+      record: LedgerRecord;
+      until: number;
+      /** Set once a complete listing after the settling time has lacked the instance. */
+      wasMissing?: true;
+    }
+  /**
+   * Waits for a create slot, and then fetches the baseline, or with `attempt` a newer one, since that attempt's is too
+   * old → `listed`, `listingFailed`
+   */
+  | { phase: "takingBaseline"; earlier: Earlier; attempt?: Attempt }
+  /** Waits for the rate limit → `permitted` */
+  | { phase: "awaitingPermit"; attempt: Attempt }
+  /** Writes the record of this create, and waits until it is on the disk → `recorded` */
+  | { phase: "writingRecord"; attempt: Attempt; fields: Omit<NewRecord, "at"> }
+  /** Sends the POST that the record `key` describes → `posted` */
+  | { phase: "posting"; attempt: Attempt; key: string }
+  /** Fetches a listing that begins now, to search for the POST's instance → `listed`, `listingFailed` */
+  | {
+      phase: "searchingAfterPost";
+      attempt: Attempt & { unclear: UnclearPost };
+      until: number;
+      /** Whether a listing has shown a new instance, of any name, that may come from this POST (`isUnexplained`). */
+      hasUnexplained: boolean;
+    }
+  | { phase: "ended"; result: Result };
 
 type StateOf<P extends State["phase"]> = Extract<State, { phase: P }>;
 
@@ -146,7 +152,7 @@ export interface Observation {
   isNamedByEngine: (id: string) => boolean;
   /** Whether it is proven that a Pulumi state held the instance. */
   isInState: (id: string) => boolean;
-  /** Whether a listing may still lack the record's instance, since the settling time is not over. */
+  /** Whether this listing may lack the record's instance, because it began within the settling time. */
   isSettling: (record: LedgerRecord) => boolean;
   entries: readonly LedgerEntry[];
 }
@@ -188,8 +194,8 @@ export interface Leftover {
 
 /** How a create ends. */
 export type Result =
-  /** After an unclear outcome, also of an earlier create, `before` has the ids that were listed before the POST. */
-  | { kind: "accepted"; key: string; id: string; before?: Ids | undefined }
+  /** `unclearPost` is set after an unclear outcome, also of an earlier create. The POST may have created more instances. */
+  | { kind: "accepted"; key: string; id: string; unclearPost?: SentPost | undefined }
   | { kind: "failed"; failure: Failure };
 
 /** A set of ids, or a map from ids. */
@@ -406,9 +412,8 @@ function searchForRecord(
   event: ListingEvent,
 ): Transition {
   const { record, until, earlier } = state;
-  const name = isHashedName(record.name) ? spec.name : record.name;
-  const post = { key: record.key, name, kind: record.kind, before: new Set(record.before) };
-  const found = searchByName(post, until, event);
+  const post = postOf(spec, record);
+  const found = searchByName({ ...post, kind: record.kind }, until, event);
   if (found.kind === "created") return resume(spec, record, found);
   if (found.kind === "tooEarly") return tryAgain(state, spec, event.now);
   if (found.kind !== "none") return failPending(record, found);
@@ -425,19 +430,24 @@ function settle({ key }: LedgerRecord, as: "gone" | "absent", earlier: Earlier):
 
 /** Takes over the instance that a record's POST created, if the program still asks for the same instance. */
 function resume(
-  { own }: CreateSpec,
+  spec: CreateSpec,
   record: LedgerRecord,
   { id, name, status }: Pick<Accepted, "id" | "name" | "status">,
 ): Transition {
   const { key } = record;
-  if (record.digest !== own.digest) {
-    const sameToken = record.tokenHash === own.tokenHash;
+  if (record.digest !== spec.own.digest) {
+    const sameToken = record.tokenHash === spec.own.tokenHash;
     // The record gets the id, so that an import of the instance settles the record.
     return failPending({ ...record, id }, { kind: "changed", sameToken }, [update(key, { id })]);
   }
   const accepted: Accepted = { id, name, status, networks: [], ...record.accepted };
-  const before = record.id === undefined ? new Set(record.before) : undefined;
-  return accept(key, accepted, "earlierRun", before);
+  const unclearPost = record.id === undefined ? postOf(spec, record) : undefined;
+  return accept(key, accepted, "earlierRun", unclearPost);
+}
+
+/** Returns the POST of a record. If the record has only a hash of the name, it is this create's: that was compared before. */
+function postOf(spec: CreateSpec, { key, name, before }: LedgerRecord): SentPost {
+  return { key, name: isHashedName(name) ? spec.name : name, before: new Set(before) };
 }
 
 // ── The baseline, and the leftovers in it ────────────────────────────────────────────────────────
@@ -558,14 +568,14 @@ function afterPost(
   { attempt, key }: StateOf<"posting">,
   { outcome, now }: EventOf<"posted">,
 ): Transition {
-  const { unclear, baseline } = attempt;
+  const { unclear } = attempt;
   const dropped = unclear ? [] : [update(key, unsent)];
   if (unclear && (outcome.kind === "notSent" || outcome.kind === "refused")) {
     return failUnclear(unclear, { kind: "repeatFailed", error: outcome.failure });
   }
   switch (outcome.kind) {
     case "accepted":
-      return accept(key, outcome.accepted, "answer", unclear && baseline.items);
+      return accept(key, outcome.accepted, "answer", unclear && ownPost(spec, key, attempt));
     case "rateLimited":
       return next({ phase: "awaitingPermit", attempt }, dropped);
     case "notSent": {
@@ -604,12 +614,11 @@ function searchAfterPost(
   const { attempt, until } = state;
   const { unclear } = attempt;
   const { key, error, sentCount } = unclear;
-  const before = attempt.baseline.items;
-  const post = { key, name: spec.name, kind: spec.own.kind, before };
+  const post = { ...ownPost(spec, key, attempt), kind: spec.own.kind };
   const hasUnexplained = state.hasUnexplained || showsUnexplained(event, post);
   const found = searchByName(post, until, event);
   if (found.kind === "created") {
-    return accept(key, { id: found.id, name: found.name, networks: [] }, "listing", before);
+    return accept(key, { id: found.id, name: found.name, networks: [] }, "listing", post);
   }
   if (found.kind === "tooEarly") return tryAgain({ ...state, hasUnexplained }, spec, event.now);
   // The POST is repeated once, if the service itself failed, and no listing of the search showed a new instance.
@@ -619,10 +628,14 @@ function searchAfterPost(
 }
 
 /** The POST of the record `key`, which can't have created the instances in `before`. */
-interface SentPost {
+export interface SentPost {
   key: string;
   name: string;
   before: Ids;
+}
+
+function ownPost(spec: CreateSpec, key: string, { baseline }: Attempt): SentPost {
+  return { key, name: spec.name, before: baseline.items };
 }
 
 /** What a search for a POST's instance by its name has found. */
@@ -701,8 +714,8 @@ function stop(state: State, error: Error): Transition {
   return fail({ kind: "stopped", error }, dropped);
 }
 
-function accept(key: string, accepted: Accepted, from: InstanceSource, before: Ids | undefined) {
-  const result: Result = { kind: "accepted", key, id: accepted.id, before };
+function accept(key: string, accepted: Accepted, from: InstanceSource, unclearPost?: SentPost) {
+  const result: Result = { kind: "accepted", key, id: accepted.id, unclearPost };
   return next({ phase: "ended", result }, [{ do: "accept", key, accepted, from }]);
 }
 

@@ -252,7 +252,7 @@ test("a second instance of a resumed create is reported from the last listing (G
     world.service.set("i-1", { status: "ACTIVE" });
     world.service.has("late", { name: generated(1) });
   });
-  await create(world, generated(1));
+  await create(world, generated(2));
   expect(world.messages.warnings.at(-1)).toContain("late");
 });
 

@@ -589,3 +589,23 @@ test("a session that has ended warns if it is asked to begin a record", async ()
   expect(await ledger.begin(newRecord("web"))).toBe("s1-2");
   expect(warnings).toEqual([expect.stringContaining("can't be written (the run has ended)")]);
 });
+
+test("a session whose lock can't be tested for a moment does not count as dead, even if its file is new", async () => {
+  const { key } = await shared.leave("web", { stage: "unknown" });
+  const newOwner = shared.openSession();
+  let isHard = true;
+  const ledger = shared.openSession({
+    ...systemDisk,
+    list(folder) {
+      const names = systemDisk.list(folder);
+      if (isHard) takeOver(newOwner, key);
+      return names;
+    },
+    lock: (path, options) =>
+      isHard && path.endsWith("s1.lock") ? lockAttempt("failed") : systemDisk.lock(path, options),
+  });
+  expect(ledger.read()).toMatchObject([{ owner: "unknown" }]);
+  isHard = false;
+  expect(ledger.read()).toMatchObject([{ owner: "alive" }]);
+  expect(takeOver(ledger, key)).toBe(false);
+});

@@ -95,8 +95,8 @@ export class SessionFile {
     if (!isLocked) return "unknown";
     using lock = this.#disk.lock(this.#lockPath, { make: false, waitMs: 0 });
     if (lock.state === "held") return "alive";
-    // A session with records whose lock can't be taken could not lock files. `remove` removes the records first.
-    if (lock.state === "failed" && this.stat) return "unknown";
+    // If one of its files exists, the session could not lock files, or the lock can't be tested now.
+    if (lock.state === "failed" && (this.stat || this.#disk.stat(this.#lockPath))) return "unknown";
     this.#isDead = true;
     return "dead";
   }

@@ -24,15 +24,17 @@ export const maxMessageLength = 4096;
  * each other, so that an older status does not replace a newer one. No method throws, and only `flush` waits.
  */
 export class EngineLog implements Messages {
+  readonly #redactor: Redactor;
+  readonly #clock: Clock;
   #address = "";
   #client: Promise<EngineClient> | undefined;
   /** By URN: resolves when the last message was sent or has failed. */
   readonly #lastSent = new Map<string, Promise<void>>();
 
-  constructor(
-    private readonly redactor: Redactor,
-    private readonly clock: Clock,
-  ) {}
+  constructor(redactor: Redactor, clock: Clock) {
+    this.#redactor = redactor;
+    this.#clock = clock;
+  }
 
   /** Sends all later messages to the engine at this address, unless it is empty. */
   attach(address: string): void {
@@ -48,7 +50,7 @@ export class EngineLog implements Messages {
 
   /** Returns the text that a person may see: each line without secrets (G8), and cut, but not through a surrogate pair. */
   clean(...lines: readonly string[]): string {
-    const text = lines.map((line) => this.redactor.redact(line)).join("\n");
+    const text = lines.map((line) => this.#redactor.redact(line)).join("\n");
     if (text.length <= maxMessageLength) return text;
     return `${text.slice(0, maxMessageLength - 1).replace(/[\ud800-\udbff]$/, "")}…`;
   }
@@ -62,7 +64,7 @@ export class EngineLog implements Messages {
     const timer = new AbortController();
     const sent = Promise.all(this.#lastSent.values()).then(() => timer.abort());
     // An engine that does not accept messages must delay only this reply.
-    const giveUp = this.clock
+    const giveUp = this.#clock
       .sleep(flushMs, timer.signal)
       .then(() => this.#lastSent.clear(), ignore);
     await Promise.race([sent, giveUp]);

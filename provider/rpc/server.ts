@@ -106,7 +106,7 @@ export class ProviderServer {
     handle: (provider: Provider, request: Request) => Promise<Reply[]>,
   ): handleServerStreamingCall<Request, Reply> {
     return (call) => {
-      const callback: sendUnaryData<Reply[]> = (failure, replies = []) => {
+      const callback: sendUnaryData<Reply[]> = (failure, replies) => {
         if (failure) return void call.emit("error", failure);
         for (const reply of replies ?? []) call.write(reply);
         call.end();

@@ -60,7 +60,7 @@ export function beginCall(scene: RunScene, { planned, replaces }: Asked): void {
     key: undefined,
     idMadeByPost: undefined,
     id: unfinished?.id,
-    before: undefined,
+    unclearPost: undefined,
     reportedPartial: false,
     settlingWaits: 0,
     recordsWritten: 0,
@@ -117,7 +117,8 @@ function ended(scene: Scene, result: Result): void {
   if (result.kind === "accepted") {
     call.id = result.id;
     call.key = result.key;
-    call.before = result.before && [...result.before.keys()];
+    const { unclearPost } = result;
+    call.unclearPost = unclearPost && { ...unclearPost, before: [...unclearPost.before.keys()] };
     return;
   }
   nameInstancesOfFailure(scene, result.failure);
@@ -139,9 +140,10 @@ export function finish(
   const { model, run, call } = scene;
   const { id, key, planned, replaces } = call;
   if (id === undefined || key === undefined) throw new Error("finished without an instance");
-  if (call.before) {
+  const { unclearPost } = call;
+  if (unclearPost) {
     const observation = observationOf(scene, shownIn(scene), true);
-    const post = { key, name: planned.spec.name, before: new Set(call.before) };
+    const post = { ...unclearPost, before: new Set(unclearPost.before) };
     for (const extra of model.rules.findNewInstances(observation, post)) noteNamed(scene, extra);
   }
   const row = rowOf(scene, key);

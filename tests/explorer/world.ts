@@ -78,8 +78,8 @@ export interface Call extends Asked {
   idMadeByPost: string | undefined;
   /** The id of the instance: once the protocol has accepted it, or from the start if it is known to be unfinished. */
   id: string | undefined;
-  /** After an unclear POST, the ids of the instances that it can't have created. `finish` names all others. */
-  before: readonly string[] | undefined;
+  /** An unclear POST, which can't have created the instances `before`. `finish` names all others with its name. */
+  unclearPost: { key: string; name: string; before: readonly string[] } | undefined;
   /** Whether it reported that its listing was not complete. */
   reportedPartial: boolean;
   /** How many whole settling times it has waited for another run's call. */

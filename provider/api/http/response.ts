@@ -28,9 +28,9 @@ export const readAs =
     const parsed = schema.safeParse(json.value);
     if (parsed.success) return parsed.data;
     // The values are not named: they may be secrets.
-    const { issues } = parsed.error;
-    const fields = issues.map(({ path }) => path.join(".") || "the answer as a whole").join(", ");
-    throw unreadableError(response, `has wrong or missing fields: ${fields}`);
+    const fields = parsed.error.issues.map(({ path }) => path.join("."));
+    const names = [...new Set(fields)].map((field) => field || "the answer as a whole").join(", ");
+    throw unreadableError(response, `has wrong or missing fields: ${names}`);
   };
 
 function unreadableError({ status, request }: HttpResponse, problem: string): RequestError {

@@ -161,7 +161,7 @@ export function createTransport(options: ClientOptions) {
       {
         onRequestStart(started) {
           // With a second start, undici would send the request again. Only `request.ts` may decide to do that (G2).
-          if (signal.aborted || controller) return started.abort(notNeeded);
+          if (signal.aborted || controller) return started.abort(new Error("given up"));
           controller = started;
           onSend();
         },
