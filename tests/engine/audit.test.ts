@@ -106,3 +106,18 @@ test("after a kill during a POST, audit finds the pending create and its instanc
   await stack.refresh("--clear-pending-creates");
   expect(JSON.parse(await stack.type(`${audit} --json`))).toMatchObject({ openCreates: [] });
 });
+
+test("a pipe whose reader is late gets the whole output", async () => {
+  await using fixture = await Fixture.create();
+  const { stack, service, control } = fixture;
+  stack.setEnv("COMPUTE_BASE_URL", service.url);
+  // More than a pipe holds, and no more than the service lists of each status.
+  for (let i = 0; i < 100; i++) {
+    for (const status of ["ACTIVE", "OFFLINE"] as const) {
+      control.insert({ id: `i-${status}-${i}`, name: "n".repeat(500), status });
+    }
+  }
+  const reader = '(read -r first; sleep 1; echo "$first"; cat)';
+  const { inNoStack } = JSON.parse(await stack.type(`${audit} --json | ${reader}`)) as Data;
+  expect(inNoStack).toHaveLength(200);
+});
