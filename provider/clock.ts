@@ -4,7 +4,7 @@
 export interface Clock {
   /** Milliseconds on a scale that never goes back, called "clock time" elsewhere. */
   now(): number;
-  /** The wall clock, which may be set back: for people, what is stored, and comparison with the service's dates. */
+  /** The wall clock, which may be set back. For messages, stored dates, and comparison with the service's dates. */
   date(): Date;
   /** Resolves after `ms`, or rejects with the signal's reason as soon as the signal is aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;

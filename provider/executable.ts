@@ -8,7 +8,7 @@ import metadata from "../metadata.json";
 /** The file name that Pulumi looks for. */
 export const executable = `pulumi-resource-${metadata.name}`;
 
-/** The first line of the help and of the greeting. */
+/** The description in the help, and the first line of the greeting. */
 export const pluginDescription = `The ${metadata.name} plugin for Pulumi, ${metadata.version}. Pulumi starts it by itself.`;
 
 /** Returns what a person types to run the plugin: the path of the executable beside this bundle, or else its name. */
@@ -30,9 +30,9 @@ export async function readSchema(): Promise<string> {
 /** The oldest Pulumi engine that works. Older ones refuse the resource option `import:`. */
 export const { oldestEngine } = metadata;
 
-/** Whether the engine has started the plugin: it passes its address. A person who attaches an engine later does not. */
+/** Whether the engine started the plugin: only it passes an address. The arguments must be no command (`isCommand`). */
 export function isStartedByEngine(argv: readonly string[]): boolean {
-  // The next argument is the value of `--tracing`.
+  // A word without a dash is the address, unless it is the value of `--tracing`.
   return argv.some((word, index) => !word.startsWith("-") && argv[index - 1] !== "--tracing");
 }
 

@@ -20,12 +20,15 @@ export const createBody = z.object({
 /** The body of POST /v2/instances. */
 export type CreateBody = z.infer<typeof createBody>;
 
-/** A string as one line without control characters. In the state or a terminal, those could hide or forge text (G8). */
+/**
+ * A string as one line, without control characters except tabs. In the state or a terminal, those could hide or forge
+ * text (G8).
+ */
 const printableText = z.string().transform(printable);
 
 /**
- * An instance id, which is never changed: an instance with a changed id could be taken for gone (G3). An id that is
- * not printable, or that Pulumi would take for an unknown value, does not fit.
+ * An instance id, exactly as the service gave it: with a cleaned one, the instance could be taken for gone (G3). An id
+ * that is not printable, or that Pulumi would take for an unknown value, does not fit.
  */
 const id = z
   .string()
@@ -46,14 +49,14 @@ const network = z.object({ type: printableText, ipv4: text, mac_address: text })
 
 /** The schemas with which the client reads responses. */
 export const tolerant = {
-  /** Section "List envelope". With an unreadable item, a listing never proves that an instance is absent. */
+  /** Section "List envelope". A listing with an unreadable item never proves an absence. */
   page: z
     .object({ data: elements(listItem), has_more: z.boolean() })
     .transform(({ data, has_more: hasMore }) => {
       const items = data.filter((item) => item !== null);
       return { items, hasMore, unreadable: data.length - items.length };
     }),
-  /** The body of the 202 to a POST. Only the id is required, with which the rest can be looked up (nothing is lost, G1). */
+  /** The body of the 202 to a POST. Only the id is required, since with it the instance can be found again (G1). */
   accepted: z
     .object({
       ...{ id, name: text, status: text, created_at: text },
@@ -70,7 +73,7 @@ export const tolerant = {
 export type ListItem = z.infer<typeof listItem>;
 /** One page of GET /v2/instances, with the number of its unreadable items. */
 export type Page = z.infer<typeof tolerant.page>;
-/** The readable fields of the response to an accepted POST /v2/instances. */
+/** The readable fields of the response to an accepted POST /v2/instances. `createdAt` may also be left out. */
 export type Accepted = Omit<z.infer<typeof tolerant.accepted>, "createdAt"> & {
   createdAt?: string | undefined;
 };

@@ -8,13 +8,16 @@ export interface ClientOptions {
   /** As the check of the settings returns it: https, or http on loopback, and with /v2 at the end. */
   baseUrl: string;
   token: string;
-  /** Called when a token is refused with 401. Resolves to a new one for all later requests, or undefined. Never rejects. */
+  /**
+   * Called when the service itself refuses a token (401). Resolves to a new one for all later requests, or undefined.
+   * Never rejects.
+   */
   renewToken?: ((refused: string) => Promise<string | undefined>) | undefined;
   /** The time-out of a whole HTTP request, from connecting to the last byte of the response. */
   requestTimeoutMs: number;
-  /** The service's own limit. The client stays 5 % below it (G6). */
+  /** The service's own limit for each endpoint. The client stays 5 % below it (G6). */
   requestsPerMinute: number;
-  /** The setting `compute:destroyPath`, for example /v2/instances/{id}. */
+  /** The path of the DELETE (`compute:destroyPath`), for example /v2/instances/{id}. */
   destroyPath?: string | undefined;
   /** The header: `pulumi-compute/VERSION`. */
   userAgent: string;
@@ -31,6 +34,6 @@ export interface ClientOptions {
   env: Readonly<Record<string, string | undefined>>;
   /** Returns a number from 0 up to 1, for jitter. */
   random: () => number;
-  /** Makes undici's object that sends requests: one for each POST, one for all others. The default uses `env`. */
+  /** Makes undici's dispatcher: one for each POST, and one that all other requests share. The default uses `env`. */
   createDispatcher?: (() => Dispatcher) | undefined;
 }

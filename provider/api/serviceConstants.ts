@@ -1,9 +1,6 @@
-/**
- * The constants of the service's document (API v2.0). They are apart from the schemas in `contract.ts`, because zod
- * takes a while to load and is not needed before the first request.
- */
+/** The constants of the service's document (API v2.0). Only `api/` loads the schemas, which are in `contract.ts`. */
 
-/** The paths of the endpoints (section "Endpoints"), with the `/v2/` with which the base address ends. */
+/** The paths of the endpoints (section "Endpoints"). Their `/v2` is also the end of the base address. */
 export const paths = { account: "/v2/account", instances: "/v2/instances" } as const;
 
 /** The known statuses (section "States and transitions"). The service may send other statuses too. */

@@ -14,12 +14,12 @@ export interface ListedInstance {
   managers: Resource[];
 }
 
-/** What services listed and the states held at about the same time, and how the two differ. */
+/** The result of `compare`. */
 export type Comparison = ReturnType<typeof compare>;
 
 /**
- * Compares listings with states. The states have to be read after the listings, so that they hold each listed instance
- * whose create was saved by then.
+ * Compares listings with states. Read the states after the listings: otherwise an instance that is created in between
+ * would seem unmanaged.
  */
 export function compare(services: readonly ServiceListing[], states: readonly StackState[]) {
   // Several tokens may be of one tenant and list the same instances, so an instance is known by its place and its id.
@@ -31,19 +31,21 @@ export function compare(services: readonly ServiceListing[], states: readonly St
       if (!listed.has(key)) listed.set(key, { service, item, managers: [] });
     }
   }
-  /** The instances of all stacks. */
+  /** The instances in all stacks, also those that a program only reads (`external`). */
   const instances = states
     .flatMap(({ resources }) => resources)
     .filter(({ type, id }) => type === instanceToken && id !== "");
   /** The instances in stacks that are missing from the listing of their service. */
   const missing = new Map<Resource, ServiceListing>();
-  /** The instances whose state names no service, or one, a token kind or an account that was not listed, with the reason. */
+  /**
+   * The instances in no listing whose service, token kind or account was not listed or is not known, with the reason.
+   */
   const notComparable = new Map<Resource, string>();
   for (const instance of instances.filter(({ external }) => !external)) {
     const { id } = instance;
     const possible = services.filter(({ origin }) => !originDifference(instance.origin, origin));
     const lister = possible.find(({ listing }) => listing.items.has(id));
-    // Another token may be of another tenant.
+    // The recorded token first: another one may be of another tenant.
     const service =
       possible.find(({ origin }) => origin.tokenHash === instance.origin?.tokenHash) ?? possible[0];
     if (lister) listed.get(keyOf(lister.origin, id))?.managers.push(instance);
@@ -71,8 +73,8 @@ export function isSameResource(one: Resource, other: Resource): boolean {
 }
 
 /**
- * Looks for another account's stack or a pending create that explains the instance, which no stack manages. `note` says
- * what may have made the instance, and how the instance gets into a stack. `urn` is that of the pending create. `isOpen`
+ * Explains an unmanaged instance by a pending create, or by a stack that holds the same id with another account. `note`
+ * says what may have made the instance, and how it gets into a stack. `urn` is that of the pending create. `isOpen`
  * means that the instance may be managed all the same.
  */
 export function explainUnmanaged(
@@ -106,7 +108,8 @@ export function explainUnmanaged(
     const { urn, stage, stateless } = record;
     if (owner === "alive")
       return { urn, isOpen: true, note: `a run may be creating it right now for ${urn}` };
-    // An engine was sent the id of a create in the stage `replied`, and may have saved it. A stateless create has no stack.
+    // In the stage `replied`, the engine may have saved the instance, so the next run refuses to resume. A stateless
+    // create has no stack.
     const isResumed = stage !== "replied" && !stateless;
     const how = isResumed
       ? `the next \`pulumi up\`${isHere ? "" : " with another state backend"} takes it over, or says what to do. If the program no longer has that resource, \`${discardCommand(record.key)}\` forgets the create`

@@ -20,7 +20,7 @@ type Options = SettingOptions &
 /** The first version of Pulumi that reads inputs from the file of `pulumi import --file`. */
 const oldestEngineWithInputs = "3.254";
 
-/** The inputs that `--input` accepts. A secret is none: others can read the options, and the plan is not encrypted. */
+/** The inputs that `--input` accepts. No secrets: others can read the options and the plan. */
 const acceptedInputs = inputNames.filter((name) => name !== "name" && !isScript(name));
 
 /** The settings that have no effect on the plan. */
@@ -170,10 +170,11 @@ async function readStates(env: NodeJS.ProcessEnv): Promise<StackState[]> {
 }
 
 /**
- * Returns the URN of the resource that `--parent` or `--provider` names, for a provider also as `URN::id`. With the id, or
- * with an unknown URN, `pulumi import` would make a provider resource without settings.
+ * Returns the URN that `--parent` or `--provider` names, without `::id`. For any other text, `pulumi import` would make
+ * a provider resource without settings.
  *
- * @throws OperationFailed if no state has the resource. It does not repeat the value, which may be a secret (G8).
+ * @throws OperationFailed if no state has the resource, or it is no provider of this type. It does not repeat the
+ *   value, which may be a secret (G8).
  */
 function findUrn(option: string, given: string, states: readonly StackState[]): string {
   const found = states
@@ -231,7 +232,7 @@ function patternOf(glob = "*"): RegExp {
 
 /** Returns a function that makes the resource names of the plan. It appends the id to a name that is in use. */
 function uniqueNames(taken: readonly string[]): (name: string, id: string) => string {
-  // Generated code names its variables like this, so names that differ only in punctuation would collide.
+  // Generated code names its variables like this, so names that differ only in punctuation or case would collide.
   const variableOf = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, "_");
   const used = new Set(taken.map(variableOf));
   return (name, id) => {

@@ -84,8 +84,9 @@ const configSchema = z.record(
 );
 
 /**
- * Reads the provider's settings (`config`) from the configuration of a stack. Without `stackOption`, it is the stack that
- * is selected in this folder, or none, for the reason `whyNone`. The returned stack name has organization and project.
+ * Reads the provider's settings (`config`) from the configuration of a stack. Without `stackOption`, it is that of
+ * PULUMI_STACK, or else the selected one. `whyNone` says why there is none. The returned stack name has organization
+ * and project.
  *
  * @throws Problem if the CLI can't read the configuration
  */
@@ -101,7 +102,7 @@ export async function readConfig(
   };
   try {
     let config = await read();
-    // Only an encrypted setting of the provider needs the passphrase.
+    // To decrypt needs the passphrase, so it is done only for a setting of the provider.
     if (config.some(([, { secret }]) => secret)) config = await read("--show-secrets");
     const settings = config.map(([key, { value, secret }]) => {
       const setting = secret && value !== undefined ? new Secret(value) : value;
@@ -126,7 +127,7 @@ export async function readConfig(
 
 const stackListSchema = z.array(z.object({ name: z.string() }));
 
-/** @throws Problem if the stack belongs to another project: the CLI would take its settings from this folder. */
+/** @throws Problem if the stack is of another project, since the CLI would read this folder's settings for it */
 async function requireOwnStack(name: string, env: Env): Promise<void> {
   const args = ["stack", "ls", "--json", "--fully-qualify-stack-names"];
   const stacks = await readJson(stackListSchema, args, env);
@@ -153,7 +154,7 @@ const resourceSchema = z
     ...knownInstance(resource.id, outputs),
   }));
 
-/** A resource in the state of a stack, with the input `name` unless it is secret. */
+/** A resource in the state of a stack, with its origin, and the input `name` unless it is secret. */
 export type Resource = z.infer<typeof resourceSchema> & { stack: string };
 
 const exportSchema = z.object({

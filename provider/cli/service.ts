@@ -1,4 +1,4 @@
-/** The service that a command asks: its settings, from options, a stack and the environment, and its listing. */
+/** What several commands share: the options for settings, their check, and the listing of the service. */
 import type { Command } from "commander";
 import { isEnded } from "../abort";
 import { explain } from "../advice";
@@ -25,7 +25,9 @@ import { asProblem, count, type Finding, Problem, type Terminal } from "./termin
 export const stackHelp =
   "Read the settings, with the token, from this stack of the Pulumi project in this folder. By default, they come from the stack that is selected in this folder. The options below take precedence over the stack, and the stack over the environment.";
 
-/** The values of `--stack` and of the options by the names of the settings. Commander names `--base-url` `baseUrl`. */
+/**
+ * The values of `--stack` and of the options by the names of the settings. Commander turns `--base-url` into `baseUrl`.
+ */
 export type SettingOptions = Partial<Record<SettingName | "stack", string | undefined>>;
 
 const optionOf = (name: string) =>
@@ -37,8 +39,8 @@ const descriptionOf = (name: SettingName) => settingDescriptions[name].replaceAl
 const optionNames = settingNames.filter((name) => !secretSettings.has(name));
 
 /**
- * Adds these options, of which those with `...` can be given several times, and an option for each setting that is not
- * secret, and not `unused` by the command.
+ * Adds these options (those with `...` can be given several times), and one for each setting that is neither secret nor
+ * `unused`.
  */
 export function addOptions(
   command: Command,
@@ -56,7 +58,7 @@ export function addOptions(
   return command;
 }
 
-/** How each required setting is checked and set. The token has no option. */
+/** For each required setting: the label of its check, and where and with which command it is set. */
 const required = {
   baseUrl: {
     check: "base URL",
@@ -80,7 +82,10 @@ const tokenKindDescriptions = {
 
 type FoundSettings = Pick<ServiceListing, "stack" | "source"> & { settings: Settings };
 
-/** Checks the settings as Configure does, and reports where each comes from. `found` is undefined if one is wrong. */
+/**
+ * Checks the settings as Configure does, and reports where each comes from. `found` is undefined if a finding is
+ * FAILED.
+ */
 export async function checkSettings(
   options: SettingOptions,
   io: Terminal,
@@ -168,7 +173,7 @@ export interface ServiceListing {
 /**
  * Lists the instances of the service that the settings name.
  *
- * @throws OperationFailed if settings are missing or wrong, with a line for each of them
+ * @throws OperationFailed if the settings can't be used, with the next steps
  * @throws Error if the listing fails: see `explainError`
  */
 export async function listService(options: SettingOptions, io: Terminal): Promise<ServiceListing> {

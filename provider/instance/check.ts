@@ -23,8 +23,8 @@ import {
 import { generatedKey, generatedName, proposedKey } from "./naming";
 
 /**
- * Checks the inputs that the program gives. `scope` is the id of the provider resource: empty before Configure, and
- * undefined if it is not known yet.
+ * Checks the inputs that the program gives. `scope`, the id of the provider resource, goes into a generated name. It is
+ * empty before Configure, and undefined if it is not known yet.
  */
 export function checkInstance(request: CheckRequest, scope: string | undefined): CheckResponse {
   const { news } = request;
@@ -32,7 +32,7 @@ export function checkInstance(request: CheckRequest, scope: string | undefined):
     ...unknownProperties(news),
     ...inputNames.flatMap((name) => validationErrors(name, request)),
   ];
-  // A script that is not known yet may turn out to be left out (G10).
+  // A script that is not known yet may turn out to be null (G10).
   if (scriptInputs.every((name) => isGiven(news, name) && !hasUnknown(news[name]))) {
     const reason =
       "userData and userDataBase64 are both given, but an instance has only one script. Leave one of them out";
@@ -73,7 +73,10 @@ function chooseName(
   return { name, [generatedKey]: name };
 }
 
-/** Returns a failure for each property that is not an input of an Instance. */
+/**
+ * Returns a failure for each property that is not an input of an Instance, except internal ones, such as the engine's
+ * `__defaults`.
+ */
 function unknownProperties(news: PropertyMap): CheckFailure[] {
   return Object.keys(news)
     .filter((key) => !Object.hasOwn(inputTypes, key) && !key.startsWith("__"))
@@ -90,7 +93,7 @@ function unknownProperties(news: PropertyMap): CheckFailure[] {
 
 function validationErrors(name: InputName, { olds, news }: CheckRequest): CheckFailure[] {
   if (!isGiven(news, name)) {
-    // An import takes its inputs from the service's list, which does not show all of them.
+    // An import has only the inputs that the service lists.
     const isImport = Object.keys(olds).length > 0 && !isGiven(olds, name);
     return isRequired(name) && !isImport ? [{ property: name, reason: "is required" }] : [];
   }

@@ -107,10 +107,10 @@ interface Attempt {
   unclear?: UnclearPost;
 }
 
-/** The last listing before the first POST. The POST can't have created an instance that is in it. */
+/** A listing from before the POST, which can't have created an instance that is in it. */
 type Baseline = Pick<Observation, "items" | "begunAt">;
 
-/** A POST that may have created an instance or not, or that POST and its repeat, which share a record. */
+/** A POST whose outcome is unclear. Its repeat, if any, has the same record. */
 interface UnclearPost {
   /** The key of the record. */
   key: string;
@@ -215,8 +215,8 @@ export type Failure =
 /** Why a search for a POST's instance by its name ended without finding it. */
 type FailedSearch =
   /**
-   * The instances, all with the name to create, that the POST may have created. With "several", this provider generated
-   * the name. With "turnedUp", it did not, so the name of an instance is no proof.
+   * The instances with the POST's name that the POST may have created. With "several", this provider generated the
+   * name. With "turnedUp", it did not, so the name of an instance is no proof.
    */
   | { kind: "several" | "turnedUp"; ids: string[] }
   | { kind: "incomplete" }
@@ -239,7 +239,7 @@ export type PendingReason =
 /** Why it is still not known whether a POST with an unclear outcome created an instance. */
 type UnclearReason =
   | FailedSearch
-  /** No listing of the settling time shows such an instance. */
+  /** A complete listing after the settling time shows no such instance. */
   | { kind: "none" }
   /** The search was stopped, or the one repeat of the POST surely created nothing. */
   | { kind: "stopped" | "repeatFailed"; error: Error };
@@ -259,7 +259,7 @@ const firstRetryMs = 500;
  * Returns the first transition.
  *
  * @param unfinished The instance that an earlier Create call of this session left unfinished for this resource, if any:
- *   an error hook has made the engine repeat the call.
+ *   set if an error hook repeats the call.
  */
 export function begin(unfinished?: { key: string; id: string }): Transition {
   if (unfinished) return next({ phase: "ended", result: { kind: "accepted", ...unfinished } });
@@ -300,9 +300,9 @@ export function step(spec: CreateSpec, state: State, event: Event): Transition {
 // ── Pending creates of this resource ─────────────────────────────────────────────────────────────
 
 /**
- * Returns whether a record belongs to this resource of this stack at this service. Only such a record is ever resumed.
- * A record of "otherScope" has the same URN, stack included, under another provider resource: it may be this stack's
- * (after an upgrade of the plugin), or that of another stack with the same name.
+ * Returns how a record is related to this resource. Only a record of the "same" is ever resumed. One of "otherScope"
+ * has the same URN, stack included, under another provider resource: it may be this stack's (after an upgrade of the
+ * plugin), or that of another stack with the same name.
  */
 function relation({ own }: CreateSpec, record: LedgerRecord): "same" | "otherScope" | "none" {
   if (own.stateless || !isSamePlace(record, own)) return "none";
@@ -384,7 +384,7 @@ function afterTakeOver(
   { record, earlier }: StateOf<"takingOver">,
   { isTaken, settledBy: until }: EventOf<"takenOver">,
 ): Transition {
-  // Another run was quicker, the record has changed, or files can't be locked: judge all records again.
+  // Another run was quicker, the record has changed, or a lock can't be had: judge all records again.
   if (!isTaken) return next({ phase: "readingLedger", earlier });
   if (record.id !== undefined) return next({ phase: "findingInstance", earlier, record });
   if (isHashedName(record.name) && record.name !== own.name) {
@@ -437,7 +437,7 @@ function resume(
   const { key } = record;
   if (record.digest !== spec.own.digest) {
     const sameToken = record.tokenHash === spec.own.tokenHash;
-    // The record gets the id, so that an import of the instance settles the record.
+    // The record gets the id, so that an import of the instance finds the record.
     return failPending({ ...record, id }, { kind: "changed", sameToken }, [update(key, { id })]);
   }
   const accepted: Accepted = { id, name, status, networks: [], ...record.accepted };
@@ -504,13 +504,16 @@ function findLeftovers(spec: CreateSpec, observation: Observation): Leftover[] {
     .map(([id, why]) => ({ id, why }));
 }
 
-/** Returns why a name may be a leftover's. Of a generated name, only the tag comes back in another create. */
+/** Returns why a name may be a leftover's. Another create generates another name with the same tag. */
 function reasonByName(spec: CreateSpec, name: string | undefined): "tag" | "name" | undefined {
   if (spec.tag !== undefined && hasTag(name, spec.tag)) return "tag";
   return spec.own.kind !== "generated" && isSameName(name, spec.name) ? "name" : undefined;
 }
 
-/** Whether a record says that the instance is another resource's, or was dropped or discarded on purpose. */
+/**
+ * Whether a record says that the instance is another resource's, that a Delete dropped it, or that a person discarded
+ * it.
+ */
 function isExplained(spec: CreateSpec, entries: readonly LedgerEntry[], id: string): boolean {
   return entries.some(
     ({ record }) =>

@@ -31,8 +31,8 @@ export interface PendingInstance {
   /** The service and the token with which the instance was created or found. */
   origin: Origin;
   /**
-   * The mark (`ListingSource.mark`) of the end of the POST. Listings with a lower mark began earlier, and prove nothing about
-   * the instance. 0 if a listing or the state has already shown it: then every listing counts.
+   * The mark (`ListingSource.mark`) of the end of the POST. Listings with a lower mark began before, and prove nothing.
+   * 0 if a listing or the state has already shown the instance: then every listing counts.
    */
   after: number;
 }
@@ -79,14 +79,14 @@ export function readyOutputs(
   item: ListItem,
 ): PropertyMap {
   const outputs = outputsWithItem(instance.outputs, item, instance.origin);
-  // Marked as unfinished, so that an unknown status is an error and not only a warning.
+  // With this mark, an unknown status is an error. Without it, only a warning.
   checkStatus(session, { ...instance, outputs }, markUnfinished(instance.outputs));
   return outputs;
 }
 
 /**
- * Returns the outputs of an instance that has left PROVISIONING, but that no listing shows, because the list of the ACTIVE
- * or the OFFLINE instances is cut off. `lastSeen` is from the last listing that showed it. Warns once in a session.
+ * Returns the outputs of an instance that has left PROVISIONING, but is not in the listings, whose ACTIVE or OFFLINE
+ * part is cut off. `lastSeen` is from the last listing that showed it. Warns once in a session.
  */
 function unlistedOutputs(
   session: Session,
@@ -105,8 +105,8 @@ function unlistedOutputs(
 }
 
 /**
- * Checks the status in the outputs, and warns of an instance that has become OFFLINE. A status that this provider does
- * not know causes a warning.
+ * Checks the status in the outputs. Warns of an instance that is OFFLINE, unless `before` shows that, and of a status
+ * that this provider does not know.
  *
  * @param before The outputs before the listing.
  * @throws InstanceUnfinished for PROVISIONING, and for an unknown status if `before` is marked as unfinished.
@@ -140,7 +140,7 @@ export function checkStatus(
   messages.warning(`${unknown}. ${next}`, urn);
 }
 
-/** Returns the error, with the id, for whatever ended a create or a wait after the id was known, even a defect (G1). */
+/** Turns any error after the id was known, even a defect, into one that carries the id (G1). */
 export function unfinishedError(
   { run }: Session,
   error: unknown,

@@ -52,9 +52,9 @@ export async function updateInstance(
   if (existence.kind === "unproven" && existence.doubt === "tenant") {
     throw new OperationFailed(`instance ${id} is not in the listing: ${existence.why}`);
   }
-  // If the wait fails, the engine saves the new outputs with the old inputs. The next Diff would take an asserted input among
-  // those outputs for a changed one, and replace the instance. So the asserted inputs are added after the wait.
-  // `after` is 0, because this session sent no POST for the instance: any listing counts.
+  // If the wait fails, the engine keeps the old inputs. An asserted input in the outputs would then look changed to the
+  // next Diff, which would replace the instance. So the asserted inputs are added after the wait. `after` is 0, so that
+  // any listing counts: this session sent no POST for the instance.
   const instance = { urn, id, inputs: news, outputs, origin, after: 0 };
   const hasLeftProvisioning = item?.status !== undefined && item.status !== "PROVISIONING";
   return withAsserted(

@@ -30,7 +30,7 @@ const maxParsedBytes = 64 * 1024;
 
 /**
  * Returns a warning if cloud-init would ignore the user data in the checked inputs. Does not judge user data that is
- * not known yet, or that the existing instance has already, since only a replacement could change it.
+ * not known yet, or that the existing instance has: only a replacement could change that.
  */
 export async function userDataWarning(
   checked: PropertyMap,
@@ -127,8 +127,8 @@ async function cloudConfigProblem(bytes: Buffer): Promise<string | undefined> {
 }
 
 /**
- * Whether cloud-init's parser may accept what this parser refuses: data that is nested too deeply, or a quoted string or
- * flow collection that goes on at a place where only cloud-init's parser allows that.
+ * Whether cloud-init's parser may accept what this parser refuses: data that is nested too deeply, or a quoted string
+ * or flow collection whose next lines are not indented, or a comment right after a comma.
  */
 function isOnlyOfThisParser({ code, message }: { code: string; message: string }): boolean {
   return code === "RESOURCE_EXHAUSTION" || /^(Missing closing|Flow |Comments must)/.test(message);

@@ -1,6 +1,7 @@
 /**
- * The ledger of pending creates in the Pulumi home. A run that is killed between a POST and the response leaves its record
- * to the next run, so that no created instance is lost (G1). A disk error causes a warning, and never fails an operation.
+ * The ledger of pending creates in the Pulumi home. A run that is killed between a POST and the response leaves its
+ * record to the next run, so that no created instance is lost (G1). A disk error causes a warning. It fails an
+ * operation only if a pending create can't be taken over.
  */
 import { join } from "node:path";
 import { isSamePlace, type Place } from "../origin";
@@ -23,7 +24,10 @@ import { SessionFile } from "./sessionFile";
 /** The fields of a record that may change. */
 type Change = Partial<Omit<LedgerRecord, "key" | "session">>;
 
-/** How long a dead session's file without a pending record is kept. A damaged one is kept for `deliveredMs`. */
+/**
+ * How long a dead session's file is kept whose records are all settled or refused. A damaged one is kept for
+ * `deliveredMs`.
+ */
 const settledFileKeptMs = 7 * 24 * 60 * 60 * 1000;
 /** The longest wait for the common lock. Other processes hold it for milliseconds, unless they are stopped. */
 const maxLockWaitMs = 2000;
@@ -35,7 +39,7 @@ export class Ledger {
   readonly #warn: (message: string) => void;
   readonly #clock: { date(): Date };
   readonly #disk: Disk;
-  /** This session's file, which is made with the first record. */
+  /** This session's file, which is made when it is first needed. */
   readonly #ownFile: SessionFile;
   #isOpened = false;
   /** The files by session id. */
@@ -47,7 +51,7 @@ export class Ledger {
   #recordCount = 0;
   /** The last sync that was asked for. */
   #lastSync = Promise.resolve();
-  /** The same sync, until it begins. Callers that ask meanwhile share it. */
+  /** The sync that is queued but has not begun. Callers share it. */
   #nextSync: Promise<void> | undefined;
   #isFolderSynced = false;
   /** Set when the session has ended. Resolves when the lock is released. */
@@ -107,9 +111,9 @@ export class Ledger {
   }
 
   /**
-   * Makes this session the owner of a pending record, as `read` returned it, that no call drives. Returns false if a live
-   * call drives the record, if it has changed meanwhile, if the common lock is held for too long or, for another session's
-   * record, if a file can't be locked or written. If several sessions try, at most one succeeds.
+   * Makes this session the owner of a pending record from `read`. Returns false if a live call drives it, if it has
+   * changed, if the common lock stays held, or (another session's record) if a lock or a write fails. If several
+   * sessions try, at most one succeeds.
    */
   take(record: LedgerRecord): boolean {
     const isOwn = record.owner === this.#sessionId;

@@ -6,12 +6,12 @@ import { isAllowedChange, recordSchema, type LedgerRecord, type Liveness } from 
 const newline = 0x0a;
 
 /**
- * The file `<session>.jsonl` has a line of JSON for each change of a record, and the last allowed line counts. The session
- * holds the lock `<session>.lock` until it ends, if files can be locked.
+ * The file `<session>.jsonl` has a line of JSON for each change. For each record, the last line that `isAllowedChange`
+ * accepts counts. The session holds the lock `<session>.lock` until it ends, if files can be locked.
  */
 export class SessionFile {
   readonly path: string;
-  /** The records by key, as they were last read, and with changes that could not be written. */
+  /** The records by key: as last read, plus changes that could not be written. */
   readonly records = new Map<string, LedgerRecord>();
   /** Whether a line is not a readable record of this session. */
   isDamaged = false;

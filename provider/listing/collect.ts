@@ -1,6 +1,7 @@
 /**
- * Fetches one listing: without a filter, in pages if the service has a cursor. If that does not list everything, one request
- * for each status finds more instances, but then the listing never proves that an instance is absent (G3).
+ * Fetches one listing: without a filter, in pages if the service has a cursor. If that does not list everything, one
+ * request for each status finds more instances, but then the listing never proves that an instance is absent (guarantee
+ * G3).
  */
 import type { ComputeApi, PageQuery } from "../api/client";
 import type { ListItem, Page } from "../api/contract";
@@ -8,7 +9,10 @@ import { pageLimit, type InstanceStatus } from "../api/serviceConstants";
 import { RequestError } from "../api/errors";
 import type { ListingContent } from "./listing";
 
-/** The order of an instance's life. One whose status changes between two requests is then listed twice, not missed. */
+/**
+ * The order in which a status mostly changes. An instance that moves on between two requests is then listed twice, not
+ * missed.
+ */
 const statusOrder: readonly InstanceStatus[] = ["PROVISIONING", "ACTIVE", "OFFLINE"];
 
 /** In case the service always promises another page. */
@@ -17,7 +21,7 @@ const maxPages = 500;
 /**
  * Fetches one listing (section "GET /v2/instances" of the service's API document).
  *
- * @throws RequestError if a request fails, unless the service refuses the cursor, and the reason of `signal`
+ * @throws RequestError if a request fails (a refused cursor is no failure). The reason of `signal` if it is aborted.
  */
 export async function collect(
   api: Pick<ComputeApi, "listPage">,
@@ -52,7 +56,7 @@ export async function collect(
       }
       unreadable += page.unreadable;
       if (addPage(page)) return "a page repeated instances of an earlier page";
-      // A parameter that means something else to the service can end a list early (G3).
+      // A wrong parameter can make a page empty, which is no proof of the list's end (G3).
       if (!page.items.length) return "a page had no readable instance, although more were promised";
     }
     return undefined;

@@ -12,8 +12,8 @@ export type WaitResult =
   | { kind: "deleted" };
 
 /**
- * Returns a function that judges one listing after the other, all of which began after the POST ended. It returns undefined
- * while nothing is proven.
+ * Returns a function that is given each listing that began after the POST ended, and judges them together. It returns
+ * undefined while nothing is proven.
  *
  * @param settledAt the clock time until which a listing may lack the instance, even if an earlier one had it
  */
@@ -23,9 +23,11 @@ export function createJudge(
   settledAt: number,
 ): (listing: Listing) => WaitResult | undefined {
   let lastSeen: ListItem | undefined;
-  /** When the first of the complete listings ended that have lacked the instance since it was last listed. */
+  /**
+   * The end of the first complete listing without the instance, since it was last listed or a listing was incomplete.
+   */
   let missingSince: number | undefined;
-  /** How many listings lacked the instance that showed every instance in PROVISIONING, but were not complete. */
+  /** How many incomplete listings, from `settledAt` on, showed all of PROVISIONING and lacked the instance. */
   let absentCount = 0;
 
   return ({ items, complete, completeStatuses, begunAt, endedAt }) => {
@@ -50,7 +52,7 @@ export function createJudge(
     absentCount++;
     // One listing may be wrong, so an instance that was never listed has to be absent twice.
     const hasLeft = lastSeen !== undefined || absentCount >= 2;
-    // The list of its new status may be cut off before the instance.
+    // The instance may be past the end of its new status's list, which is cut off.
     const mayBeCutOff = !completeStatuses.has("ACTIVE") || !completeStatuses.has("OFFLINE");
     return hasLeft && mayBeCutOff ? { kind: "notListed", lastSeen } : undefined;
   };

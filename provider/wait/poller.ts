@@ -79,7 +79,7 @@ export function createPoller(
     },
   };
 
-  /** Returns the look that all waits share, which comes no later than a wait with this start needs it. */
+  /** Returns the look that all waits share. Brings it forward if a wait with this start needs it earlier. */
   function nextLook(startedAt: number): Promise<Listing | undefined> {
     const neededHereAt = clock.now() + pauseMsAfter(clock.now() - startedAt);
     if (neededHereAt < neededAt) {

@@ -7,7 +7,8 @@ const shortestMatch = 6;
 
 /**
  * Returns a function that does what `redact` does, and also redacts every run of at least `shortestMatch` characters
- * that is in the script or its Base64. A whole word stays if another field of the body (the name, the image) contains it.
+ * that is in the script or its Base64. A word of that length stays if it is in the name of a field, or in another field
+ * (the name, the image).
  */
 export function redactUserData(
   body: CreateBody,
@@ -36,7 +37,7 @@ function* partsOf(text: string): Generator<string> {
   }
 }
 
-/** Replaces all but the harmless parts of `text` with the redaction mark, except whole words of the other fields. */
+/** Replaces what is not harmless in `text` with the redaction mark, but keeps the words of other fields. */
 function hide(text: string, harmless: ReadonlySet<string>, otherFields: string): string {
   const isHidden = new Uint8Array(text.length);
   for (const [at, part] of [...partsOf(text)].entries()) {
