@@ -26,7 +26,7 @@ export interface PageQuery {
  */
 export type ComputeApi = ReturnType<typeof createClient>;
 
-/** @throws Error if a proxy variable of the environment is not an address */
+/** Makes the client of the service. @throws Error if a proxy variable of the environment is not an address */
 export function createClient(options: ClientOptions) {
   const { redact, destroyPath } = options;
   /** What the base address has before /v2, mostly nothing. */

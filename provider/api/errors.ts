@@ -21,6 +21,7 @@ export interface ServiceError {
   requestId?: string | undefined;
 }
 
+/** The argument of the constructor of `RequestError`. */
 type RequestFailure = Pick<RequestError, "kind" | "method" | "path"> &
   Partial<Pick<RequestError, "status" | "lasting">> & {
     service?: ServiceError | undefined;

@@ -139,7 +139,7 @@ async function lookTwice(services: readonly ServiceListing[], env: NodeJS.Proces
     );
   return {
     ...second,
-    // A stack has to be read both times.
+    // A stack that the first look could not read is in the list once more, with its problem.
     states: [...second.states, ...first.states.filter(({ problem }) => problem !== undefined)],
     listed: second.listed.filter((it) => !isUnmanaged(it) || wasUnmanaged(it)),
     pending: second.pending.filter((it) =>
@@ -229,12 +229,12 @@ async function createReport(services: ServiceListing[], io: Terminal, undecided:
  */
 function findPendingCreates({ pending, instances }: Seen, creates: readonly RecordedCreate[]) {
   const isLive = (urn: string) =>
-    creates.some(({ owner, record }) => owner === "alive" && record.urn === urn);
+    creates.some(({ liveness, record }) => liveness === "alive" && record.urn === urn);
   const isHeld = ({ id, urn }: RecordedCreate["record"]) =>
     instances.some((it) => it.id === id && it.urn === urn);
   const inState = pending.filter(({ urn }) => !isLive(urn));
   const inLedger = creates
-    .filter(({ isHere, owner, record }) => isHere && owner !== "alive" && !isHeld(record))
+    .filter(({ isHere, liveness, record }) => isHere && liveness !== "alive" && !isHeld(record))
     .map(({ record: { urn, name, at, id } }) => {
       const stack = inState.find((it) => it.urn === urn)?.stack;
       return { stack, urn, name: displayRecordedName(name), at, id };

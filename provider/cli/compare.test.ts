@@ -105,7 +105,7 @@ test.each([
   [{ ...live, tokenKind: "test" }, undefined],
 ] as const)("a pending create with %j explains an instance of its name: %s", (more, note) => {
   const record = ledgerRecord("web", more as Parameters<typeof ledgerRecord>[1]);
-  const creates = [{ record, isHere: true, owner: "dead" } as RecordedCreate];
+  const creates = [{ record, isHere: true, liveness: "dead" } as RecordedCreate];
   const listed = { service: service([]), item: { id: "i-1", name: "web" } };
   const found = explainUnmanaged(listed, { instances: [], pending: [] }, creates);
   if (note) expect(found).toMatchObject({ urn: record.urn, note: expect.stringMatching(note) });

@@ -43,11 +43,12 @@ export function compare(services: readonly ServiceListing[], states: readonly St
   const notComparable = new Map<Resource, string>();
   for (const instance of instances.filter(({ external }) => !external)) {
     const { id } = instance;
-    const possible = services.filter(({ origin }) => !originDifference(instance.origin, origin));
-    const lister = possible.find(({ listing }) => listing.items.has(id));
+    const reachable = services.filter(({ origin }) => !originDifference(instance.origin, origin));
+    const lister = reachable.find(({ listing }) => listing.items.has(id));
     // The recorded token first: another one may be of another tenant.
     const service =
-      possible.find(({ origin }) => origin.tokenHash === instance.origin?.tokenHash) ?? possible[0];
+      reachable.find(({ origin }) => origin.tokenHash === instance.origin?.tokenHash) ??
+      reachable[0];
     if (lister) listed.get(keyOf(lister.origin, id))?.managers.push(instance);
     else if (service && instance.origin) missing.set(instance, service);
     else {
@@ -104,9 +105,9 @@ export function explainUnmanaged(
     records.find(({ record }) => record.id === id) ??
     records.find(({ record }) => !record.id && isNamed(record) && !record.before.includes(id));
   if (create) {
-    const { record, isHere, owner } = create;
+    const { record, isHere, liveness } = create;
     const { urn, stage, stateless } = record;
-    if (owner === "alive")
+    if (liveness === "alive")
       return { urn, isOpen: true, note: `a run may be creating it right now for ${urn}` };
     // In the stage `replied`, the engine may have saved the instance, so the next run refuses to resume. A stateless
     // create has no stack.

@@ -138,10 +138,10 @@ test.each([{ stage: "delivered" }, { stage: "settled", settled: "state" }] as co
     const { key } = await leaveOpen("web", { ...more, at: new Date().toISOString() });
     expect((await run(key)).lines.join()).toContain(`record ${key}, instance i-1.`);
     expect((await run(key)).lines).toEqual([
-      expect.stringContaining(`no pending create for ${key}. `),
+      expect.stringContaining("no pending create with this key or URN. "),
     ]);
     expect((await run(urn)).lines).toEqual([
-      expect.stringContaining(`no pending create for ${urn}. `),
+      expect.stringContaining("no pending create with this key or URN. "),
     ]);
   },
 );
@@ -192,7 +192,7 @@ test("a URN without a pending create is an error", async () => {
   const { code, lines } = await run(urn);
   expect(code).toBe(1);
   expect(lines).toEqual([
-    `There is no pending create for ${urn}. \`pulumi-resource-compute discard\` lists the pending creates.`,
+    "There is no pending create with this key or URN. `pulumi-resource-compute discard` lists the pending creates.",
   ]);
 });
 

@@ -60,16 +60,16 @@ export function addDiscard(program: Command, io: Terminal): void {
 }
 
 function listPending({ env, print, warn }: Terminal): void {
-  const pending = readPendingCreates(env, warn).filter(({ owner }) => owner !== "alive");
+  const pending = readPendingCreates(env, warn).filter(({ liveness }) => liveness !== "alive");
   if (pending.length === 0) print("There is no pending create.");
-  for (const { record, isHere, owner } of pending) {
+  for (const { record, isHere, liveness } of pending) {
     const { key, urn, name, baseUrl, tokenKind, at, id, stage, stateless } = record;
     const instance = id ? `, instance ${id}` : "";
     const lines = [
       urn,
       `  record ${key}: "${displayRecordedName(name)}" at ${baseUrl} (${tokenKind} token), started ${at}${instance}`,
       !isHere && "  it was started with another state backend than the one that is in use now",
-      owner === "unknown" &&
+      liveness === "unknown" &&
         "  its run may not have ended: files can't be locked here, so this is not known",
       !stateless && stage !== "replied" && "  take it over: pulumi up",
       // An engine was sent the instance's id, so the state may have the instance.
@@ -95,8 +95,9 @@ function discard(keyOrUrn: string, io: Terminal): boolean {
       (record.urn === keyOrUrn && isPending(record)),
   );
   if (matching.length === 0) {
+    // What was typed may be a secret (G8).
     io.print(
-      `There is no pending create for ${keyOrUrn}. \`${ownCommand("discard")}\` lists the pending creates.`,
+      `There is no pending create with this key or URN. \`${ownCommand("discard")}\` lists the pending creates.`,
     );
     return false;
   }

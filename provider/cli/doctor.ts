@@ -192,7 +192,7 @@ function examineLedger(env: NodeJS.ProcessEnv): Finding {
   }
   const warnings: string[] = [];
   const creates = readPendingCreates(env, (message) => warnings.push(message));
-  const pending = creates.filter(({ owner }) => owner !== "alive");
+  const pending = creates.filter(({ liveness }) => liveness !== "alive");
   const here = pending.filter(({ isHere }) => isHere).map(({ record }) => record.urn);
   if (here.length > 0) {
     const found = `${count(here.length, "pending create")} in ${folder}`;

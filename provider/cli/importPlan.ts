@@ -73,12 +73,12 @@ async function writePlan(options: Options, io: Terminal): Promise<void> {
   io.warn(`The settings come from ${service.source}.`);
   const comparison = compare([service], await readStates(io.env));
   const target = comparison.states.find((it) => it.stack === stack);
-  const possible = target ? [target] : comparison.states;
+  const searchedStates = target ? [target] : comparison.states;
   // The plan names other resources by the keys of its `nameTable`.
   const references = { parent: parent && "parent", provider: provider && "provider" };
   const nameTable = {
-    parent: parent && findUrn("parent", parent, possible),
-    provider: provider && findUrn("provider", provider, possible),
+    parent: parent && findUrn("parent", parent, searchedStates),
+    provider: provider && findUrn("provider", provider, searchedStates),
   };
   const creates = readPendingCreates(io.env, (text) => io.messages.warning(text));
 

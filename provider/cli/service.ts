@@ -163,7 +163,7 @@ export interface ServiceListing {
   session: Session;
   /** The name of the stack with organization and project. Undefined if no stack is used. */
   stack: string | undefined;
-  /** The stack or the environment, from which the settings come, for messages. */
+  /** Where the settings come from, besides the options, for messages. */
   source: string;
   /** The service, the token's kind and hash, and the account. */
   origin: Origin;

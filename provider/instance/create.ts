@@ -65,6 +65,9 @@ type AcceptedResult = Extract<protocol.Result, { kind: "accepted" }>;
 
 /** One Create call, from its request to its reply. */
 class Create implements Disposable {
+  readonly #session: Session;
+  readonly #request: CreateRequest;
+  readonly #signal: AbortSignal;
   /** The inputs without their `Secret` wrappers. */
   readonly #args: InstanceArgs;
   readonly #progress: PostProgress;
@@ -80,11 +83,10 @@ class Create implements Disposable {
   /** The mark (`ListingSource.mark`) of the end of the last POST or take-over. Later listings have higher marks. */
   #postMark = 0;
 
-  constructor(
-    readonly session: Session,
-    readonly request: CreateRequest,
-    readonly signal: AbortSignal,
-  ) {
+  constructor(session: Session, request: CreateRequest, signal: AbortSignal) {
+    this.#session = session;
+    this.#request = request;
+    this.#signal = signal;
     this.#args = parseInstanceArgs(reveal(request.inputs));
     this.#progress = new PostProgress(session.ctx, request.urn);
   }
@@ -92,30 +94,30 @@ class Create implements Disposable {
   [Symbol.dispose](): void {
     this.#progress.stop();
     this.#permit?.release();
-    this.session.createSlots.leave(this.request.urn);
+    this.#session.createSlots.leave(this.#request.urn);
   }
 
   async run(): Promise<CreateResponse> {
-    const { creates, ledger } = this.session;
+    const { creates, ledger } = this.#session;
     try {
       const { id, unclearPost } = await this.#obtainInstance();
       this.#progress.stop();
       if (!this.#instance) throw new Error("an accepted create has no instance");
       try {
-        return { id, outputs: await waitUntilReady(this.session, this.#instance, this.signal) };
+        return { id, outputs: await waitUntilReady(this.#session, this.#instance, this.#signal) };
       } finally {
         if (unclearPost) await this.#warnOfExtras(unclearPost);
       }
     } catch (error) {
       if (!this.#instance) throw error;
       const { urn, id, after } = this.#instance;
-      const unfinished = unfinishedError(this.session, error, this.#instance);
+      const unfinished = unfinishedError(this.#session, error, this.#instance);
       const { outputs } = unfinished.state;
       creates.unfinished.set(urn, { key: this.#recordKey ?? "", id, outputs, after });
       throw unfinished;
     } finally {
       // If no engine receives the id, the next run resumes the create.
-      const isReplied = this.#instance !== undefined && this.session.hasEngine;
+      const isReplied = this.#instance !== undefined && this.#session.hasEngine;
       const end = { ...(isReplied && { stage: "replied" as const }), ended: true as const };
       if (this.#recordKey !== undefined) ledger.move(this.#recordKey, end);
     }
@@ -123,8 +125,8 @@ class Create implements Disposable {
 
   /** Returns the unfinished instance of an earlier call of this session, or follows the protocol to an instance. */
   async #obtainInstance(): Promise<AcceptedResult> {
-    const { creates, connection } = this.session;
-    const { urn, inputs } = this.request;
+    const { creates, connection } = this.#session;
+    const { urn, inputs } = this.#request;
     const unfinished = creates.unfinished.get(urn);
     if (unfinished) {
       const { key, id, outputs, after } = unfinished;
@@ -133,19 +135,19 @@ class Create implements Disposable {
       this.#instance = { urn, id, inputs, outputs, origin, after };
       return this.#follow(protocol.begin({ key, id }));
     }
-    const { api, origin } = await connection.open(this.signal);
+    const { api, origin } = await connection.open(this.#signal);
     this.#api = api;
     this.#origin = origin;
     this.#spec = this.#makeSpec();
     const { name } = this.#args;
     // Creates with the same name run one after the other until their ids are known.
-    return await creates.inTurn(name, this.signal, () => this.#follow(protocol.begin()));
+    return await creates.inTurn(name, this.#signal, () => this.#follow(protocol.begin()));
   }
 
   #makeSpec(): protocol.CreateSpec {
-    const { settings, run } = this.session;
+    const { settings, run } = this.#session;
     const { scope, stateless } = run;
-    const { urn, inputs } = this.request;
+    const { urn, inputs } = this.#request;
     const { name } = this.#args;
     const kind = nameKind(inputs);
     return {
@@ -195,15 +197,15 @@ class Create implements Disposable {
     } catch (error) {
       if (isEnded(error)) return { kind: "stopped", why: error };
       if (!(error instanceof RequestError)) throw error;
-      return { kind: "listingFailed", error, now: this.session.ctx.clock.now() };
+      return { kind: "listingFailed", error, now: this.#session.ctx.clock.now() };
     }
   }
 
   /** Waits until `wakeAt`, does the work of the state, and returns its outcome. */
   async #perform(state: protocol.State): Promise<protocol.Event> {
-    const { ctx, ledger, listings, creates, createSlots, settings } = this.session;
+    const { ctx, ledger, listings, creates, createSlots, settings } = this.#session;
     const { clock } = ctx;
-    const signal = this.signal;
+    const signal = this.#signal;
     const { wakeAt } = state;
     if (wakeAt !== undefined) await clock.sleep(Math.max(0, wakeAt - clock.now()), signal);
     switch (state.phase) {
@@ -218,19 +220,19 @@ class Create implements Disposable {
         this.#postMark = listings.mark();
         // A killed run recorded only the time before its POST, which may have taken as long as the time-out of a request.
         const maxRequestMs = stage === "sending" ? settings.requestTimeoutMs : 0;
-        const settledBy = this.session.settledBy(at) + maxRequestMs;
+        const settledBy = this.#session.settledBy(at) + maxRequestMs;
         return { kind: "takenOver", isTaken, settledBy };
       }
       case "findingInstance": {
         const { id = "", at: acceptedAt } = state.record;
         const instance = { id, origin: state.record, acceptedAt };
-        const existence = await existenceOf(this.session, instance, signal);
+        const existence = await existenceOf(this.#session, instance, signal);
         return { kind: "searched", existence };
       }
       case "takingBaseline": {
         this.#progress.show("listing the existing instances before the create");
         const showHeldBack = () => this.#progress.show(heldBackMessage);
-        await createSlots.enter(this.request.urn, signal, showHeldBack);
+        await createSlots.enter(this.#request.urn, signal, showHeldBack);
         const maxAgeMs = state.attempt ? maxRenewedBaselineAgeMs : recentMs;
         return await this.#list(creates.turnEndMark(this.#args.name), maxAgeMs);
       }
@@ -255,15 +257,15 @@ class Create implements Disposable {
 
   /** Fetches a listing, possibly a shared one, that began after this mark and at most `maxAgeMs` ago. */
   async #list(after: number, maxAgeMs: number): Promise<protocol.Event> {
-    const { ctx, listings } = this.session;
+    const { ctx, listings } = this.#session;
     const notBefore = ctx.clock.now() - maxAgeMs;
-    const observation = this.#observationOf(await listings.get({ after, notBefore }, this.signal));
+    const observation = this.#observationOf(await listings.get({ after, notBefore }, this.#signal));
     return { kind: "listed", observation, now: ctx.clock.now() };
   }
 
   /** Returns a listing together with what the session and the ledger know now. */
   #observationOf({ items, complete, begunAt }: Listing): protocol.Observation {
-    const { creates, state, ledger } = this.session;
+    const { creates, state, ledger } = this.#session;
     return {
       items,
       complete,
@@ -271,15 +273,15 @@ class Create implements Disposable {
       isOfThisSession: (id) => creates.instances.has(id),
       isNamedByEngine: (id) => state.hasId(id),
       isInState: (id) => state.isProven(id),
-      isSettling: ({ at }) => this.session.settledBy(at) > begunAt,
+      isSettling: ({ at }) => this.#session.settledBy(at) > begunAt,
       entries: ledger.read(),
     };
   }
 
   /** Sends the POST, and returns its outcome. */
   async #post(): Promise<protocol.Event> {
-    const { listings, ctx } = this.session;
-    const signal = this.signal;
+    const { listings, ctx } = this.#session;
+    const signal = this.#signal;
     if (!this.#permit) throw new Error("a POST without a permit");
     this.#progress.show("waiting for the service to accept the create");
     using graceEnd = grace(ctx.clock, graceMs, signal);
@@ -306,16 +308,16 @@ class Create implements Disposable {
    * @param acceptedAt When the service accepted the instance (ISO 8601). The default is now.
    */
   #setInstance(accepted: Accepted, after: number, acceptedAt = this.#now()): void {
-    const { urn, inputs } = this.request;
+    const { urn, inputs } = this.#request;
     const origin = this.#origin;
     const unstamped = outputsOfAccepted(inputs, accepted, origin, acceptedAt);
-    const outputs = stamped(unstamped, this.session.id);
+    const outputs = stamped(unstamped, this.#session.id);
     this.#instance = { urn, id: accepted.id, inputs, outputs, origin, after };
   }
 
   /** Carries out a side effect of a transition. */
   #apply(effect: protocol.SideEffect): void {
-    const { ctx, ledger } = this.session;
+    const { ctx, ledger } = this.#session;
     switch (effect.do) {
       case "updateRecord": {
         const { key, change } = effect;
@@ -327,26 +329,26 @@ class Create implements Disposable {
         ledger.settle(effect.key, effect.as);
         return;
       case "reportPending":
-        if (!this.session.isFirst("pending creates")) return;
+        if (!this.#session.isFirst("pending creates")) return;
         return ctx.messages.warning(
           pendingNotice(effect.records, effect.elsewhere, this.#spec.own),
         );
       case "reportLeftovers": {
-        if (effect.partial && this.session.isFirst("partial listing")) {
+        if (effect.partial && this.#session.isFirst("partial listing")) {
           ctx.messages.info(partialNotice);
         }
         const leftovers = effect.items.map((item) => ({
           id: item.id,
           text: describeLeftover(item, this.#spec),
         }));
-        return this.session.reportLeftovers(leftovers, leftoversNotice);
+        return this.#session.reportLeftovers(leftovers, leftoversNotice);
       }
     }
   }
 
   /** Notes in the session and in the ledger that the instance belongs to this create. */
   #accept({ key, accepted, from }: Extract<protocol.SideEffect, { do: "accept" }>): void {
-    const { ledger, creates, ctx } = this.session;
+    const { ledger, creates, ctx } = this.#session;
     const { id, createdAt, networks } = accepted;
     if (from === "answer") {
       creates.instances.set(id, "made");
@@ -359,26 +361,26 @@ class Create implements Disposable {
     this.#setInstance(accepted, 0, at);
     ledger.move(key, { stage: "accepted", id });
     if (from === "earlierRun") {
-      ctx.messages.warning(resumedNotice(accepted, this.#spec), this.request.urn);
+      ctx.messages.warning(resumedNotice(accepted, this.#spec), this.#request.urn);
     }
   }
 
   /** After an unclear POST, warns of each further instance that the POST may have created (G2). Never rejects. */
   async #warnOfExtras(post: protocol.SentPost): Promise<void> {
-    const { ctx, listings } = this.session;
-    using operation = this.session.operation(lastListingSeconds);
+    const { ctx, listings } = this.#session;
+    using operation = this.#session.operation(lastListingSeconds);
     const listing = await listings
       .get({ notBefore: ctx.clock.now() }, operation.signal)
       .catch(() => listings.latest);
     if (!listing) return;
     for (const id of protocol.findNewInstances(this.#observationOf(listing), post)) {
-      ctx.messages.warning(extraNotice(id, this.#spec), this.request.urn);
+      ctx.messages.warning(extraNotice(id, this.#spec), this.#request.urn);
     }
   }
 
   /** Returns the present date and time (ISO 8601). */
   #now(): string {
-    return this.session.ctx.clock.date().toISOString();
+    return this.#session.ctx.clock.date().toISOString();
   }
 }
 

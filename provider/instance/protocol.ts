@@ -312,8 +312,8 @@ function relation({ own }: CreateSpec, record: LedgerRecord): "same" | "otherSco
 }
 
 /** Whether an engine received the instance's id, and has saved the instance or may still save it. */
-function isWithEngine({ record, owner }: LedgerEntry): boolean {
-  return record.stage === "delivered" || (record.stage === "replied" && owner === "alive");
+function isWithEngine({ record, liveness }: LedgerEntry): boolean {
+  return record.stage === "delivered" || (record.stage === "replied" && liveness === "alive");
 }
 
 /** Whether a pending create must be resumed or settled before a POST, or stops this create. */
@@ -360,10 +360,10 @@ function judgeEarlier(
 
   const [first] = ofSameResource;
   if (!first) return next({ phase: "takingBaseline", earlier }, reportPending(spec, entries));
-  const { record, owner } = first;
+  const { record, liveness } = first;
   const difference = originDifference(record, spec.own);
   if (difference !== undefined) return failPending(record, { kind: "otherOrigin", difference });
-  if (owner === "unknown" || takeovers >= maxTries)
+  if (liveness === "unknown" || takeovers >= maxTries)
     return failPending(record, { kind: "unlockable" });
   const nextEarlier = { completedKeys, takeovers: takeovers + 1 };
   return next({ phase: "takingOver", earlier: nextEarlier, record });
@@ -372,7 +372,7 @@ function judgeEarlier(
 /** Reports the pending creates of sessions not known to be alive, if any of these creates belongs to this project. */
 function reportPending({ own }: CreateSpec, entries: readonly LedgerEntry[]): SideEffect[] {
   const abandoned = entries
-    .filter(({ record, owner }) => isPending(record) && owner !== "alive")
+    .filter(({ record, liveness }) => isPending(record) && liveness !== "alive")
     .map(({ record }) => record);
   const records = abandoned.filter(({ urn }) => projectOf(urn) === projectOf(own.urn));
   if (records.length === 0) return [];

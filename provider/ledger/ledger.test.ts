@@ -196,8 +196,8 @@ test.each(["the write", "the sync"])(
       ),
     ]);
     expect(ledger.read()).toMatchObject([
-      { record: { name: "a", stage: "replied", id: "i-1" }, owner: "alive" },
-      { record: { name: "b", stage: "sending" }, owner: "alive" },
+      { record: { name: "a", stage: "replied", id: "i-1" }, liveness: "alive" },
+      { record: { name: "b", stage: "sending" }, liveness: "alive" },
     ]);
     ledger.markDelivered();
     expect(ledger.read()[0]).toMatchObject({ record: { stage: "delivered" } });
@@ -325,18 +325,18 @@ test("a create is in flight while its session lives and its call has not ended",
   const [one, two] = [shared.openSession(), shared.openSession()];
   const key = await one.begin(newRecord("web"));
   for (const ledger of [one, two]) {
-    expect(ledger.read()).toMatchObject([{ owner: "alive" }]);
+    expect(ledger.read()).toMatchObject([{ liveness: "alive" }]);
     expect(ledger.read().map(isInFlight)).toEqual([true]);
   }
   one.move(key, { stage: "accepted", id: "i-1", ended: true });
   for (const ledger of [one, two]) {
-    expect(ledger.read()).toMatchObject([{ owner: "alive", record: { ended: true } }]);
+    expect(ledger.read()).toMatchObject([{ liveness: "alive", record: { ended: true } }]);
     expect(ledger.read().map(isInFlight)).toEqual([false]);
   }
 
   const other = await one.begin(newRecord("other"));
   await one.close();
-  expect(two.read().map(({ owner }) => owner)).toEqual(["dead", "dead"]);
+  expect(two.read().map(({ liveness }) => liveness)).toEqual(["dead", "dead"]);
   one.move(other, { stage: "refused" });
   expect(two.read()[1]).toMatchObject({ record: { stage: "sending" } });
 });
@@ -367,7 +367,7 @@ test("a record that has changed since it was read is not taken over", async () =
   two.move(key, { stage: "accepted", id: "i-1" });
   await two.close();
   // A later `read` does not change what the caller knows.
-  expect(one.read()).toMatchObject([{ owner: "dead", record: { id: "i-1" } }]);
+  expect(one.read()).toMatchObject([{ liveness: "dead", record: { id: "i-1" } }]);
   expect(entry && one.take(entry.record)).toBe(false);
   expect(takeOver(one, key)).toBe(true);
 });
@@ -493,7 +493,7 @@ test("whether a session is alive that could not take its lock is unknown, and it
   };
   const key = await shared.openSession({ ...systemDisk, lock }).begin(newRecord("web"));
   const ledger = shared.openSession();
-  expect(ledger.read()).toMatchObject([{ owner: "unknown" }]);
+  expect(ledger.read()).toMatchObject([{ liveness: "unknown" }]);
   expect(takeOver(ledger, key)).toBe(false);
   expect(ledger.settle(key, "discarded")).toBe(true);
   expect(ledger.read()).toMatchObject([{ record: { settled: "discarded" } }]);
@@ -513,7 +513,7 @@ test("if files can't be locked, everything works except taking other sessions' r
   mkdirSync(join(shared.folder, "common.lock"));
   const ledger = shared.openSession();
   const own = await ledger.begin(newRecord("own"));
-  expect(ledger.read().find(({ record }) => record.key === key)?.owner).toBe("unknown");
+  expect(ledger.read().find(({ record }) => record.key === key)?.liveness).toBe("unknown");
   expect(takeOver(ledger, key)).toBe(false);
   ledger.move(own, { ended: true });
   expect(takeOver(ledger, own)).toBe(true);
@@ -537,7 +537,7 @@ test("while another process holds the common lock, nothing changes, and only the
       return lockAttempt("held");
     },
   });
-  expect(ledger.read()).toMatchObject([{ owner: "unknown" }]);
+  expect(ledger.read()).toMatchObject([{ liveness: "unknown" }]);
   expect(takeOver(ledger, key)).toBe(false);
   expect(ledger.settle(key, "gone")).toBe(false);
   expect(shared.records).toMatchObject([{ stage: "unknown" }]);
@@ -566,7 +566,9 @@ test("an owner whose files were removed counts as dead", async () => {
   expect(takeOver(one, key)).toBe(true);
   await one.close();
   for (const name of ["s1.jsonl", "s1.lock"]) rmSync(join(shared.folder, name));
-  expect(shared.openSession().read()).toMatchObject([{ record: { owner: "s1" }, owner: "dead" }]);
+  expect(shared.openSession().read()).toMatchObject([
+    { record: { owner: "s1" }, liveness: "dead" },
+  ]);
 });
 
 test("a file that was removed while a session used it does not come back, and causes one warning", async () => {
@@ -604,8 +606,8 @@ test("a session whose lock can't be tested for a moment does not count as dead, 
     lock: (path, options) =>
       isHard && path.endsWith("s1.lock") ? lockAttempt("failed") : systemDisk.lock(path, options),
   });
-  expect(ledger.read()).toMatchObject([{ owner: "unknown" }]);
+  expect(ledger.read()).toMatchObject([{ liveness: "unknown" }]);
   isHard = false;
-  expect(ledger.read()).toMatchObject([{ owner: "alive" }]);
+  expect(ledger.read()).toMatchObject([{ liveness: "alive" }]);
   expect(takeOver(ledger, key)).toBe(false);
 });

@@ -106,7 +106,7 @@ export class Ledger {
     const now = this.#clock.date();
     return records.map((record) => ({
       record: settleExpired(record, now),
-      owner: liveness.get(record.owner) ?? "unknown",
+      liveness: liveness.get(record.owner) ?? "unknown",
     }));
   }
 
@@ -183,7 +183,7 @@ export class Ledger {
       select(this.#refresh()).filter((it) => isAllowedChange(it, { ...it, ...change }));
     const isDrivenElsewhere = (record: LedgerRecord) =>
       record.owner !== this.#sessionId &&
-      isInFlight({ record, owner: this.#testLiveness(record.owner) });
+      isInFlight({ record, liveness: this.#testLiveness(record.owner) });
     if (selectAll().length === 0) return false;
     return this.#runLocked(false, () => {
       const records = selectAll().filter((it) => !isDrivenElsewhere(it));
@@ -298,10 +298,10 @@ export class Ledger {
   #runLocked<T>(ifHeld: T, work: (isLocked: boolean) => T, make = true): T {
     const path = join(this.#folder, "common.lock");
     using lock = this.#disk.lock(path, { make, waitMs: this.#lockWaitMs });
-    const isHeld = lock.state === "held";
+    const isHeldElsewhere = lock.state === "held";
     // A wait blocks the process. So after a wait in vain, the next attempts do not wait until the lock was free once.
-    this.#lockWaitMs = isHeld ? 0 : maxLockWaitMs;
-    return isHeld ? ifHeld : work(lock.state === "taken");
+    this.#lockWaitMs = isHeldElsewhere ? 0 : maxLockWaitMs;
+    return isHeldElsewhere ? ifHeld : work(lock.state === "taken");
   }
 
   /**

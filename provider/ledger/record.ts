@@ -94,15 +94,15 @@ export type Liveness = "alive" | "dead" | "unknown";
 export interface LedgerEntry {
   record: LedgerRecord;
   /**
-   * Whether the record's owner, the session that drives the create, is alive. If so, its engine may still save the result in
-   * the state. This is only tested if the create is pending.
+   * Whether the record's owner (the session that drives the create) is alive. If so, its engine may still save the
+   * result in the state. This is only tested if the create is pending.
    */
-  owner: Liveness;
+  liveness: Liveness;
 }
 
 /** Whether a Create call drives the create now. */
-export function isInFlight({ record, owner }: LedgerEntry): boolean {
-  return isPending(record) && !record.ended && owner === "alive";
+export function isInFlight({ record, liveness }: LedgerEntry): boolean {
+  return isPending(record) && !record.ended && liveness === "alive";
 }
 
 /** Whether a record may change to this stage. A settled record stays settled, and only the reason `state` may change. */

@@ -75,15 +75,15 @@ test("a session is alive as long as its process runs, and dead after `kill -9`",
   const [key = ""] = await child.lines(1);
   const ledger = openLedger();
   const [alive] = ledger.read();
-  expect(alive).toMatchObject({ record: { key, stage: "sending" }, owner: "alive" });
+  expect(alive).toMatchObject({ record: { key, stage: "sending" }, liveness: "alive" });
   expect(alive && ledger.take(alive.record)).toBe(false);
   expect(ledger.settle(key, "discarded")).toBe(false);
   await child.kill();
   const [dead] = ledger.read();
-  expect(dead).toMatchObject({ record: { key }, owner: "dead" });
+  expect(dead).toMatchObject({ record: { key }, liveness: "dead" });
   expect(dead && ledger.take(dead.record)).toBe(true);
   for (const reader of [ledger, openLedger("third")]) {
-    expect(reader.read()).toMatchObject([{ record: { owner: "me" }, owner: "alive" }]);
+    expect(reader.read()).toMatchObject([{ record: { owner: "me" }, liveness: "alive" }]);
   }
   await ledger.close();
   expect(child.printed).toBe(`${key}\n`);
@@ -107,7 +107,7 @@ test("if two processes take the same records at once, each record goes to one of
   taken.forEach((takenKeys, n) => {
     const owner = ["one", "two"][n];
     for (const key of takenKeys)
-      expect(owners.get(key)).toMatchObject({ record: { owner }, owner: "alive" });
+      expect(owners.get(key)).toMatchObject({ record: { owner }, liveness: "alive" });
   });
 });
 

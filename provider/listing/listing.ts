@@ -63,7 +63,7 @@ export function createListingSource(
   /** Returns the next mark: a number in the order of the session's writes and of the begins of its listings. */
   const mark = () => ++lastMark;
 
-  function begin() {
+  function beginListing() {
     const begin: Begin = { beginMark: mark(), begunAt: clock.now() };
     const listing = fetchListing(sessionSignal())
       .then((content) => (latest = { ...begin, endedAt: clock.now(), ...content }))
@@ -100,7 +100,7 @@ export function createListingSource(
       if (waitMs > 0) await clock.sleep(waitMs, signal);
       for (;;) {
         if (latest && isNewEnough(latest)) return latest;
-        underWay ??= begin();
+        underWay ??= beginListing();
         if (isNewEnough(underWay)) return raceAbort(underWay.listing, signal);
         // All callers that need a newer listing share the next one.
         const ended = underWay.listing.catch(() => undefined);

@@ -51,9 +51,9 @@ export function createJudge(
     if (!completeStatuses.has("PROVISIONING")) return undefined;
     absentCount++;
     // One listing may be wrong, so an instance that was never listed has to be absent twice.
-    const hasLeft = lastSeen !== undefined || absentCount >= 2;
+    const hasLeftProvisioning = lastSeen !== undefined || absentCount >= 2;
     // The instance may be past the end of its new status's list, which is cut off.
     const mayBeCutOff = !completeStatuses.has("ACTIVE") || !completeStatuses.has("OFFLINE");
-    return hasLeft && mayBeCutOff ? { kind: "notListed", lastSeen } : undefined;
+    return hasLeftProvisioning && mayBeCutOff ? { kind: "notListed", lastSeen } : undefined;
   };
 }

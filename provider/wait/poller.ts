@@ -100,6 +100,7 @@ export function createPoller(
     return Math.min(pollIntervalMs, pauseMs);
   }
 
+  /** Waits until the next look is due, and fetches its listing. */
   async function takeLook(): Promise<Listing | undefined> {
     let requests = 0;
     try {

@@ -16,7 +16,7 @@ import {
   checkReply,
   checkSettled,
   endless,
-  refuse,
+  failIf,
 } from "./invariants";
 import { settlingMs } from "./slice";
 import {
@@ -93,7 +93,7 @@ function carryOutUntilWait(scene: Scene, { state, effects }: Transition): void {
     const key = writeRecord(scene, state.fields);
     continueWith(scene, { kind: "recorded", key, entries: ledgerEntries(scene) });
   } else {
-    refuse("earlier" in state && state.earlier.takeovers > 6, endless);
+    failIf("earlier" in state && state.earlier.takeovers > 6, endless);
     if (state.phase === "ended") ended(scene, state.result);
   }
 }
@@ -180,7 +180,7 @@ function ledgerEntries({ model, world, run }: Scene): LedgerEntry[] {
   return ledgerOf(world, run).map((record) => {
     const unlockable = record.owner !== run.session && model.slice.unlockable === true;
     const liveness = isOwnerAlive(world, record) ? "alive" : "dead";
-    return { record: { ...record }, owner: unlockable ? "unknown" : liveness };
+    return { record: { ...record }, liveness: unlockable ? "unknown" : liveness };
   });
 }
 

@@ -23,7 +23,7 @@ export class Violation extends Error {
 }
 
 /** @throws Violation if this is so */
-export function refuse(isBroken: boolean, message: string): void {
+export function failIf(isBroken: boolean, message: string): void {
   if (isBroken) throw new Violation(message);
 }
 
@@ -38,16 +38,16 @@ export function check(world: World): void {
   for (const it of world.instances) {
     const isOurs = it.alive && it.resource !== "a stranger's";
     const text = `${it.id} exists, and no state, call, record, name or message leads to it`;
-    refuse(isOurs && !isKnown(world, it), text);
+    failIf(isOurs && !isKnown(world, it), text);
   }
   for (const { session, calls, unlocked } of world.runs) {
-    for (const call of calls) refuse(call.settlingWaits > 4 || call.recordsWritten > 7, endless);
+    for (const call of calls) failIf(call.settlingWaits > 4 || call.recordsWritten > 7, endless);
     if (unlocked) continue;
     for (const row of world.ledgers.flat()) {
       const isInFlight = row.owner === session && !row.ended && isPending(row);
       const isUpdated = calls.some((call) => call.key === row.key);
       const text = `the record ${row.key} counts as in flight, and no call updates it`;
-      refuse(isInFlight && !isUpdated, text);
+      failIf(isInFlight && !isUpdated, text);
     }
   }
 }
@@ -79,7 +79,7 @@ export function checkIsOnlyInstance(scene: Scene, made: Instance): void {
   for (const it of world.instances) {
     if (it === made || !it.alive || it.resource !== made.resource || it.letGo) continue;
     const row = rows.find((other) => other.made.includes(it.id));
-    refuse(
+    failIf(
       row !== undefined && row.key === call.key,
       `${text} by a repeat, and the first POST created ${it.id}`,
     );
@@ -90,13 +90,13 @@ export function checkIsOnlyInstance(scene: Scene, made: Instance): void {
     const isNamed = it.namedBy === run.session;
     const isOfOtherScope = row?.urn === own.urn && !(row.stage === "replied" && isNamed);
     const isInTheWay = isHere && !own.stateless && (isSame || isOfOtherScope);
-    refuse(
+    failIf(
       row !== undefined && isPending(row) && isInTheWay,
       `${text} although the record of ${it.id} is pending`,
     );
     const isHeld = stateOf(world, run).some(({ id }) => id === it.id);
     const isLeftover = it.settled && !run.proven.includes(it.id) && it.kind !== "proposed";
-    refuse(
+    failIf(
       leftovers === "fail" && isLeftover,
       `${text} although leftovers is "fail" and ${it.id} is a leftover`,
     );
@@ -104,7 +104,7 @@ export function checkIsOnlyInstance(scene: Scene, made: Instance): void {
       const isRecorded = rows.some(
         ({ id, scope, stage }) => id === it.id && scope === own.scope && stage === "settled",
       );
-      refuse(
+      failIf(
         deletePolicy === "fail" && isRecorded && !call.reportedPartial,
         `${text} although ${it.id} can't be deleted`,
       );
@@ -112,7 +112,7 @@ export function checkIsOnlyInstance(scene: Scene, made: Instance): void {
     }
     // This machine has no record of it, and listings need not show it yet, or no search uses its name.
     const isHidden = it.recordedOnMachine !== machine && (!it.settled || it.kind === "proposed");
-    refuse(
+    failIf(
       !isNamed && !isHidden && !call.reportedPartial,
       `${text} for ${it.resource}, and ${it.id} was not named before`,
     );
@@ -126,17 +126,17 @@ export function checkAdoption({ world, call }: Scene, id: string): void {
   const text = `${id} is taken over, but`;
   const { identity, spec } = call.planned;
   const owner = it.resource === "a stranger's" ? "a stranger" : it.resource;
-  refuse(it.resource !== identity, `${text} belongs to ${owner}`);
-  refuse(
+  failIf(it.resource !== identity, `${text} belongs to ${owner}`);
+  failIf(
     world.stacks.flat().some((held) => held.id === id),
     `${text} a state holds it`,
   );
   const others = callsWithEngine(world).filter((other) => other !== call);
-  refuse(
+  failIf(
     others.some((other) => other.id === id),
     `${text} another call has it`,
   );
-  refuse(it.digest !== spec.own.digest, `${text} the program asks for other inputs now`);
+  failIf(it.digest !== spec.own.digest, `${text} the program asks for other inputs now`);
 }
 
 /** The calls whose engine still waits for their reply. */
@@ -151,26 +151,26 @@ export function checkFailure(scene: Scene, failure: Failure): void {
   switch (failure.kind) {
     case "pending": {
       const { why, record } = failure;
-      refuse(
+      failIf(
         Boolean(run.plan.stateless || record.stateless),
         "a stateless create stops another create, or is stopped by one",
       );
-      refuse(
+      failIf(
         !isPending(record) && why.kind !== "overtaken",
         `the record ${record.key} is settled, but stops the create`,
       );
       if (why.kind === "turnedUp") checkTurnedUp(scene, record, why.ids);
       const hasCall = world.runs.some((other) => other.calls.some(({ key }) => key === record.key));
-      refuse(
+      failIf(
         why.kind === "inFlight" && !hasCall,
         "a record counts as in flight, but its create has ended",
       );
       const isTakeable = hasCall && !model.slice.unlockable && own?.key !== record.key;
-      refuse(
+      failIf(
         why.kind === "unlockable" && isTakeable,
         "a record counts as impossible to take over, but its create is under way",
       );
-      refuse(
+      failIf(
         why.kind === "otherOrigin" && record.baseUrl !== call.planned.spec.own.baseUrl,
         "a create is refused because of a record at another service",
       );
@@ -181,12 +181,12 @@ export function checkFailure(scene: Scene, failure: Failure): void {
       return;
     case "refused":
       if (own)
-        refuse(isPending(own), `the POST of ${own.key} was refused, but its record is pending`);
+        failIf(isPending(own), `the POST of ${own.key} was refused, but its record is pending`);
       return;
     case "undeletable": {
       const instance = instanceOf(world, failure.record.id);
       const mayExist = instance !== undefined && (instance.alive || !instance.settled);
-      return refuse(!mayExist, `${failure.record.id} is gone, but stops the create`);
+      return failIf(!mayExist, `${failure.record.id} is gone, but stops the create`);
     }
     case "leftovers":
       for (const { id } of failure.items) checkLeftover(scene, id);
@@ -207,7 +207,7 @@ function checkTurnedUp(
   const known = [...(record?.before ?? []), ...run.made, ...run.proven];
   for (const id of ids) {
     const isKnown = known.includes(id) || others.some((row) => row.id === id);
-    refuse(isKnown, `${id} is reported as new, but is known`);
+    failIf(isKnown, `${id} is reported as new, but is known`);
   }
 }
 
@@ -216,16 +216,16 @@ export function checkLeftover({ world, run, call }: Scene, id: string): void {
   const text = `${id} is reported as a leftover, but`;
   const { identity, urn } = call.planned;
   const rows = ledgerOf(world, run).filter((row) => row.id === id);
-  refuse(run.proven.includes(id), `${text} the state holds it`);
-  refuse(run.made.includes(id), `${text} this run created it`);
+  failIf(run.proven.includes(id), `${text} the state holds it`);
+  failIf(run.made.includes(id), `${text} this run created it`);
   // If no state is known to hold an instance of the same URN, it may be this stack's, under another provider resource.
   const isUnproven = rows.some(
     (row) => row.urn === urn && (row.stage === "delivered" || row.stage === "replied"),
   );
   const isOfOther = instanceOf(world, id)?.resource !== identity;
-  refuse(rows.length > 0 && !isUnproven && isOfOther, `${text} belongs to another resource`);
+  failIf(rows.length > 0 && !isUnproven && isOfOther, `${text} belongs to another resource`);
   const isGivenUp = rows.some(({ settled }) => settled === "dropped" || settled === "discarded");
-  refuse(isGivenUp, `${text} was dropped on purpose`);
+  failIf(isGivenUp, `${text} was dropped on purpose`);
 }
 
 /** Checks that no POST of a settled record has created an instance that still exists. */
@@ -233,7 +233,7 @@ export function checkSettled(world: World, row: Row, how: string): void {
   for (const id of row.made) {
     const instance = instanceOf(world, id);
     const exists = instance?.alive === true && !instance.isMadeLate;
-    refuse(exists, `the record ${row.key} is settled as ${how}, but ${id} exists`);
+    failIf(exists, `the record ${row.key} is settled as ${how}, but ${id} exists`);
   }
 }
 
@@ -243,7 +243,7 @@ export function checkImported(world: World, row: Row, id: string): void {
     const instance = instanceOf(world, it);
     return instance !== undefined && (!instance.alive || instance.namedBy !== undefined);
   };
-  refuse(
+  failIf(
     isNamed(id) && row.made.some((it) => it !== id && !isNamed(it)),
     `the import of ${id} settles ${row.key}, whose POST also created an instance that nobody named`,
   );
@@ -252,19 +252,19 @@ export function checkImported(world: World, row: Row, id: string): void {
 /** Checks a reply. The engine keeps only the last reply of a resource, so it must have the known id (3). */
 export function checkReply({ world, run, call }: Scene, id: string | undefined): void {
   const earlier = run.unfinished.find(({ planned }) => planned === call.planned)?.id;
-  refuse(
+  failIf(
     instanceOf(world, earlier)?.alive === true && id !== earlier,
     `the engine got the id ${earlier}, and then a reply without it`,
   );
   const row = ledgerOf(world, run).find(({ key }) => key === call.key);
   if (!row || !isPending(row) || row.owner !== run.session) return;
   const isOwn = row.session === run.session;
-  refuse(isOwn && !row.sent, `the record ${row.key} stays pending, but its POST was never sent`);
-  refuse(
+  failIf(isOwn && !row.sent, `the record ${row.key} stays pending, but its POST was never sent`);
+  failIf(
     isOwn && id === undefined && row.id !== undefined && !run.retries,
     `the id of ${row.key} is known, but the engine gets a reply without it`,
   );
-  refuse(
+  failIf(
     row.stage === "replied" && row.id === undefined,
     `the record ${row.key} is replied, but lacks the id`,
   );
@@ -274,7 +274,7 @@ export function checkReply({ world, run, call }: Scene, id: string | undefined):
 export function checkDestroyed({ world, run }: RunScene, id: string): void {
   const holders = world.stacks.flat().filter((it) => it.id === id);
   const hasCall = callsWithEngine(world).some((call) => call.id === id);
-  refuse(
+  failIf(
     holders.length > 1 || hasCall,
     `${run.session} destroys ${id}, but another state or call has it`,
   );

@@ -3,7 +3,7 @@ import type { PostOutcome } from "../../provider/api/postOutcome";
 import type { Event } from "../../provider/instance/protocol";
 import type { Existence } from "../../provider/instance/existence";
 import { continueWith, failures, finish, observationOf, shownIn, takeOver, wakeUp } from "./call";
-import { checkIsOnlyInstance, refuse } from "./invariants";
+import { checkIsOnlyInstance, failIf } from "./invariants";
 import type { Fault } from "./slice";
 import { instanceOf, ledgerOf, newInstance, type Change, type Instance, type Scene } from "./world";
 
@@ -196,8 +196,8 @@ function endPost(scene: Scene, outcome: PostOutcome): void {
 /** Counts a POST that reaches the service. @throws Violation if no record describes it, or it is the third */
 function countSentPost({ model, world, run, call }: Scene): void {
   const row = ledgerOf(world, run).find((it) => it.key === call.key);
-  refuse(!row && !model.slice.noDisk, "a POST is sent that no record describes");
-  if (row) refuse(++row.sent > 2, "a POST is repeated more than once");
+  failIf(!row && !model.slice.noDisk, "a POST is sent that no record describes");
+  if (row) failIf(++row.sent > 2, "a POST is repeated more than once");
 }
 
 /** The service creates the instance that the POST asks for. The service lists names in lower case. */

@@ -225,7 +225,7 @@ test.each([
       memory.powerCut(() => random);
       const [entry] = ledgerOn("two", memory.processDisk(hooks)).read();
       if (!isBegun) continue;
-      expect(entry).toMatchObject({ record: { key }, owner: "dead" });
+      expect(entry).toMatchObject({ record: { key }, liveness: "dead" });
       stages.add(entry?.record.stage);
     }
     expect([...stages]).toEqual(expected);

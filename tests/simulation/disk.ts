@@ -1,6 +1,6 @@
 /**
- * A machine's disk in memory. A power cut loses what was not synced, but never folders: a file system that syncs a
- * file keeps its folders. A path is always used either for files or for a folder, as the ledger does.
+ * A machine's disk in memory. A power cut loses what was not synced, but never folders: a file system that syncs a file
+ * keeps its folders. A path is always used either for files or for a folder, as in the ledger.
  */
 import { basename, dirname } from "node:path";
 import type { Disk, Lock } from "../../provider/ledger/disk";

@@ -165,6 +165,7 @@ export function createRateLimit({
     return { use, release: () => use()?.({ sent: false }) };
   }
 
+  /** `pausesBefore` is the number of pauses in a row when the request was permitted. */
   function endRequest(endpoint: Endpoint, end: RequestEnd, pausesBefore: number): void {
     const { sent, status, retryAfterMs = 0 } = end;
     endpoint.underWay--;

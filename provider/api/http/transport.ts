@@ -48,7 +48,7 @@ const missingAt: Readonly<Record<Stage, string>> = {
   answering: "no complete answer from",
 };
 
-/** @throws Error if a proxy variable of the environment is not an address */
+/** Makes what sends requests over undici. @throws Error if a proxy variable of the environment is not an address */
 export function createTransport(options: ClientOptions) {
   const { clock, requestTimeoutMs } = options;
   const baseUrl = new URL(options.baseUrl);
