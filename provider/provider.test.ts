@@ -154,6 +154,15 @@ async function withPendingCreate() {
 }
 const empty = propertyMap({});
 
+test("with PULUMI_DEBUG_PROVIDERS, a refused configuration has the advice for its own settings, not for those in use", async () => {
+  const { provider } = await configured();
+  const wrong = { args: propertyMap({ ...settings, deletePolicy: "never" }), scope: scopeId };
+  const advice = "This run used the settings that the last `pulumi up` recorded";
+  expect((await errorOf(provider.configure(wrong))).message).toContain(advice);
+  await provider.checkConfig({ news: settings });
+  expect((await errorOf(provider.configure(wrong))).message).not.toContain(advice);
+});
+
 test.each(["diff", "update", "refresh", "delete"])(
   "after a %s whose outputs have the stamp of an earlier session, no create is pending",
   async (call) => {

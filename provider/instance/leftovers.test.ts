@@ -129,6 +129,19 @@ test("a create for `--replace` fails before the POST if the Delete of the old in
   expect(posts(again)).toBe(2);
 });
 
+test("an instance may be missing in a listing that began within its settling time, and ended after it (G2)", async () => {
+  const world = scene({ deletePolicy: "fail", settlingSeconds: 10 });
+  const { id } = await create(world, "web");
+  world.session.ledger.markDelivered();
+  const { session, service, clock, ...next } = world.nextRun();
+  service.instances.delete(id);
+  const [entry] = session.ledger.read();
+  await clock.sleep(session.settledBy(entry?.record.at ?? "") - clock.now() - 1000);
+  service.listFaults.push(() => clock.sleep(2000));
+  const { message } = await errorOf(create({ session, service, clock, ...next }, "web"));
+  expect(message).toContain("is too young to be listed");
+});
+
 test("an instance that a Delete reported as dropped is not named again", async () => {
   const world = scene({ deletePolicy: "retain" });
   const { id } = await create(world);
