@@ -199,7 +199,7 @@ export type Result =
   | { kind: "failed"; failure: Failure };
 
 /** A set of ids, or a map from ids. */
-export type Ids = Pick<ReadonlySet<string>, "has" | "keys">;
+type Ids = Pick<ReadonlySet<string>, "has" | "keys">;
 
 /** Why a create fails without an instance that it could return. */
 export type Failure =
