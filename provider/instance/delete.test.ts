@@ -99,6 +99,15 @@ test.each<[string, (world: Scene) => PropertyMap | void]>([
   ["the listing is not complete", ({ service }) => void (service.unreadable = 1)],
   ["it was accepted a moment ago", (world) => justMade(world)],
   [
+    "the listing began within the settling time, and ended after it",
+    (world) => {
+      const { session, service, clock } = world;
+      service.listFaults.push(() => clock.sleep(2000));
+      const accepted = new Date(clock.date().getTime() - session.settings.settlingMs + 1000);
+      return propertyMap({ ...acceptedOutputs(world), __accepted: accepted.toISOString() });
+    },
+  ],
+  [
     "the listing may be another tenant's",
     (world) => {
       const origin = { ...world.session.connection.place(), tokenHash: "another" };

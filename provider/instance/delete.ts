@@ -185,9 +185,9 @@ async function lookOnce(
   try {
     const { origin } = await connection.open(operation.signal);
     if (originDifference(instance.origin, origin)) return "unknown";
-    const { items, complete } = await listings.get(listings.recent(), operation.signal);
+    const { items, complete, begunAt } = await listings.get(listings.recent(), operation.signal);
     if (items.has(instance.id)) return "listed";
-    const isSettled = settlingEnd(session, instance) <= ctx.clock.now();
+    const isSettled = settlingEnd(session, instance) <= begunAt;
     const isEvidence = complete && isSettled && isSameTenant(session, instance, items, origin);
     return isEvidence ? "missing" : "unknown";
   } catch (error) {
