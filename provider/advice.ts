@@ -3,6 +3,12 @@ import type { RequestError } from "./api/errors";
 import { executablePath } from "./executable";
 import { instanceToken } from "./pulumiNames";
 
+/** The commands that set what the provider needs, none of which keeps a token in clear text. */
+export const configCommands = {
+  baseUrl: "pulumi config set compute:baseUrl",
+  apiToken: "pulumi config set --secret compute:apiToken",
+} as const;
+
 /** Returns the error's message and the next step. */
 export function explain(error: RequestError): string {
   return `${error.message}. ${nextStep(error)}`;
@@ -25,7 +31,7 @@ export function nextStep(error: RequestError): string {
     return "Check that compute:baseUrl is the address of the Compute Instances Service.";
   }
   if (status === 401) {
-    return "The token is invalid, expired or revoked: give a valid one with `pulumi config set --secret compute:apiToken`, COMPUTE_API_TOKEN, in the file of COMPUTE_API_TOKEN_FILE, or wherever the program gets it.";
+    return `The token is invalid, expired or revoked: give a valid one with \`${configCommands.apiToken}\`, COMPUTE_API_TOKEN, in the file of COMPUTE_API_TOKEN_FILE, or wherever the program gets it.`;
   }
   if (status === 403) {
     return "The token lacks the scope for this call: grant it in the administration portal, or use another token.";

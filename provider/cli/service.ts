@@ -1,7 +1,7 @@
 /** What several commands share: the options for settings, their check, and the listing of the service. */
 import type { Command } from "commander";
 import { isEnded } from "../abort";
-import { explain } from "../advice";
+import { configCommands, explain } from "../advice";
 import { RequestError } from "../api/errors";
 import { checkConfig, resolveSettings } from "../config/configuration";
 import {
@@ -58,18 +58,10 @@ export function addOptions(
   return command;
 }
 
-/** For each required setting: the label of its check, and where and with which command it is set. */
+/** For each required setting: the label of its check, and where it is set outside of a stack. */
 const required = {
-  baseUrl: {
-    check: "base URL",
-    places: ["--base-url", "COMPUTE_BASE_URL"],
-    command: "pulumi config set compute:baseUrl",
-  },
-  apiToken: {
-    check: "token",
-    places: ["COMPUTE_API_TOKEN", tokenFileVariable],
-    command: "pulumi config set --secret compute:apiToken",
-  },
+  baseUrl: { check: "base URL", places: ["--base-url", "COMPUTE_BASE_URL"] },
+  apiToken: { check: "token", places: ["COMPUTE_API_TOKEN", tokenFileVariable] },
 } as const;
 
 const checkOf = (name = "") =>
@@ -121,17 +113,17 @@ export async function checkSettings(
       : ["ok", check, found];
   };
   const findingOfRequired = (name: keyof typeof required, value = "it is set") => {
-    const { check, command } = required[name];
+    const { check } = required[name];
     const file = name === "apiToken" && io.env[tokenFileVariable];
     const variable = file ? `${tokenFileVariable}: ${file}` : settingEnvironment[name];
     const found = `${value} (${name in args ? labelOf(name) : variable})`;
-    return findingOf(check, found, `${descriptionOf(name)} For a stack: ${command}`);
+    return findingOf(check, found, `${descriptionOf(name)} For a stack: ${configCommands[name]}`);
   };
   const kind = settings && tokenKindDescriptions[settings.tokenKind];
   const token = findingOfRequired("apiToken", kind);
   const [result, check, found] = token;
   const isInClearText = result === "ok" && typeof config["apiToken"] === "string";
-  const encrypt = `\`${required.apiToken.command} --stack ${stack}\` asks for the token and encrypts it. If others can read the stack's settings file or its git history, replace the token at the service: the history keeps the old one.`;
+  const encrypt = `\`${configCommands.apiToken} --stack ${stack}\` asks for the token and encrypts it. If others can read the stack's settings file or its git history, replace the token at the service: the history keeps the old one.`;
   const explicit = Object.keys(args)
     .filter((name) => checkOf(name) === "settings")
     .map((name) => `${name} (${labelOf(name)}); `);

@@ -10,7 +10,7 @@ import {
   type PropertyMap,
   type PropertyValue,
 } from "../propertyValue";
-import { explicitProvider, isStateless, logicalName } from "../advice";
+import { configCommands, explicitProvider, isStateless, logicalName } from "../advice";
 import { OperationFailed } from "../errors";
 import type { ProviderContext } from "../context";
 import type { CheckFailure, CheckResponse } from "../requests";
@@ -72,20 +72,20 @@ export function resolveSettings(args: PropertyMap, source: SettingsSource, urn?:
 }
 
 /**
- * The places where a missing setting can be set, none of which keeps a token in clear text. The engine's own error for
- * missing settings names a `pulumi config set` that does.
+ * The places where a missing setting can be set. The engine's own error for missing settings names a command that keeps the
+ * token in clear text.
  */
 const places = {
   baseUrl: {
     value: "the address of the service",
     flag: "the flag --compute:base-url, or ",
-    command: "pulumi config set compute:baseUrl https://…/v2",
+    command: `${configCommands.baseUrl} https://…/v2`,
     variables: `${settingEnvironment.baseUrl} in the environment`,
   },
   apiToken: {
     value: "a secret of the configuration",
     flag: "",
-    command: "pulumi config set --secret compute:apiToken",
+    command: configCommands.apiToken,
     variables: `${settingEnvironment.apiToken} in the environment, or ${tokenFileVariable} with the path of a file that holds the token`,
   },
 };
