@@ -1,4 +1,4 @@
-/** The client of the service. Loads undici and zod, so it is imported when the first request is made. */
+/** The client of the service. Loads undici, so it is imported when the first request is made. */
 import { type CreateBody, type InstanceStatus, paths, tolerant } from "./contract";
 import { RequestError } from "./errors";
 import type { Permit } from "./http/rateLimit";

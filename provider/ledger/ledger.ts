@@ -271,7 +271,7 @@ export class Ledger {
     return [...this.#files.values()].flatMap(({ records }) => [...records.values()]);
   }
 
-  /** Removes the old files of dead sessions without pending records. */
+  /** Removes the old files of dead sessions whose records are all settled or refused. */
   #prune(): void {
     const now = this.#clock.date();
     const isDone = (it: LedgerRecord) =>
@@ -295,11 +295,11 @@ export class Ledger {
    * if there is no lock file); `isLocked` says which. Returns `ifHeld`, without running `work`, if another session holds
    * the lock for too long.
    */
-  #runLocked<T>(ifHeld: T, work: (isLocked: boolean) => T, make = true): T {
+  #runLocked<T>(ifHeld: T, work: (isLocked: boolean) => T, { make } = { make: true }): T {
     const path = join(this.#folder, "common.lock");
     using lock = this.#disk.lock(path, { make, waitMs: this.#lockWaitMs });
     const isHeldElsewhere = lock.state === "held";
-    // A wait blocks the process. So after a wait in vain, the next attempts do not wait until the lock was free once.
+    // A wait blocks the process. So after a wait in vain, later attempts do not wait, until one finds the lock free.
     this.#lockWaitMs = isHeldElsewhere ? 0 : maxLockWaitMs;
     return isHeldElsewhere ? ifHeld : work(lock.state === "taken");
   }
@@ -318,7 +318,7 @@ export class Ledger {
       new Map([...new Set(sessionIds)].map((id) => [id, this.#testLiveness(id, isLocked)]));
     const known = test(false);
     if (![...known.values()].includes("unknown")) return known;
-    return this.#runLocked(known, test, false);
+    return this.#runLocked(known, test, { make: false });
   }
 
   /** Returns false after a warning if `work` fails. */
