@@ -77,6 +77,13 @@ export default tseslint.config(
         { argsIgnorePattern: "^_", varsIgnorePattern: "^_" },
       ],
       eqeqeq: "error",
+      "no-restricted-syntax": [
+        "error",
+        {
+          selector: "ObjectExpression > SpreadElement > ObjectExpression",
+          message: "Write the fields without the spread.",
+        },
+      ],
       "no-duplicate-imports": "error",
       // A method without `await` keeps the shape of the interface it fills.
       "@typescript-eslint/require-await": "off",

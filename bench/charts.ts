@@ -37,7 +37,9 @@ export function drawCharts(figures: readonly Figure[]): Record<string, string> {
 function panelsOf(figures: readonly Figure[]): Panel[] {
   return [...Map.groupBy(figures, ({ what }) => what)].map(([heading, all]) => {
     const bar = (label: string, value: number, unit: Unit) => ({
-      ...{ label, value, text: amount(value, unit) },
+      label,
+      value,
+      text: amount(value, unit),
     });
     const ours = all.slice(0, 1).map((it) => bar(ourLabel, it.ours.median, it.unit));
     const theirs = all.map((it) => bar(it.against, it.theirs.median, it.unit));

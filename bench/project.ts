@@ -71,7 +71,8 @@ export async function yamlProject(
   const { count, pluginFolder, service, settings = {}, env = {} } = options;
   const names = Array.from({ length: count }, (_, n) => `web-${n}`);
   const instance = (name: string) => ({
-    ...{ type: "compute:Instance", properties: { name, ...instanceInputs } },
+    type: "compute:Instance",
+    properties: { name, ...instanceInputs },
   });
   const project = await pulumiProject(tools, service, env, () => ({
     runtime: "yaml",

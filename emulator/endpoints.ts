@@ -167,7 +167,10 @@ function createInstance({ state, caller: { owner }, request, faults }: Call): Se
   const { endStatus } = settings;
   const isStuck = faults.some(({ kind }) => kind === "neverLeavesProvisioning");
   const instance: NewInstance = {
-    ...{ owner, name, request: body, goneAt: endOfLifetime(settings, owner) },
+    owner,
+    name,
+    request: body,
+    goneAt: endOfLifetime(settings, owner),
     readyAt: isStuck ? null : now + provisioningSeconds(settings, name) * 1000,
     endStatus: typeof endStatus === "function" ? endStatus(name) : endStatus,
     visibleAt: now,
@@ -181,7 +184,10 @@ function createInstance({ state, caller: { owner }, request, faults }: Call): Se
     status: 202,
     json: {
       // Rule 2 of "POST /v2/instances", even if provisioning takes no time.
-      ...{ id, name, status: "PROVISIONING", created_at },
+      id,
+      name,
+      status: "PROVISIONING",
+      created_at,
       networks: networks.map(({ mac_address, ...network }) =>
         settings.macAddresses ? { ...network, mac_address } : network,
       ),

@@ -56,7 +56,9 @@ async function respond(
   for (const { acted, milliseconds } of delays) if (acted) await sleep(milliseconds);
   if (!scripted || !delivery) return sendResponse(socket, answer());
   return await deliver(delivery, answer, {
-    ...{ requestId: received.requestId, socket, sleep },
+    requestId: received.requestId,
+    socket,
+    sleep,
     // Once a test has released the response, `sleep(0)` rejects if the emulator was closed while the request hung.
     waitForRelease: () => scripted.whenReleased.then(() => sleep(0)),
   });

@@ -6,7 +6,9 @@ import { seeded } from "./random";
 
 const authorization = "Bearer sk_test_acme_1";
 const post = (name: string): InProcessRequest => ({
-  ...{ method: "POST", target: "/v2/instances", authorization },
+  method: "POST",
+  target: "/v2/instances",
+  authorization,
   contentType: "application/json",
   body: JSON.stringify({ name, flavor_id: "f", image_id: "i", vpc_id: "v" }),
 });
@@ -24,7 +26,8 @@ const conversation: InProcessRequest[] = [
   { method: "GET", target: "/v2/flavors", authorization },
 ];
 const options = () => ({
-  ...{ random: seeded(7), clock: { now: () => 1_700_000_000_000 } },
+  random: seeded(7),
+  clock: { now: () => 1_700_000_000_000 },
   destroyPath: "/v2/instances/{id}",
 });
 

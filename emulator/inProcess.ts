@@ -54,7 +54,10 @@ export function startInProcess(options: EmulatorOptions = {}): InProcessEmulator
     answer({ method, target, authorization, contentType, body = "" }, faults) {
       const bytes = Buffer.from(body);
       const received = service.receive({
-        ...{ method, target, authorization, contentType },
+        method,
+        target,
+        authorization,
+        contentType,
         body: bytes.length > maxBodyBytes ? undefined : bytes,
       });
       if (received.faults.some(({ fault }) => isDeliveryFault(fault) || isDelayFault(fault)))

@@ -57,7 +57,12 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
   let closed: Promise<void> | undefined;
   const close = () => (closed ??= server.close().then(() => service.close()));
   return {
-    ...{ url: `${origin}/v2`, origin, port, control, close, [Symbol.asyncDispose]: close },
+    url: `${origin}/v2`,
+    origin,
+    port,
+    control,
+    close,
+    [Symbol.asyncDispose]: close,
     counts: () => control.counts(),
   };
 }

@@ -286,7 +286,10 @@ export const optionFlags = (Object.keys(definition.shape) as OptionName[]).flatM
   const isShown =
     !isRepeatable && (typeof defaultValue === "number" || typeof defaultValue === "string");
   return {
-    ...{ option, flag, isRepeatable, flagDefault },
+    option,
+    flag,
+    isRepeatable,
+    flagDefault,
     help: isShown ? `${help} (default: ${defaultValue})` : help,
     parse: (parse as ((typed: unknown) => unknown) | undefined) ?? ((typed) => typed),
   };

@@ -34,8 +34,13 @@ test("a fault applies to the requests that its conditions name, until it is swit
   await using emulator = await started();
   const { ask, create } = caller(emulator, emulator.token);
   const busy = emulator.fault({
-    ...{ kind: "status", status: 429, retryAfter: 2 },
-    ...{ method: "POST", name: "web-*", after: 1, times: Infinity },
+    kind: "status",
+    status: 429,
+    retryAfter: 2,
+    method: "POST",
+    name: "web-*",
+    after: 1,
+    times: Infinity,
   });
   expect((await create("web-1")).status).toBe(202);
   expect((await create("web-2")).status).toBe(429);

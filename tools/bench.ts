@@ -60,8 +60,12 @@ async function main(quick: boolean, chosen: readonly (keyof typeof parts)[]): Pr
 
 function print(name: string, figures: readonly Figure[]): void {
   const rows = figures.map(({ what, unit, ours, against, theirs, ratio }) => ({
-    ...{ [name]: what, ours: amount(ours.median, unit), best: amount(ours.min, unit) },
-    ...{ against, theirs: amount(theirs.median, unit), ratio: `${round(ratio)} ×` },
+    [name]: what,
+    ours: amount(ours.median, unit),
+    best: amount(ours.min, unit),
+    against,
+    theirs: amount(theirs.median, unit),
+    ratio: `${round(ratio)} ×`,
   }));
   console.table(rows);
 }

@@ -137,9 +137,12 @@ async function openScene(toolchain: Toolchain, example: string) {
   );
   // NO_COLOR, CI and PULUMI_* of this process would change the picture.
   const env = {
-    ...{ PATH: toolchain.env()["PATH"], HOME: homedir(), HISTFILE: "/dev/null" },
+    PATH: toolchain.env()["PATH"],
+    HOME: homedir(),
+    HISTFILE: "/dev/null",
     ...ownPulumi(folder),
-    ...{ COMPUTE_BASE_URL: emulator.url, COMPUTE_API_TOKEN: token },
+    COMPUTE_BASE_URL: emulator.url,
+    COMPUTE_API_TOKEN: token,
   };
   const secrets = [token, folder, emulator.origin, root, homedir(), tmpdir(), hostname()];
   const openResources = resources.move();

@@ -40,7 +40,8 @@ export async function ensureToolchain(options: ToolchainOptions = {}): Promise<T
   const { oldest = false, say: report = say } = options;
   const { languages = Object.keys(hosts) as Language[] } = options;
   const build = async (module: keyof typeof engineVersions) => ({
-    ...{ path: await ensureGoTool(module), version: engineVersions[module].slice(1) },
+    path: await ensureGoTool(module),
+    version: engineVersions[module].slice(1),
     isBuiltHere: true,
   });
   const supply = {

@@ -26,7 +26,10 @@ describe("in the process", () => {
     await caller(emulator).create("a", { ssh_keys: ["k"], user_data: "AAAA" });
     expect(emulator.control.instances()).toMatchObject([
       {
-        ...{ name: "a", tenant: "acme", tokenKind: "test", status: "PROVISIONING" },
+        name: "a",
+        tenant: "acme",
+        tokenKind: "test",
+        status: "PROVISIONING",
         request: { name: "a", flavor_id: "f", image_id: "i", vpc_id: "v", ssh_keys: ["k"] },
       },
     ]);

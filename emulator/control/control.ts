@@ -56,7 +56,10 @@ export class Control {
     const now = settings.clock.now();
     const owner = { tenant, kind: tokenKind };
     return this.#store.add({
-      ...{ owner, id, name, request: {} },
+      owner,
+      id,
+      name,
+      request: {},
       readyAt: status === "PROVISIONING" ? null : now,
       endStatus: status,
       visibleAt: now,

@@ -116,7 +116,10 @@ export class InstanceStore {
        VALUES (:id, :tenant, :kind, :name, :request, '', '', :now, :ready, :end, :visible, :gone,
          :shuffle)`,
       {
-        ...{ id, ...owner, name, end: instance.endStatus },
+        id,
+        ...owner,
+        name,
+        end: instance.endStatus,
         request: JSON.stringify(instance.request),
         ready: storedTime(instance.readyAt),
         visible: storedTime(instance.visibleAt),

@@ -69,7 +69,8 @@ function describeWindows(windows: readonly WindowUse[]): ShownWindow[] {
   return windows
     .filter(({ count }) => count > 0)
     .map(({ endpoint, token, count }) => ({
-      ...{ endpoint, count },
+      endpoint,
+      count,
       tokenKind: tokenKindOf(token),
       tokenNumber: tokens.indexOf(token) + 1,
     }));

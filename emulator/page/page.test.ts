@@ -85,7 +85,11 @@ describe("the events", () => {
     using events = await openEvents(emulator);
     expect(events.contentType).toBe("text/event-stream");
     expect(await events.next()).toEqual({
-      ...{ instances: [], instanceCount: 0, requests: [], windows: [], requestsPerMinute: 5 },
+      instances: [],
+      instanceCount: 0,
+      requests: [],
+      windows: [],
+      requestsPerMinute: 5,
       faults: [],
     });
 

@@ -59,7 +59,10 @@ export const tolerant = {
   /** The body of the 202 to a POST. Only the id is required, since with it the instance can be found again (G1). */
   accepted: z
     .object({
-      ...{ id, name: text, status: text, created_at: text },
+      id,
+      name: text,
+      status: text,
+      created_at: text,
       networks: lenient(elements(network)),
     })
     .transform(({ created_at: createdAt, networks = [], ...others }) => {

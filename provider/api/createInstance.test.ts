@@ -245,7 +245,8 @@ test("no request begins after its cancellation, and none begins twice (G2)", asy
   const dispatcher = { dispatch, destroy: async () => undefined } as unknown as Dispatcher;
   const begin = () => handler?.onRequestStart?.({ abort: () => aborts++ } as never, {});
   const client = testClient("https://compute.test/v2", {
-    ...{ createDispatcher: () => dispatcher, destroyPath: "/v2/instances/{id}" },
+    createDispatcher: () => dispatcher,
+    destroyPath: "/v2/instances/{id}",
     clock: new VirtualClock(),
   });
   await create(client, { signals: { unsent: AbortSignal.abort(), grace: never } });

@@ -14,8 +14,14 @@ const service = (ids: string[], origin = here) =>
     listing: { items: new Map(ids.map((id) => [id, { id }])) },
   }) as unknown as ServiceListing;
 const instance = (id: string, more: Partial<Resource> = {}): Resource => ({
-  ...{ stack: "dev", urn: `urn:${id}`, type: "compute:index:Instance", id, name: undefined },
-  ...{ origin: here, acceptedAt: undefined, external: false },
+  stack: "dev",
+  urn: `urn:${id}`,
+  type: "compute:index:Instance",
+  id,
+  name: undefined,
+  origin: here,
+  acceptedAt: undefined,
+  external: false,
   ...more,
 });
 

@@ -27,7 +27,9 @@ const envWith = (backend?: string) => ({
 /** Writes the record of a pending create to a ledger, as a run that was killed leaves it. */
 const leaveOpen = (resource = "web", more: Partial<LedgerRecord> = {}, backend?: string) =>
   leaveIn(ledgerFolder(envWith(backend)), resource, {
-    ...{ tokenKind: "live", stage: "accepted", id: "i-1" },
+    tokenKind: "live",
+    stage: "accepted",
+    id: "i-1",
     ...more,
   });
 

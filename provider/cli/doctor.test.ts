@@ -33,8 +33,10 @@ test.each([
   const finding = await findingWith(`echo 'error: ${error}' >&2; exit 1`, "stack");
   const found = `\`pulumi config\` failed: ${error.replace(":Canary", "")}`;
   expect(finding).toEqual({
-    ...{ check: "stack", result: "FAILED" },
-    ...{ found, next: expect.stringMatching(next) },
+    check: "stack",
+    result: "FAILED",
+    found,
+    next: expect.stringMatching(next),
   });
 });
 

@@ -28,7 +28,11 @@ test("all errors are reported at once, each on its property (G9)", () => {
   const scripts = { userData: "a", userDataBase64: new Secret("YQ==") };
   expect(
     failures({
-      ...{ name: "", flavorId: 5, imageId: undefined, vpcId: null, sshKeys: ["ok", ""] },
+      name: "",
+      flavorId: 5,
+      imageId: undefined,
+      vpcId: null,
+      sshKeys: ["ok", ""],
       ...scripts,
     }),
   ).toEqual([

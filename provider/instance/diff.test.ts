@@ -322,7 +322,8 @@ test("without a change, Diff prints nothing, and still deletes first if Delete w
 
 test("without a stack, a change is refused, because nothing would replace the instance", async () => {
   const sides = {
-    ...{ urn: urnOf("web"), id: "i-1" },
+    urn: urnOf("web"),
+    id: "i-1",
     oldInputs: propertyMap({ name: "web" }),
     oldOutputs: propertyMap({ name: "web", status: "ACTIVE" }),
   };

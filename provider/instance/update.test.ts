@@ -14,7 +14,10 @@ const importedState = ({ session }: Scene, status = "ACTIVE") =>
 function update({ session }: Scene, oldOutputs: PropertyMap, more: Partial<UpdateRequest> = {}) {
   const request = { urn: urnOf("web"), id: "i-1", oldInputs: inputsOf(), news: inputsOf() };
   return updateInstance(session, {
-    ...{ ...request, oldOutputs, preview: false, timeoutSeconds: 20 },
+    ...request,
+    oldOutputs,
+    preview: false,
+    timeoutSeconds: 20,
     ...more,
   });
 }

@@ -137,7 +137,11 @@ export class FakeService implements ComputeApi {
 export function answered(status: number, method = "POST", envelope = true): RequestError {
   const message = `the service said ${status}`;
   return new RequestError({
-    ...{ kind: "answered", method, path: "/v2/instances", cause: message, status },
+    kind: "answered",
+    method,
+    path: "/v2/instances",
+    cause: message,
+    status,
     ...(envelope && { service: { message } }),
   });
 }

@@ -26,7 +26,10 @@ export function ledgerRecord(resource: string, more: Partial<LedgerRecord> = {})
   const sessionId = more.session ?? "0123456789ab";
   return {
     ...newRecord(resource),
-    ...{ key: `${sessionId}-1`, session: sessionId, owner: sessionId, stage: "sending" },
+    key: `${sessionId}-1`,
+    session: sessionId,
+    owner: sessionId,
+    stage: "sending",
     ...more,
   };
 }

@@ -26,7 +26,10 @@ async function otherProject(
   token: string = tokens.test,
 ) {
   const other = await Stack.create({
-    ...{ project, token, program: oneInstance(), baseUrl: service.url },
+    project,
+    token,
+    program: oneInstance(),
+    baseUrl: service.url,
     config: { pollIntervalSeconds: "0.2" },
     env: { PULUMI_HOME: stack.home, PULUMI_BACKEND_URL: stack.backend },
   });

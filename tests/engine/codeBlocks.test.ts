@@ -15,7 +15,15 @@ import { problemsInText, problemWith, shell } from "./support/blocks/shell";
 
 /** The checks by the language after the fence. On the first run they spend most of their time on downloads. */
 const checks: Readonly<Record<string, Check>> = {
-  ...{ csharp, go, java, json, python, text, typescript, xml, yaml },
+  csharp,
+  go,
+  java,
+  json,
+  python,
+  text,
+  typescript,
+  xml,
+  yaml,
   sh: shell,
   ts: typescript,
 };

@@ -64,7 +64,9 @@ class Machine implements Disposable {
 
   run(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
     const { status, stdout, stderr } = spawnSync(this.executable, args, {
-      ...{ cwd: this.home, encoding: "utf8", env: { HOME: this.home, ...env } },
+      cwd: this.home,
+      encoding: "utf8",
+      env: { HOME: this.home, ...env },
       ...this.#user,
     });
     return { status, output: stdout + stderr };
@@ -73,7 +75,9 @@ class Machine implements Disposable {
   /** Starts the plugin as the engine does, ends it as Ctrl-C does, and returns its first line and how it ended. */
   async startAndInterrupt() {
     const child = spawn(this.executable, ["127.0.0.1:1"], {
-      ...{ cwd: this.home, stdio: ["pipe", "pipe", "inherit"], env: { HOME: this.home } },
+      cwd: this.home,
+      stdio: ["pipe", "pipe", "inherit"],
+      env: { HOME: this.home },
       ...this.#user,
     });
     const port = await firstLine(child.stdout);
@@ -144,7 +148,9 @@ test("run by hand, the executable prints its version and help, and runs its comm
 test("the emulator inside it answers, and ends at Ctrl-C", async () => {
   using machine = await Machine.create();
   const child = spawn(machine.executable, ["emulator", "--port", "0"], {
-    ...{ cwd: machine.home, stdio: ["ignore", "pipe", "inherit"], env: { HOME: machine.home } },
+    cwd: machine.home,
+    stdio: ["ignore", "pipe", "inherit"],
+    env: { HOME: machine.home },
   });
   const ended = once(child, "exit");
   const line = await firstLine(child.stdout);

@@ -15,7 +15,9 @@ const importPlan = `'${plugin}' import-plan`;
 test("a hundred servers are imported with a plan, and the program that `pulumi import` writes replaces none of them", async () => {
   const cursorParameter = "after";
   await using fixture = await Fixture.create({
-    ...{ program: emptyProgram, service: { cursorParameter }, config: { cursorParameter } },
+    program: emptyProgram,
+    service: { cursorParameter },
+    config: { cursorParameter },
   });
   const { stack, service, control } = fixture;
   for (let n = 0; n < 98; n++) control.insert({ id: `i-${n}`, name: `web-${n}` });

@@ -81,8 +81,10 @@ test.concurrent("each job for GitHub works", async () => {
   const contexts = {
     ...prefixed("secrets", secrets),
     ...prefixed("vars", variables(fixture)),
-    ...{ "github.event.pull_request.number": "7", "matrix.stack": "dev" },
-    ...{ "inputs.stack": "dev", "inputs.directory": "." },
+    "github.event.pull_request.number": "7",
+    "matrix.stack": "dev",
+    "inputs.stack": "dev",
+    "inputs.directory": ".",
   };
   const job = (workflow: string, name: string) =>
     run(fixture, githubScripts(workflow, name, contexts));

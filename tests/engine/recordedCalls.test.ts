@@ -42,7 +42,9 @@ test("up, up again, preview, refresh and destroy of an instance", async () => {
 
 test("replacements because of a changed input, `--replace` and a taint", async () => {
   await using fixture = await recording({
-    ...{ program: oneInstance(), token: tokens.live, config: { deletePolicy: "retain" } },
+    program: oneInstance(),
+    token: tokens.live,
+    config: { deletePolicy: "retain" },
   });
   const { stack, expectCalls } = fixture;
   await stack.up();

@@ -11,8 +11,10 @@ import { test, testToken, type World } from "./support/world";
 
 async function audit(world: World, path: string, ...args: string[]) {
   const { code, lines, warnings } = await typed(["audit", ...args], {
-    ...{ PATH: `${path}:/usr/bin:/bin`, PULUMI_HOME: world.home },
-    ...{ COMPUTE_BASE_URL: world.service.url, COMPUTE_API_TOKEN: testToken },
+    PATH: `${path}:/usr/bin:/bin`,
+    PULUMI_HOME: world.home,
+    COMPUTE_BASE_URL: world.service.url,
+    COMPUTE_API_TOKEN: testToken,
   });
   for (const call of Object.keys(world.service.counts())) expect(call).toMatch(/^GET /);
   return { code, text: lines.join("\n"), warnings };
@@ -62,15 +64,19 @@ test("finds instances in no stack, gone, in several stacks and elsewhere, pendin
   const found = await auditData(world, path);
   const place = { baseUrl: world.service.url, tokenKind: "test" };
   expect(found).toEqual({
-    ...{ code: 1, result: "found" },
+    code: 1,
+    result: "found",
     services: [
       {
-        ...{ ...place, account: expect.any(String), listed: 8, complete: true },
+        ...place,
+        account: expect.any(String),
+        listed: 8,
+        complete: true,
         settings: "the environment, since no stack is selected",
       },
     ],
     stacks: { read: 2, withInstances: 2 },
-    ...{ managed: [expect.objectContaining({ id: "i-1" })] },
+    managed: [expect.objectContaining({ id: "i-1" })],
     inSeveral: [
       expect.objectContaining({
         resources: [
@@ -180,7 +186,8 @@ test("if nothing can be compared, audit ends with 3 and says why", async (world)
   const path = fakePulumi(world, {});
   const revoked = await auditData(world, path);
   expect(revoked).toEqual({
-    ...{ code: 3, result: "undecided" },
+    code: 3,
+    result: "undecided",
     undecided: [{ what: "the service", why: expect.stringMatching(/HTTP 401/) }],
   });
 });

@@ -37,8 +37,10 @@ async function diagnose(
 ): Promise<Diagnosis> {
   const all = {
     // There is no engine on PATH. tests/engine/doctor.test.ts runs `doctor` with an engine.
-    ...{ PATH: "", PULUMI_HOME: world.home },
-    ...{ COMPUTE_BASE_URL: world.service.url, COMPUTE_API_TOKEN: testToken },
+    PATH: "",
+    PULUMI_HOME: world.home,
+    COMPUTE_BASE_URL: world.service.url,
+    COMPUTE_API_TOKEN: testToken,
     ...env,
   };
   const { code, lines } = await typed(["doctor", "--json", ...args], all);

@@ -12,8 +12,10 @@ import { test, testToken, type World } from "./support/world";
 /** Runs `import-plan` with the fake CLI in `path`. `plan` has each resource as `NAME=ID`. */
 async function planIn({ home, service }: World, path: string, ...args: string[]) {
   const result = await typed(["import-plan", ...args], {
-    ...{ PATH: `${path}:/usr/bin:/bin`, PULUMI_HOME: home },
-    ...{ COMPUTE_BASE_URL: service.url, COMPUTE_API_TOKEN: testToken },
+    PATH: `${path}:/usr/bin:/bin`,
+    PULUMI_HOME: home,
+    COMPUTE_BASE_URL: service.url,
+    COMPUTE_API_TOKEN: testToken,
   });
   const { code } = result;
   const warnings = result.warnings.filter((line) => !line.startsWith("The settings come from"));
@@ -48,7 +50,8 @@ test("the plan is filtered by name and status, and has PROVISIONING instances on
   const some = ["--status", "OFFLINE", "--status", "PROVISIONING"];
   expect((await plan(world, ...some)).plan).toEqual(["Web-2=i-2", "web-3=i-3"]);
   expect(await plan(world, "--name", "none*")).toMatchObject({
-    ...{ code: 1, plan: [] },
+    code: 1,
+    plan: [],
     warnings: [
       "there is no plan: no listed instance matches --name",
       expect.stringMatching(/^→ The service lists 5 instances\./),
@@ -171,8 +174,11 @@ test("--out writes the file, and each error is printed with the next step and ex
       nameTable: { parent: fleet.urn, provider: own.urn },
       resources: [
         {
-          ...{ type: "compute:index:Instance", name: "web", id: "i-1" },
-          ...{ parent: "parent", provider: "provider" },
+          type: "compute:index:Instance",
+          name: "web",
+          id: "i-1",
+          parent: "parent",
+          provider: "provider",
         },
       ],
     });
@@ -185,7 +191,8 @@ test("--out writes the file, and each error is printed with the next step and ex
   ] as const) {
     const wrong = await planIn(world, path, option, value);
     expect(wrong).toEqual({
-      ...{ code: 1, plan: [] },
+      code: 1,
+      plan: [],
       warnings: [`${option}: ${problem}`, expect.stringMatching(/^→ .*--show-urns/)],
     });
   }
@@ -272,7 +279,8 @@ test("if a stack can't be read, or there is no pulumi, there is no plan, and the
 
 test("with an empty listing, there is nothing to import", async (world) => {
   expect(await plan(world)).toEqual({
-    ...{ code: 0, plan: [] },
+    code: 0,
+    plan: [],
     warnings: ["There is nothing to import: the service lists no instance. The plan is empty."],
   });
 });

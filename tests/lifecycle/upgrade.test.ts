@@ -48,7 +48,9 @@ for (const [name, state] of states)
       const { id, inputs: oldInputs, outputs: oldOutputs } = world.stack.held();
       const urn = urnOf("web");
       const { inputs: news, failures } = await client.check({
-        ...{ urn, olds: oldInputs, news: properties(it.program) },
+        urn,
+        olds: oldInputs,
+        news: properties(it.program),
       });
       expect(failures).toEqual([]);
       const diff = await client.diff({ urn, id, oldInputs, oldOutputs, news });

@@ -133,7 +133,7 @@ export class Engine {
       const read = await this.#read({ urn, id, inputs: undefined, outputs: undefined });
       if (!read) throw new Error(`resource ${id} does not exist`);
       await this.calls.check(this.#checkRequest(urn, read.inputs, read.inputs));
-      if (!preview) await this.#hold({ ...read, ...{ name, urn, initErrors: [], old: false } });
+      if (!preview) await this.#hold({ ...read, name, urn, initErrors: [], old: false });
     });
     await this.#end();
   }
@@ -163,7 +163,8 @@ export class Engine {
     const { timeoutSeconds = 0, preview = false } = options;
     const request = { ...this.#oldState(held), news: wanted, timeoutSeconds, preview };
     await this.#callAndSave(held, held.inputs, async () => ({
-      ...{ id: held.id, inputs: wanted },
+      id: held.id,
+      inputs: wanted,
       outputs: await this.calls.update(request),
     }));
   }

@@ -14,7 +14,9 @@ const beforeAndAfterActing = (name: string, fault: Fault): [string, Fault][] => 
   [`${name} after acting`, { ...fault, acted: true } as Fault],
 ];
 const status = (code: number, retryAfter?: string): Fault => ({
-  ...{ kind: "status", status: code, acted: false },
+  kind: "status",
+  status: code,
+  acted: false,
   ...(retryAfter !== undefined && { retryAfter }),
 });
 

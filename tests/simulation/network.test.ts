@@ -75,8 +75,10 @@ function describeError({ kind, lasting, message }: RequestError): string {
 }
 
 const serviceOptions = {
-  ...{ provisioningSeconds: Infinity, destroyPath: "/v2/instances/{id}" },
-  ...{ random: seeded(1), clock: new VirtualClock() },
+  provisioningSeconds: Infinity,
+  destroyPath: "/v2/instances/{id}",
+  random: seeded(1),
+  clock: new VirtualClock(),
 };
 
 async function overSockets(call: Call, fault: Fault): Promise<Outcome> {

@@ -111,7 +111,9 @@ export class Network {
       const odd = fault && isOdd(fault) ? [fault] : [];
       answer = this.service.answer(
         {
-          ...{ method, target, authorization: sentHeaders["authorization"] ?? "" },
+          method,
+          target,
+          authorization: sentHeaders["authorization"] ?? "",
           ...(body === undefined ? {} : { body, contentType: "application/json" }),
         },
         [...odd, ...this.hooks.instanceFaultsFor(sent)],

@@ -32,7 +32,9 @@ test(
       runs: Number(runs),
       instances: Number(instances),
       "named in a message": Number(named),
-      ...{ lost: 0, "created twice": 0, "wrongly forgotten": 0 },
+      lost: 0,
+      "created twice": 0,
+      "wrongly forgotten": 0,
     });
   },
   timeoutMs,

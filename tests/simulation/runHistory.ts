@@ -177,7 +177,12 @@ class HistoryRun {
     const plugin = new PluginProcess({ timeline, random, network, trace }, machine, name);
     const urns = new Map<string, string>();
     const run: Run = {
-      ...{ name, stack, machine, plugin, plan, urns },
+      name,
+      stack,
+      machine,
+      plugin,
+      plan,
+      urns,
       disk: machine.disk,
       isEngineAlive: true,
       isOver: false,
@@ -356,7 +361,9 @@ class HistoryRun {
       names.map((name) => [
         name,
         propertyMap({
-          ...{ flavorId: `kvm-${version}`, imageId: "debian-13", vpcId: "vpc-1" },
+          flavorId: `kvm-${version}`,
+          imageId: "debian-13",
+          vpcId: "vpc-1",
           userData: new Secret(`#!/bin/sh\necho ${secrets.userData}\n`),
           ...(history.names === "explicit" ? { name: `${name}-1` } : {}),
         }),

@@ -4,7 +4,11 @@ import { share, type Sharing } from "./sharing";
 
 test("runners with their share of the limit configured get no 429", async () => {
   const { refused, failed, done } = await share({
-    ...{ runners: 4, creates: 300, limit: 200, window: "fixed", shareConfigured: true },
+    runners: 4,
+    creates: 300,
+    limit: 200,
+    window: "fixed",
+    shareConfigured: true,
   });
   expect({ refused, failed }).toEqual({ refused: 0, failed: 0 });
   // One minute is not enough for the 75 creates of each runner.

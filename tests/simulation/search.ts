@@ -31,7 +31,8 @@ export async function search(seed: number, histories: number, path?: string): Pr
     if (violations.length > 0) throw new Broken(violations.join("\n"));
   });
   const result = await fc.check(keepsPromises, {
-    ...{ seed, numRuns: histories },
+    seed,
+    numRuns: histories,
     ...(path === undefined ? {} : { path, endOnFailure: true }),
   });
   if (result.failed) {

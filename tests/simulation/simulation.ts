@@ -140,7 +140,9 @@ export class Simulation implements Disposable {
 
 export function program(count: number, prefix = "web"): Program {
   const inputs: PropertyMap = propertyMap({
-    ...{ flavorId: "kvm-1", imageId: "debian-13", vpcId: "vpc-1" },
+    flavorId: "kvm-1",
+    imageId: "debian-13",
+    vpcId: "vpc-1",
   });
   return Object.fromEntries(Array.from({ length: count }, (_, n) => [`${prefix}-${n}`, inputs]));
 }

@@ -67,7 +67,8 @@ export function codeSpansOf(page: Page): { line: number; text: string }[] {
   return nodesOf(page)
     .filter(({ type }) => type === "inlineCode")
     .map(({ value = "", position }) => ({
-      ...{ line: position.start.line, text: value.replaceAll("\n", " ") },
+      line: position.start.line,
+      text: value.replaceAll("\n", " "),
     }));
 }
 

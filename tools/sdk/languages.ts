@@ -140,8 +140,16 @@ export const sdkLanguages = {
       // We build with Maven, not with Gradle.
       for (const file of ["build.gradle", "settings.gradle"]) rmSync(join(directory, file));
       const values: Readonly<Record<string, string>> = {
-        ...{ displayName, description, homepage, repository, license, publisher, version },
-        ...{ groupId: java.groupId, artifactId: java.artifactId, release: String(java.release) },
+        displayName,
+        description,
+        homepage,
+        repository,
+        license,
+        publisher,
+        version,
+        groupId: java.groupId,
+        artifactId: java.artifactId,
+        release: String(java.release),
         // The SDK of the generator's version.
         pulumi: requiredVersion("sdkgen-more", "github.com/pulumi/pulumi-java/pkg").slice(1),
       };

@@ -36,8 +36,11 @@ async function download(url: string, sha256 = "0".repeat(64), given?: Buffer) {
     path = await ensureOfficialPulumi(
       { version: "1.2.3", url, sha256: { "linux-x64": sha256 } },
       {
-        ...{ platform: "linux-x64", folder: target, downloads },
-        ...{ answerTimeoutMs: 2000, idleTimeoutMs: 2000 },
+        platform: "linux-x64",
+        folder: target,
+        downloads,
+        answerTimeoutMs: 2000,
+        idleTimeoutMs: 2000,
         say: (line) => messages.push(line),
       },
     );

@@ -31,7 +31,8 @@ test("destroy of a live instance fails, keeps it in the state, and names the way
 
 test("with a destroy call configured, destroy ends when the instance is gone", async () => {
   await using fixture = await Fixture.create({
-    ...{ token: tokens.live, config: { destroyPath } },
+    token: tokens.live,
+    config: { destroyPath },
     service: { destroyPath, destroySeconds: 1 },
   });
   await fixture.stack.up();

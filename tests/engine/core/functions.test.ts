@@ -65,7 +65,10 @@ test("getInstance, getInstances and getAccount return the data of the service", 
   await fixture.stack.up();
 
   const summary = ({ id, name, ipv4_public }: typeof one, status: string) => ({
-    ...{ id, name, status, ipv4: ipv4_public },
+    id,
+    name,
+    status,
+    ipv4: ipv4_public,
   });
   const shown = await fixture.stack.succeed("stack", "output", "account", "--show-secrets");
   const account = JSON.parse(shown) as { details: string };
@@ -89,7 +92,10 @@ test("a stack can read an instance of another stack with .get(), and its destroy
     token: tokens.live,
   });
   const shared = fixture.control.insert({
-    ...{ id: "i-shared", name: "shared", tokenKind: "live", status: "PROVISIONING" },
+    id: "i-shared",
+    name: "shared",
+    tokenKind: "live",
+    status: "PROVISIONING",
   });
 
   await fixture.stack.up();

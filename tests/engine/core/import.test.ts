@@ -82,9 +82,15 @@ test("`Instance.get` shows what the list shows, and null for the rest, also in a
   await previewKnown(fixture);
   expect(await stack.outputs()).toMatchObject({
     name: found.name,
-    ...{ status: "ACTIVE", ipv4: expect.any(String), networks: [] },
-    ...{ flavorId: null, imageId: null, vpcId: null, sshKeys: null },
-    ...{ privateIpv4: null, createdAt: null },
+    status: "ACTIVE",
+    ipv4: expect.any(String),
+    networks: [],
+    flavorId: null,
+    imageId: null,
+    vpcId: null,
+    sshKeys: null,
+    privateIpv4: null,
+    createdAt: null,
   });
 });
 

@@ -6,7 +6,9 @@ import { emptyProgram, instances, required, type Inputs } from "../support/progr
 
 const provider = (properties: Inputs) => ({ type: "pulumi:providers:compute", properties });
 const instanceOf = (name: string) => ({
-  ...{ type: "compute:Instance", properties: required, options: { provider: `\${${name}}` } },
+  type: "compute:Instance",
+  properties: required,
+  options: { provider: `\${${name}}` },
 });
 
 test("with configuration that comes from another resource, a preview works without its value, and up uses it", async () => {

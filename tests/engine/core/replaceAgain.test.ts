@@ -9,7 +9,9 @@ test.each(isOldest ? ["--replace"] : ["--replace", "taint"])(
   "%s of an instance that was just created makes a second one, and destroys the first",
   async (how) => {
     await using fixture = await Fixture.create({
-      ...{ token: tokens.live, config: { destroyPath }, service: { destroyPath } },
+      token: tokens.live,
+      config: { destroyPath },
+      service: { destroyPath },
     });
     const { stack } = fixture;
     await stack.up();

@@ -34,7 +34,9 @@ export class Fixture implements AsyncDisposable {
     const serviceLog: string[] = [];
     const log = (line: string) => void serviceLog.push(line);
     const emulator = await startEmulator({
-      ...{ provisioningSeconds: 0, log, errorLog: log },
+      provisioningSeconds: 0,
+      log,
+      errorLog: log,
       ...service,
     });
     try {

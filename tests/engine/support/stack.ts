@@ -64,7 +64,8 @@ const speed = {
   // Keeps the code that V8 compiles from the SDK and TypeScript, which each program loads.
   NODE_COMPILE_CACHE: join(toolsDir, "scratch", "compile-cache"),
   // Without these, a tenth of the engine's time is garbage collection.
-  ...{ GOGC: "off", GOMEMLIMIT: "512MiB" },
+  GOGC: "off",
+  GOMEMLIMIT: "512MiB",
 };
 
 /** What is added to these commands, because nobody can answer their question. */
@@ -203,7 +204,8 @@ export class Stack implements AsyncDisposable {
 
   #spawn([command = "", ...args]: readonly string[], env: NodeJS.ProcessEnv = {}): Running {
     const child = spawn(command, args, {
-      ...{ cwd: this.project, env: { ...this.#env, ...env } },
+      cwd: this.project,
+      env: { ...this.#env, ...env },
       stdio: ["ignore", "pipe", "pipe"],
     });
     this.#running.add(child);

@@ -47,7 +47,10 @@ export function fakePulumi(
         : {
             resources: (state.held ?? [])
               .map<object>(({ name, id, external, origin: other }) => ({
-                ...{ type, urn: urnOf(name), id, external },
+                type,
+                urn: urnOf(name),
+                id,
+                external,
                 outputs:
                   other === null ? {} : { __origin: { ...origin, tokenHash: hash, ...other } },
               }))

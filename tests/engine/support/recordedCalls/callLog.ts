@@ -76,8 +76,11 @@ export function readCalls(log: string): LoggedCall[] {
     }
     isCanceled ||= method === "Cancel";
     const call: LoggedCall = {
-      ...{ process, method, ...describeCall(method, entry) },
-      ...{ answer: "lost", isLate: false },
+      process,
+      method,
+      ...describeCall(method, entry),
+      answer: "lost",
+      isLate: false,
     };
     lastCalls.set(key, call);
     calls.push(call);
