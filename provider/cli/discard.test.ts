@@ -181,10 +181,12 @@ test("a create that a run is busy with is neither listed nor forgotten", async (
 });
 
 test("if files can't be locked, discard says that the run may not have ended, and still forgets the create", async () => {
-  const { key } = await leaveOpen();
-  const lock = join(ledgerFolder(envWith()), "common.lock");
-  rmSync(lock);
-  mkdirSync(lock);
+  const { key, session } = await leaveOpen();
+  for (const name of ["common", session]) {
+    const lock = join(ledgerFolder(envWith()), `${name}.lock`);
+    rmSync(lock);
+    mkdirSync(lock);
+  }
   expect((await run()).lines.join("\n")).toContain("its run may not have ended");
   expect((await run(key)).code).toBe(0);
   expect(await listedKeys()).toEqual([]);

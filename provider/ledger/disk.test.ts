@@ -7,6 +7,9 @@ import { systemDisk, type Lock } from "./disk";
 
 afterEach(() => void jest.restoreAllMocks());
 
+/** The statement with which a process holds SQLite's shared lock for longer than a test does. */
+const beginTest = "BEGIN; SELECT count(*) FROM sqlite_master";
+
 const lockOrMake = (path: string) => systemDisk.lock(path, { make: true, waitMs: 0 });
 const lockExisting = (path: string, waitMs = 0) => systemDisk.lock(path, { make: false, waitMs });
 
@@ -30,6 +33,29 @@ test("a lock has one holder at a time, even within a process, and may be release
   expect(statSync(path)).toMatchObject({ size: 0 });
 });
 
+test("testing a lock shows its holder, makes no file, and does not look like holding to another tester", () => {
+  const folder = temporaryFolder();
+  const path = join(folder, "a b?&%.lock");
+  expect(systemDisk.testLock(path)).toBe("failed");
+  expect(readdirSync(folder)).toEqual([]);
+  const lock = expectTaken(lockOrMake(path));
+  for (let time = 0; time < 2; time++) expect(systemDisk.testLock(path)).toBe("held");
+  // The tests have not released the lock.
+  expect(lockExisting(path).state).toBe("held");
+  lock[Symbol.dispose]();
+  expect(systemDisk.testLock(path)).toBe("free");
+
+  const { DatabaseSync } = process.getBuiltinModule("node:sqlite");
+  const tester = new DatabaseSync(path);
+  tester.exec(beginTest);
+  expect(systemDisk.testLock(path)).toBe("free");
+  expect(lockExisting(path).state).toBe("held");
+  tester.close();
+  expectTaken(lockExisting(path))[Symbol.dispose]();
+  expect(readdirSync(folder)).toEqual(["a b?&%.lock"]);
+  expect(statSync(path)).toMatchObject({ size: 0 });
+});
+
 test("without `make` no file is made, and no lock is taken on what is no lock file", () => {
   const folder = temporaryFolder();
   expect(lockExisting(join(folder, "none.lock")).state).toBe("failed");
@@ -39,11 +65,16 @@ test("without `make` no file is made, and no lock is taken on what is no lock fi
   expect(lockOrMake(join(folder, "folder.lock")).state).toBe("failed");
   writeFileSync(join(folder, "text.lock"), "no database");
   expect(lockOrMake(join(folder, "text.lock")).state).toBe("failed");
+  for (const name of ["folder", "text"]) {
+    expect(systemDisk.testLock(join(folder, `${name}.lock`))).toBe("failed");
+  }
 });
 
 test("with a Node without SQLite, a lock can't be taken", () => {
   jest.spyOn(process, "getBuiltinModule").mockReturnValue(undefined);
-  expect(lockOrMake(join(temporaryFolder(), "a.lock")).state).toBe("failed");
+  const path = join(temporaryFolder(), "a.lock");
+  expect(lockOrMake(path).state).toBe("failed");
+  expect(systemDisk.testLock(path)).toBe("failed");
 });
 
 test("the warning of older Node versions about node:sqlite is suppressed", () => {

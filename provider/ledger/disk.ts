@@ -30,6 +30,11 @@ export interface Disk {
    * process for at most `waitMs`. Never throws.
    */
   lock(path: string, options: { make: boolean; waitMs: number }): Lock;
+  /**
+   * Tests whether somebody holds the lock, without waiting. Several may test at once: to test is not to hold, but `lock`
+   * has to wait for the end of a test. "failed": as in `Lock`. Never throws.
+   */
+  testLock(path: string): "free" | "held" | "failed";
 }
 
 /** An attempt to take a lock. Disposing of it releases the lock if it was taken. */
@@ -83,6 +88,7 @@ export const systemDisk: Disk = {
     }
   },
   lock,
+  testLock,
 };
 
 /**
@@ -107,17 +113,37 @@ const busyCode = 5;
  * any handle releases all locks that the process has on the file.
  */
 function lock(path: string, { make, waitMs }: { make: boolean; waitMs: number }): Lock {
+  try {
+    if (make && !fs.existsSync(path)) fs.writeFileSync(path, "", { flag: "a", mode: 0o600 });
+  } catch {
+    // Then SQLite can't open the file either.
+  }
+  return beginTransaction(path, { mode: "rw", begin: "BEGIN EXCLUSIVE", waitMs });
+}
+
+/** Takes SQLite's shared lock for a moment, which is only possible while nobody holds the exclusive one. */
+function testLock(path: string): "free" | "held" | "failed" {
+  // A transaction takes its shared lock when it reads.
+  const begin = "BEGIN; SELECT count(*) FROM sqlite_master";
+  using lock = beginTransaction(path, { mode: "ro", begin, waitMs: 0 });
+  return lock.state === "taken" ? "free" : lock.state;
+}
+
+/** Opens the database, and begins a transaction with its lock. To dispose of the lock closes the database. */
+function beginTransaction(
+  path: string,
+  { mode, begin, waitMs }: { mode: "ro" | "rw"; begin: string; waitMs: number },
+): Lock {
   let database: sqliteModule.DatabaseSync | undefined;
   const release = () => {
     if (database?.isOpen) database.close();
   };
   try {
-    if (make && !fs.existsSync(path)) fs.writeFileSync(path, "", { flag: "a", mode: 0o600 });
     const url = pathToFileURL(path);
-    url.searchParams.set("mode", "rw");
+    url.searchParams.set("mode", mode);
     database = new (loadSqlite().DatabaseSync)(url, { timeout: waitMs });
     // Nothing is ever written to the database, and a journal in memory needs no second file.
-    database.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
+    database.exec(`PRAGMA journal_mode = MEMORY; ${begin}`);
     return { state: "taken", [Symbol.dispose]: release };
   } catch (error) {
     release();

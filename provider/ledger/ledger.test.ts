@@ -509,9 +509,11 @@ test("a session that could not take its own lock takes no record over", async ()
 
 test("if files can't be locked, everything works except taking other sessions' records over", async () => {
   const { key } = await shared.leave("web", { stage: "unknown" });
-  rmSync(join(shared.folder, "common.lock"));
-  mkdirSync(join(shared.folder, "common.lock"));
-  const ledger = shared.openSession();
+  const ledger = shared.openSession({
+    ...systemDisk,
+    lock: () => lockAttempt("failed"),
+    testLock: () => "failed",
+  });
   const own = await ledger.begin(newRecord("own"));
   expect(ledger.read().find(({ record }) => record.key === key)?.liveness).toBe("unknown");
   expect(takeOver(ledger, key)).toBe(false);
@@ -526,7 +528,7 @@ test("if files can't be locked, everything works except taking other sessions' r
   expect(shared.warnings).toEqual([]);
 });
 
-test("while another process holds the common lock, nothing changes, and only the first attempt to take it waits", async () => {
+test("while another process holds the common lock, nothing changes, and only the first attempt to change something waits", async () => {
   const { key } = await shared.leave("web", { stage: "unknown" });
   const waits: number[] = [];
   const ledger = shared.openSession({
@@ -537,27 +539,81 @@ test("while another process holds the common lock, nothing changes, and only the
       return lockAttempt("held");
     },
   });
-  expect(ledger.read()).toMatchObject([{ liveness: "unknown" }]);
+  expect(ledger.read()).toMatchObject([{ liveness: "dead" }]);
   expect(takeOver(ledger, key)).toBe(false);
   expect(ledger.settle(key, "gone")).toBe(false);
   expect(shared.records).toMatchObject([{ stage: "unknown" }]);
+  expect(waits.shift()).toBe(0); // To remove old files.
   expect(waits[0]).toBeGreaterThan(0);
   expect(new Set(waits.slice(1))).toEqual(new Set([0]));
+});
+
+/** A disk that notes the name of each lock that is taken or tested, and how long the attempt may wait. */
+function lockRecorder() {
+  const taken: { name: string; waitMs: number }[] = [];
+  const tested: string[] = [];
+  const disk: Disk = {
+    ...systemDisk,
+    lock(path, options) {
+      taken.push({ name: basename(path), waitMs: options.waitMs });
+      return systemDisk.lock(path, options);
+    },
+    testLock(path) {
+      tested.push(basename(path));
+      return systemDisk.testLock(path);
+    },
+  };
+  return { disk, taken, tested };
+}
+
+/** Holds the common lock, as a process does that was stopped at the wrong moment. */
+function holdCommonLock(): Lock {
+  const lock = systemDisk.lock(join(shared.folder, "common.lock"), { make: true, waitMs: 0 });
+  expect(lock.state).toBe("taken");
+  return lock;
+}
+
+test("`read` takes no lock: it knows who is alive while a stopped process holds the common lock", async () => {
+  const owner = shared.openSession();
+  await owner.begin(newRecord("alive"));
+  await shared.leave("dead", { stage: "unknown" });
+  using _held = holdCommonLock();
+  const { disk, taken } = lockRecorder();
+  const entries = shared.openSession(disk).read();
+  expect(new Map(entries.map(({ record, liveness }) => [record.name, liveness]))).toEqual(
+    new Map([
+      ["alive", "alive"],
+      ["dead", "dead"],
+    ]),
+  );
+  expect(taken).toEqual([]);
+});
+
+test("a session that begins its first record does not wait for a stopped process that holds the common lock", async () => {
+  await shared.leave("old", { stage: "refused" });
+  shared.passDays(8);
+  const { disk, taken } = lockRecorder();
+  {
+    using _held = holdCommonLock();
+    await shared.openSession(disk).begin(newRecord("web"));
+  }
+  // The common lock, to remove old files. Its own lock may be under test, which takes a moment.
+  expect(taken).toEqual([
+    { name: "s1.lock", waitMs: 1000 },
+    { name: "common.lock", waitMs: 0 },
+  ]);
+  expect(shared.records.map(({ name }) => name).sort()).toEqual(["old", "web"]);
+  // The next session removes what this one had to leave.
+  await shared.openSession().begin(newRecord("db"));
+  expect(shared.records.map(({ name }) => name).sort()).toEqual(["db", "web"]);
 });
 
 test("to read many pending records of a live session, its lock is tested once", async () => {
   const owner = shared.openSession();
   for (const resource of ["a", "b", "c"]) await owner.begin(newRecord(resource));
-  const locked: string[] = [];
-  const disk: Disk = {
-    ...systemDisk,
-    lock(path, options) {
-      locked.push(basename(path));
-      return systemDisk.lock(path, options);
-    },
-  };
+  const { disk, tested } = lockRecorder();
   expect(shared.openSession(disk).read()).toHaveLength(3);
-  expect(locked).toEqual(["common.lock", "s1.lock"]);
+  expect(tested).toEqual(["s1.lock"]);
 });
 
 test("an owner whose files were removed counts as dead", async () => {
@@ -603,8 +659,7 @@ test("a session whose lock can't be tested for a moment does not count as dead, 
       if (isHard) takeOver(newOwner, key);
       return names;
     },
-    lock: (path, options) =>
-      isHard && path.endsWith("s1.lock") ? lockAttempt("failed") : systemDisk.lock(path, options),
+    testLock: (path) => (isHard && path.endsWith("s1.lock") ? "failed" : systemDisk.testLock(path)),
   });
   expect(ledger.read()).toMatchObject([{ liveness: "unknown" }]);
   isHard = false;

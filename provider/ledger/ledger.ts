@@ -6,7 +6,7 @@
 import { join } from "node:path";
 import { isSamePlace, type Place } from "../origin";
 import { isSameResource } from "../pulumiNames";
-import { isMissing, systemDisk, type Disk } from "./disk";
+import { isMissing, systemDisk, type Disk, type Lock } from "./disk";
 import {
   deliveredMs,
   isAllowedChange,
@@ -94,10 +94,11 @@ export class Ledger {
   read(): LedgerEntry[] {
     const records = this.#refresh();
     const files = [...this.#files];
-    const liveness = this.#testAll([
+    const toTest = new Set([
       ...records.filter(isPending).map(({ owner }) => owner),
       ...files.filter(([, file]) => file.endsWithinLine).map(([sessionId]) => sessionId),
     ]);
+    const liveness = new Map([...toTest].map((id) => [id, this.#testLiveness(id)]));
     for (const [sessionId, file] of files) {
       // A live session may be writing its last line.
       const isCutOff = file.endsWithinLine && liveness.get(sessionId) !== "alive";
@@ -276,49 +277,40 @@ export class Ledger {
     const now = this.#clock.date();
     const isDone = (it: LedgerRecord) =>
       ["settled", "refused"].includes(settleExpired(it, now).stage);
-    this.#runLocked(undefined, (isLocked) => {
-      if (!isLocked) return;
-      this.#refresh();
-      for (const [sessionId, file] of this.#files) {
-        const age = now.getTime() - (file.stat?.mtimeMs ?? now.getTime());
-        // An unreadable line may be about an instance that no state holds.
-        const isUnreadable = file.isDamaged || file.endsWithinLine;
-        if (age <= (isUnreadable ? deliveredMs : settledFileKeptMs)) continue;
-        if (![...file.records.values()].every(isDone)) continue;
-        if (this.#testLiveness(sessionId) === "dead") file.remove();
-      }
-    });
+    // What can't be removed now is left to the next session.
+    using lock = this.#lockCommon(0);
+    if (lock.state !== "taken") return;
+    this.#refresh();
+    for (const [sessionId, file] of this.#files) {
+      const age = now.getTime() - (file.stat?.mtimeMs ?? now.getTime());
+      // An unreadable line may be about an instance that no state holds.
+      const isUnreadable = file.isDamaged || file.endsWithinLine;
+      if (age <= (isUnreadable ? deliveredMs : settledFileKeptMs)) continue;
+      if (![...file.records.values()].every(isDone)) continue;
+      if (this.#testLiveness(sessionId) === "dead") file.remove();
+    }
   }
 
   /**
-   * Runs `work` while this session holds the common lock, or without the lock if files can't be locked (or, without `make`,
-   * if there is no lock file); `isLocked` says which. Returns `ifHeld`, without running `work`, if another session holds
-   * the lock for too long.
+   * Runs `work` while this session holds the common lock, or without the lock if files can't be locked; `isLocked` says
+   * which. Returns `ifHeld`, without running `work`, if another session holds the lock for too long.
    */
-  #runLocked<T>(ifHeld: T, work: (isLocked: boolean) => T, { make } = { make: true }): T {
-    const path = join(this.#folder, "common.lock");
-    using lock = this.#disk.lock(path, { make, waitMs: this.#lockWaitMs });
+  #runLocked<T>(ifHeld: T, work: (isLocked: boolean) => T): T {
+    using lock = this.#lockCommon(this.#lockWaitMs);
     const isHeldElsewhere = lock.state === "held";
     // A wait blocks the process. So after a wait in vain, later attempts do not wait, until one finds the lock free.
     this.#lockWaitMs = isHeldElsewhere ? 0 : maxLockWaitMs;
     return isHeldElsewhere ? ifHeld : work(lock.state === "taken");
   }
 
-  /**
-   * Returns whether a session is alive. Without the common lock, that is only known of this session and of those that were
-   * found dead.
-   */
-  #testLiveness(sessionId: string, isLocked = true): Liveness {
-    return sessionId === this.#sessionId ? "alive" : this.#fileOf(sessionId).testLiveness(isLocked);
+  /** Tries to take the lock that a session holds while it changes or removes what another session has left. */
+  #lockCommon(waitMs: number): Lock {
+    return this.#disk.lock(join(this.#folder, "common.lock"), { make: true, waitMs });
   }
 
-  /** Tests whether each of these sessions is alive. Takes the common lock if one can be tested. Makes no lock file. */
-  #testAll(sessionIds: readonly string[]): Map<string, Liveness> {
-    const test = (isLocked: boolean) =>
-      new Map([...new Set(sessionIds)].map((id) => [id, this.#testLiveness(id, isLocked)]));
-    const known = test(false);
-    if (![...known.values()].includes("unknown")) return known;
-    return this.#runLocked(known, test, { make: false });
+  /** Returns whether a session is alive. */
+  #testLiveness(sessionId: string): Liveness {
+    return sessionId === this.#sessionId ? "alive" : this.#fileOf(sessionId).testLiveness();
   }
 
   /** Returns false after a warning if `work` fails. */

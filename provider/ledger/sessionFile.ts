@@ -5,6 +5,9 @@ import { isAllowedChange, recordSchema, type LedgerRecord, type Liveness } from 
 
 const newline = 0x0a;
 
+/** The longest wait for the session's own lock, which another process can only be testing at this moment. */
+const ownLockWaitMs = 1000;
+
 /**
  * The file `<session>.jsonl` has a line of JSON for each change. For each record, the last line that `isAllowedChange`
  * accepts counts. The session holds the lock `<session>.lock` until it ends, if files can be locked.
@@ -44,7 +47,7 @@ export class SessionFile {
   make(): void {
     // The lock comes first. With only the file, other sessions could not find out whether this session is alive.
     if (!this.lock) {
-      const lock = this.#disk.lock(this.#lockPath, { make: true, waitMs: 0 });
+      const lock = this.#disk.lock(this.#lockPath, { make: true, waitMs: ownLockWaitMs });
       if (lock.state === "taken") this.lock = lock;
       // If the lock file exists but is not locked, other sessions count this session as dead.
       else this.#disk.remove(this.#lockPath);
@@ -86,17 +89,13 @@ export class SessionFile {
     }
   }
 
-  /**
-   * Tests whether the session, which is another one, is alive. To test a lock is to take it for a moment, and a second
-   * tester would count a dead session as alive meanwhile. So without the common lock (`isLocked`), nothing is tested.
-   */
-  testLiveness(isLocked: boolean): Liveness {
+  /** Tests whether the session, which is another one, is alive. */
+  testLiveness(): Liveness {
     if (this.#isDead) return "dead";
-    if (!isLocked) return "unknown";
-    using lock = this.#disk.lock(this.#lockPath, { make: false, waitMs: 0 });
-    if (lock.state === "held") return "alive";
+    const state = this.#disk.testLock(this.#lockPath);
+    if (state === "held") return "alive";
     // If one of its files exists, the session could not lock files, or the lock can't be tested now.
-    if (lock.state === "failed" && (this.stat || this.#disk.stat(this.#lockPath))) return "unknown";
+    if (state === "failed" && (this.stat || this.#disk.stat(this.#lockPath))) return "unknown";
     this.#isDead = true;
     return "dead";
   }

@@ -32,9 +32,10 @@ const works: Record<string, () => Promise<void>> = {
   /** Tries to take over the records with these keys, and prints the keys of those that it got. */
   async take() {
     waitForStart();
+    const records = new Map(ledger.read().map(({ record }) => [record.key, record]));
     const taken = args.filter((key) => {
-      const entry = ledger.read().find(({ record }) => record.key === key);
-      return entry && ledger.take(entry.record);
+      const record = records.get(key);
+      return record && ledger.take(record);
     });
     say(JSON.stringify(taken));
     // The process stays alive, because its records would be free again at its end.

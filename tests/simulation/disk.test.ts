@@ -15,7 +15,7 @@ const contentOf = (disk: Disk, path: string) => disk.read(path, 0).toString();
 
 const kinds = [
   ...(["list", "makeFolder", "stat", "create", "read", "append", "append"] as const),
-  ...(["remove", "lock", "release", "kill"] as const),
+  ...(["remove", "lock", "testLock", "release", "kill"] as const),
 ];
 const operation = fc.record({
   what: fc.constantFrom(...kinds),
@@ -56,6 +56,7 @@ class Process {
         if (lock.state === "taken") this.#locks.push(lock);
         return lock.state;
       },
+      testLock: () => this.disk.testLock(path),
       release: () => this.#locks.splice(pick % this.#locks.length, 1)[0]?.[Symbol.dispose](),
       kill: () => this.kill(),
     };

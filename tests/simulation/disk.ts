@@ -161,6 +161,11 @@ export class MemoryDisk {
         }
         return lock;
       },
+      testLock: (path) => {
+        const inode = this.#inode(path);
+        if (inode?.lock) return "held";
+        return inode?.bytes.length === 0 ? "free" : "failed";
+      },
       kill: () => {
         isDead = true;
         for (const lock of locks) lock[Symbol.dispose]();
