@@ -223,9 +223,105 @@ test("a line that was written only in part damages no other line", async () => {
   ledger.move("s1-2", { stage: "unknown" });
   expect(shared.records.map(({ name, stage }) => [name, stage])).toEqual([
     ["a", "sending"],
-    ["c", "sending"],
     ["b", "unknown"],
+    ["c", "sending"],
   ]);
+});
+
+/** A disk on which nothing can be made or appended while `isFull`. Of a line, it then writes the first `partial` characters. */
+function fillableDisk(partial = 0) {
+  const state = { isFull: false };
+  const fail = () => {
+    if (state.isFull) throw new Error("ENOSPC: no space left on device");
+  };
+  const disk: Disk = {
+    ...systemDisk,
+    makeFolder: (folder) => (fail(), systemDisk.makeFolder(folder)),
+    create: (path) => (fail(), systemDisk.create(path)),
+    append(path, lines) {
+      if (state.isFull && partial > 0) systemDisk.append(path, lines.slice(0, partial));
+      fail();
+      systemDisk.append(path, lines);
+    },
+  };
+  return Object.assign(state, { disk });
+}
+
+/** The stage of each record as a later session reads it. */
+const stagesByName = () =>
+  Object.fromEntries(shared.records.map(({ name, stage }) => [name, stage]));
+
+test("a record that could not be written is written with the next change of any record, and the one warning stays one", async () => {
+  const { key } = await shared.leave("taken", { stage: "unknown" });
+  const disk = fillableDisk();
+  const ledger = shared.openSession(disk.disk);
+  expect(takeOver(ledger, key)).toBe(true);
+  const web = await ledger.begin(newRecord("web"));
+  disk.isFull = true;
+  ledger.move(key, { stage: "accepted", id: "i-1" });
+  ledger.move(web, { stage: "accepted", id: "i-2" });
+  ledger.move(web, { stage: "replied" });
+  await ledger.begin(newRecord("db"));
+  expect(stagesByName()).toEqual({ taken: "unknown", web: "sending" });
+  disk.isFull = false;
+  await ledger.begin(newRecord("next"));
+  expect(stagesByName()).toEqual({
+    taken: "accepted",
+    web: "replied",
+    db: "sending",
+    next: "sending",
+  });
+  expect(shared.warnings).toEqual([expect.stringContaining("can't be written (ENOSPC")]);
+});
+
+test.each(["a move", "`markDelivered`", "`close`"])(
+  "if the ledger could not be made at first, %s makes it and writes the records",
+  async (what) => {
+    const disk = fillableDisk();
+    disk.isFull = true;
+    const ledger = shared.openSession(disk.disk);
+    const key = await ledger.begin(newRecord("web"));
+    ledger.move(key, { stage: "accepted", id: "i-1" });
+    expect(() => shared.files()).toThrow("ENOENT");
+    disk.isFull = false;
+    if (what === "a move") ledger.move(key, { ended: true });
+    if (what === "`markDelivered`") ledger.markDelivered();
+    if (what === "`close`") await ledger.close();
+    expect(shared.records).toMatchObject([{ name: "web", stage: "accepted", id: "i-1" }]);
+    expect(shared.warnings).toHaveLength(1);
+  },
+);
+
+test("what another session has changed since is not overwritten with what could not be written", async () => {
+  const disk = fillableDisk();
+  const ledger = shared.openSession(disk.disk);
+  const keys = [];
+  for (const name of ["taken", "settled"]) {
+    const key = await ledger.begin(newRecord(name));
+    ledger.move(key, { stage: "unknown", ended: true });
+    keys.push(key);
+  }
+  disk.isFull = true;
+  for (const key of keys) ledger.move(key, { stage: "accepted", id: "i-1" });
+  disk.isFull = false;
+  const other = shared.openSession();
+  expect(takeOver(other, keys[0] ?? "")).toBe(true);
+  expect(other.settle(keys[1] ?? "", "discarded")).toBe(true);
+  await ledger.begin(newRecord("next"));
+  expect(stagesByName()).toEqual({ taken: "unknown", settled: "settled", next: "sending" });
+  expect(shared.records.find(({ name }) => name === "taken")).toMatchObject({ owner: "s2" });
+});
+
+test("a line that was cut off by a full disk and written anew does not count as damaged", async () => {
+  const disk = fillableDisk(20);
+  const ledger = shared.openSession(disk.disk);
+  const key = await ledger.begin(newRecord("web"));
+  disk.isFull = true;
+  ledger.move(key, { stage: "replied", id: "i-1" });
+  disk.isFull = false;
+  await ledger.close();
+  expect(shared.records).toMatchObject([{ stage: "replied", id: "i-1" }]);
+  expect(shared.warnings).toEqual([expect.stringContaining("can't be written (ENOSPC")]);
 });
 
 test("a home in which no ledger can be made causes one warning", async () => {

@@ -77,7 +77,7 @@ export class Ledger {
   async begin(fields: NewRecord): Promise<string> {
     const sessionId = this.#sessionId;
     const key = `${sessionId}-${++this.#recordCount}`;
-    this.#open();
+    if (this.#closed) this.#warnOfWrite(new Error("the run has ended"));
     this.#write([{ ...fields, key, session: sessionId, owner: sessionId, stage: "sending" }]);
     await this.#sync();
     return key;
@@ -119,7 +119,7 @@ export class Ledger {
   take(record: LedgerRecord): boolean {
     const isOwn = record.owner === this.#sessionId;
     // Other sessions have to see that the new owner is alive.
-    if (!isOwn && !(this.#open() && this.#ownFile.lock)) return false;
+    if (!isOwn && (this.#closed || !this.#open() || !this.#ownFile.lock)) return false;
     return this.#runLocked(false, (isLocked) => {
       if (!this.#refresh().includes(record) || !isPending(record)) return false;
       if (!isOwn && !isLocked) return false;
@@ -168,8 +168,12 @@ export class Ledger {
     this.#write(this.#refresh().filter(isReplied), { stage: "delivered" });
   }
 
-  /** Ends the session. Writes nothing any more, and releases the session's lock after the last sync. Never rejects. */
+  /**
+   * Ends the session. Tries once more to write what could not be written, then writes nothing any more, and releases the
+   * session's lock after the last sync. Never rejects.
+   */
   close(): Promise<void> {
+    this.#writeMissing();
     this.#closed ??= this.#lastSync.then(() => this.#ownFile.lock?.[Symbol.dispose]());
     return this.#closed;
   }
@@ -194,9 +198,8 @@ export class Ledger {
 
   /** Takes this session's lock, if files can be locked, and makes its file. Returns false after a warning if that fails. */
   #open(): boolean {
-    if (this.#isOpened && !this.#closed) return true;
+    if (this.#isOpened) return true;
     const isOpened = this.#tryToWrite(() => {
-      if (this.#closed) throw new Error("the run has ended");
       this.#disk.makeFolder(this.#folder);
       this.#ownFile.make();
       this.#isOpened = true;
@@ -206,21 +209,30 @@ export class Ledger {
   }
 
   /**
-   * Changes records of any session in their files. If that fails, changes those that this session owns in memory, and
-   * returns whether it owns all.
+   * Changes records of any session in their files. If that fails, changes those that this session owns in memory until the
+   * next write, and returns whether it owns all.
    */
   #write(records: readonly LedgerRecord[], change: Change = {}): boolean {
-    let isChanged = true;
-    for (const [sessionId, ofSession] of Map.groupBy(records, (it) => it.session)) {
-      const file = this.#fileOf(sessionId);
-      const changed = (it: LedgerRecord) => ({ ...it, ...change });
-      const append = () => file.append(ofSession.map(changed));
-      if (!this.#closed && this.#tryToWrite(append)) continue;
-      const own = ofSession.filter(({ owner }) => owner === this.#sessionId);
-      for (const record of own) file.apply(changed(record));
-      isChanged &&= own.length === ofSession.length;
+    const changed = (it: LedgerRecord) => ({ ...it, ...change });
+    const groups = [...Map.groupBy(records, (it) => this.#fileOf(it.session))];
+    const failed = groups.filter(([file, group]) => !this.#append(file, group.map(changed)));
+    for (const [file, group] of failed) {
+      for (const it of group) if (it.owner === this.#sessionId) file.keep(changed(it));
     }
-    return isChanged;
+    if (failed.length === 0) this.#writeMissing();
+    return failed.every(([, group]) => group.every(({ owner }) => owner === this.#sessionId));
+  }
+
+  /** Tries again to write the changes that could not be written. */
+  #writeMissing(): void {
+    for (const file of this.#files.values()) if (file.hasUnwritten) this.#append(file);
+  }
+
+  /** Returns false, after a warning unless the session has ended, if the records can't be written. */
+  #append(file: SessionFile, records?: readonly LedgerRecord[]): boolean {
+    if (this.#closed) return false;
+    if (file === this.#ownFile && !this.#open()) return false;
+    return this.#tryToWrite(() => file.append(records));
   }
 
   /** Resolves once the written records survive a power cut, or after a warning. */

@@ -5,12 +5,17 @@ import { isAllowedChange, recordSchema, type LedgerRecord, type Liveness } from 
 
 const newline = 0x0a;
 
+/** The end of a line that was written only in part, from its writer, which has kept what the line was to say. */
+const abandonedEnd = "#abandoned";
+
 /** The longest wait for the session's own lock, which another process can only be testing at this moment. */
 const ownLockWaitMs = 1000;
 
 /**
  * The file `<session>.jsonl` has a line of JSON for each change. For each record, the last line that `isAllowedChange`
  * accepts counts. The session holds the lock `<session>.lock` until it ends, if files can be locked.
+ *
+ * A change that could not be written is kept in memory, and written with the next one.
  */
 export class SessionFile {
   readonly path: string;
@@ -27,6 +32,10 @@ export class SessionFile {
   readonly #sessionId: string;
   readonly #lockPath: string;
   readonly #disk: Disk;
+  /** The keys of the records whose last change is only in memory. */
+  readonly #unwritten = new Set<string>();
+  /** Whether this process has failed to write to the file, and perhaps left a part of a line. */
+  #hasFailed = false;
   /** The size of the complete lines that were read. */
   #readBytes = 0;
   /** Whether the session was found dead, and so stays dead. */
@@ -70,23 +79,36 @@ export class SessionFile {
     for (const line of lines.toString().split("\n")) if (line !== "") this.#applyLine(line);
   }
 
+  /** Whether changes are only in memory. */
+  get hasUnwritten(): boolean {
+    return this.#unwritten.size > 0;
+  }
+
   /**
-   * Appends a line for each record.
+   * Appends a line for each record, and for each other record whose last change is only in memory.
    *
    * @throws the error of the system if that fails, for example because the file was removed
    */
-  append(records: readonly LedgerRecord[]): void {
+  append(records: readonly LedgerRecord[] = []): void {
     this.refresh();
-    const lines = records.map((record) => `${JSON.stringify(record)}\n`).join("");
-    this.#disk.append(this.path, this.endsWithinLine ? `\n${lines}` : lines);
-    this.refresh();
+    const changed = new Map(records.map((record) => [record.key, record]));
+    const missing = [...this.#unwritten].filter((key) => !changed.has(key));
+    const written = [...missing.flatMap((key) => this.records.get(key) ?? []), ...changed.values()];
+    const lines = written.map((record) => `${JSON.stringify(record)}\n`).join("");
+    const end = this.#hasFailed ? `${abandonedEnd}\n` : "\n";
+    this.#hasFailed = true;
+    try {
+      this.#disk.append(this.path, this.endsWithinLine ? end + lines : lines);
+      this.#hasFailed = false;
+      this.#unwritten.clear();
+    } finally {
+      this.refresh();
+    }
   }
 
-  /** Changes a record in memory only, if the change is allowed. */
-  apply(record: LedgerRecord): void {
-    if (isAllowedChange(this.records.get(record.key), record)) {
-      this.records.set(record.key, record);
-    }
+  /** Changes a record in memory, if the change is allowed. The next `append` writes it, unless a newer line is read. */
+  keep(record: LedgerRecord): void {
+    if (this.#apply(record)) this.#unwritten.add(record.key);
   }
 
   /** Tests whether the session, which is another one, is alive. */
@@ -107,12 +129,20 @@ export class SessionFile {
   }
 
   #applyLine(line: string): void {
+    if (line.endsWith(abandonedEnd)) return;
     try {
       const record = recordSchema.parse(JSON.parse(line));
       if (record.session !== this.#sessionId) throw new Error("a record of another session");
-      this.apply(record);
+      if (this.#apply(record)) this.#unwritten.delete(record.key);
     } catch {
       this.isDamaged = true;
     }
+  }
+
+  /** Returns whether the change is allowed. */
+  #apply(record: LedgerRecord): boolean {
+    const isAllowed = isAllowedChange(this.records.get(record.key), record);
+    if (isAllowed) this.records.set(record.key, record);
+    return isAllowed;
   }
 }
