@@ -47,15 +47,17 @@ function pendingError(record: LedgerRecord, why: PendingReason, spec: CreateSpec
   const id = record.id ?? onlyCandidate ?? "<id>";
   const name = displayRecordedName(record.name);
   const discard = discardCommand(key);
-  switch (why.kind) {
-    case "inFlight":
-      return `another run, which is still under way, creates "${name}" for this resource (${at}), so this run created nothing. Run again once that run has ended`;
-    case "contested":
-      return `a run that created instance ${id} for this resource was under way together with another run of this stack. One of the two may have saved its state over the other's, so whether the state holds ${id} is not known. This run created nothing. ${lookFirst(record, id)}. If you do not want ${id}, remove it at the service, and forget it with \`${discard}\``;
-    case "replied":
-      return `an earlier run began to create "${name}" for this resource (${at}), and its engine was given instance ${id}. Whether the engine has saved it is not known. This run created nothing. ${lookFirst(record, id)}`;
-    case "unregistered":
-      return `${adriftSummary(record, spec)}. This run created nothing, because compute:leftovers is "fail". To take the earlier instance over as this resource, run \`${importCommand(spec.own, id)}\`. To forget that create, once you know that it left no running instance, run \`${discard}\``;
+  if (why.kind === "inFlight") {
+    return `another run, which is still under way, creates "${name}" for this resource (${at}), so this run created nothing. Run again once that run has ended`;
+  }
+  if (why.kind === "contested") {
+    return `a run that created instance ${id} for this resource was under way together with another run of this stack. One of the two may have saved its state over the other's, so whether the state holds ${id} is not known. This run created nothing. ${lookFirst(record, id)}. If you do not want ${id}, remove it at the service, and forget it with \`${discard}\``;
+  }
+  if (why.kind === "replied") {
+    return `an earlier run began to create "${name}" for this resource (${at}), and its engine was given instance ${id}. Whether the engine has saved it is not known. This run created nothing. ${lookFirst(record, id)}`;
+  }
+  if (why.kind === "unregistered") {
+    return `${adriftSummary(record, spec)}. This run created nothing, because compute:leftovers is "fail". To take the earlier instance over as this resource, run \`${importCommand(spec.own, id)}\`. To forget that create, once you know that it left no running instance, run \`${discard}\``;
   }
   return `an earlier run began to create "${name}" for this resource (${at}), and this machine's ledger does not show what became of it: ${pendingReason(why, id)}. This run created nothing. To take the instance over, run \`${importCommand(record, id)}\`. To forget that create, once you know that it left no running instance, run \`${discard}\``;
 }
@@ -144,8 +146,9 @@ export function describeLeftover({ id, why }: Leftover, { own }: CreateSpec): st
   const reason = {
     tag: "its name was generated for this resource",
     name: "it has the same name",
-    delivered:
-      "an earlier run created it for this resource, perhaps under another name in the program",
+    delivered: "an earlier run created it for this resource",
+    renamed:
+      "an earlier run created it for another resource, which this run's program has not registered so far",
   }[why];
   return `${id} (${own.urn}: ${reason}; \`${importAs("<name>", id, own.provider)}\`)`;
 }
@@ -161,7 +164,7 @@ function leftoversError({ items, partial }: Leftovers, spec: CreateSpec): string
   const imports = items.map(({ id }) => `\`${importCommand(spec.own, id)}\``).join(" or ");
   const takeOver =
     items.length > 0
-      ? `If the instance is this resource's, take it over: ${imports}. If no state holds it, remove it at the service. `
+      ? `If the stack has the instance (\`pulumi stack --show-ids\`), run \`pulumi refresh\`, after which the provider knows that, and run again. If it does not, and the instance is this resource's, take it over: ${imports}. If no state holds it, remove it at the service. `
       : "";
   return `nothing was created, because compute:leftovers is "fail" and instances may be left over from earlier creates of this resource: ${descriptions.join("; ")}. ${takeOver}To create a new instance anyway (also with \`--replace\`, \`pulumi state taint\`, replacementTrigger or replaceWith), run \`pulumi config set compute:leftovers warn\``;
 }

@@ -202,8 +202,11 @@ export interface Leftovers {
 /** An instance that an earlier create of this resource may have left. It is reported, and never adopted. */
 export interface Leftover {
   id: string;
-  /** Its name has the resource's tag or is the name to create, or a completed create (`isCompleted`) made it. */
-  why: "tag" | "name" | "delivered";
+  /**
+   * Its name has the resource's tag or is the name to create; a completed create (`isCompleted`) made it, or one of a
+   * resource that may be this one under its old name (`isAdrift`).
+   */
+  why: "tag" | "name" | "delivered" | "renamed";
 }
 
 /** How a create ends. */
@@ -548,7 +551,9 @@ function findLeftovers(spec: CreateSpec, observation: Observation): Leftover[] {
     const isRenamed = digest === spec.own.digest && isAdrift(spec, entry.record, registered);
     // The program possibly registers that resource later, so a warning could be wrong. A stop costs nothing.
     if (!isCompleted(spec, entry) && !(isRenamed && spec.leftovers === "fail")) continue;
-    if (items.has(id) || isSettling(entry.record)) reasons.set(id, "delivered");
+    if (items.has(id) || isSettling(entry.record)) {
+      reasons.set(id, isRenamed ? "renamed" : "delivered");
+    }
   }
   return [...reasons]
     .filter(([id]) => !isOfThisSession(id) && !isInState(id))
