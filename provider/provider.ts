@@ -12,6 +12,7 @@ import { checkInstance } from "./instance/check";
 import { createInstance } from "./instance/create";
 import { deleteInstance } from "./instance/delete";
 import { diffInstance } from "./instance/diff";
+import { reportPendingCreates } from "./instance/pendingCreates";
 import { readInstance } from "./instance/read";
 import { updateInstance } from "./instance/update";
 import { userDataWarning } from "./instance/userData";
@@ -106,6 +107,7 @@ export function createProvider(ctx: ProviderContext): Provider {
         const { urn, olds } = request;
         const { session } = run;
         session?.state.inUpdate.add(urn);
+        session?.state.registered.add(urn);
         const checked = checkInstance(request, session ? session.run.scope : "");
         hideSecrets(checked.inputs);
         if (checked.failures.length > 0) return checked;
@@ -135,7 +137,10 @@ export function createProvider(ctx: ProviderContext): Provider {
       if (session && isEngineGone) session.hasEngine = false;
       // After a Ctrl-C, which is not orderly, a second one may end the engine before it saves the replies. So a later
       // orderly Cancel proves nothing.
-      if (isOrderly && !cancellation.signal.aborted) session?.ledger.markDelivered();
+      if (session && isOrderly && !cancellation.signal.aborted) {
+        session.ledger.markDelivered();
+        reportPendingCreates(session);
+      }
       cancellation.abort(new Canceled());
     },
     renew: () => {

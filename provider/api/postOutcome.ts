@@ -40,6 +40,18 @@ export function outcomeOf(error: unknown, cancelSignal: AbortSignal): FailedPost
   return { kind: isClear4xx && error.hasEnvelope ? "refused" : "unclear", failure: error };
 }
 
+/** Returns the error of an answer 202 with the id of an instance that existed before the POST. */
+export function knownIdError(id: string): RequestError {
+  const cause = `the service answered with instance ${id}, which existed before this create, so the answer does not say what was created`;
+  return new RequestError({
+    kind: "unreadable",
+    method: "POST",
+    path: paths.instances,
+    status: 202,
+    cause,
+  });
+}
+
 /** Whether the service answered with a 500, 502 or 503, which say that the service itself failed. */
 export function answeredBroken({ kind, status }: RequestError): boolean {
   return kind === "answered" && [500, 502, 503].includes(status ?? 0);

@@ -17,14 +17,15 @@ import { createBodyOf, parseInstanceArgs, type InstanceArgs } from "./definition
 import { existenceOf } from "./existence";
 import {
   describeLeftover,
+  adriftNotice,
   extraNotice,
   failureError,
   leftoversNotice,
   partialNotice,
-  pendingNotice,
   resumedNotice,
 } from "./messages";
 import { nameKind, tagOf } from "./naming";
+import { pendingSubject } from "./pendingCreates";
 import { PostProgress } from "./progress";
 import * as protocol from "./protocol";
 import { unfinishedError, waitUntilReady, type PendingInstance } from "./ready";
@@ -89,6 +90,7 @@ class Create implements Disposable {
     this.#signal = signal;
     this.#args = parseInstanceArgs(reveal(request.inputs));
     this.#progress = new PostProgress(session.ctx, request.urn);
+    session.creates.haveBegun = true;
   }
 
   [Symbol.dispose](): void {
@@ -162,6 +164,7 @@ class Create implements Disposable {
         digest: digestOf(settings.apiToken, this.#args, kind),
       },
       name,
+      session: this.#session.id,
       tag: scope === undefined || stateless ? undefined : tagOf(urn, scope),
       leftovers: settings.leftovers,
       deleteFails: settings.deletePolicy === "fail",
@@ -184,7 +187,9 @@ class Create implements Disposable {
       if (state.phase === "ended") {
         const { result } = state;
         if (result.kind === "accepted") return result;
-        throw failureError(result.failure, this.#spec);
+        const { failure } = result;
+        if ("record" in failure) this.#session.isFirst(pendingSubject(failure.record));
+        throw failureError(failure, this.#spec);
       }
       current = protocol.step(this.#spec, state, await this.#eventAfter(state));
     }
@@ -204,6 +209,7 @@ class Create implements Disposable {
   /** Waits until `wakeAt`, does the work of the state, and returns its outcome. */
   async #perform(state: protocol.State): Promise<protocol.Event> {
     const { ctx, ledger, listings, creates, createSlots, settings } = this.#session;
+    const { registered } = this.#session.state;
     const { clock } = ctx;
     const signal = this.#signal;
     const { wakeAt } = state;
@@ -212,7 +218,7 @@ class Create implements Disposable {
       case "readingLedger":
         // A create that gives way to another run's create returns its unused permit.
         this.#permit?.release();
-        return { kind: "ledgerRead", entries: ledger.read(), now: clock.now() };
+        return { kind: "ledgerRead", entries: ledger.read(), registered, now: clock.now() };
       case "takingOver": {
         const { key, stage, at } = state.record;
         const isTaken = ledger.take(state.record);
@@ -272,18 +278,20 @@ class Create implements Disposable {
       begunAt,
       isOfThisSession: (id) => creates.instances.has(id),
       isNamedByEngine: (id) => state.hasId(id),
-      isInState: (id) => state.isProven(id),
+      isInState: (id) => state.proven.has(id),
       isSettling: ({ at }) => this.#session.settledBy(at) > begunAt,
       entries: ledger.read(),
+      registered: state.registered,
     };
   }
 
   /** Sends the POST, and returns its outcome. */
   async #post(): Promise<protocol.Event> {
-    const { listings, ctx } = this.#session;
+    const { listings, ctx, creates, state } = this.#session;
     const signal = this.#signal;
     if (!this.#permit) throw new Error("a POST without a permit");
     this.#progress.show("waiting for the service to accept the create");
+    const listedBefore = listings.latest?.items;
     using graceEnd = grace(ctx.clock, graceMs, signal);
     const outcome = await this.#api.createInstance(createBodyOf(this.#args), this.#permit, {
       unsent: signal,
@@ -293,12 +301,13 @@ class Create implements Disposable {
     if (outcome.kind === "notSent" && signal.aborted) {
       return { kind: "stopped", why: signal.reason as Error };
     }
-    // From here on, every error carries the id (G1).
-    if (outcome.kind === "accepted") this.#setInstance(outcome.accepted, this.#postMark);
+    const id = outcome.kind === "accepted" ? outcome.accepted.id : "";
+    const isKnownId =
+      creates.instances.has(id) || state.hasId(id) || listedBefore?.has(id) === true;
     if (outcome.kind === "unclear") {
       this.#progress.show("the create has no clear answer; searching for its instance");
     }
-    return { kind: "posted", outcome, now: ctx.clock.now() };
+    return { kind: "posted", outcome, isKnownId, now: ctx.clock.now() };
   }
 
   /**
@@ -329,10 +338,11 @@ class Create implements Disposable {
         ledger.settle(effect.key, effect.as);
         return;
       case "reportPending":
-        if (!this.#session.isFirst("pending creates")) return;
-        return ctx.messages.warning(
-          pendingNotice(effect.records, effect.elsewhere, this.#spec.own),
-        );
+        for (const record of effect.records) {
+          this.#session.isFirst(pendingSubject(record));
+          ctx.messages.warning(adriftNotice(record, this.#spec), this.#request.urn);
+        }
+        return;
       case "reportLeftovers": {
         if (effect.partial && this.#session.isFirst("partial listing")) {
           ctx.messages.info(partialNotice);
@@ -351,6 +361,8 @@ class Create implements Disposable {
     const { ledger, creates, ctx } = this.#session;
     const { id, createdAt, networks } = accepted;
     if (from === "answer") {
+      // From here on, every error carries the id (G1).
+      this.#setInstance(accepted, this.#postMark);
       creates.instances.set(id, "made");
       const onlyInResponse = { createdAt, networks };
       ledger.move(key, { stage: "accepted", id, at: this.#now(), accepted: onlyInResponse });

@@ -153,7 +153,7 @@ async function retain(session: Session, urn: string, instance: KnownInstance): P
   // Another policy may hold elsewhere.
   refuseElsewhere(instance, connection.place());
   // An instance that no state is proven to have held may be in another state, so its record is not settled.
-  if (state.isProven(id)) ledger.settleId(settings, id, "dropped");
+  if (state.proven.has(id)) ledger.settleId(settings, id, "dropped");
   const remains = describeRetained(session, instance);
   const consequence = {
     listed: remains,

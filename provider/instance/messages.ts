@@ -1,9 +1,17 @@
 /** The errors and warnings of a create: why it failed, which creates are pending, and what may be a leftover. */
-import { discardCommand, explain, importAs, importCommand } from "../advice";
+import {
+  discardCommand,
+  explain,
+  importAs,
+  importCommand,
+  logicalName,
+  stateDeleteCommand,
+} from "../advice";
 import type { Accepted } from "../api/contract";
 import { RequestError } from "../api/errors";
 import { OperationFailed } from "../errors";
 import { displayRecordedName, isHashedName, type LedgerRecord } from "../ledger/record";
+import { isSameResource } from "../pulumiNames";
 import type { CreateSpec, Failure, Leftover, Leftovers, PendingReason } from "./protocol";
 
 /** Returns the error that the Create call fails with. */
@@ -14,7 +22,7 @@ export function failureError(failure: Failure, spec: CreateSpec): Error {
 }
 
 function failureMessage(failure: Failure, spec: CreateSpec): string {
-  if (failure.kind === "pending") return pendingError(failure.record, failure.why);
+  if (failure.kind === "pending") return pendingError(failure.record, failure.why, spec);
   if (failure.kind === "leftovers") return leftoversError(failure, spec);
   if (failure.kind === "undeletable") return undeletableError(failure.record);
   if (failure.kind !== "unclear") return reasonOf(failure.error);
@@ -33,30 +41,40 @@ function shownName({ own }: CreateSpec): string {
 
 // ── Pending creates ──────────────────────────────────────────────────────────────────────────────
 
-function pendingError(record: LedgerRecord, why: PendingReason): string {
+function pendingError(record: LedgerRecord, why: PendingReason, spec: CreateSpec): string {
   const { key, at } = record;
   const onlyCandidate = why.kind === "turnedUp" && why.ids.length === 1 ? why.ids[0] : undefined;
   const id = record.id ?? onlyCandidate ?? "<id>";
   const name = displayRecordedName(record.name);
-  if (why.kind === "overtaken") {
-    return `another run created instance ${id} for this resource's URN while this run waited, so this run created nothing. Run again: by then the state may hold that instance`;
-  }
+  const discard = discardCommand(key);
   if (why.kind === "inFlight") {
-    return `another run is still creating "${name}" for this resource (since ${at}), so this run created nothing. Run again once that run has ended`;
+    return `another run, which is still under way, creates "${name}" for this resource (${at}), so this run created nothing. Run again once that run has ended`;
   }
-  return `an earlier run began to create "${name}" for this resource (${at}), and no state is known to hold its result: ${pendingReason(why, id)}. This run created nothing. To take the instance over, run \`${importCommand(record, id)}\`. To forget that create, once you know that it left no running instance, run \`${discardCommand(key)}\``;
+  if (why.kind === "contested") {
+    return `a run that created instance ${id} for this resource was under way together with another run of this stack. One of the two may have saved its state over the other's, so whether the state holds ${id} is not known. This run created nothing. ${lookFirst(record, id)}. If you do not want ${id}, remove it at the service, and forget it with \`${discard}\``;
+  }
+  if (why.kind === "replied") {
+    return `an earlier run began to create "${name}" for this resource (${at}), and its engine was given instance ${id}. Whether the engine has saved it is not known. This run created nothing. ${lookFirst(record, id)}`;
+  }
+  if (why.kind === "unregistered") {
+    return `${adriftSummary(record, spec)}. This run created nothing, because compute:leftovers is "fail". To take the earlier instance over as this resource, run \`${importCommand(spec.own, id)}\`. To forget that create, once you know that it left no running instance, run \`${discard}\``;
+  }
+  return `an earlier run began to create "${name}" for this resource (${at}), and this machine's ledger does not show what became of it: ${pendingReason(why, id)}. This run created nothing. To take the instance over, run \`${importCommand(record, id)}\`. To forget that create, once you know that it left no running instance, run \`${discard}\``;
+}
+
+/** Says how to find out whether the state holds an instance that an engine was given, and what to do then. */
+function lookFirst(record: LedgerRecord, id: string): string {
+  return `Look with \`pulumi stack --show-ids\`. If it shows ${id}, forget the create with \`${discardCommand(record.key)}\` (\`pulumi refresh\` does that, too), and run again. If it does not, take the instance over with \`${importCommand(record, id)}\``;
 }
 
 function pendingReason(
-  why: Exclude<PendingReason, { kind: "overtaken" | "inFlight" }>,
+  why: Exclude<PendingReason, { kind: "inFlight" | "contested" | "replied" | "unregistered" }>,
   id: string,
 ): string {
   const unknown = "whether its instance exists is not known";
   switch (why.kind) {
     case "otherScope":
       return "that create had another provider resource (because of another version of the plugin, or because the stack belongs to another organisation and has the same name), so it may be another stack's create";
-    case "replied":
-      return `the engine received instance ${id}, and whether a state holds it is not known`;
     case "unlockable":
       return "whether that run has ended is not known, or other runs keep taking its create over";
     case "otherOrigin":
@@ -88,36 +106,28 @@ function pendingReason(
   }
 }
 
-/**
- * Returns the warning that names the pending creates of this project. `elsewhere` counts those of other projects, and
- * `own` has fields of this create's own record.
- */
-export function pendingNotice(
-  records: readonly LedgerRecord[],
-  elsewhere: number,
-  own: Pick<LedgerRecord, "scope" | "baseUrl">,
-): string {
-  const lines = records.map((record) => {
-    const { urn, id, key, name, scope, baseUrl, stage, at } = record;
-    const instance = id === undefined ? "" : `, instance ${id}`;
-    const isResumed =
-      scope !== undefined && scope === own.scope && baseUrl === own.baseUrl && stage !== "replied";
-    const resumes = isResumed
-      ? "the next create of that resource searches for it; if the program has renamed the resource, "
-      : "";
-    return `"${displayRecordedName(name)}"${instance} at ${baseUrl} (${at}) for ${urn}: ${resumes}take it over with \`${importCommand(record, id ?? "<id>")}\`, or forget it with \`${discardCommand(key)}\` once you know that it left no running instance`;
-  });
-  const others = elsewhere
-    ? `. Other projects have ${elsewhere} more. The plugin's command \`discard\` lists them`
-    : "";
-  return `earlier runs left pending creates, whose instances no state is known to hold: ${lines.join("; ")}${others}`;
+/** Returns the warning that names a pending create which may be this resource's, and which the create can't resume. */
+export function adriftNotice(record: LedgerRecord, spec: CreateSpec): string {
+  const { id = "<id>", key } = record;
+  const { own } = spec;
+  return `${adriftSummary(record, spec)}. A new instance is created nevertheless, since compute:leftovers is "warn". If you want the earlier instance instead: \`${stateDeleteCommand(own.urn)}\`, \`${importCommand(own, id)}\`, and remove the new one at the service. If the earlier one is not running, forget it with \`${discardCommand(key)}\``;
+}
+
+/** Names a pending create of another URN or address, and says why this create does not resume it. */
+function adriftSummary({ id, name, urn, at, baseUrl }: LedgerRecord, { own }: CreateSpec): string {
+  const instance = id === undefined ? "" : `, instance ${id},`;
+  const isSame = isSameResource(urn, own.urn);
+  const why = isSame
+    ? `at ${baseUrl}, and this run uses ${own.baseUrl}`
+    : `for ${urn}, which this run's program has not registered so far. If the program has renamed that resource to "${logicalName(own.urn)}": an alias does not carry a pending create over`;
+  return `an earlier run began to create "${displayRecordedName(name)}"${instance} (${at}) ${why}`;
 }
 
 /** Returns the warning of a create that takes over an earlier run's instance. */
 export function resumedNotice({ id, name }: Accepted, spec: CreateSpec): string {
   // Only a name that is not secret is shown as the service lists it.
   const shown = isHashedName(spec.own.name) ? shownName(spec) : name || spec.name;
-  return `an earlier run created ${id} ("${shown}") for this resource, and no state is known to hold it. This run takes it over, and creates nothing new`;
+  return `an earlier run created ${id} ("${shown}") for this resource, and did not give it to an engine. This run takes it over, and creates nothing new`;
 }
 
 /** Returns the warning of a further instance that an unclear POST may have created. */
@@ -137,6 +147,8 @@ export function describeLeftover({ id, why }: Leftover, { own }: CreateSpec): st
     tag: "its name was generated for this resource",
     name: "it has the same name",
     delivered: "an earlier run created it for this resource",
+    renamed:
+      "an earlier run created it for another resource, which this run's program has not registered so far",
   }[why];
   return `${id} (${own.urn}: ${reason}; \`${importAs("<name>", id, own.provider)}\`)`;
 }
@@ -152,7 +164,7 @@ function leftoversError({ items, partial }: Leftovers, spec: CreateSpec): string
   const imports = items.map(({ id }) => `\`${importCommand(spec.own, id)}\``).join(" or ");
   const takeOver =
     items.length > 0
-      ? `If the instance is this resource's, take it over: ${imports}. If no state holds it, remove it at the service. `
+      ? `If the stack has the instance (\`pulumi stack --show-ids\`), run \`pulumi refresh\`, after which the provider knows that, and run again. If it does not, and the instance is this resource's, take it over: ${imports}. If no state holds it, remove it at the service. `
       : "";
   return `nothing was created, because compute:leftovers is "fail" and instances may be left over from earlier creates of this resource: ${descriptions.join("; ")}. ${takeOver}To create a new instance anyway (also with \`--replace\`, \`pulumi state taint\`, replacementTrigger or replaceWith), run \`pulumi config set compute:leftovers warn\``;
 }

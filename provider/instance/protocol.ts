@@ -5,8 +5,9 @@
  */
 import type { Accepted } from "../api/contract";
 import { RequestError } from "../api/errors";
-import { answeredBroken, type PostOutcome } from "../api/postOutcome";
+import { answeredBroken, knownIdError, type PostOutcome } from "../api/postOutcome";
 import {
+  isContested,
   isHashedName,
   isInFlight,
   isPending,
@@ -15,7 +16,7 @@ import {
   type NewRecord,
 } from "../ledger/record";
 import { isSamePlace, originDifference } from "../origin";
-import { isSameResource, projectOf } from "../pulumiNames";
+import { isSameResource } from "../pulumiNames";
 import { printable } from "../redaction";
 import type { Existence } from "./existence";
 import { hasTag } from "./naming";
@@ -30,6 +31,8 @@ export interface CreateSpec {
   /** What the record of this create says from the start. Its `name` is hashed if the program made the name secret. */
   own: Omit<NewRecord, "before" | "at">;
   name: string;
+  /** The id of this session. */
+  session: string;
   /** The tag (`tagOf`) in generated names of this resource. Undefined if the scope is not known, or if stateless. */
   tag: string | undefined;
   /** The setting `compute:leftovers`. */
@@ -58,8 +61,16 @@ type Work =
   | { phase: "readingLedger"; earlier: Earlier; until?: number }
   /** Makes this session the owner of the record → `takenOver` */
   | { phase: "takingOver"; earlier: Earlier; record: LedgerRecord }
-  /** Searches for the record's instance by its id → `searched`, `listingFailed` */
-  | { phase: "findingInstance"; earlier: Earlier; record: LedgerRecord }
+  /**
+   * Searches for the record's instance by its id → `searched`, `listingFailed`. With `stopFor`, an engine was given the
+   * id, so the instance stops this create unless it is gone.
+   */
+  | {
+      phase: "findingInstance";
+      earlier: Earlier;
+      record: LedgerRecord;
+      stopFor?: "replied" | "contested";
+    }
   /** Fetches a listing that begins now, to search for a record's instance by its name → `listed`, `listingFailed` */
   | {
       phase: "searchingForRecord";
@@ -93,10 +104,8 @@ type Work =
 type StateOf<P extends State["phase"]> = Extract<State, { phase: P }>;
 
 interface Earlier {
-  /** How often it has tried to take over a record. */
+  /** How often it has tried to take over or to settle a record. */
   takeovers: number;
-  /** The record keys of the creates that were completed (`isCompleted`) at the first reading. Undefined before that. */
-  completedKeys?: ReadonlySet<string>;
 }
 
 interface Attempt {
@@ -121,7 +130,7 @@ interface UnclearPost {
 
 /** The outcome of a state's work. */
 export type Event =
-  | { kind: "ledgerRead"; entries: readonly LedgerEntry[]; now: number }
+  | { kind: "ledgerRead"; entries: readonly LedgerEntry[]; registered: Urns; now: number }
   /**
    * `isTaken` says whether the record now belongs to this session. A listing that begins after `settledBy` shows the
    * instance, if the record's POST created one.
@@ -133,9 +142,13 @@ export type Event =
   | { kind: "permitted"; now: number }
   /** `entries` is the ledger as read after the record was written. */
   | { kind: "recorded"; key: string; entries: readonly LedgerEntry[] }
-  | { kind: "posted"; outcome: PostOutcome; now: number }
+  /** `isKnownId` says whether this session knew the id of an accepted instance before the POST. */
+  | { kind: "posted"; outcome: PostOutcome; isKnownId: boolean; now: number }
   /** Ctrl-C, or the operation's time-out. It comes instead of any other event. */
   | { kind: "stopped"; why: Error };
+
+/** URNs of the resources that the program of this run has registered so far. */
+type Urns = ReadonlySet<string>;
 
 type EventOf<K extends Event["kind"]> = Extract<Event, { kind: K }>;
 type ListingEvent = EventOf<"listed" | "listingFailed">;
@@ -155,6 +168,7 @@ export interface Observation {
   /** Whether this listing may lack the record's instance, because it began within the settling time. */
   isSettling: (record: LedgerRecord) => boolean;
   entries: readonly LedgerEntry[];
+  registered: Urns;
 }
 
 /** The side effects to carry out, in this order, and then the next state. */
@@ -170,8 +184,8 @@ export type SideEffect =
   | { do: "accept"; key: string; accepted: Accepted; from: InstanceSource }
   /** Settles the record of an earlier create. Its instance is proven gone, or its POST has surely created none. */
   | { do: "settleRecord"; key: string; as: "gone" | "absent" }
-  /** Reports pending creates of this project, and how many pending creates other projects have. */
-  | { do: "reportPending"; records: LedgerRecord[]; elsewhere: number }
+  /** Names pending creates that may be this resource's, and that this create can't resume. */
+  | { do: "reportPending"; records: LedgerRecord[] }
   | ({ do: "reportLeftovers" } & Leftovers);
 
 type RecordChange = Partial<Pick<LedgerRecord, "stage" | "id" | "settled">>;
@@ -188,8 +202,11 @@ export interface Leftovers {
 /** An instance that an earlier create of this resource may have left. It is reported, and never adopted. */
 export interface Leftover {
   id: string;
-  /** Its name has the resource's tag or is the name to create, or a completed create (`isCompleted`) made it. */
-  why: "tag" | "name" | "delivered";
+  /**
+   * Its name has the resource's tag or is the name to create; a completed create (`isCompleted`) made it, or one of a
+   * resource that may be this one under its old name (`isAdrift`).
+   */
+  why: "tag" | "name" | "delivered" | "renamed";
 }
 
 /** How a create ends. */
@@ -203,7 +220,7 @@ type Ids = Pick<ReadonlySet<string>, "has" | "keys">;
 
 /** Why a create fails without an instance that it could return. */
 export type Failure =
-  /** Another create of this resource is pending, or was completed while this one waited. */
+  /** Another create of this resource is pending or contested. */
   | { kind: "pending"; record: LedgerRecord; why: PendingReason }
   | ({ kind: "leftovers" } & Leftovers)
   /** A state may hold this record's instance, and the Delete of that instance would fail. */
@@ -225,9 +242,13 @@ type FailedSearch =
 /** Why an earlier create of the resource stops this one: it can be neither resumed nor settled. */
 export type PendingReason =
   | { kind: "inFlight" }
-  | { kind: "replied" | "unlockable" | "secretName" | "otherToken" }
-  /** Another run's create of this resource was completed while this one waited. */
-  | { kind: "overtaken" }
+  | { kind: "unlockable" | "secretName" | "otherToken" }
+  /** An engine was given the instance, and did not end in order. */
+  | { kind: "replied" }
+  /** Another run's create of this resource was completed while this run was under way (`isContested`). */
+  | { kind: "contested" }
+  /** The program has registered no resource with the record's URN so far, and may have renamed that resource. */
+  | { kind: "unregistered" }
   /** The record has the same URN, but another provider resource. */
   | { kind: "otherScope" }
   | { kind: "otherOrigin"; difference: string }
@@ -311,72 +332,99 @@ function relation({ own }: CreateSpec, record: LedgerRecord): "same" | "otherSco
   return record.urn === own.urn && !record.stateless ? "otherScope" : "none";
 }
 
-/** Whether an engine received the instance's id, and has saved the instance or may still save it. */
-function isWithEngine({ record, liveness }: LedgerEntry): boolean {
-  return record.stage === "delivered" || (record.stage === "replied" && liveness === "alive");
+/**
+ * Whether a create of this resource, or of the same URN, must be resumed or settled before a POST, or stops this create.
+ * The session of another scope may live: a plugin can outlive an engine that saved nothing.
+ */
+function isInTheWay(spec: CreateSpec, { record }: LedgerEntry): boolean {
+  return (isPending(record) || isContested(record)) && relation(spec, record) !== "none";
 }
 
-/** Whether a pending create must be resumed or settled before a POST, or stops this create. */
-function isInTheWay(spec: CreateSpec, entry: LedgerEntry): boolean {
-  if (!isPending(entry.record)) return false;
-  const related = relation(spec, entry.record);
-  // The session of the other scope may live: a plugin can outlive an engine that saved nothing.
-  return related === "same" || (related === "otherScope" && !isWithEngine(entry));
-}
-
-/** Whether a state holds the record's instance, or is about to. The record has the same URN or is of this resource. */
-function isCompleted(spec: CreateSpec, entry: LedgerEntry): boolean {
-  const { stage, settled } = entry.record;
-  const related = relation(spec, entry.record);
-  if (related === "otherScope") return isWithEngine(entry);
+/** Whether an engine was given the record's instance and ended in order, or a state held the instance. */
+function isCompleted(spec: CreateSpec, { record }: LedgerEntry): boolean {
+  const { stage, settled } = record;
+  const related = relation(spec, record);
+  if (related === "otherScope") return stage === "delivered";
   return related === "same" && (stage === "delivered" || settled === "state");
+}
+
+/** Whether the program of this run has registered the record's resource, by its present URN. */
+function isRegistered({ urn }: LedgerRecord, registered: Urns): boolean {
+  return [...registered].some((it) => isSameResource(it, urn));
+}
+
+/**
+ * Whether a record is of this stack, but neither of this resource at this place nor of another resource that the program
+ * has registered: the resource or the address was perhaps renamed.
+ */
+function isAdrift(spec: CreateSpec, record: LedgerRecord, registered: Urns): boolean {
+  const { own } = spec;
+  if (own.stateless || record.stateless || own.scope === undefined) return false;
+  if (record.scope !== own.scope || relation(spec, record) !== "none") return false;
+  return isSameResource(record.urn, own.urn) || !isRegistered(record, registered);
 }
 
 function judgeEarlier(
   spec: CreateSpec,
-  state: StateOf<"readingLedger">,
-  { entries, now }: EventOf<"ledgerRead">,
+  { earlier, until: untilNow }: StateOf<"readingLedger">,
+  { entries, registered, now }: EventOf<"ledgerRead">,
 ): Transition {
-  const completed = entries.filter((entry) => isCompleted(spec, entry));
-  const { takeovers, completedKeys = new Set(completed.map(({ record }) => record.key)) } =
-    state.earlier;
-  const earlier = { takeovers, completedKeys };
-  const pending = entries.filter((entry) => isInTheWay(spec, entry));
-  const ofSameResource = pending.filter(({ record }) => relation(spec, record) === "same");
+  const inTheWay = entries.filter((entry) => isInTheWay(spec, entry));
+  const ofSameResource = inTheWay.filter(({ record }) => relation(spec, record) === "same");
 
   const underWay = ofSameResource.find(isInFlight);
   if (underWay) {
-    const until = state.until ?? now + spec.patienceMs;
+    const until = untilNow ?? now + spec.patienceMs;
     if (now >= until) return failPending(underWay.record, { kind: "inFlight" });
     return tryAgain({ phase: "readingLedger", earlier, until }, spec, now);
   }
-  const ofOtherScope = pending.find(({ record }) => relation(spec, record) === "otherScope");
-  if (ofOtherScope) {
-    const kind = isInFlight(ofOtherScope) ? "inFlight" : "otherScope";
-    return failPending(ofOtherScope.record, { kind });
-  }
-  const replied = ofSameResource.find(({ record }) => record.stage === "replied");
-  if (replied) return failPending(replied.record, { kind: "replied" });
+  const contested = inTheWay.find(({ record }) => isContested(record));
+  const given = contested ?? inTheWay.find(({ record }) => record.stage === "replied");
+  const [first] = inTheWay;
+  if (!first) return beforeBaseline(spec, earlier, entries, registered);
 
-  const [first] = ofSameResource;
-  if (!first) return next({ phase: "takingBaseline", earlier }, reportPending(spec, entries));
-  const { record, liveness } = first;
+  const { record, liveness } = given ?? first;
   const difference = originDifference(record, spec.own);
-  if (difference !== undefined) return failPending(record, { kind: "otherOrigin", difference });
-  if (liveness === "unknown" || takeovers >= maxTries)
+  if (difference !== undefined) {
+    return failPending(record, { kind: "otherOrigin", difference });
+  }
+  const nextEarlier = { takeovers: earlier.takeovers + 1 };
+  if (given) {
+    const stopFor = contested ? "contested" : "replied";
+    // The engine of a live session may be about to save the instance.
+    if (!contested && liveness === "alive") return failPending(record, { kind: "inFlight" });
+    const isFinal = contested !== undefined || liveness === "dead";
+    if (!isFinal || earlier.takeovers >= maxTries) return failPending(record, { kind: stopFor });
+    return next({ phase: "findingInstance", earlier: nextEarlier, record, stopFor });
+  }
+  if (relation(spec, record) === "otherScope") {
+    const kind = isInFlight(first) ? "inFlight" : "otherScope";
+    return failPending(record, { kind });
+  }
+  if (liveness === "unknown" || earlier.takeovers >= maxTries) {
     return failPending(record, { kind: "unlockable" });
-  const nextEarlier = { completedKeys, takeovers: takeovers + 1 };
+  }
   return next({ phase: "takingOver", earlier: nextEarlier, record });
 }
 
-/** Reports the pending creates of sessions not known to be alive, if any of these creates belongs to this project. */
-function reportPending({ own }: CreateSpec, entries: readonly LedgerEntry[]): SideEffect[] {
-  const abandoned = entries
-    .filter(({ record, liveness }) => isPending(record) && liveness !== "alive")
-    .map(({ record }) => record);
-  const records = abandoned.filter(({ urn }) => projectOf(urn) === projectOf(own.urn));
-  if (records.length === 0) return [];
-  return [{ do: "reportPending", records, elsewhere: abandoned.length - records.length }];
+/** Judges the pending creates of this stack that this create can't resume, and goes on to the baseline. */
+function beforeBaseline(
+  spec: CreateSpec,
+  earlier: Earlier,
+  entries: readonly LedgerEntry[],
+  registered: Urns,
+): Transition {
+  const adrift = entries
+    .map(({ record }) => record)
+    .filter((it) => it.owner !== spec.session && isPending(it) && isAdrift(spec, it, registered));
+  const [first] = adrift;
+  if (first && spec.leftovers === "fail") return failPending(first, { kind: "unregistered" });
+  const mayBeThis = adrift.filter(
+    ({ urn, digest }) => isSameResource(urn, spec.own.urn) || digest === spec.own.digest,
+  );
+  const reports: SideEffect[] =
+    mayBeThis.length > 0 ? [{ do: "reportPending", records: mayBeThis }] : [];
+  return next({ phase: "takingBaseline", earlier }, reports);
 }
 
 function afterTakeOver(
@@ -395,13 +443,16 @@ function afterTakeOver(
 
 function afterFindInstance(
   spec: CreateSpec,
-  { record, earlier }: StateOf<"findingInstance">,
+  { record, earlier, stopFor }: StateOf<"findingInstance">,
   event: Event,
 ): Transition {
-  if (event.kind === "listingFailed") return failPending(record, event);
+  if (event.kind === "listingFailed") {
+    return failPending(record, stopFor ? { kind: stopFor } : event);
+  }
   const { existence } = expect(event, "searched");
-  if (existence.kind === "found") return resume(spec, record, existence.item);
   if (existence.kind === "gone") return settle(record, "gone", earlier);
+  if (stopFor) return failPending(record, { kind: stopFor });
+  if (existence.kind === "found") return resume(spec, record, existence.item);
   return failPending(record, existence);
 }
 
@@ -486,18 +537,23 @@ function findUndeletable(spec: CreateSpec, observation: Observation): LedgerReco
 }
 
 function findLeftovers(spec: CreateSpec, observation: Observation): Leftover[] {
-  const { items, entries, isOfThisSession, isInState, isSettling } = observation;
+  const { items, entries, registered, isOfThisSession, isInState, isSettling } = observation;
   const reasons = new Map<string, Leftover["why"]>();
   for (const { id, name } of items.values()) {
     const why = reasonByName(spec, name);
     // The name is compared first, because that is cheaper than a search of all records.
-    if (why && !isExplained(spec, entries, id)) reasons.set(id, why);
+    if (why && !isExplained(spec, observation, id)) reasons.set(id, why);
   }
   for (const entry of entries) {
-    const { id, stage } = entry.record;
+    const { id, stage, digest } = entry.record;
+    if (id === undefined || stage !== "delivered") continue;
     // Records of another scope count, too: if the state was not saved, the provider resource has a new id now.
-    if (id === undefined || stage === "settled" || !isCompleted(spec, entry)) continue;
-    if (items.has(id) || isSettling(entry.record)) reasons.set(id, "delivered");
+    const isRenamed = digest === spec.own.digest && isAdrift(spec, entry.record, registered);
+    // The program possibly registers that resource later, so a warning could be wrong. A stop costs nothing.
+    if (!isCompleted(spec, entry) && !(isRenamed && spec.leftovers === "fail")) continue;
+    if (items.has(id) || isSettling(entry.record)) {
+      reasons.set(id, isRenamed ? "renamed" : "delivered");
+    }
   }
   return [...reasons]
     .filter(([id]) => !isOfThisSession(id) && !isInState(id))
@@ -511,17 +567,19 @@ function reasonByName(spec: CreateSpec, name: string | undefined): "tag" | "name
 }
 
 /**
- * Whether a record says that the instance is another resource's, that a Delete dropped it, or that a person discarded
- * it.
+ * Whether a record explains the instance: a person discarded it, a Delete that said so dropped it, a stateless create
+ * printed it, or a state held it for another resource. What is pending or just delivered explains nothing, because no
+ * state is proven to hold it. Neither does a resource of this stack that the program does not register any more.
  */
-function isExplained(spec: CreateSpec, entries: readonly LedgerEntry[], id: string): boolean {
-  return entries.some(
-    ({ record }) =>
-      record.id === id &&
-      (relation(spec, record) !== "same" ||
-        record.settled === "dropped" ||
-        record.settled === "discarded"),
-  );
+function isExplained(spec: CreateSpec, { entries, registered }: Observation, id: string): boolean {
+  return entries.some(({ record }) => {
+    const { settled, stage, scope } = record;
+    if (record.id !== id) return false;
+    if (settled === "dropped" || settled === "discarded") return true;
+    if (record.stateless) return stage === "delivered";
+    if (settled !== "state" || relation(spec, record) !== "none") return false;
+    return scope !== spec.own.scope || isRegistered(record, registered);
+  });
 }
 
 // ── The POST ─────────────────────────────────────────────────────────────────────────────────────
@@ -553,25 +611,19 @@ function afterRecord(
   attempt: Attempt,
   { key, entries }: EventOf<"recorded">,
 ): Transition {
-  const { earlier } = attempt;
-  const dropped = [update(key, unsent)];
-  // Two runs of one stack are active at once after `pulumi cancel`, or if a plugin outlives its engine. This run's
-  // engine does not know of the other run's instance.
-  const overtaking = entries.find(
-    (entry) => isCompleted(spec, entry) && !earlier.completedKeys?.has(entry.record.key),
-  );
-  if (overtaking) return failPending(overtaking.record, { kind: "overtaken" }, dropped);
   const isAlone = !entries.some((entry) => entry.record.key !== key && isInTheWay(spec, entry));
   if (isAlone) return next({ phase: "posting", attempt, key });
-  return next({ phase: "readingLedger", earlier }, dropped);
+  return next({ phase: "readingLedger", earlier: attempt.earlier }, [update(key, unsent)]);
 }
 
 function afterPost(
   spec: CreateSpec,
   { attempt, key }: StateOf<"posting">,
-  { outcome, now }: EventOf<"posted">,
+  event: EventOf<"posted">,
 ): Transition {
   const { unclear } = attempt;
+  const outcome = judgeAnswer(event, attempt);
+  const { now } = event;
   const dropped = unclear ? [] : [update(key, unsent)];
   if (unclear && (outcome.kind === "notSent" || outcome.kind === "refused")) {
     return failUnclear(unclear, { kind: "repeatFailed", error: outcome.failure });
@@ -607,6 +659,17 @@ function afterPost(
   }
 }
 
+/** Returns the outcome of a POST. An instance that existed before the POST can't come from it, so the answer is unclear. */
+function judgeAnswer(
+  { outcome, isKnownId }: EventOf<"posted">,
+  { baseline }: Attempt,
+): PostOutcome {
+  if (outcome.kind !== "accepted") return outcome;
+  const { id } = outcome.accepted;
+  if (!isKnownId && !baseline.items.has(id)) return outcome;
+  return { kind: "unclear", failure: knownIdError(id) };
+}
+
 // ── The search for an instance after an unclear outcome ──────────────────────────────────────────
 
 function searchAfterPost(
@@ -625,7 +688,11 @@ function searchAfterPost(
   }
   if (found.kind === "tooEarly") return tryAgain({ ...state, hasUnexplained }, spec, event.now);
   // The POST is repeated once, if the service itself failed, and no listing of the search showed a new instance.
-  const mayRepeat = sentCount === 1 && !hasUnexplained && answeredBroken(error);
+  const mayRepeat =
+    sentCount === 1 &&
+    !hasUnexplained &&
+    answeredBroken(error) &&
+    !showsNewLeftover(spec, event, attempt.baseline);
   if (found.kind === "none" && mayRepeat) return next({ phase: "awaitingPermit", attempt });
   return failUnclear(unclear, found);
 }
@@ -686,6 +753,14 @@ function showsUnexplained(event: ListingEvent, post: SentPost): boolean {
   if (event.kind === "listingFailed") return false;
   const { observation } = event;
   return [...observation.items.keys()].some((id) => isUnexplained(observation, id, post));
+}
+
+/** Whether a listing shows a leftover that the baseline lacked, and that was therefore not named. */
+function showsNewLeftover(spec: CreateSpec, event: ListingEvent, { items }: Baseline): boolean {
+  if (event.kind === "listingFailed") return false;
+  const { observation } = event;
+  const leftovers = findLeftovers(spec, observation);
+  return leftovers.some(({ id }) => observation.items.has(id) && !items.has(id));
 }
 
 /** Whether an instance is new since the baseline, and neither the session nor a record other than `key` explains it. */

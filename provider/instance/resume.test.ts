@@ -5,6 +5,7 @@ import { answered, fail, failed, post, ready } from "../testing/fakeService";
 import { errorOf, inputsOf, scene, urnOf, type Scene } from "../testing/scene";
 import { isPending } from "../ledger/record";
 import { createInstance } from "./create";
+import { reportPendingCreates } from "./pendingCreates";
 import { readInstance } from "./read";
 
 const urn = urnOf("web");
@@ -114,15 +115,69 @@ test("another name that the engine proposed (`pulumi:autonaming`) counts as the 
   expect((await create(world, "app-2", proposed("app-2"))).id).toBe(id);
 });
 
-test("after a rename of the stack, the create is resumed. After a rename of the resource, it is reported", async () => {
+test("after a rename of the stack, the create is resumed", async () => {
+  const { world, id } = await diedAfterAnswer();
+  const other = urn.replace(":dev:", ":prod:");
+  expect((await create(world, generated(2), {}, other)).id).toBe(id);
+});
+
+/** Registers the resource, as Check does, and creates it. */
+function createRegistered(world: Scene, name: string, resourceUrn: string) {
+  world.session.state.registered.add(resourceUrn);
+  return create(world, name, {}, resourceUrn);
+}
+
+test("after a rename of the resource, the pending create is named before the POST, with the import that suits the new name", async () => {
+  const { world, id } = await diedAfterAnswer();
+  const before = [...world.messages.warnings];
+  world.service.posts.push((body, signals, service) => {
+    before.push(...world.messages.warnings);
+    return ready(body, signals, service);
+  });
+  await createRegistered(world, generated(2), urnOf("renamed"));
+  expect(before).toHaveLength(1);
+  expect(before[0]).toContain(`an alias does not carry a pending create over`);
+  expect(before[0]).toContain(`pulumi import compute:index:Instance renamed ${id}`);
+  world.session.ledger.markDelivered();
+  reportPendingCreates(world.session);
+  expect(world.messages.warnings).toHaveLength(1);
+});
+
+test("with compute:leftovers fail, a pending create that the program does not register stops the create (G2)", async () => {
+  const { world, id } = await diedAfterAnswer("web");
+  const strict = world.nextRun({ leftovers: "fail" });
+  const { message } = await errorOf(createRegistered(strict, "web", urnOf("renamed")));
+  expect(message).toContain(`pulumi import compute:index:Instance renamed ${id}`);
+  expect(message).toContain("discard");
+  expect(posts(strict)).toBe(1);
+  // The program has both resources, and resumes the pending create with the other one.
+  const both = world.nextRun({ leftovers: "fail" });
+  both.session.state.registered.add(urn);
+  both.service.posts.push(ready);
+  await createRegistered(both, "other", urnOf("second"));
+  expect(posts(both)).toBe(2);
+});
+
+test("other pending creates of the project are named once, at the end of the run", async () => {
   const { world, id } = await diedAfterAnswer();
   world.service.posts.push(ready);
-  const renamed = await create(world, "other", {}, urnOf("renamed"));
-  expect(renamed.id).not.toBe(id);
-  expect(world.messages.warnings[0]).toContain(id);
-  expect(world.messages.warnings[0]).toContain("pulumi import compute:index:Instance web");
-  const other = urn.replace(":dev:", ":prod:");
-  expect((await create(world.nextRun(), generated(2), {}, other)).id).toBe(id);
+  await createRegistered(world, "other", urnOf("second"));
+  expect(world.messages.warnings).toEqual([]);
+  for (let n = 0; n < 2; n++) reportPendingCreates(world.session);
+  expect(world.messages.warnings).toEqual([
+    expect.stringMatching(
+      new RegExp(`no such resource.*pulumi import compute:index:Instance web ${id}`),
+    ),
+  ]);
+});
+
+test("a pending create whose instance this run sees in the state is not named", async () => {
+  const { world, id } = await diedAfterAnswer();
+  world.service.posts.push(ready);
+  await createRegistered(world, "other", urnOf("second"));
+  world.session.state.observe(id, inputsOf({ __run: "an-earlier-one" }));
+  reportPendingCreates(world.session);
+  expect(world.messages.warnings).toEqual([]);
 });
 
 test("a run with another provider resource never resumes the create, but stops and names both commands", async () => {
@@ -150,7 +205,11 @@ test("if a run ended abnormally after its reply, the next create stops", async (
   const world = scene();
   world.service.posts.push(ready);
   const { id } = await create(world, generated(1));
-  await expectStopped(world.nextRun(), [`the engine received instance ${id}`]);
+  await expectStopped(world.nextRun(), [
+    `its engine was given instance ${id}`,
+    "pulumi stack --show-ids",
+    "discard",
+  ]);
 });
 
 test("if another run's create is under way, the create waits for it, and then resumes it", async () => {
@@ -163,7 +222,9 @@ test("if another run's create is under way, the create waits for it, and then re
 test("if another run's create does not end in time, the create stops", async () => {
   const first = await underWay();
   const { message } = await errorOf(create(first.beside(), generated(2)));
-  expect(message).toMatch(/^another run is still creating .*Run again once that run has ended$/);
+  expect(message).toMatch(
+    /^another run, which is still under way, creates .*Run again once that run has ended$/,
+  );
   expect(posts(first)).toBe(1);
 });
 
@@ -263,7 +324,11 @@ test("after an import of its instance, real or previewed, a create is not resume
   const read = { urn, id, inputs: undefined, outputs: undefined, timeoutSeconds: 0 };
   await readInstance(world.session, read);
   world.session.ledger.markDelivered();
-  await expectStopped(world.nextRun(), [`the engine received instance ${id}`]);
+  await expectStopped(world.nextRun(), [
+    `its engine was given instance ${id}`,
+    "pulumi stack --show-ids",
+    "discard",
+  ]);
 });
 
 test("the record of a create with another account is not settled, and the error names both commands", async () => {

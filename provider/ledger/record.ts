@@ -70,6 +70,10 @@ export const recordSchema = z.object({
    *   listings after the settling time (`compute:settlingSeconds`) lack the instance.
    */
   settled: z.enum(["state", "gone", "dropped", "discarded", "absent"]).optional(),
+  /** When the record became `delivered` (ISO 8601). */
+  deliveredAt: z.string().optional(),
+  /** Set if another run of the stack was under way together with the run of the record's owner (`isContested`). */
+  contested: z.literal(true).optional(),
   /** Set once the Create call that drove the create has ended, or the instance was imported. */
   ended: z.literal(true).optional(),
 });
@@ -85,6 +89,17 @@ export type NewRecord = Omit<LedgerRecord, "key" | "session" | "owner" | "stage"
 /** Whether the create is pending: it has possibly made an instance that no state holds. */
 export function isPending({ stage }: Pick<LedgerRecord, "stage">): boolean {
   return ["sending", "unknown", "accepted", "replied"].includes(stage);
+}
+
+/**
+ * Whether the record was delivered while another run of its stack was under way. One of the two engines may have saved
+ * its state over the other's, so the state may lack the instance.
+ */
+export function isContested({
+  stage,
+  contested,
+}: Pick<LedgerRecord, "stage" | "contested">): boolean {
+  return stage === "delivered" && contested === true;
 }
 
 /** Whether a session is alive. "unknown" if that was not tested, or if locks can't show it. */

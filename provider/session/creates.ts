@@ -20,6 +20,8 @@ export interface Unfinished {
  * instance of another create, and no delete of an older state entry destroys an instance that was taken over.
  */
 export class Creates {
+  /** Whether the engine has asked for a create. */
+  haveBegun = false;
   /** By URN. If an error hook makes the engine repeat a create, the create continues with its unfinished instance. */
   readonly unfinished = new Map<string, Unfinished>();
   /** By id: whether a POST of this session made the instance, or it was taken over without being in a POST's response. */

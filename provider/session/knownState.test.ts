@@ -20,7 +20,7 @@ test.each([
   const world = scene();
   const settled = jest.spyOn(world.session.ledger, "settleId");
   world.session.state.observe("i-1", outputsOf(world, run ?? world.session.id));
-  expect(world.session.state.isProven("i-1")).toBe(proves);
+  expect(world.session.state.proven.has("i-1")).toBe(proves);
   expect(settled.mock.calls).toEqual(
     proves ? [[expect.objectContaining({ tokenKind: "live" }), "i-1", "state"]] : [],
   );

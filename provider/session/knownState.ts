@@ -13,13 +13,16 @@ export class KnownState {
    * import. The Diff of any other resource is part of a refresh.
    */
   readonly inUpdate = new Set<string>();
+  /** The URNs of the resources for which Check was called: those that the program, or an import, has registered. */
+  readonly registered = new Set<string>();
+  /** The ids of the instances that a state held, as outputs with the stamp of another session prove. */
+  readonly proven = new Set<string>();
   readonly #ledger: Ledger;
   /** The configured service and token kind, for outputs without an origin. */
   readonly #place: Place;
   readonly #sessionId: string;
   /** The observed ids, each with the token hashes in its origins (`__origin` in the outputs). */
   readonly #tokenHashes = new Map<string, Set<string>>();
-  readonly #proven = new Set<string>();
   /** For each id, the outputs that the last refresh found changed. */
   readonly #drift = new Map<string, readonly string[]>();
 
@@ -39,18 +42,13 @@ export class KnownState {
     if (origin) hashes.add(origin.tokenHash);
     this.#tokenHashes.set(id, hashes);
     if (!wasInState(outputs, this.#sessionId)) return;
-    this.#proven.add(id);
+    this.proven.add(id);
     this.#ledger.settleId(origin ?? this.#place, id, "state");
   }
 
   /** Whether this id was observed. The instance may belong to another resource, so no create takes it over. */
   hasId(id: string): boolean {
     return this.#tokenHashes.has(id);
-  }
-
-  /** Whether it is proven that a state held this instance. */
-  isProven(id: string): boolean {
-    return this.#proven.has(id);
   }
 
   /**

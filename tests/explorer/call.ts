@@ -1,6 +1,6 @@
 /** Carries out what the create protocol decides for one Create call, as `create.ts` does, in the explorer's world. */
 import { RequestError, type FailureKind } from "../../provider/api/errors";
-import type { LedgerEntry, NewRecord } from "../../provider/ledger/record";
+import { isPending, type LedgerEntry, type NewRecord } from "../../provider/ledger/record";
 import type {
   Event,
   Failure,
@@ -12,19 +12,21 @@ import type {
 import {
   checkAdoption,
   checkFailure,
+  checkIsOwn,
   checkLeftover,
   checkReply,
   checkSettled,
   endless,
   failIf,
 } from "./invariants";
-import { settlingMs } from "./slice";
+import { settlingMs, type Planned } from "./slice";
 import {
   instanceOf,
   ledgerOf,
   type Asked,
   type Call,
   type Row,
+  type Run,
   type RunScene,
   type Scene,
   type World,
@@ -52,6 +54,7 @@ export const failures = {
 /** Begins a Create call. It runs up to its first wait. */
 export function beginCall(scene: RunScene, { planned, replaces }: Asked): void {
   const { model, run } = scene;
+  register(run, planned);
   const unfinished = run.unfinished.find((it) => it.planned === planned);
   const call: Call = {
     planned,
@@ -68,6 +71,11 @@ export function beginCall(scene: RunScene, { planned, replaces }: Asked): void {
   run.calls.push(call);
   const first = model.rules.begin(unfinished && { key: unfinished.key, id: unfinished.id });
   carryOutUntilWait({ ...scene, call }, first);
+}
+
+/** Notes that the engine has called Check for the resource. */
+export function register(run: Run, planned: Planned): void {
+  if (!run.registered.includes(planned)) run.registered = [...run.registered, planned];
 }
 
 /** Continues the call after the event that it waited for, up to the next wait. */
@@ -88,7 +96,8 @@ function carryOutUntilWait(scene: Scene, { state, effects }: Transition): void {
   scene.call.state = state;
   if (state.wakeAt !== undefined) return;
   if (state.phase === "readingLedger") {
-    continueWith(scene, { kind: "ledgerRead", entries: ledgerEntries(scene), now: 0 });
+    const entries = ledgerEntries(scene);
+    continueWith(scene, { kind: "ledgerRead", entries, registered: registeredIn(scene), now: 0 });
   } else if (state.phase === "writingRecord") {
     const key = writeRecord(scene, state.fields);
     continueWith(scene, { kind: "recorded", key, entries: ledgerEntries(scene) });
@@ -96,6 +105,11 @@ function carryOutUntilWait(scene: Scene, { state, effects }: Transition): void {
     failIf("earlier" in state && state.earlier.takeovers > 6, endless);
     if (state.phase === "ended") ended(scene, state.result);
   }
+}
+
+/** The URNs of the resources for which the engine has called Check. */
+function registeredIn({ run }: Scene): Set<string> {
+  return new Set(run.registered.map(({ urn }) => urn));
 }
 
 /** Writes the record of a create, and returns its key. */
@@ -176,7 +190,38 @@ function isOwnerAlive({ runs }: World, row: Row): boolean {
   return runs.some((run) => run.session === row.owner && !run.unlocked);
 }
 
-function ledgerEntries({ model, world, run }: Scene): LedgerEntry[] {
+/** Whether the record is of the run's stack. */
+export function isOfStack({ scope, urn, stateless }: Row, { plan }: Run): boolean {
+  const stackOf = (it: string) => it.split("::", 2).join("::");
+  return (
+    !stateless &&
+    plan.program.some(
+      ({ spec: { own } }) => scope === own.scope || stackOf(urn) === stackOf(own.urn),
+    )
+  );
+}
+
+/**
+ * Does what `Ledger` does at each reading and at the end of a run: the records of another run of the stack that was under
+ * way together with this one are contested.
+ */
+export function contestOverlapping({ world, run }: RunScene): void {
+  for (const row of ledgerOf(world, run)) {
+    if (row.owner === run.session || !isOfStack(row, run)) continue;
+    const hasEndedSince = (row.deliveredAt ?? "") >= run.session.slice(1);
+    if (!hasEndedSince && !(isPending(row) && isOwnerAlive(world, row))) continue;
+    run.metAnother = true;
+    const isProvenHere = row.settled === "state" && run.proven.includes(row.id ?? "");
+    if (row.stage === "settled" && row.settled === "state" && !isProvenHere) {
+      Object.assign(row, { stage: "delivered", contested: true });
+      delete row.settled;
+    } else if (row.stage !== "settled" && row.stage !== "refused") row.contested = true;
+  }
+}
+
+function ledgerEntries(scene: Scene): LedgerEntry[] {
+  const { model, world, run } = scene;
+  contestOverlapping(scene);
   return ledgerOf(world, run).map((record) => {
     const unlockable = record.owner !== run.session && model.slice.unlockable === true;
     const liveness = isOwnerAlive(world, record) ? "alive" : "dead";
@@ -200,6 +245,7 @@ export function takeOver(scene: Scene): void {
     return continueWith(scene, { kind: "takenOver", isTaken: false, settledBy: 0 });
   row.owner = run.session;
   delete row.ended;
+  delete row.contested;
   call.key = row.key;
   continueWith(scene, { kind: "takenOver", isTaken: true, settledBy: row.young ? settlingMs : 0 });
 }
@@ -224,6 +270,7 @@ function carryOut(scene: Scene, effect: SideEffect): void {
     case "accept": {
       const { key, from } = effect;
       const { id } = effect.accepted;
+      checkIsOwn(scene, id);
       run.made = [...run.made, id];
       if (from !== "answer") {
         run.takenOver = [...run.takenOver, id];
@@ -299,5 +346,6 @@ export function observationOf(
     isInState: (id) => run.proven.includes(id),
     isSettling: (record) => (record as Row).young,
     entries: ledgerEntries(scene),
+    registered: registeredIn(scene),
   };
 }

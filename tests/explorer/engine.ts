@@ -3,7 +3,7 @@
  * interrupted anywhere. People act between the runs. `explore.ts` uses this file.
  */
 import { isPending } from "../../provider/ledger/record";
-import { beginCall } from "./call";
+import { beginCall, contestOverlapping, register } from "./call";
 import { checkDestroyed, checkImported } from "./invariants";
 import { movesOfCall } from "./service";
 import type { Act, Fault, Model, Planned, PlannedRun } from "./slice";
@@ -12,7 +12,7 @@ import {
   ledgerOf,
   newInstance,
   passTime,
-  stateOf,
+  saveSnapshot,
   type Asked,
   type Call,
   type Change,
@@ -68,28 +68,34 @@ function actLate({ instances }: World): void {
 /** Returns the beginnings of the next run, one for each of its variants. */
 function begins({ slice, runs }: Model, world: World): Change<World>[] {
   const plans = runs[world.begun];
-  if (!plans || (!slice.together && world.runs.some(({ engine }) => engine === "alive"))) return [];
-  return plans.map((plan) => ({
-    say: `run ${world.begun + 1} begins${describe(plan)}`,
-    do: (copy) =>
-      void copy.runs.push({
-        session: `s${++copy.begun}`,
-        plan,
-        engine: "alive",
-        canceled: false,
-        unlocked: false,
-        todo: plan.program,
-        calls: [],
-        unsaved: undefined,
-        retry: undefined,
-        retries: 0,
-        made: [],
-        takenOver: [],
-        namedByEngine: [],
-        proven: [],
-        unfinished: [],
-      }),
-  }));
+  const isBusy = world.runs.some(({ engine }) => engine === "alive");
+  if (!plans || (!slice.together && isBusy)) return [];
+  return plans
+    .filter(({ alone }) => !alone || !isBusy)
+    .map((plan) => ({
+      say: `run ${world.begun + 1} begins${describe(plan)}`,
+      do: (copy) =>
+        void copy.runs.push({
+          session: `s${++copy.begun}`,
+          plan,
+          engine: "alive",
+          canceled: false,
+          unlocked: false,
+          metAnother: false,
+          snapshot: (copy.stacks[plan.stack] ?? []).map((it) => ({ ...it })),
+          todo: plan.program,
+          registered: [],
+          calls: [],
+          unsaved: undefined,
+          retry: undefined,
+          retries: 0,
+          made: [],
+          takenOver: [],
+          namedByEngine: [],
+          proven: [],
+          unfinished: [],
+        }),
+    }));
 }
 
 function describe({ machine, stack, replace, token, program }: PlannedRun): string {
@@ -130,7 +136,11 @@ function changesOfRun(scene: RunScene): Change<RunScene>[] {
   } else if (!run.canceled) found.push(...nextSteps(scene));
 
   const isBusy = run.calls.length > 0;
-  if (run.canceled && !isBusy && !unsaved && !retry) add("the engine ends", endRun);
+  if (run.canceled && !isBusy && !unsaved && !retry)
+    add("the engine ends", (copy) => {
+      contestOverlapping(copy);
+      endRun(copy);
+    });
   // A crash matters only after something was written, sent or replied.
   const isWithoutTrace = ({ state }: Call) =>
     state.wakeAt === undefined &&
@@ -166,7 +176,7 @@ function leave(run: Run, canceled: boolean): void {
 /** What the engine does next on its own: create, compare, delete, or end. */
 function nextSteps({ world, run }: RunScene): Change<RunScene>[] {
   const { replace, deletePolicy } = run.plan;
-  const state = stateOf(world, run);
+  const state = run.snapshot;
   const names = run.calls.map(({ planned }) => planned.spec.name);
   const found = run.todo.flatMap((planned): Change<RunScene>[] => {
     const { resource, identity, spec } = planned;
@@ -193,14 +203,28 @@ function nextSteps({ world, run }: RunScene): Change<RunScene>[] {
   const toDelete = deletePolicy === "fail" ? [] : state.filter((it) => it.old);
   for (const { id } of toDelete)
     found.push({ say: `the engine deletes ${id}`, do: (copy) => remove(copy, id) });
-  return toDelete.length > 0
-    ? found
-    : [...found, { say: "the engine ends normally", do: endNormally }];
+  if (toDelete.length > 0) return found;
+  found.push({ say: "the engine ends normally", do: endNormally });
+  const isSaved = JSON.stringify(world.stacks[run.plan.stack]) === JSON.stringify(run.snapshot);
+  if (isSaved) return found;
+  const saveAndEnd = (copy: RunScene) => {
+    saveSnapshot(copy.world, copy.run);
+    endNormally(copy);
+  };
+  return [...found, { say: "the engine saves its state and ends normally", do: saveAndEnd }];
 }
 
+/** Does what `Ledger.markDelivered` does. */
 function endNormally(scene: RunScene): void {
-  for (const row of scene.world.ledgers.flat()) {
-    if (row.owner === scene.run.session && row.stage === "replied") row.stage = "delivered";
+  const { world, run } = scene;
+  const rows = ledgerOf(world, run);
+  contestOverlapping(scene);
+  for (const row of rows) {
+    if (row.owner !== run.session || row.stage !== "replied") continue;
+    // When it was delivered matters only to a run that is under way. Without the time, fewer worlds differ.
+    const deliveredAt = world.runs.length > 1 ? { deliveredAt: String(world.begun) } : {};
+    Object.assign(row, { stage: "delivered", ...deliveredAt });
+    if (run.metAnother && !row.stateless) row.contested = true;
   }
   endRun(scene);
 }
@@ -228,6 +252,7 @@ function noteOutputs(scene: RunScene, { id, stamp }: StateEntry): void {
 /** The engine calls Diff. A resource without changes needs no further step. */
 function diff(scene: RunScene, planned: Planned, held: StateEntry): void {
   const { world, run } = scene;
+  register(run, planned);
   noteOutputs(scene, held);
   if (instanceOf(world, held.id)?.digest === planned.digest)
     run.todo = run.todo.filter((it) => it !== planned);
@@ -238,15 +263,15 @@ function save({ world, run }: RunScene, { planned, id }: Asked & { id: string })
   run.unsaved = undefined;
   if (run.plan.stateless) return change(world, id, { letGo: true });
   const { urn, identity: resource } = planned;
-  const state = stateOf(world, run);
-  for (const it of state) it.old ||= it.resource === resource;
-  state.push({ urn, resource, id, stamp: run.session, old: false });
+  for (const it of run.snapshot) it.old ||= it.resource === resource;
+  run.snapshot.push({ urn, resource, id, stamp: run.session, old: false });
+  saveSnapshot(world, run);
 }
 
 /** The engine calls Delete for a replaced instance. An instance that this run has taken over is not destroyed. */
 function remove(scene: RunScene, id: string): void {
   const { world, run } = scene;
-  const state = stateOf(world, run);
+  const state = run.snapshot;
   const index = state.findIndex((it) => it.id === id && it.old);
   noteOutputs(scene, state[index] as StateEntry);
   if (run.plan.deletePolicy === "retain") {
@@ -258,6 +283,7 @@ function remove(scene: RunScene, id: string): void {
     settle(scene, id, "gone");
   }
   state.splice(index, 1);
+  saveSnapshot(world, run);
 }
 
 function change(world: World, id: string | undefined, what: Partial<World["instances"][number]>) {

@@ -5,11 +5,11 @@
  */
 import { isPending, type LedgerRecord } from "../../provider/ledger/record";
 import { isSameResource } from "../../provider/pulumiNames";
+import type { Planned } from "./slice";
 import type { Failure } from "../../provider/instance/protocol";
 import {
   instanceOf,
   ledgerOf,
-  stateOf,
   type Instance,
   type Row,
   type RunScene,
@@ -56,7 +56,8 @@ export function check(world: World): void {
 function isKnown(world: World, it: Instance): boolean {
   if (it.letGo || it.namedBy !== undefined || it.isMadeLate) return true;
   if (world.stacks.flat().some(({ id }) => id === it.id)) return true;
-  for (const { calls, unsaved, retry } of world.runs) {
+  for (const { calls, unsaved, retry, snapshot } of world.runs) {
+    if (snapshot.some(({ id }) => id === it.id)) return true;
     const ids = calls.flatMap(({ idMadeByPost, id }) => [idMadeByPost, id]);
     if ([...ids, unsaved?.id, retry?.id].includes(it.id)) return true;
   }
@@ -94,8 +95,18 @@ export function checkIsOnlyInstance(scene: Scene, made: Instance): void {
       row !== undefined && isPending(row) && isInTheWay,
       `${text} although the record of ${it.id} is pending`,
     );
-    const isHeld = stateOf(world, run).some(({ id }) => id === it.id);
-    const isLeftover = it.settled && !run.proven.includes(it.id) && it.kind !== "proposed";
+    const isHeld = run.snapshot.some(({ id }) => id === it.id);
+    // Two engines have saved their states over each other. Then not even a warning is enough.
+    failIf(
+      it.isOverwritten && row !== undefined && isHere,
+      `${text} although the state has lost ${it.id} to another run's`,
+    );
+    // A pending create under another URN is only named at the end of the run if it asked for something else, and with
+    // another provider resource as soon as it is listed.
+    const isAlike = it.digest === own.digest && it.scope === own.scope;
+    const isOther = it.urn !== own.urn && !isAlike;
+    const isSearchable = it.kind === "explicit" || (it.kind === "generated" && !isOther);
+    const isLeftover = it.settled && !run.proven.includes(it.id) && isSearchable;
     failIf(
       leftovers === "fail" && isLeftover,
       `${text} although leftovers is "fail" and ${it.id} is a leftover`,
@@ -111,7 +122,10 @@ export function checkIsOnlyInstance(scene: Scene, made: Instance): void {
       continue;
     }
     // This machine has no record of it, and listings need not show it yet, or no search uses its name.
-    const isHidden = it.recordedOnMachine !== machine && (!it.settled || it.kind === "proposed");
+    const isElsewhere = it.recordedOnMachine !== machine;
+    const isHidden =
+      (isElsewhere && (!it.settled || it.kind === "proposed")) ||
+      (isOther && (!it.settled || it.kind !== "explicit"));
     failIf(
       !isNamed && !isHidden && !call.reportedPartial,
       `${text} for ${it.resource}, and ${it.id} was not named before`,
@@ -119,14 +133,21 @@ export function checkIsOnlyInstance(scene: Scene, made: Instance): void {
   }
 }
 
-/** Checks a take-over: the instance must be of this resource, in no state or other call, and as requested now (4). */
+/** Checks an instance that the service's answer names, or that is taken over: it must be of this resource (4). */
+export function checkIsOwn({ world, call }: Scene, id: string): void {
+  const it = instanceOf(world, id);
+  failIf(
+    it?.resource !== call.planned.identity,
+    `${id} is adopted, but belongs to ${it?.resource}`,
+  );
+}
+
+/** Checks a take-over: the instance must be in no state and no other call, and as requested now (4). */
 export function checkAdoption({ world, call }: Scene, id: string): void {
   const it = instanceOf(world, id);
   if (!it) throw new Violation(`${id} is taken over, but does not exist`);
   const text = `${id} is taken over, but`;
-  const { identity, spec } = call.planned;
-  const owner = it.resource === "a stranger's" ? "a stranger" : it.resource;
-  failIf(it.resource !== identity, `${text} belongs to ${owner}`);
+  const { spec } = call.planned;
   failIf(
     world.stacks.flat().some((held) => held.id === id),
     `${text} a state holds it`,
@@ -156,14 +177,20 @@ export function checkFailure(scene: Scene, failure: Failure): void {
         "a stateless create stops another create, or is stopped by one",
       );
       failIf(
-        !isPending(record) && why.kind !== "overtaken",
+        !isPending(record) && why.kind !== "contested",
         `the record ${record.key} is settled, but stops the create`,
       );
       if (why.kind === "turnedUp") checkTurnedUp(scene, record, why.ids);
       const hasCall = world.runs.some((other) => other.calls.some(({ key }) => key === record.key));
+      const isAlive = world.runs.some(({ session }) => session === record.owner);
       failIf(
-        why.kind === "inFlight" && !hasCall,
-        "a record counts as in flight, but its create has ended",
+        why.kind === "inFlight" && !isAlive,
+        "a record counts as in flight, but its run has ended",
+      );
+      const isRegistered = run.registered.some(({ urn }) => urn === record.urn);
+      failIf(
+        why.kind === "unregistered" && isRegistered,
+        `the record ${record.key} stops the create, but the program has its resource`,
       );
       const isTakeable = hasCall && !model.slice.unlockable && own?.key !== record.key;
       failIf(
@@ -215,16 +242,22 @@ function checkTurnedUp(
 export function checkLeftover({ world, run, call }: Scene, id: string): void {
   const text = `${id} is reported as a leftover, but`;
   const { identity, urn } = call.planned;
+  const { scope } = call.planned.spec.own;
   const rows = ledgerOf(world, run).filter((row) => row.id === id);
   failIf(run.proven.includes(id), `${text} the state holds it`);
   failIf(run.made.includes(id), `${text} this run created it`);
-  // If no state is known to hold an instance of the same URN, it may be this stack's, under another provider resource.
-  const isUnproven = rows.some(
-    (row) => row.urn === urn && (row.stage === "delivered" || row.stage === "replied"),
+  // Only a state that is proven to hold an instance explains it. A resource of this stack that the program does not
+  // register may be this one under its old name.
+  const isOther = (it: Planned) => it.identity === instanceOf(world, id)?.resource;
+  const isSibling = identity !== instanceOf(world, id)?.resource && run.registered.some(isOther);
+  const isOfOther = rows.some(
+    (row) => row.settled === "state" && row.urn !== urn && (row.scope !== scope || isSibling),
   );
-  const isOfOther = instanceOf(world, id)?.resource !== identity;
-  failIf(rows.length > 0 && !isUnproven && isOfOther, `${text} belongs to another resource`);
-  const isGivenUp = rows.some(({ settled }) => settled === "dropped" || settled === "discarded");
+  failIf(isOfOther, `${text} belongs to another resource`);
+  const isGivenUp = rows.some(
+    ({ settled, stateless, stage }) =>
+      settled === "dropped" || settled === "discarded" || (stateless && stage === "delivered"),
+  );
   failIf(isGivenUp, `${text} was dropped on purpose`);
 }
 

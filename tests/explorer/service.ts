@@ -1,4 +1,5 @@
 /** Lists what a Create call may meet next: responses, listings (also late and partial ones), and its end. */
+import type { Accepted } from "../../provider/api/contract";
 import type { PostOutcome } from "../../provider/api/postOutcome";
 import type { Event } from "../../provider/instance/protocol";
 import type { Existence } from "../../provider/instance/existence";
@@ -146,13 +147,21 @@ const unclear = {
 } satisfies Record<string, PostOutcome>;
 
 /** First, the service creates an instance and answers in a later step, or the POST ends in this step. */
-function postMoves({ world, call }: Scene): Move[] {
+function postMoves({ world, run, call }: Scene): Move[] {
   const move = (say: string, fault: Fault | undefined, what: Move["do"]): Move => ({
     say: `POST: ${say}`,
     fault,
     do: what,
   });
   const id = call.idMadeByPost;
+  /** Answers that name an instance of the baseline or of another call. One that came since could not be told apart. */
+  const before = call.state.phase === "posting" ? call.state.attempt.baseline.items : new Map();
+  const wrongIds = world.instances
+    .filter((it) => it.id !== id && (before.has(it.id) || run.made.includes(it.id)))
+    .map(({ id: other, name }) => {
+      const accepted: Accepted = { id: other, name, networks: [] };
+      return { kind: "accepted" as const, accepted };
+    });
   const ends = (outcome: PostOutcome) => (scene: Scene) => endPost(scene, outcome);
   if (id !== undefined) {
     const accepted = { id, name: instanceOf(world, id)?.name, networks: [] };
@@ -160,6 +169,7 @@ function postMoves({ world, call }: Scene): Move[] {
       move(`202 ${id}`, undefined, ends({ kind: "accepted", accepted })),
       move("500, but the service created an instance", "500", ends(unclear.broken)),
       move("the answer is cut", "cut", ends(unclear.cut)),
+      ...wrongIds.map((it) => move(`202 ${it.accepted.id}`, "wrong id", ends(it))),
     ];
   }
   const sent = (outcome: PostOutcome) => (scene: Scene) => {
@@ -176,6 +186,7 @@ function postMoves({ world, call }: Scene): Move[] {
     move("429", "429", ends({ kind: "rateLimited", failure: limited })),
     move("fails before a byte was sent", "notSent", notSent(unreachable)),
     move("can't be sent", "unsendable", notSent(unsendable)),
+    ...wrongIds.map((it) => move(`202 ${it.accepted.id}, nothing created`, "wrong id", sent(it))),
     move("no answer, and the service creates the instance much later", "overdue", (it) => {
       createInstance(it).isMadeLate = true;
       endPost(it, unclear.cut);
@@ -190,7 +201,10 @@ function postMoves({ world, call }: Scene): Move[] {
 /** Ends the POST of the call with this outcome. */
 function endPost(scene: Scene, outcome: PostOutcome): void {
   scene.call.idMadeByPost = undefined;
-  continueWith(scene, { kind: "posted", outcome, now: 0 });
+  const { made, namedByEngine } = scene.run;
+  const id = outcome.kind === "accepted" ? outcome.accepted.id : "";
+  const isKnownId = made.includes(id) || namedByEngine.includes(id);
+  continueWith(scene, { kind: "posted", outcome, isKnownId, now: 0 });
 }
 
 /** Counts a POST that reaches the service. @throws Violation if no record describes it, or it is the third */

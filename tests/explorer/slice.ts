@@ -19,6 +19,8 @@ export type Fault =
   | "overdue"
   /** A POST gets a 500, but creates an instance, which is listed with a name that nobody asked for. */
   | "renamed"
+  /** The 202 names an instance that existed before, and the service has created one or not. */
+  | "wrong id"
   /** A listing that is not complete, gets a 500, or gets a 400. */
   | "partial"
   | "listFails"
@@ -69,6 +71,8 @@ export interface Plan {
   /** The address of the service. */
   address?: string;
   replace?: boolean;
+  /** Whether it begins only when no other engine is running. */
+  alone?: boolean;
   program: Resource[];
   leftovers?: "warn" | "fail";
   /** What Delete does: it destroys the instance, leaves it running, or fails. */
@@ -171,6 +175,7 @@ function specOf(plan: Plan, run: number, resource: Resource): CreateSpec {
       digest,
     },
     name,
+    session: `s${run}`,
     tag: stateless ? undefined : tag,
     leftovers: plan.leftovers ?? "warn",
     deleteFails: plan.deletePolicy === "fail",

@@ -107,6 +107,29 @@ const described: Record<string, Pick<Slice, "what" | "runs"> & Partial<Slice>> =
     together: true,
     faults: ["500", "cut", "429", "notSent", "runner killed", "engine killed", "timeout"],
   },
+  overwritten: {
+    what: "two runs at once, whose engines save their states over each other, and a third one after them",
+    runs: [
+      [up(generated)],
+      [up(generated), up(generated, { replace: true })],
+      [up(generated, { alone: true }), up(generated, { alone: true, replace: true })],
+    ],
+    together: true,
+    faults: ["cut", "unfinished"],
+    maxFaults: 1,
+    acts: ["portal"],
+  },
+  "overwritten, explicit": {
+    what: "the same with an explicit name, a program of two resources, and an older one of one",
+    runs: [
+      [{ program: [generatedMail] }],
+      [up(explicit)],
+      [{ program: [explicit, generatedMail], alone: true }],
+    ],
+    together: true,
+    faults: ["cut"],
+    maxFaults: 1,
+  },
   "three live runs": {
     what: "a run that is killed, and two runs at once that find its record",
     runs: [[up(generated)], [up(generated)], [up(generated)]],
@@ -123,6 +146,16 @@ const described: Record<string, Pick<Slice, "what" | "runs"> & Partial<Slice>> =
     ],
     together: true,
     stacks: 2,
+  },
+  "two stacks, in sequence": {
+    what: "one stack after the other on one machine with the same explicit name",
+    runs: [
+      [up(explicit)],
+      [up(explicit)],
+      [up(explicit, { stack: 1 }), up({ ...explicit, urn: urn("front", "prod") }, { stack: 1 })],
+    ],
+    stacks: 2,
+    maxFaults: 1,
   },
   stranger: {
     what: "somebody else's instance appears, with the explicit or the proposed name",
@@ -221,6 +254,19 @@ const described: Record<string, Pick<Slice, "what" | "runs"> & Partial<Slice>> =
       ],
     ],
   },
+  "renamed, explicit": {
+    what: "the resource is renamed with an alias and keeps its name or not, and compute:leftovers is fail or warn",
+    runs: [
+      [up(explicit), up(generated)],
+      [
+        up(renamed(explicit, "site"), { leftovers: "fail" }),
+        up(renamed(generated, "site"), { leftovers: "fail" }),
+        up(renamed(explicit, "site"), { leftovers: "fail", scope: "another" }),
+        up(changed(renamed(explicit, "site"))),
+      ],
+    ],
+    acts: ["discard"],
+  },
   "provider lost": {
     what: "a state that is not saved loses the id of its provider resource with it",
     runs: [[up(generated)], [up(generated, { scope: "another" })]],
@@ -271,6 +317,16 @@ const described: Record<string, Pick<Slice, "what" | "runs"> & Partial<Slice>> =
     faults: ["cut", "runner killed"],
     maxFaults: 1,
   },
+  "siblings, replaced": {
+    what: "a second resource with the same explicit name comes into the program, and compute:leftovers is fail or warn",
+    runs: [
+      [up(explicit)],
+      [up(explicit), { program: [explicit, mail], leftovers: "fail" }],
+      [{ program: [explicit, mail], replace: true }],
+    ],
+    faults: ["cut", "runner killed"],
+    maxFaults: 1,
+  },
   "siblings, generated": {
     what: "two resources in one program, and a second run",
     runs: [[{ program: [generated, generatedMail] }], [{ program: [generated, generatedMail] }]],
@@ -302,6 +358,16 @@ const described: Record<string, Pick<Slice, "what" | "runs"> & Partial<Slice>> =
     ],
     faults: ["500", "cut", "engine killed", "runner killed"],
     slowPosts: true,
+  },
+  "wrong id": {
+    what: "the service answers with the id of an instance that existed before",
+    runs: [
+      [up(explicit), { program: [generated, generatedMail] }],
+      [up(explicit), up(generated, { replace: true })],
+    ],
+    faults: ["wrong id", "cut"],
+    maxFaults: 1,
+    acts: ["stranger"],
   },
   late: {
     what: "the service lists an instance under another name, or acts on a POST long after its connection was cut",

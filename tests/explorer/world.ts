@@ -43,6 +43,8 @@ export interface Instance {
   isMadeLate: boolean;
   /** The last session that named its id to a person. */
   namedBy: string | undefined;
+  /** Whether a state held it, and an engine that did not know it has saved its own state over that. */
+  isOverwritten: boolean;
   /** Whether it was given up on purpose: by a person, a Delete that retains it, or a stateless create. */
   letGo: boolean;
 }
@@ -104,8 +106,14 @@ export interface Run {
   canceled: boolean;
   /** Whether it has released its lock, although its calls may continue (attach mode). */
   unlocked: boolean;
+  /** Whether the ledger has shown another run of the stack that was under way together with this one. */
+  metAnother: boolean;
+  /** The state as this engine has it. Each save writes all of it, over what another engine has saved. */
+  snapshot: StateEntry[];
   /** The resources of the program that the engine still has to handle. */
   todo: Planned[];
+  /** The resources for which the engine has called Check. */
+  registered: Planned[];
   calls: Call[];
   /** A successful reply that the engine has received and not saved yet. */
   unsaved: (Asked & { id: string }) | undefined;
@@ -166,7 +174,11 @@ export function copyOf(world: World): World {
     instances: world.instances.map((it) => ({ ...it })),
     ledgers: world.ledgers.map((rows) => rows.map((row) => ({ ...row }))),
     stacks: world.stacks.map((held) => held.map((it) => ({ ...it }))),
-    runs: world.runs.map((run) => ({ ...run, calls: run.calls.map((call) => ({ ...call })) })),
+    runs: world.runs.map((run) => ({
+      ...run,
+      snapshot: run.snapshot.map((it) => ({ ...it })),
+      calls: run.calls.map((call) => ({ ...call })),
+    })),
   };
 }
 
@@ -204,9 +216,19 @@ export function ledgerOf(world: World, { plan }: Run): Row[] {
   return world.ledgers[plan.machine] as Row[];
 }
 
-/** The state of the stack that the run works on. */
-export function stateOf(world: World, { plan }: Run): StateEntry[] {
-  return world.stacks[plan.stack] as StateEntry[];
+/** Saves the engine's state. What only another engine has saved is lost with that. */
+export function saveSnapshot(world: World, { plan, snapshot }: Run): void {
+  const before = world.stacks[plan.stack] as StateEntry[];
+  for (const { id } of before) {
+    const isDropped = !snapshot.some((it) => it.id === id);
+    const instance = instanceOf(world, id);
+    if (isDropped && instance) instance.isOverwritten = true;
+  }
+  for (const { id } of snapshot) {
+    const instance = instanceOf(world, id);
+    if (instance) instance.isOverwritten = false;
+  }
+  world.stacks[plan.stack] = snapshot.map((it) => ({ ...it }));
 }
 
 export function instanceOf(world: World, id: string | undefined): Instance | undefined {
@@ -269,6 +291,7 @@ export function newInstance({ instances }: World, more: Partial<Instance>): Inst
     settled: false,
     isMadeLate: false,
     namedBy: undefined,
+    isOverwritten: false,
     letGo: false,
     ...more,
   };
