@@ -11,6 +11,8 @@ export interface ProviderContext {
   redactor: Redactor;
   clock: Clock;
   env: NodeJS.ProcessEnv;
+  /** Returns the address of the engine, or an empty string if it is not known. */
+  engineAddress?: () => string;
   /** The storage of the ledger (records of creates). The default is the file system. */
   disk?: Disk;
   /** The default is `createClient` of `api/client`, loaded when needed. */

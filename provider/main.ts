@@ -32,7 +32,13 @@ async function serve(hasEngine: boolean): Promise<void> {
   const redactor = new Redactor();
   const log = new EngineLog(redactor, systemClock);
   surviveDefects(log, redactor);
-  const context = { messages: log, redactor, clock: systemClock, env: process.env };
+  const context = {
+    messages: log,
+    redactor,
+    clock: systemClock,
+    env: process.env,
+    engineAddress: () => log.address,
+  };
   const server = createServer({
     loadProvider: async () => (await import("./provider.js")).createProvider(context),
     schema: readSchema,

@@ -140,7 +140,7 @@ export function createProvider(ctx: ProviderContext): Provider {
       if (session && isOrderly && !cancellation.signal.aborted) {
         session.ledger.markDelivered();
         reportPendingCreates(session);
-      }
+      } else session?.ledger.endRun();
       cancellation.abort(new Canceled());
     },
     renew: () => {

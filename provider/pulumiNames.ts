@@ -32,6 +32,11 @@ export function projectOf(urn: string): string {
   return urn.split("::")[1] ?? "";
 }
 
+/** Returns the stack and the project in a URN, as one string. */
+export function stackOf(urn: string): string {
+  return urn.split("::", 2).join("::");
+}
+
 /** Whether two URNs differ at most in the stack, which `pulumi stack rename` changes. */
 export function isSameResource(urn: string, otherUrn: string): boolean {
   const withoutStack = (it: string) => it.slice(it.indexOf("::"));

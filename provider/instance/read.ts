@@ -94,12 +94,12 @@ function imported(
   urn: string,
   { id, inputs, outputs: listed }: NonNullable<ReadResponse>,
 ): ReadResponse {
-  const { ledger, settings, state } = session;
+  const { ledger, settings, run, state } = session;
   const name = stringProperty(inputs, "name");
   const outputs = stamped(listed, session.id);
   // A record of the ledger has the name in plain text or hashed.
   const recordedNames = name === undefined ? [] : [name, recordedName(name, true, settings)];
-  ledger.markImported(settings, urn, id, recordedNames);
+  ledger.markImported({ place: settings, scope: run.scope, urn, id, names: recordedNames });
   state.observe(id, outputs);
   checkStatus(session, { urn, id, inputs, outputs }, propertyMap({}));
   return { id, inputs, outputs };

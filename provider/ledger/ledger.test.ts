@@ -15,8 +15,8 @@ import { beforeEach, expect, test } from "@jest/globals";
 import { leaveOpen, ledgerRecord, newRecord } from "../testing/ledgerRecord";
 import { temporaryFolder } from "../testing/temporaryFolder";
 import { systemDisk, type Disk, type Lock } from "./disk";
-import { Ledger } from "./ledger";
-import { isInFlight, type LedgerRecord } from "./record";
+import { Ledger, type KnownRun } from "./ledger";
+import { isContested, isInFlight, type LedgerRecord } from "./record";
 
 const dayMs = 24 * 60 * 60 * 1000;
 
@@ -33,8 +33,8 @@ function makeLedgerFolder(home = temporaryFolder()) {
     folder,
     warnings,
     /** Opens the ledger in a new session, with the id s1, s2 and so on. */
-    openSession: (disk: Disk = systemDisk) =>
-      new Ledger(folder, `s${++sessionCount}`, warn, clock, disk),
+    openSession: (disk: Disk = systemDisk, run?: () => KnownRun) =>
+      new Ledger(folder, `s${++sessionCount}`, warn, clock, disk, run),
     /** The records as a new session reads them. */
     get records(): LedgerRecord[] {
       return this.openSession()
@@ -59,6 +59,12 @@ beforeEach(() => {
 
 /** Returns a new record with the present time. */
 const recent = (resource: string) => newRecord(resource, { at: new Date().toISOString() });
+
+/** The import of the instance of a new record. */
+const importOf = (resource: string, id: string) => {
+  const record = newRecord(resource);
+  return { place: record, scope: record.scope, urn: record.urn, id, names: [record.name] };
+};
 
 /** The session reads its records, and takes the one with this key over, if it can. */
 function takeOver(ledger: Ledger, key: string): boolean {
@@ -112,16 +118,17 @@ test("a record is on the disk before `begin` resolves, and its later stages are 
 });
 
 test("an import changes only the pending record of its instance to `replied`, and `markDelivered` does not change that record", async () => {
-  const place = ledgerRecord("web");
   await shared.leave("web", { stage: "accepted", id: "i-1" });
   await shared.leave("db", { stage: "unknown" });
   await shared.leave("other", { stage: "unknown", name: "db" });
   const alive = shared.openSession();
   alive.move(await alive.begin(newRecord("busy")), { stage: "accepted", id: "i-3" });
   const ledger = shared.openSession();
-  ledger.markImported(place, ledgerRecord("alias").urn, "i-1", ["web"]);
-  ledger.markImported(place, ledgerRecord("db").urn, "i-2", ["db"]);
-  ledger.markImported(place, ledgerRecord("busy").urn, "i-3", ["busy"]);
+  const imported = (resource: string, id: string, name: string) =>
+    ledger.markImported({ ...importOf(resource, id), names: [name] });
+  imported("alias", "i-1", "web");
+  imported("db", "i-2", "db");
+  imported("busy", "i-3", "busy");
   ledger.markDelivered();
   const summaries = shared.records.map(({ urn, stage, id }) => [urn.split("::").at(-1), stage, id]);
   expect(summaries.sort()).toEqual([
@@ -132,6 +139,33 @@ test("an import changes only the pending record of its instance to `replied`, an
   ]);
 });
 
+test("an import under another URN, as after a rename with an alias, changes the record of the same scope and name", async () => {
+  const left: Record<string, Partial<LedgerRecord>> = {
+    "other scope": { scope: "another" },
+    "no scope": { scope: undefined },
+    known: { id: "i-0" },
+    "found before": { before: ["i-1", "i-2"] },
+    web: {},
+    "also web": {},
+  };
+  for (const [resource, more] of Object.entries(left)) {
+    await shared.leave(resource, { ...more, stage: "unknown", name: "host" });
+  }
+  const names = ["host"];
+  const replied = () =>
+    shared.records.filter(({ stage }) => stage === "replied").map(({ urn }) => urn);
+  const ledger = shared.openSession();
+  ledger.markImported({ ...importOf("www", "i-1"), scope: undefined, names });
+  ledger.markImported({ ...importOf("www", "i-1"), names: ["another name"] });
+  expect(replied()).toEqual([]);
+  await shared.leave("www", { scope: "another", stage: "unknown", name: "host" });
+  ledger.markImported({ ...importOf("www", "i-1"), names });
+  expect(replied()).toEqual([newRecord("www").urn]);
+  ledger.markImported({ ...importOf("www", "i-2"), names });
+  expect(replied()).toHaveLength(2);
+  expect(replied()).toContainEqual(expect.stringMatching(/::(also )?web$/));
+});
+
 test("an import changes one of several records with its name, and none of a create that found the instance already", async () => {
   const killed = shared.openSession();
   await killed.begin({ ...newRecord("web"), before: ["i-1"] });
@@ -140,7 +174,7 @@ test("an import changes one of several records with its name, and none of a crea
   await killed.close();
   const ledger = shared.openSession();
   for (let time = 0; time < 2; time++) {
-    ledger.markImported(ledgerRecord("web"), ledgerRecord("web").urn, "i-1", ["web"]);
+    ledger.markImported(importOf("web", "i-1"));
     expect(shared.records.map(({ id }) => id)).toEqual([undefined, "i-1", undefined]);
   }
 });
@@ -261,16 +295,19 @@ test("a record that could not be written is written with the next change of any 
   ledger.move(key, { stage: "accepted", id: "i-1" });
   ledger.move(web, { stage: "accepted", id: "i-2" });
   ledger.move(web, { stage: "replied" });
-  await ledger.begin(newRecord("db"));
+  expect(ledger.settle(await ledger.begin(newRecord("db")), "absent")).toBe(true);
   expect(stagesByName()).toEqual({ taken: "unknown", web: "sending" });
   disk.isFull = false;
   await ledger.begin(newRecord("next"));
   expect(stagesByName()).toEqual({
     taken: "accepted",
     web: "replied",
-    db: "sending",
+    db: "settled",
     next: "sending",
   });
+  const written = shared.content("s1.jsonl");
+  ledger.move(web, { ended: true });
+  expect(shared.content("s1.jsonl").slice(written.length).match(/\n/g)).toHaveLength(1);
   expect(shared.warnings).toEqual([expect.stringContaining("can't be written (ENOSPC")]);
 });
 
@@ -307,7 +344,9 @@ test("what another session has changed since is not overwritten with what could 
   const other = shared.openSession();
   expect(takeOver(other, keys[0] ?? "")).toBe(true);
   expect(other.settle(keys[1] ?? "", "discarded")).toBe(true);
+  const written = shared.content("s1.jsonl");
   await ledger.begin(newRecord("next"));
+  expect(shared.content("s1.jsonl").slice(written.length).match(/\n/g)).toHaveLength(1);
   expect(stagesByName()).toEqual({ taken: "unknown", settled: "settled", next: "sending" });
   expect(shared.records.find(({ name }) => name === "taken")).toMatchObject({ owner: "s2" });
 });
@@ -546,12 +585,37 @@ test("`markDelivered` delivers only `replied` records of its session, and a seco
   ]);
 });
 
-test("after 30 days, a delivered record counts as settled", async () => {
-  await shared.leave("web", { stage: "delivered", at: new Date().toISOString() });
-  shared.passDays(29);
+test("a delivered record stays delivered, since its age proves nothing", async () => {
+  await shared.leave("web", { stage: "delivered" });
+  shared.passDays(1000);
   expect(shared.records).toMatchObject([{ stage: "delivered" }]);
+});
+
+test("the file of a dead session is removed 30 days after its records were delivered, unless one is contested", async () => {
+  const deliver = async (name: string, contest: boolean) => {
+    const ledger = shared.openSession();
+    const key = await ledger.begin(newRecord(name));
+    ledger.move(key, { stage: "replied", id: `i-${name}` });
+    if (contest) shared.openSession().contest(key);
+    ledger.markDelivered();
+    await ledger.close();
+  };
+  await deliver("plain", false);
+  await deliver("contested", true);
+  const namesLater = async () => {
+    await shared.openSession().begin(newRecord("later"));
+    return [...new Set(shared.records.map(({ name }) => name))].sort();
+  };
+  shared.passDays(29);
+  expect(await namesLater()).toEqual(["contested", "later", "plain"]);
   shared.passDays(2);
-  expect(shared.records).toMatchObject([{ stage: "settled", settled: "state" }]);
+  expect(await namesLater()).toEqual(["contested", "later"]);
+  shared.passDays(1000);
+  expect(await namesLater()).toEqual(["contested", "later"]);
+  const [contested] = shared.records.filter(({ name }) => name === "contested");
+  shared.openSession().settle(contested?.key ?? "", "discarded");
+  shared.passDays(8);
+  expect(await namesLater()).toEqual(["later"]);
 });
 
 test("a file is removed if its session is dead, all its records are settled and 7 days have passed", async () => {
@@ -761,4 +825,233 @@ test("a session whose lock can't be tested for a moment does not count as dead, 
   isHard = false;
   expect(ledger.read()).toMatchObject([{ liveness: "alive" }]);
   expect(takeOver(ledger, key)).toBe(false);
+});
+
+// --- contested: two runs of one stack were under way together, and each engine may have saved its own state ---
+
+/** The stage of each record by name, with "contested" if it is marked. */
+const marksByName = () =>
+  Object.fromEntries(
+    shared.records.map(({ name, stage, contested }) => [
+      name,
+      contested ? `${stage}, contested` : stage,
+    ]),
+  );
+
+test("a mark as contested stays through the changes of a live owner, which has not read it", async () => {
+  const owner = shared.openSession();
+  const key = await owner.begin(newRecord("web"));
+  shared.openSession().contest(key);
+  expect(marksByName()).toEqual({ web: "sending, contested" });
+  owner.move(key, { stage: "accepted", id: "i-1" });
+  owner.move(key, { stage: "replied" });
+  expect(marksByName()).toEqual({ web: "replied, contested" });
+  owner.markDelivered();
+  await owner.close();
+  expect(shared.records).toMatchObject([
+    { stage: "delivered", id: "i-1", deliveredAt: expect.any(String) },
+  ]);
+  expect(shared.records.map(isContested)).toEqual([true]);
+  expect(shared.warnings).toEqual([]);
+});
+
+test("a mark loses no change that its owner makes at the same moment", async () => {
+  const owner = shared.openSession();
+  const key = await owner.begin(newRecord("web"));
+  const other = shared.openSession({
+    ...systemDisk,
+    append(path, lines) {
+      owner.move(key, { stage: "accepted", id: "i-1" });
+      systemDisk.append(path, lines);
+    },
+  });
+  other.contest(key);
+  expect(shared.records).toMatchObject([{ stage: "accepted", id: "i-1", contested: true }]);
+});
+
+test("a mark ends when another session takes the record over, also if it is written after that", async () => {
+  const { key, record } = await shared.leave("web", { stage: "accepted", id: "i-1" });
+  shared.openSession().contest(key);
+  const taker = shared.openSession();
+  expect(takeOver(taker, key)).toBe(true);
+  expect(marksByName()).toEqual({ web: "accepted" });
+  const late = JSON.stringify({ contested: key, owner: record.owner });
+  appendFileSync(join(shared.folder, `${record.session}.jsonl`), `${late}\n`);
+  expect(marksByName()).toEqual({ web: "accepted" });
+  taker.move(key, { stage: "replied" });
+  expect(marksByName()).toEqual({ web: "replied" });
+});
+
+test("a record that was read before it was marked can still be taken over", async () => {
+  const { key } = await shared.leave("web", { stage: "accepted", id: "i-1" });
+  const taker = shared.openSession();
+  const [entry] = taker.read();
+  taker.contest(key);
+  expect(entry && taker.take(entry.record)).toBe(true);
+  expect(marksByName()).toEqual({ web: "accepted" });
+});
+
+test("only pending and delivered records are marked, once each, and a mark of an unknown record is harmless", async () => {
+  const { key, file } = await shared.leave("delivered", { stage: "delivered", id: "i-1" });
+  await shared.leave("settled", { stage: "settled", settled: "gone" });
+  await shared.leave("refused", { stage: "refused" });
+  const ledger = shared.openSession();
+  for (const record of shared.records) {
+    ledger.contest(record.key);
+    ledger.contest(record.key);
+  }
+  ledger.contest("none-1");
+  ledger.contest("none");
+  expect(marksByName()).toEqual({
+    delivered: "delivered, contested",
+    settled: "settled",
+    refused: "refused",
+  });
+  const content = shared.content(basename(file));
+  expect(content.split("\n").filter((line) => line.startsWith('{"contested"'))).toHaveLength(1);
+  appendFileSync(file, '{"contested":"none-1","owner":"none"}\n');
+  expect(ledger.settle(key, "state")).toBe(true);
+  expect(shared.warnings).toEqual([]);
+});
+
+test("if a mark can't be written, one warning says so, and the own record is marked with the next write", async () => {
+  const { key } = await shared.leave("other", { stage: "replied", id: "i-1" });
+  const disk = fillableDisk();
+  const ledger = shared.openSession(disk.disk);
+  const own = await ledger.begin(newRecord("own"));
+  disk.isFull = true;
+  for (const it of [own, key]) ledger.contest(it);
+  expect(shared.warnings).toEqual([expect.stringContaining("can't be written (ENOSPC")]);
+  expect(marksByName()).toEqual({ other: "replied", own: "sending" });
+  disk.isFull = false;
+  await ledger.begin(newRecord("next"));
+  expect(marksByName()).toEqual({ other: "replied", own: "sending, contested", next: "sending" });
+});
+
+test.each(["state", "gone", "dropped", "discarded"] as const)(
+  "a contested delivered record can be settled (%s), and no import changes it",
+  async (reason) => {
+    const { key } = await shared.leave("web", { stage: "delivered", id: "i-1" });
+    const ledger = shared.openSession();
+    ledger.contest(key);
+    ledger.markImported(importOf("web", "i-1"));
+    expect(shared.records.map(isContested)).toEqual([true]);
+    ledger.settleId(newRecord("web"), "i-1", reason);
+    expect(shared.records).toMatchObject([{ stage: "settled", settled: reason }]);
+  },
+);
+
+const otherStack = "urn:pulumi:prod::proj::compute:index:Instance::web";
+test.each([
+  { other: {}, contested: true },
+  { other: { scope: "another" }, contested: true },
+  { other: { urn: otherStack }, contested: true },
+  { other: { urn: otherStack, scope: "another" }, contested: false },
+  { other: { urn: otherStack, scope: undefined }, contested: false },
+  { other: { stateless: true }, contested: false },
+  { own: { stateless: true }, contested: false },
+] as const)(
+  "what a run delivers is contested only if another live session has a record of the same stack: %j",
+  async ({ contested, ...records }) => {
+    const { own = {}, other = {} } = { own: {}, other: {}, ...records };
+    const ledger = shared.openSession();
+    const key = await ledger.begin(newRecord("web", own));
+    ledger.move(key, { stage: "replied", id: "i-1" });
+    const otherRun = shared.openSession();
+    const settled = await otherRun.begin(newRecord("db", other));
+    otherRun.move(settled, { stage: "settled", settled: "gone" });
+    ledger.markDelivered();
+    expect(shared.records.filter(isContested).map(({ name }) => name)).toEqual(
+      contested ? ["web"] : [],
+    );
+  },
+);
+
+test("what a run delivers is not contested by runs that have ended, nor by its program's other provider", async () => {
+  const known = { engine: "127.0.0.1:1", scope: "0f1e2d3c", urn: newRecord("web").urn };
+  const ended = shared.openSession();
+  ended.move(await ended.begin(newRecord("old")), { stage: "replied", id: "i-0" });
+  ended.markDelivered();
+  await ended.close();
+  shared.passDays(1);
+  const [one, two] = [
+    shared.openSession(systemDisk, () => known),
+    shared.openSession(systemDisk, () => ({ ...known, scope: "another" })),
+  ];
+  for (const [ledger, name] of [
+    [one, "web"],
+    [two, "db"],
+  ] as const) {
+    ledger.move(await ledger.begin(newRecord(name)), { stage: "replied", id: `i-${name}` });
+  }
+  shared.passDays(1);
+  for (const ledger of [one, two]) {
+    ledger.read();
+    ledger.markDelivered();
+  }
+  expect(marksByName()).toEqual({ old: "delivered", web: "delivered", db: "delivered" });
+});
+
+/** Two runs of one stack. Each knows its stack before it has a record. */
+function openRuns(...proven: readonly (readonly string[])[]): Ledger[] {
+  return proven.map((ids) =>
+    shared.openSession(systemDisk, () => ({
+      scope: newRecord("web").scope,
+      urn: newRecord("web").urn,
+      proven: new Set(ids),
+    })),
+  );
+}
+
+test("a run that meets another live run of its stack marks its records, and then its own when it delivers them", async () => {
+  const [first, second] = openRuns([], []);
+  if (!first || !second) throw new Error("no runs");
+  const key = await first.begin(newRecord("web"));
+  first.move(key, { stage: "accepted", id: "i-1" });
+  expect(second.read()).toMatchObject([{ record: { contested: true }, liveness: "alive" }]);
+  first.move(key, { stage: "replied" });
+  first.markDelivered();
+  await first.close();
+  expect(marksByName()).toEqual({ web: "delivered, contested" });
+  second.move(await second.begin(newRecord("db")), { stage: "replied", id: "i-2" });
+  second.markDelivered();
+  expect(marksByName()).toEqual({ web: "delivered, contested", db: "delivered, contested" });
+});
+
+test.each(["read", "markDelivered", "endRun"] as const)(
+  "`%s` marks what another run has delivered since this one began, even if a state held it that is not this run's",
+  async (method) => {
+    const deliver = async (name: string) => {
+      const [run] = openRuns([]);
+      run?.move((await run.begin(newRecord(name))) ?? "", { stage: "replied", id: `i-${name}` });
+      run?.markDelivered();
+      await run?.close();
+    };
+    await deliver("before");
+    shared.passDays(1);
+    const [run] = openRuns(["i-proven here"]);
+    shared.passDays(1);
+    for (const name of ["web", "held", "proven here", "gone"]) await deliver(name);
+    const settling = shared.openSession();
+    for (const id of ["i-held", "i-proven here"]) settling.settleId(newRecord("web"), id, "state");
+    settling.settleId(newRecord("web"), "i-gone", "gone");
+    run?.[method]();
+    expect(marksByName()).toEqual({
+      before: "delivered",
+      web: "delivered, contested",
+      held: "delivered, contested",
+      "proven here": "settled",
+      gone: "settled",
+    });
+    expect(shared.records.filter(({ settled }) => settled).map(({ settled }) => settled)).toEqual(
+      expect.arrayContaining(["state", "gone"]),
+    );
+  },
+);
+
+test("a session whose stack is not known, as that of a command, marks nothing", async () => {
+  const run = shared.openSession();
+  await run.begin(newRecord("web"));
+  expect(shared.records).toMatchObject([{ stage: "sending" }]);
+  expect(marksByName()).toEqual({ web: "sending" });
 });

@@ -4,15 +4,14 @@
  * operation only if a pending create can't be taken over.
  */
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { isSamePlace, type Place } from "../origin";
-import { isSameResource } from "../pulumiNames";
+import { isSameResource, stackOf } from "../pulumiNames";
 import { isMissing, systemDisk, type Disk, type Lock } from "./disk";
 import {
-  deliveredMs,
   isAllowedChange,
   isInFlight,
   isPending,
-  settleExpired,
   type LedgerEntry,
   type LedgerRecord,
   type Liveness,
@@ -24,11 +23,36 @@ import { SessionFile } from "./sessionFile";
 /** The fields of a record that may change. */
 type Change = Partial<Omit<LedgerRecord, "key" | "session">>;
 
-/**
- * How long a dead session's file is kept whose records are all settled or refused. A damaged one is kept for
- * `deliveredMs`.
- */
-const settledFileKeptMs = 7 * 24 * 60 * 60 * 1000;
+/** What a session knows of its run. */
+export interface KnownRun {
+  /** The address of the engine. The sessions of several providers in one program have the same. */
+  engine?: string | undefined;
+  /** As in `LedgerRecord`. */
+  scope?: string | undefined;
+  /** The URN of some resource of the stack. */
+  urn?: string | undefined;
+  /** The ids of the instances that the run's state is proven to hold. */
+  proven?: ReadonlySet<string>;
+}
+
+/** An instance that an import gives to the engine. */
+export interface ImportedInstance {
+  place: Place;
+  /** As in `LedgerRecord`. */
+  scope: string | undefined;
+  urn: string;
+  id: string;
+  /** The name as records may have it: in plain text or hashed. */
+  names: readonly string[];
+}
+
+const dayMs = 24 * 60 * 60 * 1000;
+/** How long a dead session's file is kept whose records are all settled or refused. */
+const settledFileKeptMs = 7 * dayMs;
+/** How long a dead session's file is kept that is damaged. */
+const damagedFileKeptMs = 30 * dayMs;
+/** How long a delivered record is kept, unless it is contested. */
+const deliveredKeptMs = 30 * dayMs;
 /** The longest wait for the common lock. Other processes hold it for milliseconds, unless they are stopped. */
 const maxLockWaitMs = 2000;
 
@@ -39,6 +63,9 @@ export class Ledger {
   readonly #warn: (message: string) => void;
   readonly #clock: { date(): Date };
   readonly #disk: Disk;
+  readonly #run: () => KnownRun;
+  /** When the session began, in milliseconds since the epoch. */
+  readonly #begunAt: number;
   /** This session's file, which is made when it is first needed. */
   readonly #ownFile: SessionFile;
   #isOpened = false;
@@ -54,22 +81,30 @@ export class Ledger {
   /** The sync that is queued but has not begun. Callers share it. */
   #nextSync: Promise<void> | undefined;
   #isFolderSynced = false;
+  /** Whether another run of the stack was under way together with this one (`#contestOverlapping`). */
+  #hasMetOther = false;
   /** Set when the session has ended. Resolves when the lock is released. */
   #closed: Promise<void> | undefined;
 
-  /** @param sessionId letters and digits, different for each session */
+  /**
+   * @param sessionId letters and digits, different for each session
+   * @param run returns what is known so far of the run. The run of a command, which creates nothing, is unknown.
+   */
   constructor(
     folder: string,
     sessionId: string,
     warn: (message: string) => void,
     clock: { date(): Date },
     disk: Disk = systemDisk,
+    run: () => KnownRun = () => ({}),
   ) {
     this.#folder = folder;
     this.#sessionId = sessionId;
     this.#warn = warn;
     this.#clock = clock;
     this.#disk = disk;
+    this.#run = run;
+    this.#begunAt = clock.date().getTime();
     this.#ownFile = this.#fileOf(sessionId);
   }
 
@@ -78,7 +113,8 @@ export class Ledger {
     const sessionId = this.#sessionId;
     const key = `${sessionId}-${++this.#recordCount}`;
     if (this.#closed) this.#warnOfWrite(new Error("the run has ended"));
-    this.#write([{ ...fields, key, session: sessionId, owner: sessionId, stage: "sending" }]);
+    const own = { session: sessionId, owner: sessionId, engine: this.#run().engine };
+    this.#write([{ ...fields, ...own, key, stage: "sending" }]);
     await this.#sync();
     return key;
   }
@@ -90,42 +126,50 @@ export class Ledger {
     if (record?.owner === this.#sessionId) this.#write([record], change);
   }
 
-  /** Returns all records of this backend, including those of other sessions. */
+  /**
+   * Returns all records of this backend, including those of other sessions. First marks as contested what other runs of
+   * the stack have begun that were under way together with this one.
+   */
   read(): LedgerEntry[] {
-    const records = this.#refresh();
-    const files = [...this.#files];
-    const toTest = new Set([
-      ...records.filter(isPending).map(({ owner }) => owner),
-      ...files.filter(([, file]) => file.endsWithinLine).map(([sessionId]) => sessionId),
-    ]);
-    const liveness = new Map([...toTest].map((id) => [id, this.#testLiveness(id)]));
-    for (const [sessionId, file] of files) {
+    const entries = this.#readEntries();
+    for (const [sessionId, file] of this.#files) {
       // A live session may be writing its last line.
-      const isCutOff = file.endsWithinLine && liveness.get(sessionId) !== "alive";
+      const isCutOff = file.endsWithinLine && this.#testLiveness(sessionId) !== "alive";
       if (isCutOff || file.isDamaged) this.#warnOfFile(file);
     }
-    const now = this.#clock.date();
-    return records.map((record) => ({
-      record: settleExpired(record, now),
-      liveness: liveness.get(record.owner) ?? "unknown",
-    }));
+    return entries;
   }
 
   /**
-   * Makes this session the owner of a pending record from `read`. Returns false if a live call drives it, if it has
-   * changed, if the common lock stays held, or (another session's record) if a lock or a write fails. If several
-   * sessions try, at most one succeeds.
+   * Makes this session the owner of a pending record from `read`, which is not contested any more. Returns false if a live
+   * call drives it, if more than the mark as contested has changed, if the common lock stays held, or (another session's
+   * record) if a lock or a write fails. If several sessions try, at most one succeeds.
    */
   take(record: LedgerRecord): boolean {
     const isOwn = record.owner === this.#sessionId;
     // Other sessions have to see that the new owner is alive.
     if (!isOwn && (this.#closed || !this.#open() || !this.#ownFile.lock)) return false;
     return this.#runLocked(false, (isLocked) => {
-      if (!this.#refresh().includes(record) || !isPending(record)) return false;
+      if (!this.#refresh().some((it) => isUnchanged(it, record)) || !isPending(record))
+        return false;
       if (!isOwn && !isLocked) return false;
       if (!record.ended && this.#testLiveness(record.owner) !== "dead") return false;
-      return this.#write([record], { owner: this.#sessionId, ended: undefined });
+      return this.#write([record], {
+        owner: this.#sessionId,
+        engine: this.#run().engine,
+        ended: undefined,
+        contested: undefined,
+      });
     });
+  }
+
+  /**
+   * Marks a pending or delivered record of any session as contested, also one that a live session drives: another run of
+   * its stack, such as this one, is under way together with the run of its owner. The mark ends when another session takes
+   * the record over.
+   */
+  contest(key: string): void {
+    this.#contest(this.#refresh().filter((it) => it.key === key));
   }
 
   /** Settles the record of any session. Returns whether that was done: see `#changeAll`. */
@@ -143,29 +187,53 @@ export class Ledger {
 
   /**
    * Records that an import, perhaps only a previewed one, gives the engine this instance. Its pending record is found by id
-   * or, if no record has the id, by resource and name. The record becomes `replied`: no run resumes the create any more, and
-   * the next create of the resource stops and names the instance.
+   * or, if no record has the id, by name: that of the resource or, since an alias may have renamed the resource, another one
+   * of the same scope. The record becomes `replied`: no run resumes the create any more, and the next create of the resource
+   * stops and names the instance.
    */
-  markImported(place: Place, urn: string, id: string, names: readonly string[]): void {
+  markImported({ place, scope, urn, id, names }: ImportedInstance): void {
     const mayHaveMadeIt = (it: LedgerRecord) =>
-      it.id === undefined &&
-      isSameResource(it.urn, urn) &&
-      names.includes(it.name) &&
-      !it.before.includes(id);
+      isPending(it) && it.id === undefined && names.includes(it.name) && !it.before.includes(id);
     const select = (records: LedgerRecord[]): LedgerRecord[] => {
       const ofPlace = records.filter((it) => isSamePlace(it, place));
       const withId = ofPlace.filter((it) => it.id === id);
       if (withId.length > 0) return withId.filter((it) => isPending(it) && it.stage !== "replied");
+      const named = ofPlace.filter(mayHaveMadeIt);
+      const ofResource = named.filter((it) => isSameResource(it.urn, urn));
+      const ofScope = named.filter((it) => scope !== undefined && it.scope === scope);
       // Only one of several creates with the same name made the instance, so only one record changes.
-      return ofPlace.filter((it) => isPending(it) && mayHaveMadeIt(it)).slice(0, 1);
+      return [...ofResource, ...ofScope].slice(0, 1);
     };
     this.#changeAll(select, { id, stage: "replied", ended: true });
   }
 
-  /** Moves this session's `replied` records to `delivered`, when the session ends normally. Its engine has every reply. */
+  /**
+   * Moves this session's `replied` records to `delivered`, when the session ends normally. Its engine has every reply. They
+   * are contested if another run of the stack was under way together with this one: this one has met it, or it still lives.
+   */
   markDelivered(): void {
-    const isReplied = (it: LedgerRecord) => it.owner === this.#sessionId && it.stage === "replied";
-    this.#write(this.#refresh().filter(isReplied), { stage: "delivered" });
+    this.endRun();
+    const records = this.#refresh();
+    const replied = records.filter((it) => it.owner === this.#sessionId && it.stage === "replied");
+    if (replied.length === 0) return;
+    const isOfOtherRun = this.#otherRunOfStack();
+    const isContested =
+      this.#hasMetOther ||
+      records.some((it) => isOfOtherRun(it) && this.#testLiveness(it.owner) === "alive");
+    this.#write(replied, {
+      stage: "delivered",
+      deliveredAt: this.#clock.date().toISOString(),
+      ...(isContested ? { contested: true } : {}),
+    });
+  }
+
+  /**
+   * Does what is due at any end of the run: marks as contested what its engine may save its state over, and tries once more
+   * to write what could not be written.
+   */
+  endRun(): void {
+    this.#readEntries();
+    this.#writeMissing();
   }
 
   /**
@@ -281,23 +349,31 @@ export class Ledger {
         if (!isMissing(error)) this.#warnOfFile(file);
       }
     }
+    return this.#records();
+  }
+
+  /** Returns all records as last read, with the changes that could not be written. */
+  #records(): LedgerRecord[] {
     return [...this.#files.values()].flatMap(({ records }) => [...records.values()]);
   }
 
-  /** Removes the old files of dead sessions whose records are all settled or refused. */
+  /** Removes the old files of dead sessions whose records are no longer needed. */
   #prune(): void {
-    const now = this.#clock.date();
+    const now = this.#clock.date().getTime();
     const isDone = (it: LedgerRecord) =>
-      ["settled", "refused"].includes(settleExpired(it, now).stage);
+      ["settled", "refused"].includes(it.stage) ||
+      (it.stage === "delivered" &&
+        !it.contested &&
+        now - Date.parse(it.deliveredAt ?? it.at) > deliveredKeptMs);
     // What can't be removed now is left to the next session.
     using lock = this.#lockCommon(0);
     if (lock.state !== "taken") return;
     this.#refresh();
     for (const [sessionId, file] of this.#files) {
-      const age = now.getTime() - (file.stat?.mtimeMs ?? now.getTime());
+      const age = now - (file.stat?.mtimeMs ?? now);
       // An unreadable line may be about an instance that no state holds.
       const isUnreadable = file.isDamaged || file.endsWithinLine;
-      if (age <= (isUnreadable ? deliveredMs : settledFileKeptMs)) continue;
+      if (age <= (isUnreadable ? damagedFileKeptMs : settledFileKeptMs)) continue;
       if (![...file.records.values()].every(isDone)) continue;
       if (this.#testLiveness(sessionId) === "dead") file.remove();
     }
@@ -318,6 +394,77 @@ export class Ledger {
   /** Tries to take the lock that a session holds while it changes or removes what another session has left. */
   #lockCommon(waitMs: number): Lock {
     return this.#disk.lock(join(this.#folder, "common.lock"), { make: true, waitMs });
+  }
+
+  /** Does what `read` does, but for the warnings. */
+  #readEntries(): LedgerEntry[] {
+    const records = this.#refresh();
+    const owners = new Set(records.filter(isPending).map(({ owner }) => owner));
+    const liveness = new Map([...owners].map((owner) => [owner, this.#testLiveness(owner)]));
+    const entryOf = (record: LedgerRecord): LedgerEntry => ({
+      record,
+      liveness: liveness.get(record.owner) ?? "unknown",
+    });
+    this.#contestOverlapping(records.map(entryOf));
+    return this.#records().map(entryOf);
+  }
+
+  /**
+   * Marks the records of other runs of the stack that were under way together with this one: a live session drives them, or
+   * they were delivered after this session began. A state that held such an instance does not count, unless it is the one
+   * of this run: this run's engine may save its older state over it.
+   */
+  #contestOverlapping(entries: readonly LedgerEntry[]): void {
+    const isOfOtherRun = this.#otherRunOfStack();
+    const isOverlapping = ({ record, liveness }: LedgerEntry) =>
+      isOfOtherRun(record) &&
+      ((isPending(record) && liveness === "alive") ||
+        Date.parse(record.deliveredAt ?? "") > this.#begunAt);
+    const overlapping = entries.filter(isOverlapping).map(({ record }) => record);
+    if (overlapping.length === 0) return;
+    this.#hasMetOther = true;
+    this.#contest(overlapping);
+    const { proven } = this.#run();
+    const keys = new Set(overlapping.map(({ key }) => key));
+    const isUnproven = ({ key, settled, id = "" }: LedgerRecord) =>
+      keys.has(key) && settled === "state" && !proven?.has(id);
+    this.#changeAll((records) => records.filter(isUnproven), {
+      stage: "delivered",
+      settled: undefined,
+      contested: true,
+    });
+  }
+
+  /** Marks those of the records that are pending or delivered. */
+  #contest(records: readonly LedgerRecord[]): void {
+    const toMark = records.filter(
+      (it) => !it.contested && (isPending(it) || it.stage === "delivered"),
+    );
+    for (const [sessionId, ofSession] of Map.groupBy(toMark, (it) => it.session)) {
+      const file = this.#fileOf(sessionId);
+      // Lines of their own neither overwrite nor lose what the owner writes meanwhile.
+      if (!this.#closed && this.#tryToWrite(() => file.contest(ofSession))) continue;
+      const own = ofSession.filter(({ owner }) => owner === this.#sessionId);
+      for (const record of own) file.keep({ ...record, contested: true });
+    }
+  }
+
+  /**
+   * Returns whether the owner of a record serves another run of this session's stack, which need not be under way. A
+   * program with several provider resources has a session for each of them, with one engine.
+   */
+  #otherRunOfStack(): (record: LedgerRecord) => boolean {
+    const { engine, scope, urn } = this.#run();
+    const isOwn = (it: LedgerRecord) => it.owner === this.#sessionId;
+    const own = this.#records().filter((it) => isOwn(it) && !it.stateless);
+    const scopes = new Set([scope, ...own.map((it) => it.scope)]);
+    const stacks = new Set([urn, ...own.map((it) => it.urn)].map((it) => it && stackOf(it)));
+    scopes.delete(undefined);
+    return (it) =>
+      !isOwn(it) &&
+      !it.stateless &&
+      (engine === undefined || it.engine !== engine) &&
+      (scopes.has(it.scope) || stacks.has(stackOf(it.urn)));
   }
 
   /** Returns whether a session is alive. */
@@ -356,4 +503,10 @@ export class Ledger {
     this.#warnedSubjects.add(subject);
     this.#warn(message);
   }
+}
+
+/** Whether two versions of a record differ at most in the mark as contested. */
+function isUnchanged(one: LedgerRecord, other: LedgerRecord): boolean {
+  const unmarked = (it: LedgerRecord) => ({ ...it, contested: undefined });
+  return one.key === other.key && isDeepStrictEqual(unmarked(one), unmarked(other));
 }

@@ -17,6 +17,8 @@ export const recordSchema = z.object({
   session: sessionIdSchema,
   /** The session that drives the create: `session`, until another one takes the record over. */
   owner: sessionIdSchema,
+  /** The address of the owner's engine, if it is known. Owners with the same one are of the same run. */
+  engine: z.string().optional(),
   /** The id of the provider resource. It is the same in every run of a stack and different in each stack. */
   scope: z.string().optional(),
   /** Set if `pulumi do --stateless` began the create. Such creates have the same URN, but are not related. */
@@ -40,7 +42,7 @@ export const recordSchema = z.object({
    * - `unknown`: the POST has ended, and whether the service acted is not known.
    * - `accepted`: the instance's id is known, but was not sent to an engine yet.
    * - `replied`: the id was sent to an engine, in the reply to a Create or an import. The engine has possibly saved it.
-   * - `delivered`: after the reply, the session ended normally.
+   * - `delivered`: after the reply, the session ended normally. Its engine has possibly not saved the id.
    * - `settled`: the record is of no further use, for the reason in `settled`.
    * - `refused`: the service refused the create and made nothing.
    */
@@ -61,8 +63,7 @@ export const recordSchema = z.object({
     .optional(),
   /**
    * Why the record is settled.
-   * - `state`: a state held the instance, as outputs with the id of another session (`__run`) prove, or the record was
-   *   delivered and its POST ended more than 30 days ago.
+   * - `state`: a state held the instance, as outputs with the id of another session (`__run`) prove.
    * - `gone`: the instance is proven gone.
    * - `dropped`: a Delete reported that it leaves the instance running.
    * - `discarded`: a person used the `discard` command.
@@ -84,7 +85,7 @@ export type LedgerRecord = z.infer<typeof recordSchema>;
 export type SettleReason = NonNullable<LedgerRecord["settled"]>;
 
 /** The fields that are known when a create begins. */
-export type NewRecord = Omit<LedgerRecord, "key" | "session" | "owner" | "stage">;
+export type NewRecord = Omit<LedgerRecord, "key" | "session" | "owner" | "engine" | "stage">;
 
 /** Whether the create is pending: it has possibly made an instance that no state holds. */
 export function isPending({ stage }: Pick<LedgerRecord, "stage">): boolean {
@@ -101,6 +102,19 @@ export function isContested({
 }: Pick<LedgerRecord, "stage" | "contested">): boolean {
   return stage === "delivered" && contested === true;
 }
+
+/**
+ * A line of a session's file that marks a record as contested. Other sessions write it beside the lines of the owner, whose
+ * later changes keep the mark.
+ */
+export const contestSchema = z.object({
+  /** The key of the record. */
+  contested: z.string(),
+  /** The owner of the record when the line was written. The mark is not about a later owner. */
+  owner: sessionIdSchema,
+});
+/** The content of such a line. */
+export type Contest = z.infer<typeof contestSchema>;
 
 /** Whether a session is alive. "unknown" if that was not tested, or if locks can't show it. */
 export type Liveness = "alive" | "dead" | "unknown";
@@ -120,23 +134,17 @@ export function isInFlight({ record, liveness }: LedgerEntry): boolean {
   return isPending(record) && !record.ended && liveness === "alive";
 }
 
-/** Whether a record may change to this stage. A settled record stays settled, and only the reason `state` may change. */
+/**
+ * Whether a record may change to this stage. A settled record stays settled, and only the reason `state` may change: also
+ * to contested, since another engine may have saved an older state over the one that held the instance.
+ */
 export function isAllowedChange(
   record: Pick<LedgerRecord, "stage" | "settled"> | undefined,
-  change: Pick<LedgerRecord, "stage" | "settled">,
+  change: Pick<LedgerRecord, "stage" | "settled" | "contested">,
 ): boolean {
   if (record?.stage !== "settled") return true;
-  return record.settled === "state" && change.stage === "settled" && change.settled !== "state";
-}
-
-/** How long after the end of its POST a delivered record counts as `delivered`, and not yet as settled. */
-export const deliveredMs = 30 * 24 * 60 * 60 * 1000;
-
-/** Returns the record as it counts at `now` (`deliveredMs`). */
-export function settleExpired(record: LedgerRecord, now: Date): LedgerRecord {
-  const isExpired = now.getTime() - Date.parse(record.at) > deliveredMs;
-  if (record.stage !== "delivered" || !isExpired) return record;
-  return { ...record, stage: "settled", settled: "state" };
+  const isOtherReason = change.stage === "settled" && change.settled !== "state";
+  return record.settled === "state" && (isOtherReason || isContested(change));
 }
 
 /** The prefix of a hashed name in a record. */

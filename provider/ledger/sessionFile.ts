@@ -1,7 +1,14 @@
 /** What one session leaves in the ledger's folder: a file with its records, and a lock that shows whether it is alive. */
 import { join } from "node:path";
 import type { Disk, Lock } from "./disk";
-import { isAllowedChange, recordSchema, type LedgerRecord, type Liveness } from "./record";
+import {
+  contestSchema,
+  isAllowedChange,
+  recordSchema,
+  type Contest,
+  type LedgerRecord,
+  type Liveness,
+} from "./record";
 
 const newline = 0x0a;
 
@@ -13,7 +20,7 @@ const ownLockWaitMs = 1000;
 
 /**
  * The file `<session>.jsonl` has a line of JSON for each change. For each record, the last line that `isAllowedChange`
- * accepts counts. The session holds the lock `<session>.lock` until it ends, if files can be locked.
+ * accepts counts, together with the lines that mark the record as contested. The session holds the lock `<session>.lock` until it ends, if files can be locked.
  *
  * A change that could not be written is kept in memory, and written with the next one.
  */
@@ -94,13 +101,27 @@ export class SessionFile {
     const changed = new Map(records.map((record) => [record.key, record]));
     const missing = [...this.#unwritten].filter((key) => !changed.has(key));
     const written = [...missing.flatMap((key) => this.records.get(key) ?? []), ...changed.values()];
-    const lines = written.map((record) => `${JSON.stringify(record)}\n`).join("");
+    this.#appendLines(written);
+    this.#unwritten.clear();
+  }
+
+  /**
+   * Marks records as contested, in lines of their own, so that no change of their owners gets lost.
+   *
+   * @throws the error of the system if that fails
+   */
+  contest(records: readonly LedgerRecord[]): void {
+    this.refresh();
+    this.#appendLines(records.map(({ key, owner }) => ({ contested: key, owner })));
+  }
+
+  #appendLines(items: readonly (LedgerRecord | Contest)[]): void {
+    const lines = items.map((item) => `${JSON.stringify(item)}\n`).join("");
     const end = this.#hasFailed ? `${abandonedEnd}\n` : "\n";
     this.#hasFailed = true;
     try {
       this.#disk.append(this.path, this.endsWithinLine ? end + lines : lines);
       this.#hasFailed = false;
-      this.#unwritten.clear();
     } finally {
       this.refresh();
     }
@@ -131,7 +152,10 @@ export class SessionFile {
   #applyLine(line: string): void {
     if (line.endsWith(abandonedEnd)) return;
     try {
-      const record = recordSchema.parse(JSON.parse(line));
+      const content: unknown = JSON.parse(line);
+      const { data: contest } = contestSchema.safeParse(content);
+      if (contest) return this.#applyContest(contest);
+      const record = recordSchema.parse(content);
       if (record.session !== this.#sessionId) throw new Error("a record of another session");
       if (this.#apply(record)) this.#unwritten.delete(record.key);
     } catch {
@@ -139,10 +163,17 @@ export class SessionFile {
     }
   }
 
+  #applyContest({ contested, owner }: Contest): void {
+    const record = this.records.get(contested);
+    if (record?.owner === owner) this.records.set(contested, { ...record, contested: true });
+  }
+
   /** Returns whether the change is allowed. */
   #apply(record: LedgerRecord): boolean {
-    const isAllowed = isAllowedChange(this.records.get(record.key), record);
-    if (isAllowed) this.records.set(record.key, record);
-    return isAllowed;
+    const last = this.records.get(record.key);
+    if (!isAllowedChange(last, record)) return false;
+    const isContested = last?.contested && last.owner === record.owner;
+    this.records.set(record.key, isContested ? { ...record, contested: true } : record);
+    return true;
   }
 }

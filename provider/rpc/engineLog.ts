@@ -36,6 +36,11 @@ export class EngineLog implements Messages {
     this.#clock = clock;
   }
 
+  /** The address of the attached engine. Empty if there is none. */
+  get address(): string {
+    return this.#address;
+  }
+
   /** Sends all later messages to the engine at this address, unless it is empty. */
   attach(address: string): void {
     if (address === "" || address === this.#address) return;

@@ -3,7 +3,7 @@ import { deadline, type Ending } from "../abort";
 import { cursorIgnored, recordedSettingsAdvice } from "../advice";
 import type { Settings } from "../config/settings";
 import { ledgerFolder } from "../ledger/folder";
-import { Ledger } from "../ledger/ledger";
+import { Ledger, type KnownRun } from "../ledger/ledger";
 import { collect } from "../listing/collect";
 import { createListingSource, type ListingSource } from "../listing/listing";
 import type { ProviderContext } from "../context";
@@ -105,10 +105,20 @@ export class Session {
       (text) => ctx.messages.warning(text),
       ctx.clock,
       ctx.disk,
+      () => this.#knownRun(),
     );
     this.creates = new Creates(this.listings);
     this.createSlots = new CreateSlots({ hasCursor: settings.cursorParameter !== undefined });
     this.state = new KnownState(this.ledger, settings, this.id);
+  }
+
+  /** Returns what the ledger needs to tell which other sessions serve another run of the same stack. */
+  #knownRun(): KnownRun {
+    const { scope, stateless } = this.run;
+    const engine = this.ctx.engineAddress?.() || undefined;
+    if (stateless) return { engine };
+    const [urn] = this.state.registered;
+    return { engine, scope, urn, proven: this.state.proven };
   }
 
   /** The id of the session, which is the stamp in the outputs that it makes. */
