@@ -106,6 +106,7 @@ test.each([
   [live, /^it has the name of a pending create of urn:\S+; the next `pulumi up` takes/],
   [{ ...live, stateless: true }, /; to take it over: `pulumi import /],
   [{ ...live, stage: "replied" }, /; to take it over: `pulumi import /],
+  [{ ...live, stage: "delivered", contested: true }, /; to take it over: `pulumi import /],
   [{ ...live, id: "i-2" }, undefined],
   [{ ...live, before: ["i-1"] }, undefined],
   [{ ...live, tokenKind: "test" }, undefined],

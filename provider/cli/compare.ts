@@ -109,9 +109,9 @@ export function explainUnmanaged(
     const { urn, stage, stateless } = record;
     if (liveness === "alive")
       return { urn, isOpen: true, note: `a run may be creating it right now for ${urn}` };
-    // In the stage `replied`, the engine may have saved the instance, so the next run refuses to resume. A stateless
-    // create has no stack.
-    const isResumed = stage !== "replied" && !stateless;
+    // In these stages, the engine may have saved the instance, so the next run refuses to resume. A stateless create has no
+    // stack.
+    const isResumed = !["replied", "delivered"].includes(stage) && !stateless;
     const how = isResumed
       ? `the next \`pulumi up\`${isHere ? "" : " with another state backend"} takes it over, or says what to do. If the program no longer has that resource, \`${discardCommand(record.key)}\` forgets the create`
       : `to take it over: ${takeOver(record)}`;

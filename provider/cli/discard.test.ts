@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { mkdirSync, rmSync } from "node:fs";
 import os from "node:os";
 import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
+import { systemClock } from "../clock";
 import { ledgerFolder } from "../ledger/folder";
 import { Ledger } from "../ledger/ledger";
 import { recordedName, type LedgerRecord } from "../ledger/record";
@@ -83,6 +84,31 @@ test.each([{ stage: "replied" }, { stateless: true }] as const)(
     ]);
   },
 );
+
+test("it lists a delivered create that another run contests, with the reason, and forgets it by its key or URN", async () => {
+  const delivered = { stage: "delivered", at: new Date().toISOString() } as const;
+  const plain = await leaveOpen("web", delivered);
+  const { key } = await leaveOpen("web", delivered);
+  const ledger = new Ledger(ledgerFolder(envWith()), "another", () => undefined, systemClock);
+  ledger.contest(key);
+  const { lines } = await run();
+  expect(lines.slice(1)).toEqual([
+    expect.stringContaining(`record ${key}: "web"`),
+    "  delivered, but another run of the stack was under way, whose engine may have saved an older state over it",
+    "  first: pulumi up, which continues with the instance if the state has it",
+    "  take it over by hand: pulumi import compute:index:Instance web i-1",
+    expect.stringContaining("before that import"),
+    expect.stringContaining(`discard ${key}`),
+  ]);
+  expect((await run(urn)).code).toBe(0);
+  expect(await listedKeys()).toEqual([]);
+  expect((await run(urn)).code).toBe(1);
+
+  ledger.contest(plain.key);
+  expect(await listedKeys()).toEqual([plain.key]);
+  expect((await run(plain.key)).code).toBe(0);
+  expect(await listedKeys()).toEqual([]);
+});
 
 test("a name that was secret is shown as [secret], since no output may show a secret (G8)", async () => {
   await leaveOpen("web", { name: recordedName("db1", true, { apiToken: "sk_test_1" }) });

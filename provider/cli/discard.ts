@@ -11,6 +11,7 @@ import { Ledger } from "../ledger/ledger";
 import {
   displayRecordedName,
   isAllowedChange,
+  isContested,
   isInFlight,
   isPending,
   type LedgerEntry,
@@ -34,9 +35,16 @@ function readCreates(env: NodeJS.ProcessEnv, warn: Warn): RecordedCreate[] {
   });
 }
 
-/** Reads the pending creates of all state backends, also those of runs that are under way. */
+/**
+ * Reads the creates of all state backends that are pending or whose instance a state may lack (`isContested`), also those of
+ * runs that are under way.
+ */
 export function readPendingCreates(env: NodeJS.ProcessEnv, warn: Warn): RecordedCreate[] {
-  return readCreates(env, warn).filter(({ record }) => isPending(record));
+  return readCreates(env, warn).filter(isOpen);
+}
+
+function isOpen({ record }: LedgerEntry): boolean {
+  return isPending(record) || isContested(record);
 }
 
 /** Says what to do about pending creates of these resources. */
@@ -65,16 +73,20 @@ function listPending({ env, print, warn }: Terminal): void {
   for (const { record, isHere, liveness } of pending) {
     const { key, urn, name, baseUrl, tokenKind, at, id, stage, stateless } = record;
     const instance = id ? `, instance ${id}` : "";
+    // An engine was sent the instance's id, so the state may have the instance.
+    const isGiven = stage === "replied" || stage === "delivered";
     const lines = [
       urn,
       `  record ${key}: "${displayRecordedName(name)}" at ${baseUrl} (${tokenKind} token), started ${at}${instance}`,
       !isHere && "  it was started with another state backend than the one that is in use now",
-      liveness === "unknown" &&
+      stage === "delivered" &&
+        "  delivered, but another run of the stack was under way, whose engine may have saved an older state over it",
+      stage !== "delivered" &&
+        liveness === "unknown" &&
         "  its run may not have ended: files can't be locked here, so this is not known",
-      !stateless && stage !== "replied" && "  take it over: pulumi up",
-      // An engine was sent the instance's id, so the state may have the instance.
+      !stateless && !isGiven && "  take it over: pulumi up",
       !stateless &&
-        stage === "replied" &&
+        isGiven &&
         "  first: pulumi up, which continues with the instance if the state has it",
       `  take it over by hand: ${importCommand(record, id ?? "<id>")}`,
       `  before that import, if the state has another instance for this resource: ${stateDeleteCommand(urn)}`,
@@ -90,9 +102,9 @@ function discard(keyOrUrn: string, io: Terminal): boolean {
   // if the delete of its instance would fail.
   const discarded = { stage: "settled", settled: "discarded" } as const;
   const matching = readCreates(io.env, io.warn).filter(
-    ({ record }) =>
-      (record.key === keyOrUrn && isAllowedChange(record, discarded)) ||
-      (record.urn === keyOrUrn && isPending(record)),
+    (create) =>
+      (create.record.key === keyOrUrn && isAllowedChange(create.record, discarded)) ||
+      (create.record.urn === keyOrUrn && isOpen(create)),
   );
   if (matching.length === 0) {
     // What was typed may be a secret (G8).
