@@ -81,9 +81,11 @@ async function* examineService(settings: Settings, io: Terminal): AsyncGenerator
   const { createClient } = await import("../api/client.js");
   // `pulumi up` waits after a 429. `doctor` reports it at once.
   const slowedDown = new AbortController();
-  const onSlowedDown: ClientOptions["onSlowedDown"] = ({ method, path }) =>
+  const onRetry: ClientOptions["onRetry"] = ({ method, path, error }) => {
+    if (error.status !== 429) return;
     slowedDown.abort(new Problem(`${method} ${path} answered HTTP 429`, tooManyRequests));
-  const createApi = (options: ClientOptions) => createClient({ ...options, onSlowedDown });
+  };
+  const createApi = (options: ClientOptions) => createClient({ ...options, onRetry });
   const session = new Session(settings, { ...io, createApi }, () => slowedDown.signal);
 
   const connection: Finding = ["ok", "connection", `${host} answers`];

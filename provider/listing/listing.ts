@@ -49,11 +49,15 @@ export const recentMs = 2000;
 /** Fetches the listings of a session. Callers share a listing that is under way, or that has just ended. */
 export type ListingSource = ReturnType<typeof createListingSource>;
 
-/** `sessionSignal` ends listings: the end of one caller must not end a listing that other callers share. */
+/**
+ * `sessionSignal` ends listings: the end of one caller must not end a listing that other callers share. `waiting` notes that
+ * the operation with this signal waits for a listing (`Operations.waiting`).
+ */
 export function createListingSource(
   fetchListing: (signal: AbortSignal) => Promise<ListingContent>,
   clock: Clock,
   sessionSignal: () => AbortSignal,
+  waiting?: (signal: AbortSignal) => Disposable,
 ) {
   let lastMark = 0;
   let lastWrite = 0;
@@ -96,12 +100,15 @@ export function createListingSource(
     ): Promise<Listing> {
       const isNewEnough = (it: Begin) => it.beginMark > after && it.begunAt >= notBefore;
       signal.throwIfAborted();
+      if (latest && isNewEnough(latest)) return latest;
+      using _wait = waiting?.(signal);
+      signal.throwIfAborted();
       const waitMs = notBefore - clock.now();
       if (waitMs > 0) await clock.sleep(waitMs, signal);
       for (;;) {
         if (latest && isNewEnough(latest)) return latest;
         underWay ??= beginListing();
-        if (isNewEnough(underWay)) return raceAbort(underWay.listing, signal);
+        if (isNewEnough(underWay)) return await raceAbort(underWay.listing, signal);
         // All callers that need a newer listing share the next one.
         const ended = underWay.listing.catch(() => undefined);
         await raceAbort(ended, signal);

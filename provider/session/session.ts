@@ -1,5 +1,4 @@
 /** The session: a configured provider, or a command that calls the service, with what its operations share. */
-import { deadline, type Ending } from "../abort";
 import { cursorIgnored, recordedSettingsAdvice } from "../advice";
 import type { Settings } from "../config/settings";
 import { ledgerFolder } from "../ledger/folder";
@@ -11,6 +10,7 @@ import { createPoller, type Poller } from "../wait/poller";
 import { Connection } from "./connection";
 import { Creates, CreateSlots } from "./creates";
 import { KnownState } from "./knownState";
+import { Operations, waits, type Operation, type OperationOwner } from "./operations";
 
 /** What identifies the run of a session. */
 export interface SessionRun {
@@ -52,6 +52,7 @@ export class Session {
   readonly run: SessionRun;
   /** Returns the signal that Cancel aborts. */
   readonly canceled: () => AbortSignal;
+  readonly operations: Operations;
   readonly connection: Connection;
   readonly listings: ListingSource;
   readonly poller: Poller;
@@ -75,10 +76,12 @@ export class Session {
     this.ctx = ctx;
     this.canceled = canceled;
     this.run = run;
+    this.operations = new Operations(ctx, canceled);
     this.connection = new Connection(
       settings,
       ctx,
       canceled,
+      this.operations,
       (id) => this.creates.instances.has(id) || this.listings.latest?.items.has(id) === true,
     );
     this.listings = createListingSource(
@@ -92,12 +95,14 @@ export class Session {
       },
       ctx.clock,
       canceled,
+      (signal) => this.operations.waiting(signal, waits.listing),
     );
     this.poller = createPoller(
       this.listings,
       ctx.clock,
       settings.pollIntervalMs,
       settings.requestsPerMinute,
+      (signal) => this.operations.waiting(signal, waits.listing),
     );
     this.ledger = new Ledger(
       ledgerFolder(ctx.env),
@@ -106,8 +111,9 @@ export class Session {
       ctx.clock,
       ctx.disk,
     );
-    this.creates = new Creates(this.listings);
-    this.createSlots = new CreateSlots({ hasCursor: settings.cursorParameter !== undefined });
+    this.creates = new Creates(this.listings, this.operations);
+    const hasCursor = settings.cursorParameter !== undefined;
+    this.createSlots = new CreateSlots({ hasCursor }, this.operations);
     this.state = new KnownState(this.ledger, settings, this.id);
   }
 
@@ -171,9 +177,18 @@ export class Session {
     });
   }
 
-  /** Returns the signal of an operation, which a cancel or this time-out aborts. */
-  operation(seconds: number): Ending {
-    return deadline(this.ctx.clock, seconds, this.canceled());
+  /** Begins an operation, which a cancel or this time-out ends. */
+  operation(seconds: number, owner?: OperationOwner): Operation {
+    return this.operations.begin(seconds, owner);
+  }
+
+  /** Begins the operation of a resource, with the time-out in the request or else the default one. */
+  operationOf(
+    { urn, timeoutSeconds }: { urn: string; timeoutSeconds: number },
+    kind: "create" | "update" | "delete" | "read",
+  ): Operation {
+    const seconds = timeoutSeconds || timeouts[kind === "read" ? "look" : "change"];
+    return this.operation(seconds, { urn, option: `customTimeouts.${kind}` });
   }
 
   /** Releases the lock in the ledger, and closes the connections. */

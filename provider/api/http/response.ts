@@ -129,11 +129,26 @@ function excerptOf(response: HttpResponse): string {
   return `an HTML page: ${oneLine(words, 200, redact)}`;
 }
 
-const maxRetryAfterMs = 5 * 60_000;
+/** A later date has more than four digits for its year. */
+const latestDate = Date.parse("9999-12-31T23:59:59Z");
 
-/** Reads a Retry-After header: seconds or an HTTP date (RFC 9110, 10.2.3). Undefined if it is not in the future. */
-export function retryAfterMs(value: string | undefined, now: Date): number | undefined {
+/**
+ * Reads a Retry-After header: seconds or an HTTP date (RFC 9110, 10.2.3). Undefined if it is not in the future.
+ *
+ * @param clocks `date` is the answer's own Date header. A date in Retry-After is on the same clock, so that it does not matter
+ *   if this machine's clock (`now`) is wrong.
+ */
+export function retryAfterMs(
+  value: string | undefined,
+  { now, date }: { now: Date; date?: string | undefined },
+): number | undefined {
   const text = value?.trim() ?? "";
-  const ms = /^\d+(\.\d+)?$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now.getTime();
-  return ms > 0 ? Math.min(ms, maxRetryAfterMs) : undefined;
+  const isSeconds = /^\d+(\.\d+)?$/.test(text);
+  const ms = isSeconds ? Number(text) * 1000 : parseDate(text) - (parseDate(date) || now.getTime());
+  return ms > 0 ? Math.min(ms, latestDate - now.getTime()) : undefined;
+}
+
+/** Returns NaN for a text without a time of day, such as "in 2040", of which `Date.parse` would make a date. */
+function parseDate(text = ""): number {
+  return /\d:\d\d:\d\d.*(GMT|Z)$/.test(text) ? Date.parse(text) : NaN;
 }
