@@ -56,6 +56,10 @@ export function cursorIgnored(parameter: string | undefined, why: string): strin
   return `the service did not page by compute:cursorParameter "${parameter}" (${why}); instances are listed by status instead, at most 100 of each`;
 }
 
+/** What to do about a cursor parameter that does not work. */
+export const wrongCursorAdvice =
+  "Set compute:cursorParameter to the name that the service uses for the parameter, or remove the setting.";
+
 /** Returns the name that the program gave the resource: what follows the stack, the project and the type in the URN. */
 export function logicalName(urn: string): string {
   return urn.split("::").slice(3).join("::") || urn;

@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import type { Command } from "commander";
 import metadata from "../../metadata.json";
 import { TimedOut } from "../abort";
-import { cursorIgnored, nameCursor, nextStep, ownCommand } from "../advice";
+import { cursorIgnored, nameCursor, nextStep, ownCommand, wrongCursorAdvice } from "../advice";
 import type { ComputeApi } from "../api/client";
 import { RequestError } from "../api/errors";
 import type { ClientOptions } from "../api/options";
@@ -68,9 +68,6 @@ const networkAdvice =
 
 const unreadableAdvice =
   "Check that compute:baseUrl is the address of the Compute Instances Service. If it is, report this to the operator of the service.";
-
-const wrongCursorAdvice =
-  "Set compute:cursorParameter to the name that the service uses for the parameter, or remove the setting.";
 
 const notWritableAdvice =
   "Make the folder writable, or set PULUMI_HOME to a writable one. Otherwise, if a run is killed while it creates an instance, the next run does not know of that instance.";
@@ -158,7 +155,7 @@ async function examineListing(api: ComputeApi, session: Session): Promise<Findin
     return ["warning", "listing", found, unreadableAdvice];
   }
   if (cursorProblem !== undefined) {
-    const found = `${instances}: ${cursorIgnored(cursorParameter, cursorProblem)}; ${incomplete}`;
+    const found = `${instances}: ${cursorIgnored(cursorParameter, cursorProblem.why)}; ${incomplete}`;
     return ["warning", "listing", found, wrongCursorAdvice];
   }
   const found = `${instances}, and there may be more, since the service lists at most ${pageLimit.max} of each status: ${incomplete}`;

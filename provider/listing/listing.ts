@@ -13,8 +13,16 @@ export interface ListingContent {
   readonly unreadable: number;
   /** The statuses of which every instance is listed. Empty for a complete listing. */
   readonly completeStatuses: ReadonlySet<string>;
-  /** Why the pages of the cursor (`compute:cursorParameter`) did not list everything. */
-  readonly cursorProblem?: string | undefined;
+  /** Set if the pages of the cursor (`compute:cursorParameter`) did not list everything. */
+  readonly cursorProblem?: CursorProblem | undefined;
+}
+
+/** Why the pages of a cursor did not list everything. */
+export interface CursorProblem {
+  /** A phrase such as "a page repeated instances of an earlier page". */
+  readonly why: string;
+  /** Whether the list did not end, or repeated itself. Then further listings by this cursor would only waste requests. */
+  readonly isLasting: boolean;
 }
 
 /** A listing, and when it was fetched. */

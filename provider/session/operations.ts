@@ -28,7 +28,7 @@ export const waits = {
   permit: { what: `the rate limit of ${createEndpoint}`, endpoint: createEndpoint },
   turn: { what: "another create with the same instance name" },
   slot: {
-    what: "other creates, of which at most 100 run at a time without compute:cursorParameter",
+    what: "other creates, of which at most 100 run at a time without a cursor",
   },
   destroy: (destroyPath: string) => ({
     what: `the answer to DELETE ${destroyPath}`,

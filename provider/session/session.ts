@@ -1,10 +1,10 @@
 /** The session: a configured provider, or a command that calls the service, with what its operations share. */
-import { cursorIgnored, recordedSettingsAdvice } from "../advice";
+import { cursorIgnored, recordedSettingsAdvice, wrongCursorAdvice } from "../advice";
 import type { Settings } from "../config/settings";
 import { ledgerFolder } from "../ledger/folder";
 import { Ledger } from "../ledger/ledger";
 import { collect } from "../listing/collect";
-import { createListingSource, type ListingSource } from "../listing/listing";
+import { createListingSource, type CursorProblem, type ListingSource } from "../listing/listing";
 import type { ProviderContext } from "../context";
 import { createPoller, type Poller } from "../wait/poller";
 import { Connection } from "./connection";
@@ -62,6 +62,8 @@ export class Session {
   readonly state: KnownState;
   /** Whether there still is an engine that receives the replies. */
   hasEngine = true;
+  /** Whether listings page by `compute:cursorParameter`, if it is set. */
+  #isCursorUsed = true;
   readonly #reportedSubjects = new Set<string>();
   /** The descriptions of the leftovers for the next notice. */
   readonly #leftovers: string[] = [];
@@ -87,10 +89,8 @@ export class Session {
     this.listings = createListingSource(
       async (signal) => {
         const { api } = await this.connection.open(signal);
-        const listing = await collect(api, settings.cursorParameter, signal);
-        if (listing.cursorProblem && this.isFirst("cursor")) {
-          ctx.messages.warning(cursorIgnored(settings.cursorParameter, listing.cursorProblem));
-        }
+        const listing = await collect(api, this.cursorParameter, signal);
+        if (listing.cursorProblem) this.#noteCursorProblem(listing.cursorProblem);
         return listing;
       },
       ctx.clock,
@@ -145,6 +145,25 @@ export class Session {
   /** Whether the settings come from the state, and no program has asked for an instance with them, as in `up --refresh`. */
   get hasRecordedSettings(): boolean {
     return this.run.hasRecordedSettings && this.state.inUpdate.size === 0;
+  }
+
+  /** The cursor parameter with which this session lists. Undefined if none is set, or once it has proved useless. */
+  get cursorParameter(): string | undefined {
+    return this.#isCursorUsed ? this.settings.cursorParameter : undefined;
+  }
+
+  /** Gives the cursor up if it is useless: each listing would be up to 500 requests that prove nothing. */
+  #noteCursorProblem({ why, isLasting }: CursorProblem): void {
+    const problem = cursorIgnored(this.settings.cursorParameter, why);
+    if (isLasting) {
+      this.#isCursorUsed = false;
+      this.createSlots.loseCursor();
+      this.ctx.messages.warning(
+        `${problem}. The rest of this run lists without it. ${wrongCursorAdvice}`,
+      );
+    } else if (this.isFirst("cursor")) {
+      this.ctx.messages.warning(problem);
+    }
   }
 
   /** Prints a warning, once for each subject. */
