@@ -26,8 +26,11 @@ export function nextStep(error: RequestError): string {
     return `${sent}Check compute:baseUrl, the network and the proxy settings, and run again.`;
   }
   if (kind === "unanswered") return "Run again; a longer compute:requestTimeoutSeconds may help.";
+  if (kind === "unreadable") {
+    return "Check that compute:baseUrl is the address of the Compute Instances Service; if it is, report this to its operator.";
+  }
   // The service documents the path of each GET.
-  if (kind === "unreadable" || status < 400 || (status === 404 && error.method === "GET")) {
+  if (status < 400 || (status === 404 && error.method === "GET")) {
     return "Check that compute:baseUrl is the address of the Compute Instances Service.";
   }
   if (status === 401) {

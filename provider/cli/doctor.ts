@@ -142,7 +142,7 @@ async function examineListing(api: ComputeApi, session: Session): Promise<Findin
   const { cursorParameter } = session.settings;
   using operation = session.operation(timeouts.look);
   const listing = await collect(api, cursorParameter, operation.signal);
-  const { items, unreadable, complete, cursorProblem } = listing;
+  const { items, unreadable, unreadableWhy, complete, cursorProblem } = listing;
   const instances = count(items.size, "instance");
   if (complete) {
     const isUntried = cursorParameter !== undefined && items.size <= pageLimit.max;
@@ -151,7 +151,8 @@ async function examineListing(api: ComputeApi, session: Session): Promise<Findin
   }
   const incomplete = "the listing is not complete, so `pulumi refresh` drops no instance";
   if (unreadable > 0) {
-    const found = `${instances}, and ${count(unreadable, "item")} that can't be read: ${incomplete}`;
+    const why = unreadableWhy === undefined ? "" : ` (${unreadableWhy})`;
+    const found = `${instances}, and ${count(unreadable, "item")} that can't be read${why}: ${incomplete}`;
     return ["warning", "listing", found, unreadableAdvice];
   }
   if (cursorProblem !== undefined) {

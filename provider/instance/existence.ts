@@ -92,8 +92,10 @@ function whyUnproven(
     return "two listings in a row had no id in common, so the ids in the service's listings can't be relied on";
   }
   const summary = "the service's listing was not complete";
-  if (result.incomplete.unreadable > 0) {
-    return `${summary}: it holds an item that can't be read, which may be this instance`;
+  const { unreadable, unreadableWhy } = result.incomplete;
+  if (unreadable > 0) {
+    const why = unreadableWhy === undefined ? "" : ` (${unreadableWhy})`;
+    return `${summary}: it holds an item that can't be read${why}, which may be this instance`;
   }
   if (cursorParameter) return `${summary}, even with compute:cursorParameter "${cursorParameter}"`;
   return settings.cursorParameter

@@ -40,7 +40,7 @@ export async function collect(
 
   let page = await listPage();
   addPage(page);
-  let { unreadable } = page;
+  let { unreadable, unreadableWhy } = page;
 
   /** Fetches pages to the end, as long as each has only new instances. Resolves to the problem if there is one. */
   async function followCursor(parameter: string): Promise<CursorProblem | undefined> {
@@ -58,6 +58,7 @@ export async function collect(
         throw error;
       }
       unreadable += page.unreadable;
+      unreadableWhy ??= page.unreadableWhy;
       if (addPage(page)) return lasting("a page repeated instances of an earlier page");
       // A wrong parameter can make a page empty, which is no proof of the list's end (G3).
       if (!page.items.length) {
@@ -78,7 +79,7 @@ export async function collect(
     if (!ofStatus.hasMore && ofStatus.unreadable === 0) completeStatuses.add(status);
   }
   const complete = isComplete && unreadable === 0;
-  return { items, complete, unreadable, completeStatuses, cursorProblem };
+  return { items, complete, unreadable, unreadableWhy, completeStatuses, cursorProblem };
 }
 
 /** A 401 or 403 refuses the token instead, and a transient error refuses nothing. */
