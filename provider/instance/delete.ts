@@ -80,13 +80,18 @@ async function destroy(
   const isAcknowledged = await sendDestroy(session, id, signal);
   // After an acknowledged DELETE, a listing that lacks the instance is evidence even in the settling time.
   const target = isAcknowledged ? { ...instance, acceptedAt: undefined } : instance;
-  const { clock, messages } = session.ctx;
+  const { operations, ctx } = session;
+  const { clock } = ctx;
   const { pollIntervalMs, settlingMs, destroyPath } = session.settings;
   const start = clock.now();
+  const activity = () => {
+    const seconds = Math.round((clock.now() - start) / 1000);
+    return `DELETE was sent for ${id}; waiting until it is gone, ${seconds} s`;
+  };
+  operations.setActivity(signal, activity);
   try {
     for (;;) {
-      const seconds = Math.round((clock.now() - start) / 1000);
-      messages.status(urn, `DELETE was sent for ${id}; waiting until it is gone, ${seconds} s`);
+      operations.show(signal);
       const existence = await existenceOf(session, target, signal);
       if (existence.kind === "gone") return;
       if (existence.kind === "unproven") {

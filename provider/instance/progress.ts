@@ -26,22 +26,25 @@ export class PostProgress {
   show(activity: string): void {
     this.stop();
     this.#end = new AbortController();
-    this.#repeat(activity, this.#end.signal).catch(() => undefined);
+    const { ctx, operations } = this.#session;
+    const { clock } = ctx;
+    const start = clock.now();
+    const seconds = () => Math.round((clock.now() - start) / 1000);
+    operations.setActivity(this.#signal, () => `${activity}, ${seconds()} s`);
+    this.#repeat(this.#end.signal).catch(() => undefined);
   }
 
   /** Stops the updates, and leaves no timer. */
   stop(): void {
     this.#end.abort(notNeeded);
+    this.#session.operations.setActivity(this.#signal, undefined);
   }
 
-  async #repeat(activity: string, end: AbortSignal): Promise<void> {
+  async #repeat(end: AbortSignal): Promise<void> {
     const { ctx, operations } = this.#session;
-    const { clock } = ctx;
-    const start = clock.now();
     for (let pauseMs = firstMs; ; pauseMs = intervalMs) {
-      await clock.sleep(pauseMs, end);
-      const seconds = Math.round((clock.now() - start) / 1000);
-      operations.show(this.#signal, `${activity}, ${seconds} s`);
+      await ctx.clock.sleep(pauseMs, end);
+      operations.show(this.#signal);
     }
   }
 }
@@ -63,6 +66,7 @@ export class WaitProgress {
     this.#session = session;
     this.#signal = signal;
     this.#id = id;
+    session.operations.setActivity(signal, () => this.#describe());
     this.#show();
   }
 
@@ -80,10 +84,13 @@ export class WaitProgress {
   #show(): void {
     const { ctx, operations } = this.#session;
     this.#shownAt = ctx.clock.now();
-    const operation = operations.of(this.#signal);
+    operations.show(this.#signal);
+  }
+
+  #describe(): string {
+    const operation = this.#session.operations.of(this.#signal);
     const text = `${this.#id} ${this.status}${operation ? `, ${operation.time}` : ""}`;
     // A narrow terminal cuts off the end, so the text begins with what matters most.
-    const failure = `last look failed, trying again: ${text} (${this.problem})`;
-    operations.show(this.#signal, this.problem ? failure : text);
+    return this.problem ? `last look failed, trying again: ${text} (${this.problem})` : text;
   }
 }

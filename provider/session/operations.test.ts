@@ -71,17 +71,20 @@ test("until the next try, the Info column says both why a request is repeated an
   const { clock, operations, shown, retry } = setUp();
   const operation = operations.begin(900, { urn: "web" });
   using _wait = operations.waiting(operation.signal, waits.listing);
-  operations.show(operation.signal, "i-1 PROVISIONING");
+  operations.setActivity(operation.signal, () => `i-1 PROVISIONING, ${operation.time}`);
+  operations.show(operation.signal);
+  await clock.advance(3000);
   retry(12_000);
   await clock.advance(10_000);
-  operations.show(operation.signal, "i-1 PROVISIONING, 10 s");
+  operations.setActivity(operation.signal, () => "i-1 ACTIVE");
+  operations.show(operation.signal);
   await clock.advance(2000);
-  operations.show(operation.signal, "i-1 PROVISIONING, 12 s");
+  operations.show(operation.signal);
   expect(shown).toEqual([
-    "web: i-1 PROVISIONING",
-    "web: the service answers 429; next try in 12 s (i-1 PROVISIONING)",
-    "web: the service answers 429; next try in 2 s (i-1 PROVISIONING, 10 s)",
-    "web: i-1 PROVISIONING, 12 s",
+    "web: i-1 PROVISIONING, 0 s of 900 s",
+    "web: the service answers 429; next try in 12 s; i-1 PROVISIONING, 3 s of 900 s",
+    "web: the service answers 429; next try in 2 s; i-1 ACTIVE",
+    "web: i-1 ACTIVE",
   ]);
 });
 

@@ -63,8 +63,8 @@ export class Operation implements Ending {
   readonly #clock: ProviderContext["clock"];
   readonly #owner: OperationOwner;
   readonly #beginsAt: number;
-  /** What the Info column shows, apart from a request that is repeated. */
-  shown: string | undefined;
+  /** Describes what the operation does now, for the Info column. */
+  activity: (() => string) | undefined;
   /** The waits under way, innermost last, each with the last failed try since it began. */
   readonly #waits = new Map<Wait, RequestError | undefined>();
   readonly #early = new AbortController();
@@ -201,11 +201,16 @@ export class Operations {
     }
   }
 
-  /** Shows what the operation with this signal does, and before that why its request is repeated. */
-  show(signal: AbortSignal, text: string): void {
+  /** Sets what the Info column says of the operation with this signal when it is next shown. */
+  setActivity(signal: AbortSignal, activity: (() => string) | undefined): void {
+    const operation = this.of(signal);
+    if (operation) operation.activity = activity;
+  }
+
+  /** Shows the activity of the operation with this signal, and before that why a request is repeated, if one is. */
+  show(signal: AbortSignal): void {
     const operation = this.of(signal);
     if (!operation) return;
-    operation.shown = text;
     const now = this.#ctx.clock.now();
     const trouble = [...this.#troubles.entries()].find(
       ([endpoint, { nextAt }]) => nextAt > now && operation.waitsFor(endpoint),
@@ -236,9 +241,8 @@ export class Operations {
   }
 
   /** A narrow terminal cuts off the end, so the text begins with the trouble. */
-  #showText({ urn, shown }: Operation, trouble: string | undefined): void {
-    if (urn === undefined) return;
-    const text = trouble === undefined ? shown : trouble + (shown ? ` (${shown})` : "");
-    if (text !== undefined) this.#ctx.messages.status(urn, text);
+  #showText({ urn, activity }: Operation, trouble: string | undefined): void {
+    const texts = [trouble, activity?.()].filter((text) => text !== undefined);
+    if (urn !== undefined && texts.length > 0) this.#ctx.messages.status(urn, texts.join("; "));
   }
 }
