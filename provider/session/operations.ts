@@ -37,7 +37,7 @@ export const waits = {
 } as const;
 
 /** The resource option that sets the time-out of an operation. */
-export type TimeoutOption =
+type TimeoutOption =
   | "customTimeouts.create"
   | "customTimeouts.update"
   | "customTimeouts.delete"
