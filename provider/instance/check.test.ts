@@ -4,6 +4,7 @@ import { propertyMap, reveal, Secret, Unknown, type PropertyValue } from "../pro
 import type { AutonamingMode, CheckRequest } from "../requests";
 import { inputsOf, scopeId, urnOf } from "../testing/scene";
 import { checkInstance } from "./check";
+import { nameKind } from "./naming";
 
 type Values = Record<string, PropertyValue | undefined>;
 
@@ -130,10 +131,25 @@ test("a missing name is generated from the resource's name, its tag and the engi
   expect(nameOf({ randomSeed: new Uint8Array([9]) })).not.toBe(nameOf());
 });
 
-test("in the first preview of a new stack, whose provider resource has no id yet, the name is not known", () => {
-  const nameIn = (news: Values) => check(news, {}, null).inputs["name"];
-  expect(nameIn(nameless)).toBe(Unknown.value);
-  expect(nameIn({ name: "mine" })).toBe("mine");
+test("in the first preview of a new stack, whose provider resource has no id yet, neither the name nor its mark is known", () => {
+  const inputsIn = (news: Values) => check(news, {}, null).inputs;
+  const unknown = { name: Unknown.value, __generated: Unknown.value };
+  expect(inputsIn(nameless)).toEqual({ ...inputsOf(nameless), ...unknown });
+  expect(inputsIn({ name: "mine" })).toEqual(inputsOf({ name: "mine" }));
+  expect(nameKind(inputsIn(nameless))).toBe("explicit");
+});
+
+test("the preview and the run give an instance the same inputs, apart from those that the preview does not know (`pulumi up --plan`)", () => {
+  const olds = inputsOf({ name: "web-old" });
+  for (const more of [{}, { olds }, autonaming("propose"), autonaming("enforce")]) {
+    for (const scope of [scopeId, null]) {
+      const planned = check(nameless, more, scope).inputs;
+      const run = check(nameless, more).inputs;
+      expect(Object.keys(planned)).toEqual(Object.keys(run));
+      const known = Object.entries(planned).filter(([, value]) => !(value instanceof Unknown));
+      expect(run).toMatchObject(Object.fromEntries(known));
+    }
+  }
 });
 
 test.each(["__generated", "__proposed"])(

@@ -67,8 +67,8 @@ function chooseName(
     const { name, [generatedKey]: generated, [proposedKey]: proposed } = olds;
     return { name, [generatedKey]: generated, [proposedKey]: proposed };
   }
-  // The tag in the name is computed from the scope.
-  if (scope === undefined) return { name: Unknown.value };
+  // The tag in the name is computed from the scope. `pulumi up --plan` accepts an input only if the preview had it, too.
+  if (scope === undefined) return { name: Unknown.value, [generatedKey]: Unknown.value };
   const name = generatedName(urn, scope, randomSeed);
   return { name, [generatedKey]: name };
 }
