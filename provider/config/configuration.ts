@@ -29,7 +29,7 @@ import { hideToken, readTokenFile, tokenFileVariable } from "./tokenFile";
 export type SettingsSource = Pick<ProviderContext, "env" | "redactor">;
 
 /** What is wrong with a setting: a clause about it, such as "must be true or false", which quotes no value (G8). */
-export interface SettingProblem {
+interface SettingProblem {
   /** The name of the setting, or of something that is no setting. */
   setting: string;
   problem: string;

@@ -5,7 +5,7 @@ import { printedCommands } from "../../support/printed";
 import { Fixture } from "../support/fixture";
 import { instances, required } from "../support/programs";
 import { canaries } from "../support/secrets";
-import { plugin, tokens } from "../support/stack";
+import { isOldest, plugin, tokens } from "../support/stack";
 
 test("a preview names all invalid settings at once, and does not print the token", async () => {
   const bad = { baseUrl: "http://api.example.com/v2", requireTokenKind: "both", deletePolicy: "x" };
@@ -74,6 +74,8 @@ test("a password in COMPUTE_BASE_URL is printed neither by Pulumi nor by the plu
     await stack.fail("preview"),
     await stack.fail("import", "compute:index:Instance", "web", "i-1", "--yes"),
   ];
+  if (!isOldest)
+    outputs.push(await stack.fail("do", "--package", plugin, "compute:index:getAccount"));
   for (const command of ["doctor", "doctor --json", "audit"])
     outputs.push(await stack.typeFailing(`'${plugin}' ${command}`));
 
