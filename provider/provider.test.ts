@@ -2,7 +2,7 @@
 import { expect, test } from "@jest/globals";
 import { OperationCanceled, OperationFailed } from "./errors";
 import { isPending } from "./ledger/record";
-import { propertyMap, Secret, type PropertyMap } from "./propertyValue";
+import { propertyMap, Secret, Unknown, type PropertyMap } from "./propertyValue";
 import { createProvider } from "./provider";
 import { answered, fail, ready } from "./testing/fakeService";
 import { errorOf, inputsOf, liveToken, scene, scopeId, urnOf, type Scene } from "./testing/scene";
@@ -61,6 +61,23 @@ test("Check warns once of user data that cloud-init would ignore, and reports no
   const other = { ...request, urn: urnOf("other"), news: wrong, olds: propertyMap({}) };
   expect((await provider.check(other)).failures).toHaveLength(1);
   expect(messages.all).toHaveLength(1);
+});
+
+test("a name that is not known yet is in the preview of a create, and never in a create (G10)", async () => {
+  const world = scene();
+  const provider = createProvider(world.ctx);
+  await provider.configure({ ...configuration, scope: undefined });
+  const news = inputsOf({ name: undefined });
+  const { inputs } = await provider.check({ ...check, olds: propertyMap({}), news });
+  expect([inputs["name"], inputs["__generated"]]).toEqual([Unknown.value, Unknown.value]);
+
+  const preview = await provider.create({ ...creation, inputs, preview: true });
+  expect(preview.outputs["name"]).toBe(Unknown.value);
+  expect("__generated" in preview.outputs).toBe(false);
+
+  await errorOf(provider.create({ ...creation, inputs }));
+  expect(world.service.bodies).toEqual([]);
+  expect(world.session.ledger.read()).toEqual([]);
 });
 
 test("secrets of a request are removed from messages, whichever call it is (G8)", async () => {
