@@ -2,7 +2,7 @@
 import { expect, test } from "@jest/globals";
 import { OperationCanceled, OperationFailed } from "./errors";
 import { isPending } from "./ledger/record";
-import { propertyMap, Secret, type PropertyMap } from "./propertyValue";
+import { propertyMap, Secret, Unknown, type PropertyMap } from "./propertyValue";
 import { createProvider } from "./provider";
 import { answered, fail, ready } from "./testing/fakeService";
 import { errorOf, inputsOf, liveToken, scene, scopeId, urnOf, type Scene } from "./testing/scene";
@@ -23,6 +23,7 @@ async function configured(world: Scene = scene()) {
 const state = (): PropertyMap => inputsOf({ status: "ACTIVE" });
 const creation = { urn, inputs: inputsOf(), timeoutSeconds: 0, preview: false };
 const check = { urn, olds: inputsOf(), news: inputsOf(), randomSeed: new Uint8Array() };
+const slowRead = { inputs: inputsOf(), outputs: inputsOf(), timeoutSeconds: 20 };
 const removal = { urn, id: "i-1", oldInputs: inputsOf(), oldOutputs: state(), timeoutSeconds: 0 };
 
 test("before Configure, a Create fails with a plain error, and a Check works", async () => {
@@ -62,6 +63,23 @@ test("Check warns once of user data that cloud-init would ignore, and reports no
   expect(messages.all).toHaveLength(1);
 });
 
+test("a name that is not known yet is in the preview of a create, and never in a create (G10)", async () => {
+  const world = scene();
+  const provider = createProvider(world.ctx);
+  await provider.configure({ ...configuration, scope: undefined });
+  const news = inputsOf({ name: undefined });
+  const { inputs } = await provider.check({ ...check, olds: propertyMap({}), news });
+  expect([inputs["name"], inputs["__generated"]]).toEqual([Unknown.value, Unknown.value]);
+
+  const preview = await provider.create({ ...creation, inputs, preview: true });
+  expect(preview.outputs["name"]).toBe(Unknown.value);
+  expect("__generated" in preview.outputs).toBe(false);
+
+  await errorOf(provider.create({ ...creation, inputs }));
+  expect(world.service.bodies).toEqual([]);
+  expect(world.session.ledger.read()).toEqual([]);
+});
+
 test("secrets of a request are removed from messages, whichever call it is (G8)", async () => {
   const { provider, ctx } = await configured();
   const secret = (text: string) => inputsOf({ userData: new Secret(text) });
@@ -72,6 +90,44 @@ test("secrets of a request are removed from messages, whichever call it is (G8)"
   await errorOf(provider.invoke({ token: "compute:index:getInstance", args }));
   const shown = ctx.redactor.redact("canary-plain-1 canary-olds-2 canary-outs-3 canary-args-4");
   expect(shown).toBe("[secret] [secret] [secret] [secret]");
+});
+
+const slowly = { ...creation, timeoutSeconds: 20 };
+
+test("after a time-out, the error says that the create was waiting for the rate limit", async () => {
+  const { provider, service, clock } = await configured();
+  service.permitHolds.push((signal) => clock.sleep(60_000, signal));
+  expect((await errorOf(provider.create(slowly))).message).toBe(
+    "timed out after 20 s (customTimeouts.create) before anything was changed; it was waiting for the rate limit of POST /v2/instances",
+  );
+});
+
+test("after a time-out, the error says that the operation was waiting for a listing, or for the account", async () => {
+  const { provider, service, clock } = await configured();
+  service.accountAnswer = () => clock.sleep(60_000);
+  const waitingForAccount = await errorOf(provider.read({ ...removal, ...slowRead }));
+  expect(waitingForAccount.message).toContain(
+    "timed out after 20 s (customTimeouts.read) before anything was changed; it was waiting for the answer to GET /v2/account",
+  );
+  await clock.sleep(60_000);
+  service.listFaults.push(() => clock.sleep(60_000));
+  const waitingForListing = await errorOf(provider.read({ ...removal, ...slowRead }));
+  expect(waitingForListing.message).toContain(
+    "it was waiting for a listing of the instances (GET /v2/instances)",
+  );
+});
+
+test("after a time-out, the error says that the create was waiting for another create with its name", async () => {
+  const { provider, service, clock } = await configured();
+  service.posts.push(async (...args) => {
+    await clock.sleep(60_000);
+    return ready(...args);
+  });
+  const first = provider.create({ ...creation, urn: urnOf("first") });
+  const second = await errorOf(provider.create(slowly));
+  expect(second.message).toContain("it was waiting for another create with the same instance name");
+  await first;
+  expect(service.count("create")).toBe(1);
 });
 
 test("the error for a request that the service refused names the next step (G9)", async () => {

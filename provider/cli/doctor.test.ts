@@ -54,7 +54,7 @@ test.each([
     const { code, lines, warnings } = await typed(["doctor", option, value], env);
     const output = [...lines, ...warnings].join("\n");
     expect(output).toMatch(
-      option === "--stack" ? /^FAILED +stack / : new RegExp(`^FAILED.* ${option}: `, "m"),
+      option === "--stack" ? /^FAILED +stack / : new RegExp(`^FAILED.* ${option} (must|is) `, "m"),
     );
     expect(output).not.toContain("Canary");
     expect(code).toBe(1);

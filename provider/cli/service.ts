@@ -1,9 +1,9 @@
 /** What several commands share: the options for settings, their check, and the listing of the service. */
 import type { Command } from "commander";
-import { isEnded } from "../abort";
+import { isEnded, TimedOut } from "../abort";
 import { configCommands, explain } from "../advice";
 import { RequestError } from "../api/errors";
-import { checkConfig, resolveSettings } from "../config/configuration";
+import { resolveSettings, settingProblems } from "../config/configuration";
 import {
   secretSettings,
   settingDescriptions,
@@ -64,7 +64,7 @@ const required = {
   apiToken: { check: "token", places: ["COMPUTE_API_TOKEN", tokenFileVariable] },
 } as const;
 
-const checkOf = (name = "") =>
+const checkOf = (name: string) =>
   name === "baseUrl" || name === "apiToken" ? required[name].check : "settings";
 
 const tokenKindDescriptions = {
@@ -91,10 +91,9 @@ export async function checkSettings(
   const args = propertyMap({ ...config, ...given });
   const labelOf = (name: string) => (name in given ? optionOf(name) : `compute:${name}`);
 
-  const problems = checkConfig(args, io).failures.map(({ property, reason }) => ({
-    // A failure without a property, for example of a secret, names the setting only in its reason.
-    check: checkOf(property || /compute:(\w+)/.exec(reason)?.[1]),
-    problem: property ? `${labelOf(property)}: ${reason}` : reason,
+  const problems = settingProblems(args, io).map(({ setting, problem }) => ({
+    check: checkOf(setting),
+    problem: `${labelOf(setting)} ${problem}`,
   }));
   for (const [name, { check, places }] of Object.entries(required)) {
     if (name in args || places.some((place) => io.env[place])) continue;
@@ -210,6 +209,9 @@ export async function listAgain({
 export function explainError(error: unknown): readonly string[] | undefined {
   if (error instanceof OperationFailed) return error.lines;
   if (error instanceof RequestError) return [explain(error)];
+  if (error instanceof TimedOut && error.pause) {
+    return [`${error.message}. Run the command again after that time.`];
+  }
   return isEnded(error)
     ? [`the request to the service ${error.message}. Run the command again later.`]
     : undefined;

@@ -7,6 +7,7 @@ import { propertyMap, Secret, Unknown, type PropertyValue } from "../propertyVal
 import { Redactor } from "../redaction";
 import { temporaryFolder } from "../testing/temporaryFolder";
 import { checkConfig, resolveSettings } from "./configuration";
+import { settingNames } from "./settings";
 
 const required = { baseUrl: "https://api.example.com/v2", apiToken: new Secret("sk_live_abcdef") };
 const source = (env: NodeJS.ProcessEnv = {}) => ({ env, redactor: new Redactor() });
@@ -70,14 +71,14 @@ test.each([
   ["requireTokenKind", ["prod"], 'must be "live" or "test"'],
   ["baseUrl", ["", "nonsense", 5], "must"],
 ])(
-  "a bad %s is refused on its own property, in the preview and in the run",
+  "a bad %s is refused in the preview and in the run, with a reason that names it",
   (name, values, why) => {
     for (const value of values) {
-      const [failure, ...others] = failures({ [name]: value });
-      expect(failure).toEqual({ property: name, reason: expect.stringContaining(why) });
-      expect(others).toEqual([]);
+      const refused = [{ property: "", reason: expect.stringContaining(`compute:${name} ${why}`) }];
+      for (const given of [value, new Secret(value)])
+        expect(failures({ [name]: given })).toEqual(refused);
       expect(() => settings({ [name]: value })).toThrow(OperationFailed);
-      expect(() => settings({ [name]: value })).toThrow(`compute:${name}: `);
+      expect(() => settings({ [name]: value })).toThrow(`\n  compute:${name} ${why}`);
     }
   },
 );
@@ -92,20 +93,45 @@ test.each(["pk_live_abcdef", "sk_live_abc def", "sk_live_abc\n", 7])(
   },
 );
 
-test.each([
-  ["a secret setting that is wrong", { baseUrl: new Secret("nonsense") }, "must be an address"],
-  ["a token as another setting", { baseUrl: "sk_live_abcdef" }, "must be an address"],
-  ["a token under a wrong name", { apitoken: "sk_live_abcdef" }, "did you mean compute:apiToken?"],
-])("%s is named only in the reason, so that the engine does not print it (G8)", (_, given, why) => {
-  const reason = expect.stringMatching(/^compute:(baseUrl|apitoken)/);
-  expect(failures(given)).toEqual([{ property: "", reason }]);
-  expect(failures(given)[0]?.reason).toContain(why);
+test("a token under a wrong name is named only in the reason, so that the engine does not print it (G8)", () => {
+  const reason = "compute:apitoken is no setting of the provider; did you mean compute:apiToken?";
+  expect(failures({ apitoken: "sk_live_abcdef" })).toEqual([{ property: "", reason }]);
 });
+
+/** What a person may paste into the place of any setting, and where the check of the setting looks. */
+const pasted = [
+  "Canary",
+  "Canary x",
+  "https://user:Canary@api.example.com/v2",
+  "https://api.example.com/v2?key=Canary",
+  "https://api.example.com/v2#Canary",
+  "http://api.example.com/Canary/v2",
+  "https://api.example.com/Canary",
+  "/v2/instances/{id}?key=Canary",
+  "sk_live_Canary\n",
+  "1e9Canary",
+];
+test.each([...settingNames, "anything"])(
+  "whatever is pasted into %s, no failure and no error quotes it, and none makes the engine print it (G8)",
+  (name) => {
+    const given = [...pasted, ...pasted.map((text) => [text]), ...pasted.map((text) => ({ text }))];
+    for (const value of given) {
+      for (const failure of failures({ [name]: value })) {
+        expect(failure.property).toBe("");
+        expect(failure.reason).toContain(`compute:${name} `);
+        expect(failure.reason).not.toContain("Canary");
+        expect(() => settings({ [name]: value })).not.toThrow("Canary");
+      }
+    }
+    // Every setting refuses at least one of them.
+    expect(given.some((value) => failures({ [name]: value }).length > 0)).toBe(true);
+  },
+);
 
 test("all wrong settings are reported at once", () => {
   const told = failures({ baseUrl: "x", pollIntervalSeconds: 0, nonsense: 1 });
-  const properties = told.map(({ property }) => property);
-  expect(properties.sort()).toEqual(["", "baseUrl", "pollIntervalSeconds"]);
+  const named = told.map(({ reason }) => /^compute:(\w+) /.exec(reason)?.[1]);
+  expect(named.sort()).toEqual(["baseUrl", "nonsense", "pollIntervalSeconds"]);
 });
 
 test("a setting that is not known yet is not checked, even if another setting needs it (G10)", () => {
@@ -118,10 +144,13 @@ test("a setting that is not known yet is not checked, even if another setting ne
 
 test("the policy `destroy` needs `destroyPath`, and a wrong path is reported as wrong, not as missing", () => {
   expect(failures({ deletePolicy: "destroy" })).toEqual([
-    { property: "deletePolicy", reason: expect.stringContaining("needs compute:destroyPath") },
+    {
+      property: "",
+      reason: expect.stringMatching(/^compute:deletePolicy .* needs compute:destroyPath/),
+    },
   ]);
   expect(failures({ deletePolicy: "destroy", destroyPath: "/wrong" })).toEqual([
-    { property: "destroyPath", reason: expect.stringContaining("must be a path") },
+    { property: "", reason: expect.stringMatching(/^compute:destroyPath must be a path/) },
   ]);
 });
 
@@ -130,8 +159,9 @@ test.each([
   ["live", "sk_test_abcdef", "ephemeral"],
 ])("if a %s token is required, the other kind is refused", (kind, token, why) => {
   const [failure] = failures({ requireTokenKind: kind, apiToken: token });
-  expect(failure?.property).toBe("requireTokenKind");
-  expect(failure?.reason).toContain(why);
+  expect(failure?.reason).toMatch(
+    new RegExp(`^compute:requireTokenKind is "${kind}", but .*${why}`),
+  );
   expect(failure?.reason).not.toContain(token);
 });
 
@@ -211,6 +241,25 @@ test("a token of the configuration wins over the file, which is then not read", 
   const { apiToken, apiTokenFile } = resolve({ apiToken: required.apiToken }, env);
   expect({ apiToken, apiTokenFile }).toEqual({ apiToken: "sk_live_abcdef" });
 });
+
+test.each(["sk_live_", "sk_test_"])(
+  "a token that ends after its prefix, %s, is refused wherever it comes from, and the prefix is not hidden in messages",
+  (token) => {
+    const args = propertyMap({ baseUrl: required.baseUrl });
+    const redactor = new Redactor();
+    const reasons = [
+      checkConfig(propertyMap({ ...args, apiToken: token }), { env: {}, redactor }),
+      checkConfig(args, { env: { COMPUTE_API_TOKEN: token }, redactor }),
+      checkConfig(args, { env: { COMPUTE_API_TOKEN_FILE: fileOf(`${token}\n`) }, redactor }),
+    ].map((it) => it.failures.map(({ reason }) => reason));
+    const why = expect.stringMatching(
+      /^compute:apiToken .*ends after its prefix; was it copied whole\?$/,
+    );
+    expect(reasons).toEqual([[why], [why], [why]]);
+    const advice = "must start with sk_live_ or sk_test_";
+    expect(redactor.redact(advice)).toBe(advice);
+  },
+);
 
 test("if COMPUTE_API_TOKEN and the file have different tokens, the error names both places, and no token", () => {
   const file = fileOf(fileToken);

@@ -1,7 +1,6 @@
 /** Reads the settings from the engine's configuration and the environment, and checks them. */
 import { closest } from "../closest";
 import {
-  hasSecret,
   hasUnknown,
   propertyMap,
   reveal,
@@ -13,10 +12,9 @@ import {
 import { configCommands, explicitProvider, isStateless, logicalName } from "../advice";
 import { OperationFailed } from "../errors";
 import type { ProviderContext } from "../context";
-import type { CheckFailure, CheckResponse } from "../requests";
+import type { CheckResponse } from "../requests";
 import { tokenKindOf, tokenPrefixes } from "../api/serviceConstants";
 import {
-  secretSettings,
   settingEnvironment,
   settingNames,
   settingsFrom,
@@ -30,16 +28,34 @@ import { hideToken, readTokenFile, tokenFileVariable } from "./tokenFile";
 /** The environment that settings are read from, and the redactor that hides the token in messages (G8). */
 export type SettingsSource = Pick<ProviderContext, "env" | "redactor">;
 
+/** What is wrong with a setting: a clause about it, such as "must be true or false", which quotes no value (G8). */
+interface SettingProblem {
+  /** The name of the setting, or of something that is no setting. */
+  setting: string;
+  problem: string;
+}
+
 /**
  * Returns the settings with the token as a secret, and what is wrong with them. A setting that is missing, or not known
  * yet in a preview (G10), is no failure. The token is hidden in messages from now on.
  */
 export function checkConfig(news: PropertyMap, source: SettingsSource): CheckResponse {
-  const { failures } = readSettings(news, source);
+  // The engine prints the value of the property that a failure names, and any setting may hold a secret by mistake, such as
+  // the password in an address (G8). So only the reason names the setting.
+  const failures = settingProblems(news, source).map((it) => ({ property: "", reason: say(it) }));
   const { apiToken } = news;
   if (typeof apiToken !== "string") return { inputs: news, failures };
   // The Node SDK passes the token unencrypted. As a `Secret`, it is encrypted in the state.
   return { inputs: propertyMap({ ...news, apiToken: new Secret(apiToken) }), failures };
+}
+
+/** Returns what is wrong with the settings, as `checkConfig` does. The token is hidden in messages from now on. */
+export function settingProblems(args: PropertyMap, source: SettingsSource): SettingProblem[] {
+  return readSettings(args, source).problems;
+}
+
+function say({ setting, problem }: SettingProblem): string {
+  return `compute:${setting} ${problem}`;
 }
 
 /**
@@ -49,14 +65,11 @@ export function checkConfig(news: PropertyMap, source: SettingsSource): CheckRes
  * @throws OperationFailed if settings are wrong, or if required ones are missing or not known yet, with a line for each
  */
 export function resolveSettings(args: PropertyMap, source: SettingsSource, urn?: string): Settings {
-  const { values, failures } = readSettings(args, source);
-  if (failures.length > 0) {
-    const lines = failures.map(({ property, reason }) =>
-      property ? `  compute:${property}: ${reason}` : `  ${reason}`,
-    );
+  const { values, problems } = readSettings(args, source);
+  if (problems.length > 0) {
     throw new OperationFailed([
       "the provider's configuration can't be used:",
-      ...lines,
+      ...problems.map((it) => `  ${say(it)}`),
       "Correct each setting in the place where it is set, and run again.",
     ]);
   }
@@ -99,25 +112,23 @@ function howToSet(name: keyof typeof places, urn: string | undefined): string {
     : `set the argument \`${name}\` of the provider "${logicalName(provider)}" to ${value}, or set ${variables}`;
 }
 
-/** Returns the given and valid values, and a failure for each wrong setting. */
+/** Returns the given and valid values, and a problem for each wrong setting. */
 function readSettings(
   args: PropertyMap,
   source: SettingsSource,
-): { values: SettingValues; failures: CheckFailure[] } {
+): { values: SettingValues; problems: SettingProblem[] } {
   // The SDKs of some languages do not mark the token as a secret.
   const tokens = secretStrings(new Secret(args["apiToken"] ?? null));
   for (const token of [...tokens, source.env["COMPUTE_API_TOKEN"] ?? ""]) {
     hideToken(source.redactor, token);
   }
-  const failures: CheckFailure[] = [];
-  /** The engine prints the value of a failure's property. So `property` stays empty if the value may be a secret. */
-  const refuse = (reason: string, property = "") => void failures.push({ property, reason });
+  const problems: SettingProblem[] = [];
+  const refuse = (setting: string, problem: string) => void problems.push({ setting, problem });
   for (const key of Object.keys(args)) {
     if ((settingNames as string[]).includes(key)) continue;
     const similarName = closest(key, settingNames);
     const hint = similarName ? `; did you mean compute:${similarName}?` : "";
-    // The value may be the token under a wrong name.
-    refuse(`compute:${key}: the provider has no such setting${hint}`);
+    refuse(key, `is no setting of the provider${hint}`);
   }
   const values: { [K in keyof SettingValues]?: unknown } = {};
   for (const name of settingNames) {
@@ -126,23 +137,21 @@ function readSettings(
     const isFromArgs = isGiven(given);
     const found: Found = isFromArgs ? { value: reveal(given) } : readEnvironment(name, source);
     if ("problem" in found) {
-      refuse(`compute:${name} can't be taken from the environment: ${found.problem}`);
+      refuse(name, `can't be taken from the environment: ${found.problem}`);
       continue;
     }
     if (found.value === undefined) continue;
     const { error, data } = settingTypes[name].safeParse(found.value);
-    const problem = error?.issues.map((issue) => issue.message).join("; ");
-    if (problem === undefined) {
+    if (error === undefined) {
       values[name] = data;
       if (found.file !== undefined) values.apiTokenFile = found.file;
-    } else if (!isFromArgs) {
-      refuse(`compute:${name} (from ${settingEnvironment[name]}) ${problem}`);
-    } else if (secretSettings.has(name) || hasSecret(given) || isToken(given)) {
-      refuse(`compute:${name} ${problem}`);
-    } else refuse(problem, name);
+      continue;
+    }
+    const problem = error.issues.map((issue) => issue.message).join("; ");
+    refuse(name, isFromArgs ? problem : `(from ${settingEnvironment[name]}) ${problem}`);
   }
   refuseConflicts(values as SettingValues, args, refuse);
-  return { values: values as SettingValues, failures };
+  return { values: values as SettingValues, problems };
 }
 
 /** The value of a setting, with the path of its file if it has one, or the reason why it can't be read. */
@@ -170,29 +179,24 @@ function isGiven(value: PropertyValue | undefined): value is PropertyValue {
   return value !== undefined && reveal(value) !== null;
 }
 
-/** A token may have been given as the value of the wrong setting. */
-function isToken(value: PropertyValue): boolean {
-  return typeof value === "string" && tokenKindOf(value.trim()) !== undefined;
-}
-
 /** Refuses settings that contradict each other. `values` has no value that is wrong or not known yet. */
 function refuseConflicts(
   { apiToken = "", requireTokenKind: required, deletePolicy }: SettingValues,
   args: PropertyMap,
-  refuse: (reason: string, property: SettingName) => void,
+  refuse: (setting: SettingName, problem: string) => void,
 ): void {
   const kind = tokenKindOf(apiToken);
   if (required && kind && kind !== required) {
     const meaning = kind === "live" ? "billing is active with it" : "its resources are ephemeral";
     refuse(
-      `a ${required} token is required, but the token given is a ${kind} one (${meaning}); give a token that starts with ${tokenPrefixes[required]}`,
       "requireTokenKind",
+      `is "${required}", but the token given is a ${kind} one (${meaning}); give a token that starts with ${tokenPrefixes[required]}`,
     );
   }
   if (deletePolicy === "destroy" && !isGiven(args["destroyPath"])) {
     refuse(
-      '"destroy" needs compute:destroyPath, because the service documents no destroy call whose path could be assumed',
       "deletePolicy",
+      'is "destroy", which needs compute:destroyPath, because the service documents no destroy call whose path could be assumed',
     );
   }
 }

@@ -56,12 +56,21 @@ const baseUrl = nonEmptyString.transform((value, context) => {
   return url.origin + path;
 });
 
+/** Whether this is all of a token but its secret part. */
+export function isTokenPrefix(text: string): boolean {
+  return Object.values<string>(tokenPrefixes).includes(text);
+}
+
 /** The type of each setting. Every check has a message of ours, because the messages of zod may repeat the value. */
 export const settingTypes = {
   baseUrl,
   apiToken: nonEmptyString
     .refine((value) => tokenKindOf(value) !== undefined, {
       error: `must start with ${tokenPrefixes.live} or ${tokenPrefixes.test}`,
+    })
+    .refine((value) => !isTokenPrefix(value.trim()), {
+      error: "ends after its prefix; was it copied whole?",
+      abort: true,
     })
     .refine((value) => /^[\x21-\x7e]+$/.test(value), {
       error: "must be printable ASCII without spaces or line breaks; was it copied whole?",

@@ -2,7 +2,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import type { Redactor } from "../redaction";
-import { settingTypes } from "./settings";
+import { isTokenPrefix, settingTypes } from "./settings";
 
 /** The environment variable with the path of the file. */
 export const tokenFileVariable = "COMPUTE_API_TOKEN_FILE";
@@ -18,8 +18,9 @@ export function tokenFileProblem(path: string, problem: string): { problem: stri
   return { problem: `the file ${path} (${tokenFileVariable}) ${problem}` };
 }
 
-/** From now on, the token is hidden in messages (G8). */
+/** From now on, the token is hidden in messages (G8). A token that ends after its prefix has nothing to hide. */
 export function hideToken(redactor: Redactor, token: string): void {
+  if (isTokenPrefix(token.trim())) return;
   redactor.hide(token);
   // The prefix says only which kind of token this is.
   redactor.hideParts(token.trim().replace(/^sk_[a-z]+_/, ""));

@@ -1,7 +1,6 @@
 /** The Check call of an Instance: reports all input errors at once (G9), fills in the name, and marks secrets (G8). */
 import { closest } from "../closest";
 import {
-  hasSecret,
   hasUnknown,
   isList,
   propertyMap,
@@ -48,6 +47,12 @@ export function checkInstance(request: CheckRequest, scope: string | undefined):
     const reason = "is required, because pulumi:autonaming is disabled for this resource";
     failures.push({ property: "name", reason });
   } else Object.assign(inputs, chooseName(request, scope));
+  // The engine makes the name that it proposes from what the program and `pulumi:autonaming` say.
+  const isKept = inputs["name"] === request.olds["name"];
+  for (const { problem } of isKept ? [] : problemsOf("name", inputs[proposedKey])) {
+    const reason = `the name that pulumi:autonaming chooses ${problem}; give a name in the program, or change pulumi:autonaming`;
+    failures.push({ property: "name", reason });
+  }
   return { inputs: propertyMap(inputs), failures };
 }
 
@@ -67,8 +72,8 @@ function chooseName(
     const { name, [generatedKey]: generated, [proposedKey]: proposed } = olds;
     return { name, [generatedKey]: generated, [proposedKey]: proposed };
   }
-  // The tag in the name is computed from the scope.
-  if (scope === undefined) return { name: Unknown.value };
+  // The tag in the name is computed from the scope. `pulumi up --plan` accepts an input only if the preview had it, too.
+  if (scope === undefined) return { name: Unknown.value, [generatedKey]: Unknown.value };
   const name = generatedName(urn, scope, randomSeed);
   return { name, [generatedKey]: name };
 }
@@ -81,34 +86,52 @@ function unknownProperties(news: PropertyMap): CheckFailure[] {
   return Object.keys(news)
     .filter((key) => !Object.hasOwn(inputTypes, key) && !key.startsWith("__"))
     .map((key) => {
-      const suggestion = closest(key, inputNames) as InputName | undefined;
-      // The engine prints the value of the property that a failure names, and a misspelled property may be a secret (G8).
-      const isSecret = hasSecret(news[key]) || (suggestion && isScript(suggestion));
-      return {
-        property: isSecret ? "" : key,
-        reason: `an Instance has no input "${key}"${suggestion ? `; did you mean ${suggestion}?` : ` (it has ${inputNames.join(", ")})`}`,
-      };
+      const suggestion = closest(key, inputNames);
+      const hint = suggestion
+        ? `; did you mean ${suggestion}?`
+        : ` (it has ${inputNames.join(", ")})`;
+      // The engine would print the value, and what was misspelled may be a secret (G8).
+      return { property: "", reason: `an Instance has no input "${key}"${hint}` };
     });
 }
 
+/**
+ * Returns what is wrong with an input. The engine prints the value of the property that a failure names, and any value may
+ * hold a secret by mistake, such as a private key among the SSH keys (G8). So a failure names only a property that is
+ * missing or blank, and else the reason names it.
+ */
 function validationErrors(name: InputName, { olds, news }: CheckRequest): CheckFailure[] {
+  const value = news[name] ?? null;
   if (!isGiven(news, name)) {
     // An import has only the inputs that the service lists.
     const isImport = Object.keys(olds).length > 0 && !isGiven(olds, name);
     return isRequired(name) && !isImport ? [{ property: name, reason: "is required" }] : [];
   }
-  const value = reveal(news[name] ?? null);
-  if (value instanceof Unknown) return [];
+  // An instance that has this name already keeps it.
+  if (name === "name" && reveal(value) === reveal(olds["name"] ?? null)) return [];
+  const isBlank = typeof value === "string" && value.trim() === "";
+  return problemsOf(name, value).map(({ item, problem }) =>
+    isBlank
+      ? { property: name, reason: problem }
+      : { property: "", reason: `${name}${item} ${problem}` },
+  );
+}
+
+/** What is wrong with a value, or with an item of a list, such as `[1]`. */
+interface InputProblem {
+  item: string;
+  problem: string;
+}
+
+function problemsOf(name: InputName, given: PropertyValue | undefined): InputProblem[] {
+  const value = reveal(given ?? null);
+  if (value === null || value instanceof Unknown) return [];
   // Any valid string stands for an item that is not known yet, so that only the known items are checked.
   const known = isList(value) ? value.map((item) => (hasUnknown(item) ? "?" : item)) : value;
-  const isSecret = isScript(name) || hasSecret(news[name]);
-  return (inputTypes[name].safeParse(known).error?.issues ?? []).map((issue) => {
-    const item = issue.path.map((part) => `[${String(part)}]`).join("");
-    const reason = issue.message.replace(/^Invalid input: /, "");
-    if (isSecret) return { property: "", reason: `${name}${item} ${reason}` };
-    // The engine looks up the value of the property, and can't look up a list item. So only the reason names the item.
-    return { property: name, reason: item ? `${item} ${reason}` : reason };
-  });
+  return (inputTypes[name].safeParse(known).error?.issues ?? []).map((issue) => ({
+    item: issue.path.map((part) => `[${String(part)}]`).join(""),
+    problem: issue.message.replace(/^Invalid input: /, ""),
+  }));
 }
 
 /** Whether the input has a value. Null counts as left out. */

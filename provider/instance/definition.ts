@@ -1,8 +1,17 @@
 /** The definition of an Instance. The Pulumi schema, the checks, the diff and the docs are made from it. */
 import * as z from "zod";
 import type { CreateBody } from "../api/contract";
+import { printable } from "../redaction";
 
-const nonEmptyString = z.string().min(1, { error: "must not be empty" });
+const nonEmptyString = z.string().min(1, { error: "must not be empty", abort: true });
+
+/** The service's own limits on hostnames are not known, so only names that nobody can read are refused. */
+const hostname = nonEmptyString
+  .refine((value) => value.trim() !== "", { error: "must not be only white space", abort: true })
+  .refine((value) => printable(value) === value && !value.includes("\t"), {
+    error:
+      "must not contain control characters, such as line breaks, or characters that change the direction of the text",
+  });
 
 /** White space is allowed, because the `base64` command wraps its lines. */
 const base64 = z
@@ -20,7 +29,7 @@ export const instanceDescription =
 
 /** The inputs: the fields of the request body (section "POST /v2/instances" of the service's API document). */
 export const inputTypes = {
-  name: nonEmptyString.optional(),
+  name: hostname.optional(),
   flavorId: nonEmptyString,
   imageId: nonEmptyString,
   vpcId: nonEmptyString,
@@ -63,7 +72,7 @@ export function isRequired(name: InputName): boolean {
   return !inputTypes[name].safeParse(undefined).success;
 }
 
-const instanceArgs = z.object({ ...inputTypes, name: nonEmptyString });
+const instanceArgs = z.object({ ...inputTypes, name: hostname });
 /** The inputs as Create receives them. All values are known, and Check has filled in the name. */
 export type InstanceArgs = z.infer<typeof instanceArgs>;
 

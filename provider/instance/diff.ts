@@ -22,6 +22,7 @@ import {
   refuseElsewhere,
   type Existence,
 } from "./existence";
+import { warnOfTwoHolders } from "./holders";
 import { isUnread, listedName, wasRenamedFrom } from "./state";
 import { readUserData } from "./userData";
 
@@ -37,6 +38,7 @@ export async function diffInstance(session: Session, request: DiffRequest): Prom
   const { connection, ctx, run, settings, state } = session;
   const { detailed, replaced, asserted } = changedInputs(request);
   if (run.stateless) refuseChangeWithoutStack(id, replaced, asserted);
+  if (state.inUpdate.has(urn)) warnOfTwoHolders(session, { urn, id }, "program");
   // The engine calls Diff at two more times. During a refresh, nothing is replaced. After the Read of an import (the outputs
   // then have this session's stamp), the engine itself refuses a replacement.
   if (state.inUpdate.has(urn) && stampOf(oldOutputs) !== session.id) {

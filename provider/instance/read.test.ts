@@ -1,14 +1,19 @@
 /** Tests of Read: refresh, import and `.get()`. */
 import { expect, jest, test } from "@jest/globals";
 import { InstanceUnfinished } from "../errors";
-import { originFromState, originKey } from "../origin";
+import { ledgerFolder } from "../ledger/folder";
+import type { LedgerRecord } from "../ledger/record";
+import { originFromState, originKey, stamped } from "../origin";
 import { propertyMap, Secret, type PropertyMap } from "../propertyValue";
+import type { SessionRun } from "../session/session";
 import { answered, fail } from "../testing/fakeService";
+import { leaveOpen } from "../testing/ledgerRecord";
 import {
   acceptedOutputs,
   errorOf,
   inputsOf,
   scene,
+  scopeId,
   testToken,
   urnOf,
   type Scene,
@@ -145,7 +150,9 @@ test("if the cursor does not help, the warning about the cut-off listing names i
   const world = scene({ cursorParameter: "after" });
   for (let n = 0; n < 150; n++) world.service.has(`x-${n}`);
   await refresh(world);
-  expect(world.messages.warnings.at(-1)).toContain('even with compute:cursorParameter "after"');
+  expect(world.messages.warnings.at(-1)).toContain(
+    'this run no longer uses compute:cursorParameter "after"',
+  );
 });
 
 test("if a listing fails, Read fails, and the state stays (G3)", async () => {
@@ -338,4 +345,110 @@ test("a refresh restores a script that was too large for the outputs of an unfin
   expect(read?.outputs["userData"]).toEqual(new Secret("#!/bin/sh"));
   const imported = await refresh(world, propertyMap(outputs), propertyMap({ name: "web" }));
   expect(imported && "userData" in imported.outputs).toBe(false);
+});
+
+/** Reads in an import, as this resource. */
+const importAs = ({ session }: Scene, resource: string) =>
+  readInstance(session, {
+    ...common,
+    urn: urnOf(resource),
+    inputs: undefined,
+    outputs: undefined,
+  });
+
+/** A session that imports, after a run on this machine has created i-1 for `web` and left its record like this. */
+async function afterCreate(more: Partial<LedgerRecord>, run?: Partial<SessionRun>): Promise<Scene> {
+  const world = scene();
+  const { baseUrl } = world.session.settings;
+  const record = { baseUrl, tokenKind: "live", scope: scopeId, id: "i-1", ...more };
+  await leaveOpen(ledgerFolder(world.ctx.env), "web", record);
+  const next = world.nextRun({}, run);
+  next.service.has("i-1", { name: "web" });
+  return next;
+}
+const secondImport = /is imported as .*::other, but .*::web of this stack/;
+
+test.each<[string, Partial<LedgerRecord>]>([
+  ["delivered", { stage: "delivered" }],
+  ["held by a state", { stage: "settled", settled: "state" }],
+])(
+  "an import of an instance whose record for another resource of the stack is %s warns of two resources",
+  async (_, more) => {
+    const world = await afterCreate(more);
+    await importAs(world, "other");
+    expect(world.messages.warnings).toEqual([expect.stringMatching(secondImport)]);
+    expect(world.messages.warnings[0]).toContain(
+      `\`pulumi state delete ${urnOf("other")} --force\``,
+    );
+    // The same import again, as after a preview.
+    const again = world.nextRun();
+    again.service.has("i-1", { name: "web" });
+    await importAs(again, "other");
+    expect(again.messages.warnings).toHaveLength(1);
+  },
+);
+
+test.each<[string, Partial<LedgerRecord>]>([
+  ["discarded", { stage: "settled", settled: "discarded" }],
+  ["dropped", { stage: "settled", settled: "dropped" }],
+  ["gone", { stage: "settled", settled: "gone" }],
+  ["pending", { stage: "replied", ended: true }],
+  ["another stack's", { stage: "delivered", scope: "another" }],
+  ["another service's", { stage: "delivered", baseUrl: "https://b.example/v2" }],
+  ["of another token kind", { stage: "delivered", tokenKind: "test" }],
+  ["of another instance", { stage: "delivered", id: "i-2" }],
+  [
+    "the resource's own, from before `stack rename`",
+    { stage: "delivered", urn: urnOf("other").replace(":dev:", ":old:") },
+  ],
+])("an import warns of no second resource if the record is %s", async (_, more) => {
+  const world = await afterCreate(more);
+  await importAs(world, "other");
+  expect(world.messages.warnings).toEqual([]);
+});
+
+test.each<[string, Partial<SessionRun>]>([
+  ["not known yet", { scope: undefined }],
+  ["not there, as in `pulumi do --stateless`", { stateless: true }],
+])("an import warns of no second resource if the stack is %s", async (_, run) => {
+  const world = await afterCreate({ stage: "delivered" }, run);
+  await importAs(world, "other");
+  expect(world.messages.warnings).toEqual([]);
+});
+
+test("a second import of a resource is no second resource, even in one session", async () => {
+  const world = await afterCreate({ stage: "delivered" });
+  for (let n = 0; n < 2; n++) await importAs(world, "web");
+  expect(world.messages.warnings).toEqual([]);
+});
+
+test("two imports of one instance in one session, as from an import file, are one warning", async () => {
+  const world = scene();
+  world.service.has("i-1", { name: "web" });
+  for (const resource of ["web", "other", "third"]) await importAs(world, resource);
+  expect(world.messages.warnings).toEqual([
+    expect.stringMatching(/is imported as .*::other, but .*::web of this stack has it already/),
+  ]);
+});
+
+test("a refresh of two resources that hold one instance warns once, and a `.get()` holds none", async () => {
+  const world = scene();
+  world.service.has("i-1", { name: "web" });
+  const outputs = stateOf(world);
+  const refreshAs = (resource: string, held: PropertyMap) =>
+    readInstance(world.session, {
+      ...common,
+      urn: urnOf(resource),
+      inputs: inputsOf(),
+      outputs: held,
+    });
+  await refreshAs("web", stamped(outputs, "earlier"));
+  await refreshAs("shown", outputs);
+  await refreshAs("web", stamped(outputs, "earlier"));
+  expect(world.messages.warnings).toEqual([]);
+
+  for (const resource of ["other", "third"]) await refreshAs(resource, stamped(outputs, "earlier"));
+  expect(world.messages.warnings).toEqual([
+    expect.stringMatching(/::web and .*::other of this stack both have instance i-1/),
+  ]);
 });

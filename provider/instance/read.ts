@@ -2,12 +2,13 @@
 import type { ListItem } from "../api/contract";
 import { NotFound, OperationFailed } from "../errors";
 import { recordedName } from "../ledger/record";
-import { type Origin, stamped } from "../origin";
+import { type Origin, stamped, stampOf } from "../origin";
 import { propertyMap, type PropertyMap } from "../propertyValue";
 import { isRefresh, type ReadRequest, type ReadResponse } from "../requests";
-import { timeouts, type Session } from "../session/session";
+import type { Session } from "../session/session";
 import { inputNames } from "./definition";
 import { existenceOf, knownInstance, settlingEnd } from "./existence";
+import { warnOfSecondImport, warnOfTwoHolders } from "./holders";
 import { checkStatus, unfinishedInstance } from "./ready";
 import {
   acceptedKey,
@@ -28,8 +29,10 @@ import {
  *   fails.
  */
 export async function readInstance(session: Session, request: ReadRequest): Promise<ReadResponse> {
-  const { id, inputs, outputs } = request;
-  using operation = session.operation(request.timeoutSeconds || timeouts.look);
+  const { id, urn, inputs, outputs } = request;
+  // The outputs of a `.get()`, which holds no instance, have no stamp.
+  if (stampOf(outputs) !== undefined) warnOfTwoHolders(session, { urn, id }, "refresh");
+  using operation = session.operationOf(request, "read");
   const instance = knownInstance(id, outputs);
   const existence = await existenceOf(session, instance, operation.signal);
   const { kind, origin } = existence;
@@ -48,7 +51,7 @@ export async function readInstance(session: Session, request: ReadRequest): Prom
     inputs: propertyMap({ name: item.name }),
     outputs: outputsOfItem(item, origin),
   };
-  return inputs === undefined ? imported(session, request.urn, read) : read;
+  return inputs === undefined ? imported(session, urn, read) : read;
 }
 
 /** Returns the error for an id that no instance has. A person may have given a name instead. */
@@ -101,6 +104,7 @@ function imported(
   const recordedNames = name === undefined ? [] : [name, recordedName(name, true, settings)];
   ledger.markImported({ place: settings, scope: run.scope, urn, id, names: recordedNames });
   state.observe(id, outputs);
+  warnOfSecondImport(session, { urn, id });
   checkStatus(session, { urn, id, inputs, outputs }, propertyMap({}));
   return { id, inputs, outputs };
 }

@@ -3,6 +3,9 @@ import type { Ledger } from "../ledger/ledger";
 import { originFromState, wasInState, type Place } from "../origin";
 import type { PropertyMap } from "../propertyValue";
 
+/** Where the engine names a resource: in a refresh, or with what the program says, which includes imports. */
+export type Phase = "refresh" | "program";
+
 /**
  * What a session knows of Pulumi's state. A provider can't read the state: it only sees the ids and outputs in the engine's
  * calls, and the engine also sends some that no state holds (`wasInState`).
@@ -23,6 +26,14 @@ export class KnownState {
   readonly #sessionId: string;
   /** The observed ids, each with the token hashes in its origins (`__origin` in the outputs). */
   readonly #tokenHashes = new Map<string, Set<string>>();
+  /**
+   * For each id, the URNs of the resources that hold it. The phases are kept apart, because the refresh of an aliased
+   * resource comes with its old URN.
+   */
+  readonly #holders = {
+    refresh: new Map<string, Set<string>>(),
+    program: new Map<string, Set<string>>(),
+  };
   /** For each id, the outputs that the last refresh found changed. */
   readonly #drift = new Map<string, readonly string[]>();
 
@@ -44,6 +55,14 @@ export class KnownState {
     if (!wasInState(outputs, this.#sessionId)) return;
     this.proven.add(id);
     this.#ledger.settleId(origin ?? this.#place, id, "state");
+  }
+
+  /** Notes that this resource holds the instance. Returns the URN of another one that was noted in this phase, if any. */
+  hold({ urn, id }: { urn: string; id: string }, phase: Phase): string | undefined {
+    const holders = this.#holders[phase].get(id) ?? new Set();
+    holders.add(urn);
+    this.#holders[phase].set(id, holders);
+    return [...holders].find((holder) => holder !== urn);
   }
 
   /** Whether this id was observed. The instance may belong to another resource, so no create takes it over. */

@@ -159,8 +159,8 @@ test("each missing or wrong setting is named with the places where it is looked 
     ...["--base-url", "http://compute.example/v2", "--poll-interval-seconds", "soon"],
     ...["--delete-policy", "destroy"],
   ]);
-  expect(wrong.checks["base URL"]).toMatch(/^FAILED: --base-url: must be https/);
-  expect(wrong.checks["settings"]).toMatch(/--poll-interval-seconds: .*; --delete-policy: /);
+  expect(wrong.checks["base URL"]).toMatch(/^FAILED: --base-url must be https/);
+  expect(wrong.checks["settings"]).toMatch(/--poll-interval-seconds must .*; --delete-policy is /);
   expectSkipped(wrong);
   expect(wrong.code).toBe(1);
   expect(world.service.counts()).toEqual({});

@@ -1,10 +1,11 @@
 /** Tests that a wrong setting or token is one clear error with the next step (G9: errors help). */
 import { expect, test } from "@jest/globals";
+import { settingNames } from "../../../provider/config/settings";
 import { printedCommands } from "../../support/printed";
 import { Fixture } from "../support/fixture";
-import { instances } from "../support/programs";
+import { instances, required } from "../support/programs";
 import { canaries } from "../support/secrets";
-import { tokens } from "../support/stack";
+import { isOldest, plugin, tokens } from "../support/stack";
 
 test("a preview names all invalid settings at once, and does not print the token", async () => {
   const bad = { baseUrl: "http://api.example.com/v2", requireTokenKind: "both", deletePolicy: "x" };
@@ -19,6 +20,66 @@ test("a preview names all invalid settings at once, and does not print the token
     expect(output).toMatch(new RegExp(`\\b${name}\\b`));
   expect(output).toContain("did you mean compute:requestsPerMinute?");
   expect(fixture.service.counts()).toEqual({});
+});
+
+/** A password in an address, and in every other setting, as if it had been pasted into the wrong place. */
+const misplaced = {
+  ...Object.fromEntries(settingNames.map((name) => [name, `${canaries.password} x`])),
+  baseUrl: `https://user:${canaries.password}@api.example.com/v2`,
+};
+const places: [where: string, of: (fixture: Fixture) => Promise<string[]>][] = [
+  [
+    "the program",
+    async ({ stack }) => {
+      stack.javascript(`
+        const { CustomResource, ProviderResource } = require("@pulumi/pulumi");
+        const provider = new ProviderResource("compute", "own", ${JSON.stringify(misplaced)});
+        new CustomResource("compute:index:Instance", "web", ${JSON.stringify(required)}, { provider });
+      `);
+      return [await stack.fail("preview"), await stack.fail("up")];
+    },
+  ],
+  [
+    "the configuration",
+    async ({ stack }) => {
+      const importing = ["import", "compute:index:Instance", "web", "i-1", "--yes"];
+      await stack.configure(misplaced);
+      const outputs = [await stack.fail("preview"), await stack.fail(...importing)];
+      // The settings file has the password, because the test wrote it.
+      for (const name of settingNames) await stack.succeed("config", "rm", `compute:${name}`);
+      return outputs;
+    },
+  ],
+];
+test.each(places)(
+  "a password in any setting of %s is not printed, and each setting is named",
+  async (_where, outputsOf) => {
+    await using fixture = await Fixture.create();
+
+    const outputs = await outputsOf(fixture);
+
+    // Every output has been searched for the password.
+    for (const output of outputs)
+      for (const name of settingNames) expect(output).toMatch(new RegExp(`compute:${name}\\b`));
+    expect(fixture.service.counts()).toEqual({});
+  },
+);
+
+test("a password in COMPUTE_BASE_URL is printed neither by Pulumi nor by the plugin's commands", async () => {
+  const COMPUTE_BASE_URL = misplaced.baseUrl;
+  await using fixture = await Fixture.create({ baseUrl: undefined, env: { COMPUTE_BASE_URL } });
+  const { stack } = fixture;
+
+  const outputs = [
+    await stack.fail("preview"),
+    await stack.fail("import", "compute:index:Instance", "web", "i-1", "--yes"),
+  ];
+  if (!isOldest)
+    outputs.push(await stack.fail("do", "--package", plugin, "compute:index:getAccount"));
+  for (const command of ["doctor", "doctor --json", "audit"])
+    outputs.push(await stack.typeFailing(`'${plugin}' ${command}`));
+
+  for (const output of outputs) expect(output).toContain("must not hold a user name or password");
 });
 
 test("a missing token is asked for once, and in no way that keeps it in clear text", async () => {

@@ -4,6 +4,7 @@
  */
 import { expect, test } from "@jest/globals";
 import schema from "../../../schema.json";
+import { printedCommands } from "../../support/printed";
 import { Fixture } from "../support/fixture";
 import { emptyProgram, instances, oneInstance, userData, type Inputs } from "../support/programs";
 import { isOldest } from "../support/stack";
@@ -121,4 +122,82 @@ test("an import by name fails and names the id. By id an instance that is PROVIS
   await up.succeeded();
   expect(await stack.instance()).toMatchObject({ id: found.id, outputs: { status: "ACTIVE" } });
   expect(fixture.posts()).toBe(0);
+});
+
+const twoResources = /of this stack.* two resources manage one server/;
+/** Types the command that a warning about two resources prints. It leaves the server running. */
+async function typePrinted(fixture: Fixture, output: string): Promise<void> {
+  const ids = fixture.ids();
+  const [command = ""] = printedCommands(output, "pulumi state delete");
+  await fixture.stack.type(command);
+  expect(fixture.ids()).toEqual(ids);
+}
+
+test("an import of an instance that a resource of the stack was created with warns, and its printed command mends the stack", async () => {
+  await using fixture = await Fixture.create();
+  const { stack } = fixture;
+  await stack.up();
+  const [id = ""] = fixture.ids();
+  const second = ["import", "compute:index:Instance", "second", id, "--yes"];
+
+  const imported = await stack.succeed(...second);
+
+  expect(imported).toMatch(twoResources);
+  expect((await stack.instances()).map(({ urn }) => urn)).toHaveLength(2);
+  await typePrinted(fixture, imported);
+  expect(await stack.instance()).toMatchObject({ urn: expect.stringMatching(/::web$/), id });
+  await stack.expectNothingToDo();
+
+  const option = {
+    inputs: { name: (await stack.instance()).inputs?.["name"] },
+    options: { import: id },
+  };
+  stack.program(instances({ web: {}, second: option }));
+  expect(await stack.preview()).toMatch(twoResources);
+  expect(fixture.posts()).toBe(1);
+});
+
+test("two imports of one instance are not noticed at the second, but by the next preview and refresh, whose printed command mends the stack", async () => {
+  await using fixture = await begun();
+  const { stack } = fixture;
+  for (const name of ["web", "second"])
+    await stack.succeed("import", "compute:index:Instance", name, found.id, "--yes");
+  stack.program(instances({ web: { inputs: claims }, second: { inputs: claims } }));
+
+  const preview = await stack.preview();
+  const refresh = await stack.refresh();
+
+  for (const output of [preview, refresh]) expect(output).toMatch(twoResources);
+  await typePrinted(fixture, preview);
+  const { urn } = await stack.instance();
+  const kept = urn.slice(urn.lastIndexOf("::") + 2);
+  stack.program(instances({ [kept]: { inputs: claims, options: { protect: true } } }));
+  expect(await stack.up()).not.toMatch(twoResources);
+  expect(await stack.refresh()).not.toMatch(twoResources);
+  expect(await stack.ids()).toEqual([found.id]);
+  expect(fixture.posts()).toBe(0);
+});
+
+test("a previewed import, the import, the same import again, an alias and a `.get()` of the instance warn of no second resource", async () => {
+  await using fixture = await Fixture.create();
+  const { stack } = fixture;
+  await stack.up();
+  const [id = ""] = fixture.ids();
+  await stack.succeed("state", "delete", "--yes", (await stack.instance()).urn);
+
+  const outputs = [
+    await stack.succeed(...importing, id, "--preview-only"),
+    await stack.succeed(...importing, id, "--yes"),
+    await stack.succeed(...importing, id, "--yes"),
+  ];
+  const name = (await stack.instance()).inputs?.["name"];
+  const shown = { type: "compute:Instance", get: { id } };
+  const options = { aliases: [{ name: "web" }], protect: true };
+  stack.program(instances({ renamed: { inputs: { name }, options } }, { resources: { shown } }));
+  outputs.push(await stack.preview("--refresh"), await stack.up("--refresh"));
+  outputs.push(await stack.up(), await stack.refresh());
+
+  for (const output of outputs) expect(output).not.toMatch(twoResources);
+  expect(new Set(await stack.ids())).toEqual(new Set([id]));
+  expect(fixture.posts()).toBe(1);
 });

@@ -1,7 +1,7 @@
 /** Tests that all wrong inputs of a resource are reported at once (G9: errors help), and the modes of autonaming. */
 import { expect, test } from "@jest/globals";
 import { Fixture } from "../support/fixture";
-import { instances } from "../support/programs";
+import { emptyProgram, instances } from "../support/programs";
 import { canaries } from "../support/secrets";
 
 test("missing, misspelt, mistyped and empty inputs are reported at once, without a secret value, even if the language checks nothing", async () => {
@@ -29,6 +29,81 @@ test("missing, misspelt, mistyped and empty inputs are reported at once, without
   expect(output).toContain("must be Base64");
   expect(fixture.posts()).toBe(0);
 });
+
+const password = canaries.password;
+/** A secret in every input of an instance and in one that is no input, each of which is wrong. */
+const misplaced = {
+  name: `web ${password}\n`,
+  flavorId: { password },
+  imageId: [password],
+  vpcId: { value: password },
+  sshKeys: [{ password }, "", password],
+  userData: [password],
+  userDataBase64: `~${password}~`,
+  rootPassword: password,
+};
+test.each([
+  ["create", {}],
+  ["import", { import: "i-by-hand" }],
+])(
+  "in the program of a new instance or of an import (%s), a secret that was pasted into the wrong input is not printed",
+  async (_, options) => {
+    await using fixture = await Fixture.create();
+    fixture.control.insert({ id: "i-by-hand", name: "web-by-hand" });
+    fixture.stack.javascript(`
+    const { CustomResource } = require("@pulumi/pulumi");
+    const options = ${JSON.stringify(options)};
+    new CustomResource("compute:index:Instance", "web", ${JSON.stringify(misplaced)}, options);
+  `);
+
+    for (const command of ["preview", "up"]) {
+      const output = await fixture.stack.fail(command);
+
+      // The whole output has been searched for the password.
+      for (const name of Object.keys(misplaced))
+        expect(output).toMatch(new RegExp(`\\b${name}\\b`));
+    }
+    expect(fixture.posts()).toBe(0);
+  },
+);
+
+test("a name with control or bidirectional characters, and a blank one, is refused at preview, also if pulumi:autonaming chooses it", async () => {
+  await using fixture = await Fixture.create();
+  const { stack } = fixture;
+  const control = "must not contain control characters";
+
+  const named = { bidi: "web\u202egnp", escape: "web\u001b[31m", blank: " " };
+  const declared = Object.entries(named).map(([key, name]) => [key, { inputs: { name } }] as const);
+  for (const [key, instance] of declared) {
+    stack.program(instances({ [key]: instance }));
+    const why = key === "blank" ? "must not be only white space" : control;
+    expect(await stack.fail("preview")).toMatch(new RegExp(`name.* ${why}`));
+  }
+
+  await stack.succeed("config", "set", "--path", "pulumi:autonaming.mode", "verbatim");
+  stack.program(instances({ "web\u202egnp": {} }));
+  const output = await stack.fail("preview");
+  expect(output).toContain(`the name that pulumi:autonaming chooses ${control}`);
+  expect(fixture.posts()).toBe(0);
+});
+
+test.each(["web\u202egnp", " "])(
+  "an instance that the service lists with a name that no create may have (%#) is imported without a warning, and stays",
+  async (listed) => {
+    await using fixture = await Fixture.create({ program: emptyProgram });
+    const { stack, control } = fixture;
+    control.insert({ id: "i-by-hand", name: listed });
+    const importing = ["import", "compute:index:Instance", "web", "i-by-hand", "--yes"];
+
+    expect(await stack.succeed(...importing)).not.toMatch(/bug|failed to validate/);
+    const { inputs } = await stack.instance();
+    stack.program(instances({ web: { inputs: { name: inputs?.["name"] } } }));
+    await stack.up();
+
+    expect(await stack.ids()).toEqual(["i-by-hand"]);
+    expect(fixture.posts()).toBe(0);
+  },
+);
 
 test("pulumi:autonaming works with verbatim, with a pattern and with disabled", async () => {
   await using fixture = await Fixture.create();
