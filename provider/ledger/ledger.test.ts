@@ -430,7 +430,8 @@ test.each(["{", "null", "[]", '{"urn": 1}', "\u0000\u0001", "x\ny\nz", ofAnother
 );
 
 test("an incomplete line counts as damaged once its session is dead, and damages no later line", async () => {
-  await shared.openSession().begin(newRecord("running"));
+  const running = shared.openSession();
+  await running.begin(newRecord("running"));
   appendFileSync(join(shared.folder, "s1.jsonl"), '{"key": "s1');
   expect(shared.records).toHaveLength(1);
   expect(shared.warnings).toEqual([]);
@@ -444,6 +445,8 @@ test("an incomplete line counts as damaged once its session is dead, and damages
   appendFileSync(two.file, '{"key": ');
   expect(shared.openSession().settle(two.key, "gone")).toBe(true);
   expect(shared.records.find(({ key }) => key === two.key)).toMatchObject({ settled: "gone" });
+  // Its lock would end with the garbage collection of an object that nothing refers to any more.
+  await running.close();
 });
 
 test("a folder in place of a file, and unrelated files, cause no error", async () => {

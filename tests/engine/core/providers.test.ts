@@ -3,6 +3,7 @@ import { expect, test } from "@jest/globals";
 import { startEmulator } from "../../../emulator";
 import { Fixture } from "../support/fixture";
 import { emptyProgram, instances, required, type Inputs } from "../support/programs";
+import { recordsOf } from "../support/stack";
 
 const provider = (properties: Inputs) => ({ type: "pulumi:providers:compute", properties });
 const instanceOf = (name: string) => ({
@@ -47,4 +48,22 @@ test("a change of the provider's configuration replaces no instance", async () =
   expect(output).toContain("1 updated");
   expect(output).not.toMatch(/replaced|created/);
   expect(fixture.posts()).toBe(1);
+});
+
+test("two providers of one program, each with a process of its own, do not count as two runs of the stack", async () => {
+  await using fixture = await Fixture.create({ program: emptyProgram });
+  const { stack, service } = fixture;
+  const own = provider({ baseUrl: service.url });
+  const program = instances({ first: {} }, { resources: { own, second: instanceOf("own") } });
+  stack.program(program);
+  await stack.up();
+
+  const records = recordsOf(stack);
+  expect(new Set(records.map(({ session }) => session)).size).toBe(2);
+  expect(records.map(({ stage, contested }) => ({ stage, contested }))).toEqual(
+    records.map(() => ({ stage: "delivered" })),
+  );
+  // A contested record would stop a create without a Diff before it.
+  for (const { urn } of records) await stack.succeed("up", "--yes", "--replace", urn);
+  await stack.expectNothingToDo();
 });
