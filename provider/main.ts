@@ -46,7 +46,8 @@ async function serve(hasEngine: boolean): Promise<void> {
     version: metadata.version,
   });
   const port = await server.listen();
-  exitWithEngine(server, systemClock, hasEngine && isStdinPiped());
+  const engineStdin = hasEngine && isStdinPiped() ? process.stdin : undefined;
+  exitWithEngine(server, systemClock, process, engineStdin);
   if (!hasEngine && isatty(2)) greet(port);
   process.stdout.write(`${port}\n`);
 }

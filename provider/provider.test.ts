@@ -39,7 +39,7 @@ test("a session's id is made of the random bytes of the context", async () => {
   const { provider, service } = await configured(world);
   service.posts.push(ready, ready);
   expect((await provider.create(creation)).outputs["__run"]).toBe("070707070707");
-  provider.cancel(true);
+  provider.cancel("finished");
   provider.renew();
   await provider.configure(configuration);
   const other = { ...creation, urn: urnOf("other"), inputs: inputsOf({ name: "other" }) };
@@ -166,9 +166,9 @@ test.each([
 
 test("a Ctrl-C before anything was changed is reported as such, and a new engine can configure again", async () => {
   const { provider, service } = await configured();
-  provider.cancel(false);
+  provider.cancel("interrupted");
   expect(await errorOf(provider.create(creation))).toBeInstanceOf(OperationCanceled);
-  provider.cancel(false);
+  provider.cancel("interrupted");
   provider.renew();
   await provider.configure(configuration);
   service.posts.push(ready);
@@ -188,7 +188,7 @@ test("with PULUMI_DEBUG_PROVIDERS, a second configuration is refused, and the sa
   const other = { args: settings, scope: "another" };
   expect((await errorOf(provider.configure(other))).message).toContain("another configuration");
   // After a Cancel, the next engine may use another configuration.
-  provider.cancel(true);
+  provider.cancel("finished");
   provider.renew();
   await provider.configure(other);
 });
@@ -201,7 +201,7 @@ async function withPendingCreate() {
   world.service.posts.push(ready);
   const { outputs } = await provider.create(creation);
   // The process ends, and its lock with it.
-  provider.cancel(false);
+  provider.cancel("interrupted");
   provider.renew();
   const next = await configured(world.nextRun());
   const pendingCount = () =>
@@ -255,14 +255,35 @@ test("the Delete of a replaced instance does not settle the record of the instan
 });
 
 test.each([
-  { cancels: [true], stage: "delivered" },
+  { reasons: ["finished"], stage: "delivered" },
   // After a second Ctrl-C, the engine may have ended without saving the answers.
-  { cancels: [false, true], stage: "replied" },
-])("after Cancels with `isOrderly` $cancels, the record is $stage", async ({ cancels, stage }) => {
+  { reasons: ["interrupted", "finished"], stage: "replied" },
+  { reasons: ["engineGone", "finished"], stage: "replied" },
+  { reasons: ["finished", "engineGone"], stage: "delivered" },
+] as const)("a create, then $reasons: the record is $stage", async ({ reasons, stage }) => {
   const world = scene();
   const { provider, service, session } = await configured(world);
   service.posts.push(ready);
   await provider.create(creation);
-  for (const isOrderly of cancels) provider.cancel(isOrderly);
+  for (const reason of reasons) provider.cancel(reason);
   expect(session.ledger.read().map(({ record }) => record.stage)).toEqual([stage]);
+});
+
+test.each([
+  { reasons: ["interrupted"], stage: "replied" },
+  { reasons: ["engineGone"], stage: "accepted" },
+  { reasons: ["interrupted", "engineGone"], stage: "accepted" },
+  { reasons: ["engineGone", "interrupted"], stage: "accepted" },
+] as const)("$reasons during a create: its record is $stage at the end", async (it) => {
+  const world = scene();
+  const { provider, service, session } = await configured(world);
+  service.posts.push((body) => {
+    for (const reason of it.reasons) provider.cancel(reason);
+    return service.accept(body);
+  });
+  expect(await errorOf(provider.create(creation))).toMatchObject({ id: "i-1" });
+  // What comes later does not change the record.
+  provider.cancel("finished");
+  const records = session.ledger.read().map(({ record }) => record);
+  expect(records).toMatchObject([{ stage: it.stage, id: "i-1", ended: true }]);
 });

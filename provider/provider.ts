@@ -132,12 +132,13 @@ export function createProvider(ctx: ProviderContext): Provider {
     invoke: inSession(invoke),
     list: inSession(list),
 
-    cancel: (isOrderly, isEngineGone) => {
+    cancel: (reason) => {
       const { session, cancellation } = run;
-      if (session && isEngineGone) session.hasEngine = false;
-      // After a Ctrl-C, which is not orderly, a second one may end the engine before it saves the replies. So a later
-      // orderly Cancel proves nothing.
-      if (session && isOrderly && !cancellation.signal.aborted) {
+      // The creates that still run read this when they end.
+      if (session && reason === "engineGone") session.hasEngine = false;
+      // After an interrupt, a second Ctrl-C may end the engine before it saves the replies. So `finished` then proves
+      // nothing.
+      if (session && reason === "finished" && !cancellation.signal.aborted) {
         session.ledger.markDelivered();
         reportPendingCreates(session);
       } else session?.ledger.endRun();

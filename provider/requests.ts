@@ -108,6 +108,15 @@ export interface ListResponse {
   continuationToken: string | undefined;
 }
 
+/**
+ * Why the waits end. Several reasons may come one after the other.
+ *
+ * - `interrupted`: by Ctrl-C or a signal. Replies may still reach the engine.
+ * - `finished`: the engine has received every reply, and will save them.
+ * - `engineGone`: the engine has ended, so that replies reach nobody any more.
+ */
+export type CancelReason = "interrupted" | "finished" | "engineGone";
+
 /** The calls of the engine that need the provider. A rejection with an error that is not in `errors.ts` is a defect. */
 export interface Provider {
   checkConfig(request: { news: PropertyMap }): Promise<CheckResponse>;
@@ -134,11 +143,8 @@ export interface Provider {
   /**
    * Ends all waits, so that the running calls end with what is known so far. Called after Ctrl-C or a signal, at every
    * normal shutdown, and when the engine is gone. Never exits the process.
-   *
-   * @param isOrderly whether the engine has received every reply, and will save them
-   * @param isEngineGone whether the engine has ended, so that replies reach nobody any more
    */
-  cancel(isOrderly: boolean, isEngineGone?: boolean): void;
+  cancel(reason: CancelReason): void;
   /** Called when an engine connects. Drops the configuration of an earlier engine that has canceled. */
   renew(): void;
 }

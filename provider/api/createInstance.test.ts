@@ -2,16 +2,7 @@
 import { expect, test } from "@jest/globals";
 import { Agent, type Dispatcher } from "undici";
 import { VirtualClock } from "../testing/virtualClock";
-import {
-  answer,
-  close,
-  cut,
-  hang,
-  raw,
-  reset,
-  type Reaction,
-  ScriptedServer,
-} from "./testing/scriptedServer";
+import { answer, close, cut, hang, raw, reset, type Reaction } from "./testing/scriptedServer";
 import {
   create,
   createBody,
@@ -142,9 +133,7 @@ test("a POST that is not answered in time is unclear, and not repeated (G2)", as
 });
 
 test("after a refused connection the outcome is `notSent`, without a retry", async () => {
-  const stoppedServer = await ScriptedServer.start([]);
-  const { baseUrl } = stoppedServer;
-  await stoppedServer.done();
+  const baseUrl = await withServer([], async (stopped) => stopped.baseUrl);
   const clock = new VirtualClock();
   const outcome = create(testClient(baseUrl, { clock }));
   expect(await outcome).toMatchObject({

@@ -19,12 +19,11 @@ const account: Step = { expect: "GET /v2/account", react: answer(200, { id: 1 })
 const post: Step = { expect: "POST /v2/instances", react: answer(202, { id: "i-1" }) };
 
 test("with a certificate of an unknown authority nothing is sent, and the message says what to do", async () => {
-  const server = await ScriptedServer.start([], testServer);
+  await using server = await ScriptedServer.start([], testServer);
   const client = testClient(`https://localhost:${server.port}/v2`);
   const failure = await failedPost(create(client));
   expect(failure).toMatchObject({ kind: "unreachable", lasting: true });
   expect(failure.message).toMatch(/certificate of localhost:\d+ is not trusted .*NODE_EXTRA_CA/);
-  await server.done();
 });
 
 test("if no TLS connection is made within the time-out, the outcome is `notSent`", async () => {
@@ -42,21 +41,20 @@ describe("with a trusted test authority", () => {
   trustTestAuthority();
 
   test("https works, and a POST still has a connection of its own", async () => {
-    const server = await ScriptedServer.start([account, post, account], testServer);
+    await using server = await ScriptedServer.start([account, post, account], testServer);
     const client = testClient(`https://localhost:${server.port}/v2`);
     expect(await client.account(never)).toEqual({ id: 1 });
     expect(await create(client)).toMatchObject({ kind: "accepted" });
     await client.account(never);
     expect(server.seen.map(({ connection }) => connection)).toEqual([1, 2, 1]);
     await client.close();
-    await server.done();
   });
 
   test.each(["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"])(
     "%s is used with tunnels, so that the proxy sees no token, and a POST has a tunnel of its own (G8)",
     async (variable) => {
-      const server = await ScriptedServer.start([account, post, account], testServer);
-      const proxy = await startConnectProxy(server.port);
+      await using server = await ScriptedServer.start([account, post, account], testServer);
+      await using proxy = await startConnectProxy(server.port);
       const address = proxy.url.replace("http://", "user:p%40ss@");
       const client = testClient("https://compute.test/v2", { env: { [variable]: address } });
       await client.account(never);
@@ -69,14 +67,12 @@ describe("with a trusted test authority", () => {
       expect(proxy.seen.join()).not.toMatch(/bearer/i);
       expect(server.seen[0]?.headers["proxy-authorization"]).toBeUndefined();
       await client.close();
-      await server.done();
-      await proxy.stop();
     },
   );
 
   test("hosts of NO_PROXY and loopback addresses are reached without the proxy", async () => {
-    const server = await ScriptedServer.start([account], testServer);
-    const proxy = await startConnectProxy(server.port);
+    await using server = await ScriptedServer.start([account], testServer);
+    await using proxy = await startConnectProxy(server.port);
     const env = { HTTPS_PROXY: proxy.url, NO_PROXY: "other.test, .test" };
     const direct = testClient("https://compute.test/v2", { env });
     // Without the proxy the client looks compute.test up itself, and no name server knows that name.
@@ -87,17 +83,14 @@ describe("with a trusted test authority", () => {
     expect(await loopback.account(never)).toEqual({ id: 1 });
     await loopback.close();
     expect(proxy.seen).toEqual([]);
-    await server.done();
-    await proxy.stop();
   });
 
   test("a request through a proxy that answers 407 fails as `unreachable`, since nothing was sent", async () => {
-    const proxy = await startConnectProxy(0, 407);
+    await using proxy = await startConnectProxy(0, 407);
     const client = testClient("https://compute.test/v2", { env: { HTTPS_PROXY: proxy.url } });
     const failure = await failedPost(create(client));
     expect(failure).toMatchObject({ kind: "unreachable", status: undefined });
     expect(failure.message).toMatch(/the proxy refused to connect to compute\.test/);
-    await proxy.stop();
   });
 
   test("a request through a proxy that can't be reached fails as `unreachable`", async () => {

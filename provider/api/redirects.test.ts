@@ -7,7 +7,7 @@ const account = "GET /v2/account";
 const post = "POST /v2/instances";
 
 test("a redirect to another origin is refused, so the other origin gets no token (G8)", async () => {
-  const other = await ScriptedServer.start([]);
+  await using other = await ScriptedServer.start([]);
   await withServer(
     [{ expect: account, react: redirect(302, `${other.baseUrl}/account?secret=1`) }],
     async ({ baseUrl }) => {
@@ -20,7 +20,6 @@ test("a redirect to another origin is refused, so the other origin gets no token
     },
   );
   expect(other.connections).toBe(0);
-  await other.done();
 });
 
 test.each([

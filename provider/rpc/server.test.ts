@@ -345,6 +345,30 @@ test("drain waits for a call whose engine is gone, because it may still record a
   });
 });
 
+test("a Create whose caller goes away before the reply says that the engine is gone, and one with a reply does not", async () => {
+  const { promise: answered, resolve } = Promise.withResolvers<void>();
+  const create = async ({ preview }: { preview: boolean }) => {
+    if (!preview) await answered;
+    return { id: "i-1", outputs };
+  };
+  await withServer({ create }, async ({ client, server, calls }) => {
+    await client.create({ inputs, preview: true });
+    const request = new pb.CreateRequest().setUrn(target.urn).setType(instanceToken);
+    // As when an engine ends after a second Ctrl-C: its connection closes before the SIGINT arrives.
+    const code = await new Promise((resolve) => {
+      const lost = client.raw.create(request, (error) => resolve(error?.code));
+      void client.version().then(() => lost.cancel());
+    });
+    expect(code).toBe(status.CANCELLED);
+    // Calls of one connection arrive in their order.
+    await client.version();
+    expect(calls.slice(2)).toEqual([["cancel", "engineGone"]]);
+    resolve();
+    await server.drain();
+    expect(calls).toHaveLength(3);
+  });
+});
+
 test("a Cancel is answered even if the provider throws", async () => {
   const cancel = () => {
     throw new Error("no");

@@ -9,7 +9,7 @@ import {
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 import { ResourceProviderService } from "@pulumi/pulumi/proto/provider_grpc_pb";
-import type { Provider } from "../requests";
+import type { CancelReason, Provider } from "../requests";
 import type { EngineLog } from "./engineLog";
 import { describeError, toCallFailure } from "./errors";
 
@@ -56,8 +56,8 @@ export class ProviderServer {
   }
 
   /** Tells the provider to end its waits (`Provider.cancel`). Never throws. */
-  cancel(isOrderly: boolean, isEngineGone = false): void {
-    this.#tellProvider((provider) => provider.cancel(isOrderly, isEngineGone));
+  cancel(reason: CancelReason): void {
+    this.#tellProvider((provider) => provider.cancel(reason));
   }
 
   /** Called when an engine connects. In attach mode, the process serves one engine after the other. */
@@ -101,6 +101,24 @@ export class ProviderServer {
     return this.unary(async (request) => handle(await this.#load(), request));
   }
 
+  /**
+   * Returns the handler of a call that the engine gives up only when it ends itself, as after a second Ctrl-C. If the caller
+   * is gone before the reply, the provider learns that the engine is.
+   */
+  whileEngineWaits<Request, Reply>(
+    handle: handleUnaryCall<Request, Reply>,
+  ): handleUnaryCall<Request, Reply> {
+    return (call, callback) => {
+      const onGone = () => this.cancel("engineGone");
+      call.once("cancelled", onGone);
+      handle(call, (...outcome) => {
+        // This event comes after every reply, too.
+        call.off("cancelled", onGone);
+        callback(...outcome);
+      });
+    };
+  }
+
   /** Returns the handler of a call that needs the provider, and replies with one message for each item. */
   streaming<Request, Reply>(
     handle: (provider: Provider, request: Request) => Promise<Reply[]>,
@@ -121,7 +139,7 @@ export class ProviderServer {
 
   /**
    * Replies with the result of `handle` or with the status for its error, so that nothing crashes the process or leaves
-   * a call without a reply. A Ctrl-C arrives as the call Cancel. The event "cancelled" comes after every reply, too.
+   * a call without a reply. A Ctrl-C arrives as the call Cancel.
    */
   #run<Reply>(callback: sendUnaryData<Reply>, handle: () => Promise<Reply>): void {
     const { log } = this.#dependencies;

@@ -59,7 +59,7 @@ function providerCalls(server: ProviderServer, { schema, log, version }: ServerD
     // process does not exit.
     cancel: (_call, callback) => {
       callback(null, new Empty());
-      server.cancel(server.runningCalls === 0);
+      server.cancel(server.runningCalls === 0 ? "finished" : "interrupted");
     },
 
     checkConfig: server.withProvider(async (provider, request: pb.CheckRequest) => {
@@ -107,32 +107,34 @@ function providerCalls(server: ProviderServer, { schema, log, version }: ServerD
     diff: server.withProvider(async (provider, request: pb.DiffRequest) =>
       toDiffReply(await provider.diff(readDiffRequest(request))),
     ),
-    create: server.withProvider(async (provider, request: pb.CreateRequest) => {
-      const inputs = decodeProperties(request.getProperties());
-      const preview = request.getPreview();
-      const { id, outputs } = await provider.create({
-        urn: readUrn(request),
-        inputs,
-        preview,
-        timeoutSeconds: readTimeoutSeconds(request),
-      });
-      if (id === "" && !preview) throw new Error("Create made an instance but returned no id");
-      try {
-        const reply = new pb.CreateResponse()
-          .setId(id)
-          .setProperties(encodeProperties(outputs, preview ? "preview" : "final"));
-        // grpc-js serializes the reply again, but a failure there could not be reported.
-        reply.serializeBinary();
-        return reply;
-      } catch (error) {
-        if (preview) throw error;
-        // With a plain error, the engine would forget the instance, which costs money (G1).
-        throw new InstanceUnfinished(id, { inputs, outputs }, [
-          `instance ${id} was created, but part of its state could not be recorded ` +
-            `(${describeError(error).message}): the next \`pulumi up\` reads the instance again`,
-        ]);
-      }
-    }),
+    create: server.whileEngineWaits(
+      server.withProvider(async (provider, request: pb.CreateRequest) => {
+        const inputs = decodeProperties(request.getProperties());
+        const preview = request.getPreview();
+        const { id, outputs } = await provider.create({
+          urn: readUrn(request),
+          inputs,
+          preview,
+          timeoutSeconds: readTimeoutSeconds(request),
+        });
+        if (id === "" && !preview) throw new Error("Create made an instance but returned no id");
+        try {
+          const reply = new pb.CreateResponse()
+            .setId(id)
+            .setProperties(encodeProperties(outputs, preview ? "preview" : "final"));
+          // grpc-js serializes the reply again, but a failure there could not be reported.
+          reply.serializeBinary();
+          return reply;
+        } catch (error) {
+          if (preview) throw error;
+          // With a plain error, the engine would forget the instance, which costs money (G1).
+          throw new InstanceUnfinished(id, { inputs, outputs }, [
+            `instance ${id} was created, but part of its state could not be recorded ` +
+              `(${describeError(error).message}): the next \`pulumi up\` reads the instance again`,
+          ]);
+        }
+      }),
+    ),
     update: server.withProvider(async (provider, request: pb.UpdateRequest) => {
       const preview = request.getPreview();
       const outputs = await provider.update({

@@ -1,5 +1,6 @@
 /** Ends the process after a signal, or when the engine is gone. */
 import type { Clock } from "../clock";
+import type { CancelReason } from "../requests";
 import type { ProviderServer } from "./server";
 
 /** How long running calls may go on after a signal. The engine kills a plugin five seconds after SIGINT. */
@@ -9,44 +10,56 @@ export const afterEngineMs = 15_000;
 /** How long the exit may wait for the last answer to be sent. */
 const idleMs = 250;
 
+/** SIGHUP comes when the terminal is closed in which a person has started the plugin. */
+const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/** What the end of the plugin's process needs of it (`process`). */
+export interface PluginProcess {
+  on(signal: NodeJS.Signals, listener: (signal: NodeJS.Signals) => void): unknown;
+  exit(code: number): void;
+}
+
+/** A stream whose end means that the engine is gone, as when it is killed. */
+export interface EngineStream {
+  on(event: "error" | "close", listener: () => void): unknown;
+  resume(): unknown;
+}
+
 /**
  * Makes the process exit after a signal, or when the engine is gone, once the running calls have ended or their time is
- * up. After a second signal it exits at once.
+ * up. If both come, the time that is up first counts. After the same signal again, the process exits at once.
  *
- * @param isStdinOfEngine whether the end of stdin means that the engine is gone, as when it is killed
+ * @param engineStdin the process's stdin if an engine holds its other end
  */
 export function exitWithEngine(
   server: Pick<ProviderServer, "cancel" | "drain" | "runningCalls">,
   clock: Clock,
-  isStdinOfEngine: boolean,
+  ownProcess: PluginProcess,
+  engineStdin: EngineStream | undefined,
 ): void {
-  let hasSignal = false;
-  const end = (graceMs: number, hasEngineFinished: boolean, isEngineGone: boolean): void => {
-    const isIdle = server.runningCalls === 0;
+  // Unlike a kill, this also writes the compile cache.
+  const exit = (): void => ownProcess.exit(0);
+  const end = (reason: CancelReason, graceMs: number): void => {
     // Even if no call is running, the last answer has possibly not been sent yet.
-    void Promise.race([server.drain(), clock.sleep(isIdle ? idleMs : graceMs)]).finally(exit);
-    // An engine that has finished by itself, with no call running, has every answer and saves them.
-    server.cancel(hasEngineFinished && isIdle, isEngineGone);
+    const maxMs = server.runningCalls === 0 ? idleMs : graceMs;
+    void Promise.race([server.drain(), clock.sleep(maxMs)]).finally(exit);
+    server.cancel(reason);
   };
-  const onSignal = (signal: NodeJS.Signals): void => {
-    if (hasSignal) exit();
-    hasSignal = true;
-    // Only the engine sends a SIGINT here, since a Ctrl-C at the terminal does not reach the plugin. So the engine has
-    // finished. Some engines, such as 3.180, send no Cancel before it.
-    end(afterSignalMs, signal === "SIGINT" && isStdinOfEngine, false);
-  };
-  process.on("SIGINT", onSignal);
-  process.on("SIGTERM", onSignal);
-  if (isStdinOfEngine) {
-    process.stdin.on("error", () => undefined);
-    process.stdin.on("close", () => {
-      if (!hasSignal) end(afterEngineMs, false, true);
-    });
-    process.stdin.resume();
-  }
-}
 
-/** Unlike a kill, this also writes the compile cache. */
-function exit(): never {
-  process.exit(0);
+  const received = new Set<NodeJS.Signals>();
+  const onSignal = (signal: NodeJS.Signals): void => {
+    // A supervisor may send SIGTERM and SIGHUP together.
+    if (received.has(signal)) return exit();
+    received.add(signal);
+    // Under an engine, a SIGINT means that the engine has finished. Some engines, such as 3.180, send no Cancel before
+    // it. With no call running, the engine has every answer and saves them.
+    const hasFinished = signal === "SIGINT" && engineStdin && server.runningCalls === 0;
+    end(hasFinished ? "finished" : "interrupted", afterSignalMs);
+  };
+  for (const signal of signals) ownProcess.on(signal, onSignal);
+
+  engineStdin?.on("error", () => undefined);
+  // Also after a signal: an answer that comes now reaches nobody.
+  engineStdin?.on("close", () => end("engineGone", afterEngineMs));
+  engineStdin?.resume();
 }

@@ -98,18 +98,19 @@ test("the provider does not see the token of Pulumi Cloud, which the engine pass
 
 test.each([
   // Some engines send no Cancel. This is how they end a plugin.
-  ["SIGINT", true],
-  ["SIGTERM", false],
-] as const)("%s ends an idle plugin, with `isOrderly` %s", async (signal, isOrderly) => {
+  ["SIGINT", "finished"],
+  ["SIGTERM", "interrupted"],
+  ["SIGHUP", "interrupted"],
+] as const)("%s ends an idle plugin, and tells the provider `%s`", async (signal, reason) => {
   await withPlugin(async ({ plugin, client }) => {
     await client.check({ news: inputs });
     plugin.process.kill(signal);
     expect(await plugin.ended).toBe(0);
-    expect(plugin.stderr()).toContain(`cancel, idle: ${isOrderly}\n`);
+    expect(plugin.stderr()).toContain(`cancel: ${reason}\n`);
   });
 });
 
-test.each(["SIGINT", "SIGTERM"] as const)(
+test.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)(
   "%s during a Create cancels it, and its instance still reaches the engine (G1)",
   async (signal) => {
     await withPlugin(async (started) => {
@@ -117,7 +118,7 @@ test.each(["SIGINT", "SIGTERM"] as const)(
       started.plugin.process.kill(signal);
       expect(await outcome).toMatchObject(unfinished);
       expect(await started.plugin.ended).toBe(0);
-      expect(started.plugin.stderr()).toContain("cancel, idle: false\n");
+      expect(started.plugin.stderr()).toContain("cancel: interrupted\n");
     });
   },
 );

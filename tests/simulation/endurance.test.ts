@@ -34,10 +34,11 @@ test("after half an hour of creates, reads and deletes, each instance has left l
   while (simulation.seconds < halfAnHourSeconds) {
     await simulation.timeline.untilEnd(wave());
     expect(simulation.ids).toEqual([]);
+    expect(simulation.timeline.sleeping).toBe(0);
     simulation.service.control.forgetRequests();
     heaps.push(heapAfterCollection());
   }
-  // All sleeps have ended, and no new one has begun.
+  // No request or retry is left, either.
   await expect(simulation.until(() => false)).rejects.toThrow("no event is left");
   const waves = heaps.length;
   const third = Math.floor(waves / 3);

@@ -141,7 +141,7 @@ export class Engine {
   /** Presses Ctrl-C. The second one, which ends the engine, is for the caller to model. */
   cancel(): void {
     this.canceled = true;
-    this.calls.cancel(false);
+    this.calls.cancel("interrupted");
   }
 
   // ── A resource ─────────────────────────────────────────────────────────────────────────────────
@@ -357,7 +357,7 @@ export class Engine {
 
   /** Every engine cancels its plugin at the end, even after a success. */
   async #end(): Promise<void> {
-    this.calls.cancel(true);
+    this.calls.cancel("finished");
     await this.ctx.pause();
     this.#save("at the end");
   }

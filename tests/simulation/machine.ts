@@ -1,7 +1,7 @@
 /** Simulated machines, and the plugin processes on them, which can be killed at any step. */
 import { createClient } from "../../provider/api/client";
 import { createProvider } from "../../provider/provider";
-import type { Provider } from "../../provider/requests";
+import type { CancelReason, Provider } from "../../provider/requests";
 import { afterEngineMs, afterSignalMs } from "../../provider/rpc/shutdown";
 import { Redactor } from "../../provider/redaction";
 import { MemoryDisk } from "./disk";
@@ -114,18 +114,18 @@ export class PluginProcess {
 
   /** Signals the end of the engine: the process dies once its calls have ended, or some seconds later. */
   signal(): void {
-    this.#endWithin(afterSignalMs, false);
+    this.#endWithin(afterSignalMs, "interrupted");
   }
 
   /** The engine has died: nobody reads responses any more. A POST under way may still end. */
   orphan(): void {
     this.hasEngine = false;
-    this.#endWithin(afterEngineMs, true);
+    this.#endWithin(afterEngineMs, "engineGone");
   }
 
-  #endWithin(ms: number, engineGone: boolean): void {
+  #endWithin(ms: number, reason: CancelReason): void {
     if (!this.alive) return;
-    this.#provider.cancel(false, engineGone);
+    this.#provider.cancel(reason);
     if (this.#rejections.size === 0) return this.kill();
     this.#onIdle = () => this.kill();
     this.ctx.timeline.after(ms, () => this.kill());

@@ -40,10 +40,10 @@ export function recorded(calls: Calls, process: number, log: LoggedCall[]): Call
       }
     },
   ]);
-  const cancel: Calls["cancel"] = (...how) => {
+  const cancel: Calls["cancel"] = (reason) => {
     isCanceled = true;
     begin("cancel")("ok");
-    calls.cancel(...how);
+    calls.cancel(reason);
   };
   return { ...(Object.fromEntries(logged) as Calls), cancel };
 }

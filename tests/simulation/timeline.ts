@@ -15,6 +15,8 @@ export class Timeline {
   readonly #maxEvents: number;
   /** Milliseconds since the beginning. */
   now = 0;
+  /** How many sleeps of the clocks (`clockOf`) have neither ended nor been aborted. */
+  sleeping = 0;
   #happened = 0;
   readonly #events: Event[] = [];
 
@@ -76,11 +78,16 @@ export function clockOf(
     date,
     sleep: (ms, signal) =>
       new Promise((resolve, reject) => {
-        const onAbort = () => reject(signal?.reason as Error);
-        if (signal?.aborted) return onAbort();
+        if (signal?.aborted) return reject(signal.reason as Error);
+        const onAbort = () => {
+          timeline.sleeping--;
+          reject(signal?.reason as Error);
+        };
         signal?.addEventListener("abort", onAbort, { once: true });
+        timeline.sleeping++;
         timeline.after(ms, () => {
           if (signal?.aborted) return;
+          timeline.sleeping--;
           runIfAlive(() => {
             signal?.removeEventListener("abort", onAbort);
             resolve();

@@ -21,10 +21,12 @@ export async function startConnectProxy(port: number, status = 200) {
     });
   });
   await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  // A test that hangs must not prevent Jest from ending.
+  server.unref();
   return {
     url: `http://127.0.0.1:${(server.address() as net.AddressInfo).port}`,
     seen,
-    stop: async () => {
+    [Symbol.asyncDispose]: async () => {
       for (const socket of sockets) socket.destroy();
       await new Promise((closed) => server.close(closed));
     },

@@ -21,7 +21,7 @@ export interface Step {
   react: Reaction;
 }
 
-export class ScriptedServer {
+export class ScriptedServer implements AsyncDisposable {
   readonly seen: SeenRequest[] = [];
   connections = 0;
   readonly #server: net.Server;
@@ -42,7 +42,7 @@ export class ScriptedServer {
   static async start(script: Step[], certificate?: tls.TlsOptions): Promise<ScriptedServer> {
     const server = new ScriptedServer(script, certificate);
     await new Promise<void>((listening) => server.#server.listen(0, "127.0.0.1", listening));
-    // A test that fails before it stops its server must not prevent Jest from ending.
+    // A test that hangs must not prevent Jest from ending.
     server.#server.unref();
     return server;
   }
@@ -66,7 +66,7 @@ export class ScriptedServer {
    *
    * @throws Error if the requests were not those of the script
    */
-  async done(): Promise<void> {
+  async [Symbol.asyncDispose](): Promise<void> {
     for (const socket of this.#sockets) socket.destroy();
     await new Promise((closed) => this.#server.close(closed));
     const missing = this.#script.map(({ expect }) => `missing: ${expect}`);

@@ -1,4 +1,5 @@
 /** Makes the client for tests, without real random numbers and real time, and has helpers for its calls. */
+import { inspect } from "node:util";
 import { type ComputeApi, createClient } from "../client";
 import type { CreateBody } from "../contract";
 import { RequestError } from "../errors";
@@ -43,7 +44,7 @@ export function selfMovingClock(): VirtualClock {
 export async function failureOf(call: Promise<unknown>): Promise<RequestError> {
   const outcome: unknown = await call.catch((error: unknown) => error);
   if (outcome instanceof RequestError) return outcome;
-  throw new Error(`no RequestError, but ${JSON.stringify(outcome)}`);
+  throw new Error(`no RequestError, but ${inspect(outcome)}`);
 }
 
 export const never = new AbortController().signal;
@@ -67,7 +68,7 @@ export async function create(
 export async function failedPost(post: Promise<PostOutcome>): Promise<RequestError> {
   const outcome = await post;
   if ("failure" in outcome && outcome.failure instanceof RequestError) return outcome.failure;
-  throw new Error(`no RequestError, but ${JSON.stringify(outcome)}`);
+  throw new Error(`no RequestError, but ${inspect(outcome)}`);
 }
 
 /** Runs a test against a scripted server. Fails if the requests were not those of the script. */
@@ -75,12 +76,8 @@ export async function withServer<T>(
   script: Step[],
   test: (server: ScriptedServer) => Promise<T>,
 ): Promise<T> {
-  const server = await ScriptedServer.start(script);
-  try {
-    return await test(server);
-  } finally {
-    await server.done();
-  }
+  await using server = await ScriptedServer.start(script);
+  return await test(server);
 }
 
 /** Returns a script with the same step `count` times. */

@@ -13,8 +13,8 @@ export interface Bundle {
   remove(): Promise<void>;
 }
 
-/** Bundles `provider/main.ts`, with the real provider or with that of the file `provider` in this folder. */
-export async function bundlePlugin(provider?: string): Promise<Bundle> {
+/** Bundles `provider/main.ts` with the provider of the file `provider` in this folder. */
+export async function bundlePlugin(provider: string): Promise<Bundle> {
   const folder = await mkdtemp(join(tmpdir(), "compute-plugin-"));
   const path = join(folder, "plugin.cjs");
   await build({
@@ -24,7 +24,7 @@ export async function bundlePlugin(provider?: string): Promise<Bundle> {
     platform: "node",
     format: "cjs",
     logLevel: "error",
-    plugins: provider === undefined ? [] : [replaceProvider(join(__dirname, provider))],
+    plugins: [replaceProvider(join(__dirname, provider))],
   });
   return { path, remove: () => rm(folder, { recursive: true, force: true }) };
 }

@@ -34,8 +34,8 @@ export function createProvider({ messages }: { messages: Messages }): Provider {
       console.debug("not for stdout");
       return { id: "i-1", inputs: propertyMap({}), outputs: propertyMap({}) };
     },
-    cancel: (isOrderly) => {
-      process.stderr.write(`cancel, idle: ${isOrderly}\n`);
+    cancel: (reason) => {
+      process.stderr.write(`cancel: ${reason}\n`);
       canceled.resolve();
     },
   }).provider;

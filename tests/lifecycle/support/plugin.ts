@@ -65,7 +65,7 @@ export async function startPlugin(
     server.stop();
     engine.stop();
     // The end of the process releases the lock of its session.
-    provider.cancel(false);
+    provider.cancel("interrupted");
     provider.renew();
   };
   try {

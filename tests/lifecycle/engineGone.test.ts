@@ -1,0 +1,54 @@
+/** Tests the plugin as a process of its own whose engine is gone: no instance is lost (G1) or created twice (G2). */
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { propertyMap, Secret } from "../../provider/propertyValue";
+import { connect } from "../../provider/rpc/testing/client";
+import { bundlePlugin, startPlugin, type Bundle } from "../../provider/rpc/testing/plugin";
+import { inputs, urnOf } from "./support/stack";
+import { testToken, until, withWorld } from "./support/world";
+
+let bundle: Bundle;
+beforeAll(async () => {
+  bundle = await bundlePlugin("announcedCancels.ts");
+});
+afterAll(() => bundle.remove());
+
+test.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)(
+  "if the engine is gone after a %s, the answer to a POST counts as unread, and the next run takes the instance over",
+  (signal) =>
+    withWorld({}, async (world) => {
+      const { service, stack, home } = world;
+      const env = { ...process.env, PULUMI_HOME: home };
+      const plugin = await startPlugin(bundle, ["127.0.0.1:1"], env);
+      await using cleanup = new AsyncDisposableStack();
+      cleanup.defer(async () => {
+        plugin.process.kill("SIGKILL");
+        await plugin.ended;
+      });
+      const client = connect(plugin.port);
+      cleanup.defer(() => client.close());
+      await client.handshake();
+      const settings = { baseUrl: service.url, apiToken: new Secret(testToken) };
+      await client.configure(propertyMap(settings), stack.scope);
+      const urn = urnOf("web");
+      const { inputs: checked } = await client.check({ urn, news: inputs() });
+      const hang = service.control.fault({ kind: "hang", method: "POST", acted: true });
+      const creating = client.create({ urn, inputs: checked }).catch((error: unknown) => error);
+      await hang.firstHit;
+
+      plugin.process.kill(signal);
+      await until(() => plugin.stderr().includes("cancel: interrupted"));
+      plugin.process.stdin?.end();
+      await until(() => plugin.stderr().includes("cancel: engineGone"));
+      hang.release();
+      expect(await plugin.ended).toBe(0);
+      await creating;
+
+      const [id] = world.ids;
+      expect(world.pending).toMatchObject([{ stage: "accepted", id, ended: true }]);
+      const next = await stack.up(await world.plugin(), { web: inputs() });
+      expect(next.failed).toEqual({});
+      world.expectAllHeld();
+      expect(world.ids).toEqual([id]);
+      expect(world.posts).toBe(1);
+    }),
+);
