@@ -79,8 +79,8 @@ export class EmulatedService {
     moreFaults: readonly (InstanceFault | ListFault)[] = [],
   ): ServiceResponse {
     const faults = [...scripted.map(({ fault }) => fault), ...moreFaults];
-    entry.acted = true;
     let response = this.#callEndpoint(request, requestId, faults.filter(isInstanceFault));
+    entry.acted = response.acted ?? true;
     const violation = describeViolation(response);
     if (violation !== undefined) {
       const message = `the response breaks the contract: ${violation}`;

@@ -16,8 +16,9 @@ import {
   ServiceError,
   type ServiceResponse,
 } from "./http/response";
-import type { InstanceStore, NewInstance } from "./instances/store";
+import type { InstanceRecord, InstanceStore, NewInstance } from "./instances/store";
 import type { AccountBody, Settings } from "./options";
+import { matchesPattern } from "./pattern";
 import type { RateLimiter } from "./rateLimit";
 import type { Caller, Owner, Scope, TokenRegistry } from "./tokens";
 
@@ -162,6 +163,9 @@ function isDocumentedStatus(status: string): status is InstanceStatus {
 function createInstance({ state, caller: { owner }, request, faults }: Call): ServiceResponse {
   const { settings, store } = state;
   const body = parseCreateBody(request);
+  const wrong = faults.findLast((fault) => fault.kind === "existingId");
+  const existing = wrong && findExisting(state, owner, wrong);
+  if (existing && !wrong.acted) return { ...accepted(settings, existing), acted: false };
   const now = settings.clock.now();
   const { name } = body;
   const { endStatus } = settings;
@@ -179,7 +183,30 @@ function createInstance({ state, caller: { owner }, request, faults }: Call): Se
     if (fault.kind === "endsAs") instance.endStatus = fault.status;
     if (fault.kind === "appearsAfter") instance.visibleAt = now + fault.seconds * 1000;
   }
-  const { id, created_at, networks } = store.add(instance);
+  const made = store.add(instance);
+  return accepted(settings, existing ?? made);
+}
+
+/** Returns the oldest instance of this owner that the fault names. */
+function findExisting(
+  { store }: ServiceState,
+  owner: Owner,
+  { instance = "*" }: Extract<InstanceFault, { kind: "existingId" }>,
+): InstanceRecord | undefined {
+  return store
+    .all()
+    .find(
+      ({ id, name, tenant, tokenKind }) =>
+        tenant === owner.tenant &&
+        tokenKind === owner.kind &&
+        (matchesPattern(instance, id) || matchesPattern(instance, name)),
+    );
+}
+
+function accepted(
+  { macAddresses }: Settings,
+  { id, name, created_at, networks }: InstanceRecord,
+): ServiceResponse {
   return {
     status: 202,
     json: {
@@ -189,7 +216,7 @@ function createInstance({ state, caller: { owner }, request, faults }: Call): Se
       status: "PROVISIONING",
       created_at,
       networks: networks.map(({ mac_address, ...network }) =>
-        settings.macAddresses ? { ...network, mac_address } : network,
+        macAddresses ? { ...network, mac_address } : network,
       ),
     },
     schema: acceptedSchema,

@@ -70,7 +70,7 @@ export function startInProcess(options: EmulatorOptions = {}): InProcessEmulator
         status: response.status,
         headers: Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value])),
         body: responseBody,
-        acted: response.status < 300,
+        acted: received.entry.acted && response.status < 300,
       };
     },
     reset: () => service.reset(),

@@ -84,6 +84,7 @@ test("each declared misbehavior exists, and no other", async () => {
     neverLeavesProvisioning: { kind: "neverLeavesProvisioning" },
     endsAs: { kind: "endsAs", status: "OFFLINE" },
     appearsAfter: { kind: "appearsAfter", seconds: 1 },
+    existingId: { kind: "existingId", instance: "web", acted: true },
     omitItem: { kind: "omitItem", instance: "web" },
   };
   for (const fault of Object.values(all)) expect(emulator.fault(fault).hits).toBe(0);

@@ -44,6 +44,8 @@ export type Misbehavior =
   | { kind: "endsAs"; status: string }
   /** Listings do not show the instance of a POST for so many seconds. */
   | { kind: "appearsAfter"; seconds: number }
+  /** The 202 to a POST is that of an older instance: the oldest one with this id or name. The default is any. */
+  | { kind: "existingId"; instance?: string; acted?: boolean }
   /** A listing lacks the instances with this id or name (`*` stands for any characters). The default is all. */
   | { kind: "omitItem"; instance?: string };
 

@@ -275,6 +275,58 @@ describe("the instance that a POST makes", () => {
   });
 });
 
+describe("a 202 that names an instance which existed before", () => {
+  const other = { id: "i-other", name: "billing", tenant: "acme" };
+  const idIn = ({ body }: { body: unknown }) => (body as { id: string }).id;
+
+  test.each([false, true])("is otherwise a proper one, acted: %s", async (acted) => {
+    emulator.control.insert(other);
+    onCreate({ kind: "existingId", instance: "bill*", acted });
+    const wrong = await newCaller().create("web");
+    expect(wrong).toMatchObject({
+      status: 202,
+      body: { id: "i-other", name: "billing", status: "PROVISIONING" },
+    });
+    expect(await newCaller().names()).toEqual(acted ? ["billing", "web"] : ["billing"]);
+    expect(emulator.control.requests()[0]).toMatchObject({
+      faults: ["existingId"],
+      acted,
+      status: 202,
+    });
+    const right = await newCaller().create("web");
+    expect(Object.keys(wrong.body as object)).toEqual(Object.keys(right.body as object));
+  });
+
+  test("names the oldest one with the id or name, and never the one that this POST makes", async () => {
+    emulator.control.insert(other);
+    emulator.control.insert({ ...other, id: "i-younger" });
+    onCreate({ kind: "existingId", acted: true, times: "always" });
+    expect(idIn(await newCaller().create("web"))).toBe("i-other");
+    emulator.control.remove("i-other");
+    emulator.control.remove("i-younger");
+    const [web] = emulator.control.instances();
+    expect(idIn(await newCaller().create("billing"))).toBe(web?.id);
+  });
+
+  test("is the true one if there is no such instance, or if it is another tenant's or token kind's", async () => {
+    emulator.control.insert({ ...other, tenant: "elsewhere" });
+    emulator.control.insert({ ...other, id: "i-live", tokenKind: "live" });
+    onCreate({ kind: "existingId", instance: "billing" });
+    const { body } = await newCaller().create("web");
+    expect(body).toMatchObject({ name: "web" });
+    expect(lastRequest()).toMatchObject({ acted: true });
+    expect(await newCaller().names()).toEqual(["web"]);
+  });
+
+  test("is not the answer to a request that the service refuses", async () => {
+    emulator.control.insert(other);
+    onCreate({ kind: "existingId", acted: true });
+    expect((await newCaller().ask("POST", "/instances", { name: "web" })).status).toBe(400);
+    expect(lastRequest()).toMatchObject({ acted: true });
+    expect(instanceCount()).toBe(1);
+  });
+});
+
 describe("a listing", () => {
   beforeEach(() => {
     for (const name of ["web-1", "web-2", "db-1"])

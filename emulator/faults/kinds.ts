@@ -57,17 +57,23 @@ const delayFault = z.strictObject({
   acted,
 });
 
+/** An id or a name, in which `*` stands for any characters. The default is all. */
+const instance = z.string().optional();
+
 const instanceFaults = [
   z.strictObject({ kind: z.literal("neverLeavesProvisioning") }),
   /** The status after provisioning, which need not be a documented one. */
   z.strictObject({ kind: z.literal("endsAs"), status: z.string() }),
   /** Listings lack the instance for this long after the POST. */
   z.strictObject({ kind: z.literal("appearsAfter"), seconds: z.number().nonnegative() }),
+  /**
+   * The 202 is that of the oldest instance of the caller with this id or name, which existed before the POST. If there is
+   * none, the 202 is the true one, and the service acts.
+   */
+  z.strictObject({ kind: z.literal("existingId"), instance, acted }),
 ] as const;
 
-const instance = z.string().optional();
-
-/** They change a listing. `instance` is an id or a name, in which `*` stands for any characters. The default is all. */
+/** They change a listing. */
 const listFaults = [
   z.strictObject({ kind: z.literal("omitItem"), instance }),
   z.strictObject({ kind: z.literal("duplicateIds"), instance }),
@@ -121,7 +127,7 @@ export type FaultKind = Fault["kind"];
 export type DeliveryFault = z.output<(typeof deliveryFaults)[number]>;
 /** A fault that delays the response. */
 export type DelayFault = z.output<typeof delayFault>;
-/** A fault that changes the instance created by a POST. */
+/** A fault that changes the instance created by a POST, or the instance in its response. */
 export type InstanceFault = z.output<(typeof instanceFaults)[number]>;
 /** A fault that changes a listing. */
 export type ListFault = z.output<(typeof listFaults)[number]>;
@@ -136,7 +142,7 @@ const listKinds = kindsOf(listFaults);
 export const isDeliveryFault = (it: Fault): it is DeliveryFault => deliveryKinds.has(it.kind);
 /** Whether a fault is a delay. */
 export const isDelayFault = (it: Fault): it is DelayFault => it.kind === "delay";
-/** Whether a fault changes the instance created by a POST. */
+/** Whether a fault changes the instance created by a POST, or the instance in its response. */
 export const isInstanceFault = (it: Fault): it is InstanceFault => instanceKinds.has(it.kind);
 /** Whether a fault changes a listing. */
 export const isListFault = (it: Fault): it is ListFault => listKinds.has(it.kind);

@@ -18,6 +18,8 @@ export interface ServiceResponse {
   contentType?: string | undefined;
   /** What `json` must match, if the document shows it. */
   schema?: z.ZodType;
+  /** False if a fault answers in place of the service, which then neither does nor refuses what the request asks for. */
+  acted?: false;
 }
 
 /** The body of "GET /v2/instances". In this schema and the next ones, a field that the document does not show is an error. */

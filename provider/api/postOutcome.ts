@@ -40,9 +40,9 @@ export function outcomeOf(error: unknown, cancelSignal: AbortSignal): FailedPost
   return { kind: isClear4xx && error.hasEnvelope ? "refused" : "unclear", failure: error };
 }
 
-/** Returns the error of an answer 202 with the id of an instance that existed before the POST. */
+/** Returns the error of an answer 202 with the id of an instance that existed before the POST, or is another create's. */
 export function knownIdError(id: string): RequestError {
-  const cause = `the service answered with instance ${id}, which existed before this create, so the answer does not say what was created`;
+  const cause = `the service answered with instance ${id}, which existed before this create or belongs to another one, so the answer does not say what was created`;
   return new RequestError({
     kind: "unreadable",
     method: "POST",

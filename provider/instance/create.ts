@@ -7,9 +7,9 @@ import type { ComputeApi, Permit } from "../api/client";
 import type { Accepted } from "../api/contract";
 import { RequestError } from "../api/errors";
 import { keyedFingerprint } from "../fingerprint";
-import { recordedName } from "../ledger/record";
+import { isPending, recordedName } from "../ledger/record";
 import { recentMs, type Listing } from "../listing/listing";
-import { originFromState, stamped, type Origin } from "../origin";
+import { isSamePlace, originFromState, stamped, type Origin } from "../origin";
 import { hasSecret, reveal } from "../propertyValue";
 import type { CreateRequest, CreateResponse } from "../requests";
 import { waits } from "../session/operations";
@@ -290,7 +290,7 @@ class Create implements Disposable {
 
   /** Sends the POST, and returns its outcome. */
   async #post(): Promise<protocol.Event> {
-    const { listings, ctx, creates, state } = this.#session;
+    const { listings, ctx } = this.#session;
     const signal = this.#signal;
     if (!this.#permit) throw new Error("a POST without a permit");
     this.#progress.show("waiting for the service to accept the create");
@@ -304,13 +304,27 @@ class Create implements Disposable {
     if (outcome.kind === "notSent" && signal.aborted) {
       return { kind: "stopped", why: signal.reason as Error };
     }
-    const id = outcome.kind === "accepted" ? outcome.accepted.id : "";
     const isKnownId =
-      creates.instances.has(id) || state.hasId(id) || listedBefore?.has(id) === true;
+      outcome.kind === "accepted" &&
+      (listedBefore?.has(outcome.accepted.id) === true || this.#isOfAnother(outcome.accepted));
     if (outcome.kind === "unclear") {
       this.#progress.show("the create has no clear answer; searching for its instance");
     }
     return { kind: "posted", outcome, isKnownId, now: ctx.clock.now() };
+  }
+
+  /** Whether the instance that a 202 describes is of another create, whose own 202 may be still to come, or in a state. */
+  #isOfAnother({ id, name }: Accepted): boolean {
+    const { creates, state, ledger, settings } = this.#session;
+    if (creates.instances.has(id) || state.hasId(id)) return true;
+    // Without another create of this name, a name that differs is just another spelling.
+    const isOwnName = name === undefined || name === this.#args.name;
+    const names = isOwnName ? [] : [name, recordedName(name, true, settings)];
+    return ledger.read().some(({ record }) => {
+      if (record.key === this.#recordKey || !isSamePlace(record, this.#origin)) return false;
+      if (record.id !== undefined) return record.id === id && record.settled !== "gone";
+      return isPending(record) && names.includes(record.name);
+    });
   }
 
   /**

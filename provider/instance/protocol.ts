@@ -142,7 +142,7 @@ export type Event =
   | { kind: "permitted"; now: number }
   /** `entries` is the ledger as read after the record was written. */
   | { kind: "recorded"; key: string; entries: readonly LedgerEntry[] }
-  /** `isKnownId` says whether this session knew the id of an accepted instance before the POST. */
+  /** `isKnownId` says whether an accepted instance was known before the POST, or is another create's. */
   | { kind: "posted"; outcome: PostOutcome; isKnownId: boolean; now: number }
   /** Ctrl-C, or the operation's time-out. It comes instead of any other event. */
   | { kind: "stopped"; why: Error };
@@ -659,7 +659,7 @@ function afterPost(
   }
 }
 
-/** Returns the outcome of a POST. An instance that existed before the POST can't come from it, so the answer is unclear. */
+/** Returns the outcome of a POST. A known instance can't come from it, so an answer with its id is unclear. */
 function judgeAnswer(
   { outcome, isKnownId }: EventOf<"posted">,
   { baseline }: Attempt,

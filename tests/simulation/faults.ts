@@ -9,7 +9,10 @@ type Played = Extract<
 export type Fault = { kind: "refused" } | Played | InstanceFault | ListFault;
 
 /** Returns a fault in two forms: before and after the service has acted. */
-const beforeAndAfterActing = (name: string, fault: Fault): [string, Fault][] => [
+const beforeAndAfterActing = (
+  name: string,
+  fault: { kind: Fault["kind"]; [more: string]: unknown },
+): [string, Fault][] => [
   [`${name} before acting`, { ...fault, acted: false } as Fault],
   [`${name} after acting`, { ...fault, acted: true } as Fault],
 ];
@@ -67,6 +70,17 @@ export const postFaults: Readonly<Record<string, Fault>> = {
   "an instance that ends with an unknown status": { kind: "endsAs", status: "WEIRD" },
   "an instance that stays PROVISIONING": { kind: "neverLeavesProvisioning" },
   "an instance listed late": { kind: "appearsAfter", seconds: 45 },
+  ...Object.fromEntries([
+    ...beforeAndAfterActing("a 202 with somebody else's instance", {
+      kind: "existingId",
+      instance: "other-*",
+    }),
+    ...beforeAndAfterActing("a 202 with an older instance", { kind: "existingId" }),
+    ...beforeAndAfterActing("a 202 with an instance of web", {
+      kind: "existingId",
+      instance: "web-*",
+    }),
+  ]),
 };
 
 /** @throws if no fault has this name */

@@ -30,7 +30,7 @@ export interface NetworkHooks {
   faultFor(sent: SentRequest): Fault | undefined;
   /** Faults of the instance that a POST creates, beside a fault of the request. */
   instanceFaultsFor(sent: SentRequest): InstanceFault[];
-  /** Called once the service has acted. */
+  /** Called once the service has answered. `answer.acted` says whether it did what the request asks for. */
   acted(sent: SentRequest, answer: InProcessResponse): void;
   trace(line: string): void;
 }
@@ -105,10 +105,11 @@ export class Network {
     const { method, body, sender } = sent;
     const sentHeaders = headers as Record<string, string>;
     const line = `${sender.name} ${method} ${target}`;
-    const acts = fault === undefined || !("acted" in fault) || fault.acted === true;
+    const odd = fault && isOdd(fault) ? [fault] : [];
+    const acts =
+      fault === undefined || odd.length > 0 || !("acted" in fault) || fault.acted === true;
     let answer: InProcessResponse | undefined;
     if (acts) {
-      const odd = fault && isOdd(fault) ? [fault] : [];
       answer = this.service.answer(
         {
           method,

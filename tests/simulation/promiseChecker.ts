@@ -6,7 +6,7 @@ import type { InProcessEmulator } from "../../emulator/inProcess";
 import { isPending, type LedgerRecord } from "../../provider/ledger/record";
 import type { Stack } from "./engine";
 import { printedCommands } from "../support/printed";
-import { hidingFaults } from "./faults";
+import { hidingFaults, listFaults } from "./faults";
 import type { RunPlan } from "./history";
 
 /** An instance that a run of the history has created. */
@@ -63,7 +63,9 @@ export class PromiseChecker {
 
   onMessage(text: string): void {
     if (printedCommands(text, "pulumi import ").length === 0) return;
-    for (const made of this.made.values()) if (text.includes(made.id)) made.namedAt ??= this.now();
+    // What a wrong answer has named is not what the message says to import.
+    const named = text.replaceAll(/answered with instance \S+/g, "");
+    for (const made of this.made.values()) if (named.includes(made.id)) made.namedAt ??= this.now();
   }
 
   /** No other instance of its resource may exist that no message has named (2). */
@@ -82,6 +84,18 @@ export class PromiseChecker {
         );
       }
     }
+  }
+
+  /**
+   * Whether this run must know an instance when the answer to its POST names it: from the ledger on its disk, or from a
+   * listing before the POST. Nothing is promised for an instance that neither shows.
+   */
+  isKnown(id: string, { disk, metFaults, reportedPartial }: Poster): boolean {
+    const made = this.made.get(id);
+    if (made?.disk === disk) return true;
+    const distorting = Object.keys({ ...listFaults, ...hidingFaults });
+    if (reportedPartial || distorting.some((name) => metFaults.has(name))) return false;
+    return made === undefined || made.listedFrom <= this.now() - baselineMs;
   }
 
   #isToBeDeleted({ id, stack }: Made): boolean {
@@ -127,8 +141,12 @@ export class PromiseChecker {
     if (holder) this.violated(`${id} is held by ${holder.name}, but returned to ${stack.name}`);
   }
 
-  /** An instance that a saved state drops must be gone or let go (3). */
+  /** An instance that a saved state drops must be gone or let go (3). No state holds an instance of somebody else (4). */
   onSave(before: readonly string[], after: readonly string[]): void {
+    for (const id of after) {
+      if (this.isAlive(id) && !this.made.has(id))
+        this.violated(`a state holds ${id}, which no run created`);
+    }
     for (const id of before) {
       if (after.includes(id) || !this.isAlive(id)) continue;
       if (this.made.get(id)?.letGo === undefined)
@@ -138,6 +156,7 @@ export class PromiseChecker {
 
   /** The stack must hold a destroyed instance, and no other stack may (4). */
   onDestroy(id: string, stack: Stack): void {
+    if (!this.made.has(id)) this.violated(`${id}, which no run created, is destroyed`);
     if (!stack.ids.includes(id))
       this.violated(`${id} is destroyed by a stack that does not hold it`);
     const other = this.stacks.find((it) => it !== stack && it.ids.includes(id));

@@ -8,6 +8,7 @@ import {
   type InProcessEmulator,
 } from "../../emulator/inProcess";
 import type { InstanceFault } from "../../emulator/faults/kinds";
+import { matchesPattern } from "../../emulator/pattern";
 import { InstanceUnfinished } from "../../provider/errors";
 import { Ledger } from "../../provider/ledger/ledger";
 import { ledgerFolder } from "../../provider/ledger/folder";
@@ -398,8 +399,20 @@ class HistoryRun {
       (it) => it.at === kind && it.nth <= nth && nth < it.nth + it.times,
     );
     if (!scripted) return undefined;
-    run.metFaults.add(scripted.fault);
-    return faultNamed(scripted.fault);
+    const fault = faultNamed(scripted.fault);
+    const played = fault.kind === "existingId" ? this.#withKnownId(fault, run) : fault;
+    if (played) run.metFaults.add(scripted.fault);
+    return played;
+  }
+
+  /** Returns the fault with one instance that the provider can know. Undefined if there is none. */
+  #withKnownId(fault: Extract<Fault, { kind: "existingId" }>, run: Run): Fault | undefined {
+    const { instance = "*" } = fault;
+    const candidates = this.#service.control
+      .instances()
+      .filter(({ id, name }) => matchesPattern(instance, name) && this.#checker.isKnown(id, run));
+    const chosen = candidates[Math.floor(this.#random.next() * candidates.length)];
+    return chosen && { ...fault, instance: chosen.id };
   }
 
   #instanceFaultsFor({ method }: SentRequest): InstanceFault[] {
@@ -411,9 +424,10 @@ class HistoryRun {
   #acted({ sender, method, path, body }: SentRequest, answer: InProcessResponse): void {
     const run = this.#runs.find(({ plugin }) => plugin === sender);
     if (!run) return;
-    if (method === "POST" && answer.status === 202) {
-      const { id } = JSON.parse(answer.body) as { id: string };
+    if (method === "POST" && answer.acted) {
       const { name } = JSON.parse(body ?? "{}") as { name: string };
+      // A fault may have answered with another instance's id.
+      const id = this.#service.control.instances().at(-1)?.id ?? "";
       const urn = run.urns.get(JSON.stringify(name)) ?? "";
       const { stack, disk } = run;
       const listedFrom = this.#timeline.now + this.#history.lagSeconds * 1000;

@@ -1,0 +1,173 @@
+/**
+ * Tests of a 202 that carries the id of an instance which this create can't have made. Its outcome is unclear: that
+ * instance is never adopted, and the one really made is searched for by its name (G1, G2).
+ */
+import { expect, test } from "@jest/globals";
+import type { Accepted } from "../api/contract";
+import { InstanceUnfinished } from "../errors";
+import type { Post } from "../testing/fakeService";
+import { errorOf, inputsOf, scene, urnOf, type Scene } from "../testing/scene";
+import { createInstance } from "./create";
+
+const generatedName = "web-abcdefgh";
+const never = new AbortController().signal;
+
+function create({ session }: Scene, name: string, resource = "web") {
+  const isGenerated = name === generatedName;
+  const inputs = inputsOf({ name, ...(isGenerated && { __generated: name }) });
+  const request = { urn: urnOf(resource), inputs, timeoutSeconds: 0, preview: false };
+  return createInstance(session, request);
+}
+
+const posts = ({ service }: Scene) => service.count("create");
+const recordOf = ({ session }: Scene, resource: string) =>
+  session.ledger
+    .read()
+    .map(({ record }) => record)
+    .findLast(({ urn }) => urn === urnOf(resource));
+
+/** A scene whose instances become ACTIVE when they are listed. A listing lacks those in `unlisted`. */
+function newScene(unlisted: readonly string[] = []): Scene {
+  const world = scene();
+  const { service } = world;
+  service.page = ({ status }) => {
+    for (const id of service.instances.keys()) service.set(id, { status: "ACTIVE" });
+    const items = [...service.instances.values()].filter(({ id }) => !unlisted.includes(id));
+    const isAsked = status === undefined || status === "ACTIVE";
+    return { items: isAsked ? items : [], hasMore: false, unreadable: 0 };
+  };
+  return world;
+}
+
+/** A POST that makes an instance or not, and answers with another one. */
+const answersWith =
+  (wrong: Pick<Accepted, "id" | "name">, { acts }: { acts: boolean }): Post =>
+  (body, _signals, service) => {
+    if (acts) service.accept(body);
+    return { ...wrong, status: "PROVISIONING", networks: [] };
+  };
+
+/** How an instance `i-wrong` can be known before the POST although the baseline does not show it, or does. */
+const ways: [string, () => Promise<Scene>][] = [
+  [
+    "the baseline shows",
+    async () => {
+      const world = newScene();
+      world.service.has("i-wrong", { name: "billing" });
+      return world;
+    },
+  ],
+  [
+    "a listing after the baseline shows",
+    async () => {
+      const world = newScene();
+      world.service.permitHolds.push(async () => {
+        world.service.has("i-wrong", { name: "billing" });
+        const { listings } = world.session;
+        await listings.get({ after: listings.mark() }, never);
+      });
+      return world;
+    },
+  ],
+  [
+    "another create of the session has made",
+    async () => {
+      const world = newScene(["i-wrong"]);
+      world.session.creates.instances.set("i-wrong", "made");
+      return world;
+    },
+  ],
+  [
+    "the engine has named",
+    async () => {
+      const world = newScene();
+      world.session.state.observe("i-wrong", inputsOf());
+      return world;
+    },
+  ],
+  [
+    "another run on this machine has made",
+    async () => {
+      const world = newScene(["i-wrong"]);
+      const other = world.beside({}, { scope: "another-scope" }).session;
+      const key = await other.ledger.begin({
+        ...other.connection.place(),
+        urn: urnOf("billing"),
+        name: "billing",
+        kind: "explicit",
+        digest: "",
+        before: [],
+        at: world.clock.date().toISOString(),
+      });
+      other.ledger.move(key, { stage: "accepted", id: "i-wrong" });
+      return world;
+    },
+  ],
+];
+
+test.each(ways)(
+  "after a 202 with an instance that %s, the one really made is adopted by its generated name",
+  async (_, begin) => {
+    const world = await begin();
+    world.service.posts.push(answersWith({ id: "i-wrong", name: "billing" }, { acts: true }));
+    const { id } = await create(world, generatedName);
+    expect(world.service.instances.get(id)?.name).toBe(generatedName);
+    expect(recordOf(world, "web")).toMatchObject({ id, stage: "replied" });
+    expect(posts(world)).toBe(1);
+  },
+);
+
+test.each(ways)(
+  "after a 202 with an instance that %s, an instance of an explicit name is reported, and the message says what the answer named",
+  async (_, begin) => {
+    const world = await begin();
+    world.service.posts.push(answersWith({ id: "i-wrong", name: "billing" }, { acts: true }));
+    const error = await errorOf(create(world, "web"));
+    expect(error).not.toBeInstanceOf(InstanceUnfinished);
+    expect(error.message).toContain("the service answered with instance i-wrong");
+    expect(error.message).toContain('An instance named "web" has turned up since, i-1.');
+    expect(error.message).toContain("`pulumi import compute:index:Instance web i-1`");
+    expect(error.message).not.toContain("Instance web i-wrong");
+    expect(recordOf(world, "web")).toMatchObject({ stage: "unknown", ended: true });
+    expect(recordOf(world, "web")).not.toHaveProperty("id");
+    expect(posts(world)).toBe(1);
+  },
+);
+
+test.each([generatedName, "web"])(
+  'after a 202 with an older instance, and nothing made, the create fails and "%s" is not sent again',
+  async (name) => {
+    const world = newScene();
+    world.service.has("i-wrong", { name: "billing" });
+    world.service.posts.push(answersWith({ id: "i-wrong", name: "billing" }, { acts: false }));
+    const { message } = await errorOf(create(world, name));
+    expect(message).toContain("the service answered with instance i-wrong");
+    expect(message).toContain(`no instance named "${name}" turned up within 60 s`);
+    expect(posts(world)).toBe(1);
+  },
+);
+
+test("a 202 with the instance of another create that still waits for its own 202 is unclear, and both get their own", async () => {
+  const world = newScene();
+  const { service, clock } = world;
+  const isMailMade = Promise.withResolvers<Accepted>();
+  service.posts.push(
+    async (body) => {
+      const accepted = service.accept(body);
+      isMailMade.resolve(accepted);
+      await clock.sleep(20_000);
+      return accepted;
+    },
+    async (body) => {
+      service.accept(body);
+      return await isMailMade.promise;
+    },
+  );
+  const [mail, web] = await Promise.all([
+    create(world, "mail", "mail"),
+    create(world, generatedName),
+  ]);
+  expect(service.instances.get(mail.id)?.name).toBe("mail");
+  expect(service.instances.get(web.id)?.name).toBe(generatedName);
+  expect(posts(world)).toBe(2);
+});
