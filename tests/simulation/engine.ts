@@ -29,20 +29,28 @@ export class Stack {
   /** The id of the provider resource, which is a session's scope. Undefined if the state has none. */
   scope: string | undefined;
 
-  /** `onSave` gets the ids before and after each save. */
+  /** `onSave` gets the ids before and after each save, and those that the engine which saves has ever had. */
   constructor(
     readonly name: string,
-    private readonly onSave: (before: string[], after: string[]) => void = () => undefined,
+    private readonly onSave: (
+      before: string[],
+      after: string[],
+      known: ReadonlySet<string>,
+    ) => void = () => undefined,
   ) {}
 
   urnOf(resource: string): string {
     return `urn:pulumi:${this.name}::project::${instanceToken}::${resource}`;
   }
-  save(resources: readonly Held[], scope: string | undefined): void {
+  save(
+    resources: readonly Held[],
+    scope: string | undefined,
+    known: ReadonlySet<string> = new Set(this.ids),
+  ): void {
     const before = this.ids;
     this.resources = resources;
     this.scope = scope;
-    this.onSave(before, this.ids);
+    this.onSave(before, this.ids, known);
   }
   get ids(): string[] {
     return this.resources.map(({ id }) => id);
@@ -81,7 +89,9 @@ export class Engine {
   /** Set by Ctrl-C. Then no further step begins. */
   canceled = false;
   /** The state in memory, which may be newer than the saved one. */
-  #state: Held[];
+  #state: Held[] = [];
+  /** The ids that were ever in it. */
+  readonly #known = new Set<string>();
   #scope: string | undefined;
 
   constructor(
@@ -89,10 +99,7 @@ export class Engine {
     private readonly calls: Calls,
     private readonly settings: PropertyMap,
     private readonly ctx: EngineContext,
-  ) {
-    this.#state = [...stack.resources];
-    this.#scope = stack.scope;
-  }
+  ) {}
 
   async up(program: Program, options: UpOptions = {}): Promise<void> {
     await this.#configure(options.preview);
@@ -245,6 +252,11 @@ export class Engine {
 
   async #configure(preview = false): Promise<void> {
     await this.ctx.pause();
+    // A real engine reads the state seconds before it starts the plugin. SECURITY.md says what is not promised for a run
+    // that ends in between.
+    this.#state = [...this.stack.resources];
+    for (const { id } of this.#state) this.#known.add(id);
+    this.#scope = this.stack.scope;
     const urn = `urn:pulumi:${this.stack.name}::project::pulumi:providers:compute::default_0_1_0`;
     if (this.#scope === undefined && !preview) {
       this.#scope = this.ctx.newScope();
@@ -325,7 +337,8 @@ export class Engine {
   }
 
   #save(when: SaveTime = "during the run"): void {
-    if (this.ctx.saves(when)) this.stack.save([...this.#state], this.#scope);
+    for (const { id } of this.#state) this.#known.add(id);
+    if (this.ctx.saves(when)) this.stack.save([...this.#state], this.#scope, this.#known);
   }
 
   // ── The run ────────────────────────────────────────────────────────────────────────────────────

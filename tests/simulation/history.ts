@@ -44,6 +44,8 @@ export interface RunPlan {
   saves: "each step" | "at the end" | "the first only";
   /** How long after the beginning of the previous run. Undefined: after its end. */
   besideAfterMs: number | undefined;
+  /** Whether `pulumi cancel` lets it begin beside a run of its stack on the same machine. */
+  cancelsLock: boolean;
   before: "nothing" | "removed one" | "renamed one" | "clock ahead" | "clock back";
 }
 
@@ -111,6 +113,7 @@ const run: fc.Arbitrary<RunPlan> = fc.record({
     { weight: 4, arbitrary: fc.constant(undefined) },
     { weight: 1, arbitrary: fc.nat(6000) },
   ),
+  cancelsLock: fc.boolean(),
   before: fc.constantFrom(
     ...(["nothing", "nothing", "nothing", "nothing", "nothing", "removed one"] as const),
     ...(["renamed one", "clock ahead", "clock back"] as const),

@@ -22,6 +22,8 @@ export interface Made {
   listedFrom: number;
   /** When a message first showed the command that imports it, in virtual milliseconds. */
   namedAt?: number;
+  /** Whether a state had it, and the engine of a run beside it has saved its own state over that. */
+  isOverwritten?: boolean;
   /** Why no state need have it any more, for example because a person removed it. */
   letGo?: string;
 }
@@ -77,6 +79,10 @@ export class PromiseChecker {
       if (other === made || other.urn !== made.urn || other.stack !== made.stack) continue;
       if (!this.isAlive(other.id) || other.letGo !== undefined) continue;
       if (poster.replacing.has(other.id) || this.#isToBeDeleted(other)) continue;
+      // Two engines have saved their states over each other. Then not even a message is enough.
+      if (other.isOverwritten === true && other.disk === poster.disk) {
+        this.violated(`${made.id} is created, but another run's state was saved over ${other.id}`);
+      }
       if (other.namedAt !== undefined) continue;
       if (!this.#mayBeUnnamed(other, poster)) {
         this.violated(
@@ -142,22 +148,25 @@ export class PromiseChecker {
   }
 
   /** An instance that a saved state drops must be gone or let go (3). No state holds an instance of somebody else (4). */
-  onSave(before: readonly string[], after: readonly string[]): void {
+  onSave(before: readonly string[], after: readonly string[], known: ReadonlySet<string>): void {
     for (const id of after) {
+      const made = this.made.get(id);
+      if (made) made.isOverwritten = false;
       if (this.isAlive(id) && !this.made.has(id))
         this.violated(`a state holds ${id}, which no run created`);
     }
     for (const id of before) {
       if (after.includes(id) || !this.isAlive(id)) continue;
-      if (this.made.get(id)?.letGo === undefined)
-        this.violated(`a state drops ${id}, which exists`);
+      const made = this.made.get(id);
+      if (made && !known.has(id)) made.isOverwritten = true;
+      else if (made?.letGo === undefined) this.violated(`a state drops ${id}, which exists`);
     }
   }
 
   /** The stack must hold a destroyed instance, and no other stack may (4). */
   onDestroy(id: string, stack: Stack): void {
     if (!this.made.has(id)) this.violated(`${id}, which no run created, is destroyed`);
-    if (!stack.ids.includes(id))
+    if (!stack.ids.includes(id) && this.made.get(id)?.isOverwritten !== true)
       this.violated(`${id} is destroyed by a stack that does not hold it`);
     const other = this.stacks.find((it) => it !== stack && it.ids.includes(id));
     if (other) this.violated(`${id} is destroyed, but ${other.name} holds it`);

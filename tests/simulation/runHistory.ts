@@ -110,7 +110,8 @@ class HistoryRun {
       maxProvisioningSeconds: history.provisioningSeconds,
     });
     this.#service = emptyService(history.listOrder);
-    const onSave = (before: string[], after: string[]) => this.#checker.onSave(before, after);
+    const onSave: ConstructorParameters<typeof Stack>[1] = (before, after, known) =>
+      this.#checker.onSave(before, after, known);
     this.#stacks = [new Stack("dev", onSave), new Stack("prod", onSave)];
     this.#checker = new PromiseChecker(this.#service, this.#stacks, now);
     this.#network = new Network(this.#timeline, this.#random, this.#service, {
@@ -154,8 +155,10 @@ class HistoryRun {
     } else await this.#timeline.pass(plan.besideAfterMs);
     const stack = this.#stacks[plan.stack] as Stack;
     const machine = this.#machines[plan.machine] as Machine;
-    // The backend locks a stack, so the second run is left out.
-    if (this.#runs.some((run) => run.stack === stack && !run.isOver)) return;
+    // The backend locks a stack, so the second run is left out, except after `pulumi cancel`.
+    const locking = this.#runs.filter((run) => run.stack === stack && !run.isOver);
+    const isAllowed = plan.cancelsLock && locking.every((run) => run.machine === machine);
+    if (locking.length > 0 && !isAllowed) return;
     await this.#actBefore(plan);
     const run = this.#begin(stack, machine, plan);
     const program = this.#program(plan.version);
