@@ -39,6 +39,11 @@ function newScene(unlisted: readonly string[] = []): Scene {
   return world;
 }
 
+/** Fetches a listing, as another resource of the session may do at any time. */
+async function listAgain({ session: { listings } }: Scene): Promise<void> {
+  await listings.get({ after: listings.mark() }, never);
+}
+
 /** A POST that makes an instance or not, and answers with another one. */
 const answersWith =
   (wrong: Pick<Accepted, "id" | "name">, { acts }: { acts: boolean }): Post =>
@@ -58,13 +63,25 @@ const ways: [string, () => Promise<Scene>][] = [
     },
   ],
   [
+    "the baseline shows, and a later listing lacks",
+    async () => {
+      const unlisted: string[] = [];
+      const world = newScene(unlisted);
+      world.service.has("i-wrong", { name: "billing" });
+      world.service.permitHolds.push(async () => {
+        unlisted.push("i-wrong");
+        await listAgain(world);
+      });
+      return world;
+    },
+  ],
+  [
     "a listing after the baseline shows",
     async () => {
       const world = newScene();
       world.service.permitHolds.push(async () => {
         world.service.has("i-wrong", { name: "billing" });
-        const { listings } = world.session;
-        await listings.get({ after: listings.mark() }, never);
+        await listAgain(world);
       });
       return world;
     },
