@@ -217,9 +217,11 @@ export class Ledger {
     const replied = records.filter((it) => it.owner === this.#sessionId && it.stage === "replied");
     if (replied.length === 0) return;
     const isOfOtherRun = this.#otherRunOfStack();
+    // The process of a run that has ended in order may live a moment longer.
+    const isUnderWay = (it: LedgerRecord) =>
+      it.deliveredAt === undefined && this.#testLiveness(it.owner) === "alive";
     const isContested =
-      this.#hasMetOther ||
-      records.some((it) => isOfOtherRun(it) && this.#testLiveness(it.owner) === "alive");
+      this.#hasMetOther || records.some((it) => isOfOtherRun(it) && isUnderWay(it));
     this.#write(replied, {
       stage: "delivered",
       deliveredAt: this.#clock.date().toISOString(),

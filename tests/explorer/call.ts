@@ -191,7 +191,7 @@ function isOwnerAlive({ runs }: World, row: Row): boolean {
 }
 
 /** Whether the record is of the run's stack. */
-export function isOfStack({ scope, urn, stateless }: Row, { plan }: Run): boolean {
+function isOfStack({ scope, urn, stateless }: Row, { plan }: Run): boolean {
   const stackOf = (it: string) => it.split("::", 2).join("::");
   return (
     !stateless &&

@@ -1,4 +1,4 @@
-/** Tests that an `up` accepts the plan that a preview has saved (`pulumi preview --save-plan`, `pulumi up --plan`). */
+/** Tests that an `up` accepts the plan that a preview has saved (`pulumi preview --save-plan`, `pulumi up --plan`; G10). */
 import { expect, test } from "@jest/globals";
 import { Fixture } from "../support/fixture";
 import { instances, type Inputs } from "../support/programs";
