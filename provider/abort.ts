@@ -1,4 +1,5 @@
 /** Ends operations early: a cancel (`Canceled`) or a time-out (`TimedOut`) aborts the operation's AbortSignal. */
+import type { RequestError } from "./api/errors";
 import type { Clock } from "./clock";
 
 /** The engine sent Cancel (Ctrl-C), a signal such as SIGTERM asked the plugin to end, or the engine is gone. */
@@ -9,12 +10,48 @@ export class Canceled extends Error {
   }
 }
 
-/** The operation's time-out (`customTimeouts`, or a fixed one) has passed. */
+/** The service asked to be left alone (429 with Retry-After) until this date. */
+export interface Pause {
+  error: RequestError;
+  until: Date;
+}
+
+/** What is known of a time-out. */
+export interface TimeOutDetails {
+  /** The resource option that sets it, such as "customTimeouts.create". Undefined for a fixed time-out. */
+  option?: string | undefined;
+  /** What the operation was waiting for, as the object of "waiting for". */
+  waitedFor?: string | undefined;
+  /** Set if the time-out has not passed yet: this pause ends after it, so the operation has ended at once. */
+  pause?: Pause | undefined;
+}
+
+/** The operation's time-out (`customTimeouts`, or a fixed one) has passed, or a pause will not end before it. */
 export class TimedOut extends Error {
   override readonly name = "TimedOut";
-  constructor(readonly seconds: number) {
-    super(`timed out after ${seconds} s`);
+  readonly waitedFor: string | undefined;
+  readonly pause: Pause | undefined;
+  /** The time-out as messages name it: "900 s (customTimeouts.create)". */
+  readonly limit: string;
+  constructor(
+    readonly seconds: number,
+    { option, waitedFor, pause }: TimeOutDetails = {},
+  ) {
+    const limit = `${seconds} s${option === undefined ? "" : ` (${option})`}`;
+    super(
+      pause
+        ? `${pause.error.message}; the service asks for a pause until ${secondOf(pause.until)} (Retry-After), and the operation's ${limit} end before that`
+        : `timed out after ${seconds} s`,
+    );
+    this.limit = limit;
+    this.waitedFor = waitedFor;
+    this.pause = pause;
   }
+}
+
+/** Returns the date and time in UTC, to the second (ISO 8601). */
+export function secondOf(date: Date): string {
+  return date.toISOString().replace(/\.\d+Z$/, "Z");
 }
 
 /**
@@ -46,10 +83,15 @@ export function raceAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<
 export type Ending = Disposable & { signal: AbortSignal };
 
 /** The signal is aborted after `seconds` with `TimedOut`, or with `outer` and for its reason. */
-export function deadline(clock: Clock, seconds: number, outer: AbortSignal): Ending {
+export function deadline(
+  clock: Clock,
+  seconds: number,
+  outer: AbortSignal,
+  timedOut = () => new TimedOut(seconds),
+): Ending {
   const timeUp = new AbortController();
   const stop = new AbortController();
-  const onTime = () => timeUp.abort(new TimedOut(seconds));
+  const onTime = () => timeUp.abort(timedOut());
   clock.sleep(seconds * 1000, stop.signal).then(onTime, () => undefined);
   return {
     signal: AbortSignal.any([outer, timeUp.signal]),

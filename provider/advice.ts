@@ -26,8 +26,11 @@ export function nextStep(error: RequestError): string {
     return `${sent}Check compute:baseUrl, the network and the proxy settings, and run again.`;
   }
   if (kind === "unanswered") return "Run again; a longer compute:requestTimeoutSeconds may help.";
+  if (kind === "unreadable") {
+    return "Check that compute:baseUrl is the address of the Compute Instances Service; if it is, report this to its operator.";
+  }
   // The service documents the path of each GET.
-  if (kind === "unreadable" || status < 400 || (status === 404 && error.method === "GET")) {
+  if (status < 400 || (status === 404 && error.method === "GET")) {
     return "Check that compute:baseUrl is the address of the Compute Instances Service.";
   }
   if (status === 401) {
@@ -55,6 +58,10 @@ export const recordedSettingsAdvice =
 export function cursorIgnored(parameter: string | undefined, why: string): string {
   return `the service did not page by compute:cursorParameter "${parameter}" (${why}); instances are listed by status instead, at most 100 of each`;
 }
+
+/** What to do about a cursor parameter that does not work. */
+export const wrongCursorAdvice =
+  "Set compute:cursorParameter to the name that the service uses for the parameter, or remove the setting.";
 
 /** Returns the name that the program gave the resource: what follows the stack, the project and the type in the URN. */
 export function logicalName(urn: string): string {

@@ -23,6 +23,7 @@ async function configured(world: Scene = scene()) {
 const state = (): PropertyMap => inputsOf({ status: "ACTIVE" });
 const creation = { urn, inputs: inputsOf(), timeoutSeconds: 0, preview: false };
 const check = { urn, olds: inputsOf(), news: inputsOf(), randomSeed: new Uint8Array() };
+const slowRead = { inputs: inputsOf(), outputs: inputsOf(), timeoutSeconds: 20 };
 const removal = { urn, id: "i-1", oldInputs: inputsOf(), oldOutputs: state(), timeoutSeconds: 0 };
 
 test("before Configure, a Create fails with a plain error, and a Check works", async () => {
@@ -72,6 +73,44 @@ test("secrets of a request are removed from messages, whichever call it is (G8)"
   await errorOf(provider.invoke({ token: "compute:index:getInstance", args }));
   const shown = ctx.redactor.redact("canary-plain-1 canary-olds-2 canary-outs-3 canary-args-4");
   expect(shown).toBe("[secret] [secret] [secret] [secret]");
+});
+
+const slowly = { ...creation, timeoutSeconds: 20 };
+
+test("after a time-out, the error says that the create was waiting for the rate limit", async () => {
+  const { provider, service, clock } = await configured();
+  service.permitHolds.push((signal) => clock.sleep(60_000, signal));
+  expect((await errorOf(provider.create(slowly))).message).toBe(
+    "timed out after 20 s (customTimeouts.create) before anything was changed; it was waiting for the rate limit of POST /v2/instances",
+  );
+});
+
+test("after a time-out, the error says that the operation was waiting for a listing, or for the account", async () => {
+  const { provider, service, clock } = await configured();
+  service.accountAnswer = () => clock.sleep(60_000);
+  const waitingForAccount = await errorOf(provider.read({ ...removal, ...slowRead }));
+  expect(waitingForAccount.message).toContain(
+    "timed out after 20 s (customTimeouts.read) before anything was changed; it was waiting for the answer to GET /v2/account",
+  );
+  await clock.sleep(60_000);
+  service.listFaults.push(() => clock.sleep(60_000));
+  const waitingForListing = await errorOf(provider.read({ ...removal, ...slowRead }));
+  expect(waitingForListing.message).toContain(
+    "it was waiting for a listing of the instances (GET /v2/instances)",
+  );
+});
+
+test("after a time-out, the error says that the create was waiting for another create with its name", async () => {
+  const { provider, service, clock } = await configured();
+  service.posts.push(async (...args) => {
+    await clock.sleep(60_000);
+    return ready(...args);
+  });
+  const first = provider.create({ ...creation, urn: urnOf("first") });
+  const second = await errorOf(provider.create(slowly));
+  expect(second.message).toContain("it was waiting for another create with the same instance name");
+  await first;
+  expect(service.count("create")).toBe(1);
 });
 
 test("the error for a request that the service refused names the next step (G9)", async () => {

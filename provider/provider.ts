@@ -170,8 +170,12 @@ function ownError(error: unknown): unknown {
   if (error instanceof RequestError) return new OperationFailed(explain(error), { cause: error });
   if (error instanceof Canceled) return new OperationCanceled();
   if (error instanceof TimedOut) {
+    const { message, pause, waitedFor, limit } = error;
+    const waited = waitedFor === undefined ? "" : `; it was waiting for ${waitedFor}`;
     return new OperationFailed(
-      `timed out after ${error.seconds} s (customTimeouts) before anything was changed; it was waiting for another create, for the rate limit, or for a response from the service`,
+      pause
+        ? `${message}. Nothing was changed. Run again after that time`
+        : `timed out after ${limit} before anything was changed${waited}`,
       { cause: error },
     );
   }

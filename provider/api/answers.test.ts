@@ -37,6 +37,7 @@ test("a page has its readable items, and the number of unreadable ones", async (
         ],
         hasMore: true,
         unreadable: 4,
+        unreadableWhy: "it has no id",
       });
     },
   );
@@ -55,6 +56,7 @@ test("a listing's strings become one printable line; an item whose id is not pri
         items: [{ id: "a", name: "we[2Jb", status: "ACTIVE", ipv4_public: "192.0.2.1 forged" }],
         hasMore: false,
         unreadable: unreadableIds.length,
+        unreadableWhy: "its id is not printable, or means an unknown value to Pulumi",
       });
     },
   );
@@ -104,8 +106,16 @@ const unreadable: [string, Reaction, RegExp][] = [
   ["no JSON", answer(200, "oops"), /is not JSON/],
   ["an HTML page", answer(200, "<!doctype html><p>Sign in"), /an HTML page/],
   ["nothing", answer(200), /is empty/],
-  ["has_more as a string", answer(200, { data: [], has_more: "no" }), /has_more/],
-  ["data that is not an array", answer(200, { data: {}, has_more: false }), /data/],
+  [
+    "has_more as a string",
+    answer(200, { data: [], has_more: "no" }),
+    /: has_more \(a text, not a boolean\)/,
+  ],
+  [
+    "data that is not an array",
+    answer(200, { data: {}, has_more: false }),
+    /: data \(an object, not a list\)/,
+  ],
   ["null", answer(200, "null"), /the answer as a whole/],
 ];
 test.each(unreadable)("a listing answered with %s is unreadable", async (_, react, problem) => {
@@ -113,6 +123,29 @@ test.each(unreadable)("a listing answered with %s is unreadable", async (_, reac
     const failure = await failureOf(testClient(baseUrl).listPage({ limit: 100 }, never));
     expect(failure).toMatchObject({ kind: "unreadable", status: 200, path: "/v2/instances" });
     expect(failure.message).toMatch(problem);
+  });
+});
+
+test("a listing whose ids are all numbers is refused as that, without a second try", async () => {
+  const react = answer(200, { data: [{ id: 4711, name: "web" }, { id: 8 }], has_more: false });
+  await withServer([{ expect: list, react }], async ({ baseUrl }) => {
+    const failure = await failureOf(testClient(baseUrl).listPage({ limit: 100 }, never));
+    expect(failure).toMatchObject({ kind: "unreadable", status: 200 });
+    expect(failure.message).toContain(
+      "GET /v2/instances: the ids in the service's listing are numbers, not texts",
+    );
+    expect(failure.message).not.toContain("4711");
+  });
+});
+
+test("one item whose id is a number does not hide the others, and the reason is kept", async () => {
+  const react = answer(200, { data: [{ id: 7 }, { id: "a" }], has_more: false });
+  await withServer([{ expect: list, react }], async ({ baseUrl }) => {
+    expect(await testClient(baseUrl).listPage({ limit: 100 }, never)).toMatchObject({
+      items: [{ id: "a" }],
+      unreadable: 1,
+      unreadableWhy: "its id is a number, not a text",
+    });
   });
 });
 

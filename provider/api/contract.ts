@@ -47,14 +47,37 @@ const elements = <T extends z.ZodType>(type: T) => z.array(type.nullable().catch
 const listItem = z.object({ id, name: text, status: text, ipv4_public: text });
 const network = z.object({ type: printableText, ipv4: text, mac_address: text });
 
+const idIsNumber = "its id is a number, not a text";
+
+/** Says why an item can't be read. It always is because of its id. */
+function whyUnreadable(element: unknown): string {
+  const { id } = Object(element) as { id?: unknown };
+  if (typeof id === "number") return idIsNumber;
+  if (id === undefined || id === "") return "it has no id";
+  return typeof id === "string"
+    ? "its id is not printable, or means an unknown value to Pulumi"
+    : "its id is not a text";
+}
+
 /** The schemas with which the client reads responses. */
 export const tolerant = {
-  /** Section "List envelope". A listing with an unreadable item never proves an absence. */
+  /**
+   * Section "List envelope". A listing with an unreadable item never proves an absence. A page whose ids are all numbers is
+   * refused, because the service surely has another contract.
+   */
   page: z
-    .object({ data: elements(listItem), has_more: z.boolean() })
-    .transform(({ data, has_more: hasMore }) => {
-      const items = data.filter((item) => item !== null);
-      return { items, hasMore, unreadable: data.length - items.length };
+    .object({ data: z.array(z.unknown()), has_more: z.boolean() })
+    .transform(({ data, has_more: hasMore }, ctx): Page => {
+      const read = data.map(
+        (element) => listItem.safeParse(element).data ?? whyUnreadable(element),
+      );
+      if (read.length > 0 && read.every((it) => it === idIsNumber)) {
+        ctx.addIssue("the ids in the service's listing are numbers, not texts");
+      }
+      const items = read.filter((it) => typeof it !== "string");
+      const unreadableWhy = read.find((it) => typeof it === "string");
+      const unreadable = read.length - items.length;
+      return { items, hasMore, unreadable, ...(unreadableWhy && { unreadableWhy }) };
     }),
   /** The body of the 202 to a POST. Only the id is required, since with it the instance can be found again (G1). */
   accepted: z
@@ -74,8 +97,15 @@ export const tolerant = {
 };
 /** An instance as a listing shows it. */
 export type ListItem = z.infer<typeof listItem>;
-/** One page of GET /v2/instances, with the number of its unreadable items. */
-export type Page = z.infer<typeof tolerant.page>;
+/** One page of GET /v2/instances. */
+export interface Page {
+  items: ListItem[];
+  hasMore: boolean;
+  /** How many items could not be read. */
+  unreadable: number;
+  /** Why the first of them could not be read: "its id is a number, not a text". */
+  unreadableWhy?: string | undefined;
+}
 /** The readable fields of the response to an accepted POST /v2/instances. `createdAt` may also be left out. */
 export type Accepted = Omit<z.infer<typeof tolerant.accepted>, "createdAt"> & {
   createdAt?: string | undefined;

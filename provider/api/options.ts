@@ -3,6 +3,18 @@ import type { Dispatcher } from "undici";
 import type { Clock } from "../clock";
 import type { RequestError } from "./errors";
 
+/** A failed try of a request, after which the client, or the caller of a POST, tries again. */
+export interface Retry {
+  method: string;
+  /** What the rate limit counts by: the path, or the template of a path with an id. */
+  path: string;
+  error: RequestError;
+  /** The time until the next try at the earliest. Undefined while a new token is looked for. */
+  inMs: number | undefined;
+  /** Whether the service asked for that time (429 with Retry-After). */
+  isAsked: boolean;
+}
+
 /** The options of `createClient`. */
 export interface ClientOptions {
   /** As the check of the settings returns it: https, or http on loopback, and with /v2 at the end. */
@@ -26,10 +38,11 @@ export interface ClientOptions {
   redact: (text: string) => string;
   /** Called with one redacted line for each try of a request. Set if COMPUTE_DEBUG=1. */
   debug?: ((line: string) => void) | undefined;
-  /** Called once for each pause that a 429 begins, with the time until the client calls the endpoint again. */
-  onSlowedDown?: ((pause: { method: string; path: string; retryInMs: number }) => void) | undefined;
-  /** Called for each failed try of a GET or DELETE, but not for a 401 that only leads to a new token. */
-  onFailedTry?: ((error: RequestError) => void) | undefined;
+  /**
+   * Called after each failed try that is to be repeated. After a 429, it is called once for all requests of the endpoint, and
+   * again if another 429 makes the pause longer.
+   */
+  onRetry?: ((retry: Retry) => void) | undefined;
   /** The environment, which may name proxies. */
   env: Readonly<Record<string, string | undefined>>;
   /** Returns a number from 0 up to 1, for jitter. */

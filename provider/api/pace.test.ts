@@ -13,8 +13,8 @@ const post: Step = { expect: "POST /v2/instances", react: answer(202, { id: "i-1
 function setUp(more: Partial<ClientOptions>) {
   const clock = new VirtualClock();
   const slowed: unknown[] = [];
-  const onSlowedDown = (info: unknown) => slowed.push(info);
-  return { clock, slowed, options: { clock, onSlowedDown, ...more } };
+  const onRetry: ClientOptions["onRetry"] = (retry) => slowed.push(retry);
+  return { clock, slowed, options: { clock, onRetry, ...more } };
 }
 
 test("the client leaves 5 % of the limit unused, and each path has a limit of its own (G6)", async () => {
@@ -70,7 +70,8 @@ test("a 429 pauses only its endpoint for the time in Retry-After, and is reporte
     await first;
     await clock.advance(1000);
     await second;
-    expect(slowed).toEqual([{ method: "GET", path: "/v2/instances", retryInMs: 5000 }]);
+    const retry = { method: "GET", path: "/v2/instances", inMs: 5000, isAsked: true };
+    expect(slowed).toEqual([{ ...retry, error: expect.objectContaining({ status: 429 }) }]);
   });
 });
 

@@ -54,7 +54,7 @@ test("the delay between tries ends at once when the signal aborts", async () => 
   const abort = new AbortController();
   await withServer([{ expect: account, react: answer(500) }], async (server) => {
     const tried = Promise.withResolvers<unknown>();
-    const client = testClient(server.baseUrl, { clock, onFailedTry: tried.resolve });
+    const client = testClient(server.baseUrl, { clock, onRetry: tried.resolve });
     const call = client.account(abort.signal);
     await tried.promise;
     await new Promise(setImmediate);

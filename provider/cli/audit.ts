@@ -156,9 +156,11 @@ async function createReport(services: ServiceListing[], io: Terminal, undecided:
   for (const { stack, problem = "" } of unreadable)
     addUndecided(undecided, `stack ${stack}`, problem);
   for (const { origin, listing } of services.filter((it) => !it.listing.complete)) {
+    const { unreadable: unreadableCount, unreadableWhy } = listing;
+    const reason = unreadableWhy === undefined ? "" : ` (${unreadableWhy})`;
     const why =
-      listing.unreadable > 0
-        ? "its listing holds items that can't be read"
+      unreadableCount > 0
+        ? `its listing holds items that can't be read${reason}`
         : `its listing is not complete: there may be instances that it does not show. ${nameCursor}`;
     addUndecided(undecided, origin.baseUrl, why);
   }

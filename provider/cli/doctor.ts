@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import type { Command } from "commander";
 import metadata from "../../metadata.json";
 import { TimedOut } from "../abort";
-import { cursorIgnored, nameCursor, nextStep, ownCommand } from "../advice";
+import { cursorIgnored, nameCursor, nextStep, ownCommand, wrongCursorAdvice } from "../advice";
 import type { ComputeApi } from "../api/client";
 import { RequestError } from "../api/errors";
 import type { ClientOptions } from "../api/options";
@@ -69,9 +69,6 @@ const networkAdvice =
 const unreadableAdvice =
   "Check that compute:baseUrl is the address of the Compute Instances Service. If it is, report this to the operator of the service.";
 
-const wrongCursorAdvice =
-  "Set compute:cursorParameter to the name that the service uses for the parameter, or remove the setting.";
-
 const notWritableAdvice =
   "Make the folder writable, or set PULUMI_HOME to a writable one. Otherwise, if a run is killed while it creates an instance, the next run does not know of that instance.";
 
@@ -81,9 +78,11 @@ async function* examineService(settings: Settings, io: Terminal): AsyncGenerator
   const { createClient } = await import("../api/client.js");
   // `pulumi up` waits after a 429. `doctor` reports it at once.
   const slowedDown = new AbortController();
-  const onSlowedDown: ClientOptions["onSlowedDown"] = ({ method, path }) =>
+  const onRetry: ClientOptions["onRetry"] = ({ method, path, error }) => {
+    if (error.status !== 429) return;
     slowedDown.abort(new Problem(`${method} ${path} answered HTTP 429`, tooManyRequests));
-  const createApi = (options: ClientOptions) => createClient({ ...options, onSlowedDown });
+  };
+  const createApi = (options: ClientOptions) => createClient({ ...options, onRetry });
   const session = new Session(settings, { ...io, createApi }, () => slowedDown.signal);
 
   const connection: Finding = ["ok", "connection", `${host} answers`];
@@ -143,7 +142,7 @@ async function examineListing(api: ComputeApi, session: Session): Promise<Findin
   const { cursorParameter } = session.settings;
   using operation = session.operation(timeouts.look);
   const listing = await collect(api, cursorParameter, operation.signal);
-  const { items, unreadable, complete, cursorProblem } = listing;
+  const { items, unreadable, unreadableWhy, complete, cursorProblem } = listing;
   const instances = count(items.size, "instance");
   if (complete) {
     const isUntried = cursorParameter !== undefined && items.size <= pageLimit.max;
@@ -152,11 +151,12 @@ async function examineListing(api: ComputeApi, session: Session): Promise<Findin
   }
   const incomplete = "the listing is not complete, so `pulumi refresh` drops no instance";
   if (unreadable > 0) {
-    const found = `${instances}, and ${count(unreadable, "item")} that can't be read: ${incomplete}`;
+    const why = unreadableWhy === undefined ? "" : ` (${unreadableWhy})`;
+    const found = `${instances}, and ${count(unreadable, "item")} that can't be read${why}: ${incomplete}`;
     return ["warning", "listing", found, unreadableAdvice];
   }
   if (cursorProblem !== undefined) {
-    const found = `${instances}: ${cursorIgnored(cursorParameter, cursorProblem)}; ${incomplete}`;
+    const found = `${instances}: ${cursorIgnored(cursorParameter, cursorProblem.why)}; ${incomplete}`;
     return ["warning", "listing", found, wrongCursorAdvice];
   }
   const found = `${instances}, and there may be more, since the service lists at most ${pageLimit.max} of each status: ${incomplete}`;

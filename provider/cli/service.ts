@@ -1,6 +1,6 @@
 /** What several commands share: the options for settings, their check, and the listing of the service. */
 import type { Command } from "commander";
-import { isEnded } from "../abort";
+import { isEnded, TimedOut } from "../abort";
 import { configCommands, explain } from "../advice";
 import { RequestError } from "../api/errors";
 import { checkConfig, resolveSettings } from "../config/configuration";
@@ -210,6 +210,9 @@ export async function listAgain({
 export function explainError(error: unknown): readonly string[] | undefined {
   if (error instanceof OperationFailed) return error.lines;
   if (error instanceof RequestError) return [explain(error)];
+  if (error instanceof TimedOut && error.pause) {
+    return [`${error.message}. Run the command again after that time.`];
+  }
   return isEnded(error)
     ? [`the request to the service ${error.message}. Run the command again later.`]
     : undefined;

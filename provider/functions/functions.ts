@@ -15,6 +15,7 @@ import type {
   ListRequest,
   ListResponse,
 } from "../requests";
+import { waits } from "../session/operations";
 import { timeouts, type Session } from "../session/session";
 import { pageOf } from "./paging";
 
@@ -85,6 +86,7 @@ export const functions: Record<FunctionToken, FunctionDefinition> = {
     async run(session, _args, signal) {
       const { baseUrl, tokenKind } = session.settings;
       const api = await session.connection.api();
+      using _wait = session.operations.waiting(signal, waits.account);
       const account = await api.account(signal);
       // The service's API document does not say what the response contains.
       const details = new Secret(JSON.stringify(account ?? null));

@@ -12,7 +12,8 @@ import { recentMs, type Listing } from "../listing/listing";
 import { originFromState, stamped, type Origin } from "../origin";
 import { hasSecret, reveal } from "../propertyValue";
 import type { CreateRequest, CreateResponse } from "../requests";
-import { timeouts, type Session } from "../session/session";
+import { waits } from "../session/operations";
+import type { Session } from "../session/session";
 import { createBodyOf, parseInstanceArgs, type InstanceArgs } from "./definition";
 import { existenceOf } from "./existence";
 import {
@@ -57,7 +58,7 @@ export async function createInstance(
   if (request.preview) {
     return { id: "", outputs: previewOutputs(request.inputs, session.settings.tokenKind) };
   }
-  using operation = session.operation(request.timeoutSeconds || timeouts.change);
+  using operation = session.operationOf(request, "create");
   using create = new Create(session, request, operation.signal);
   return await create.run();
 }
@@ -89,7 +90,7 @@ class Create implements Disposable {
     this.#request = request;
     this.#signal = signal;
     this.#args = parseInstanceArgs(reveal(request.inputs));
-    this.#progress = new PostProgress(session.ctx, request.urn);
+    this.#progress = new PostProgress(session, signal);
     session.creates.haveBegun = true;
   }
 
@@ -245,10 +246,12 @@ class Create implements Disposable {
       case "searchingForRecord":
       case "searchingAfterPost":
         return await this.#list(this.#postMark, 0);
-      case "awaitingPermit":
+      case "awaitingPermit": {
         this.#progress.show("waiting for the rate limit");
+        using _wait = this.#session.operations.waiting(signal, waits.permit);
         this.#permit = await this.#api.acquirePostPermit(signal);
         return { kind: "permitted", now: clock.now() };
+      }
       case "writingRecord": {
         const key = await ledger.begin({ ...state.fields, at: this.#now() });
         this.#recordKey = key;

@@ -159,7 +159,7 @@ test.each<[string, (world: Scene) => void, string]>([
   [
     "is not gone in time",
     () => undefined,
-    "DELETE was sent for instance i-1, but the 60 s (customTimeouts) were over before it was proven that the instance is gone",
+    "DELETE was sent for instance i-1, but the 60 s (customTimeouts.delete) were over before it was proven that the instance is gone",
   ],
   [
     "is canceled after the DELETE",

@@ -9,7 +9,8 @@ import { RequestError } from "../api/errors";
 import { OperationFailed } from "../errors";
 import { originDifference } from "../origin";
 import type { DeleteRequest } from "../requests";
-import { timeouts, type Session } from "../session/session";
+import { waits } from "../session/operations";
+import type { Session } from "../session/session";
 import {
   describeExistence,
   existenceOf,
@@ -29,7 +30,7 @@ import {
  *   the operation before the DELETE.
  */
 export async function deleteInstance(session: Session, request: DeleteRequest): Promise<void> {
-  const { id, urn, oldOutputs, timeoutSeconds } = request;
+  const { id, urn, oldOutputs } = request;
   const { creates, ctx, ledger, run, settings } = session;
   if (creates.instances.get(id) === "takenOver") {
     // The engine deletes an older entry of the same instance from the state.
@@ -38,7 +39,7 @@ export async function deleteInstance(session: Session, request: DeleteRequest): 
   }
   const instance = knownInstance(id, oldOutputs);
   if (settings.deletePolicy === "retain" && !run.stateless) return retain(session, urn, instance);
-  using operation = session.operation(timeoutSeconds || timeouts.change);
+  using operation = session.operationOf(request, "delete");
   const existence = await existenceOf(session, instance, operation.signal);
   if (existence.kind === "gone") {
     // Without a recorded origin, the listings may have been another tenant's.
@@ -79,13 +80,18 @@ async function destroy(
   const isAcknowledged = await sendDestroy(session, id, signal);
   // After an acknowledged DELETE, a listing that lacks the instance is evidence even in the settling time.
   const target = isAcknowledged ? { ...instance, acceptedAt: undefined } : instance;
-  const { clock, messages } = session.ctx;
+  const { operations, ctx } = session;
+  const { clock } = ctx;
   const { pollIntervalMs, settlingMs, destroyPath } = session.settings;
   const start = clock.now();
+  const activity = () => {
+    const seconds = Math.round((clock.now() - start) / 1000);
+    return `DELETE was sent for ${id}; waiting until it is gone, ${seconds} s`;
+  };
+  operations.setActivity(signal, activity);
   try {
     for (;;) {
-      const seconds = Math.round((clock.now() - start) / 1000);
-      messages.status(urn, `DELETE was sent for ${id}; waiting until it is gone, ${seconds} s`);
+      operations.show(signal);
       const existence = await existenceOf(session, target, signal);
       if (existence.kind === "gone") return;
       if (existence.kind === "unproven") {
@@ -104,8 +110,10 @@ async function destroy(
   } catch (error) {
     if (!isEnded(error) && !(error instanceof RequestError)) throw error;
     const reason = isEnded(error) ? endOf(error) : `a listing failed (${explain(error)})`;
+    const isPaused = error instanceof TimedOut && error.pause !== undefined;
+    const next = isPaused ? "Run again after that time" : "Run again";
     throw new OperationFailed(
-      `DELETE was sent for instance ${id}, but ${reason} before it was proven that the instance is gone. The instance stays in the state. Run again to check it again`,
+      `DELETE was sent for instance ${id}, but ${reason} before it was proven that the instance is gone. The instance stays in the state. ${next} to check it again`,
       { cause: error },
     );
   }
@@ -114,10 +122,27 @@ async function destroy(
 /** Returns whether the service acknowledged the DELETE. A 404 means that the instance is gone, or that the path is wrong. */
 async function sendDestroy(session: Session, id: string, signal: AbortSignal): Promise<boolean> {
   const { api } = await session.connection.open(signal);
+  const { destroyPath = "" } = session.settings;
+  using _wait = session.operations.waiting(signal, waits.destroy(destroyPath));
+  // If the service has asked for a long pause, nothing is sent.
+  signal.throwIfAborted();
   try {
     await api.destroyInstance(id, signal);
     return true;
   } catch (error) {
+    if (error instanceof TimedOut && error.pause) {
+      const { path, mayHaveActed } = error.pause.error;
+      // The 429 may be that of another instance's DELETE.
+      const isOwn = path === destroyPath.replace("{id}", () => encodeURIComponent(id));
+      const outcome =
+        isOwn && !mayHaveActed
+          ? `instance ${id} was not destroyed`
+          : `whether instance ${id} was destroyed is not known`;
+      throw new OperationFailed(
+        `${outcome}: ${error.message}. The instance stays in the state. Run again after that time`,
+        { cause: error },
+      );
+    }
     if (isEnded(error)) {
       throw new OperationFailed(
         `DELETE may have been sent for instance ${id}: ${endOf(error)} while the destroy call was under way. The instance stays in the state. Run again to check it again`,
@@ -136,9 +161,10 @@ async function sendDestroy(session: Session, id: string, signal: AbortSignal): P
 }
 
 function endOf(error: Canceled | TimedOut): string {
-  return error instanceof TimedOut
-    ? `the ${error.seconds} s (customTimeouts) were over`
-    : "the operation was canceled";
+  if (!(error instanceof TimedOut)) return "the operation was canceled";
+  return error.pause
+    ? `the operation ended early (${error.message})`
+    : `the ${error.limit} were over`;
 }
 
 // ── compute:deletePolicy "retain" ────────────────────────────────────────────────────────────────

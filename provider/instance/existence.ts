@@ -82,7 +82,7 @@ export function isSameTenant(
 
 /** Says why the listings do not prove whether the instance exists. */
 function whyUnproven(
-  { settings: { cursorParameter } }: Session,
+  { cursorParameter, settings }: Session,
   result: Exclude<SearchResult, { kind: "found" }>,
 ): string {
   if (result.kind === "gone") {
@@ -92,11 +92,14 @@ function whyUnproven(
     return "two listings in a row had no id in common, so the ids in the service's listings can't be relied on";
   }
   const summary = "the service's listing was not complete";
-  if (result.incomplete.unreadable > 0) {
-    return `${summary}: it holds an item that can't be read, which may be this instance`;
+  const { unreadable, unreadableWhy } = result.incomplete;
+  if (unreadable > 0) {
+    const why = unreadableWhy === undefined ? "" : ` (${unreadableWhy})`;
+    return `${summary}: it holds an item that can't be read${why}, which may be this instance`;
   }
-  return cursorParameter
-    ? `${summary}, even with compute:cursorParameter "${cursorParameter}"`
+  if (cursorParameter) return `${summary}, even with compute:cursorParameter "${cursorParameter}"`;
+  return settings.cursorParameter
+    ? `${summary}: it shows at most 100 instances of each status, and this run no longer uses compute:cursorParameter "${settings.cursorParameter}", which did not lead to all pages`
     : `${summary}: it shows at most 100 instances of each status. If the service's list has a cursor parameter, set compute:cursorParameter to its name`;
 }
 

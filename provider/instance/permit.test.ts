@@ -32,7 +32,7 @@ test("the Info column says that a create waits for the rate limit, and for how l
     "waiting for the rate limit, 1 s",
     "waiting for the rate limit, 11 s",
     "waiting for the rate limit, 21 s",
-    "i-1 PROVISIONING",
+    "i-1 PROVISIONING, 25 s of 900 s",
   ]);
   expect(world.clock.sleeping).toBe(0);
 });

@@ -1,9 +1,9 @@
 /** Shows in the Info column of `pulumi up` what a create or an update waits for, and for how long it has waited. */
 import { notNeeded } from "../abort";
-import type { ProviderContext } from "../context";
 import type { Listing } from "../listing/listing";
+import type { Session } from "../session/session";
 
-type ProgressContext = Pick<ProviderContext, "clock" | "messages">;
+type ProgressSession = Pick<Session, "ctx" | "operations">;
 
 /** Until the id is known, the column shows a wait only after this time. */
 const firstMs = 1000;
@@ -12,55 +12,61 @@ const intervalMs = 10_000;
 
 /** Shows what a create waits for until the id is known, if the wait takes longer than a second. */
 export class PostProgress {
-  readonly #ctx: ProgressContext;
-  readonly #urn: string;
+  readonly #session: ProgressSession;
+  readonly #signal: AbortSignal;
   #end = new AbortController();
 
-  constructor(ctx: ProgressContext, urn: string) {
-    this.#ctx = ctx;
-    this.#urn = urn;
+  /** `signal` is that of the create's operation. */
+  constructor(session: ProgressSession, signal: AbortSignal) {
+    this.#session = session;
+    this.#signal = signal;
   }
 
   /** From now on, shows what the create waits for, and the seconds so far. */
   show(activity: string): void {
     this.stop();
     this.#end = new AbortController();
-    this.#repeat(activity, this.#end.signal).catch(() => undefined);
+    const { ctx, operations } = this.#session;
+    const { clock } = ctx;
+    const start = clock.now();
+    const seconds = () => Math.round((clock.now() - start) / 1000);
+    operations.setActivity(this.#signal, () => `${activity}, ${seconds()} s`);
+    this.#repeat(this.#end.signal).catch(() => undefined);
   }
 
   /** Stops the updates, and leaves no timer. */
   stop(): void {
     this.#end.abort(notNeeded);
+    this.#session.operations.setActivity(this.#signal, undefined);
   }
 
-  async #repeat(activity: string, end: AbortSignal): Promise<void> {
-    const { clock, messages } = this.#ctx;
-    const start = clock.now();
+  async #repeat(end: AbortSignal): Promise<void> {
+    const { ctx, operations } = this.#session;
     for (let pauseMs = firstMs; ; pauseMs = intervalMs) {
-      await clock.sleep(pauseMs, end);
-      messages.status(this.#urn, `${activity}, ${Math.round((clock.now() - start) / 1000)} s`);
+      await ctx.clock.sleep(pauseMs, end);
+      operations.show(this.#signal);
     }
   }
 }
 
-/** Shows the status of an instance whose id is known, and the time so far. */
+/** Shows the status of an instance whose id is known, the time of the operation so far, and its time-out. */
 export class WaitProgress {
   /** The status in the last listing that showed the instance. */
   status = "PROVISIONING";
   /** Why the last listing failed. Undefined if it did not fail. */
   problem: string | undefined;
-  readonly #ctx: ProgressContext;
-  readonly #urn: string;
+  readonly #session: ProgressSession;
+  readonly #signal: AbortSignal;
   readonly #id: string;
-  readonly #start: number;
   /** Clock time of the last update of the column. */
   #shownAt = -Infinity;
 
-  constructor(ctx: ProgressContext, urn: string, id: string) {
-    this.#ctx = ctx;
-    this.#urn = urn;
+  /** `signal` is that of the operation. */
+  constructor(session: ProgressSession, signal: AbortSignal, id: string) {
+    this.#session = session;
+    this.#signal = signal;
     this.#id = id;
-    this.#start = ctx.clock.now();
+    session.operations.setActivity(signal, () => this.#describe());
     this.#show();
   }
 
@@ -71,16 +77,20 @@ export class WaitProgress {
       status !== this.status || (problem === undefined) !== (this.problem === undefined);
     this.status = status;
     this.problem = problem;
-    if (isChanged || this.#ctx.clock.now() - this.#shownAt >= intervalMs) this.#show();
+    const { clock } = this.#session.ctx;
+    if (isChanged || clock.now() - this.#shownAt >= intervalMs) this.#show();
   }
 
   #show(): void {
-    this.#shownAt = this.#ctx.clock.now();
-    const seconds = Math.round((this.#shownAt - this.#start) / 1000);
-    const time = seconds > 0 ? `, ${seconds} s` : "";
-    const text = `${this.#id} ${this.status}${time}`;
+    const { ctx, operations } = this.#session;
+    this.#shownAt = ctx.clock.now();
+    operations.show(this.#signal);
+  }
+
+  #describe(): string {
+    const operation = this.#session.operations.of(this.#signal);
+    const text = `${this.#id} ${this.status}${operation ? `, ${operation.time}` : ""}`;
     // A narrow terminal cuts off the end, so the text begins with what matters most.
-    const failure = `last look failed, trying again: ${text} (${this.problem})`;
-    this.#ctx.messages.status(this.#urn, this.problem ? failure : text);
+    return this.problem ? `last look failed, trying again: ${text} (${this.problem})` : text;
   }
 }

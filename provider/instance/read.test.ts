@@ -145,7 +145,9 @@ test("if the cursor does not help, the warning about the cut-off listing names i
   const world = scene({ cursorParameter: "after" });
   for (let n = 0; n < 150; n++) world.service.has(`x-${n}`);
   await refresh(world);
-  expect(world.messages.warnings.at(-1)).toContain('even with compute:cursorParameter "after"');
+  expect(world.messages.warnings.at(-1)).toContain(
+    'this run no longer uses compute:cursorParameter "after"',
+  );
 });
 
 test("if a listing fails, Read fails, and the state stays (G3)", async () => {

@@ -5,7 +5,7 @@ import { recordedName } from "../ledger/record";
 import { type Origin, stamped } from "../origin";
 import { propertyMap, type PropertyMap } from "../propertyValue";
 import { isRefresh, type ReadRequest, type ReadResponse } from "../requests";
-import { timeouts, type Session } from "../session/session";
+import type { Session } from "../session/session";
 import { inputNames } from "./definition";
 import { existenceOf, knownInstance, settlingEnd } from "./existence";
 import { checkStatus, unfinishedInstance } from "./ready";
@@ -29,7 +29,7 @@ import {
  */
 export async function readInstance(session: Session, request: ReadRequest): Promise<ReadResponse> {
   const { id, inputs, outputs } = request;
-  using operation = session.operation(request.timeoutSeconds || timeouts.look);
+  using operation = session.operationOf(request, "read");
   const instance = knownInstance(id, outputs);
   const existence = await existenceOf(session, instance, operation.signal);
   const { kind, origin } = existence;

@@ -17,8 +17,9 @@ function wait(world: Scene, seconds = 900) {
     origin,
     session.ctx.clock.date().toISOString(),
   );
-  const { signal } = session.operation(seconds);
-  const instance = { urn: urnOf("web"), id: accepted.id, inputs, outputs, origin, after: 0 };
+  const urn = urnOf("web");
+  const { signal } = session.operationOf({ urn, timeoutSeconds: seconds }, "create");
+  const instance = { urn, id: accepted.id, inputs, outputs, origin, after: 0 };
   return waitUntilReady(session, instance, signal);
 }
 
@@ -74,8 +75,12 @@ test("an instance with an undocumented status is unfinished, and the status is n
 test("a time-out keeps the instance, and says after how long it was still PROVISIONING", async () => {
   const world = scene();
   const error = await unfinishedOf(wait(world, 20));
-  expect(error.message).toContain("i-1 was still PROVISIONING when the operation's 20 s");
-  expect(error.message).toContain("goes on waiting for it");
+  expect(error.message).toContain(
+    "i-1 was still PROVISIONING when the operation's 20 s (customTimeouts.create) were over",
+  );
+  expect(error.message).toContain(
+    "goes on waiting for it, for as long as customTimeouts.update says (default 900 s)",
+  );
 });
 
 test("a time-out while the listings fail says so", async () => {
@@ -153,14 +158,14 @@ test("an instance that was listed before it became unlisted keeps what the list 
   expect(world.messages.warnings).toEqual([expect.stringContaining("its status is not known")]);
 });
 
-test("the Info column shows the status and the time, on a change and every ten seconds", async () => {
+test("the Info column shows the status, the time and the time-out, on a change and every ten seconds", async () => {
   const world = scene();
   becomes(world, "ACTIVE", 25_000);
   world.service.listFaults.push(fail(answered(503, "GET")));
   await wait(world);
   const shown = world.messages.all.filter((line) => line.startsWith("status"));
-  expect(shown[0]).toBe("status i-1 PROVISIONING");
+  expect(shown[0]).toBe("status i-1 PROVISIONING, 0 s of 900 s");
   expect(shown[1]).toContain("status last look failed, trying again: i-1");
-  expect(shown.at(-1)).toMatch(/i-1 ACTIVE, 2\d s/);
+  expect(shown.at(-1)).toMatch(/^status i-1 ACTIVE, 2\d s of 900 s$/);
   expect(shown.length).toBeLessThan(8);
 });

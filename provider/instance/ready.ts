@@ -9,7 +9,7 @@ import { RequestError } from "../api/errors";
 import { InstanceUnfinished, OperationFailed } from "../errors";
 import type { Origin } from "../origin";
 import type { PropertyMap } from "../propertyValue";
-import type { Session } from "../session/session";
+import { timeouts, type Session } from "../session/session";
 import { knownInstance, settlingEnd } from "./existence";
 import { reasonOf } from "./messages";
 import { WaitProgress } from "./progress";
@@ -47,8 +47,8 @@ export async function waitUntilReady(
   instance: PendingInstance,
   signal: AbortSignal,
 ): Promise<PropertyMap> {
-  const { id, urn, outputs } = instance;
-  const progress = new WaitProgress(session.ctx, urn, id);
+  const { id, outputs } = instance;
+  const progress = new WaitProgress(session, signal, id);
   try {
     const result = await session.poller.waitWhileProvisioning(id, {
       after: instance.after,
@@ -150,19 +150,24 @@ export function unfinishedError(
   if (error instanceof InstanceUnfinished) return error;
   const { id } = instance;
   // Stateless is `pulumi do` without a stack: the engine saves no state.
+  const isPaused = error instanceof TimedOut && error.pause !== undefined;
+  const nextUp = isPaused ? "next `pulumi up` after that time" : "next `pulumi up`";
   const next = run.stateless
     ? `${id} exists, and no state holds it. To take it over, run \`${importAs("<name>", id)}\``
-    : `${id} is kept in the state; the next \`pulumi up\` goes on waiting for it`;
+    : `${id} is kept in the state; the ${nextUp} goes on waiting for it, for as long as customTimeouts.update says (default ${timeouts.change} s)`;
   return unfinishedInstance(instance, `${endOfWait(error, id, progress)} ${next}`);
 }
 
 /** Says what ended the wait. The result ends with a semicolon or a full stop, because a sentence follows it. */
 function endOfWait(error: unknown, id: string, progress?: WaitProgress): string {
   if (error instanceof Canceled) return `the wait for instance ${id} was canceled;`;
+  if (error instanceof TimedOut && error.pause) {
+    return `the wait for instance ${id} ended early: ${error.message}.`;
+  }
   if (error instanceof TimedOut) {
     const { status = "PROVISIONING", problem } = progress ?? {};
     const lastLook = problem ? `, and the last look failed: ${problem}` : "";
-    return `instance ${id} was still ${status} when the operation's ${error.seconds} s (customTimeouts) were over${lastLook};`;
+    return `instance ${id} was still ${status} when the operation's ${error.limit} were over${lastLook};`;
   }
   if (error instanceof RequestError || error instanceof OperationFailed) {
     return `the wait for instance ${id} ended: ${reasonOf(error)}`;

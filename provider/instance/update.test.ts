@@ -54,6 +54,14 @@ test("an instance that is still not ready stays unfinished, without asserted inp
   expect(new Set(Object.values(changedInputs(sides).detailed))).toEqual(new Set(["add"]));
 });
 
+test("a wait that goes on shows its own time-out in the Info column, and names it at the end", async () => {
+  const world = scene();
+  world.service.has("i-1", { name: "web", status: "PROVISIONING" });
+  const error = await errorOf(update(world, markUnfinished(acceptedOutputs(world))));
+  expect(world.messages.all).toContain("status i-1 PROVISIONING, 0 s of 20 s");
+  expect(error.message).toContain("when the operation's 20 s (customTimeouts.update) were over");
+});
+
 test("if the instance is proven gone, the error says what to do", async () => {
   const error = await errorOf(update(scene(), markUnfinished(acceptedOutputs(scene()))));
   expect(error.message).toContain("no longer exists. Run `pulumi refresh`");

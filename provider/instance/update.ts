@@ -2,7 +2,7 @@
 import { OperationFailed } from "../errors";
 import { propertyMap, Unknown, type PropertyMap } from "../propertyValue";
 import type { UpdateRequest } from "../requests";
-import { timeouts, type Session } from "../session/session";
+import type { Session } from "../session/session";
 import { changedInputs } from "./diff";
 import { existenceOf, knownInstance } from "./existence";
 import { readyOutputs, waitUntilReady } from "./ready";
@@ -35,7 +35,7 @@ export async function updateInstance(
   const assertedInOutputs = Object.fromEntries(asserted.map((name) => [name, news[name]]));
   const withAsserted = (map: PropertyMap) => propertyMap({ ...map, ...assertedInOutputs });
 
-  using operation = session.operation(request.timeoutSeconds || timeouts.change);
+  using operation = session.operationOf(request, "update");
   const known = knownInstance(id, outputs);
   const existence = await existenceOf(session, known, operation.signal);
   if (existence.kind === "gone") {

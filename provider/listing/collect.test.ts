@@ -3,6 +3,7 @@ import { expect, test } from "@jest/globals";
 import { answered, failed, fail, FakeService } from "../testing/fakeService";
 import { errorOf } from "../testing/scene";
 import { collect } from "./collect";
+import type { CursorProblem } from "./listing";
 
 const never = new AbortController().signal;
 
@@ -51,18 +52,23 @@ let pageCount = 0;
 const repeated = "a page repeated instances of an earlier page";
 const empty = "a page had no readable instance, although more were promised";
 const endless = "the list had not ended after 500 pages";
+const lasting = (why: string) => ({ why, isLasting: true });
 
-test.each<[string, FakeService["page"], string, number]>([
-  ["is ignored", undefined, repeated, 100],
-  ["leads to an overlap", () => page([{ id: "i-100" }, { id: "i-150" }]), repeated, 101],
+test.each<[string, FakeService["page"], CursorProblem, number]>([
+  ["is ignored", undefined, lasting(repeated), 100],
+  ["leads to an overlap", () => page([{ id: "i-100" }, { id: "i-150" }]), lasting(repeated), 101],
   // The parameter may mean something else to the service.
-  ["leads to an empty page before the end", () => page([]), empty, 100],
-  ["never ends", () => page([{ id: `p-${pageCount++}` }], true), endless, 599],
+  ["leads to an empty page before the end", () => page([]), { why: empty, isLasting: false }, 100],
+  ["never ends", () => page([{ id: `p-${pageCount++}` }], true), lasting(endless), 599],
 ])("a cursor that %s is reported, and proves nothing (G3)", async (_what, after, problem, seen) => {
   const fake = service(150);
   fake.page = (query) => (query.cursor ? after?.(query) : undefined);
   const { complete, cursorProblem, items } = await collectFrom(fake, "starting_after");
-  expect([complete, items.size, cursorProblem]).toEqual([false, seen, problem]);
+  expect({ complete, size: items.size, cursorProblem }).toEqual({
+    complete: false,
+    size: seen,
+    cursorProblem: problem,
+  });
   // The instances are listed by status instead.
   expect(fake.calls.slice(-3)).toEqual(["list PROVISIONING", "list ACTIVE", "list OFFLINE"]);
 });
@@ -72,7 +78,7 @@ test("if the service refuses the cursor with a 400, the instances are listed by 
   fake.listFaults.push(undefined, fail(answered(400, "GET")));
   const { complete, cursorProblem } = await collectFrom(fake, "nonsense");
   expect(complete).toBe(false);
-  expect(cursorProblem).toContain("HTTP 400");
+  expect(cursorProblem).toEqual({ why: expect.stringContaining("HTTP 400"), isLasting: false });
 });
 
 test.each([answered(401, "GET"), answered(403, "GET"), answered(500, "GET"), failed("unanswered")])(
@@ -96,7 +102,7 @@ test("a first page without readable items has no id for the cursor", async () =>
   fake.page = () => ({ items: [], hasMore: true, unreadable: 5 });
   const { complete, cursorProblem, completeStatuses } = await collectFrom(fake, "starting_after");
   expect(complete).toBe(false);
-  expect(cursorProblem).toBe("no instance of the first page could be read");
+  expect(cursorProblem?.why).toBe("no instance of the first page could be read");
   expect(completeStatuses.size).toBe(0);
 });
 

@@ -7,7 +7,7 @@ import type { ComputeApi, PageQuery } from "../api/client";
 import type { ListItem, Page } from "../api/contract";
 import { pageLimit, type InstanceStatus } from "../api/serviceConstants";
 import { RequestError } from "../api/errors";
-import type { ListingContent } from "./listing";
+import type { CursorProblem, ListingContent } from "./listing";
 
 /**
  * The order in which a status mostly changes. An instance that moves on between two requests is then listed twice, not
@@ -40,28 +40,35 @@ export async function collect(
 
   let page = await listPage();
   addPage(page);
-  let { unreadable } = page;
+  let { unreadable, unreadableWhy } = page;
 
   /** Fetches pages to the end, as long as each has only new instances. Resolves to the problem if there is one. */
-  async function followCursor(parameter: string): Promise<string | undefined> {
+  async function followCursor(parameter: string): Promise<CursorProblem | undefined> {
+    const lasting = (why: string) => ({ why, isLasting: true });
+    const passing = (why: string) => ({ why, isLasting: false });
     for (let pageCount = 1; page.hasMore; pageCount++) {
       const last = page.items.at(-1);
-      if (!last) return "no instance of the first page could be read";
-      if (pageCount === maxPages) return `the list had not ended after ${maxPages} pages`;
+      if (!last) return passing("no instance of the first page could be read");
+      if (pageCount === maxPages) return lasting(`the list had not ended after ${maxPages} pages`);
       try {
         page = await listPage({ cursor: { parameter, value: last.id } });
       } catch (error) {
-        if (isCursorRefused(error)) return error.message;
+        // For example, the last instance of the page before no longer exists.
+        if (isCursorRefused(error)) return passing(error.message);
         throw error;
       }
       unreadable += page.unreadable;
-      if (addPage(page)) return "a page repeated instances of an earlier page";
+      unreadableWhy ??= page.unreadableWhy;
+      if (addPage(page)) return lasting("a page repeated instances of an earlier page");
       // A wrong parameter can make a page empty, which is no proof of the list's end (G3).
-      if (!page.items.length) return "a page had no readable instance, although more were promised";
+      if (!page.items.length) {
+        return passing("a page had no readable instance, although more were promised");
+      }
     }
     return undefined;
   }
-  const cursorProblem = cursorParameter && (await followCursor(cursorParameter));
+  const cursorProblem =
+    cursorParameter === undefined ? undefined : await followCursor(cursorParameter);
   const isComplete = !page.hasMore && !cursorProblem;
 
   const completeStatuses = new Set<string>();
@@ -72,7 +79,7 @@ export async function collect(
     if (!ofStatus.hasMore && ofStatus.unreadable === 0) completeStatuses.add(status);
   }
   const complete = isComplete && unreadable === 0;
-  return { items, complete, unreadable, completeStatuses, cursorProblem };
+  return { items, complete, unreadable, unreadableWhy, completeStatuses, cursorProblem };
 }
 
 /** A 401 or 403 refuses the token instead, and a transient error refuses nothing. */

@@ -11,10 +11,20 @@ export interface ListingContent {
   readonly complete: boolean;
   /** How many items could not be read. Each of them may be any instance. */
   readonly unreadable: number;
+  /** Why the first of them could not be read: "its id is a number, not a text". */
+  readonly unreadableWhy?: string | undefined;
   /** The statuses of which every instance is listed. Empty for a complete listing. */
   readonly completeStatuses: ReadonlySet<string>;
-  /** Why the pages of the cursor (`compute:cursorParameter`) did not list everything. */
-  readonly cursorProblem?: string | undefined;
+  /** Set if the pages of the cursor (`compute:cursorParameter`) did not list everything. */
+  readonly cursorProblem?: CursorProblem | undefined;
+}
+
+/** Why the pages of a cursor did not list everything. */
+export interface CursorProblem {
+  /** A phrase such as "a page repeated instances of an earlier page". */
+  readonly why: string;
+  /** Whether the list did not end, or repeated itself. Then further listings by this cursor would only waste requests. */
+  readonly isLasting: boolean;
 }
 
 /** A listing, and when it was fetched. */
@@ -49,11 +59,15 @@ export const recentMs = 2000;
 /** Fetches the listings of a session. Callers share a listing that is under way, or that has just ended. */
 export type ListingSource = ReturnType<typeof createListingSource>;
 
-/** `sessionSignal` ends listings: the end of one caller must not end a listing that other callers share. */
+/**
+ * `sessionSignal` ends listings: the end of one caller must not end a listing that other callers share. `waiting` notes that
+ * the operation with this signal waits for a listing (`Operations.waiting`).
+ */
 export function createListingSource(
   fetchListing: (signal: AbortSignal) => Promise<ListingContent>,
   clock: Clock,
   sessionSignal: () => AbortSignal,
+  waiting?: (signal: AbortSignal) => Disposable,
 ) {
   let lastMark = 0;
   let lastWrite = 0;
@@ -96,12 +110,15 @@ export function createListingSource(
     ): Promise<Listing> {
       const isNewEnough = (it: Begin) => it.beginMark > after && it.begunAt >= notBefore;
       signal.throwIfAborted();
+      if (latest && isNewEnough(latest)) return latest;
+      using _wait = waiting?.(signal);
+      signal.throwIfAborted();
       const waitMs = notBefore - clock.now();
       if (waitMs > 0) await clock.sleep(waitMs, signal);
       for (;;) {
         if (latest && isNewEnough(latest)) return latest;
         underWay ??= beginListing();
-        if (isNewEnough(underWay)) return raceAbort(underWay.listing, signal);
+        if (isNewEnough(underWay)) return await raceAbort(underWay.listing, signal);
         // All callers that need a newer listing share the next one.
         const ended = underWay.listing.catch(() => undefined);
         await raceAbort(ended, signal);

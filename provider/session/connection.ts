@@ -5,13 +5,14 @@ import { deadline, raceAbort } from "../abort";
 import { explain, nextStep } from "../advice";
 import type { ComputeApi } from "../api/client";
 import { RequestError } from "../api/errors";
-import type { ClientOptions } from "../api/options";
+import type { ClientOptions, Retry } from "../api/options";
 import { pageLimit, tokenKindOf } from "../api/serviceConstants";
 import type { Settings } from "../config/settings";
 import { readTokenFile, tokenFileProblem, type TokenFileContent } from "../config/tokenFile";
 import { OperationFailed } from "../errors";
 import { tokenHash, type Origin } from "../origin";
 import type { ProviderContext } from "../context";
+import { waits, type Operations } from "./operations";
 
 /** How long the token's file is read again and again for a new token, after a 401. */
 const newTokenMs = 2000;
@@ -25,6 +26,7 @@ export class Connection {
   readonly #ctx: ProviderContext;
   /** Returns the signal that Cancel aborts. */
   readonly #canceled: () => AbortSignal;
+  readonly #operations: Operations;
   /** Whether this session has seen the instance with this id, in its latest listing or as its own. */
   readonly #isKnown: (id: string) => boolean;
   #api: Promise<ComputeApi> | undefined;
@@ -42,9 +44,11 @@ export class Connection {
     settings: Settings,
     ctx: ProviderContext,
     canceled: () => AbortSignal,
+    operations: Operations,
     isKnown: (id: string) => boolean,
   ) {
     this.#isKnown = isKnown;
+    this.#operations = operations;
     this.#settings = settings;
     this.#token = settings.apiToken;
     this.#ctx = ctx;
@@ -60,22 +64,28 @@ export class Connection {
    * @throws RequestError if the token could not be checked and a later check may succeed
    * @throws the reason of `signal`, or of the signal that Cancel aborts
    */
-  open(signal: AbortSignal): Promise<{ api: ComputeApi; origin: Origin }> {
+  async open(signal: AbortSignal): Promise<{ api: ComputeApi; origin: Origin }> {
+    // The account call is sent once. After that, its pauses hold nothing up.
+    using _wait = this.#hasOrigin ? undefined : this.#operations.waiting(signal, waits.account);
+    signal.throwIfAborted();
     this.#opened ??= this.#open().catch((error: unknown) => {
       // After an OperationFailed, every later call fails too. After any other failure, the next call checks again.
       if (!(error instanceof OperationFailed)) this.#opened = undefined;
       throw error;
     });
-    return raceAbort(this.#opened, signal);
+    return await raceAbort(this.#opened, signal);
   }
 
   /** Returns the client, without checking the token. */
   api(): Promise<ComputeApi> {
     const { apiTokenFile } = this.#settings;
-    this.#api ??= this.#createApi(
-      this.#token,
-      apiTokenFile === undefined ? undefined : (refused) => this.#renewToken(apiTokenFile, refused),
-    );
+    this.#api ??= this.#createApi(this.#token, {
+      renewToken:
+        apiTokenFile === undefined
+          ? undefined
+          : (refused) => this.#renewToken(apiTokenFile, refused),
+      onRetry: (retry) => this.#onRetry(retry),
+    });
     return this.#api;
   }
 
@@ -189,7 +199,17 @@ export class Connection {
     }
   }
 
-  async #createApi(token: string, renewToken?: ClientOptions["renewToken"]): Promise<ComputeApi> {
+  #onRetry(retry: Retry): void {
+    const { error, inMs } = retry;
+    const next = inMs === undefined ? "with a new token" : `in ${Math.round(inMs / 1000)} s`;
+    this.#ctx.messages.debug(`${error.message}; next try ${next}`);
+    this.#operations.retrying(retry);
+  }
+
+  async #createApi(
+    token: string,
+    more: Pick<ClientOptions, "renewToken" | "onRetry"> = {},
+  ): Promise<ComputeApi> {
     // Many previews send no request, and loading undici takes time.
     const createApi = this.#ctx.createApi ?? (await import("../api/client.js")).createClient;
     const { messages, redactor, clock, env, randomBytes = crypto.randomBytes } = this.#ctx;
@@ -201,17 +221,13 @@ export class Connection {
         requestTimeoutMs,
         requestsPerMinute,
         destroyPath,
-        renewToken,
         userAgent: `pulumi-compute/${metadata.version}`,
         clock,
         env,
         redact: (text) => redactor.redact(text),
         random: () => Buffer.from(randomBytes(4)).readUInt32BE() / 2 ** 32,
         debug: env["COMPUTE_DEBUG"] === "1" ? (line) => messages.info(line) : undefined,
-        onSlowedDown: ({ method, path, retryInMs }) =>
-          messages.debug(
-            `${method} ${path} answered 429; next request in ${Math.round(retryInMs / 1000)} s`,
-          ),
+        ...more,
       });
     } catch (error) {
       // For example, a proxy variable of the environment is not an address.

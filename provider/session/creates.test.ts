@@ -5,7 +5,8 @@ import { CreateSlots } from "./creates";
 
 /** Makes slots, and functions that let creates enter and leave them. */
 function setUp(hasCursor = false) {
-  const slots = new CreateSlots({ hasCursor });
+  const waiting = () => ({ [Symbol.dispose]: () => undefined });
+  const slots = new CreateSlots({ hasCursor }, { waiting });
   const cancellation = new AbortController();
   const entered: string[] = [];
   const waited: string[] = [];

@@ -4,6 +4,7 @@ import { pageLimit } from "../api/serviceConstants";
 import type { ListingSource } from "../listing/listing";
 import { KeyedLocks } from "../locks";
 import type { PropertyMap } from "../propertyValue";
+import { waits, type Operations } from "./operations";
 
 /** An instance that exists but was not ready when its Create call ended. */
 export interface Unfinished {
@@ -27,22 +28,26 @@ export class Creates {
   /** By id: whether a POST of this session made the instance, or it was taken over without being in a POST's response. */
   readonly instances = new Map<string, "made" | "takenOver">();
   readonly #listings: ListingSource;
+  readonly #operations: Pick<Operations, "waiting">;
   readonly #locks = new KeyedLocks();
   /** For each name of an instance: the mark (`ListingSource.markWrite`) of the end of its last turn. */
   readonly #turnEndMarks = new Map<string, number>();
 
-  constructor(listings: ListingSource) {
+  constructor(listings: ListingSource, operations: Pick<Operations, "waiting">) {
     this.#listings = listings;
+    this.#operations = operations;
   }
 
   /**
    * Runs `create` as soon as all earlier turns of this name have ended. A turn is the part of a Create call that ends
    * when the id of the instance is known, or when the call has failed.
    */
-  inTurn<T>(name: string, signal: AbortSignal, create: () => Promise<T>): Promise<T> {
-    return this.#locks.run(name, signal, () =>
-      create().finally(() => this.#turnEndMarks.set(name, this.#listings.markWrite())),
-    );
+  async inTurn<T>(name: string, signal: AbortSignal, create: () => Promise<T>): Promise<T> {
+    using wait = this.#operations.waiting(signal, waits.turn);
+    return await this.#locks.run(name, signal, () => {
+      wait[Symbol.dispose]();
+      return create().finally(() => this.#turnEndMarks.set(name, this.#listings.markWrite()));
+    });
   }
 
   /** Returns the mark of the last turn's end. Only listings after it show what that turn created. 0 if there was no turn. */
@@ -58,15 +63,22 @@ export class Creates {
  * needs no slot.
  */
 export class CreateSlots {
-  readonly #size: number;
+  #size: number;
+  readonly #operations: Pick<Operations, "waiting">;
   /**
    * The URNs of the creates, each with the function that ends its wait. In the order in which they came, the first `#size`
    * of them hold a slot.
    */
   readonly #queue = new Map<string, () => void>();
 
-  constructor({ hasCursor }: { hasCursor: boolean }) {
+  constructor({ hasCursor }: { hasCursor: boolean }, operations: Pick<Operations, "waiting">) {
     this.#size = hasCursor ? Infinity : pageLimit.max;
+    this.#operations = operations;
+  }
+
+  /** The session lists without the cursor from now on. Creates that hold a slot keep it. */
+  loseCursor(): void {
+    this.#size = pageLimit.max;
   }
 
   /** Resolves once this URN holds a slot. Calls `onWait` first if it has to wait. Rejects with the reason of `signal`. */
@@ -76,6 +88,7 @@ export class CreateSlots {
     this.#queue.set(urn, resolve);
     if (this.#queue.size <= this.#size) return;
     onWait();
+    using _wait = this.#operations.waiting(signal, waits.slot);
     await raceAbort(promise, signal).catch((error: unknown) => {
       this.leave(urn);
       throw error;

@@ -1,5 +1,7 @@
 /** Tests of what a session tells all its operations. */
 import { expect, test } from "@jest/globals";
+import { existenceOf } from "../instance/existence";
+import { answered, fail, type FakeService } from "../testing/fakeService";
 import { scene } from "../testing/scene";
 
 const never = new AbortController().signal;
@@ -11,6 +13,75 @@ test("a session warns only once that the service ignores the cursor", async () =
   await clock.sleep(10_000);
   await session.listings.get(session.listings.recent(), never);
   expect(messages.warnings).toEqual([expect.stringContaining('compute:cursorParameter "after"')]);
+});
+
+let endlessCount = 0;
+const endless: FakeService["page"] = ({ cursor }) =>
+  cursor && {
+    items: [{ id: `p-${endlessCount++}` }],
+    hasMore: true,
+    unreadable: 0,
+  };
+
+test.each<[string, FakeService["page"], number]>([
+  ["the list never ends", endless, 499],
+  ["the parameter is ignored", undefined, 1],
+])(
+  "if %s, the cursor is used for one listing of the session, and one warning says what follows",
+  async (_what, page, pagesAfterFirst) => {
+    const { session, service, messages, clock } = scene({ cursorParameter: "after" });
+    for (let n = 0; n < 150; n++) service.has(`i-${n}`);
+    service.page = page;
+    for (let n = 0; n < 4; n++) {
+      const { complete } = await session.listings.get(session.listings.recent(), never);
+      expect(complete).toBe(false);
+      await clock.sleep(10_000);
+    }
+    expect(service.count("list after")).toBe(pagesAfterFirst);
+    // Each listing has an unfiltered page, and one of each status.
+    expect(service.count("list")).toBe(pagesAfterFirst + 4 * 4);
+    expect(messages.warnings).toEqual([
+      expect.stringMatching(
+        /compute:cursorParameter "after".*The rest of this run lists without it.*Set compute:cursorParameter to/,
+      ),
+    ]);
+  },
+);
+
+test("after a page that the service refused, the next listing uses the cursor again", async () => {
+  const { session, service, messages, clock } = scene({ cursorParameter: "after" });
+  service.cursorParameter = "after";
+  for (let n = 0; n < 150; n++) service.has(`i-${n}`);
+  // For example, the last instance of the page before was removed meanwhile.
+  service.listFaults.push(undefined, fail(answered(404, "GET")));
+  await session.listings.get(session.listings.recent(), never);
+  await clock.sleep(10_000);
+  expect(await session.listings.get(session.listings.recent(), never)).toMatchObject({
+    complete: true,
+  });
+  expect(messages.warnings).toEqual([expect.not.stringContaining("The rest of this run")]);
+});
+
+test("once the cursor is given up, at most 100 creates run at a time, as without a cursor", async () => {
+  const { session, service } = scene({ cursorParameter: "after" });
+  for (let n = 0; n < 150; n++) service.has(`i-${n}`);
+  const waiting: string[] = [];
+  const enter = (n: number) =>
+    session.createSlots.enter(`web-${n}`, never, () => void waiting.push(`web-${n}`));
+  await Promise.all(Array.from({ length: 101 }, (_, n) => enter(n)));
+  await session.listings.get(session.listings.recent(), never);
+  void enter(101);
+  expect(waiting).toEqual(["web-101"]);
+});
+
+test("a search for an instance says that the cursor was given up", async () => {
+  const { session, service } = scene({ cursorParameter: "after" });
+  for (let n = 0; n < 150; n++) service.has(`i-${n}`);
+  const instance = { id: "i-none", origin: undefined, acceptedAt: undefined };
+  expect(await existenceOf(session, instance, never)).toMatchObject({
+    kind: "unproven",
+    why: expect.stringContaining('this run no longer uses compute:cursorParameter "after"'),
+  });
 });
 
 test.each([

@@ -1,16 +1,16 @@
 /** The session: a configured provider, or a command that calls the service, with what its operations share. */
-import { deadline, type Ending } from "../abort";
-import { cursorIgnored, recordedSettingsAdvice } from "../advice";
+import { cursorIgnored, recordedSettingsAdvice, wrongCursorAdvice } from "../advice";
 import type { Settings } from "../config/settings";
 import { ledgerFolder } from "../ledger/folder";
 import { Ledger } from "../ledger/ledger";
 import { collect } from "../listing/collect";
-import { createListingSource, type ListingSource } from "../listing/listing";
+import { createListingSource, type CursorProblem, type ListingSource } from "../listing/listing";
 import type { ProviderContext } from "../context";
 import { createPoller, type Poller } from "../wait/poller";
 import { Connection } from "./connection";
 import { Creates, CreateSlots } from "./creates";
 import { KnownState } from "./knownState";
+import { Operations, waits, type Operation, type OperationOwner } from "./operations";
 
 /** What identifies the run of a session. */
 export interface SessionRun {
@@ -52,6 +52,7 @@ export class Session {
   readonly run: SessionRun;
   /** Returns the signal that Cancel aborts. */
   readonly canceled: () => AbortSignal;
+  readonly operations: Operations;
   readonly connection: Connection;
   readonly listings: ListingSource;
   readonly poller: Poller;
@@ -61,6 +62,8 @@ export class Session {
   readonly state: KnownState;
   /** Whether there still is an engine that receives the replies. */
   hasEngine = true;
+  /** Whether listings page by `compute:cursorParameter`, if it is set. */
+  #isCursorUsed = true;
   readonly #reportedSubjects = new Set<string>();
   /** The descriptions of the leftovers for the next notice. */
   readonly #leftovers: string[] = [];
@@ -75,29 +78,31 @@ export class Session {
     this.ctx = ctx;
     this.canceled = canceled;
     this.run = run;
+    this.operations = new Operations(ctx, canceled);
     this.connection = new Connection(
       settings,
       ctx,
       canceled,
+      this.operations,
       (id) => this.creates.instances.has(id) || this.listings.latest?.items.has(id) === true,
     );
     this.listings = createListingSource(
       async (signal) => {
         const { api } = await this.connection.open(signal);
-        const listing = await collect(api, settings.cursorParameter, signal);
-        if (listing.cursorProblem && this.isFirst("cursor")) {
-          ctx.messages.warning(cursorIgnored(settings.cursorParameter, listing.cursorProblem));
-        }
+        const listing = await collect(api, this.cursorParameter, signal);
+        if (listing.cursorProblem) this.#noteCursorProblem(listing.cursorProblem);
         return listing;
       },
       ctx.clock,
       canceled,
+      (signal) => this.operations.waiting(signal, waits.listing),
     );
     this.poller = createPoller(
       this.listings,
       ctx.clock,
       settings.pollIntervalMs,
       settings.requestsPerMinute,
+      (signal) => this.operations.waiting(signal, waits.listing),
     );
     this.ledger = new Ledger(
       ledgerFolder(ctx.env),
@@ -106,8 +111,9 @@ export class Session {
       ctx.clock,
       ctx.disk,
     );
-    this.creates = new Creates(this.listings);
-    this.createSlots = new CreateSlots({ hasCursor: settings.cursorParameter !== undefined });
+    this.creates = new Creates(this.listings, this.operations);
+    const hasCursor = settings.cursorParameter !== undefined;
+    this.createSlots = new CreateSlots({ hasCursor }, this.operations);
     this.state = new KnownState(this.ledger, settings, this.id);
   }
 
@@ -141,6 +147,25 @@ export class Session {
     return this.run.hasRecordedSettings && this.state.inUpdate.size === 0;
   }
 
+  /** The cursor parameter with which this session lists. Undefined if none is set, or once it has proved useless. */
+  get cursorParameter(): string | undefined {
+    return this.#isCursorUsed ? this.settings.cursorParameter : undefined;
+  }
+
+  /** Gives the cursor up if it is useless: each listing would be up to 500 requests that prove nothing. */
+  #noteCursorProblem({ why, isLasting }: CursorProblem): void {
+    const problem = cursorIgnored(this.settings.cursorParameter, why);
+    if (isLasting) {
+      this.#isCursorUsed = false;
+      this.createSlots.loseCursor();
+      this.ctx.messages.warning(
+        `${problem}. The rest of this run lists without it. ${wrongCursorAdvice}`,
+      );
+    } else if (this.isFirst("cursor")) {
+      this.ctx.messages.warning(problem);
+    }
+  }
+
   /** Prints a warning, once for each subject. */
   warnOnce(subject: string, text: string, urn: string): void {
     if (!this.isFirst(subject)) return;
@@ -171,9 +196,18 @@ export class Session {
     });
   }
 
-  /** Returns the signal of an operation, which a cancel or this time-out aborts. */
-  operation(seconds: number): Ending {
-    return deadline(this.ctx.clock, seconds, this.canceled());
+  /** Begins an operation, which a cancel or this time-out ends. */
+  operation(seconds: number, owner?: OperationOwner): Operation {
+    return this.operations.begin(seconds, owner);
+  }
+
+  /** Begins the operation of a resource, with the time-out in the request or else the default one. */
+  operationOf(
+    { urn, timeoutSeconds }: { urn: string; timeoutSeconds: number },
+    kind: "create" | "update" | "delete" | "read",
+  ): Operation {
+    const seconds = timeoutSeconds || timeouts[kind === "read" ? "look" : "change"];
+    return this.operation(seconds, { urn, option: `customTimeouts.${kind}` });
   }
 
   /** Releases the lock in the ledger, and closes the connections. */

@@ -26,12 +26,16 @@ const shareOfRateLimit = 0.5;
 /** Waits for the instances of one session. */
 export type Poller = ReturnType<typeof createPoller>;
 
-/** Makes the poller of a session. */
+/**
+ * Makes the poller of a session. `waiting` notes that the operation with this signal waits for a listing
+ * (`Operations.waiting`).
+ */
 export function createPoller(
   listings: ListingSource,
   clock: Clock,
   pollIntervalMs: number,
   requestsPerMinute: number,
+  waiting?: (signal: AbortSignal) => Disposable,
 ) {
   /** How long the poller pauses for each request of a look, to keep to its share of the rate limit. */
   const msPerRequest = 60_000 / (requestsPerMinute * shareOfRateLimit);
@@ -55,6 +59,7 @@ export function createPoller(
       const { after, settledAt, signal, onListing } = options;
       const judge = createJudge(id, pollIntervalMs, settledAt);
       const startedAt = clock.now();
+      using _wait = waiting?.(signal);
       waitCount++;
       try {
         for (;;) {

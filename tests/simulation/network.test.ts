@@ -26,8 +26,7 @@ const insert = { id: "i-0", name: "old" };
 /** The outcome of a call, and what the service contains then. */
 interface Outcome {
   call: unknown;
-  failedTries: string[];
-  slowedDown: string[];
+  retries: string[];
   instances: string[];
 }
 type Control = ReturnType<typeof startInProcess>["control"];
@@ -44,17 +43,15 @@ async function outcomeOf(
   client: (more: Partial<ClientOptions>) => ComputeApi,
   control: Control,
 ): Promise<Outcome> {
-  const failedTries: string[] = [];
-  const slowedDown: string[] = [];
+  const retries: string[] = [];
   const options: Partial<ClientOptions> = {
-    onFailedTry: (error) => failedTries.push(describeError(error)),
-    onSlowedDown: ({ path, retryInMs }) => slowedDown.push(`${path} ${retryInMs}`),
+    onRetry: ({ path, inMs, error }) => retries.push(`${path} ${inMs} ${describeError(error)}`),
     destroyPath: "/v2/instances/{id}",
   };
   const result = await call(client(options)).then(shapeOf, describeError);
   control.settle();
   const instances = control.instances().map(({ name, status }) => `${name} ${status}`);
-  return { call: result, failedTries, slowedDown, instances };
+  return { call: result, retries, instances };
 }
 
 function shapeOf(value: unknown): unknown {

@@ -20,7 +20,7 @@ function setUp(limit: number, random = 0.5) {
     clock,
     random: () => random,
     requestsPerMinute: Math.ceil(limit / 0.95),
-    onSlowedDown: ({ retryInMs }) => pauses.push(retryInMs),
+    onPause: ({ inMs }) => pauses.push(inMs),
   });
   /** Waits for a permit and uses it. */
   const enter = (method: Method, signal = never): Promise<Use> =>
@@ -210,13 +210,13 @@ test.each([
   },
 );
 
-test("a burst whose requests all get a 429 causes one pause, as long as the longest Retry-After asks", async () => {
+test("a burst whose requests all get a 429 causes one pause, as long as the longest Retry-After asks, and reports what is new", async () => {
   const { clock, enter, order, pauses, request } = setUp(100);
   const burst = await Promise.all(Array.from({ length: 20 }, () => enter("GET")));
   for (const [n, permit] of burst.entries()) permit.end(tooMany(n === 19 ? 7000 : undefined));
   void request("next");
   await clock.advance(10_000);
-  expect(pauses).toEqual([1000]);
+  expect(pauses).toEqual([1000, 7000]);
   expect(order).toEqual(["next@7"]);
 });
 

@@ -10,7 +10,8 @@
  */
 import { notNeeded } from "../../abort";
 import { KeyedLocks } from "../../locks";
-import type { ClientOptions } from "../options";
+import type { RequestError } from "../errors";
+import type { ClientOptions, Retry } from "../options";
 
 const windowMs = 60_000;
 /** The part of the service's limit that this client uses. */
@@ -25,6 +26,8 @@ const maxWritesUnderWay = 100;
 /** About the length of the first pause after a 429 without Retry-After. Each further pause in a row is twice as long. */
 const firstPauseMs = 1000;
 const maxPauseMs = 30_000;
+/** A pause that becomes longer is reported again only if it does by this much: each 429 of a burst is a little later. */
+const reportedStepMs = 1000;
 /** The lowest rate after a 429, and by how much it grows in each second of requests without a 429: a part of the limit. */
 const rateStep = 0.01;
 
@@ -36,7 +39,15 @@ export interface RequestEnd {
   status?: number;
   /** The wait that a 429 asks for with Retry-After. */
   retryAfterMs?: number | undefined;
+  /** The error for a status other than 2xx. */
+  failure?: RequestError | undefined;
 }
+
+/** A pause after a 429. */
+export type Pause = Omit<Retry, "error" | "inMs"> & {
+  inMs: number;
+  failure?: RequestError | undefined;
+};
 
 /** Allows one request. Counts towards the limit until it ends and, if a byte was sent, for a minute after that. */
 export interface Permit {
@@ -81,8 +92,11 @@ export function createRateLimit({
   clock,
   random,
   requestsPerMinute,
-  onSlowedDown,
-}: Pick<ClientOptions, "clock" | "random" | "requestsPerMinute" | "onSlowedDown">) {
+  onPause,
+}: Pick<ClientOptions, "clock" | "random" | "requestsPerMinute"> & {
+  /** Called when a pause begins, and when another 429 makes it longer. */
+  onPause?: (pause: Pause) => void;
+}) {
   const limit = Math.max(1, Math.floor(requestsPerMinute * usedPart));
   const evenIntervalMs = windowMs / limit;
   const endpoints: Endpoint[] = [];
@@ -167,16 +181,18 @@ export function createRateLimit({
 
   /** `pausesBefore` is the number of pauses in a row when the request was permitted. */
   function endRequest(endpoint: Endpoint, end: RequestEnd, pausesBefore: number): void {
-    const { sent, status, retryAfterMs = 0 } = end;
+    const { sent, status, retryAfterMs = 0, failure } = end;
     endpoint.underWay--;
     if (sent) endpoint.endTimes.push(clock.now());
     const isExplained = requestsInWindow(countedWith(endpoint)) >= limit * explainingPart;
     if (status === 429 && !isExplained) pathsCountedTogether.add(endpoint.path);
     if (endpoint.pausesInARow !== pausesBefore) {
       // The request began before the pause. Its 429 is of the burst that caused the pause, and its success proves nothing.
+      const isLonger = clock.now() + retryAfterMs >= endpoint.pausedUntil + reportedStepMs;
       endpoint.pausedUntil = Math.max(endpoint.pausedUntil, clock.now() + retryAfterMs);
+      if (isLonger && retryAfterMs > 0) reportPause(endpoint, retryAfterMs, true, failure);
     } else if (status === 429) {
-      pause(endpoint, retryAfterMs);
+      pause(endpoint, retryAfterMs, failure);
     } else if (status !== undefined) {
       endpoint.pausesInARow = 0;
       endpoint.rate = Math.min(1, endpoint.rate + rateStep / (endpoint.rate * (limit / 60)));
@@ -185,13 +201,22 @@ export function createRateLimit({
     requestEnded = new AbortController();
   }
 
-  function pause(endpoint: Endpoint, retryAfterMs: number): void {
-    const { method, path, rate, pausesInARow } = endpoint;
+  function pause(endpoint: Endpoint, retryAfterMs: number, failure?: RequestError): void {
+    const { rate, pausesInARow } = endpoint;
     if (pausesInARow === 0) endpoint.rate = Math.max(rateStep, rate / 2);
     const backoffMs = firstPauseMs * 2 ** pausesInARow * (0.75 + random() / 2);
     const pauseMs = retryAfterMs || Math.min(maxPauseMs, backoffMs);
     endpoint.pausesInARow++;
     endpoint.pausedUntil = clock.now() + pauseMs;
-    onSlowedDown?.({ method, path, retryInMs: pauseMs });
+    reportPause(endpoint, pauseMs, retryAfterMs > 0, failure);
+  }
+
+  function reportPause(
+    { method, path }: Endpoint,
+    inMs: number,
+    isAsked: boolean,
+    failure: RequestError | undefined,
+  ): void {
+    onPause?.({ method, path, inMs, isAsked, failure });
   }
 }

@@ -21,8 +21,11 @@ type Read<T> = (response: HttpResponse) => T;
  * @throws Error if a proxy variable of the environment is not an address
  */
 export function createSender(options: ClientOptions) {
-  const { clock, random, onFailedTry, renewToken } = options;
-  const acquirePermit = createRateLimit(options);
+  const { clock, random, onRetry, renewToken } = options;
+  const acquirePermit = createRateLimit({
+    ...options,
+    onPause: ({ failure, ...pause }) => failure && onRetry?.({ ...pause, error: failure }),
+  });
   const transport = createTransport(options);
   /** The token of the next request. */
   let { token } = options;
@@ -43,8 +46,10 @@ export function createSender(options: ClientOptions) {
       const response = await logOutcome(request, sending, options);
       const { status } = response;
       const retryAfter = status === 429 ? response.header("retry-after") : undefined;
-      end = { sent: true, status, retryAfterMs: retryAfterMs(retryAfter, clock.date()) };
-      if (!isSuccess(status)) throw errorOf(response, options.baseUrl);
+      const clocks = { now: clock.date(), date: response.header("date") };
+      const failure = isSuccess(status) ? undefined : errorOf(response, options.baseUrl);
+      end = { sent: true, status, retryAfterMs: retryAfterMs(retryAfter, clocks), failure };
+      if (failure) throw failure;
       return read(response);
     } finally {
       // Report the end to the rate limit, so that a 429 holds back the next request.
@@ -67,6 +72,8 @@ export function createSender(options: ClientOptions) {
       } catch (error) {
         if (!(error instanceof RequestError)) throw error;
         if (renewToken && isTokenRefusal(error) && renewalsLeft-- > 0) {
+          const { method, endpoint } = request;
+          onRetry?.({ method, path: endpoint, error, inMs: undefined, isAsked: false });
           // If the operation ends while a new token is searched for, the request fails with the 401.
           const renewal = raceAbort(renewToken(sentToken), request.cancelUnsent);
           const newToken = await renewal.catch(() => undefined);
@@ -78,12 +85,13 @@ export function createSender(options: ClientOptions) {
         if (error.tokenRenewed) continue;
         mayHaveActed ||= error.mayHaveActed;
         error.mayHaveActed = mayHaveActed;
-        onFailedTry?.(error);
         // A 429 never fails a GET or DELETE (G6). The rate limit delays the next try until the pause has ended.
         if (error.status === 429) continue;
         failedTries++;
         if (error.lasting || !error.transient || failedTries >= maxTries) throw error;
         const delayMs = firstDelayMs * 2 ** (failedTries - 1) * (0.75 + random() / 2);
+        const { method, endpoint } = request;
+        onRetry?.({ method, path: endpoint, error, inMs: delayMs, isAsked: false });
         await clock.sleep(delayMs, request.cancelUnsent);
       }
     }

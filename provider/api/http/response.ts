@@ -27,11 +27,43 @@ export const readAs =
     if ("problem" in json) throw unreadableError(response, json.problem);
     const parsed = schema.safeParse(json.value);
     if (parsed.success) return parsed.data;
-    // The values are not named: they may be secrets.
-    const fields = parsed.error.issues.map(({ path }) => path.join("."));
-    const names = [...new Set(fields)].map((field) => field || "the answer as a whole").join(", ");
-    throw unreadableError(response, `has wrong or missing fields: ${names}`);
+    const { issues } = parsed.error;
+    const { status, request } = response;
+    // An issue of the body as a whole that the contract words itself. Another try would have the same contract.
+    const ownIssue = issues.find(({ code, path }) => code === "custom" && path.length === 0);
+    if (ownIssue) {
+      const { method, path } = request;
+      const cause = ownIssue.message;
+      throw new RequestError({ kind: "unreadable", method, path, status, cause, lasting: true });
+    }
+    const fields = new Set(issues.map((issue) => describeField(issue, json.value)));
+    throw unreadableError(response, `has wrong or missing fields: ${[...fields].join(", ")}`);
   };
+
+/** Names a field that does not fit, and its type. Its value is not shown, because it may be a secret. */
+function describeField(issue: z.core.$ZodIssue, body: unknown): string {
+  const field = issue.path.join(".") || "the answer as a whole";
+  if (issue.code !== "invalid_type") return field;
+  let value = body;
+  for (const key of issue.path) value = (Object(value) as Record<PropertyKey, unknown>)[key];
+  if (value === undefined) return `${field} (missing)`;
+  const expected = typeNames[issue.expected];
+  return `${field} (${typeName(value)}${expected === undefined ? "" : `, not ${expected}`})`;
+}
+
+const typeNames: Readonly<Record<string, string>> = {
+  string: "a text",
+  number: "a number",
+  boolean: "a boolean",
+  array: "a list",
+  object: "an object",
+};
+
+/** Returns the name of the type of a JSON value. */
+function typeName(value: unknown): string {
+  if (value === null) return "null";
+  return typeNames[Array.isArray(value) ? "array" : typeof value] ?? "of another type";
+}
 
 function unreadableError({ status, request }: HttpResponse, problem: string): RequestError {
   const { method, path } = request;
@@ -129,11 +161,26 @@ function excerptOf(response: HttpResponse): string {
   return `an HTML page: ${oneLine(words, 200, redact)}`;
 }
 
-const maxRetryAfterMs = 5 * 60_000;
+/** A later date has more than four digits for its year. */
+const latestDate = Date.parse("9999-12-31T23:59:59Z");
 
-/** Reads a Retry-After header: seconds or an HTTP date (RFC 9110, 10.2.3). Undefined if it is not in the future. */
-export function retryAfterMs(value: string | undefined, now: Date): number | undefined {
+/**
+ * Reads a Retry-After header: seconds or an HTTP date (RFC 9110, 10.2.3). Undefined if it is not in the future.
+ *
+ * @param clocks `date` is the answer's own Date header. A date in Retry-After is on the same clock, so that it does not matter
+ *   if this machine's clock (`now`) is wrong.
+ */
+export function retryAfterMs(
+  value: string | undefined,
+  { now, date }: { now: Date; date?: string | undefined },
+): number | undefined {
   const text = value?.trim() ?? "";
-  const ms = /^\d+(\.\d+)?$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now.getTime();
-  return ms > 0 ? Math.min(ms, maxRetryAfterMs) : undefined;
+  const isSeconds = /^\d+(\.\d+)?$/.test(text);
+  const ms = isSeconds ? Number(text) * 1000 : parseDate(text) - (parseDate(date) || now.getTime());
+  return ms > 0 ? Math.min(ms, latestDate - now.getTime()) : undefined;
+}
+
+/** Returns NaN for a text without a time of day, such as "in 2040", of which `Date.parse` would make a date. */
+function parseDate(text = ""): number {
+  return /\d:\d\d:\d\d.*(GMT|Z)$/.test(text) ? Date.parse(text) : NaN;
 }

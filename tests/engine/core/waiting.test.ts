@@ -11,8 +11,9 @@ test("after a time-out the id is in the state, up and refresh keep the instance 
   const first = await stack.fail("up");
 
   const [id] = fixture.ids();
-  const waited = `instance ${id} was still PROVISIONING when the operation's 5 s (customTimeouts)`;
-  expect(first).toContain(waited);
+  const waited = (option: string) =>
+    `instance ${id} was still PROVISIONING when the operation's 5 s (customTimeouts.${option})`;
+  expect(first).toContain(waited("create"));
   expect(first).toContain("the next `pulumi up` goes on waiting for it");
   const expectUnfinished = async () => {
     const { initErrors, ...kept } = await stack.instance();
@@ -22,7 +23,7 @@ test("after a time-out the id is in the state, up and refresh keep the instance 
   await expectUnfinished();
   await stack.refresh();
   await expectUnfinished();
-  expect(await stack.fail("up")).toContain(waited);
+  expect(await stack.fail("up")).toContain(waited("update"));
   await expectUnfinished();
 
   fixture.control.settle();

@@ -1,0 +1,159 @@
+/** Tests what the operations of a session show while a request is repeated, and which pauses end them (G6). */
+import { expect, test } from "@jest/globals";
+import { TimedOut } from "../abort";
+import type { Retry } from "../api/options";
+import { answered, failed } from "../testing/fakeService";
+import { VirtualClock } from "../testing/virtualClock";
+import { Operations, waits } from "./operations";
+
+const never = new AbortController().signal;
+
+function setUp() {
+  const clock = new VirtualClock();
+  const shown: string[] = [];
+  const none = () => undefined;
+  const status = (urn: string, text: string) => void shown.push(`${urn}: ${text}`);
+  const messages = { status, info: none, warning: none, debug: none };
+  const operations = new Operations({ clock, messages }, () => never);
+  const retry = (inMs: number | undefined, more: Partial<Retry> = {}) => {
+    const error = answered(429, "GET");
+    operations.retrying({
+      method: "GET",
+      path: "/v2/instances",
+      error,
+      inMs,
+      isAsked: false,
+      ...more,
+    });
+  };
+  return { clock, shown, operations, retry };
+}
+
+test("each operation that waits for the endpoint shows the retry, and no other operation does", () => {
+  const { operations, shown, retry } = setUp();
+  const [one, two, other] = ["one", "two", "other"].map((urn) => operations.begin(900, { urn }));
+  if (!one || !two || !other) throw new Error("three operations");
+  using _one = operations.waiting(one.signal, waits.listing);
+  using _two = operations.waiting(two.signal, waits.listing);
+  using _other = operations.waiting(other.signal, waits.permit);
+  retry(11_400);
+  const text = "the service answers 429; next try in 12 s";
+  expect(shown).toEqual([`one: ${text}`, `two: ${text}`]);
+});
+
+test.each<[Partial<Retry> & { inMs?: number | undefined }, string]>([
+  [{ error: answered(503, "GET") }, "the service answers 503; next try in 3 s"],
+  [
+    { isAsked: true },
+    "the service answers 429; next try in 3 s (Retry-After: until 2026-01-01T00:00:03Z)",
+  ],
+  [
+    { error: failed("unreachable", "the connection was refused", "GET") },
+    "GET /v2/instances: the connection was refused; next try in 3 s",
+  ],
+])("a retry %j is shown as %j", (more, text) => {
+  const { operations, shown, retry } = setUp();
+  const operation = operations.begin(900, { urn: "web" });
+  using _wait = operations.waiting(operation.signal, waits.listing);
+  retry(2600, more);
+  expect(shown).toEqual([`web: ${text}`]);
+});
+
+test("a token that was refused is shown as looked for anew", () => {
+  const { operations, shown, retry } = setUp();
+  const operation = operations.begin(900, { urn: "web" });
+  using _wait = operations.waiting(operation.signal, waits.listing);
+  retry(undefined, { error: answered(401, "GET") });
+  expect(shown).toEqual(["web: the service answers 401; looking for a new token"]);
+});
+
+test("until the next try, the Info column says both why a request is repeated and what the operation does", async () => {
+  const { clock, operations, shown, retry } = setUp();
+  const operation = operations.begin(900, { urn: "web" });
+  using _wait = operations.waiting(operation.signal, waits.listing);
+  operations.setActivity(operation.signal, () => `i-1 PROVISIONING, ${operation.time}`);
+  operations.show(operation.signal);
+  await clock.advance(3000);
+  retry(12_000);
+  await clock.advance(10_000);
+  operations.setActivity(operation.signal, () => "i-1 ACTIVE");
+  operations.show(operation.signal);
+  await clock.advance(2000);
+  operations.show(operation.signal);
+  expect(shown).toEqual([
+    "web: i-1 PROVISIONING, 0 s of 900 s",
+    "web: the service answers 429; next try in 12 s; i-1 PROVISIONING, 3 s of 900 s",
+    "web: the service answers 429; next try in 2 s; i-1 ACTIVE",
+    "web: i-1 ACTIVE",
+  ]);
+});
+
+test("only a pause that the service asked for, and that ends at or after the time-out, ends an operation", () => {
+  const { operations, retry } = setUp();
+  const cases: [number, boolean, boolean][] = [
+    [20_000, false, false],
+    [19_999, true, false],
+    [20_000, true, true],
+  ];
+  for (const [inMs, isAsked, isEnded] of cases) {
+    const operation = operations.begin(20);
+    using _wait = operations.waiting(operation.signal, waits.listing);
+    retry(inMs, { isAsked });
+    expect(operation.signal.aborted).toBe(isEnded);
+    operation[Symbol.dispose]();
+  }
+});
+
+test("a pause ends no operation that waits for something else, or that has ended", () => {
+  const { clock, operations, retry } = setUp();
+  const posting = operations.begin(20);
+  const ended = operations.begin(20);
+  operations.waiting(ended.signal, waits.listing);
+  ended[Symbol.dispose]();
+  operations.waiting(posting.signal, waits.listing)[Symbol.dispose]();
+  retry(60_000, { isAsked: true });
+  expect([posting.signal.aborted, ended.signal.aborted]).toEqual([false, false]);
+  posting[Symbol.dispose]();
+  expect(clock.sleeping).toBe(0);
+});
+
+test("a wait that begins during a pause ends at once if the pause is too long for it, and not after the pause", async () => {
+  const { clock, operations, retry } = setUp();
+  retry(60_000, { isAsked: true });
+  const short = operations.begin(20);
+  const long = operations.begin(61);
+  for (const { signal } of [short, long]) operations.waiting(signal, waits.listing);
+  expect([short.signal.aborted, long.signal.aborted]).toEqual([true, false]);
+  const reason: unknown = short.signal.reason;
+  expect(reason).toBeInstanceOf(TimedOut);
+  expect(reason).toMatchObject({
+    seconds: 20,
+    pause: { until: new Date("2026-01-01T00:01:00Z"), error: { status: 429 } },
+  });
+  await clock.advance(60_000);
+  const late = operations.begin(20);
+  operations.waiting(late.signal, waits.listing);
+  expect(late.signal.aborted).toBe(false);
+});
+
+test("after a time-out, the last failed try of the innermost wait is named", async () => {
+  const { clock, operations, retry } = setUp();
+  const operation = operations.begin(20, { option: "customTimeouts.read" });
+  operations.waiting(operation.signal, waits.turn);
+  operations.waiting(operation.signal, waits.listing);
+  retry(1000, { error: answered(503, "GET") });
+  await clock.advance(20_000);
+  expect(operation.signal.reason).toMatchObject({
+    limit: "20 s (customTimeouts.read)",
+    waitedFor:
+      "a listing of the instances (GET /v2/instances), and the last try failed: GET /v2/instances: the service said 503 (HTTP 503)",
+  });
+});
+
+test("a signal that is no operation's is not touched", () => {
+  const { operations, retry } = setUp();
+  const { signal } = new AbortController();
+  using _wait = operations.waiting(signal, waits.listing);
+  retry(60_000, { isAsked: true });
+  expect(signal.aborted).toBe(false);
+});

@@ -1,0 +1,216 @@
+/**
+ * Tests what a run does when the service asks to be left alone (429 with Retry-After): it waits if the pause ends before the
+ * operation's time-out, and otherwise ends at once, and says until when the pause lasts (G6).
+ */
+import { expect, test } from "@jest/globals";
+import { InstanceUnfinished } from "../../provider/errors";
+import { propertyMap, Secret } from "../../provider/propertyValue";
+import type { Fault } from "./faults";
+import type { SentRequest } from "./network";
+import { Simulation, program, type Run } from "./simulation";
+
+const daySeconds = 86_400;
+const settings = propertyMap({
+  baseUrl: "https://compute.example/v2",
+  apiToken: new Secret("sk_test_acme_canary1"),
+});
+const tooMany = (retryAfter: string): Fault => ({
+  kind: "status",
+  status: 429,
+  acted: false,
+  retryAfter,
+});
+const isListing = ({ method, path }: SentRequest) =>
+  method === "GET" && path.startsWith("/v2/instances");
+const isPost = ({ method }: SentRequest) => method === "POST";
+const isAccount = ({ path }: SentRequest) => path === "/v2/account";
+const isDelete = ({ method }: SentRequest) => method === "DELETE";
+
+/** Makes the service answer these requests with a 429, and counts them. */
+function refuse(
+  simulation: Simulation,
+  isRefused: (sent: SentRequest) => boolean,
+  retryAfter: string,
+): { count: number } {
+  const refused = { count: 0 };
+  simulation.faultFor = (sent) => {
+    if (!isRefused(sent)) return undefined;
+    refused.count++;
+    return tooMany(retryAfter);
+  };
+  return refused;
+}
+
+const messagesOf = ({ engine }: Run) =>
+  engine.failed.map(({ error }) =>
+    error instanceof InstanceUnfinished ? error.reasons.join("\n") : error.message,
+  );
+
+/** Checks that a message says who asked for what, until when, and what to do next. */
+function expectExplained(message: string | undefined): void {
+  expect(message).toContain(
+    "HTTP 429, code scripted_fault, request_id req_simulated, see https://",
+  );
+  expect(message).toMatch(/asks for a pause until 2026-01-02T00:0\d:\d\dZ \(Retry-After\)/);
+  expect(message).toMatch(/after that time/);
+  expect(message).not.toContain("was waiting for");
+}
+
+/** Begins a session without an engine. `create` resolves to "created" or the error's message, and the second of its end. */
+async function creator(simulation: Simulation) {
+  const { calls } = simulation.begin().plugin;
+  await calls.configure({ urn: undefined, scope: "scope", args: settings });
+  return {
+    create: (name: string, timeoutSeconds: number) => {
+      const urn = simulation.stack.urnOf(name);
+      const inputs = propertyMap({ ...program(1)["web-0"], name });
+      return calls.create({ urn, inputs, timeoutSeconds, preview: false }).then(
+        () => ({ message: "created", at: simulation.seconds }),
+        (error: Error) => ({ message: error.message, at: simulation.seconds }),
+      );
+    },
+  };
+}
+
+const inAMoment = new Date(Date.UTC(2026, 0, 2, 0, 0, 1)).toUTCString();
+
+test.each([
+  ["a POST", isPost, `${daySeconds}`, 3],
+  ["a POST", isPost, inAMoment, 3],
+  ["a listing", isListing, `${daySeconds}`, 1],
+  ["a listing", isListing, inAMoment, 1],
+  ["the account call", isAccount, `${daySeconds}`, 1],
+])(
+  "if %s is answered with a pause of a day, the creates end at once, create nothing, and say until when (%#)",
+  async (_, isRefused, retryAfter, most) => {
+    using simulation = new Simulation();
+    const refused = refuse(simulation, isRefused, retryAfter);
+    const run = await simulation.run((engine) => engine.up(program(3)));
+    expect(simulation.seconds).toBeLessThan(60);
+    expect(refused.count).toBeGreaterThan(0);
+    expect(refused.count).toBeLessThanOrEqual(most);
+    expect(simulation.ids).toEqual([]);
+    const messages = messagesOf(run);
+    expect(messages).toHaveLength(3);
+    for (const message of messages) {
+      expectExplained(message);
+      expect(message).toContain("customTimeouts.create");
+    }
+    const shown = run.statuses.filter((text) =>
+      text.includes("asks for a pause until 2026-01-02T"),
+    );
+    expect(shown.length).toBeGreaterThanOrEqual(3);
+    // Nothing stands in the way of the next run.
+    simulation.faultFor = () => undefined;
+    const next = await simulation.run((engine) => engine.up(program(3)));
+    expect(next.engine.failed).toEqual([]);
+    expect(simulation.ids).toHaveLength(3);
+  },
+);
+
+test("an operation that begins during the pause ends at once as well, without a request", async () => {
+  using simulation = new Simulation();
+  const refused = refuse(simulation, isListing, `${daySeconds}`);
+  const { create } = await creator(simulation);
+  await simulation.timeline.untilEnd(create("early", 900));
+  expect(refused.count).toBe(1);
+  const before = simulation.seconds;
+  const requests = simulation.service.control.requests().length;
+  const { message, at } = await simulation.timeline.untilEnd(create("late", 3600));
+  expectExplained(message);
+  expect(at - before).toBeLessThan(1);
+  expect(refused.count).toBe(1);
+  expect(simulation.service.control.requests()).toHaveLength(requests);
+});
+
+test("if the wait for an accepted instance meets a pause of a day, its id and state are kept (G1), and the next run finishes it", async () => {
+  using simulation = new Simulation({ provisioningSeconds: 5 });
+  refuse(simulation, (sent) => isListing(sent) && simulation.posts > 0, `${daySeconds}`);
+  const run = await simulation.run((engine) => engine.up(program(1)));
+  expect(simulation.seconds).toBeLessThan(60);
+  expect(run.engine.failed[0]?.error).toBeInstanceOf(InstanceUnfinished);
+  const [message] = messagesOf(run);
+  expectExplained(message);
+  expect(message).toContain(`${simulation.ids[0]} is kept in the state`);
+  expect(simulation.stack.ids).toEqual(simulation.ids);
+  simulation.faultFor = () => undefined;
+  const next = await simulation.run((engine) => engine.up(program(1)));
+  expect(next.engine.failed).toEqual([]);
+  expect(simulation.posts).toBe(1);
+  expect(simulation.stack.ids).toEqual(simulation.ids);
+});
+
+test("if the search after a POST without an answer meets a pause of a day, the create ends at once as unclear, and the next run takes the instance over (G2)", async () => {
+  using simulation = new Simulation();
+  simulation.faultFor = (sent) => {
+    if (isPost(sent)) return { kind: "reset", acted: true };
+    return isListing(sent) && simulation.posts > 0 ? tooMany(`${daySeconds}`) : undefined;
+  };
+  const run = await simulation.run((engine) => engine.up(program(1)));
+  expect(simulation.seconds).toBeLessThan(60);
+  const [message] = messagesOf(run);
+  expect(message).toContain("was created is not known, and the search for it ended early");
+  expect(message).toContain("asks for a pause until 2026-01-02T00:0");
+  simulation.faultFor = () => undefined;
+  const next = await simulation.run((engine) => engine.up(program(1)));
+  expect(next.engine.failed).toEqual([]);
+  expect(simulation.posts).toBe(1);
+  expect(simulation.stack.ids).toEqual(simulation.ids);
+});
+
+test("if the destroy call is answered with a pause of a day, the delete ends at once, and the instance stays", async () => {
+  using simulation = new Simulation();
+  await simulation.run((engine) => engine.up(program(1)));
+  const before = simulation.seconds;
+  const refused = refuse(simulation, isDelete, `${daySeconds}`);
+  const run = await simulation.run((engine) => engine.destroy());
+  expect(simulation.seconds - before).toBeLessThan(60);
+  expect(refused.count).toBe(1);
+  const [message] = messagesOf(run);
+  expectExplained(message);
+  expect(message).toContain("was not destroyed");
+  expect(simulation.stack.ids).toEqual(simulation.ids);
+});
+
+test("of two operations that share a listing, the one with the longer time-out waits for the end of the pause", async () => {
+  using simulation = new Simulation();
+  let refusals = 0;
+  simulation.faultFor = (sent) =>
+    isListing(sent) && refusals++ === 0 ? tooMany("1200") : undefined;
+  const { create } = await creator(simulation);
+  const both = Promise.all([create("short", 900), create("long", 3600)]);
+  const [short, long] = await simulation.timeline.untilEnd(both);
+  expect(short.message).toContain("asks for a pause until 2026-01-01T00:20:");
+  expect(short.at).toBeLessThan(60);
+  expect(long.message).toBe("created");
+  expect(long.at).toBeGreaterThanOrEqual(1200);
+  expect(simulation.posts).toBe(1);
+});
+
+test("in a 429 storm, the Info column says what the service answers, and when the next try is", async () => {
+  using simulation = new Simulation();
+  let refusals = 0;
+  simulation.faultFor = (sent) =>
+    (isPost(sent) || isListing(sent)) && refusals++ < 8 ? tooMany("12") : undefined;
+  const run = await simulation.run((engine) => engine.up(program(2)));
+  expect(run.engine.failed).toEqual([]);
+  const shown = run.statuses.filter((text) =>
+    text.startsWith(
+      "the service answers 429; next try in 12 s (Retry-After: until 2026-01-01T00:0",
+    ),
+  );
+  expect(shown.length).toBeGreaterThanOrEqual(8);
+});
+
+test("a listing that is repeated after a 503 shows that in the Info column, also in a refresh", async () => {
+  using simulation = new Simulation();
+  await simulation.run((engine) => engine.up(program(1)));
+  let refusals = 0;
+  simulation.faultFor = (sent) =>
+    isListing(sent) && refusals++ < 2 ? { kind: "status", status: 503, acted: false } : undefined;
+  const run = await simulation.run((engine) => engine.refresh());
+  expect(run.engine.failed).toEqual([]);
+  expect(
+    run.statuses.filter((text) => /^the service answers 503; next try in \d s$/.test(text)),
+  ).toHaveLength(2);
+});
