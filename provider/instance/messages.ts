@@ -164,9 +164,9 @@ function leftoversError({ items, partial }: Leftovers, spec: CreateSpec): string
   const imports = items.map(({ id }) => `\`${importCommand(spec.own, id)}\``).join(" or ");
   const takeOver =
     items.length > 0
-      ? `If the stack has the instance (\`pulumi stack --show-ids\`), run \`pulumi refresh\`, after which the provider knows that, and run again. If it does not, and the instance is this resource's, take it over: ${imports}. If no state holds it, remove it at the service. `
+      ? `If the stack has the instance (\`pulumi stack --show-ids\`): a replacement of it (\`--replace\`, \`pulumi state taint\`, replacementTrigger or replaceWith) needs \`pulumi config set compute:leftovers warn\`; otherwise run \`pulumi refresh\`, after which the provider knows that, and run again. If it does not, and the instance is this resource's, take it over: ${imports}. If no state holds it, remove it at the service. `
       : "";
-  return `nothing was created, because compute:leftovers is "fail" and instances may be left over from earlier creates of this resource: ${descriptions.join("; ")}. ${takeOver}To create a new instance anyway (also with \`--replace\`, \`pulumi state taint\`, replacementTrigger or replaceWith), run \`pulumi config set compute:leftovers warn\``;
+  return `nothing was created, because compute:leftovers is "fail" and instances may be left over from earlier creates of this resource: ${descriptions.join("; ")}. ${takeOver}To create a new instance anyway, run \`pulumi config set compute:leftovers warn\``;
 }
 
 function undeletableError(record: LedgerRecord): string {

@@ -42,7 +42,7 @@ function pendingNotice(
     const isResumed = isOfStack && baseUrl === settings.baseUrl && stage !== "replied";
     const missing =
       isOfStack && !isRegistered
-        ? "this run's program has no such resource (if it has renamed the resource, import under the new name); "
+        ? "this run's program has not registered that resource (if it has renamed it, import under the new name); "
         : "";
     const resumes = isResumed ? "the next create of that resource searches for it; or " : "";
     return `"${displayRecordedName(name)}"${instance} at ${baseUrl} (${at}) for ${urn}: ${missing}${resumes}take it over with \`${importCommand(record, id ?? "<id>")}\`, or forget it with \`${discardCommand(key)}\` once you know that it left no running instance`;

@@ -1,0 +1,280 @@
+/**
+ * Follows what the messages advise after a refused delete or replacement (G4), and after another configuration (G3), to its
+ * end: the state and the service agree, and no instance is doubled or lost.
+ */
+import { expect, test } from "@jest/globals";
+import { startEmulator } from "../../emulator";
+import { Fixture, type FixtureOptions } from "./support/fixture";
+import { oneInstance } from "./support/programs";
+import { canaries } from "./support/secrets";
+import { tokens } from "./support/stack";
+import { expectAgreement, typePrinted, urnOf } from "./support/typing";
+
+const destroyPath = "/v2/instances/{id}";
+const destroys = { method: "DELETE", path: "/v2/instances/*" } as const;
+const lists = { method: "GET", path: "/v2/instances" } as const;
+
+/** An `up` with a live token. The service has a destroy call, which the configuration need not name. */
+async function madeLive(options: FixtureOptions = {}): Promise<{ fixture: Fixture; id: string }> {
+  const fixture = await Fixture.create({
+    token: tokens.live,
+    service: { destroyPath },
+    ...options,
+  });
+  await fixture.stack.up();
+  const [id = ""] = fixture.ids();
+  return { fixture, id };
+}
+
+/** Expects that a destroy succeeds, and that neither the state nor the service has an instance. */
+async function expectDestroyed(fixture: Fixture): Promise<void> {
+  await fixture.stack.destroy();
+  expect(await fixture.stack.instances()).toEqual([]);
+  expect(fixture.ids()).toEqual([]);
+}
+
+test("after a refused destroy, retainOnDelete lets the instance run, once an up has recorded it", async () => {
+  const { fixture, id } = await madeLive();
+  await using _ = fixture;
+  const { stack } = fixture;
+  expect(await stack.fail("destroy")).toContain("the resource option retainOnDelete");
+
+  stack.program(oneInstance({}, { retainOnDelete: true }));
+  await stack.up();
+  await stack.destroy();
+
+  expect(await stack.instances()).toEqual([]);
+  expect(fixture.ids()).toEqual([id]);
+});
+
+test("if the id can't be part of the destroy call's path, the destroy succeeds once the instance is removed at the service", async () => {
+  await using fixture = await Fixture.create({ config: { destroyPath }, service: { destroyPath } });
+  const { stack, control } = fixture;
+  control.insert({ id: "..", name: "web" });
+  await stack.type("pulumi import compute:index:Instance web .. --protect=false --yes");
+  const refused = await stack.fail("destroy");
+  expect(refused).toContain("Remove the instance at the service (its portal), then run this again");
+
+  control.remove("..");
+
+  await expectDestroyed(fixture);
+});
+
+test("if a DELETE was sent and no listing proves that the instance is gone, the printed state delete works", async () => {
+  const { fixture } = await madeLive({ config: { destroyPath } });
+  await using _ = fixture;
+  const cut = fixture.control.fault({ ...lists, kind: "hasMoreForever", times: "always" });
+  const refused = await fixture.stack.fail("destroy");
+  expect(refused).toContain("can't be proven that the instance is gone");
+  cut.remove();
+
+  await typePrinted(fixture, refused, "pulumi state delete");
+
+  await expectDestroyed(fixture);
+});
+
+test.each(["a failed listing", "a pause", "Ctrl-C", "no answer", "an error"] as const)(
+  "after a DELETE that ended with %s, the destroy that is run again removes the instance from the state",
+  async (end) => {
+    const config = { destroyPath, ...(end === "no answer" && { requestTimeoutSeconds: "1" }) };
+    const { fixture } = await madeLive({ config });
+    await using _ = fixture;
+    const { stack, control } = fixture;
+    const status = { kind: "status", times: "always" } as const;
+    const fault =
+      end === "an error"
+        ? control.fault({ ...destroys, ...status, status: 500 })
+        : control.fault({ ...destroys, kind: "hang", acted: true, times: "always" });
+    const destroy = stack.start("destroy");
+    await destroy.reached(fault.firstHit);
+    const broken = {
+      "a failed listing": { ...lists, ...status, status: 400 },
+      "a pause": { ...lists, ...status, status: 429, retryAfter: 3600 },
+    };
+    if (end === "a failed listing" || end === "a pause") {
+      control.fault(broken[end]);
+      fault.release();
+    }
+    if (end === "Ctrl-C") await destroy.end("Ctrl-C", () => fault.release());
+    const advised = {
+      "a failed listing": "Run again to check it again",
+      "a pause": "Run again after that time to check it again",
+      "Ctrl-C": "Run again to check it again",
+      "no answer": "Run again; a longer compute:requestTimeoutSeconds may help",
+      "an error": "The fault is at the service: run again later",
+    };
+    expect(await destroy.failed()).toContain(advised[end]);
+    expect(await stack.ids()).toHaveLength(1);
+
+    control.clearFaults();
+    fault.release();
+    await expectDestroyed(fixture);
+  },
+);
+
+test("a destroy whose DELETE is refused with a long pause destroys the instance after that time", async () => {
+  const { fixture, id } = await madeLive({ config: { destroyPath } });
+  await using _ = fixture;
+  const { stack, control } = fixture;
+  const pause = { ...destroys, kind: "status", status: 429, retryAfter: 3600 } as const;
+  control.fault(pause);
+  const refused = await stack.fail("destroy");
+  expect(refused).toMatch(/was not destroyed: .* Run again after that time/);
+  expect(await stack.ids()).toEqual([id]);
+
+  await expectDestroyed(fixture);
+});
+
+/** What a person does after a refused replacement, and whether the old instance is still there afterwards. */
+const waysOfReplacement = {
+  "removed at the service": false,
+  "compute:deletePolicy retain": true,
+  "compute:destroyPath": false,
+};
+
+test.each(Object.entries(waysOfReplacement))(
+  "after a refused replacement, it works with: %s (the old instance runs: %s)",
+  async (way, runs) => {
+    const { fixture, id } = await madeLive();
+    await using _ = fixture;
+    const { stack, control } = fixture;
+    stack.program(oneInstance({ flavorId: "premium-8" }));
+    const refused = await stack.fail("up");
+    expect(refused).toContain(`replacing instance ${id} will fail`);
+
+    if (way.startsWith("compute:")) await typePrinted(fixture, refused, way.split(" ")[0] ?? "");
+    else control.remove(id);
+    await stack.up();
+
+    expect(fixture.posts()).toBe(2);
+    expect(fixture.ids().includes(id)).toBe(runs);
+    await expectAgreement(
+      fixture,
+      fixture.ids().filter((it) => it !== id),
+    );
+  },
+);
+
+test.each(["undo the change", "ignoreChanges"])(
+  "after a refused replacement, nothing is left to do with: %s",
+  async (way) => {
+    const { fixture, id } = await madeLive();
+    await using _ = fixture;
+    const { stack } = fixture;
+    const change = { flavorId: "premium-8" };
+    stack.program(oneInstance(change));
+    const refused = await stack.fail("up");
+    expect(refused).toContain(
+      "undo the change in the program, or name the property in the resource option ignoreChanges",
+    );
+
+    stack.program(
+      way === "ignoreChanges"
+        ? oneInstance(change, { ignoreChanges: ["flavorId"] })
+        : oneInstance(),
+    );
+
+    await expectAgreement(fixture, [id]);
+    expect(fixture.posts()).toBe(1);
+  },
+);
+
+test("after a rename at the service, the new name in the program avoids the replacement", async () => {
+  const program = oneInstance({ name: "web-main" });
+  await using fixture = await Fixture.create({ program });
+  const { stack, control } = fixture;
+  await stack.up();
+  const [id = ""] = fixture.ids();
+  control.rename(id, "by-hand");
+  await stack.refresh();
+  expect(await stack.preview()).toContain("put its new name into the program");
+
+  stack.program(oneInstance({ name: "by-hand" }));
+
+  await expectAgreement(fixture, [id]);
+  expect(fixture.posts()).toBe(1);
+});
+
+test("with another address, up, refresh, destroy and a replacement refuse, and all of them work again with the configuration of the create", async () => {
+  await using other = await startEmulator({ provisioningSeconds: 0 });
+  await using fixture = await Fixture.create();
+  const { stack, service } = fixture;
+  await stack.up();
+  const [id = ""] = fixture.ids();
+  const again = /[Rr]un again with the configuration that the instance was created with/;
+  const changed = oneInstance({ flavorId: "premium-8" });
+
+  await stack.configure({ baseUrl: other.url });
+  expect(await stack.up()).toMatch(again);
+  expect(await stack.fail("refresh", "--run-program")).toMatch(again);
+  expect(await stack.fail("destroy", "--run-program")).toMatch(again);
+  stack.program(changed);
+  expect(await stack.fail("up")).toMatch(again);
+  expect(await stack.ids()).toEqual([id]);
+
+  await stack.configure({ baseUrl: service.url });
+  stack.program(oneInstance());
+  await stack.refresh("--run-program");
+  await expectAgreement(fixture, [id]);
+  stack.program(changed);
+  await stack.up();
+  const [, replacement = ""] = fixture.ids();
+  await expectAgreement(fixture, [replacement]);
+  await stack.destroy();
+  expect(await stack.instances()).toEqual([]);
+  expect(other.control.instances()).toEqual([]);
+  expect(fixture.posts()).toBe(2);
+});
+
+test("with another address, the printed state delete lets the instance run, and the next up creates one at that address", async () => {
+  await using other = await startEmulator({ provisioningSeconds: 0 });
+  await using fixture = await Fixture.create();
+  const { stack } = fixture;
+  await stack.up();
+  const first = fixture.ids();
+  await stack.configure({ baseUrl: other.url });
+  stack.program(oneInstance({ flavorId: "premium-8" }));
+  const refused = await stack.fail("up");
+  expect(refused).toContain("the next run then creates a new instance here");
+
+  await typePrinted(fixture, refused, "pulumi state delete");
+  await stack.up();
+
+  await expectAgreement(
+    fixture,
+    other.control.instances().map(({ id }) => id),
+  );
+  expect(other.control.instances()).toHaveLength(1);
+  expect(fixture.ids()).toEqual(first);
+});
+
+test("with a token of another tenant, a destroy refuses, and works again with the tenant's token", async () => {
+  const { fixture } = await madeLive({ config: { destroyPath } });
+  await using _ = fixture;
+  const { stack } = fixture;
+  stack.setEnv("COMPUTE_API_TOKEN", `sk_live_other_${canaries.token}`);
+  await stack.configure({ validateCredentials: "false" });
+  expect(await stack.refresh("--run-program")).toContain("Use a token of the instance's tenant");
+  expect(await stack.fail("destroy")).toContain("Use a token of the instance's tenant");
+  expect(await stack.ids()).toEqual(fixture.ids());
+
+  stack.setEnv("COMPUTE_API_TOKEN", tokens.live);
+
+  await expectDestroyed(fixture);
+});
+
+test("after a new token and a removal at the service, `pulumi state delete` removes the instance, and up creates it anew", async () => {
+  await using fixture = await Fixture.create();
+  const { stack, control } = fixture;
+  await stack.up();
+  control.remove(fixture.ids()[0] ?? "");
+  stack.setEnv("COMPUTE_API_TOKEN", `${tokens.test}-renewed`);
+  const kept = await stack.refresh("--run-program");
+  expect(await stack.ids()).toHaveLength(1);
+
+  await stack.type(`${/pulumi state delete/.exec(kept)?.[0]} ${urnOf("web")}`);
+  await stack.up();
+
+  expect(fixture.posts()).toBe(2);
+  await expectAgreement(fixture);
+});
