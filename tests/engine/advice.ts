@@ -5,7 +5,7 @@
  */
 
 /** The test that follows a way out, as `FILE: BEGINNING OF ITS NAME`, or the reason why nothing can be typed. */
-export type Way = { test: string } | { noRun: string } | "missing";
+type Way = { test: string } | { noRun: string } | "missing";
 
 interface Advice {
   file: string;
