@@ -67,8 +67,8 @@ export function createProvider(ctx: ProviderContext): Provider {
         if (!session) {
           throw new OperationFailed("the compute provider was called before it was configured");
         }
-        const { id, oldOutputs }: Partial<DiffRequest> = request;
-        if (id !== undefined && oldOutputs) session.state.observe(id, oldOutputs);
+        const { id, oldOutputs, urn }: Partial<DiffRequest> = request;
+        if (id !== undefined && oldOutputs) session.state.observe(id, oldOutputs, urn);
         return operation(session, request);
       });
 
@@ -125,7 +125,7 @@ export function createProvider(ctx: ProviderContext): Provider {
     delete: inSession(deleteInstance),
     read: inSession((session, request) => {
       // In an import or a `.get()`, no outputs come from the state.
-      if (isRefresh(request)) session.state.observe(request.id, request.outputs);
+      if (isRefresh(request)) session.state.observe(request.id, request.outputs, request.urn);
       session.state.inUpdate.delete(request.urn);
       return readInstance(session, request);
     }),

@@ -16,10 +16,14 @@ export function pendingSubject({ key }: LedgerRecord): string {
 export function reportPendingCreates(session: Session): void {
   const { creates, ledger, run, ctx } = session;
   if (!creates.haveBegun || run.stateless) return;
+  // After a full disk, a record may lack all that came after its first line, also the id.
+  const isInState = ({ stage, session: maker, urn }: LedgerRecord) =>
+    stage === "sending" && session.state.hasFrom(maker, urn);
   const abandoned = ledger
     .read()
     .filter(({ record, liveness }) => isPending(record) && liveness !== "alive")
-    .map(({ record }) => record);
+    .map(({ record }) => record)
+    .filter((record) => !isInState(record));
   const projects = new Set([...session.state.registered].map(projectOf));
   const ofProject = abandoned.filter(({ urn }) => projects.has(projectOf(urn)));
   const unnamed = ofProject.filter((record) => session.isFirst(pendingSubject(record)));

@@ -171,6 +171,16 @@ test("other pending creates of the project are named once, at the end of the run
   ]);
 });
 
+test("a create is not named as pending if the disk was full after its first line, and the state holds its instance", async () => {
+  const world = await diedAfterPost(generated(1), { acts: true });
+  const [record] = pendingRecords(world);
+  world.service.posts.push(ready);
+  await createRegistered(world, "other", urnOf("second"));
+  world.session.state.observe("i-1", inputsOf({ __run: record?.session ?? "" }), urn);
+  reportPendingCreates(world.session);
+  expect(world.messages.warnings).toEqual([]);
+});
+
 test("a pending create whose instance this run sees in the state is not named", async () => {
   const { world, id } = await diedAfterAnswer();
   world.service.posts.push(ready);

@@ -1,6 +1,6 @@
 /** What a session learns about Pulumi's state, from the calls of the engine or, in `audit`, from exported states. */
 import type { Ledger } from "../ledger/ledger";
-import { originFromState, wasInState, type Place } from "../origin";
+import { originFromState, wasInState, type Place, stampOf } from "../origin";
 import type { PropertyMap } from "../propertyValue";
 
 /** Where the engine names a resource: in a refresh, or with what the program says, which includes imports. */
@@ -34,6 +34,8 @@ export class KnownState {
     refresh: new Map<string, Set<string>>(),
     program: new Map<string, Set<string>>(),
   };
+  /** For each proven instance, its stamp (the session that created it) and the URN of its resource. */
+  readonly #stamps = new Set<string>();
   /** For each id, the outputs that the last refresh found changed. */
   readonly #drift = new Map<string, readonly string[]>();
 
@@ -47,13 +49,14 @@ export class KnownState {
    * Notes the id and the outputs that came with a call. If the outputs have the stamp of another session (`__run`), a state
    * held them, and the ledger's records of the instance are settled: no run resumes their creates.
    */
-  observe(id: string, outputs: PropertyMap): void {
+  observe(id: string, outputs: PropertyMap, urn = ""): void {
     const origin = originFromState(outputs);
     const hashes = this.#tokenHashes.get(id) ?? new Set();
     if (origin) hashes.add(origin.tokenHash);
     this.#tokenHashes.set(id, hashes);
     if (!wasInState(outputs, this.#sessionId)) return;
     this.proven.add(id);
+    this.#stamps.add(`${stampOf(outputs)} ${urn}`);
     this.#ledger.settleId(origin ?? this.#place, id, "state");
   }
 
@@ -63,6 +66,14 @@ export class KnownState {
     holders.add(urn);
     this.#holders[phase].set(id, holders);
     return [...holders].find((holder) => holder !== urn);
+  }
+
+  /**
+   * Whether a state held an instance that this session created for this resource. Its record may lack the id, if the disk
+   * of the ledger was full.
+   */
+  hasFrom(sessionId: string, urn: string): boolean {
+    return this.#stamps.has(`${sessionId} ${urn}`);
   }
 
   /** Whether this id was observed. The instance may belong to another resource, so no create takes it over. */
