@@ -1,0 +1,231 @@
+/**
+ * Follows what the messages of a wait, a refresh, an update and `pulumi do` advise to its end: the state and the service
+ * agree, no instance is doubled (G2), and none is lost (G1).
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "@jest/globals";
+import { installPlugin } from "../../tools/build";
+import { describeUnless } from "../../tools/support/unless";
+import { Fixture, never, type FixtureOptions } from "./support/fixture";
+import { emptyProgram, instances, oneInstance, required } from "./support/programs";
+import { isOldest, plugin } from "./support/stack";
+import { expectAgreement, printed, typePrinted } from "./support/typing";
+
+const creates = { method: "POST", path: "/v2/instances" } as const;
+const lists = { method: "GET", path: "/v2/instances" } as const;
+
+test("an instance that is removed at the service during the wait is created anew by the next up", async () => {
+  await using fixture = await Fixture.create({ service: never });
+  const { stack, control, service } = fixture;
+  const up = await fixture.upInWait();
+  // Only an instance that was listed is missed.
+  const listings = () => service.counts()["GET /v2/instances"] ?? 0;
+  for (const before = listings(); listings() < before + 2; await sleep(20));
+  control.remove(fixture.ids()[0] ?? "");
+  const failed = await up.failed();
+  expect(printed(failed, "pulumi up")).toBe("pulumi up");
+
+  const again = await fixture.upInWait();
+  control.settle();
+  await again.succeeded();
+
+  await expectAgreement(fixture);
+  expect(fixture.posts()).toBe(2);
+  expect((await stack.instance()).outputs?.["status"]).toBe("ACTIVE");
+});
+
+test("if the listings are cut off before a new instance, the cursor parameter and the printed refresh show its status", async () => {
+  await using fixture = await Fixture.create({ service: { cursorParameter: "after" } });
+  const { stack, control } = fixture;
+  for (let n = 0; n < 101; n++) control.insert({ name: `other-${n}` });
+  const output = await stack.up();
+  expect(output).toContain("Set compute:cursorParameter if the service has a cursor");
+  const { id = "" } = await stack.instance();
+
+  await stack.configure({ cursorParameter: "after" });
+  await typePrinted(fixture, output, "pulumi refresh --run-program");
+
+  await expectAgreement(fixture, [id]);
+  expect(await stack.instance()).toMatchObject({
+    id,
+    outputs: { status: "ACTIVE", ipv4: expect.stringMatching(/\d/) },
+  });
+  expect(fixture.posts()).toBe(1);
+});
+
+test("after the warning that an instance is OFFLINE, it is started at the service, and the printed refresh shows that", async () => {
+  await using fixture = await Fixture.create({ service: { endStatus: "OFFLINE" } });
+  const { stack, control } = fixture;
+  const output = await stack.up();
+  const [id = ""] = fixture.ids();
+
+  control.setStatus(id, "ACTIVE");
+  await typePrinted(fixture, output, "pulumi refresh");
+
+  await expectAgreement(fixture, [id]);
+  expect((await stack.instance()).outputs?.["status"]).toBe("ACTIVE");
+  expect(fixture.posts()).toBe(1);
+});
+
+test.each(["becomes ACTIVE", "is removed at the service"])(
+  "an instance that ends its wait with an unknown status and then %s is finished, or created again, by the next up",
+  async (what) => {
+    await using fixture = await Fixture.create();
+    const { stack, control } = fixture;
+    control.fault({ ...creates, kind: "endsAs", status: "RESCUE" });
+    const failed = await stack.fail("up");
+    expect(printed(failed, "pulumi up")).toBe("pulumi up");
+    const [id = ""] = fixture.ids();
+
+    if (what === "becomes ACTIVE") control.setStatus(id, "ACTIVE");
+    else control.remove(id);
+    await stack.up();
+
+    await expectAgreement(fixture);
+    expect(fixture.posts()).toBe(what === "becomes ACTIVE" ? 1 : 2);
+  },
+);
+
+test("after the warning that a finished instance has an unknown status, the printed refresh shows the next one", async () => {
+  await using fixture = await Fixture.create();
+  const { stack, control } = fixture;
+  await stack.up();
+  const [id = ""] = fixture.ids();
+  control.setStatus(id, "RESCUE");
+  const output = await stack.refresh();
+  expect(output).toContain("later to see whether the status has changed");
+
+  control.setStatus(id, "ACTIVE");
+  await typePrinted(fixture, output, "pulumi refresh");
+
+  await expectAgreement(fixture, [id]);
+  expect((await stack.instance()).outputs?.["status"]).toBe("ACTIVE");
+});
+
+test("a refresh whose listing lacks an unfinished instance keeps it, and the next up goes on waiting for it", async () => {
+  await using fixture = await Fixture.create({ service: never });
+  const { stack, control } = fixture;
+  const up = await fixture.upInWait();
+  await up.end("Ctrl-C");
+  for (const kind of ["omitItem", "hasMoreForever"] as const) {
+    control.fault({ ...lists, kind, times: "always" });
+  }
+  expect(await stack.refresh()).toContain("was not finished when last seen; the next `pulumi up`");
+
+  control.clearFaults();
+  control.settle();
+
+  await expectAgreement(fixture);
+  expect(fixture.posts()).toBe(1);
+});
+
+test.each(["before the create", "during the wait"])(
+  "a service that asks %s for a pause of an hour ends the run, and the run after that time leaves one instance",
+  async (when) => {
+    await using fixture = await Fixture.create({ service: never });
+    const { stack, control } = fixture;
+    const pause = {
+      ...lists,
+      kind: "status",
+      status: 429,
+      retryAfter: 3600,
+      times: "always",
+    } as const;
+    if (when === "before the create") {
+      control.fault(pause);
+      expect(await stack.fail("up")).toContain("Nothing was changed. Run again after that time");
+      expect(fixture.posts()).toBe(0);
+    } else {
+      const up = await fixture.upInWait();
+      control.fault(pause);
+      expect(await up.failed()).toContain("the next `pulumi up` after that time goes on waiting");
+    }
+
+    control.clearFaults();
+    const up = await fixture.upInWait();
+    control.settle();
+    await up.succeeded();
+
+    await expectAgreement(fixture);
+    expect(fixture.posts()).toBe(1);
+  },
+);
+
+test("an imported instance that is gone when the program claims its inputs is created anew after the printed refresh", async () => {
+  await using fixture = await Fixture.create({ program: emptyProgram });
+  const { stack, control } = fixture;
+  control.insert({ id: "i-by-hand", name: "web" });
+  await stack.type("pulumi import compute:index:Instance web i-by-hand --protect=false --yes");
+  control.remove("i-by-hand");
+  stack.program(oneInstance({ name: "web" }));
+  const failed = await stack.fail("up");
+  expect(failed).toContain("instance i-by-hand no longer exists");
+
+  await typePrinted(fixture, failed, "pulumi refresh");
+  await typePrinted(fixture, failed, "pulumi up");
+
+  expect(fixture.posts()).toBe(1);
+  await expectAgreement(fixture);
+});
+
+const noDo = isOldest ? "the oldest engine has no `do`" : undefined;
+describeUnless(noDo, "after a create by `pulumi do` without a stack", () => {
+  const flags = Object.entries(required).map(
+    ([name, value]) =>
+      `--${name.replace(/[A-Z]/g, (sign) => `-${sign.toLowerCase()}`)}=${String(value)}`,
+  );
+  const doing = (...args: string[]) => [
+    "do",
+    "--package",
+    plugin,
+    "compute:index:Instance",
+    ...args,
+  ];
+  const creating = doing("create", "--stateless", "--yes", ...flags);
+
+  async function begun(options: FixtureOptions = {}): Promise<Fixture> {
+    const fixture = await Fixture.create({ program: emptyProgram, ...options });
+    fixture.stack.setEnv("COMPUTE_BASE_URL", fixture.service.url);
+    installPlugin(fixture.stack.home);
+    return fixture;
+  }
+
+  test("whose wait failed, the printed import takes the instance over", async () => {
+    await using fixture = await begun({ service: never });
+    const { stack, control } = fixture;
+    const create = stack.start(...creating);
+    await create.printed("PROVISIONING");
+    const broken = control.fault({ ...lists, kind: "status", status: 400, times: "always" });
+    expect(await create.failed()).toContain("exists, and no state holds it");
+    broken.remove();
+    control.settle();
+
+    await typePrinted(fixture, create.output, "pulumi import", { "<name>": "web" });
+
+    stack.program(oneInstance());
+    await expectAgreement(fixture);
+    expect(fixture.posts()).toBe(1);
+  });
+
+  test("without a clear answer, the service's list has the name, and the printed import takes the instance over", async () => {
+    await using fixture = await begun();
+    const { stack, control } = fixture;
+    control.fault({ ...creates, kind: "reset", acted: true });
+    const hidden = control.fault({ ...lists, kind: "omitItem", times: "always" });
+    const failed = await stack.fail(...creating, "--compute:settling-seconds=1");
+    expect(failed).toContain("Look for the name in the service's list before you run this again");
+    const [, name = ""] = /no instance named "(.*?)"/.exec(failed) ?? [];
+    hidden.remove();
+
+    const listed = JSON.parse(await stack.succeed(...doing("list"))) as {
+      id: string;
+      name: string;
+    }[];
+    const id = listed.find((it) => it.name === name)?.id ?? "";
+    await typePrinted(fixture, failed, "pulumi import", { "<id>": id });
+
+    stack.program(instances({ Instance: {} }));
+    await expectAgreement(fixture);
+    expect(fixture.posts()).toBe(1);
+  });
+});
