@@ -168,6 +168,25 @@ test("an imported instance that is gone when the program claims its inputs is cr
   await expectAgreement(fixture);
 });
 
+test("an unfinished instance whose script is too large for the state is finished by the next up, which stores the script", async () => {
+  const userData = "# a line of a long script\n".repeat(100_000);
+  await using fixture = await Fixture.create({
+    program: oneInstance({ userData }),
+    service: never,
+  });
+  const { stack, control } = fixture;
+  const up = await fixture.upInWait();
+  await up.end("Ctrl-C");
+  expect(up.output).toContain("userData was left out of the state of the instance");
+  control.settle();
+
+  await stack.up();
+
+  expect((await stack.instance()).inputs).toHaveProperty("userData");
+  await expectAgreement(fixture);
+  expect(fixture.posts()).toBe(1);
+});
+
 const noDo = isOldest ? "the oldest engine has no `do`" : undefined;
 describeUnless(noDo, "after a create by `pulumi do` without a stack", () => {
   const flags = Object.entries(required).map(

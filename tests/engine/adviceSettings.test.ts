@@ -1,0 +1,234 @@
+/**
+ * Follows what the messages about settings, the token and failed requests advise to its end (G9): `up` makes one instance,
+ * and the next one changes nothing.
+ */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "@jest/globals";
+import { temporaryFolder } from "../../provider/testing/temporaryFolder";
+import { Fixture } from "./support/fixture";
+import { emptyProgram, instances, type Inputs } from "./support/programs";
+import { canaries } from "./support/secrets";
+import { plugin, tokens } from "./support/stack";
+import { expectAgreement, printed, typePrinted } from "./support/typing";
+
+const creates = { method: "POST", path: "/v2/instances" } as const;
+const lists = { method: "GET", path: "/v2/instances" } as const;
+const doctor = `'${plugin}' doctor`;
+
+/** Types a printed command that asks for the token. The token is searched for in command lines, so a variable has it. */
+async function typeToken({ stack }: Fixture, command: string, token: string): Promise<void> {
+  stack.setEnv("TOKEN_TO_SET", token);
+  await stack.type(`printf %s "$TOKEN_TO_SET" | ${command}`);
+}
+
+/** Expects that an `up` makes the one instance, and that everything then agrees. */
+async function expectOneMade(fixture: Fixture): Promise<void> {
+  await fixture.stack.up();
+  await expectAgreement(fixture);
+  expect(fixture.posts()).toBe(1);
+}
+
+// ── Settings ─────────────────────────────────────────────────────────────────────────────────────
+
+test.each(["pulumi config set", "the environment"])(
+  "without an address and a token, what the message says of %s makes up work",
+  async (way) => {
+    await using fixture = await Fixture.create({ token: null, baseUrl: undefined });
+    const { stack, service } = fixture;
+    const failed = await stack.fail("up");
+
+    if (way === "the environment") {
+      expect(failed).toMatch(
+        /or set COMPUTE_BASE_URL in the environment[^]*or set COMPUTE_API_TOKEN/,
+      );
+      stack.setEnv("COMPUTE_BASE_URL", service.url);
+      stack.setEnv("COMPUTE_API_TOKEN", tokens.test);
+    } else {
+      await typePrinted(fixture, failed, "compute:baseUrl", { "https://…/v2": service.url });
+      await typeToken(fixture, printed(failed, "compute:apiToken"), tokens.test);
+    }
+
+    await expectOneMade(fixture);
+  },
+);
+
+test("if an explicit provider lacks the token, the argument that the message names makes up work", async () => {
+  await using fixture = await Fixture.create({ program: emptyProgram, token: null });
+  const { stack, service } = fixture;
+  const programWith = (more: Inputs) => {
+    const properties = { baseUrl: service.url, settlingSeconds: 1, ...more };
+    const own = { type: "pulumi:providers:compute", properties };
+    const config = { token: { type: "string", secret: true } };
+    return instances({ web: { options: { provider: "${own}" } } }, { resources: { own }, config });
+  };
+  await typeToken(fixture, "pulumi config set --secret token", tokens.test);
+  stack.program(programWith({}));
+  expect(await stack.fail("up")).toContain(
+    'set the argument `apiToken` of the provider "own" to a secret of the configuration',
+  );
+
+  stack.program(programWith({ apiToken: "${token}" }));
+
+  await expectOneMade(fixture);
+});
+
+test("after a wrong token is corrected where it is set, the refresh that is run again works", async () => {
+  await using fixture = await Fixture.create();
+  const { stack } = fixture;
+  await stack.up();
+  stack.setEnv("COMPUTE_API_TOKEN", `not-a-${canaries.token}`);
+  expect(await stack.fail("refresh")).toContain(
+    "Correct each setting in the place where it is set",
+  );
+
+  stack.setEnv("COMPUTE_API_TOKEN", tokens.test);
+  await stack.refresh();
+
+  await expectAgreement(fixture);
+});
+
+test("with the address of another port, up says what to check, and works with the right address", async () => {
+  await using fixture = await Fixture.create();
+  const { stack, service } = fixture;
+  // Only root may listen on this port, so nothing does.
+  await stack.configure({ baseUrl: "http://127.0.0.1:1/v2" });
+  expect(await stack.fail("up")).toContain(
+    "Check compute:baseUrl, the network and the proxy settings, and run again.",
+  );
+
+  await stack.configure({ baseUrl: service.url });
+
+  await expectOneMade(fixture);
+});
+
+// ── The token ────────────────────────────────────────────────────────────────────────────────────
+
+/** Returns the path of a file with this text, outside of the stack's folder, in which no secret may be. */
+function fileWith(text: string): string {
+  const file = join(temporaryFolder(), "token");
+  writeFileSync(file, text);
+  return file;
+}
+
+test.each(["pulumi config set", "COMPUTE_API_TOKEN", "COMPUTE_API_TOKEN_FILE"])(
+  "after a token was revoked, up works with a new one in %s",
+  async (way) => {
+    await using fixture = await Fixture.create({
+      service: { tokens: { [tokens.test]: { state: "revoked" } } },
+    });
+    const { stack } = fixture;
+    const failed = await stack.fail("up");
+    expect(failed).toContain(way);
+    const token = `${tokens.test}-renewed`;
+
+    if (way === "pulumi config set") await typeToken(fixture, printed(failed, way), token);
+    else if (way === "COMPUTE_API_TOKEN") stack.setEnv(way, token);
+    else {
+      stack.setEnv("COMPUTE_API_TOKEN", undefined);
+      stack.setEnv(way, fileWith(token));
+    }
+
+    await expectOneMade(fixture);
+  },
+);
+
+test("a run that may not use the new token in the file says so, and the run after it uses that token", async () => {
+  const file = fileWith(tokens.test);
+  await using fixture = await Fixture.create({ token: null });
+  const { stack, control } = fixture;
+  stack.setEnv("COMPUTE_API_TOKEN_FILE", file);
+  const hanging = control.fault({ ...creates, kind: "hang", acted: false });
+  const up = stack.start("up");
+  await up.reached(hanging.firstHit);
+  // The listing of the new token shows no instance, and so does not prove that the token is of the same tenant.
+  writeFileSync(file, `${tokens.test}-renewed`);
+  control.declareToken(tokens.test, { state: "revoked" });
+  hanging.release();
+  const failed = await up.failed();
+  expect(failed).toContain("Run again to use it");
+
+  await stack.up();
+
+  expect(fixture.ids()).toHaveLength(1);
+  await expectAgreement(fixture);
+});
+
+test("a service that refuses the account call: up works, and doctor finds no problem with the setting that it names", async () => {
+  await using fixture = await Fixture.create({
+    service: { tokens: { [tokens.test]: { scopes: ["list", "create"] } } },
+  });
+  const { stack } = fixture;
+  expect(await stack.type(doctor)).toMatch(/set compute:validateCredentials to false\.$/m);
+  await expectOneMade(fixture);
+
+  await stack.configure({ validateCredentials: "false" });
+
+  expect(await stack.type(doctor)).toMatch(/^All is well\.$/m);
+  await expectAgreement(fixture);
+});
+
+// ── Failed requests ──────────────────────────────────────────────────────────────────────────────
+
+const answer = (status: number) => ({ kind: "status", status, times: "always" }) as const;
+
+test.each([
+  ["a listing that fails with 501", { ...lists, ...answer(501) }, "run again later"],
+  ["a listing that fails with 408", { ...lists, ...answer(408) }, "Run again."],
+  ["a create that is refused with 422", { ...creates, ...answer(422) }, "Correct what the message"],
+] as const)("after %s, up works once the service answers", async (_, fault, advised) => {
+  await using fixture = await Fixture.create();
+  const { stack, control } = fixture;
+  control.fault(fault);
+  expect(await stack.fail("up")).toContain(advised);
+  expect(fixture.ids()).toEqual([]);
+
+  control.clearFaults();
+  await stack.up();
+
+  expect(fixture.ids()).toHaveLength(1);
+  await expectAgreement(fixture);
+});
+
+// ── doctor ───────────────────────────────────────────────────────────────────────────────────────
+
+test("doctor asks for the address and the token, and finds no problem once the printed commands are typed", async () => {
+  await using fixture = await Fixture.create({ token: null, baseUrl: undefined });
+  const { stack, service } = fixture;
+  const found = await stack.typeFailing(doctor);
+  const commands = [...found.matchAll(/For a stack: (pulumi config set .*)$/gm)].map(
+    ([, it = ""]) => it,
+  );
+  expect(commands).toHaveLength(2);
+
+  await stack.type(`${commands[0]} ${service.url}`);
+  await typeToken(fixture, commands[1] ?? "", tokens.test);
+
+  expect(await stack.type(doctor)).toMatch(/^All is well\.$/m);
+  await expectOneMade(fixture);
+});
+
+test("doctor warns of a token in clear text, and the command that it prints encrypts it", async () => {
+  await using fixture = await Fixture.create({ token: null });
+  const { stack } = fixture;
+  await typeToken(fixture, "pulumi config set --plaintext compute:apiToken", tokens.test);
+  const found = await stack.type(doctor);
+  expect(found).toContain("which the stack keeps in clear text");
+
+  await typeToken(fixture, printed(found, "pulumi config set --secret"), tokens.test);
+
+  expect(await stack.type(doctor)).toMatch(/^All is well\.$/m);
+  await expectOneMade(fixture);
+});
+
+test("doctor names a proxy variable that is no address, and finds no problem once it is corrected", async () => {
+  await using fixture = await Fixture.create();
+  const { stack } = fixture;
+  stack.setEnv("HTTPS_PROXY", "http://:x");
+  const typed = `${doctor} --base-url https://compute.test/v2`;
+  expect(await stack.typeFailing(typed)).toContain("Correct it, and run `doctor` again.");
+
+  stack.setEnv("HTTPS_PROXY", undefined);
+
+  expect(await stack.type(doctor)).toMatch(/^All is well\.$/m);
+});
