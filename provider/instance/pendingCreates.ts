@@ -14,8 +14,8 @@ export function pendingSubject({ key }: LedgerRecord): string {
  * held is settled. Before that, a warning could be about an instance that this very state holds.
  */
 export function reportPendingCreates(session: Session): void {
-  const { creates, ledger, run, ctx } = session;
-  if (!creates.haveBegun || run.stateless) return;
+  const { creates, ledger, ctx } = session;
+  if (!creates.haveBegun) return;
   // After a full disk, a record may lack all that came after its first line, also the id.
   const isInState = ({ stage, session: maker, urn }: LedgerRecord) =>
     stage === "sending" && session.state.hasFrom(maker, urn);

@@ -37,12 +37,14 @@ export const advice: readonly Advice[] = [
   {
     file: "provider/advice.ts",
     text: "Remove the instance at the service (its portal), then run this again.",
-    ways: { "remove it": missing },
+    ways: {
+      "remove it": engine("adviceDelete", "if the id can't be part of the destroy call's path"),
+    },
   },
   {
     file: "provider/advice.ts",
     text: "Check compute:baseUrl, the network and the proxy settings, and run again.",
-    ways: { "correct the address": missing },
+    ways: { "correct the address": engine("adviceSettings", "with the address of another port") },
   },
   {
     file: "provider/advice.ts",
@@ -52,18 +54,25 @@ export const advice: readonly Advice[] = [
   {
     file: "provider/advice.ts",
     text: "The token is invalid, expired or revoked",
-    ways: { "pulumi config set": missing, COMPUTE_API_TOKEN: missing },
+    ways: {
+      "pulumi config set": engine("adviceSettings", "after a token was revoked, up works"),
+      COMPUTE_API_TOKEN: engine("adviceSettings", "after a token was revoked, up works"),
+    },
   },
-  { file: "provider/advice.ts", text: '"Run again."', ways: { "run again": missing } },
+  {
+    file: "provider/advice.ts",
+    text: '"Run again."',
+    ways: { "run again": engine("adviceSettings", "after %s, up") },
+  },
   {
     file: "provider/advice.ts",
     text: "The fault is at the service: run again later",
-    ways: { "run again": missing },
+    ways: { "run again": engine("adviceSettings", "after %s, up") },
   },
   {
     file: "provider/advice.ts",
     text: "Correct what the message names, and run again.",
-    ways: { "run again": missing },
+    ways: { "run again": engine("adviceSettings", "after %s, up") },
   },
   {
     file: "provider/advice.ts",
@@ -182,7 +191,7 @@ export const advice: readonly Advice[] = [
   {
     file: "provider/cli/doctor.ts",
     text: "Correct it, and run",
-    ways: { "doctor again": missing },
+    ways: { "doctor again": engine("adviceSettings", "doctor names a proxy variable") },
   },
   {
     file: "provider/cli/doctor.ts",
@@ -235,12 +244,19 @@ export const advice: readonly Advice[] = [
   {
     file: "provider/cli/service.ts",
     text: "For a stack: ${configCommands[name]}",
-    ways: { "pulumi config set": missing },
+    ways: {
+      "pulumi config set": engine("adviceSettings", "doctor asks for the address and the token"),
+    },
   },
   {
     file: "provider/cli/service.ts",
     text: "asks for the token and encrypts it",
-    ways: { "pulumi config set --secret": missing },
+    ways: {
+      "pulumi config set --secret": engine(
+        "adviceSettings",
+        "doctor warns of a token in clear text",
+      ),
+    },
   },
   {
     file: "provider/cli/service.ts",
@@ -252,7 +268,9 @@ export const advice: readonly Advice[] = [
   {
     file: "provider/config/configuration.ts",
     text: "Correct each setting in the place where it is set",
-    ways: { "run again": missing },
+    ways: {
+      "run again": engine("adviceSettings", "after a wrong token is corrected where it is set"),
+    },
   },
   {
     file: "provider/config/configuration.ts",
@@ -263,12 +281,15 @@ export const advice: readonly Advice[] = [
   {
     file: "provider/config/configuration.ts",
     text: "run \\`${command}\\`, or set",
-    ways: { "pulumi config set": missing, "the environment": missing },
+    ways: {
+      "pulumi config set": engine("adviceSettings", "without an address and a token"),
+      "the environment": engine("adviceSettings", "without an address and a token"),
+    },
   },
   {
     file: "provider/config/configuration.ts",
     text: "set the argument",
-    ways: { "the argument": missing },
+    ways: { "the argument": engine("adviceSettings", "if an explicit provider lacks the token") },
   },
   {
     file: "provider/config/settings.ts",
@@ -278,7 +299,9 @@ export const advice: readonly Advice[] = [
   {
     file: "provider/session/connection.ts",
     text: "Run again to use it",
-    ways: { "run again": missing },
+    ways: {
+      "run again": engine("adviceSettings", "a run that may not use the new token in the file"),
+    },
   },
 
   // ── Delete ──
@@ -298,7 +321,7 @@ export const advice: readonly Advice[] = [
     ways: {
       "pulumi state delete": refusedDestroy,
       "compute:deletePolicy retain": refusedDestroy,
-      retainOnDelete: missing,
+      retainOnDelete: engine("adviceDelete", "after a refused destroy, retainOnDelete"),
     },
   },
   {
@@ -309,24 +332,26 @@ export const advice: readonly Advice[] = [
   {
     file: "provider/instance/delete.ts",
     text: "but it can't be proven that the instance is gone",
-    ways: { "pulumi state delete": missing },
+    ways: {
+      "pulumi state delete": engine("adviceDelete", "if a DELETE was sent and no listing proves"),
+    },
   },
   {
     file: "provider/instance/delete.ts",
     text: "before it was proven that the instance is gone",
-    ways: { "run again": missing },
+    ways: { "run again": engine("adviceDelete", "after a DELETE that ended with %s") },
   },
   {
     file: "provider/instance/delete.ts",
     text: "while the destroy call was under way",
-    ways: { "run again": missing },
+    ways: { "run again": engine("adviceDelete", "after a DELETE that ended with %s") },
   },
 
   // ── Diff ──
   {
     file: "provider/instance/diff.ts",
     text: "It stays as it is in the state, but a refresh",
-    ways: { "run again": missing },
+    ways: { "run again": engine("adviceDelete", "with another address, up, refresh, destroy") },
   },
   {
     file: "provider/instance/diff.ts",
@@ -334,43 +359,67 @@ export const advice: readonly Advice[] = [
     ways: {
       "rename it back": core("drift", "refresh shows a rename out of band"),
       ignoreChanges: core("drift", "refresh shows a rename out of band"),
-      "put its new name into the program": missing,
+      "put its new name into the program": engine(
+        "adviceDelete",
+        "after a rename at the service, the new name",
+      ),
     },
   },
   {
     file: "provider/instance/diff.ts",
     text: '"  - run again with the configuration',
-    ways: { "run again": missing },
+    ways: { "run again": engine("adviceDelete", "with another address, up, refresh, destroy") },
   },
   {
     file: "provider/instance/diff.ts",
     text: "the next run then creates a new instance here",
-    ways: { "pulumi state delete": missing },
+    ways: {
+      "pulumi state delete": engine(
+        "adviceDelete",
+        "with another address, the printed state delete",
+      ),
+    },
   },
   {
     file: "provider/instance/diff.ts",
     text: "the new instance is created once the old one is gone",
-    ways: { "remove it": missing },
+    ways: { "remove it": engine("adviceDelete", "after a refused replacement, it works with") },
   },
   {
     file: "provider/instance/diff.ts",
     text: "have the new instance created beside it",
-    ways: { "compute:deletePolicy retain": missing },
+    ways: {
+      "compute:deletePolicy retain": engine(
+        "adviceDelete",
+        "after a refused replacement, it works with",
+      ),
+    },
   },
   {
     file: "provider/instance/diff.ts",
     text: "if the service has a destroy call:",
-    ways: { "compute:destroyPath": missing },
+    ways: {
+      "compute:destroyPath": engine("adviceDelete", "after a refused replacement, it works with"),
+    },
   },
   {
     file: "provider/instance/existence.ts",
     text: "this listing may be another tenant's",
-    ways: { "the tenant's token": missing, "pulumi state delete": missing },
+    ways: {
+      "the tenant's token": engine(
+        "adviceDelete",
+        "with a token of another tenant, a destroy refuses",
+      ),
+      "pulumi state delete": engine(
+        "adviceDelete",
+        "after a new token and a removal at the service",
+      ),
+    },
   },
   {
     file: "provider/instance/existence.ts",
     text: "Nothing was changed. Run again with the configuration",
-    ways: { "run again": missing },
+    ways: { "run again": engine("adviceDelete", "with another address, up, refresh, destroy") },
   },
 
   // ── Create ──
@@ -378,7 +427,12 @@ export const advice: readonly Advice[] = [
   {
     file: "provider/instance/messages.ts",
     text: "another run, which is still under way, creates",
-    ways: { "run again": missing },
+    ways: {
+      "run again": engine(
+        "adviceCreate",
+        "after `pulumi cancel`, a second run waits for the first one in vain",
+      ),
+    },
   },
   {
     file: "provider/instance/messages.ts",
@@ -394,7 +448,10 @@ export const advice: readonly Advice[] = [
     text: 'This run created nothing, because compute:leftovers is "fail"',
     ways: {
       "pulumi import": secondServer("a run is killed after the 202, and the resource is renamed"),
-      discard: missing,
+      discard: engine(
+        "adviceCreate",
+        "a run is killed, the resource renamed and the instance removed: with leftovers fail",
+      ),
     },
   },
   {
@@ -406,8 +463,11 @@ export const advice: readonly Advice[] = [
     file: "provider/instance/messages.ts",
     text: "Look with \\`pulumi stack --show-ids",
     ways: {
-      discard: missing,
-      "pulumi refresh": missing,
+      discard: engine("adviceCreate", "if an engine was given the instance and the state shows it"),
+      "pulumi refresh": engine(
+        "adviceCreate",
+        "if an engine was given the instance and the state shows it",
+      ),
       "pulumi import": promises("after a plugin was killed and an import only previewed"),
     },
   },
@@ -418,7 +478,10 @@ export const advice: readonly Advice[] = [
       "pulumi state delete, pulumi import": secondServer(
         "a run is killed after the 202, and the resource is renamed with an alias: with leftovers warn",
       ),
-      discard: missing,
+      discard: engine(
+        "adviceCreate",
+        "a run is killed, the resource renamed and the instance removed: with leftovers warn",
+      ),
     },
   },
   {
@@ -426,21 +489,38 @@ export const advice: readonly Advice[] = [
     text: "which may come from a create without a clear answer",
     ways: {
       "pulumi import": typedCommands("the import that an extra instance prints"),
-      "remove it": missing,
+      "remove it": engine(
+        "adviceCreate",
+        "a further instance that an unclear create may have made is removed",
+      ),
     },
   },
   {
     file: "provider/instance/messages.ts",
     text: '\\`${importAs("<name>", id, own.provider)}\\`)`',
-    ways: { "pulumi import": missing },
+    ways: {
+      "pulumi import": engine(
+        "adviceCreate",
+        "after a warning about a leftover, what it advises works",
+      ),
+    },
   },
   {
     file: "provider/instance/messages.ts",
     text: "new instances are created although",
     ways: {
-      "pulumi import": missing,
-      "remove it": missing,
-      "compute:leftovers fail": missing,
+      "pulumi import": engine(
+        "adviceCreate",
+        "after a warning about a leftover, what it advises works",
+      ),
+      "remove it": engine(
+        "adviceCreate",
+        "after a warning about a leftover, what it advises works",
+      ),
+      "compute:leftovers fail": engine(
+        "adviceCreate",
+        "after a warning about a leftover, what it advises works",
+      ),
     },
   },
   {
@@ -452,9 +532,12 @@ export const advice: readonly Advice[] = [
     file: "provider/instance/messages.ts",
     text: "after which the provider knows that, and run again",
     ways: {
-      "pulumi refresh": missing,
+      "pulumi refresh": engine("adviceCreate", "if the leftover that stopped %s is in the stack"),
       "pulumi import": typedCommands("after a kill during a create and the loss of the ledger"),
-      "remove it": missing,
+      "remove it": engine(
+        "adviceCreate",
+        "after a leftover stopped the create, what the message advises works",
+      ),
     },
   },
   {
@@ -466,10 +549,22 @@ export const advice: readonly Advice[] = [
     file: "provider/instance/messages.ts",
     text: "still exists or is too young to be listed",
     ways: {
-      "remove it": missing,
-      "compute:deletePolicy retain": missing,
-      "pulumi import": missing,
-      discard: missing,
+      "remove it": engine(
+        "adviceCreate",
+        "after a replacement was refused because its delete would fail",
+      ),
+      "compute:deletePolicy retain": engine(
+        "adviceCreate",
+        "after a replacement was refused because its delete would fail",
+      ),
+      "pulumi import": engine(
+        "adviceCreate",
+        "after a replacement was refused because its delete would fail",
+      ),
+      discard: engine(
+        "adviceCreate",
+        "after a replacement was refused because its delete would fail",
+      ),
     },
   },
   {
@@ -480,7 +575,9 @@ export const advice: readonly Advice[] = [
   {
     file: "provider/instance/messages.ts",
     text: "on this machine searches for it before it creates anything",
-    ways: { "pulumi up": missing },
+    ways: {
+      "pulumi up": engine("adviceCreate", "after a create that no listing showed, the next up"),
+    },
   },
   {
     file: "provider/instance/messages.ts",
@@ -492,39 +589,72 @@ export const advice: readonly Advice[] = [
   {
     file: "provider/instance/messages.ts",
     text: "has turned up since, ${id}. The provider did not generate the name",
-    ways: { "pulumi import": missing },
+    ways: {
+      "pulumi import": engine(
+        "adviceCreate",
+        "after an unclear create with a name that the program gave",
+      ),
+    },
   },
   {
     file: "provider/instance/messages.ts",
     text: "If this create made none of them",
-    ways: { discard: missing },
+    ways: {
+      discard: engine("adviceCreate", "after an unclear create with a name that the program gave"),
+    },
   },
   {
     file: "provider/instance/pendingCreates.ts",
     text: "take it over with \\`${importCommand(record",
-    ways: { "pulumi import": missing, discard: missing },
+    ways: {
+      "pulumi import": engine(
+        "adviceCreate",
+        "after a kill during the create of a resource that the program then lacks",
+      ),
+      discard: engine(
+        "adviceCreate",
+        "after a kill during the create of a resource that the program then lacks",
+      ),
+    },
   },
   {
     file: "provider/instance/pendingCreates.ts",
     text: "Other projects have ${elsewhere} more",
-    ways: { discard: missing },
+    ways: {
+      discard: engine(
+        "adviceCreate",
+        "the command that names the pending creates of other projects",
+      ),
+    },
   },
 
   // ── The wait, and reads ──
   {
     file: "provider/instance/read.ts",
     text: "was not finished when last seen",
-    ways: { "pulumi up": missing },
+    ways: {
+      "pulumi up": engine("adviceReady", "a refresh whose listing lacks an unfinished instance"),
+    },
   },
   {
     file: "provider/instance/ready.ts",
     text: "is now missing from two complete listings",
-    ways: { "pulumi up": missing },
+    ways: {
+      "pulumi up": engine(
+        "adviceReady",
+        "an instance that is removed at the service during the wait",
+      ),
+    },
   },
   {
     file: "provider/instance/ready.ts",
     text: "listings are cut off before they show it",
-    ways: { "compute:cursorParameter, pulumi refresh": missing },
+    ways: {
+      "compute:cursorParameter, pulumi refresh": engine(
+        "adviceReady",
+        "if the listings are cut off before a new instance",
+      ),
+    },
   },
   {
     file: "provider/instance/ready.ts",
@@ -534,17 +664,27 @@ export const advice: readonly Advice[] = [
   {
     file: "provider/instance/ready.ts",
     text: "Start it at the service, then run",
-    ways: { "pulumi refresh": missing },
+    ways: {
+      "pulumi refresh": engine("adviceReady", "after the warning that an instance is OFFLINE"),
+    },
   },
   {
     file: "provider/instance/ready.ts",
     text: "If it becomes ACTIVE or OFFLINE, the next",
-    ways: { "pulumi up": missing, "remove it": missing },
+    ways: {
+      "pulumi up": engine("adviceReady", "an instance that ends its wait with an unknown status"),
+      "remove it": engine("adviceReady", "an instance that ends its wait with an unknown status"),
+    },
   },
   {
     file: "provider/instance/ready.ts",
     text: "later to see whether the status has changed",
-    ways: { "pulumi refresh": missing },
+    ways: {
+      "pulumi refresh": engine(
+        "adviceReady",
+        "after the warning that a finished instance has an unknown status",
+      ),
+    },
   },
   {
     file: "provider/instance/ready.ts",
@@ -559,12 +699,19 @@ export const advice: readonly Advice[] = [
   {
     file: "provider/instance/update.ts",
     text: "no longer exists. Run",
-    ways: { "pulumi refresh, pulumi up": missing },
+    ways: {
+      "pulumi refresh, pulumi up": engine(
+        "adviceReady",
+        "an imported instance that is gone when the program claims",
+      ),
+    },
   },
   {
     file: "provider/rpc/errors.ts",
     text: "was left out of the state of the instance",
-    ways: { "pulumi up": missing },
+    ways: {
+      "pulumi up": engine("adviceReady", "an unfinished instance whose script is too large"),
+    },
   },
   {
     file: "provider/rpc/service.ts",

@@ -36,6 +36,7 @@ export class Stack {
       before: string[],
       after: string[],
       known: ReadonlySet<string>,
+      saver: Saver,
     ) => void = () => undefined,
   ) {}
 
@@ -46,18 +47,26 @@ export class Stack {
     resources: readonly Held[],
     scope: string | undefined,
     known: ReadonlySet<string> = new Set(this.ids),
+    saver: Saver = {},
   ): void {
     const before = this.ids;
     this.resources = resources;
     this.scope = scope;
-    this.onSave(before, this.ids, known);
+    this.onSave(before, this.ids, known, saver);
   }
   get ids(): string[] {
     return this.resources.map(({ id }) => id);
   }
 }
 
+/** The run that saves a state. */
+export interface Saver {
+  /** Whether its plugin was killed, so that it has possibly not marked what its engine has saved its state over. */
+  isKilled?: boolean;
+}
+
 export interface EngineContext {
+  saver?: Saver;
   /** Awaited around calls and before saves. Never resolves once the engine was killed. */
   pause(): Promise<void>;
   /** Whether a save now reaches the backend. With PULUMI_SKIP_CHECKPOINTS, only the last save of a run does. */
@@ -338,7 +347,8 @@ export class Engine {
 
   #save(when: SaveTime = "during the run"): void {
     for (const { id } of this.#state) this.#known.add(id);
-    if (this.ctx.saves(when)) this.stack.save([...this.#state], this.#scope, this.#known);
+    if (this.ctx.saves(when))
+      this.stack.save([...this.#state], this.#scope, this.#known, this.ctx.saver);
   }
 
   // ── The run ────────────────────────────────────────────────────────────────────────────────────

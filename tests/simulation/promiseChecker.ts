@@ -4,7 +4,7 @@
  */
 import type { InProcessEmulator } from "../../emulator/inProcess";
 import { isPending, type LedgerRecord } from "../../provider/ledger/record";
-import type { Stack } from "./engine";
+import type { Saver, Stack } from "./engine";
 import { printedCommands } from "../support/printed";
 import { hidingFaults, listFaults } from "./faults";
 import type { RunPlan } from "./history";
@@ -22,8 +22,8 @@ export interface Made {
   listedFrom: number;
   /** When a message first showed the command that imports it, in virtual milliseconds. */
   namedAt?: number;
-  /** Whether a state had it, and the engine of a run beside it has saved its own state over that. */
-  isOverwritten?: boolean;
+  /** Set if a state had it, and the engine of this run beside it has saved its own state over that. */
+  overwrittenBy?: Saver | undefined;
   /** Why no state need have it any more, for example because a person removed it. */
   letGo?: string;
 }
@@ -80,7 +80,8 @@ export class PromiseChecker {
       if (!this.isAlive(other.id) || other.letGo !== undefined) continue;
       if (poster.replacing.has(other.id) || this.#isToBeDeleted(other)) continue;
       // Two engines have saved their states over each other. Then not even a message is enough.
-      if (other.isOverwritten === true && other.disk === poster.disk) {
+      const { overwrittenBy } = other;
+      if (overwrittenBy && !overwrittenBy.isKilled && other.disk === poster.disk) {
         this.violated(`${made.id} is created, but another run's state was saved over ${other.id}`);
       }
       if (other.namedAt !== undefined) continue;
@@ -148,17 +149,22 @@ export class PromiseChecker {
   }
 
   /** An instance that a saved state drops must be gone or let go (3). No state holds an instance of somebody else (4). */
-  onSave(before: readonly string[], after: readonly string[], known: ReadonlySet<string>): void {
+  onSave(
+    before: readonly string[],
+    after: readonly string[],
+    known: ReadonlySet<string>,
+    saver: Saver,
+  ): void {
     for (const id of after) {
       const made = this.made.get(id);
-      if (made) made.isOverwritten = false;
+      if (made) made.overwrittenBy = undefined;
       if (this.isAlive(id) && !this.made.has(id))
         this.violated(`a state holds ${id}, which no run created`);
     }
     for (const id of before) {
       if (after.includes(id) || !this.isAlive(id)) continue;
       const made = this.made.get(id);
-      if (made && !known.has(id)) made.isOverwritten = true;
+      if (made && !known.has(id)) made.overwrittenBy = saver;
       else if (made?.letGo === undefined) this.violated(`a state drops ${id}, which exists`);
     }
   }
@@ -166,7 +172,7 @@ export class PromiseChecker {
   /** The stack must hold a destroyed instance, and no other stack may (4). */
   onDestroy(id: string, stack: Stack): void {
     if (!this.made.has(id)) this.violated(`${id}, which no run created, is destroyed`);
-    if (!stack.ids.includes(id) && this.made.get(id)?.isOverwritten !== true)
+    if (!stack.ids.includes(id) && !this.made.get(id)?.overwrittenBy)
       this.violated(`${id} is destroyed by a stack that does not hold it`);
     const other = this.stacks.find((it) => it !== stack && it.ids.includes(id));
     if (other) this.violated(`${id} is destroyed, but ${other.name} holds it`);

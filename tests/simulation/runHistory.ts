@@ -38,6 +38,8 @@ interface Run extends Poster {
   isEngineAlive: boolean;
   /** Its engine has ended or died. */
   isOver: boolean;
+  /** Whether its plugin was killed. */
+  isKilled: boolean;
   startedAt: number;
   scope: string | undefined;
   saves: number;
@@ -110,8 +112,8 @@ class HistoryRun {
       maxProvisioningSeconds: history.provisioningSeconds,
     });
     this.#service = emptyService(history.listOrder);
-    const onSave: ConstructorParameters<typeof Stack>[1] = (before, after, known) =>
-      this.#checker.onSave(before, after, known);
+    const onSave: ConstructorParameters<typeof Stack>[1] = (...save) =>
+      this.#checker.onSave(...save);
     this.#stacks = [new Stack("dev", onSave), new Stack("prod", onSave)];
     this.#checker = new PromiseChecker(this.#service, this.#stacks, now);
     this.#network = new Network(this.#timeline, this.#random, this.#service, {
@@ -190,6 +192,7 @@ class HistoryRun {
       disk: machine.disk,
       isEngineAlive: true,
       isOver: false,
+      isKilled: false,
       startedAt: timeline.now,
       saves: 0,
       scope: stack.scope,
@@ -204,6 +207,9 @@ class HistoryRun {
         this.#checkedCalls(plugin, () => run),
         this.#settings(plan),
         {
+          get saver() {
+            return run;
+          },
           pause: () =>
             new Promise((resolve) => {
               timeline.after(random.between(1, random.oneIn(10) ? 2000 : 30), () => {
@@ -278,13 +284,16 @@ class HistoryRun {
           plugin.orphan();
         });
       case "plugin killed":
+        run.isKilled = true;
         return plugin.kill();
       case "runner killed":
+        run.isKilled = true;
         if (!run.isOver) endEngine(run);
         return plugin.kill();
       case "power cut":
       case "machine gone":
         this.#runs.filter((it) => it.machine === machine && !it.isOver).forEach(endEngine);
+        for (const it of this.#runs) it.isKilled ||= it.machine === machine;
         for (const process of machine.processes) process.kill();
         machine.processes.clear();
         if (how === "power cut") return machine.disk.powerCut(this.#random.next);
