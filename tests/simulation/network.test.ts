@@ -7,7 +7,7 @@ import { startEmulator, VirtualClock } from "../../emulator";
 import { startInProcess } from "../../emulator/inProcess";
 import { seeded } from "../../emulator/random";
 import type { ComputeApi } from "../../provider/api/client";
-import type { ListItem } from "../../provider/api/contract";
+import type { Accepted, ListItem } from "../../provider/api/contract";
 import type { RequestError } from "../../provider/api/errors";
 import type { ClientOptions } from "../../provider/api/options";
 import type { PostOutcome } from "../../provider/api/postOutcome";
@@ -21,7 +21,8 @@ import { clockOf, Timeline } from "./timeline";
 const times = 4;
 /** Longer than any jump of the self-moving clock, so that it never fires while a socket works. */
 const requestTimeoutMs = 3_600_000;
-const insert = { id: "i-0", name: "old" };
+/** An instance of the test client's tenant. */
+const insert = { id: "i-0", name: "old", tenant: "canary" };
 
 /** The outcome of a call, and what the service contains then. */
 interface Outcome {
@@ -57,8 +58,9 @@ async function outcomeOf(
 function shapeOf(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if ("items" in value) return { ...value, items: (value.items as ListItem[]).map(namesOnly) };
-  const { kind, failure } = value as PostOutcome & { failure?: RequestError };
-  return failure ? [kind, describeError(failure)] : kind;
+  const { kind, failure, accepted } = value as PostOutcome &
+    Partial<{ failure: RequestError; accepted: Accepted }>;
+  return failure ? [kind, describeError(failure)] : [kind, accepted?.name];
 }
 const namesOnly = ({ name, status }: ListItem) => `${name} ${status}`;
 
@@ -123,6 +125,15 @@ async function inMemory(call: Call, fault: Fault): Promise<Outcome> {
     testClient("http://127.0.0.1:1/v2", { ...options, ...more });
   return await timeline.untilEnd(outcomeOf(call, client, service.control));
 }
+
+test("the faults of lists and of answers apply to the instance that exists before each call", async () => {
+  const list: Call = (api) => api.listPage({ limit: 100 }, never);
+  const weird = { call: { items: [`${insert.name} WEIRD`] } };
+  expect(await inMemory(list, { kind: "showStatus", status: "WEIRD" })).toMatchObject(weird);
+  const fault = { kind: "existingId", instance: insert.name, acted: false } as const;
+  const outcome = { call: ["accepted", insert.name], instances: [`${insert.name} ACTIVE`] };
+  expect(await inMemory(create, fault)).toMatchObject(outcome);
+});
 
 describe.each(Object.entries(calls))("%s", (method, call) => {
   const own = { GET: { ...listFaults, ...hidingFaults }, POST: postFaults }[method] ?? {};

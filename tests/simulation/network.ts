@@ -125,6 +125,8 @@ export class Network {
     if (fault?.kind === "hang") return "none";
     if (fault?.kind === "status" || fault?.kind === "html") return answerOf(fault);
     if (fault?.kind === "reset" || !answer) return "cut";
+    // As with sockets, an answer without a body is lost as a whole.
+    if (fault?.kind === "cutBody" && answer.body === "") return "cut";
     return fault?.kind === "body" ? { ...answer, body: fault.text } : answer;
   }
 

@@ -94,12 +94,13 @@ export class PromiseChecker {
   }
 
   /**
-   * Whether this run must know an instance when the answer to its POST names it: from the ledger on its disk, or from a
-   * listing before the POST. Nothing is promised for an instance that neither shows.
+   * Whether this run must know an instance when the answer to its POST of `name` names it: from the ledger on its disk, or
+   * from a listing before the POST. Nothing is promised for an instance that neither shows. As long as an instance has no
+   * id in the ledger, only its name tells it apart.
    */
-  isKnown(id: string, { disk, metFaults, reportedPartial }: Poster): boolean {
+  isKnown(id: string, name: string, { disk, metFaults, reportedPartial }: Poster): boolean {
     const made = this.made.get(id);
-    if (made?.disk === disk) return true;
+    if (made?.disk === disk && made.name !== name) return true;
     const distorting = Object.keys({ ...listFaults, ...hidingFaults });
     if (reportedPartial || distorting.some((name) => metFaults.has(name))) return false;
     return made === undefined || made.listedFrom <= this.now() - baselineMs;

@@ -412,17 +412,23 @@ class HistoryRun {
     );
     if (!scripted) return undefined;
     const fault = faultNamed(scripted.fault);
-    const played = fault.kind === "existingId" ? this.#withKnownId(fault, run) : fault;
+    const played = fault.kind === "existingId" ? this.#withKnownId(fault, sent, run) : fault;
     if (played) run.metFaults.add(scripted.fault);
     return played;
   }
 
   /** Returns the fault with one instance that the provider can know. Undefined if there is none. */
-  #withKnownId(fault: Extract<Fault, { kind: "existingId" }>, run: Run): Fault | undefined {
+  #withKnownId(
+    fault: Extract<Fault, { kind: "existingId" }>,
+    { body }: SentRequest,
+    run: Run,
+  ): Fault | undefined {
     const { instance = "*" } = fault;
+    const posted = nameIn(body);
     const candidates = this.#service.control
       .instances()
-      .filter(({ id, name }) => matchesPattern(instance, name) && this.#checker.isKnown(id, run));
+      .filter(({ name }) => matchesPattern(instance, name))
+      .filter(({ id }) => this.#checker.isKnown(id, posted, run));
     const chosen = candidates[Math.floor(this.#random.next() * candidates.length)];
     return chosen && { ...fault, instance: chosen.id };
   }
@@ -437,7 +443,7 @@ class HistoryRun {
     const run = this.#runs.find(({ plugin }) => plugin === sender);
     if (!run) return;
     if (method === "POST" && answer.acted) {
-      const { name } = JSON.parse(body ?? "{}") as { name: string };
+      const name = nameIn(body);
       // A fault may have answered with another instance's id.
       const id = this.#service.control.instances().at(-1)?.id ?? "";
       const urn = run.urns.get(JSON.stringify(name)) ?? "";
@@ -556,6 +562,11 @@ class HistoryRun {
   #tell(line: string): void {
     this.#trace?.(`${(this.#timeline.now / 1000).toFixed(3)} ${line}`);
   }
+}
+
+/** Returns the name in the body of a POST. */
+function nameIn(body = "{}"): string {
+  return (JSON.parse(body) as { name: string }).name;
 }
 
 function kindOf({ method, path }: SentRequest): RequestKind {
