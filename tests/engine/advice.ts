@@ -338,7 +338,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/delete.ts",
-    text: "before it was proven that the instance is gone",
+    text: '"Run again"',
     ways: { "run again": engine("adviceDelete", "after a DELETE that ended with %s") },
   },
   {
@@ -693,7 +693,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/ready.ts",
-    text: "is kept in the state; the next",
+    text: '"next `pulumi up`"',
     ways: { "pulumi up": waits },
   },
   {
@@ -725,6 +725,63 @@ export const advice: readonly Advice[] = [
       "pulumi plugin install": engine(
         "installing",
         "`pulumi plugin install --server` downloads the plugin",
+      ),
+    },
+  },
+
+  // ── A pause that the service asks for ──
+  {
+    file: "provider/provider.ts",
+    text: "Nothing was changed. Run again after that time",
+    ways: {
+      "run again": engine("adviceReady", "a service that asks %s for a pause of an hour"),
+    },
+  },
+  {
+    file: "provider/instance/ready.ts",
+    text: '"next `pulumi up` after that time"',
+    ways: {
+      "pulumi up": engine("adviceReady", "a service that asks %s for a pause of an hour"),
+    },
+  },
+  {
+    file: "provider/instance/delete.ts",
+    text: '"Run again after that time"',
+    ways: {
+      "run again": engine("adviceDelete", "after a DELETE that ended with %s, the destroy"),
+    },
+  },
+  {
+    file: "provider/instance/delete.ts",
+    text: "The instance stays in the state. Run again after that time",
+    ways: {
+      "run again": engine("adviceDelete", "a destroy whose DELETE is refused with a long pause"),
+    },
+  },
+  {
+    file: "provider/cli/service.ts",
+    text: "Run the command again after that time.",
+    ways: { "run again": missing },
+  },
+
+  // ── Two resources with one instance ──
+  {
+    file: "provider/instance/holders.ts",
+    text: "a run on this machine created it for",
+    ways: { part },
+  },
+  {
+    file: "provider/instance/holders.ts",
+    text: "${stateDeleteCommand(urn)} --force",
+    ways: { part },
+  },
+  {
+    file: "provider/instance/holders.ts",
+    text: "two resources manage one server",
+    ways: {
+      "pulumi state delete --force": core(
+        "import",
+        "an import of an instance that a resource of the stack was created with",
       ),
     },
   },
