@@ -54,6 +54,9 @@ test("without an argument it lists the pending creates, with the commands that t
     `  before that import, if the state has another instance for this resource: pulumi state delete ${urn}`,
     expect.stringMatching(new RegExp(`^  forget it, once .*: .* discard ${key}$`)),
   ]);
+  const [printed = ""] = /discard \S+$/.exec(lines.at(-1) ?? "") ?? [];
+  expect((await run(...printed.split(" ").slice(1))).code).toBe(0);
+  expect(await listedKeys()).toEqual([]);
 });
 
 test("without PULUMI_HOME, a run, doctor and discard use the home folder that the user database names, as the engine does", async () => {
@@ -224,6 +227,25 @@ test("a URN without a pending create is an error", async () => {
   expect(lines).toEqual([
     "There is no pending create with this key or URN. `pulumi-resource-compute discard` lists the pending creates.",
   ]);
+});
+
+test("after a wrong key, the printed discard lists the pending create, whose key then works", async () => {
+  const { key } = await leaveOpen();
+  expect((await run("wrong")).lines.join()).toContain("discard` lists the pending creates");
+  expect(await listedKeys()).toEqual([key]);
+  expect((await run(key)).code).toBe(0);
+  expect(await listedKeys()).toEqual([]);
+});
+
+test("if a record could not be changed, discard says so, and works when it is run again", async () => {
+  const { key } = await leaveOpen();
+  jest.spyOn(Ledger.prototype, "settle").mockReturnValueOnce(false);
+  const { code, warnings } = await run(key);
+  expect(code).toBe(1);
+  expect(warnings.join()).toMatch(/could not be changed\. Run `discard` again\.$/);
+  expect(await listedKeys()).toEqual([key]);
+  expect((await run(key)).code).toBe(0);
+  expect(await listedKeys()).toEqual([]);
 });
 
 test("an unknown option does not count as a key", async () => {

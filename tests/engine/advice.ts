@@ -87,7 +87,10 @@ export const advice: readonly Advice[] = [
   {
     file: "provider/cli/audit.ts",
     text: "Take them over (",
-    ways: { "import-plan": missing, "remove it": missing },
+    ways: {
+      "import-plan": engine("importPlan", "a hundred servers are imported"),
+      "remove it": test("tests/lifecycle/audit", "after audit printed a discard"),
+    },
   },
   {
     file: "provider/cli/audit.ts",
@@ -104,13 +107,16 @@ export const advice: readonly Advice[] = [
     text: "creates each of them once more, unless a stack has its instance by then",
     ways: {
       "pulumi import": engine("backends", "if the saved state is older than a create"),
-      "pulumi refresh --clear-pending-creates": missing,
+      "pulumi refresh --clear-pending-creates": engine(
+        "backends",
+        "if the saved state is older than a create",
+      ),
     },
   },
   {
     file: "provider/cli/audit.ts",
     text: "again later, or with settings that reach them.",
-    ways: { "run again": missing },
+    ways: { "run again": test("tests/lifecycle/audit", "an unreadable stack means") },
   },
   {
     file: "provider/cli/audit.ts",
@@ -134,7 +140,7 @@ export const advice: readonly Advice[] = [
     text: "takes it over, or says what to do. If the program no longer has that resource",
     ways: {
       "pulumi up": engine("audit", "after a kill during a POST, audit finds"),
-      discard: missing,
+      discard: test("tests/lifecycle/audit", "after audit printed a discard"),
     },
   },
 
@@ -143,7 +149,11 @@ export const advice: readonly Advice[] = [
   {
     file: "provider/cli/discard.ts",
     text: "which resumes those of its stack or says what to do",
-    ways: { "pulumi up": missing, "discard <urn>": missing, discard: missing },
+    ways: {
+      "pulumi up": engine("audit", "after a kill during a POST, audit finds"),
+      "discard <urn>": test("tests/lifecycle/doctor", "after doctor named a pending create"),
+      discard: test("tests/lifecycle/doctor", "after doctor named a pending create"),
+    },
   },
   {
     file: "provider/cli/discard.ts",
@@ -158,12 +168,14 @@ export const advice: readonly Advice[] = [
   {
     file: "provider/cli/discard.ts",
     text: "forget it, once you know that it left no running instance",
-    ways: { discard: missing },
+    ways: {
+      discard: test("provider/cli/discard", "without an argument it lists the pending creates"),
+    },
   },
   {
     file: "provider/cli/discard.ts",
     text: "There is no pending create with this key or URN.",
-    ways: { discard: missing },
+    ways: { discard: test("provider/cli/discard", "after a wrong key, the printed discard") },
   },
   {
     file: "provider/cli/discard.ts",
@@ -178,12 +190,12 @@ export const advice: readonly Advice[] = [
   {
     file: "provider/cli/discard.ts",
     text: "Not forgotten: a run is busy with",
-    ways: { "discard again": missing },
+    ways: { "discard again": test("provider/cli/discard", "a create that a run is busy with") },
   },
   {
     file: "provider/cli/discard.ts",
     text: "could not be changed. Run",
-    ways: { "discard again": missing },
+    ways: { "discard again": test("provider/cli/discard", "if a record could not be changed") },
   },
 
   // ── doctor ──
@@ -206,7 +218,7 @@ export const advice: readonly Advice[] = [
   {
     file: "provider/cli/doctor.ts",
     text: "with another state backend, which",
-    ways: { discard: missing },
+    ways: { discard: test("tests/lifecycle/doctor", "pending creates, and a ledger folder") },
   },
   { file: "provider/cli/doctor.ts", text: "can't work like this", ways: { reports } },
   { file: "provider/cli/doctor.ts", text: "Nothing found prevents", ways: { reports } },
@@ -216,12 +228,17 @@ export const advice: readonly Advice[] = [
   {
     file: "provider/cli/importPlan.ts",
     text: 'importPlanCommand(out ?? "FILE"',
-    ways: { "pulumi import --file": missing },
+    ways: { "pulumi import --file": engine("importPlan", "a hundred servers are imported") },
   },
   {
     file: "provider/cli/importPlan.ts",
     text: "works for each of these stacks",
-    ways: { "import-plan again": missing },
+    ways: {
+      "import-plan again": test(
+        "tests/lifecycle/importPlan",
+        "if a stack can't be read, or there is no pulumi",
+      ),
+    },
   },
   {
     file: "provider/cli/importPlan.ts",

@@ -164,7 +164,7 @@ test("an instance that the settings of its own stack do not reach is not decided
 test("an unreadable stack means that no instance counts as in no stack, an incomplete listing that none counts as gone", async (world) => {
   world.service.control.insert({ id: "i-1", name: "web" });
   const db = { held: [{ name: "db", id: "i-gone" }] };
-  world.service.control.fault({ kind: "hasMoreForever", times: "always" });
+  const lasting = world.service.control.fault({ kind: "hasMoreForever", times: "always" });
   const path = fakePulumi(world, { a: db, b: "broken" }, { selected: "a" });
   const found = await auditData(world, path, "--stack=a", "--stack=b");
   expect(found).toMatchObject({ code: 3, result: "undecided", inNoStack: [], gone: [] });
@@ -172,6 +172,28 @@ test("an unreadable stack means that no instance counts as in no stack, an incom
   expect(undecided.map(({ what }) => what)).toEqual([
     ...["stack b", world.service.url, 'instance i-1 "web"', "instance i-gone of a"],
   ]);
+
+  // Audit advises to run it again later.
+  lasting.remove();
+  world.service.control.insert({ id: "i-gone", name: "db" });
+  fakePulumi(world, { a: db, b: { held: [{ name: "web", id: "i-1" }] } }, { selected: "a" });
+  expect(await auditData(world, path)).toMatchObject({ code: 0, undecided: [] });
+});
+
+test("after audit printed a discard, the instance is in no stack, and once it is removed audit ends with 0", async (world) => {
+  const { control } = world.service;
+  control.insert({ id: "i-1", name: "web" });
+  const made = { baseUrl: world.service.url, tokenKind: "test", stage: "accepted" } as const;
+  await leaveOpen(world.ledger, "web", { ...made, id: "i-1" });
+  const path = fakePulumi(world, { a: {} });
+  const { text } = await audit(world, path);
+  const [, command = ""] = /`\S*compute (discard \S+)` forgets the create/.exec(text) ?? [];
+  expect((await typed(command.split(" "), { PULUMI_HOME: world.home })).code).toBe(0);
+  const left = await audit(world, path);
+  expect(left.text).toMatch(/^In no stack \(1\):\n {2}i-1 .*\n {2}→ Take them over/m);
+  expect(left.code).toBe(1);
+  control.remove("i-1");
+  expect((await audit(world, path)).code).toBe(0);
 });
 
 test("if nothing can be compared, audit ends with 3 and says why", async (world) => {

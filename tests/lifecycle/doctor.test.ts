@@ -278,6 +278,7 @@ test("a proxy variable that is not an address is named, without its value", asyn
   const seen = await diagnose(world, ["--base-url", "https://compute.test/v2"], proxy);
   expect(seen.checks["connection"]).toMatch(/^FAILED: .*HTTPS_PROXY is not the address/);
   expectSkipped(seen);
+  expect((await diagnose(world)).code).toBe(0);
 });
 
 test("pending creates, and a ledger folder that can't be written, are warnings", async (world) => {
@@ -288,6 +289,8 @@ test("pending creates, and a ledger folder that can't be written, are warnings",
   );
   expect(open.code).toBe(0);
   const elsewhere = { PULUMI_BACKEND_URL: "file:///another" };
+  const listed = await typed(["discard"], { PULUMI_HOME: world.home, ...elsewhere });
+  expect(listed.lines.join("\n")).toMatch(/::web\n {2}record .*\n {2}it was started with another/);
   expect((await diagnose(world, [], elsewhere)).checks["ledger"]).toMatch(
     /^ok: .*no pending create; 1 with another state backend, .*discard/,
   );
@@ -299,4 +302,17 @@ test("pending creates, and a ledger folder that can't be written, are warnings",
   writeFileSync(file, "");
   const { checks } = await diagnose(world, [], { PULUMI_HOME: file });
   expect(checks["ledger"]).toMatch(/^warning: .*can't be written \(ENOTDIR\) → .*PULUMI_HOME/);
+});
+
+test("after doctor named a pending create, the printed commands list it and forget it", async (world) => {
+  await leaveOpen(world.ledger, "web", { baseUrl: world.service.url });
+  const { checks } = await diagnose(world);
+  const commands = [...(checks["ledger"] ?? "").matchAll(/`\S*compute (discard[^`]*)`/g)];
+  const [forget = [], list = []] = commands.map(([, line = ""]) => line.split(" "));
+  expect([forget.length, list.length]).toEqual([2, 1]);
+  const env = { PULUMI_HOME: world.home };
+  expect((await typed(list, env)).lines[0]).toMatch(/^urn:.*::web$/);
+  expect((await typed(forget, env)).code).toBe(0);
+  expect((await typed(list, env)).lines).toEqual(["There is no pending create."]);
+  expect((await diagnose(world)).checks["ledger"]).toMatch(/^ok: .*no pending create$/);
 });

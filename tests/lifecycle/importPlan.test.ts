@@ -275,6 +275,8 @@ test("if a stack can't be read, or there is no pulumi, there is no plan, and the
     expect(warnings.at(-2)).toMatch(problem);
     expect(warnings.at(-1)).toMatch(/^→ /);
   }
+  const readable = await planIn(world, fakePulumi(world, { dev: {} }));
+  expect(readable).toMatchObject({ code: 0, plan: ["web=i-1"] });
 });
 
 test("with an empty listing, there is nothing to import", async (world) => {
