@@ -84,7 +84,7 @@ describe("the process", () => {
   });
 
   test("a port in use is reported in one line, with exit code 1", async () => {
-    const other = createServer();
+    await using other = createServer();
     await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
     const port = String((other.address() as { port: number }).port);
     const { output, ended } = start("--port", port);
@@ -92,7 +92,6 @@ describe("the process", () => {
     expect(output.stderr).toBe(
       `emulator: 127.0.0.1:${port} is already in use; choose another port (--port), or 0 for any free one\n`,
     );
-    other.close();
   });
 
   test.each([

@@ -107,7 +107,7 @@ describe("a database file", () => {
     const database = join(newFolder(), "state.db");
     const clock = new VirtualClock();
     const options = { database, clock, provisioningSeconds: 30, sandboxLifetimeSeconds: 600 };
-    const before = await startEmulator(options);
+    await using before = await startEmulator(options);
     await caller(before).create("a", { ssh_keys: ["k"] });
     const [created] = before.control.instances();
     await before.close();

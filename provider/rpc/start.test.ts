@@ -1,6 +1,7 @@
 /** Tests of how the plugin starts and ends, as a process of its own. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { status } from "@grpc/grpc-js";
+import metadata from "../../metadata.json";
 import { isCommand, isStartedByEngine } from "../executable";
 import { propertyMap } from "../propertyValue";
 import { connect, type TestClient } from "./testing/client";
@@ -23,19 +24,15 @@ async function withPlugin(
   body: (started: Started) => Promise<void>,
   env: NodeJS.ProcessEnv = {},
 ): Promise<void> {
+  using cleanup = new DisposableStack();
   const engine = await TestEngine.start();
+  cleanup.defer(() => engine.stop());
   const args = ["--logtostderr", "-v=3", engine.address];
-  const plugin = await startPlugin(bundle, args, { ...process.env, ...env });
+  await using plugin = await startPlugin(bundle, args, { ...process.env, ...env });
   const client = connect(plugin.port);
-  try {
-    await client.handshake(engine.address);
-    await body({ plugin, client, engine });
-  } finally {
-    client.close();
-    plugin.process.kill("SIGKILL");
-    await plugin.ended;
-    engine.stop();
-  }
+  cleanup.defer(() => client.close());
+  await client.handshake(engine.address);
+  await body({ plugin, client, engine });
 }
 
 const inputs = propertyMap({ name: "web" });
@@ -146,12 +143,13 @@ test("a signal after the end of stdin does not cut off a call that may still lea
 });
 
 test("a plugin that a person started keeps running after the end of stdin, so that an engine can attach", async () => {
-  const plugin = await startPlugin(bundle, []);
+  await using plugin = await startPlugin(bundle, []);
   const client = connect(plugin.port);
+  using cleanup = new DisposableStack();
+  cleanup.defer(() => client.close());
   plugin.process.stdin?.end();
   await new Promise((resolve) => setTimeout(resolve, 200));
-  expect(await client.version()).toBeDefined();
-  client.close();
+  expect(await client.version()).toBe(metadata.version);
   plugin.process.kill("SIGTERM");
   expect(await plugin.ended).toBe(0);
 });

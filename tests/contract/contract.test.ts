@@ -236,7 +236,9 @@ describe("GET /v2/account", () => {
 describe("GET /v2/instances", () => {
   test("each item has id, name, status and ipv4_public", async () => {
     service.emulator?.control.insert({ name: "listed", tenant: "contract" });
-    for (const item of (await list()).data) expect(item).toEqual(expect.objectContaining(anItem));
+    const { data } = await list();
+    if (!real) expect(data).not.toEqual([]);
+    for (const item of data) expect(item).toEqual(expect.objectContaining(anItem));
   });
 
   emulated("an item has no other fields", "there may be more fields", async (emulator) => {

@@ -74,7 +74,7 @@ class Machine implements Disposable {
 
   /** Starts the plugin as the engine does, ends it as Ctrl-C does, and returns its first line and how it ended. */
   async startAndInterrupt() {
-    const child = spawn(this.executable, ["127.0.0.1:1"], {
+    using child = spawn(this.executable, ["127.0.0.1:1"], {
       cwd: this.home,
       stdio: ["pipe", "pipe", "inherit"],
       env: { HOME: this.home },
@@ -147,7 +147,7 @@ test("run by hand, the executable prints its version and help, and runs its comm
 
 test("the emulator inside it answers, and ends at Ctrl-C", async () => {
   using machine = await Machine.create();
-  const child = spawn(machine.executable, ["emulator", "--port", "0"], {
+  using child = spawn(machine.executable, ["emulator", "--port", "0"], {
     cwd: machine.home,
     stdio: ["ignore", "pipe", "inherit"],
     env: { HOME: machine.home },

@@ -54,7 +54,7 @@ test("doctor checks the configuration and the engine of a stack, and ends with 0
 test("while the service hangs, Ctrl-C ends doctor with exit code 130", async () => {
   await using fixture = await Fixture.create();
   const hanging = fixture.control.fault({ kind: "hang", times: "always" });
-  const child = spawn(plugin, ["doctor", "--base-url", fixture.service.url], {
+  using child = spawn(plugin, ["doctor", "--base-url", fixture.service.url], {
     env: { PATH: process.env["PATH"], COMPUTE_API_TOKEN: tokens.test },
     stdio: "ignore",
   });
@@ -67,7 +67,7 @@ test("while the service hangs, Ctrl-C ends doctor with exit code 130", async () 
 /** Returns what the plugin prints on a terminal until Ctrl-C, which is sent after the port was printed. */
 async function onATerminal(...args: string[]): Promise<string> {
   const line = ["exec", `'${plugin}'`, ...args].join(" ");
-  const child = spawn("script", ["-qec", line, "/dev/null"], { stdio: ["pipe", "pipe", "ignore"] });
+  using child = spawn("script", ["-qec", line, "/dev/null"], { stdio: ["pipe", "pipe", "ignore"] });
   const ended = once(child, "close");
   let printed = "";
   for await (const text of child.stdout.setEncoding("utf8")) {

@@ -1,6 +1,5 @@
 /** Tests the plugin inside the npm package of the SDK, which runs with the Node of the project. */
 import { spawn, spawnSync, type StdioOptions } from "node:child_process";
-import { once } from "node:events";
 import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
@@ -13,6 +12,7 @@ import { captured, firstLine } from "../../tools/support/command";
 import { ownPulumi } from "../../tools/support/ownPulumi";
 import { testUnless } from "../../tools/support/unless";
 import { languages, missingTools, installed, WorkingCopy } from "./support/installing";
+import { endGroup } from "./support/processes";
 import { ReleasePage } from "./support/releasePage";
 import { pluginsAt, type Stack } from "./support/stack";
 import { Fixture } from "./support/fixture";
@@ -86,18 +86,14 @@ testHere("`npx pulumi-compute` starts the emulator, without the repository", asy
   const stdio: StdioOptions = ["ignore", "pipe", "inherit"];
   // In a group of its own, so that a signal reaches what npx starts, as Ctrl-C at a terminal does.
   const child = spawn("npx", args, { cwd: program, env, stdio, detached: true });
-  const ended = once(child, "exit");
-  try {
-    const line = await firstLine(child.stdout as Readable);
-    const [url] = /http:\S+(?= \(in memory)/.exec(line) ?? [];
-    const [, token] = /COMPUTE_API_TOKEN=(\S+)/.exec(line) ?? [];
-    const headers = { Authorization: `Bearer ${token}` };
-    const listing = await fetch(`${url}/instances`, { headers });
-    expect(await listing.json()).toMatchObject({ data: [], has_more: false });
-  } finally {
-    process.kill(-(child.pid ?? 0), "SIGINT");
-    await ended;
-  }
+  await using cleanup = new AsyncDisposableStack();
+  cleanup.defer(() => endGroup(child, "SIGINT"));
+  const line = await firstLine(child.stdout as Readable);
+  const [url] = /http:\S+(?= \(in memory)/.exec(line) ?? [];
+  const [, token] = /COMPUTE_API_TOKEN=(\S+)/.exec(line) ?? [];
+  const headers = { Authorization: `Bearer ${token}` };
+  const listing = await fetch(`${url}/instances`, { headers });
+  expect(await listing.json()).toMatchObject({ data: [], has_more: false });
 });
 
 testHere("the test in docs/testing.md passes with the package that npm installs", async () => {

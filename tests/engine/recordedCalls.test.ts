@@ -13,7 +13,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { testUnless } from "../../tools/support/unless";
 import { hangs, never } from "./support/fixture";
-import { noTerminals } from "./support/processes";
+import { endGroup, noTerminals } from "./support/processes";
 import { emptyProgram, instances, oneInstance, required } from "./support/programs";
 import {
   recordedCalls,
@@ -210,14 +210,12 @@ test("an attached plugin, one process with a session for each engine", async () 
     const env = { PATH, PULUMI_HOME: stack.home, COMPUTE_API_TOKEN: tokens.test };
     const detached = { env, detached: true };
     const attached = spawn(plugin, [], { ...detached, stdio: "pipe" });
-    try {
-      const [port] = (await once(attached.stdout.setEncoding("utf8"), "data")) as [string];
-      stack.setEnv("PULUMI_DEBUG_PROVIDERS", `compute:${port.trim()}`);
-      await stack.up();
-      await stack.up();
-    } finally {
-      process.kill(-(attached.pid ?? 0), "SIGTERM");
-    }
+    await using cleanup = new AsyncDisposableStack();
+    cleanup.defer(() => endGroup(attached, "SIGTERM"));
+    const [port] = (await once(attached.stdout.setEncoding("utf8"), "data")) as [string];
+    stack.setEnv("PULUMI_DEBUG_PROVIDERS", `compute:${port.trim()}`);
+    await stack.up();
+    await stack.up();
   });
 });
 

@@ -18,13 +18,9 @@ test.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)(
     withWorld({}, async (world) => {
       const { service, stack, home } = world;
       const env = { ...process.env, PULUMI_HOME: home };
-      const plugin = await startPlugin(bundle, ["127.0.0.1:1"], env);
-      await using cleanup = new AsyncDisposableStack();
-      cleanup.defer(async () => {
-        plugin.process.kill("SIGKILL");
-        await plugin.ended;
-      });
+      await using plugin = await startPlugin(bundle, ["127.0.0.1:1"], env);
       const client = connect(plugin.port);
+      using cleanup = new DisposableStack();
       cleanup.defer(() => client.close());
       await client.handshake();
       const settings = { baseUrl: service.url, apiToken: new Secret(testToken) };

@@ -11,6 +11,7 @@ test("runners with their share of the limit configured get no 429", async () => 
     shareConfigured: true,
   });
   expect({ refused, failed }).toEqual({ refused: 0, failed: 0 });
+  expect(done).toHaveLength(4);
   // One minute is not enough for the 75 creates of each runner.
   for (const seconds of done) expect(seconds).toBeGreaterThan(60);
 });

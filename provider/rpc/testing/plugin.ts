@@ -38,8 +38,8 @@ function replaceProvider(path: string): EsbuildPlugin {
   };
 }
 
-/** A running process of the plugin. */
-export interface Plugin {
+/** A running process of the plugin. Its disposal kills it. */
+export interface Plugin extends AsyncDisposable {
   process: ChildProcess;
   port: number;
   /** The output so far. */
@@ -71,5 +71,15 @@ export async function startPlugin(
     ([code, signal]: unknown[]) => (code ?? signal) as number | string | null,
   );
   const line = await firstLine(child.stdout);
-  return { process: child, port: Number(line), stdout: () => stdout, stderr: () => stderr, ended };
+  return {
+    process: child,
+    port: Number(line),
+    stdout: () => stdout,
+    stderr: () => stderr,
+    ended,
+    [Symbol.asyncDispose]: async () => {
+      child.kill("SIGKILL");
+      await ended;
+    },
+  };
 }

@@ -1,5 +1,6 @@
 /** Finds and kills processes of this machine, for the tests that kill an engine or a plugin. */
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync, spawnSync, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 
 interface Process {
@@ -48,6 +49,15 @@ export async function gone(pids: readonly number[], seconds = 30): Promise<void>
 export async function kill(pids: readonly number[]): Promise<void> {
   for (const pid of running(pids)) process.kill(pid, "SIGKILL");
   await gone(pids);
+}
+
+/** Sends a signal to the group of a detached process, as a terminal does. Resolves when the process has ended. */
+export async function endGroup(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  // Without an id, the signal would go to the group of the tests.
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, "exit");
+  process.kill(-child.pid, signal);
+  await ended;
 }
 
 /** Whether this machine has `script` of util-linux, which runs a command in a terminal. */

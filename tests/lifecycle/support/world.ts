@@ -17,7 +17,7 @@ import { Stack } from "./stack";
 export const testToken = "sk_test_CanaryTokenZ7Q9vB";
 export const liveToken = "sk_live_CanaryTokenX3W8kP";
 
-export class World {
+export class World implements AsyncDisposable {
   readonly stack = new Stack();
   readonly home = mkdtempSync(join(tmpdir(), "compute-lifecycle-"));
   readonly plugins: Plugin[] = [];
@@ -86,10 +86,11 @@ export class World {
     expect(seen.filter((text) => text.includes("CanaryToken"))).toEqual([]);
   }
 
-  async close(): Promise<void> {
-    for (const plugin of this.plugins) plugin.stop();
-    await this.service.close();
-    rmSync(this.home, { recursive: true, force: true });
+  async [Symbol.asyncDispose](): Promise<void> {
+    await using cleanup = new AsyncDisposableStack();
+    cleanup.defer(() => rmSync(this.home, { recursive: true, force: true }));
+    cleanup.use(this.service);
+    for (const plugin of this.plugins) cleanup.defer(() => plugin.stop());
   }
 }
 
@@ -99,13 +100,9 @@ export async function withWorld(
   body: (world: World) => Promise<void>,
 ): Promise<void> {
   const service = await startEmulator({ provisioningSeconds: 0, ...options });
-  const world = new World(service);
-  try {
-    await body(world);
-    world.expectNoCanary();
-  } finally {
-    await world.close();
-  }
+  await using world = new World(service);
+  await body(world);
+  world.expectNoCanary();
 }
 
 /** A test in a world of its own. */
