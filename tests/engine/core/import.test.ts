@@ -3,7 +3,6 @@
  * before it happens).
  */
 import { expect, test } from "@jest/globals";
-import { isOldest } from "../support/stack";
 import schema from "../../../schema.json";
 import { printedCommands } from "../../support/printed";
 import { Fixture } from "../support/fixture";
