@@ -192,7 +192,6 @@ test("a previewed import, the import, the same import again, an alias and a `.ge
   await stack.succeed("state", "delete", "--yes", (await stack.instance()).urn);
 
   /** Engine 3.180 deletes another resource of the state with the printed `state delete`. To be looked into. */
-  const testSince = isOldest ? test.skip : test;
 
   const outputs = [
     await stack.succeed(...importing, id, "--preview-only"),
