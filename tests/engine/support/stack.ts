@@ -58,6 +58,10 @@ export interface StateResource {
   initErrors?: string[];
 }
 
+interface Deployment {
+  resources?: StateResource[];
+}
+
 export const plugin = join(root, "bin", executable);
 
 const speed = {
@@ -221,10 +225,13 @@ export class Stack implements AsyncDisposable {
       this.#stateFile() ?? (await this.succeed("stack", "export", "--show-secrets=false"));
     // The ciphertext differs each time, so it is removed.
     const state = JSON.parse(text.replaceAll(/"ciphertext": *"[^"]*"/g, '"ciphertext": "…"')) as {
-      checkpoint?: { latest?: { resources?: StateResource[] } };
-      deployment?: { resources?: StateResource[] };
+      checkpoint?: Record<string, Deployment>;
+      deployment?: Deployment;
     };
-    return (state.checkpoint?.latest ?? state.deployment)?.resources ?? [];
+    const { checkpoint, deployment } = state;
+    // `pulumi state …` of engine 3.180 writes the key with a capital.
+    const latest = checkpoint?.["latest"] ?? checkpoint?.["Latest"] ?? deployment;
+    return latest?.resources ?? [];
   }
 
   /** Reads the state from its file, which is faster than a command. Undefined unless there is exactly one file. */
