@@ -102,6 +102,8 @@ export class Engine {
   /** The ids that were ever in it. */
   readonly #known = new Set<string>();
   #scope: string | undefined;
+  /** A preview saves nothing. */
+  #isPreview = false;
 
   constructor(
     readonly stack: Stack,
@@ -261,6 +263,7 @@ export class Engine {
 
   async #configure(preview = false): Promise<void> {
     await this.ctx.pause();
+    this.#isPreview = preview;
     // A real engine reads the state seconds before it starts the plugin. SECURITY.md says what is not promised for a run
     // that ends in between.
     this.#state = [...this.stack.resources];
@@ -347,7 +350,7 @@ export class Engine {
 
   #save(when: SaveTime = "during the run"): void {
     for (const { id } of this.#state) this.#known.add(id);
-    if (this.ctx.saves(when))
+    if (!this.#isPreview && this.ctx.saves(when))
       this.stack.save([...this.#state], this.#scope, this.#known, this.ctx.saver);
   }
 
