@@ -1052,6 +1052,19 @@ test.each(["read", "markDelivered", "endRun"] as const)(
   },
 );
 
+test("what a third run has seen in the state before it was delivered is contested for a run that began before", async () => {
+  const [first, second, third] = openRuns([], [], ["i-1"]);
+  if (!first || !second || !third) throw new Error("no runs");
+  shared.passDays(1);
+  second.move(await second.begin(newRecord("web")), { stage: "replied", id: "i-1" });
+  third.settleId(newRecord("web"), "i-1", "state");
+  second.markDelivered();
+  await second.close();
+  expect(marksByName()).toEqual({ web: "settled" });
+  first.read();
+  expect(marksByName()).toEqual({ web: "delivered, contested" });
+});
+
 test("a session whose stack is not known, as that of a command, marks nothing", async () => {
   const run = shared.openSession();
   await run.begin(newRecord("web"));

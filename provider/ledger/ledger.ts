@@ -182,7 +182,14 @@ export class Ledger {
   settleId(place: Place, id: string, reason: SettleReason): void {
     const select = (records: LedgerRecord[]) =>
       records.filter((it) => it.id === id && isSamePlace(it, place));
-    this.#changeAll(select, { stage: "settled", settled: reason });
+    const change = { stage: "settled", settled: reason } as const;
+    if (reason === "state") {
+      // Its own run may still be under way. Runs that began before now may save an older state over the one that was seen.
+      const undelivered = (records: LedgerRecord[]) =>
+        select(records).filter((it) => it.deliveredAt === undefined);
+      this.#changeAll(undelivered, { ...change, deliveredAt: this.#clock.date().toISOString() });
+    }
+    this.#changeAll(select, change);
   }
 
   /**

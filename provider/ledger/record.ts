@@ -71,7 +71,7 @@ export const recordSchema = z.object({
    *   listings after the settling time (`compute:settlingSeconds`) lack the instance.
    */
   settled: z.enum(["state", "gone", "dropped", "discarded", "absent"]).optional(),
-  /** When the record became `delivered` (ISO 8601). */
+  /** When the record became `delivered`, or was settled as `state` before that (ISO 8601). */
   deliveredAt: z.string().optional(),
   /** Set if another run of the stack was under way together with the run of the record's owner (`isContested`). */
   contested: z.literal(true).optional(),

@@ -232,8 +232,9 @@ function endNormally(scene: RunScene): void {
 /** Settles the records of an instance on the machine of this run, unless they are settled. */
 function settle({ world, run }: RunScene, id: string, settled: "state" | "gone" | "dropped"): void {
   for (const row of ledgerOf(world, run)) {
-    if (row.id === id && (row.stage !== "settled" || settled !== "state"))
-      Object.assign(row, { stage: "settled", settled });
+    if (row.id !== id || (row.stage === "settled" && settled === "state")) continue;
+    if (settled === "state" && world.runs.length > 1) row.deliveredAt ??= String(world.begun);
+    Object.assign(row, { stage: "settled", settled });
   }
 }
 
