@@ -1056,7 +1056,8 @@ test("what a third run has seen in the state before it was delivered is conteste
   const [first, second, third] = openRuns([], [], ["i-1"]);
   if (!first || !second || !third) throw new Error("no runs");
   shared.passDays(1);
-  second.move(await second.begin(newRecord("web")), { stage: "replied", id: "i-1" });
+  const key = await second.begin(newRecord("web"));
+  second.move(key, { stage: "replied", id: "i-1", ended: true });
   third.settleId(newRecord("web"), "i-1", "state");
   second.markDelivered();
   await second.close();

@@ -4,15 +4,21 @@
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { systemDisk } from "../ledger/disk";
 import { Ledger } from "../ledger/ledger";
 import { newRecord } from "./ledgerRecord";
 
 const [folder = "", sessionId = "", work = "", ...args] = process.argv.slice(2);
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 const openLedger = (id = sessionId, daysAhead = 0) =>
-  new Ledger(folder, id, say, {
-    date: () => new Date(Date.now() + daysAhead * 24 * 60 * 60 * 1000),
-  });
+  new Ledger(
+    folder,
+    id,
+    say,
+    { date: () => new Date(Date.now() + daysAhead * 24 * 60 * 60 * 1000) },
+    systemDisk,
+    () => ({ proven: new Set(["i-shared"]) }),
+  );
 const ledger = openLedger();
 
 /** Waits until the test makes the file `start`, so that all processes begin at the same time. */
@@ -49,7 +55,7 @@ const works: Record<string, () => Promise<void>> = {
     for (let round = 0; round < Number(args[0]); round++) {
       const shared = await ledger.begin(newRecord("shared", { before }));
       ledger.move(shared, { stage: "accepted", id: "i-shared" });
-      // As if a state held the instance. Of the first argument, only the service and the kind of token count.
+      // As if the state of this run held the instance. Of the first argument, only the service and the kind of token count.
       ledger.settleId(newRecord("shared"), "i-shared", "state");
       ledger.read();
       await ledger.begin(newRecord(`${sessionId}-${round}`, { before }));
