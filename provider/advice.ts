@@ -133,8 +133,12 @@ export function discardCommand(recordKey: string): string {
 
 /** Returns the command that imports what the import plan in `file` names, into `stack` or into the current stack. */
 export function importPlanCommand(file: string, stack: string | undefined): string {
-  const into = stack === undefined ? "" : ` --stack ${quote(stack)}`;
-  return `pulumi import --file ${quote(file)}${into}`;
+  return inStack(`pulumi import --file ${quote(file)}`, stack);
+}
+
+/** Returns the command for `stack`, or for the stack that is selected where a person types it. */
+export function inStack(command: string, stack: string | undefined): string {
+  return stack === undefined ? command : `${command} --stack ${quote(stack)}`;
 }
 
 /** Quotes a word for a POSIX shell, if necessary. */

@@ -37,6 +37,18 @@ export function stackOf(urn: string): string {
   return urn.split("::", 2).join("::");
 }
 
+/**
+ * Whether the URN is of the stack that the CLI calls `name`: `ORGANIZATION/PROJECT/STACK`, or only `STACK` in an old backend
+ * that has no projects.
+ */
+export function isOfStack(urn: string, name: string): boolean {
+  const [stack = "", project] = name.split("/").reverse();
+  const found = stackOf(urn);
+  return project === undefined
+    ? found.startsWith(`urn:pulumi:${stack}::`)
+    : found === `urn:pulumi:${stack}::${project}`;
+}
+
 /** Whether two URNs differ at most in the stack, which `pulumi stack rename` changes. */
 export function isSameResource(urn: string, otherUrn: string): boolean {
   const withoutStack = (it: string) => it.slice(it.indexOf("::"));

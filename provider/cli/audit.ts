@@ -288,7 +288,7 @@ function printReport(report: Report, { stack = [] }: Options, { print }: Termina
   printSection(
     "In a stack but gone",
     report.gone.map((it) => [it.id, it.stack, it.urn]),
-    "`pulumi refresh` drops them from the state, and the next `pulumi up` creates new ones.",
+    "`pulumi refresh --stack <stack>` drops them from the state, and the next `pulumi up --stack <stack>` creates new ones.",
   );
   printSection(
     "Managed by more than one resource",
@@ -319,7 +319,7 @@ function printReport(report: Report, { stack = [] }: Options, { print }: Termina
   printSection(
     "Pending creates that the ledger of this machine does not have",
     openCreates.filter(({ at }) => at === undefined).map(describeCreate),
-    "The next `pulumi up` creates each of them once more, unless a stack has its instance by then. If its instance is listed above, import that first. `pulumi refresh --clear-pending-creates` removes the pending create.",
+    "The next `pulumi up` creates each of them once more, unless its resource has an instance by then. If its instance is listed above, import that first. `pulumi refresh --clear-pending-creates --stack <stack>` removes the pending create.",
   );
   printSection(
     "Not decided",
@@ -329,7 +329,7 @@ function printReport(report: Report, { stack = [] }: Options, { print }: Termina
   printSection(
     "Not compared",
     report.notComparable.map((it) => [it.id, it.stack, it.why]),
-    "Run `audit` with their base URL and token. For a stack of this folder's project, --stack NAME reads both.",
+    "Run `audit` with their base URL and token. For a stack of this folder's project, --stack NAME reads both: give it for each stack.",
   );
   print("");
 }

@@ -114,7 +114,27 @@ test.each([
   const record = ledgerRecord("web", more as Parameters<typeof ledgerRecord>[1]);
   const creates = [{ record, isHere: true, liveness: "dead" } as RecordedCreate];
   const listed = { service: service([]), item: { id: "i-1", name: "web" } };
-  const found = explainUnmanaged(listed, { instances: [], pending: [] }, creates);
+  const found = explainUnmanaged(listed, { states: [], instances: [], pending: [] }, creates);
   if (note) expect(found).toMatchObject({ urn: record.urn, note: expect.stringMatching(note) });
   else expect(found).toBeUndefined();
+});
+
+test.each([
+  ["organization/proj/dev", "organization/proj/dev"],
+  ["dev", "dev"],
+  ["organization/other/dev", undefined],
+  ["organization/proj/develop", undefined],
+] as const)("of the stacks, %s is named in the commands as %s", (stack, named) => {
+  const record = ledgerRecord("web", {
+    tokenKind: "live",
+    baseUrl: here.baseUrl,
+    stage: "replied",
+  });
+  const creates = [{ record, isHere: true, liveness: "dead" } as RecordedCreate];
+  const listed = { service: service([]), item: { id: "i-1", name: "web" } };
+  const states = [{ stack, resources: [], pending: [] }];
+  const found = explainUnmanaged(listed, { states, instances: [], pending: [] }, creates);
+  const command = "pulumi import compute:index:Instance web i-1";
+  const option = named === undefined ? "" : ` --stack ${named}`;
+  expect(found?.note).toMatch(new RegExp(`: \`${command}${option}\`$`));
 });

@@ -1,8 +1,8 @@
 /** Compares the instances that services list with the states of all stacks of the backend. */
-import { discardCommand, importCommand, stateDeleteCommand } from "../advice";
+import { discardCommand, importCommand, inStack, stateDeleteCommand } from "../advice";
 import type { ListItem } from "../api/contract";
 import { isSamePlace, originDifference, type Origin } from "../origin";
-import { instanceToken } from "../pulumiNames";
+import { instanceToken, isOfStack } from "../pulumiNames";
 import type { RecordedCreate } from "./discard";
 import type { Resource, StackState } from "./pulumi";
 import type { ServiceListing } from "./service";
@@ -80,7 +80,7 @@ export function isSameResource(one: Resource, other: Resource): boolean {
  */
 export function explainUnmanaged(
   { service: { origin }, item: { id, name } }: Pick<ListedInstance, "service" | "item">,
-  { instances, pending }: Pick<Comparison, "instances" | "pending">,
+  { states, instances, pending }: Pick<Comparison, "states" | "instances" | "pending">,
   creates: readonly RecordedCreate[],
 ): { note: string; urn?: string; isOpen?: boolean } | undefined {
   for (const held of instances.filter((it) => it.id === id && !it.external)) {
@@ -92,12 +92,16 @@ export function explainUnmanaged(
       isOpen: true,
     };
   }
+  const holderOf = ({ urn }: { urn: string }) => instances.find((it) => it.urn === urn);
   const takeOver = (resource: { urn: string; provider?: string | undefined }) => {
-    const held = instances.find(({ urn }) => urn === resource.urn);
+    // The stack that is selected may be another one.
+    const stack = states.find((it) => isOfStack(resource.urn, it.stack))?.stack;
+    const held = holderOf(resource);
+    // An import protects a resource, and may have taken the wrong instance.
     const drop = held
-      ? `\`${stateDeleteCommand(resource.urn)}\` (which drops ${held.id} from the state of ${held.stack}, and lets it run), then `
+      ? `\`${inStack(`${stateDeleteCommand(resource.urn)} --force`, held.stack)}\` (which drops ${held.id} from the state of ${held.stack}, and lets it run), then `
       : "";
-    return `${drop}\`${importCommand(resource, id)}\``;
+    return `${drop}\`${inStack(importCommand(resource, id), stack)}\``;
   };
   const isNamed = (it: { name?: string | undefined }) => name !== undefined && it.name === name;
   const records = creates.filter(({ record }) => isSamePlace(record, origin));
@@ -112,8 +116,11 @@ export function explainUnmanaged(
     // In these stages, the engine may have saved the instance, so the next run refuses to resume. A stateless create has no
     // stack.
     const isResumed = !["replied", "delivered"].includes(stage) && !stateless;
+    // Unless the next run replaces that one, it asks for no create.
+    const held = holderOf(record);
+    const otherwise = held ? ` if it is to replace ${held.id}. Otherwise: ${takeOver(record)}` : "";
     const how = isResumed
-      ? `the next \`pulumi up\`${isHere ? "" : " with another state backend"} takes it over, or says what to do. If the program no longer has that resource, \`${discardCommand(record.key)}\` forgets the create`
+      ? `the next \`pulumi up\`${isHere ? "" : " with another state backend"} takes it over, or says what to do${otherwise}. If the program no longer has that resource, \`${discardCommand(record.key)}\` forgets the create`
       : `to take it over: ${takeOver(record)}`;
     const why = record.id
       ? `an earlier run created it for ${urn}`

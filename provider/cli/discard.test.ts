@@ -14,6 +14,7 @@ import { temporaryFolder } from "../testing/temporaryFolder";
 import { typed } from "./testing/typed";
 
 const { urn } = newRecord("web");
+const selected = "with stack dev of project proj selected";
 
 let home: string;
 beforeEach(() => {
@@ -50,8 +51,8 @@ test("without an argument it lists the pending creates, with the commands that t
     urn,
     `  record ${key}: "web" at https://api.example.com/v2 (live token), started ${startedAt}, instance i-1`,
     "  take it over: pulumi up",
-    "  take it over by hand: pulumi import compute:index:Instance web i-1",
-    `  before that import, if the state has another instance for this resource: pulumi state delete ${urn}`,
+    `  take it over by hand, ${selected}: pulumi import compute:index:Instance web i-1`,
+    `  before that import, if the state has another instance for this resource: pulumi state delete ${urn} --force`,
     expect.stringMatching(new RegExp(`^  forget it, once .*: .* discard ${key}$`)),
   ]);
   const [printed = ""] = /discard \S+$/.exec(lines.at(-1) ?? "") ?? [];
@@ -83,8 +84,9 @@ test.each([{ stage: "replied" }, { stateless: true }] as const)(
       ...("stage" in more
         ? ["  first: pulumi up, which continues with the instance if the state has it"]
         : []),
-      "  take it over by hand: pulumi import compute:index:Instance web i-1",
+      `  take it over by hand${"stateless" in more ? "" : `, ${selected}`}: pulumi import compute:index:Instance web i-1`,
     ]);
+    expect(lines.some((line) => line.includes("before that import"))).toBe(!("stateless" in more));
   },
 );
 
@@ -99,7 +101,7 @@ test("it lists a delivered create that another run contests, with the reason, an
     expect.stringContaining(`record ${key}: "web"`),
     "  delivered, but another run of the stack was under way, whose engine may have saved an older state over it",
     "  first: pulumi up, which continues with the instance if the state has it",
-    "  take it over by hand: pulumi import compute:index:Instance web i-1",
+    `  take it over by hand, ${selected}: pulumi import compute:index:Instance web i-1`,
     expect.stringContaining("before that import"),
     expect.stringContaining(`discard ${key}`),
   ]);

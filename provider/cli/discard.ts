@@ -16,6 +16,7 @@ import {
   isPending,
   type LedgerEntry,
 } from "../ledger/record";
+import { projectOf, stackOf } from "../pulumiNames";
 import type { Terminal } from "./terminal";
 
 /** A create in one of the ledgers on this machine, and that ledger, which records the creates of one state backend. */
@@ -75,6 +76,9 @@ function listPending({ env, print, warn }: Terminal): void {
     const instance = id ? `, instance ${id}` : "";
     // An engine was sent the instance's id, so the state may have the instance.
     const isGiven = stage === "replied" || stage === "delivered";
+    // Without its organization, a name of a stack would not do as `--stack` everywhere.
+    const [stack] = stackOf(urn).replace("urn:pulumi:", "").split("::");
+    const where = stateless ? "" : `, with stack ${stack} of project ${projectOf(urn)} selected`;
     const lines = [
       urn,
       `  record ${key}: "${displayRecordedName(name)}" at ${baseUrl} (${tokenKind} token), started ${at}${instance}`,
@@ -88,8 +92,10 @@ function listPending({ env, print, warn }: Terminal): void {
       !stateless &&
         isGiven &&
         "  first: pulumi up, which continues with the instance if the state has it",
-      `  take it over by hand: ${importCommand(record, id ?? "<id>")}`,
-      `  before that import, if the state has another instance for this resource: ${stateDeleteCommand(urn)}`,
+      `  take it over by hand${where}: ${importCommand(record, id ?? "<id>")}`,
+      // An import protects a resource, and may have taken the wrong instance.
+      !stateless &&
+        `  before that import, if the state has another instance for this resource: ${stateDeleteCommand(urn)} --force`,
       `  forget it, once you know that it left no running instance: ${discardCommand(key)}`,
     ];
     for (const line of lines) if (line) print(line);

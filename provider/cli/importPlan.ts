@@ -1,7 +1,7 @@
 /** `import-plan`: writes the file for `pulumi import --file`. It changes nothing but the file that `--out` names. */
 import { writeFileSync } from "node:fs";
 import type { Command } from "commander";
-import { importPlanCommand, logicalName, nameCursor } from "../advice";
+import { importPlanCommand, inStack, logicalName, nameCursor } from "../advice";
 import { closest } from "../closest";
 import { OperationFailed } from "../errors";
 import { inputNames, inputTypes, isScript } from "../instance/definition";
@@ -77,8 +77,8 @@ async function writePlan(options: Options, io: Terminal): Promise<void> {
   // The plan names other resources by the keys of its `nameTable`.
   const references = { parent: parent && "parent", provider: provider && "provider" };
   const nameTable = {
-    parent: parent && findUrn("parent", parent, searchedStates),
-    provider: provider && findUrn("provider", provider, searchedStates),
+    parent: parent && findUrn("parent", parent, searchedStates, options.stack),
+    provider: provider && findUrn("provider", provider, searchedStates, options.stack),
   };
   const creates = readPendingCreates(io.env, (text) => io.messages.warning(text));
 
@@ -176,7 +176,12 @@ async function readStates(env: NodeJS.ProcessEnv): Promise<StackState[]> {
  * @throws OperationFailed if no state has the resource, or it is no provider of this type. It does not repeat the
  *   value, which may be a secret (G8).
  */
-function findUrn(option: string, given: string, states: readonly StackState[]): string {
+function findUrn(
+  option: string,
+  given: string,
+  states: readonly StackState[],
+  stack: string | undefined,
+): string {
   const found = states
     .flatMap(({ resources }) => resources)
     .find(({ urn, id }) => given === urn || given === `${urn}::${id}`);
@@ -185,7 +190,7 @@ function findUrn(option: string, given: string, states: readonly StackState[]): 
   const problem = found
     ? `its resource is not a provider of the type ${providerToken}`
     : `no resource of ${states.length === 1 ? states[0]?.stack : "any stack"} has this URN`;
-  const next = "`pulumi stack --show-urns` lists the URNs of a stack.";
+  const next = `\`${inStack("pulumi stack --show-urns", stack)}\` lists the URNs of a stack.`;
   throw new Problem(`--${option}: ${problem}`, next);
 }
 

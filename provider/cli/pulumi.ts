@@ -62,7 +62,8 @@ export const installAdvice = `Install Pulumi ${oldestEngine} or later: https://w
 const stackAdvice =
   "Run this command in the folder of the Pulumi project. `pulumi stack ls` lists the stacks of the project.";
 
-const loginAdvice = "Log in with `pulumi login`, or set PULUMI_BACKEND_URL.";
+const loginAdvice =
+  "Log in with `pulumi login` (and the URL of the state backend, unless it is Pulumi Cloud), or set PULUMI_BACKEND_URL.";
 
 const passphraseAdvice =
   "Set PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE to the passphrase of the stack, which decrypts the settings. Or run this command outside the project's folder and without --stack: it then reads the settings from the environment.";

@@ -1,7 +1,7 @@
 /** What several commands share: the options for settings, their check, and the listing of the service. */
 import type { Command } from "commander";
-import { isEnded, TimedOut } from "../abort";
-import { configCommands, explain } from "../advice";
+import { Canceled, isEnded, TimedOut } from "../abort";
+import { configCommands, explain, inStack } from "../advice";
 import { RequestError } from "../api/errors";
 import { resolveSettings, settingProblems } from "../config/configuration";
 import {
@@ -116,13 +116,17 @@ export async function checkSettings(
     const file = name === "apiToken" && io.env[tokenFileVariable];
     const variable = file ? `${tokenFileVariable}: ${file}` : settingEnvironment[name];
     const found = `${value} (${name in args ? labelOf(name) : variable})`;
-    return findingOf(check, found, `${descriptionOf(name)} For a stack: ${configCommands[name]}`);
+    return findingOf(
+      check,
+      found,
+      `${descriptionOf(name)} For a stack: ${inStack(configCommands[name], options.stack)}`,
+    );
   };
   const kind = settings && tokenKindDescriptions[settings.tokenKind];
   const token = findingOfRequired("apiToken", kind);
   const [result, check, found] = token;
   const isInClearText = result === "ok" && typeof config["apiToken"] === "string";
-  const encrypt = `\`${configCommands.apiToken} --stack ${stack}\` asks for the token and encrypts it. If others can read the stack's settings file or its git history, replace the token at the service: the history keeps the old one.`;
+  const encrypt = `\`${inStack(configCommands.apiToken, stack)}\` asks for the token and encrypts it. If others can read the stack's settings file or its git history, replace the token at the service: the history keeps the old one.`;
   const explicit = Object.keys(args)
     .filter((name) => checkOf(name) === "settings")
     .map((name) => `${name} (${labelOf(name)}); `);
@@ -176,11 +180,14 @@ export async function listService(options: SettingOptions, io: Terminal): Promis
     );
   }
   const { settings, ...from } = found;
+  // Ctrl-C ends the whole process.
+  const canceler = new AbortController();
   try {
-    // Nothing cancels its requests, since Ctrl-C ends the whole process.
-    const { signal } = new AbortController();
-    return await listAgain({ session: new Session(settings, io, () => signal), ...from });
+    const session = new Session(settings, io, () => canceler.signal);
+    return await listAgain({ session, ...from });
   } catch (error) {
+    // After a time-out, the requests would go on in vain.
+    canceler.abort(new Canceled());
     io.warn(`The settings come from ${from.source}.`);
     throw error;
   }

@@ -76,6 +76,11 @@ export class Connection {
     return await raceAbort(this.#opened, signal);
   }
 
+  /** Whether the account call, if there is one, has ended. */
+  get isOpen(): boolean {
+    return this.#hasOrigin;
+  }
+
   /** Returns the client, without checking the token. */
   api(): Promise<ComputeApi> {
     const { apiTokenFile } = this.#settings;

@@ -2,7 +2,7 @@
 import { expect, test } from "@jest/globals";
 import { existenceOf } from "../instance/existence";
 import { answered, fail, type FakeService } from "../testing/fakeService";
-import { scene } from "../testing/scene";
+import { errorOf, scene } from "../testing/scene";
 
 const never = new AbortController().signal;
 
@@ -93,4 +93,19 @@ test.each([
   const at = new Date(clock.date().getTime() + sinceNow);
   const postedAt = Number.isNaN(sinceNow) ? "no date" : at.toISOString();
   expect(session.settledBy(postedAt)).toBe(clock.now() + left);
+});
+
+test("an operation that waits for the first listing ends at once if the account call gets a pause that is too long (G6)", async () => {
+  const { session, service, clock } = scene();
+  service.accountAnswer = () => {
+    const error = answered(429, "GET");
+    const call = { method: "GET", path: "/v2/account" } as const;
+    session.operations.retrying({ ...call, error, inMs: 3_600_000, isAsked: true });
+    return new Promise(() => undefined);
+  };
+  using operation = session.operation(300);
+  const begunAt = clock.now();
+  const error = await errorOf(session.listings.get(session.listings.recent(), operation.signal));
+  expect(error).toMatchObject({ name: "TimedOut", pause: { error: { status: 429 } } });
+  expect(clock.now()).toBe(begunAt);
 });

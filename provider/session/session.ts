@@ -95,14 +95,14 @@ export class Session {
       },
       ctx.clock,
       canceled,
-      (signal) => this.operations.waiting(signal, waits.listing),
+      (signal) => this.#waitForListing(signal),
     );
     this.poller = createPoller(
       this.listings,
       ctx.clock,
       settings.pollIntervalMs,
       settings.requestsPerMinute,
-      (signal) => this.operations.waiting(signal, waits.listing),
+      (signal) => this.#waitForListing(signal),
     );
     this.ledger = new Ledger(
       ledgerFolder(ctx.env),
@@ -116,6 +116,19 @@ export class Session {
     const hasCursor = settings.cursorParameter !== undefined;
     this.createSlots = new CreateSlots({ hasCursor }, this.operations);
     this.state = new KnownState(this.ledger, settings, this.id);
+  }
+
+  /** Notes that the operation with this signal waits for a listing, the first of which opens the connection. */
+  #waitForListing(signal: AbortSignal): Disposable {
+    const { connection, operations } = this;
+    const opening = connection.isOpen ? undefined : operations.waiting(signal, waits.account);
+    const listing = operations.waiting(signal, waits.listing);
+    return {
+      [Symbol.dispose]: () => {
+        listing[Symbol.dispose]();
+        opening?.[Symbol.dispose]();
+      },
+    };
   }
 
   /** Returns what the ledger needs to tell which other sessions serve another run of the same stack. */

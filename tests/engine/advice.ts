@@ -18,6 +18,7 @@ const missing = "missing";
 const test = (file: string, name: string): Way => ({ test: `${file}.test.ts: ${name}` });
 const engine = (file: string, name: string) => test(`tests/engine/${file}`, name);
 const core = (file: string, name: string) => engine(`core/${file}`, name);
+const commands = (name: string) => engine("adviceCommands", name);
 const typedCommands = (name: string) => engine("typedCommands", name);
 const secondServer = (name: string) => engine("secondServer", name);
 const promises = (name: string) => engine("promises", name);
@@ -88,28 +89,29 @@ export const advice: readonly Advice[] = [
     file: "provider/cli/audit.ts",
     text: "Take them over (",
     ways: {
-      "import-plan": engine("importPlan", "a hundred servers are imported"),
+      "import-plan": commands("audit finds an instance made by hand"),
       "remove it": test("tests/lifecycle/audit", "after audit printed a discard"),
     },
   },
   {
     file: "provider/cli/audit.ts",
     text: "drops them from the state, and the next",
-    ways: { "pulumi refresh, pulumi up": missing },
+    ways: { "pulumi refresh, pulumi up": commands("audit finds an instance made by hand") },
   },
   {
     file: "provider/cli/audit.ts",
     text: "Keep one resource of each instance.",
-    ways: { "pulumi state delete": missing },
+    ways: {
+      "pulumi state delete": commands("audit finds an instance that three resources manage"),
+    },
   },
   {
     file: "provider/cli/audit.ts",
-    text: "creates each of them once more, unless a stack has its instance by then",
+    text: "creates each of them once more, unless its resource has an instance by then",
     ways: {
-      "pulumi import": engine("backends", "if the saved state is older than a create"),
-      "pulumi refresh --clear-pending-creates": engine(
-        "backends",
-        "if the saved state is older than a create",
+      "pulumi import": commands("after a run was killed on another machine, what audit prints"),
+      "pulumi refresh --clear-pending-creates": commands(
+        "after a run was killed on another machine, what audit prints",
       ),
     },
   },
@@ -121,25 +123,32 @@ export const advice: readonly Advice[] = [
   {
     file: "provider/cli/audit.ts",
     text: "with their base URL and token. For a stack of this folder's project",
-    ways: { "--stack": missing },
-  },
-  {
-    file: "provider/cli/compare.ts",
-    text: "from the state of ${held.stack}, and lets it run), then",
-    ways: { "pulumi state delete, pulumi import": missing },
-  },
-  {
-    file: "provider/cli/compare.ts",
-    text: "${drop}\\`${importCommand(resource, id)}",
     ways: {
-      "pulumi import": engine("backends", "if the saved state is older than a create"),
+      "--stack": commands("doctor asks for the address and the token of each stack"),
+      "base URL and token": commands("doctor asks for the address and the token of each stack"),
     },
   },
   {
     file: "provider/cli/compare.ts",
-    text: "takes it over, or says what to do. If the program no longer has that resource",
+    text: "from the state of ${held.stack}, and lets it run), then",
     ways: {
-      "pulumi up": engine("audit", "after a kill during a POST, audit finds"),
+      "pulumi state delete, pulumi import": commands(
+        "after a kill during the wait and the import of a wrong instance",
+      ),
+    },
+  },
+  {
+    file: "provider/cli/compare.ts",
+    text: "${drop}\\`${inStack(importCommand(resource, id), stack)}",
+    ways: {
+      "pulumi import": commands("after a run was killed on another machine, what audit prints"),
+    },
+  },
+  {
+    file: "provider/cli/compare.ts",
+    text: "takes it over, or says what to do",
+    ways: {
+      "pulumi up": commands("after a run was killed during a create, the `pulumi up` that audit"),
       discard: test("tests/lifecycle/audit", "after audit printed a discard"),
     },
   },
@@ -150,20 +159,26 @@ export const advice: readonly Advice[] = [
     file: "provider/cli/discard.ts",
     text: "which resumes those of its stack or says what to do",
     ways: {
-      "pulumi up": engine("audit", "after a kill during a POST, audit finds"),
-      "discard <urn>": test("tests/lifecycle/doctor", "after doctor named a pending create"),
+      "pulumi up": commands("after a run was killed before its create arrived, the %s"),
+      "discard <urn>": commands("after a run was killed before its create arrived, the %s"),
       discard: test("tests/lifecycle/doctor", "after doctor named a pending create"),
     },
   },
   {
     file: "provider/cli/discard.ts",
     text: "take it over by hand",
-    ways: { "pulumi import": missing },
+    ways: {
+      "pulumi import": commands("after a kill during the wait and the import of a wrong instance"),
+    },
   },
   {
     file: "provider/cli/discard.ts",
     text: "before that import, if the state has another instance",
-    ways: { "pulumi state delete, pulumi import": missing },
+    ways: {
+      "pulumi state delete, pulumi import": commands(
+        "after a kill during the wait and the import of a wrong instance",
+      ),
+    },
   },
   {
     file: "provider/cli/discard.ts",
@@ -203,7 +218,7 @@ export const advice: readonly Advice[] = [
   {
     file: "provider/cli/doctor.ts",
     text: "Correct it, and run",
-    ways: { "doctor again": engine("adviceSettings", "doctor names a proxy variable") },
+    ways: { "doctor again": commands("doctor names a proxy variable that is no address") },
   },
   {
     file: "provider/cli/doctor.ts",
@@ -243,7 +258,7 @@ export const advice: readonly Advice[] = [
   {
     file: "provider/cli/importPlan.ts",
     text: "lists the URNs of a stack",
-    ways: { "pulumi stack --show-urns": missing },
+    ways: { "pulumi stack --show-urns": commands("audit finds an instance made by hand") },
   },
 
   // ── The settings of the plugin's commands ──
@@ -251,18 +266,21 @@ export const advice: readonly Advice[] = [
   {
     file: "provider/cli/pulumi.ts",
     text: "lists the stacks of the project",
-    ways: { "pulumi stack ls": missing },
+    ways: { "pulumi stack ls": commands("without a login, and with a wrong folder or stack") },
   },
   {
     file: "provider/cli/pulumi.ts",
     text: "or set PULUMI_BACKEND_URL.",
-    ways: { "pulumi login": missing, PULUMI_BACKEND_URL: missing },
+    ways: {
+      "pulumi login": commands("without a login, and with a wrong folder or stack"),
+      PULUMI_BACKEND_URL: commands("without a login, and with a wrong folder or stack"),
+    },
   },
   {
     file: "provider/cli/service.ts",
-    text: "For a stack: ${configCommands[name]}",
+    text: "For a stack: ${inStack(configCommands[name]",
     ways: {
-      "pulumi config set": engine("adviceSettings", "doctor asks for the address and the token"),
+      "pulumi config set": commands("doctor asks for the address and the token of each stack"),
     },
   },
   {
@@ -278,7 +296,9 @@ export const advice: readonly Advice[] = [
   {
     file: "provider/cli/service.ts",
     text: "Run the command again later.",
-    ways: { "run again": missing },
+    ways: {
+      "run again": test("tests/lifecycle/audit", "if the service answers every request with 429"),
+    },
   },
 
   // ── Settings ──
@@ -778,7 +798,9 @@ export const advice: readonly Advice[] = [
   {
     file: "provider/cli/service.ts",
     text: "Run the command again after that time.",
-    ways: { "run again": missing },
+    ways: {
+      "run again": commands("if the service asks for a pause of an hour"),
+    },
   },
 
   // ── Two resources with one instance ──

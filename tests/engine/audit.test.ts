@@ -2,13 +2,10 @@
  * Tests `audit` with states of the real engine and orphans made on purpose. It names each of them and nothing else, and
  * reports an instance as gone only if a refresh would drop it too, so nothing is forgotten on weak evidence (G3).
  */
-import { globSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { acceptedKey } from "../../provider/instance/state";
 import { Fixture } from "./support/fixture";
 import { instances, oneInstance, userData } from "./support/programs";
-import { plugin, Stack, tokens } from "./support/stack";
+import { ageCreates, plugin, Stack, tokens } from "./support/stack";
 
 interface Data {
   managed: { id: string }[];
@@ -35,14 +32,6 @@ async function otherProject(
   });
   await other.up();
   return other;
-}
-
-/** Backdates the creates by an hour, because audit does not report an instance as gone shortly after its create. */
-function ageCreates({ folder }: Stack): void {
-  const [file = ""] = globSync(join(folder, "state", ".pulumi", "stacks", "proj", "dev.json"));
-  const acceptedAt = new RegExp(`("${acceptedKey}": *)"[^"]*"`, "g");
-  const earlier = new Date(Date.now() - 3_600_000).toISOString();
-  writeFileSync(file, readFileSync(file, "utf8").replaceAll(acceptedAt, `$1"${earlier}"`));
 }
 
 test("audit finds managed, unmanaged, gone and incomparable instances in all projects of the backend, as text and as JSON", async () => {

@@ -69,7 +69,9 @@ async function expectRecoveredByAudit(fixture: Fixture): Promise<void> {
   }
   const [firstAudit] = audits;
   expect(audits).toHaveLength(2);
-  expect(firstAudit).toContain(`\`pulumi import compute:index:Instance db ${lost}\``);
+  expect(firstAudit).toContain(
+    `\`pulumi import compute:index:Instance db ${lost} --stack organization/proj/dev\``,
+  );
   expect(firstAudit).toMatch(
     /that the ledger of this machine does not have \(1\):\n +urn:\S+::db /,
   );

@@ -2,15 +2,29 @@
  * Tests `audit` against the emulator and a stand-in for the Pulumi CLI: what the command finds, and what it can't
  * decide.
  */
-import { expect } from "@jest/globals";
+import { afterEach, expect, jest } from "@jest/globals";
+import { systemClock } from "../../provider/clock";
 import { typed } from "../../provider/cli/testing/typed";
 import { Ledger } from "../../provider/ledger/ledger";
 import { leaveOpen, newRecord } from "../../provider/testing/ledgerRecord";
 import { fakePulumi, urnOf } from "./support/fakePulumi";
 import { test, testToken, type World } from "./support/world";
 
-async function audit(world: World, path: string, ...args: string[]) {
-  const { code, lines, warnings } = await typed(["audit", ...args], {
+afterEach(() => void jest.restoreAllMocks());
+
+const audit = (world: World, path: string, ...args: string[]) =>
+  type(world, path, "audit", ...args);
+
+function speedUp(speed: number): void {
+  const now = systemClock.now.bind(systemClock);
+  const sleep = systemClock.sleep.bind(systemClock);
+  jest.spyOn(systemClock, "now").mockImplementation(() => now() * speed);
+  jest.spyOn(systemClock, "sleep").mockImplementation((ms, signal) => sleep(ms / speed, signal));
+}
+
+/** Types a command of the plugin, which may send only GET requests. */
+async function type(world: World, path: string, ...words: string[]) {
+  const { code, lines, warnings } = await typed(words, {
     PATH: `${path}:/usr/bin:/bin`,
     PULUMI_HOME: world.home,
     COMPUTE_BASE_URL: world.service.url,
@@ -117,7 +131,7 @@ test("finds instances in no stack, gone, in several stacks and elsewhere, pendin
     ),
     // `pulumi import` fails while the state has another instance for the URN.
     "i-replied": expect.stringMatching(
-      /: `pulumi state delete \S+::web'?` \(which drops i-1 from .*\), then `pulumi import /,
+      /: `pulumi state delete \S+::web'? --force --stack a` \(which drops i-1 from .*\), then `pulumi import /,
     ),
   });
   const { code, text } = await audit(world, path, "--poll-interval-seconds", "0.2");
@@ -194,6 +208,29 @@ test("after audit printed a discard, the instance is in no stack, and once it is
   expect(left.code).toBe(1);
   control.remove("i-1");
   expect((await audit(world, path)).code).toBe(0);
+});
+
+test("if the service answers every request with 429, audit and import-plan say to run them again later, and then work", async (world) => {
+  // The time-out is 300 s.
+  speedUp(200);
+  const { control } = world.service;
+  control.insert({ id: "i-1", name: "web" });
+  for (const [command, code, found] of [
+    ["audit", 3, "Every listed instance is managed"],
+    ["import-plan", 1, '"id": "i-1"'],
+  ] as const) {
+    const held = command === "audit" ? [{ name: "web", id: "i-1" }] : [];
+    const path = fakePulumi(world, { a: { held } });
+    control.fault({ kind: "status", status: 429, times: "always" });
+    const failed = await type(world, path, command);
+    expect(failed.warnings.join("\n")).toMatch(/after 300 s\. Run the command again later\.$/);
+    expect(failed.code).toBe(code);
+
+    control.clearFaults();
+    const again = await type(world, path, command);
+    expect(again.code).toBe(0);
+    expect(again.text).toContain(found);
+  }
 });
 
 test("if nothing can be compared, audit ends with 3 and says why", async (world) => {

@@ -29,6 +29,16 @@ export function typePrinted(
   return stack.type(command);
 }
 
+/** Types a printed command that asks for the token. The token is searched for in command lines, so a variable has it. */
+export async function typeToken(
+  { stack }: Pick<Fixture, "stack">,
+  command: string,
+  token: string,
+): Promise<void> {
+  stack.setEnv("TOKEN_TO_SET", token);
+  await stack.type(`printf %s "$TOKEN_TO_SET" | ${command}`);
+}
+
 /**
  * Expects that an `up` creates nothing, that the next one has nothing to do, and that the stack has these instances: by
  * default all that the service has, so that none is doubled or unnamed.

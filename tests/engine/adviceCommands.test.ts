@@ -1,0 +1,329 @@
+/**
+ * Follows what the plugin's commands advise (`audit`, `discard`, `doctor`, `import-plan`) to its end (G9): each command is
+ * typed as it is printed, until the state and the service agree, and `audit` ends with exit code 0.
+ */
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "@jest/globals";
+import { testAuthority, testServer } from "../../provider/api/testing/certificates";
+import { startConnectProxy } from "../../provider/api/testing/connectProxy";
+import { TlsFront } from "../support/tlsFront";
+import { Fixture, hangs, never } from "./support/fixture";
+import { emptyProgram, instances, oneInstance } from "./support/programs";
+import { ageCreates, plugin, Stack, tokens } from "./support/stack";
+import { expectAgreement, printed, typePrinted, typeToken, urnOf } from "./support/typing";
+
+const audit = `'${plugin}' audit`;
+const doctor = `'${plugin}' doctor`;
+const discard = `'${plugin}' discard`;
+const dev = "organization/proj/dev";
+
+/** Expects that `up` changes nothing, that the stack has all instances, and that `audit` finds no problem. */
+async function expectAllWell(fixture: Fixture, ids?: readonly string[]): Promise<void> {
+  await expectAgreement(fixture, ids);
+  const text = await fixture.stack.type(audit);
+  expect(text).toMatch(/^Every listed instance is managed/m);
+  expect(text).not.toContain("→");
+}
+
+/** Returns the section of an audit's report that begins with this title. */
+function sectionOf(report: string, title: string): string {
+  const found = report.split("\n\n").find((it) => it.startsWith(`${title} (`));
+  if (found === undefined) throw new Error(`no section "${title}" in: ${report}`);
+  return found;
+}
+
+/** Returns the command after this label in the list that `discard` prints, which has no backticks. */
+function listedCommand(list: string, label: string): string {
+  const [, command] = new RegExp(`^ {2}${label}[^:]*: (.+)$`, "m").exec(list) ?? [];
+  if (command === undefined) throw new Error(`no "${label}" in: ${list}`);
+  return command;
+}
+
+/** Selects a new stack, so that a command that does not name its stack fails, or changes the wrong one. */
+const selectAnother = ({ stack }: Fixture) =>
+  stack.succeed("stack", "init", "another", "--copy-config-from", "dev");
+
+// ── What audit finds ─────────────────────────────────────────────────────────────────────────────
+
+test("audit finds an instance made by hand and one that is gone: its commands, and those that import-plan prints, bring everything into the stack", async () => {
+  await using fixture = await Fixture.create({ program: emptyProgram });
+  const { stack, service, control } = fixture;
+  const properties = { baseUrl: service.url, settlingSeconds: 1, pollIntervalSeconds: 0.2 };
+  const resources = { own: { type: "pulumi:providers:compute", properties } };
+  const two = { web: {}, db: { options: { provider: "${own}" } } };
+  stack.program(instances(two, { resources }));
+  await stack.up();
+  const gone = (await stack.instances()).find(({ urn }) => urn === urnOf("web"))?.id ?? "";
+  control.remove(gone);
+  ageCreates(stack);
+  control.insert({ id: "i-hand", name: "by-hand" });
+  await selectAnother(fixture);
+  const report = await stack.typeFailing(`${audit} --stack dev`);
+
+  const lost = sectionOf(report, "In a stack but gone");
+  expect(lost).toContain(`${gone}  ${dev}  ${urnOf("web")}`);
+  await typePrinted(fixture, lost, "pulumi refresh", { "<stack>": dev });
+  await typePrinted(fixture, lost, "pulumi up", { "<stack>": dev });
+  expect(fixture.posts()).toBe(3);
+
+  // import-plan names the command that finds the URN of the provider.
+  const importPlan = printed(sectionOf(report, "In no stack"), "import-plan");
+  const wrong = await stack.typeFailing(`${importPlan} --provider own`);
+  const shown = await typePrinted(fixture, wrong, "pulumi stack --show-urns");
+  const [, own] = /URN: (\S+::own)$/m.exec(shown) ?? [];
+  const planned = await stack.type(`${importPlan} --provider '${own}' 2>&1 >FILE`);
+  const [, next = ""] = /Next: (.*)$/m.exec(planned) ?? [];
+  expect(await stack.type(next)).toContain("1 imported");
+  const byHand = { inputs: { name: "by-hand" }, options: { provider: "${own}" } };
+  stack.program(instances({ ...two, "by-hand": byHand }, { resources }));
+
+  await stack.succeed("stack", "select", "dev");
+  await stack.up();
+  await expectAllWell(fixture);
+});
+
+test("audit finds an instance that three resources manage: its command leaves one of them, and the instance runs on", async () => {
+  await using fixture = await Fixture.create();
+  const { stack, service } = fixture;
+  await stack.up();
+  const [id = ""] = fixture.ids();
+  await using other = await Stack.create({
+    project: "other",
+    program: oneInstance({ name: fixture.control.instances()[0]?.name }),
+    baseUrl: service.url,
+    env: { PULUMI_HOME: stack.home, PULUMI_BACKEND_URL: stack.backend },
+  });
+  await other.type(`pulumi import compute:index:Instance web ${id}`);
+  await stack.type(`pulumi import compute:index:Instance twin ${id}`);
+  const found = sectionOf(await stack.typeFailing(audit), "Managed by more than one resource");
+  const resources = [...found.matchAll(/(\S+): (urn:\S+)/g)].map(([, holder = "", urn = ""]) => ({
+    "<stack>": holder,
+    "<urn>": urn,
+  }));
+  expect(resources).toHaveLength(3);
+
+  other.program(emptyProgram);
+  for (const resource of resources.filter((it) => it["<urn>"] !== urnOf("web"))) {
+    await typePrinted(fixture, found, "pulumi state delete", resource);
+  }
+
+  await other.expectNothingToDo();
+  await expectAllWell(fixture, [id]);
+  expect(fixture.posts()).toBe(1);
+});
+
+test("doctor asks for the address and the token of each stack, its commands set them, and audit compares all of them as it says", async () => {
+  await using fixture = await Fixture.create({ token: null, baseUrl: undefined });
+  const { stack, service } = fixture;
+  await stack.succeed("stack", "init", "paid", "--no-select", "--copy-config-from", "dev");
+  const chosen = { "": tokens.test, " --stack paid": tokens.live };
+  for (const [options, token] of Object.entries(chosen)) {
+    const found = await stack.typeFailing(doctor + options);
+    const commands = [...found.matchAll(/For a stack: (pulumi config set .*)$/gm)].map(
+      ([, it = ""]) => it,
+    );
+    expect(commands).toHaveLength(2);
+    await stack.type(`printf %s ${service.url} | ${commands[0]}`);
+    await typeToken(fixture, commands[1] ?? "", token);
+    expect(await stack.type(doctor + options)).toMatch(/^All is well\.$/m);
+  }
+  await stack.up("--stack", "paid");
+  await stack.up();
+  const [paid = "", unpaid = ""] = fixture.ids();
+
+  const some = sectionOf(await stack.type(audit), "Not compared");
+  expect(some).toContain(`${paid}  organization/proj/paid`);
+  expect(some).toContain("give it for each stack");
+  const all = await stack.type(`${audit} --stack dev --stack paid`);
+  expect(all).toMatch(/^managed +2 instances$/m);
+  expect(all).not.toContain("→");
+
+  // Outside of the project, the address and the token come from the environment.
+  stack.setEnv("COMPUTE_BASE_URL", service.url);
+  stack.setEnv("COMPUTE_API_TOKEN", tokens.live);
+  const rest = sectionOf(await stack.type(`cd / && ${audit}`), "Not compared");
+  expect(rest).toContain(unpaid);
+  expect(rest).not.toContain(paid);
+  await stack.expectNothingToDo();
+  await stack.expectNothingToDo("--stack", "paid");
+  expect(fixture.posts()).toBe(2);
+});
+
+// ── Pending creates ──────────────────────────────────────────────────────────────────────────────
+
+test("after a run was killed on another machine, what audit prints takes its instance over", async () => {
+  await using fixture = await Fixture.create({ token: tokens.live });
+  const { stack } = fixture;
+  await fixture.endUpInPost("both killed");
+  rmSync(join(stack.home, "compute"), { recursive: true });
+  await stack.succeed("cancel", "--yes");
+  await selectAnother(fixture);
+  const report = await stack.typeFailing(`${audit} --stack dev`);
+
+  const explained = sectionOf(report, "In no stack, but explained by a pending create");
+  await typePrinted(fixture, explained, "pulumi import");
+  const unrecorded = "Pending creates that the ledger of this machine does not have";
+  const pending = sectionOf(report, unrecorded);
+  await typePrinted(fixture, pending, "pulumi refresh", { "<stack>": dev });
+
+  await stack.succeed("stack", "select", "dev");
+  await expectAllWell(fixture);
+  expect(fixture.posts()).toBe(1);
+});
+
+test("after a run was killed during a create, the `pulumi up` that audit, discard and doctor name takes its instance over", async () => {
+  await using fixture = await Fixture.create();
+  const { stack } = fixture;
+  await fixture.endUpInPost("both killed");
+  const [id = ""] = fixture.ids();
+  const report = await stack.typeFailing(audit);
+  const explained = sectionOf(report, "In no stack, but explained by a pending create");
+  expect(explained).toMatch(/the next `pulumi up` takes it over, or says what to do\. If/);
+  expect(await stack.type(discard)).toMatch(/^ {2}take it over: pulumi up$/m);
+  expect(await stack.type(doctor)).toMatch(/→ Run `pulumi up`, which resumes those of its stack/);
+
+  // Its message names the command that removes the lock of the killed run.
+  const locked = await stack.typeFailing("pulumi up");
+  await typePrinted(fixture, locked, "pulumi cancel");
+  expect(await stack.type("pulumi up")).toContain(id);
+
+  await expectAllWell(fixture, [id]);
+  expect(fixture.posts()).toBe(1);
+  expect(await stack.type(discard)).toContain("There is no pending create.");
+});
+
+test.each(["pulumi up", "discard"])(
+  "after a run was killed before its create arrived, the %s that audit prints ends it",
+  async (way) => {
+    // The next run waits for this time-out before a listing proves anything.
+    await using fixture = await Fixture.create({ config: { requestTimeoutSeconds: "2" } });
+    const { stack, control } = fixture;
+    const hanging = control.fault({ ...hangs, acted: false });
+    const up = stack.start("up");
+    await up.reached(hanging.firstHit);
+    await up.end("both killed");
+    await stack.succeed("cancel", "--yes");
+    const pending = sectionOf(await stack.typeFailing(audit), "Pending creates");
+    expect(pending).toMatch(/→ Run `pulumi up`, which resumes those of its stack or says/);
+
+    if (way === "discard") await typePrinted(fixture, pending, "discard urn:");
+    await typePrinted(fixture, pending, "pulumi up");
+
+    // The engine still has the pending create, and audit says how that ends.
+    const rest = await stack.typeFailing(audit);
+    await typePrinted(fixture, rest, "--clear-pending-creates", { "<stack>": dev });
+
+    expect(fixture.ids()).toHaveLength(1);
+    await expectAllWell(fixture);
+    expect(fixture.posts()).toBe(2);
+  },
+);
+
+test.each(["audit", "discard"])(
+  "after a kill during the wait and the import of a wrong instance, the commands that %s prints take the right one over",
+  async (command) => {
+    await using fixture = await Fixture.create({ token: tokens.live, service: never });
+    const { stack, control } = fixture;
+    const killed = await fixture.upInWait();
+    await killed.end("both killed");
+    control.settle();
+    await stack.succeed("cancel", "--yes");
+    const [id = ""] = fixture.ids();
+    control.insert({ id: "i-wrong", name: "wrong", tokenKind: "live" });
+    await stack.type("pulumi import compute:index:Instance web i-wrong");
+
+    if (command === "audit") {
+      await selectAnother(fixture);
+      const report = await stack.typeFailing(`${audit} --stack dev`);
+      const explained = sectionOf(report, "In no stack, but explained by a pending create");
+      expect(explained).toContain(
+        `(which drops i-wrong from the state of ${dev}, and lets it run)`,
+      );
+      expect(explained).toContain("or says what to do if it is to replace i-wrong. Otherwise: ");
+      await typePrinted(fixture, explained, "pulumi state delete");
+      await typePrinted(fixture, explained, "pulumi import");
+      await stack.succeed("stack", "select", "dev");
+    } else {
+      const list = await stack.type(discard);
+      expect(list).toContain("by hand, with stack dev of project proj selected: ");
+      await stack.type(listedCommand(list, "before that import"));
+      await stack.type(listedCommand(list, "take it over by hand"));
+    }
+    control.remove("i-wrong");
+
+    await expectAllWell(fixture, [id]);
+    expect(fixture.posts()).toBe(1);
+    expect(await stack.type(discard)).toContain("There is no pending create.");
+  },
+);
+
+// ── The settings of the commands ─────────────────────────────────────────────────────────────────
+
+test("without a login, and with a wrong folder or stack, the commands say what helps: `pulumi login`, PULUMI_BACKEND_URL and `pulumi stack ls`", async () => {
+  await using fixture = await Fixture.create();
+  const { stack } = fixture;
+  await stack.up();
+  stack.setEnv("PULUMI_ACCESS_TOKEN", undefined);
+  stack.setEnv("PULUMI_BACKEND_URL", undefined);
+  for (const command of [audit, doctor, `'${plugin}' import-plan`]) {
+    expect(await stack.typeFailing(command)).toMatch(
+      /→ Log in with `pulumi login` \(and .* Pulumi Cloud\), or set PULUMI_BACKEND_URL\.$/m,
+    );
+  }
+  stack.setEnv("PULUMI_BACKEND_URL", stack.backend);
+  expect(await stack.type(audit)).toMatch(/^managed +1 instance$/m);
+  stack.setEnv("PULUMI_BACKEND_URL", undefined);
+  await stack.type(`pulumi login '${stack.backend}'`);
+
+  // In the folder of the project, the command then finds the stack.
+  const inWrongFolder = await stack.typeFailing(`cd / && ${doctor} --stack dev`);
+  expect(inWrongFolder).toContain("Run this command in the folder of the Pulumi project.");
+  const wrong = await stack.typeFailing(`${doctor} --stack produktion`);
+  const stacks = await typePrinted(fixture, wrong, "pulumi stack ls");
+  const [, name] = /^(\w+)\*/m.exec(stacks) ?? [];
+  expect(await stack.type(`${doctor} --stack ${name}`)).toMatch(/^All is well\.$/m);
+
+  await expectAllWell(fixture);
+  expect(fixture.posts()).toBe(1);
+});
+
+test("if the service asks for a pause of an hour, audit and import-plan end at once, and work when they are run again after it", async () => {
+  await using fixture = await Fixture.create();
+  const { stack, control } = fixture;
+  await stack.up();
+  control.insert({ id: "i-hand", name: "by-hand" });
+  control.fault({ kind: "status", status: 429, retryAfter: 3600, times: "always" });
+  for (const command of [audit, `'${plugin}' import-plan`]) {
+    expect(await stack.typeFailing(command)).toMatch(
+      /\. Run the command again after that time\.$/m,
+    );
+  }
+
+  control.clearFaults();
+  expect(await stack.type(`'${plugin}' import-plan`)).toContain("1 instance is in the plan");
+  control.remove("i-hand");
+
+  await expectAllWell(fixture);
+});
+
+test("doctor names a proxy variable that is no address, and finds no problem when it is run again after the correction", async () => {
+  await using fixture = await Fixture.create();
+  await using front = await TlsFront.start(fixture.service.port, testServer);
+  await using proxy = await startConnectProxy(front.port);
+  const { stack } = fixture;
+  const authority = join(stack.folder, "authority.pem");
+  writeFileSync(authority, testAuthority);
+  stack.setEnv("NODE_EXTRA_CA_CERTS", authority);
+  await stack.configure({ baseUrl: "https://compute.test/v2" });
+  stack.setEnv("HTTPS_PROXY", "http://:x");
+  expect(await stack.typeFailing(doctor)).toMatch(
+    /HTTPS_PROXY is not [^]*→ Correct it, and run `doctor` again\./,
+  );
+
+  stack.setEnv("HTTPS_PROXY", proxy.url);
+
+  expect(await stack.type(doctor)).toMatch(/^All is well\.$/m);
+  await stack.up();
+  await expectAllWell(fixture);
+});
