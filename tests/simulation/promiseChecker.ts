@@ -115,15 +115,14 @@ export class PromiseChecker {
     // The list was not complete, and a message said so; or a fault hid the first one.
     if (reportedPartial || Object.keys(hidingFaults).some((name) => metFaults.has(name)))
       return true;
-    // The ledger on this disk has a record of it, so the provider must know it.
-    if (first.disk === disk) return false;
+    // Its provider resource was never saved, so its name has another tag than that of the new one.
+    const isOfOtherScope = first.scope !== first.stack.scope;
+    const hasChangedId = metFaults.has("ids that change");
+    // The ledger on this disk has a record of it, with its id, so the provider must know it by its tag or its id.
+    if (first.disk === disk) return isOfOtherScope && hasChangedId;
     return (
       // The listing before this create need not show it yet.
-      first.listedFrom > this.now() - baselineMs ||
-      // The provider resource of its run was never saved.
-      first.scope !== first.stack.scope ||
-      // A fault changed its id in listings.
-      metFaults.has("ids that change")
+      first.listedFrom > this.now() - baselineMs || isOfOtherScope || hasChangedId
     );
   }
 
