@@ -1,7 +1,9 @@
 /** `audit`: compares the instances that the service lists with all stacks of the backend. It changes nothing. */
 import type { Command } from "commander";
-import { nameCursor, ownCommand } from "../advice";
-import { existenceOf, type Existence } from "../instance/existence";
+import { ownCommand } from "../advice";
+import { whyIncomplete, whyOpen } from "../evidence/why";
+import type { Verdict } from "../evidence/witness";
+import { lookFor } from "../instance/existence";
 import { displayRecordedName } from "../ledger/record";
 import { originKey } from "../origin";
 import { propertyMap } from "../propertyValue";
@@ -108,6 +110,12 @@ async function audit(options: Options, io: Terminal, undecided: Undecided) {
   }
 }
 
+/** What the listings prove about an instance that the first look missed, and why, if it is nothing. */
+interface Searched {
+  kind: Verdict["kind"];
+  doubt: string | undefined;
+}
+
 type Seen = Awaited<ReturnType<typeof lookTwice>>;
 
 /**
@@ -119,7 +127,7 @@ async function lookTwice(services: readonly ServiceListing[], env: NodeJS.Proces
   const first = compare(services, await readAllStates(env));
   const isUnmanaged = ({ managers }: ListedInstance) => managers.length === 0;
   if (first.missing.size + first.pending.length === 0 && !first.listed.some(isUnmanaged))
-    return { ...first, existences: new Map<Resource, Existence>() };
+    return { ...first, searched: new Map<Resource, Searched>() };
   for (const { session } of services) {
     // Only a listing of its own tenant proves that an instance is gone (G3). The session recognizes such a listing by other
     // instances that were recorded with the same token.
@@ -129,9 +137,11 @@ async function lookTwice(services: readonly ServiceListing[], env: NodeJS.Proces
   }
   const checks = [...first.missing].map(async ([instance, { session }]) => {
     using operation = session.operation(timeouts.look);
-    return [instance, await existenceOf(session, instance, operation.signal)] as const;
+    const { verdict } = await lookFor(session, instance, operation.signal);
+    const doubt = verdict.kind === "open" ? whyOpen(verdict, session) : undefined;
+    return [instance, { kind: verdict.kind, doubt }] as const;
   });
-  const existences = new Map(await Promise.all(checks));
+  const searched = new Map<Resource, Searched>(await Promise.all(checks));
   const second = compare(await Promise.all(services.map(listAgain)), await readAllStates(env));
   const wasUnmanaged = ({ item, service }: ListedInstance) =>
     first.listed.some(
@@ -145,7 +155,7 @@ async function lookTwice(services: readonly ServiceListing[], env: NodeJS.Proces
     pending: second.pending.filter((it) =>
       first.pending.some((other) => isSameResource(it, other)),
     ),
-    existences,
+    searched,
   };
 }
 
@@ -155,13 +165,8 @@ async function createReport(services: ServiceListing[], io: Terminal, undecided:
   const unreadable = seen.states.filter(({ problem }) => problem !== undefined);
   for (const { stack, problem = "" } of unreadable)
     addUndecided(undecided, `stack ${stack}`, problem);
-  for (const { origin, listing } of services.filter((it) => !it.listing.complete)) {
-    const { unreadable: unreadableCount, unreadableWhy } = listing;
-    const reason = unreadableWhy === undefined ? "" : ` (${unreadableWhy})`;
-    const why =
-      unreadableCount > 0
-        ? `its listing holds items that can't be read${reason}`
-        : `its listing is not complete: there may be instances that it does not show. ${nameCursor}`;
+  for (const { origin, listing, session } of services.filter((it) => !it.listing.complete)) {
+    const why = `there may be instances that it does not show: ${whyIncomplete(listing, session)}`;
     addUndecided(undecided, origin.baseUrl, why);
   }
 
@@ -194,12 +199,11 @@ async function createReport(services: ServiceListing[], io: Terminal, undecided:
   }
 
   const gone = [];
-  for (const [instance, existence] of seen.existences) {
+  for (const [instance, { kind, doubt }] of seen.searched) {
     const { id, stack, urn } = instance;
     const isHeld = seen.instances.some((it) => isSameResource(it, instance) && it.id === id);
-    if (isHeld && existence.kind === "gone") gone.push({ id, stack, urn });
-    if (isHeld && existence.kind === "unproven")
-      addUndecided(undecided, `instance ${id} of ${stack}`, existence.why);
+    if (isHeld && kind === "absent") gone.push({ id, stack, urn });
+    if (isHeld && doubt !== undefined) addUndecided(undecided, `instance ${id} of ${stack}`, doubt);
   }
   const notComparable = [];
   for (const [{ id, stack, urn }, why] of seen.notComparable) {

@@ -13,7 +13,7 @@ import type { Settings } from "../config/settings";
 import { OperationFailed } from "../errors";
 import { oldestEngine } from "../executable";
 import { ledgerFolder } from "../ledger/folder";
-import { collect } from "../listing/collect";
+import { collect } from "../evidence/collect";
 import { accountId } from "../session/connection";
 import { Session, timeouts } from "../session/session";
 import { isOlder } from "../version";

@@ -1,11 +1,12 @@
 /** `import-plan`: writes the file for `pulumi import --file`. It changes nothing but the file that `--out` names. */
 import { writeFileSync } from "node:fs";
 import type { Command } from "commander";
-import { importPlanCommand, inStack, logicalName, nameCursor } from "../advice";
+import { importPlanCommand, inStack, logicalName } from "../advice";
 import { closest } from "../closest";
 import { OperationFailed } from "../errors";
 import { inputNames, inputTypes, isScript } from "../instance/definition";
-import { isCompleteFor } from "../listing/listing";
+import { isCompleteFor } from "../evidence/listing";
+import { whyIncomplete } from "../evidence/why";
 import { instanceToken, providerToken } from "../pulumiNames";
 import { compare, explainUnmanaged, type ListedInstance } from "./compare";
 import { readPendingCreates } from "./discard";
@@ -91,7 +92,7 @@ async function writePlan(options: Options, io: Terminal): Promise<void> {
     .sort((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1));
   if (!isCompleteFor(listing, statuses)) {
     io.messages.warning(
-      `the service's listing is not complete: there may be more instances than the plan has. ${nameCursor}.`,
+      `there may be more instances than the plan has: ${whyIncomplete(listing, service.session)}.`,
     );
   }
   if (wanted.length === 0 && listing.items.size > 0) {

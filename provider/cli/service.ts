@@ -14,7 +14,7 @@ import {
 } from "../config/settings";
 import { tokenFileVariable } from "../config/tokenFile";
 import { OperationFailed } from "../errors";
-import type { Listing } from "../listing/listing";
+import type { Listing } from "../evidence/listing";
 import type { Origin } from "../origin";
 import { propertyMap } from "../propertyValue";
 import { Session, timeouts } from "../session/session";

@@ -37,7 +37,7 @@ test("getInstance: no instance is an error, which says so if an unlisted one may
   await world.clock.sleep(3000);
   const error = await errorFor({ id: "i-9" });
   expect(error).toBeInstanceOf(NotFound);
-  expect(error.message).toContain("the instance may exist anyway");
+  expect(error.message).toContain("but it may exist anyway");
 });
 
 test("getInstance: several instances of one name are an error that names their ids", async () => {

@@ -2,10 +2,10 @@
 import * as z from "zod";
 import type { ListItem } from "../api/contract";
 import { instanceStatuses, type InstanceStatus } from "../api/serviceConstants";
-import { nameCursor } from "../advice";
 import { closest } from "../closest";
 import { NotFound, OperationFailed } from "../errors";
-import { isCompleteFor, type Listing } from "../listing/listing";
+import { isCompleteFor, type Listing } from "../evidence/listing";
+import { whyIncomplete } from "../evidence/why";
 import { hasSecret, propertyMap, reveal, Secret, type PropertyMap } from "../propertyValue";
 import type { FunctionToken } from "../pulumiNames";
 import type {
@@ -52,7 +52,7 @@ export const functions: Record<FunctionToken, FunctionDefinition> = {
       if (!only) {
         const doubt = listing.complete
           ? ""
-          : "; the service's listing is not complete, so the instance may exist anyway (see compute:cursorParameter)";
+          : `, but it may exist anyway: ${whyIncomplete(listing, session)}`;
         throw new NotFound(`there is no instance ${what}${doubt}`);
       }
       if (others.length > 0) {
@@ -136,7 +136,7 @@ export async function list(session: Session, request: ListRequest): Promise<List
   });
   if (!complete && session.isFirst("partial list")) {
     session.ctx.messages.warning(
-      `the service's listing is not complete: there may be more instances than are shown. ${nameCursor}`,
+      `there may be more instances than are shown: ${whyIncomplete(listing, session)}`,
     );
   }
   const shown = page.items.map(({ id, name }) => ({ id, name: name ?? id }));

@@ -8,14 +8,15 @@ import type { Accepted } from "../api/contract";
 import { RequestError } from "../api/errors";
 import { keyedFingerprint } from "../fingerprint";
 import { isPending, recordedName } from "../ledger/record";
-import { recentMs, type Listing } from "../listing/listing";
+import { recentMs, type Listing } from "../evidence/listing";
+import { whyOpen } from "../evidence/why";
 import { isSamePlace, originFromState, stamped, type Origin } from "../origin";
 import { hasSecret, reveal } from "../propertyValue";
 import type { CreateRequest, CreateResponse } from "../requests";
 import { waits } from "../session/operations";
 import type { Session } from "../session/session";
 import { createBodyOf, parseInstanceArgs, type InstanceArgs } from "./definition";
-import { existenceOf } from "./existence";
+import { lookFor } from "./existence";
 import {
   describeLeftover,
   adriftNotice,
@@ -233,8 +234,9 @@ class Create implements Disposable {
       case "findingInstance": {
         const { id = "", at: acceptedAt } = state.record;
         const instance = { id, origin: state.record, acceptedAt };
-        const existence = await existenceOf(this.#session, instance, signal);
-        return { kind: "searched", existence };
+        const { verdict } = await lookFor(this.#session, instance, signal);
+        const why = verdict.kind === "open" ? whyOpen(verdict, this.#session) : undefined;
+        return { kind: "searched", verdict, why };
       }
       case "takingBaseline": {
         this.#progress.show("listing the existing instances before the create");

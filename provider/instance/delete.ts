@@ -7,18 +7,16 @@ import { isEnded, TimedOut, type Canceled } from "../abort";
 import { explain, recordedSettingsAdvice, stateDeleteCommand } from "../advice";
 import { RequestError } from "../api/errors";
 import { OperationFailed } from "../errors";
-import { originDifference } from "../origin";
+import { whyOpen } from "../evidence/why";
 import type { DeleteRequest } from "../requests";
 import { waits } from "../session/operations";
 import type { Session } from "../session/session";
 import {
   describeExistence,
-  existenceOf,
   isBilled,
-  isSameTenant,
   knownInstance,
+  lookFor,
   refuseElsewhere,
-  settlingEnd,
   type KnownInstance,
 } from "./existence";
 
@@ -40,19 +38,19 @@ export async function deleteInstance(session: Session, request: DeleteRequest): 
   const instance = knownInstance(id, oldOutputs);
   if (settings.deletePolicy === "retain" && !run.stateless) return retain(session, urn, instance);
   using operation = session.operationOf(request, "delete");
-  const existence = await existenceOf(session, instance, operation.signal);
-  if (existence.kind === "gone") {
+  const { verdict } = await lookFor(session, instance, operation.signal);
+  if (verdict.kind === "absent") {
     // Without a recorded origin, the listings may have been another tenant's.
     if (instance.origin) ledger.settleId(settings, id, "gone");
     return;
   }
   if (settings.deletePolicy === "destroy") {
     // A listing that shows the instance is of the instance's tenant, so the recorded token need not be compared any more.
-    const target = existence.kind === "found" ? { ...instance, origin: undefined } : instance;
+    const target = verdict.kind === "listed" ? { ...instance, origin: undefined } : instance;
     await destroy(session, urn, target, operation.signal);
     return ledger.settleId(settings, id, "gone");
   }
-  const finding = describeExistence(session, instance, existence);
+  const finding = describeExistence(session, instance, verdict);
   if (run.stateless) {
     throw new OperationFailed(
       `${finding}. It was not deleted: the service documents no call to destroy it, and without a stack there is no state to drop it from. Remove it at the service (its portal). If the service has a destroy call, name it: --compute:destroy-path '/v2/instances/{id}'`,
@@ -92,11 +90,11 @@ async function destroy(
   try {
     for (;;) {
       operations.show(signal);
-      const existence = await existenceOf(session, target, signal);
-      if (existence.kind === "gone") return;
-      if (existence.kind === "unproven") {
+      const { verdict } = await lookFor(session, target, signal);
+      if (verdict.kind === "absent") return;
+      if (verdict.kind === "open") {
         throw new OperationFailed(
-          `DELETE was sent for instance ${id}, but it can't be proven that the instance is gone: ${existence.why}. If you know that it is gone: \`${stateDeleteCommand(urn)}\``,
+          `DELETE was sent for instance ${id}, but it can't be proven that the instance is gone: ${whyOpen(verdict, session)}. If you know that it is gone: \`${stateDeleteCommand(urn)}\``,
         );
       }
       // A listing may lag behind an earlier DELETE whose response was lost, so a 404 is no error in the settling time.
@@ -183,8 +181,8 @@ async function retain(session: Session, urn: string, instance: KnownInstance): P
   const remains = describeRetained(session, instance);
   const consequence = {
     listed: remains,
-    missing: "the service no longer lists it, so it seems to be gone already",
-    unknown: `if it still exists, ${remains}`,
+    absent: "it is gone already",
+    open: `if it still exists, ${remains}`,
   }[await lookOnce(session, instance)];
   const advice = session.hasRecordedSettings ? `. ${recordedSettingsAdvice}` : "";
   ctx.messages.warning(
@@ -200,25 +198,20 @@ export function describeRetained(session: Session, instance: KnownInstance): str
     : "it stays at the service until its sandbox lifetime is over";
 }
 
-/** Returns what one shared listing shows within 10 s. "missing" is no proof that the instance is gone (G3). */
+/** Returns what the shared listings prove within 10 s. */
 async function lookOnce(
   session: Session,
   instance: KnownInstance,
-): Promise<"listed" | "missing" | "unknown"> {
-  if (sessionsWithoutLook.has(session)) return "unknown";
+): Promise<"listed" | "absent" | "open"> {
+  if (sessionsWithoutLook.has(session)) return "open";
   using operation = session.operation(10);
-  const { connection, listings, ctx } = session;
   try {
-    const { origin } = await connection.open(operation.signal);
-    if (originDifference(instance.origin, origin)) return "unknown";
-    const { items, complete, begunAt } = await listings.get(listings.recent(), operation.signal);
-    if (items.has(instance.id)) return "listed";
-    const isSettled = settlingEnd(session, instance) <= begunAt;
-    const isEvidence = complete && isSettled && isSameTenant(session, instance, items, origin);
-    return isEvidence ? "missing" : "unknown";
+    return (await lookFor(session, instance, operation.signal)).verdict.kind;
   } catch (error) {
     sessionsWithoutLook.add(session);
-    ctx.messages.debug(`whether ${instance.id} still exists is not known: ${String(error)}`);
-    return "unknown";
+    session.ctx.messages.debug(
+      `whether ${instance.id} still exists is not known: ${String(error)}`,
+    );
+    return "open";
   }
 }

@@ -15,13 +15,7 @@ import type { DiffRequest, DiffResponse } from "../requests";
 import { timeouts, type Session } from "../session/session";
 import { inputNames, isScript, scriptInputs, type InputName } from "./definition";
 import { describeRetained } from "./delete";
-import {
-  describeExistence,
-  existenceOf,
-  knownInstance,
-  refuseElsewhere,
-  type Existence,
-} from "./existence";
+import { cantTell, describeExistence, knownInstance, lookFor, refuseElsewhere } from "./existence";
 import { warnOfTwoHolders } from "./holders";
 import { isUnread, listedName, wasRenamedFrom } from "./state";
 import { readUserData } from "./userData";
@@ -209,22 +203,24 @@ async function refuseStuckReplacement(
   const willDestroy = settings.deletePolicy === "destroy";
   if (willDestroy && instance.origin?.account === undefined) return;
   using operation = session.operation(timeouts.look);
-  let existence: Existence;
-  try {
-    const { origin } = await connection.open(operation.signal);
-    refuseOutOfReach(origin);
-    if (willDestroy) return;
-    existence = await existenceOf(session, instance, operation.signal);
-  } catch (error) {
-    if (!(error instanceof RequestError)) throw error;
-    // The first step of the replacement changes nothing, and fails if the account still can't be read.
-    if (willDestroy) return;
-    // The listing failed, so the instance may exist.
-    existence = { kind: "unproven", doubt: "listing", why: explain(error) };
-  }
-  if (existence.kind === "gone") return;
+  const finding = await (async () => {
+    try {
+      const { origin } = await connection.open(operation.signal);
+      refuseOutOfReach(origin);
+      if (willDestroy) return undefined;
+      const { verdict } = await lookFor(session, instance, operation.signal);
+      return verdict.kind === "absent" ? undefined : describeExistence(session, instance, verdict);
+    } catch (error) {
+      if (!(error instanceof RequestError)) throw error;
+      // The first step of the replacement changes nothing, and fails if the account still can't be read.
+      if (willDestroy) return undefined;
+      // The listing failed, so the instance may exist.
+      return cantTell(instance, explain(error));
+    }
+  })();
+  if (finding === undefined) return;
   throw new OperationFailed([
-    `replacing instance ${id} will fail, before a second server is created: ${describeExistence(session, instance, existence)}, and the service documents no call to destroy it. Nothing was changed. Ways out:`,
+    `replacing instance ${id} will fail, before a second server is created: ${finding}, and the service documents no call to destroy it. Nothing was changed. Ways out:`,
     "  - remove it at the service (its portal), then run this again: the new instance is created once the old one is gone",
     "  - let it run, and have the new instance created beside it: `pulumi config set compute:deletePolicy retain` (the resource option retainOnDelete needs that setting, too, because the engine does not pass the option to the provider)",
     "  - if the service has a destroy call: `pulumi config set compute:destroyPath '/v2/instances/{id}'`",

@@ -1,22 +1,12 @@
-/** Finds out whether an instance still exists. It counts as gone only if that is proven (G3). */
-import type { ListItem } from "../api/contract";
+/** Asks whether an instance that a state or a record knows still exists, within reach of this configuration. */
 import { OperationFailed } from "../errors";
-import { search, type SearchResult } from "../listing/search";
+import { ask } from "../evidence/ask";
+import { whyOpen } from "../evidence/why";
+import type { Verdict } from "../evidence/witness";
 import { originDifference, originFromState, type Origin } from "../origin";
 import type { PropertyMap } from "../propertyValue";
 import type { Session } from "../session/session";
 import { acceptedKey, stringProperty } from "./state";
-
-/** What a search for an instance proves. */
-export type Existence =
-  | { kind: "found"; item: ListItem }
-  /** `items` are those of the last listing. */
-  | { kind: "gone"; items: ReadonlyMap<string, ListItem> }
-  /**
-   * Nothing is proven: the listing failed, is not complete or has no stable ids ("listing"), or may be another tenant's
-   * ("tenant").
-   */
-  | { kind: "unproven"; doubt: "listing" | "tenant"; why: string };
 
 /** An instance, and what the state or a record of the ledger knows of it. */
 export interface KnownInstance {
@@ -33,8 +23,8 @@ export function knownInstance(id: string, outputs: PropertyMap | undefined): Kno
   return { id, origin: originFromState(outputs), acceptedAt };
 }
 
-/** Returns the clock time until which listings may lack the instance although it exists. */
-export function settlingEnd(
+/** Returns the clock time from which on each listing that begins shows the instance, if it exists. */
+export function listedBy(
   session: Session,
   { acceptedAt }: Pick<KnownInstance, "acceptedAt">,
 ): number {
@@ -42,78 +32,42 @@ export function settlingEnd(
 }
 
 /**
- * Searches for the instance in the listings that all operations share. `origin` is that of the listings.
+ * Asks the listings that all operations share. `origin` is that of the listings.
  *
  * @throws OperationFailed if the instance lives elsewhere or the token is refused, RequestError if a request
  *   fails, and the reason of `signal`.
  */
-export async function existenceOf(
+export async function lookFor(
   session: Session,
   instance: KnownInstance,
   signal: AbortSignal,
-): Promise<Existence & { origin: Origin }> {
-  const { origin } = await session.connection.open(signal);
+): Promise<{ verdict: Verdict; origin: Origin }> {
+  const { connection, listings, settings, state } = session;
+  const { origin } = await connection.open(signal);
   refuseElsewhere(instance, origin);
-  const { pollIntervalMs } = session.settings;
-  const times = { pollIntervalMs, settledAt: settlingEnd(session, instance) };
-  const result = await search(instance.id, session.listings, times, signal);
-  if (result.kind === "found") return { ...result, origin };
-  const isGone = result.kind === "gone";
-  if (isGone && isSameTenant(session, instance, result.proof.items, origin)) {
-    return { kind: "gone", items: result.proof.items, origin };
-  }
-  const doubt = isGone ? "tenant" : "listing";
-  return { kind: "unproven", doubt, why: whyUnproven(session, result), origin };
-}
-
-/**
- * Whether a listing is of the tenant that the instance belongs to. That is so if the token is the recorded one, if no
- * token is recorded (as after an import), or if the listing shows another instance that was seen with the recorded token.
- */
-export function isSameTenant(
-  { state }: Session,
-  { id, origin }: KnownInstance,
-  listed: ReadonlyMap<string, unknown>,
-  { tokenHash }: Origin,
-): boolean {
-  if (origin === undefined || origin.tokenHash === tokenHash) return true;
-  return state.showsAnother(listed, id, origin.tokenHash);
-}
-
-/** Says why the listings do not prove whether the instance exists. */
-function whyUnproven(
-  { cursorParameter, settings }: Session,
-  result: Exclude<SearchResult, { kind: "found" }>,
-): string {
-  if (result.kind === "gone") {
-    return "this listing may be another tenant's, because the instance was last seen with another token, and the listing shows no other instance that this run knows to have been seen with that token. Use a token of the instance's tenant. If you already do, and the instance is really gone, remove the instance from the state with `pulumi state delete`";
-  }
-  if (result.kind === "unstable") {
-    return "two listings in a row had no id in common, so the ids in the service's listings can't be relied on";
-  }
-  const summary = "the service's listing was not complete";
-  const { unreadable, unreadableWhy } = result.incomplete;
-  if (unreadable > 0) {
-    const why = unreadableWhy === undefined ? "" : ` (${unreadableWhy})`;
-    return `${summary}: it holds an item that can't be read${why}, which may be this instance`;
-  }
-  if (cursorParameter) return `${summary}, even with compute:cursorParameter "${cursorParameter}"`;
-  return settings.cursorParameter
-    ? `${summary}: it shows at most 100 instances of each status, and this run no longer uses compute:cursorParameter "${settings.cursorParameter}", which did not lead to all pages`
-    : `${summary}: it shows at most 100 instances of each status. If the service's list has a cursor parameter, set compute:cursorParameter to its name`;
+  const question = {
+    subject: { id: instance.id },
+    listedBy: listedBy(session, instance),
+    pollIntervalMs: settings.pollIntervalMs,
+  };
+  const known = () => ({ vouchers: state.vouchersOf(instance, origin) });
+  return { verdict: await ask(listings, question, signal, known), origin };
 }
 
 /** Says that the instance still exists, or why this is not known. */
 export function describeExistence(
   session: Session,
   instance: KnownInstance,
-  existence: Exclude<Existence, { kind: "gone" }>,
+  verdict: Exclude<Verdict, { kind: "absent" }>,
 ): string {
-  if (existence.kind === "unproven") {
-    return `whether instance ${instance.id} still exists can't be told (${existence.why})`;
-  }
+  if (verdict.kind === "open") return cantTell(instance, whyOpen(verdict, session));
   const billed = isBilled(session, instance) ? " and is billed" : "";
   return `instance ${instance.id} still exists${billed}`;
+}
+
+/** Says that nothing is proven about the instance. */
+export function cantTell({ id }: KnownInstance, why: string): string {
+  return `whether instance ${id} still exists can't be told (${why})`;
 }
 
 /** Whether the instance costs money. Its recorded token kind decides, or the configured one if none is recorded. */

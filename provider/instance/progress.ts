@@ -1,6 +1,6 @@
 /** Shows in the Info column of `pulumi up` what a create or an update waits for, and for how long it has waited. */
 import { notNeeded } from "../abort";
-import type { Listing } from "../listing/listing";
+import type { Listing } from "../evidence/listing";
 import type { Session } from "../session/session";
 
 type ProgressSession = Pick<Session, "ctx" | "operations">;

@@ -15,10 +15,9 @@ import {
   type LedgerRecord,
   type NewRecord,
 } from "../ledger/record";
+import { isSameName, type Verdict } from "../evidence/witness";
 import { isSamePlace, originDifference } from "../origin";
 import { isSameResource } from "../pulumiNames";
-import { printable } from "../redaction";
-import type { Existence } from "./existence";
 import { hasTag } from "./naming";
 
 // ── Types ────────────────────────────────────────────────────────────────────────────────────────
@@ -136,7 +135,8 @@ export type Event =
    * instance, if the record's POST created one.
    */
   | { kind: "takenOver"; isTaken: boolean; settledBy: number }
-  | { kind: "searched"; existence: Existence }
+  /** `why` says why nothing is proven, if so. */
+  | { kind: "searched"; verdict: Verdict; why?: string | undefined }
   | { kind: "listed"; observation: Observation; now: number }
   | { kind: "listingFailed"; error: RequestError; now: number }
   | { kind: "permitted"; now: number }
@@ -449,11 +449,11 @@ function afterFindInstance(
   if (event.kind === "listingFailed") {
     return failPending(record, stopFor ? { kind: stopFor } : event);
   }
-  const { existence } = expect(event, "searched");
-  if (existence.kind === "gone") return settle(record, "gone", earlier);
+  const { verdict, why = "" } = expect(event, "searched");
+  if (verdict.kind === "absent") return settle(record, "gone", earlier);
   if (stopFor) return failPending(record, { kind: stopFor });
-  if (existence.kind === "found") return resume(spec, record, existence.item);
-  return failPending(record, existence);
+  if (verdict.kind === "listed") return resume(spec, record, verdict.items[0]);
+  return failPending(record, { kind: "unproven", why });
 }
 
 /** Searches a listing for the instance of a record without an id. There may be none. */
@@ -775,11 +775,6 @@ function isUnexplained(
 
 function idsNamed(name: string, { items }: Pick<Observation, "items">): string[] {
   return [...items.values()].filter((it) => isSameName(it.name, name)).map(({ id }) => id);
-}
-
-/** Whether a listed name is `name`, in whatever case, like hostnames. Listed names have been through `printable`. */
-function isSameName(listed: string | undefined, name: string): boolean {
-  return listed?.toLowerCase() === printable(name).toLowerCase();
 }
 
 // ── Ends, and other transitions ──────────────────────────────────────────────────────────────────

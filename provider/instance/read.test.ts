@@ -136,7 +136,7 @@ test.each<[string, (world: Scene) => unknown, string]>([
     ({ service }) => {
       for (let n = 0; n < 150; n++) service.has(`x-${n}`);
     },
-    "set compute:cursorParameter to its name",
+    "compute:cursorParameter",
   ],
 ])("if a listing %s, the state stays, with one warning (G3)", async (_what, prepare, words) => {
   const world = scene();

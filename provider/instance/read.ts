@@ -1,13 +1,14 @@
 /** The Read call of an Instance, for a refresh, an import and a `.get()`. It drops an instance only if it is proven gone (G3). */
 import type { ListItem } from "../api/contract";
 import { NotFound, OperationFailed } from "../errors";
+import { whyOpen } from "../evidence/why";
 import { recordedName } from "../ledger/record";
 import { type Origin, stamped, stampOf } from "../origin";
 import { propertyMap, type PropertyMap } from "../propertyValue";
 import { isRefresh, type ReadRequest, type ReadResponse } from "../requests";
 import type { Session } from "../session/session";
 import { inputNames } from "./definition";
-import { existenceOf, knownInstance, settlingEnd } from "./existence";
+import { knownInstance, listedBy, lookFor } from "./existence";
 import { warnOfSecondImport, warnOfTwoHolders } from "./holders";
 import { checkStatus, unfinishedInstance } from "./ready";
 import {
@@ -34,16 +35,15 @@ export async function readInstance(session: Session, request: ReadRequest): Prom
   if (stampOf(outputs) !== undefined) warnOfTwoHolders(session, { urn, id }, "refresh");
   using operation = session.operationOf(request, "read");
   const instance = knownInstance(id, outputs);
-  const existence = await existenceOf(session, instance, operation.signal);
-  const { kind, origin } = existence;
-  if (kind === "unproven") return keepState(session, request, existence.why);
-  if (kind === "gone") {
-    if (!isRefresh(request)) throw unknownId(id, existence.items, origin);
+  const { verdict, origin } = await lookFor(session, instance, operation.signal);
+  if (verdict.kind === "open") return keepState(session, request, whyOpen(verdict, session));
+  if (verdict.kind === "absent") {
+    if (!isRefresh(request)) throw unknownId(id, verdict.proof.items, origin);
     // Without a recorded origin (service and token), the instance may be another tenant's, and still exist.
     if (instance.origin) session.ledger.settleId(session.settings, id, "gone");
     return undefined;
   }
-  const { item } = existence;
+  const [item] = verdict.items;
   if (isRefresh(request)) return refresh(session, request, item, origin);
   // The list shows no other input.
   const read = {
@@ -73,7 +73,7 @@ function refresh(
   item: ListItem,
   origin: Origin,
 ): ReadResponse {
-  const isSettled = settlingEnd(session, knownInstance(id, before)) <= session.ctx.clock.now();
+  const isSettled = listedBy(session, knownInstance(id, before)) <= session.ctx.clock.now();
   const known = propertyMap({
     // The outputs of an unfinished instance may lack large inputs.
     ...Object.fromEntries(inputNames.map((name) => [name, inputs[name]])),

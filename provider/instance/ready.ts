@@ -10,7 +10,7 @@ import { InstanceUnfinished, OperationFailed } from "../errors";
 import type { Origin } from "../origin";
 import type { PropertyMap } from "../propertyValue";
 import { timeouts, type Session } from "../session/session";
-import { knownInstance, settlingEnd } from "./existence";
+import { knownInstance, listedBy } from "./existence";
 import { reasonOf } from "./messages";
 import { WaitProgress } from "./progress";
 import {
@@ -53,7 +53,7 @@ export async function waitUntilReady(
     const result = await session.poller.waitWhileProvisioning(id, {
       after: instance.after,
       // Until then, a listing may lack the instance although it exists (compute:settlingSeconds).
-      settledAt: settlingEnd(session, knownInstance(id, outputs)),
+      listedBy: listedBy(session, knownInstance(id, outputs)),
       signal,
       onListing: (listing, problem) => progress.update(listing, problem),
     });

@@ -1,10 +1,12 @@
 /** The Update call of an Instance: finishes a wait that ended too early, and records the inputs that a program asserts. */
 import { OperationFailed } from "../errors";
+import { hasLeftProvisioning } from "../evidence/poller";
+import { whyOpen } from "../evidence/why";
 import { propertyMap, Unknown, type PropertyMap } from "../propertyValue";
 import type { UpdateRequest } from "../requests";
 import type { Session } from "../session/session";
 import { changedInputs } from "./diff";
-import { existenceOf, knownInstance } from "./existence";
+import { knownInstance, lookFor } from "./existence";
 import { readyOutputs, waitUntilReady } from "./ready";
 import { outputsWithItem, stringProperty, unfinishedKey } from "./state";
 
@@ -37,28 +39,26 @@ export async function updateInstance(
 
   using operation = session.operationOf(request, "update");
   const known = knownInstance(id, outputs);
-  const existence = await existenceOf(session, known, operation.signal);
-  if (existence.kind === "gone") {
+  const { verdict, origin } = await lookFor(session, known, operation.signal);
+  if (verdict.kind === "absent") {
     throw new OperationFailed(
       `instance ${id} no longer exists. Run \`pulumi refresh\`, and then \`pulumi up\` to create it anew`,
     );
   }
-  const { origin } = existence;
-  const item = existence.kind === "found" ? existence.item : undefined;
+  const item = verdict.kind === "listed" ? verdict.items[0] : undefined;
   const status = item ? item.status : stringProperty(outputs, "status");
   if (status !== "PROVISIONING" && outputs[unfinishedKey] !== true) {
     return withAsserted(item ? outputsWithItem(outputs, item, origin) : outputs);
   }
-  if (existence.kind === "unproven" && existence.doubt === "tenant") {
-    throw new OperationFailed(`instance ${id} is not in the listing: ${existence.why}`);
+  if (verdict.kind === "open" && verdict.why === "tenant") {
+    throw new OperationFailed(`instance ${id} is not in the listing: ${whyOpen(verdict, session)}`);
   }
   // If the wait fails, the engine keeps the old inputs. An asserted input in the outputs would then look changed to the
   // next Diff, which would replace the instance. So the asserted inputs are added after the wait. `after` is 0, so that
   // any listing counts: this session sent no POST for the instance.
   const instance = { urn, id, inputs: news, outputs, origin, after: 0 };
-  const hasLeftProvisioning = item?.status !== undefined && item.status !== "PROVISIONING";
   return withAsserted(
-    hasLeftProvisioning
+    item && hasLeftProvisioning(item)
       ? readyOutputs(session, instance, item)
       : await waitUntilReady(session, instance, operation.signal),
   );

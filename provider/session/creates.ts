@@ -1,7 +1,7 @@
 /** What a session knows of its own creates, and how many of them run at a time. */
 import { raceAbort } from "../abort";
 import { pageLimit } from "../api/serviceConstants";
-import type { ListingSource } from "../listing/listing";
+import type { ListingSource } from "../evidence/listing";
 import { KeyedLocks } from "../locks";
 import type { PropertyMap } from "../propertyValue";
 import { waits, type Operations } from "./operations";

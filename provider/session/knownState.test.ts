@@ -10,8 +10,6 @@ function outputsOf({ session }: Scene, run?: string, tokenHash?: string): Proper
   return propertyMap({ name: "web", [originKey]: propertyMap(origin), __run: run });
 }
 
-const listing = (...ids: string[]) => new Map(ids.map((id) => [id, {}]));
-
 test.each([
   ["another session", "an-earlier-run", true],
   ["this session", undefined, false],
@@ -42,17 +40,23 @@ test("records are settled for the service in the outputs, not for the service in
   expect(settled.mock.calls).toEqual([[expect.objectContaining(otherOrigin), "i-1", "state"]]);
 });
 
-test("a listing is of the same tenant if it shows another instance with the same token (G3)", () => {
+test("the vouchers of an instance are the other ones that were recorded with its token (G3)", () => {
   const world = scene();
   const { state } = world.session;
+  const vouchers = (tokenHash = "old-token", configured = "new-token") => {
+    const found = state.vouchersOf({ id: "i-1", origin: { tokenHash } }, { tokenHash: configured });
+    return found && [...found];
+  };
   state.observe("i-1", outputsOf(world, "r", "old-token"));
   state.observe("i-2", outputsOf(world, "r", "new-token"));
-  expect(state.showsAnother(listing("i-1", "i-2"), "i-1", "old-token")).toBe(false);
+  expect(vouchers()).toEqual([]);
 
   state.observe("i-3", outputsOf(world, "r", "old-token"));
-  expect(state.showsAnother(listing("i-2", "i-3"), "i-1", "old-token")).toBe(true);
-  expect(state.showsAnother(listing("i-2"), "i-1", "old-token")).toBe(false);
+  expect(vouchers()).toEqual(["i-3"]);
   // This instance has now been seen with both tokens.
   state.observe("i-3", outputsOf(world, "r", "new-token"));
-  expect(state.showsAnother(listing("i-3"), "i-1", "old-token")).toBe(true);
+  expect(vouchers()).toEqual(["i-3"]);
+  // With the recorded token, or with none recorded, no voucher is needed.
+  expect(vouchers("old-token", "old-token")).toBeUndefined();
+  expect(state.vouchersOf({ id: "i-1", origin: undefined }, { tokenHash: "x" })).toBeUndefined();
 });

@@ -1,6 +1,6 @@
 /** What a session learns about Pulumi's state, from the calls of the engine or, in `audit`, from exported states. */
 import type { Ledger } from "../ledger/ledger";
-import { originFromState, wasInState, type Place, stampOf } from "../origin";
+import { originFromState, wasInState, type Origin, type Place, stampOf } from "../origin";
 import type { PropertyMap } from "../propertyValue";
 
 /** Where the engine names a resource: in a refresh, or with what the program says, which includes imports. */
@@ -82,13 +82,19 @@ export class KnownState {
   }
 
   /**
-   * Whether the listing shows an instance other than `id` that was recorded with this token. If so, the listing is of that
-   * token's tenant, and may prove that `id` is gone (G3).
+   * Returns the ids of the other instances that were recorded with the token of this instance. A listing that shows one of
+   * them is of that token's tenant, and may prove that the instance is gone (G3). Undefined if every listing with the
+   * configured token may: the token is the recorded one, or none is recorded, as after an import.
    */
-  showsAnother(listed: ReadonlyMap<string, unknown>, id: string, tokenHash: string): boolean {
-    return [...this.#tokenHashes].some(
-      ([seenId, hashes]) => seenId !== id && hashes.has(tokenHash) && listed.has(seenId),
+  vouchersOf(
+    { id, origin }: { id: string; origin: Pick<Origin, "tokenHash"> | undefined },
+    { tokenHash }: Pick<Origin, "tokenHash">,
+  ): ReadonlySet<string> | undefined {
+    if (origin === undefined || origin.tokenHash === tokenHash) return undefined;
+    const others = [...this.#tokenHashes].filter(
+      ([seenId, hashes]) => seenId !== id && hashes.has(origin.tokenHash),
     );
+    return new Set(others.map(([seenId]) => seenId));
   }
 
   /** Notes which outputs a refresh has found changed. Outputs that repeat an input are not among them. */

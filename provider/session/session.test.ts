@@ -1,6 +1,8 @@
 /** Tests of what a session tells all its operations. */
 import { expect, test } from "@jest/globals";
-import { existenceOf } from "../instance/existence";
+import { whyOpen } from "../evidence/why";
+import type { Open } from "../evidence/witness";
+import { lookFor } from "../instance/existence";
 import { answered, fail, type FakeService } from "../testing/fakeService";
 import { errorOf, scene } from "../testing/scene";
 
@@ -78,10 +80,11 @@ test("a search for an instance says that the cursor was given up", async () => {
   const { session, service } = scene({ cursorParameter: "after" });
   for (let n = 0; n < 150; n++) service.has(`i-${n}`);
   const instance = { id: "i-none", origin: undefined, acceptedAt: undefined };
-  expect(await existenceOf(session, instance, never)).toMatchObject({
-    kind: "unproven",
-    why: expect.stringContaining('this run no longer uses compute:cursorParameter "after"'),
-  });
+  const { verdict } = await lookFor(session, instance, never);
+  expect(verdict).toMatchObject({ kind: "open", why: "incomplete" });
+  expect(whyOpen(verdict as Open, session)).toContain(
+    'this run no longer uses compute:cursorParameter "after"',
+  );
 });
 
 test.each([

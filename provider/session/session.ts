@@ -3,10 +3,10 @@ import { cursorIgnored, recordedSettingsAdvice, wrongCursorAdvice } from "../adv
 import type { Settings } from "../config/settings";
 import { ledgerFolder } from "../ledger/folder";
 import { Ledger, type KnownRun } from "../ledger/ledger";
-import { collect } from "../listing/collect";
-import { createListingSource, type CursorProblem, type ListingSource } from "../listing/listing";
+import { collect } from "../evidence/collect";
+import { createListingSource, type CursorProblem, type ListingSource } from "../evidence/listing";
 import type { ProviderContext } from "../context";
-import { createPoller, type Poller } from "../wait/poller";
+import { createPoller, type Poller } from "../evidence/poller";
 import { Connection } from "./connection";
 import { Creates, CreateSlots } from "./creates";
 import { KnownState } from "./knownState";

@@ -440,7 +440,7 @@ export const advice: readonly Advice[] = [
     },
   },
   {
-    file: "provider/instance/existence.ts",
+    file: "provider/evidence/why.ts",
     text: "this listing may be another tenant's",
     ways: {
       "the tenant's token": engine(

@@ -2,7 +2,7 @@
 import type { Accepted } from "../../provider/api/contract";
 import type { PostOutcome } from "../../provider/api/postOutcome";
 import type { Event } from "../../provider/instance/protocol";
-import type { Existence } from "../../provider/instance/existence";
+import type { Verdict } from "../../provider/evidence/witness";
 import { continueWith, failures, finish, observationOf, shownIn, takeOver, wakeUp } from "./call";
 import { checkIsOnlyInstance, failIf } from "./invariants";
 import type { Fault } from "./slice";
@@ -121,20 +121,22 @@ const failedListing: Move = {
 };
 
 /**
- * Results of the search for an id, which is one step here. The real search (`existenceOf`) waits for the settling time
+ * Results of the search for an id, which is one step here. The real search (`lookFor`) waits for the settling time
  * itself, and reports an instance as gone only if that is proven.
  */
 function searchMoves({ world, call }: Scene, id: string): Move[] {
   const instance = instanceOf(world, id);
-  const searched = (existence: Existence) => on({ kind: "searched", existence });
-  const unproven = searched({ kind: "unproven", doubt: "listing", why: "partial" });
+  const searched = (verdict: Verdict) => on({ kind: "searched", verdict });
+  const evidence = { complete: true, completeStatuses: new Set<string>(), unreadable: 0 };
+  const listing = { ...evidence, items: new Map(), begunAt: 0, endedAt: 0 };
+  const unproven = searched({ kind: "open", why: "incomplete", listing });
   const complete = (): Move => {
     if (instance?.token !== call.planned.spec.own.tokenHash)
       return { say: "proves nothing, since the instance is another tenant's", do: unproven };
     if (!instance.alive)
-      return { say: `proves ${id} gone`, do: searched({ kind: "gone", items: new Map() }) };
+      return { say: `proves ${id} gone`, do: searched({ kind: "absent", proof: listing }) };
     const item = { id, name: instance.name };
-    return { say: `finds ${id}`, do: searched({ kind: "found", item }) };
+    return { say: `finds ${id}`, do: searched({ kind: "listed", items: [item], isSettled: true }) };
   };
   return [complete(), { ...partialListing, do: unproven }, failedListing];
 }

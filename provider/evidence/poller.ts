@@ -3,14 +3,24 @@ import { notNeeded, raceAbort } from "../abort";
 import { instanceStatuses, pageLimit } from "../api/serviceConstants";
 import { RequestError } from "../api/errors";
 import type { Clock } from "../clock";
-import type { Listing, ListingSource } from "../listing/listing";
-import { createJudge, type WaitResult } from "./judge";
+import type { ListItem } from "../api/contract";
+import type { Listing, ListingSource } from "./listing";
+import { see, witnessOf } from "./witness";
+
+/** How the wait for an instance ended. */
+export type WaitResult =
+  /** The instance is listed with a status other than PROVISIONING. */
+  | { kind: "provisioned"; item: ListItem }
+  /** The instance has left PROVISIONING, but the list that should show it now is cut off. */
+  | { kind: "notListed"; lastSeen: ListItem | undefined }
+  /** The instance was listed before, and is now proven gone (guarantee G3). */
+  | { kind: "deleted" };
 
 interface WaitOptions {
   /** The mark (`ListingSource.mark`) at which the POST ended. Listings that began earlier are ignored. */
   after: number;
-  /** The clock time until which a listing may lack the instance. */
-  settledAt: number;
+  /** The clock time from which on each listing that begins shows the instance, if it exists. */
+  listedBy: number;
   signal: AbortSignal;
   /** Called after each look with the listing, or with the message of a transient error. */
   onListing: (listing: Listing | undefined, problem: string | undefined) => void;
@@ -22,6 +32,11 @@ const firstLooksMs: readonly number[] = [100, 300, 600];
 const minPauseMs = 500;
 /** Looks may use this part of the rate limit of GET, unless they would then be more than a poll interval apart. */
 const shareOfRateLimit = 0.5;
+
+/** Whether an instance is listed with a status other than PROVISIONING. */
+export function hasLeftProvisioning({ status }: ListItem): boolean {
+  return status !== undefined && status !== "PROVISIONING";
+}
 
 /** Waits for the instances of one session. */
 export type Poller = ReturnType<typeof createPoller>;
@@ -56,8 +71,8 @@ export function createPoller(
      * @throws any other error of a look (for example a 401), any error of `onListing`, and the reason of `signal`
      */
     async waitWhileProvisioning(id: string, options: WaitOptions): Promise<WaitResult> {
-      const { after, settledAt, signal, onListing } = options;
-      const judge = createJudge(id, pollIntervalMs, settledAt);
+      const { after, listedBy, signal, onListing } = options;
+      let witness = witnessOf({ subject: { id }, listedBy, pollIntervalMs });
       const startedAt = clock.now();
       using _wait = waiting?.(signal);
       waitCount++;
@@ -70,8 +85,17 @@ export function createPoller(
           });
           if (!listing || listing.beginMark <= after) continue;
           onListing(listing, undefined);
-          const result = judge(listing);
-          if (result) return result;
+          const seen = see(witness, listing);
+          witness = seen.witness;
+          const { verdict } = seen;
+          const { lastSeen } = witness;
+          if (verdict.kind === "listed") {
+            const [item] = verdict.items;
+            if (hasLeftProvisioning(item)) return { kind: "provisioned", item };
+          } else if (verdict.kind === "open") {
+            if (verdict.why === "cutOff") return { kind: "notListed", lastSeen };
+            // An instance that no listing has shown yet may still come.
+          } else if (lastSeen) return { kind: "deleted" };
         }
       } finally {
         waitCount--;

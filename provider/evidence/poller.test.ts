@@ -11,7 +11,7 @@ function wait({ session }: Scene, id: string, signal = never, after = 0) {
   const problems: (string | undefined)[] = [];
   const onListing = (_: unknown, problem: string | undefined) => void problems.push(problem);
   return {
-    verdict: session.poller.waitWhileProvisioning(id, { after, settledAt: 0, signal, onListing }),
+    verdict: session.poller.waitWhileProvisioning(id, { after, listedBy: 0, signal, onListing }),
     problems,
   };
 }
@@ -121,7 +121,7 @@ test("a wait that is aborted or whose callback fails ends neither the poller nor
   const onListing = () => {
     throw defect;
   };
-  const options = { after: 0, settledAt: 0, signal: never, onListing };
+  const options = { after: 0, listedBy: 0, signal: never, onListing };
   const broken = world.session.poller.waitWhileProvisioning("i-1", options);
   const healthy = wait(world, "i-2").verdict;
   impatient.abort(new Canceled());

@@ -1,17 +1,17 @@
-/** Tests what listings have to show before an instance counts as gone (G3). */
+/** Tests how many listings a search for an instance takes, and when it ends. */
 import { expect, test } from "@jest/globals";
 import { answered, fail } from "../testing/fakeService";
 import { errorOf, scene, type Scene } from "../testing/scene";
-import { search } from "./search";
+import { ask } from "./ask";
 
 const never = new AbortController().signal;
-const find = ({ session }: Scene, id = "i-1", settledAt = 0) =>
-  search(id, session.listings, { ...session.settings, settledAt }, never);
+const find = ({ session: { listings, settings } }: Scene, id = "i-1", listedBy = 0) =>
+  ask(listings, { subject: { id }, listedBy, pollIntervalMs: settings.pollIntervalMs }, never);
 
 test("a listed instance is found with one listing", async () => {
   const world = scene();
   world.service.has("i-1");
-  expect(await find(world)).toMatchObject({ kind: "found", item: { id: "i-1" } });
+  expect(await find(world)).toMatchObject({ kind: "listed", items: [{ id: "i-1" }] });
   expect(world.service.count("list")).toBe(1);
 });
 
@@ -20,7 +20,7 @@ test("an instance is gone only after two complete listings a poll interval apart
   const beginTimes: number[] = [];
   const noteTime = () => void beginTimes.push(world.clock.now());
   world.service.listFaults.push(noteTime, noteTime);
-  expect(await find(world)).toMatchObject({ kind: "gone" });
+  expect(await find(world)).toMatchObject({ kind: "absent" });
   expect(beginTimes).toHaveLength(2);
   const [first = 0, second = 0] = beginTimes;
   expect(second - first).toBeGreaterThanOrEqual(world.session.settings.pollIntervalMs);
@@ -29,13 +29,13 @@ test("an instance is gone only after two complete listings a poll interval apart
 test("an instance that only one listing lacks is not gone (G3)", async () => {
   const world = scene();
   world.service.listFaults.push(undefined, () => void world.service.has("i-1"));
-  expect(await find(world)).toMatchObject({ kind: "found" });
+  expect(await find(world)).toMatchObject({ kind: "listed" });
 });
 
 test("a listing with further pages that lacks the instance proves nothing (G3)", async () => {
   const world = scene();
   for (let n = 2; n < 200; n++) world.service.has(`i-${n}`);
-  expect(await find(world)).toMatchObject({ kind: "unproven" });
+  expect(await find(world)).toMatchObject({ kind: "open", why: "incomplete" });
 });
 
 test("a second listing that lacks the instance and is not complete proves nothing (G3)", async () => {
@@ -43,17 +43,18 @@ test("a second listing that lacks the instance and is not complete proves nothin
   world.service.listFaults.push(undefined, () => {
     world.service.unreadable = 1;
   });
-  expect(await find(world)).toMatchObject({ kind: "unproven", incomplete: { unreadable: 1 } });
+  expect(await find(world)).toMatchObject({ why: "incomplete", listing: { unreadable: 1 } });
 });
 
-test("two listings that have no id in common prove nothing (G3)", async () => {
+test("listings that have no id in common prove nothing (G3)", async () => {
   const world = scene();
-  world.service.has("i-other");
-  world.service.listFaults.push(undefined, () => {
-    world.service.instances.delete("i-other");
-    world.service.has("i-another");
-  });
-  expect(await find(world)).toEqual({ kind: "unstable" });
+  const changeIds = () => {
+    const id = `i-other-${world.service.count("list")}`;
+    world.service.instances.clear();
+    world.service.has(id);
+  };
+  world.service.listFaults.push(changeIds, changeIds, changeIds);
+  expect(await find(world)).toMatchObject({ kind: "open", why: "unstable" });
 });
 
 test("if a listing fails, the search fails, and the instance does not count as gone (G3)", async () => {
@@ -69,15 +70,15 @@ test("hundreds of simultaneous searches share their listings (G7)", async () => 
   const results = await Promise.all(
     Array.from({ length: 200 }, (_, n) => find(world, `gone-${n}`)),
   );
-  expect(new Set(results.map(({ kind }) => kind))).toEqual(new Set(["gone"]));
+  expect(new Set(results.map(({ kind }) => kind))).toEqual(new Set(["absent"]));
   expect(world.service.count("list")).toBe(2);
 });
 
 test("an instance that may not be listed yet is not gone before the settling time is over (G3)", async () => {
   const listedLate = scene();
   void listedLate.clock.sleep(30_000).then(() => listedLate.service.has("i-1"));
-  expect(await find(listedLate, "i-1", 60_000)).toMatchObject({ kind: "found" });
+  expect(await find(listedLate, "i-1", 60_000)).toMatchObject({ kind: "listed" });
   const neverListed = scene();
-  expect(await find(neverListed, "i-1", 60_000)).toMatchObject({ kind: "gone" });
+  expect(await find(neverListed, "i-1", 60_000)).toMatchObject({ kind: "absent" });
   expect(neverListed.clock.now()).toBeGreaterThanOrEqual(60_000);
 });

@@ -1,0 +1,48 @@
+/** Says why a listing proves nothing. Every message about an incomplete listing comes from here. */
+import { nameCursor } from "../advice";
+import { pageLimit } from "../api/serviceConstants";
+import type { Listing } from "./listing";
+import type { Open } from "./witness";
+
+/** How a session lists: the parameter that it pages by now, and the setting `compute:cursorParameter`. */
+export interface Paging {
+  readonly cursorParameter: string | undefined;
+  readonly settings: { readonly cursorParameter?: string | undefined };
+}
+
+/** Says why a listing that lacks an instance does not prove that the instance is gone. A phrase. */
+export function whyOpen({ why, listing }: Open, paging: Paging): string {
+  switch (why) {
+    case "early":
+      return listing.complete
+        ? "it is so new that no listing need show it yet"
+        : whyIncomplete(listing, paging);
+    case "incomplete":
+    case "cutOff":
+      return whyIncomplete(listing, paging);
+    case "once":
+      return "only one listing lacks it, and one listing may be wrong";
+    case "unstable":
+      return "listings in a row had no id in common, so the ids in the service's listings can't be relied on";
+    case "tenant":
+      return "this listing may be another tenant's, because the instance was last seen with another token, and the listing shows no other instance that this run knows to have been seen with that token. Use a token of the instance's tenant. If you already do, and the instance is really gone, remove the instance from the state with `pulumi state delete`";
+  }
+}
+
+/** Says why a listing is not complete. */
+export function whyIncomplete(
+  { unreadable, unreadableWhy }: Pick<Listing, "unreadable" | "unreadableWhy">,
+  { cursorParameter, settings }: Paging,
+): string {
+  const summary = "the service's listing is not complete";
+  if (unreadable > 0) {
+    const why = unreadableWhy === undefined ? "" : ` (${unreadableWhy})`;
+    const items = unreadable === 1 ? "an item" : `${unreadable} items`;
+    return `${summary}: it holds ${items} that can't be read${why}`;
+  }
+  if (cursorParameter) return `${summary}, even with compute:cursorParameter "${cursorParameter}"`;
+  const limit = `it shows at most ${pageLimit.max} instances of each status`;
+  return settings.cursorParameter
+    ? `${summary}: ${limit}, and this run no longer uses compute:cursorParameter "${settings.cursorParameter}", which did not lead to all pages`
+    : `${summary}: ${limit}. ${nameCursor}`;
+}

@@ -1,0 +1,212 @@
+/** Tests each rule of what listings prove (G3), and that no series of listings proves more than the rules say. */
+import { expect, test } from "@jest/globals";
+import fc from "fast-check";
+import type { ListItem } from "../api/contract";
+import { see, witnessOf, type Evidence, type Known, type Question, type Verdict } from "./witness";
+
+const pollIntervalMs = 3000;
+const question: Question = { subject: { id: "i-1" }, listedBy: 0, pollIntervalMs };
+const byName: Question = {
+  ...question,
+  subject: { name: "web", before: new Set(["i-old"]) },
+};
+
+type Seen = string | Partial<ListItem>;
+/** A complete listing of these instances, which takes 100 ms. A text is an id. */
+function listing(begunAt: number, seen: readonly Seen[] = [], more: Partial<Evidence> = {}) {
+  const items = seen.map((it) => (typeof it === "string" ? { id: it } : { id: "i-1", ...it }));
+  return {
+    items: new Map(items.map((it) => [it.id, it])),
+    complete: true,
+    unreadable: 0,
+    completeStatuses: new Set<string>(),
+    begunAt,
+    endedAt: begunAt + 100,
+    ...more,
+  };
+}
+/** A listing of nothing that is complete only for these statuses. */
+const partial = (begunAt: number, ...statuses: string[]) =>
+  listing(begunAt, [], { complete: false, completeStatuses: new Set(statuses) });
+
+/** Returns each verdict of the series: why nothing is proven, or its kind. */
+function verdicts(listings: readonly Evidence[], known: Known = {}, asked = question): string[] {
+  let witness = witnessOf(asked);
+  return listings.map((it) => {
+    const seen = see(witness, it, known);
+    witness = seen.witness;
+    return nameOf(seen.verdict);
+  });
+}
+const nameOf = (verdict: Verdict) => (verdict.kind === "open" ? verdict.why : verdict.kind);
+
+test.each<[rule: string, listings: Evidence[], expected: string[], known?: Known]>([
+  ["two listings that lack it prove absence", [listing(0), listing(3100)], ["once", "absent"]],
+  [
+    "the second begins a poll interval after the first has ended",
+    [listing(0), listing(3099), listing(3100)],
+    ["once", "once", "absent"],
+  ],
+  [
+    "they have an id in common; else the newer one is the new first",
+    [listing(0, ["i-2"]), listing(4000, ["i-3"]), listing(8000, ["i-3"])],
+    ["once", "once", "absent"],
+  ],
+  [
+    "ids that change twice in a row are not reliable",
+    [listing(0, ["i-2"]), listing(4000, ["i-3"]), listing(8000, ["i-4"]), listing(12_000, ["i-4"])],
+    ["once", "once", "unstable", "absent"],
+  ],
+  [
+    "an empty listing and one that is not empty contradict each other",
+    [listing(0, ["i-2"]), listing(4000), listing(8000)],
+    ["once", "once", "absent"],
+  ],
+  [
+    "a listing that shows it begins the series anew",
+    [listing(0), listing(4000, ["i-1"]), listing(8000), listing(12_000)],
+    ["once", "listed", "once", "absent"],
+  ],
+  [
+    "a listing that is not complete begins the series anew",
+    [listing(0), partial(4000), listing(8000), listing(12_000)],
+    ["once", "incomplete", "once", "absent"],
+  ],
+  [
+    "the second is of the subject's tenant, which a voucher shows",
+    [listing(0, ["i-2"]), listing(4000, ["i-2"])],
+    ["once", "absent"],
+    { vouchers: new Set(["i-2"]) },
+  ],
+  [
+    "without a voucher, the listings may be another tenant's",
+    [listing(0), listing(4000), listing(8000)],
+    ["once", "tenant", "tenant"],
+    { vouchers: new Set(["i-2"]) },
+  ],
+  [
+    "a voucher counts at the second listing only",
+    [listing(0, ["i-2", "i-3"]), listing(4000, ["i-3"])],
+    ["once", "tenant"],
+    { vouchers: new Set(["i-2"]) },
+  ],
+  [
+    "a listing of the series that shows it proves the tenant, too",
+    [listing(0, ["i-1"]), listing(4000), listing(8000)],
+    ["listed", "once", "absent"],
+    { vouchers: new Set() },
+  ],
+  [
+    "two listings of all of PROVISIONING lack it, and a later status is cut off",
+    [partial(0, "PROVISIONING"), partial(3000, "PROVISIONING"), partial(3100, "PROVISIONING")],
+    ["incomplete", "incomplete", "cutOff"],
+  ],
+  [
+    "a listing that shows it, or a complete one, begins that series anew",
+    [
+      ...[partial(0, "PROVISIONING"), listing(4000, ["i-1"]), partial(8000, "PROVISIONING")],
+      ...[listing(12_000), partial(16_000, "PROVISIONING"), partial(20_000, "PROVISIONING")],
+    ],
+    ["incomplete", "listed", "incomplete", "once", "incomplete", "cutOff"],
+  ],
+  [
+    "a list of PROVISIONING that is cut off proves nothing",
+    [partial(0, "ACTIVE"), partial(4000, "ACTIVE"), partial(8000)],
+    ["incomplete", "incomplete", "incomplete"],
+  ],
+  [
+    "nothing is cut off if each status is listed to its end",
+    [0, 4000, 8000].map((at) => partial(at, "PROVISIONING", "ACTIVE", "OFFLINE")),
+    ["incomplete", "incomplete", "incomplete"],
+  ],
+])("%s", (...[_rule, listings, expected, known]) => {
+  expect(verdicts(listings, known)).toEqual(expected);
+});
+
+test("before the settling time is over, a listing without the subject proves nothing, complete or not", () => {
+  const late = { ...question, listedBy: 60_000 };
+  const listings = [listing(0), partial(30_000, "PROVISIONING"), listing(59_999)];
+  expect(verdicts([...listings, listing(60_000), listing(64_000)], {}, late)).toEqual([
+    ...["early", "early", "early", "once", "absent"],
+  ]);
+});
+
+test("by name, what was there before and what is explained does not count, and the case of letters neither", () => {
+  const items = [{ id: "i-old", name: "web" }, { id: "i-2", name: "web" }, { name: "WEB" }];
+  const shown = (known?: Known, asked = byName) =>
+    see(witnessOf(asked), listing(0, items), known).verdict;
+  const ids = (verdict: Verdict) =>
+    verdict.kind === "listed" ? verdict.items.map(({ id }) => id) : [];
+  expect(ids(shown())).toEqual(["i-2", "i-1"]);
+  expect(ids(shown({ explained: new Set(["i-2"]) }))).toEqual(["i-1"]);
+  expect(shown({ explained: new Set(["i-1", "i-2"]) })).toMatchObject({ why: "once" });
+});
+
+test("a listing from before the end of the settling time shows, but may lack a second one", () => {
+  const late = { ...byName, listedBy: 1000 };
+  const at = (begunAt: number) => see(witnessOf(late), listing(begunAt, [{ name: "web" }])).verdict;
+  expect(at(999)).toMatchObject({ kind: "listed", isSettled: false });
+  expect(at(1000)).toMatchObject({ kind: "listed", isSettled: true });
+});
+
+const anyListing = fc.record({
+  pauseMs: fc.integer({ min: 1, max: 6000 }),
+  ids: fc.subarray(["i-1", "i-2", "i-3"]),
+  complete: fc.boolean(),
+  completeStatuses: fc.subarray(["PROVISIONING", "ACTIVE", "OFFLINE"]).map((it) => new Set(it)),
+});
+
+test("in any series, absence is proven exactly by two listings in a row that keep every rule", () => {
+  const series = fc.array(anyListing, { minLength: 1, maxLength: 12 });
+  const anyKnown = fc.option(fc.subarray(["i-2", "i-3"]), { nil: undefined });
+  const property = fc.property(
+    series,
+    anyKnown,
+    fc.integer({ min: 0, max: 9000 }),
+    (shapes, ids, listedBy) => {
+      let at = 0;
+      const listings = shapes.map(({ pauseMs, ids: shown, ...more }) => {
+        at += pauseMs;
+        const made = listing(at, shown, more);
+        at += 100;
+        return made;
+      });
+      const vouchers = ids && new Set(ids);
+      const found = verdicts(listings, { vouchers }, { ...question, listedBy });
+      found.forEach((verdict, index) => {
+        const isProven = isAbsent(listings.slice(0, index + 1), listedBy, vouchers);
+        expect(verdict === "absent").toBe(isProven);
+      });
+    },
+  );
+  fc.assert(property, { seed: 28, numRuns: 2000 });
+});
+
+/** The rules in another form: from the last listing back. */
+function isAbsent(
+  listings: readonly Evidence[],
+  listedBy: number,
+  vouchers: ReadonlySet<string> | undefined,
+): boolean {
+  const shows = (it: Evidence) => it.items.has("i-1");
+  const last = listings.at(-1);
+  const isUsable = (it: Evidence) => it.begunAt >= listedBy && it.complete && !shows(it);
+  if (!last || !isUsable(last)) return false;
+  // The series begins after the last listing that is not usable.
+  const series = listings.slice(listings.findLastIndex((it) => !isUsable(it)) + 1);
+  const isOfTenant = (it: Evidence) =>
+    vouchers === undefined || listings.some(shows) || [...vouchers].some((id) => it.items.has(id));
+  const shares = (some: Evidence, other: Evidence) =>
+    (some.items.size === 0 && other.items.size === 0) ||
+    [...some.items.keys()].some((id) => other.items.has(id));
+  // The first one changes with each listing that contradicts it, or that may be another tenant's.
+  let first: Evidence | undefined;
+  let isProven = false;
+  for (const it of series) {
+    const isSecond = first !== undefined && shares(first, it);
+    const isLater = first !== undefined && it.begunAt - first.endedAt >= pollIntervalMs;
+    isProven = isSecond && isLater && isOfTenant(it);
+    if (!isSecond || (isLater && !isProven)) first = it;
+  }
+  return isProven;
+}

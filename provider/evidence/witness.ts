@@ -1,0 +1,168 @@
+/**
+ * The one judge of what listings prove about an instance (G3). A caller shows a witness one listing after the other, and
+ * asks for other listings as long as they may still tell something. Callers differ in how long they wait, never in what
+ * counts as evidence. This file uses no clock and no socket, so that the explorer (`tests/explorer/`) walks these rules.
+ */
+import type { ListItem } from "../api/contract";
+import { printable } from "../redaction";
+import type { Listing } from "./listing";
+
+/** What a witness is asked. */
+export interface Question {
+  readonly subject: Subject;
+  /** The clock time from which on each listing that begins shows the subject, if it exists: the end of its settling time. */
+  readonly listedBy: number;
+  readonly pollIntervalMs: number;
+}
+
+/** An instance, or the instances of this name that a POST may have created, which can't be those in `before`. */
+export type Subject =
+  { readonly id: string } | { readonly name: string; readonly before: ReadonlySet<string> };
+
+/** What the session knows when a listing arrives. */
+export interface Known {
+  /** The ids of instances that are not the subject, although they may have its name. */
+  readonly explained?: ReadonlySet<string>;
+  /**
+   * The ids of other instances of the subject's tenant. A listing that shows none of them may be another tenant's. Undefined
+   * if the listings are surely those of the subject's tenant.
+   */
+  readonly vouchers?: ReadonlySet<string> | undefined;
+}
+
+/** The part of a listing that is evidence. */
+export type Evidence = Omit<Listing, "beginMark" | "cursorProblem">;
+
+/** What a series of listings has shown so far. */
+export interface Witness {
+  readonly question: Question;
+  /** The subject as last listed. */
+  readonly lastSeen?: ListItem | undefined;
+  /** The first of the complete listings in a row that lack the subject. */
+  readonly lackedBy?: Evidence | undefined;
+  /** Whether two of them in a row contradicted each other (`agree`). */
+  readonly wereDifferent?: boolean | undefined;
+  /** The first of the listings in a row that lack the subject, and that show all of PROVISIONING, but not of what follows it. */
+  readonly cutOffBy?: Evidence | undefined;
+}
+
+/** What the listings so far prove. */
+export type Verdict =
+  /** The listing shows the subject. Once `isSettled`, it shows every instance that may be the subject. */
+  | {
+      readonly kind: "listed";
+      readonly items: readonly [ListItem, ...ListItem[]];
+      readonly isSettled: boolean;
+    }
+  /** `proof` is the second of two listings that lack the subject and keep all the rules. */
+  | { readonly kind: "absent"; readonly proof: Evidence }
+  | Open;
+
+/** Nothing is proven, because of this listing. */
+export interface Open {
+  readonly kind: "open";
+  readonly why: Doubt;
+  readonly listing: Evidence;
+}
+
+/** Why a listing that lacks the subject does not prove its absence. */
+type Doubt =
+  /** The listing began before the settling time was over. */
+  | "early"
+  /** One listing may be wrong. */
+  | "once"
+  | "incomplete"
+  /** The subject has left PROVISIONING, but the list that should show it now is cut off. */
+  | "cutOff"
+  /** Twice in a row, two listings had no id in common. */
+  | "unstable"
+  /** The listing may be another tenant's. */
+  | "tenant";
+
+/** Begins a series of listings. */
+export function witnessOf(question: Question): Witness {
+  return { question };
+}
+
+/**
+ * Judges the next listing of a series. Two complete listings prove that the subject is absent, if both began at `listedBy`
+ * or later, the second a poll interval after the first had ended, if they have an id in common or both are empty, and if
+ * the listings are those of the subject's tenant. A listing that breaks a rule begins the series anew.
+ */
+export function see(
+  { question, lastSeen, lackedBy, wereDifferent, cutOffBy }: Witness,
+  listing: Evidence,
+  { explained, vouchers }: Known = {},
+): { verdict: Verdict; witness: Witness } {
+  const { subject, listedBy, pollIntervalMs } = question;
+  const [item, ...others] = find(subject, listing, explained);
+  const isSettled = listing.begunAt >= listedBy;
+  if (item) {
+    const verdict: Verdict = { kind: "listed", items: [item, ...others], isSettled };
+    return { verdict, witness: { question, lastSeen: item } };
+  }
+  const open = (why: Doubt, series: Partial<Witness> = {}) => {
+    const verdict: Verdict = { kind: "open", why, listing };
+    return { verdict, witness: { question, lastSeen, ...series } };
+  };
+  const isLater = (first: Evidence) => listing.begunAt >= first.endedAt + pollIntervalMs;
+
+  if (!isSettled) return open("early");
+  if (!listing.complete) {
+    if (!isCutOff(listing)) return open("incomplete", { cutOffBy });
+    if (!cutOffBy) return open("incomplete", { cutOffBy: listing });
+    return open(isLater(cutOffBy) ? "cutOff" : "incomplete", { cutOffBy });
+  }
+  if (!lackedBy) return open("once", { lackedBy: listing });
+  if (!agree(lackedBy, listing)) {
+    const why = wereDifferent ? "unstable" : "once";
+    return open(why, { lackedBy: listing, wereDifferent: true });
+  }
+  if (!isLater(lackedBy)) return open("once", { lackedBy, wereDifferent });
+  const isOfTenant =
+    lastSeen !== undefined ||
+    vouchers === undefined ||
+    [...vouchers].some((id) => listing.items.has(id));
+  if (!isOfTenant) return open("tenant", { lackedBy: listing });
+  return { verdict: { kind: "absent", proof: listing }, witness: { question, lastSeen, lackedBy } };
+}
+
+/** Whether a caller that does not wait for other things to change learns something from one more listing. */
+export function mayStillTell(verdict: Verdict): boolean {
+  return verdict.kind === "open" && (verdict.why === "early" || verdict.why === "once");
+}
+
+/** Returns the earliest begin of a listing that may prove more than the last one, which ended at `endedAt`. */
+export function nextLookAt({ question, lackedBy }: Witness, endedAt: number): number {
+  const { listedBy, pollIntervalMs } = question;
+  return lackedBy
+    ? lackedBy.endedAt + pollIntervalMs
+    : Math.min(listedBy, endedAt + pollIntervalMs);
+}
+
+/** Whether a listed name is `name`, in whatever case, like hostnames. Listed names have been through `printable`. */
+export function isSameName(listed: string | undefined, name: string): boolean {
+  return listed?.toLowerCase() === printable(name).toLowerCase();
+}
+
+function find(subject: Subject, { items }: Evidence, explained?: ReadonlySet<string>): ListItem[] {
+  if ("id" in subject) {
+    const item = items.get(subject.id);
+    return item ? [item] : [];
+  }
+  const { name, before } = subject;
+  return [...items.values()].filter(
+    (it) => isSameName(it.name, name) && !before.has(it.id) && !explained?.has(it.id),
+  );
+}
+
+/** Whether an instance that the listing lacks has left PROVISIONING, and may be past the end of its new status's list. */
+function isCutOff({ completeStatuses }: Evidence): boolean {
+  const isLeft = completeStatuses.has("PROVISIONING");
+  return isLeft && !(completeStatuses.has("ACTIVE") && completeStatuses.has("OFFLINE"));
+}
+
+/** Whether two listings have an id in common, or are both empty. Else one of them may be wrong: empty, or with other ids. */
+function agree({ items: some }: Evidence, { items: others }: Evidence): boolean {
+  return some.size === 0 ? others.size === 0 : [...some.keys()].some((id) => others.has(id));
+}
