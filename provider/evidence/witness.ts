@@ -16,7 +16,7 @@ export interface Question {
 }
 
 /** An instance, or the instances of this name that a POST may have created, which can't be those in `before`. */
-export type Subject =
+type Subject =
   { readonly id: string } | { readonly name: string; readonly before: ReadonlySet<string> };
 
 /** What the session knows when a listing arrives. */

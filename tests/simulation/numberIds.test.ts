@@ -43,9 +43,7 @@ test("if only some ids are numbers, the warning of a refresh says that one could
   simulation.faultFor = (sent) => (isListing(sent) ? { kind: "body", text } : undefined);
   const run = await simulation.run((engine) => engine.refresh());
   expect(run.warnings).toEqual([
-    expect.stringContaining(
-      "it holds an item that can't be read (its id is a number, not a text)",
-    ),
+    expect.stringContaining("it holds an item that can't be read (its id is a number, not a text)"),
   ]);
   expect(simulation.stack.ids).toEqual(simulation.ids);
 });
