@@ -128,6 +128,7 @@ export class Engine {
   }
 
   async refresh(options: UpOptions = {}): Promise<void> {
+    if (this.#hasNothing) return;
     await this.#configure();
     const names = this.#state.filter(({ old }) => !old).map(({ name }) => name);
     await this.#each(names, (name) => this.#refresh(name, options));
@@ -135,6 +136,7 @@ export class Engine {
   }
 
   async destroy(options: UpOptions = {}): Promise<void> {
+    if (this.#hasNothing) return;
     await this.#configure();
     await this.#each([...this.#state], (it) => this.#delete(it, options));
     // The provider resource is deleted after the last of its resources.
@@ -260,6 +262,11 @@ export class Engine {
   }
 
   // ── Calls ──────────────────────────────────────────────────────────────────────────────────────
+
+  /** Without a provider resource in the state, a refresh or destroy starts no plugin, and saves nothing. */
+  get #hasNothing(): boolean {
+    return this.stack.scope === undefined;
+  }
 
   async #configure(preview = false): Promise<void> {
     await this.ctx.pause();
