@@ -117,19 +117,6 @@ test("after a time-out, the error says that the operation was waiting for a list
   );
 });
 
-test("after a time-out, the error says that the create was waiting for another create with its name", async () => {
-  const { provider, service, clock } = await configured();
-  service.posts.push(async (...args) => {
-    await clock.sleep(60_000);
-    return ready(...args);
-  });
-  const first = provider.create({ ...creation, urn: urnOf("first") });
-  const second = await errorOf(provider.create(slowly));
-  expect(second.message).toContain("it was waiting for another create with the same instance name");
-  await first;
-  expect(service.count("create")).toBe(1);
-});
-
 test("the error for a request that the service refused names the next step (G9)", async () => {
   const { provider, service } = await configured();
   service.listFaults.push(fail(answered(403, "GET")));

@@ -16,8 +16,9 @@ export interface Question {
 }
 
 /** An instance, or the instances of this name that a POST may have created, which can't be those in `before`. */
-type Subject =
-  { readonly id: string } | { readonly name: string; readonly before: ReadonlySet<string> };
+export type Subject =
+  | { readonly id: string }
+  | { readonly name: string; readonly before: Pick<ReadonlySet<string>, "has"> };
 
 /** What the session knows when a listing arrives. */
 export interface Known {

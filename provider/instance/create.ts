@@ -9,14 +9,12 @@ import { RequestError } from "../api/errors";
 import { keyedFingerprint } from "../fingerprint";
 import { isPending, recordedName } from "../ledger/record";
 import { recentMs, type Listing } from "../evidence/listing";
-import { whyOpen } from "../evidence/why";
 import { isSamePlace, originFromState, stamped, type Origin } from "../origin";
 import { hasSecret, reveal } from "../propertyValue";
 import type { CreateRequest, CreateResponse } from "../requests";
 import { waits } from "../session/operations";
 import type { Session } from "../session/session";
 import { createBodyOf, parseInstanceArgs, type InstanceArgs } from "./definition";
-import { lookFor } from "./existence";
 import {
   describeLeftover,
   adriftNotice,
@@ -43,8 +41,15 @@ const lastListingSeconds = 30;
  */
 const maxRenewedBaselineAgeMs = 15_000;
 
-const heldBackMessage =
-  "held back, because without compute:cursorParameter the service shows at most 100 instances in PROVISIONING";
+/** An instance that a create has obtained, and the key of the create's record. */
+interface Obtained {
+  key: string;
+  instance: PendingInstance;
+  /** How it was obtained. Undefined if an earlier call of this session has obtained it. */
+  by?: { result: AcceptedResult; spec: protocol.CreateSpec };
+}
+
+type AcceptedResult = Extract<protocol.Result, { kind: "accepted" }>;
 
 /**
  * Creates the instance and waits until it is ready. In a preview, only returns the outputs.
@@ -59,93 +64,189 @@ export async function createInstance(
   if (request.preview) {
     return { id: "", outputs: previewOutputs(request.inputs, session.settings.tokenKind) };
   }
+  session.creates.haveBegun = true;
   using operation = session.operationOf(request, "create");
-  using create = new Create(session, request, operation.signal);
+  const { signal } = operation;
+  const obtained = unfinishedOf(session, request) ?? (await obtain(session, request, signal));
+  return await finish(session, obtained, signal);
+}
+
+/** Returns the instance that an earlier call of this session has left unfinished, if an error hook repeats the call. */
+function unfinishedOf(session: Session, { urn, inputs }: CreateRequest): Obtained | undefined {
+  const unfinished = session.creates.unfinished.get(urn);
+  if (!unfinished) return undefined;
+  const { key, id, outputs, after } = unfinished;
+  const origin = originFromState(outputs) ?? session.connection.place();
+  return { key, instance: { urn, id, inputs, outputs, origin, after } };
+}
+
+/** Follows the protocol to an instance. @throws if there is none */
+async function obtain(
+  session: Session,
+  request: CreateRequest,
+  signal: AbortSignal,
+): Promise<Obtained> {
+  const { api, origin } = await session.connection.open(signal);
+  using create = new Create(session, request, signal, api, origin);
   return await create.run();
 }
 
-type AcceptedResult = Extract<protocol.Result, { kind: "accepted" }>;
+/** Keeps the instance, and waits until it is ready. From here on, every error carries the id (G1). */
+async function finish(
+  session: Session,
+  { key, instance, by }: Obtained,
+  signal: AbortSignal,
+): Promise<CreateResponse> {
+  const { creates, ledger } = session;
+  const { urn, id, after } = instance;
+  try {
+    if (by) keep(session, instance, by);
+    try {
+      return { id, outputs: await waitUntilReady(session, instance, signal) };
+    } finally {
+      if (by?.result.unclearPost) await warnOfExtras(session, by.result.unclearPost, by.spec);
+    }
+  } catch (error) {
+    const unfinished = unfinishedError(session, error, instance);
+    const { outputs } = unfinished.state;
+    creates.unfinished.set(urn, { key, id, outputs, after });
+    throw unfinished;
+  } finally {
+    // If no engine receives the id, the next run resumes the create.
+    ledger.move(key, { ...(session.hasEngine && { stage: "replied" as const }), ended: true });
+  }
+}
 
-/** One Create call, from its request to its reply. */
+/** Notes in the session and in the ledger that the instance belongs to this create. */
+function keep(
+  { ledger, creates, ctx }: Session,
+  { urn }: PendingInstance,
+  { result, spec }: NonNullable<Obtained["by"]>,
+): void {
+  const { key, from, accepted } = result;
+  const { id, createdAt, networks } = accepted;
+  creates.instances.set(id, from === "answer" ? "made" : "takenOver");
+  if (from === "answer") {
+    const at = ctx.clock.date().toISOString();
+    ledger.move(key, { stage: "accepted", id, at, accepted: { createdAt, networks } });
+  } else ledger.move(key, { stage: "accepted", id });
+  if (from === "earlierRun") ctx.messages.warning(resumedNotice(accepted, spec), urn);
+}
+
+/** After an unclear POST, warns of each further instance that the POST may have created (G2). Never rejects. */
+async function warnOfExtras(
+  session: Session,
+  post: protocol.SentPost,
+  spec: protocol.CreateSpec,
+): Promise<void> {
+  const { ctx, listings } = session;
+  using operation = session.operation(lastListingSeconds);
+  const listing = await listings
+    .get({ notBefore: ctx.clock.now() }, operation.signal)
+    .catch(() => listings.latest);
+  if (!listing) return;
+  for (const id of protocol.findNewInstances(lookAt(session, listing), post)) {
+    ctx.messages.warning(extraNotice(id, spec), spec.own.urn);
+  }
+}
+
+/** Returns a listing together with what the session and the ledger know now. */
+function lookAt(session: Session, listing: Listing): protocol.Look {
+  const { creates, state } = session;
+  const { ids: named, proven: held, registered } = state;
+  const entries = entriesOf(session);
+  return { listing, ours: creates.instances, named, held, entries, registered };
+}
+
+/** Reads the ledger, and adds until when the instance of each record need not be listed. */
+function entriesOf(session: Session): protocol.Entry[] {
+  const { requestTimeoutMs } = session.settings;
+  return session.ledger.read().map((entry) => {
+    const { at, stage } = entry.record;
+    // A killed run recorded only the time before its POST, which may have taken as long as the time-out of a request.
+    const maxRequestMs = stage === "sending" ? requestTimeoutMs : 0;
+    return { ...entry, listedBy: session.settledBy(at) + maxRequestMs };
+  });
+}
+
+/** One Create call, until its instance is known. */
 class Create implements Disposable {
   readonly #session: Session;
   readonly #request: CreateRequest;
   readonly #signal: AbortSignal;
+  readonly #api: ComputeApi;
+  readonly #origin: Origin;
   /** The inputs without their `Secret` wrappers. */
   readonly #args: InstanceArgs;
+  readonly #spec: protocol.CreateSpec;
   readonly #progress: PostProgress;
-  /** What the protocol needs. Not set if the instance of an earlier call is known. */
-  #spec!: protocol.CreateSpec;
-  #api!: ComputeApi;
-  #origin!: Origin;
   #permit: Permit | undefined;
   /** The key of this create's record, or of the record that it resumes. */
   #recordKey: string | undefined;
-  /** The created instance. Set as soon as its id is known. */
-  #instance: PendingInstance | undefined;
   /** The mark (`ListingSource.mark`) of the end of the last POST or take-over. Later listings have higher marks. */
   #postMark = 0;
+  /** When the last POST ended (ISO 8601). */
+  #postedAt = "";
 
-  constructor(session: Session, request: CreateRequest, signal: AbortSignal) {
+  constructor(
+    session: Session,
+    request: CreateRequest,
+    signal: AbortSignal,
+    api: ComputeApi,
+    origin: Origin,
+  ) {
     this.#session = session;
     this.#request = request;
     this.#signal = signal;
+    this.#api = api;
+    this.#origin = origin;
     this.#args = parseInstanceArgs(reveal(request.inputs));
+    this.#spec = this.#makeSpec();
     this.#progress = new PostProgress(session, signal);
-    session.creates.haveBegun = true;
   }
 
   [Symbol.dispose](): void {
     this.#progress.stop();
     this.#permit?.release();
-    this.#session.createSlots.leave(this.#request.urn);
   }
 
-  async run(): Promise<CreateResponse> {
-    const { creates, ledger } = this.#session;
+  /**
+   * Carries out the protocol from its first transition to its end.
+   *
+   * @throws the error that `failureError` returns, if the protocol ends with a failure.
+   */
+  async run(): Promise<Obtained> {
     try {
-      const { id, unclearPost } = await this.#obtainInstance();
-      this.#progress.stop();
-      if (!this.#instance) throw new Error("an accepted create has no instance");
-      try {
-        return { id, outputs: await waitUntilReady(this.#session, this.#instance, this.#signal) };
-      } finally {
-        if (unclearPost) await this.#warnOfExtras(unclearPost);
+      for (let current = protocol.begin(); ;) {
+        const { state, effects } = current;
+        const result = state.phase === "ended" ? state.result : undefined;
+        // Nothing that could fail may come between the answer and the instance.
+        if (result?.kind === "accepted") return this.#obtained(result);
+        for (const effect of effects) this.#apply(effect);
+        if (result) throw this.#errorOf(result.failure);
+        current = protocol.step(this.#spec, state, await this.#eventAfter(state));
       }
     } catch (error) {
-      if (!this.#instance) throw error;
-      const { urn, id, after } = this.#instance;
-      const unfinished = unfinishedError(this.#session, error, this.#instance);
-      const { outputs } = unfinished.state;
-      creates.unfinished.set(urn, { key: this.#recordKey ?? "", id, outputs, after });
-      throw unfinished;
-    } finally {
-      // If no engine receives the id, the next run resumes the create.
-      const isReplied = this.#instance !== undefined && this.#session.hasEngine;
-      const end = { ...(isReplied && { stage: "replied" as const }), ended: true as const };
-      if (this.#recordKey !== undefined) ledger.move(this.#recordKey, end);
+      if (this.#recordKey !== undefined)
+        this.#session.ledger.move(this.#recordKey, { ended: true });
+      throw error;
     }
   }
 
-  /** Returns the unfinished instance of an earlier call of this session, or follows the protocol to an instance. */
-  async #obtainInstance(): Promise<AcceptedResult> {
-    const { creates, connection } = this.#session;
+  #obtained(result: AcceptedResult): Obtained {
     const { urn, inputs } = this.#request;
-    const unfinished = creates.unfinished.get(urn);
-    if (unfinished) {
-      const { key, id, outputs, after } = unfinished;
-      const origin = originFromState(outputs) ?? connection.place();
-      this.#recordKey = key;
-      this.#instance = { urn, id, inputs, outputs, origin, after };
-      return this.#follow(protocol.begin({ key, id }));
-    }
-    const { api, origin } = await connection.open(this.#signal);
-    this.#api = api;
-    this.#origin = origin;
-    this.#spec = this.#makeSpec();
-    const { name } = this.#args;
-    // Creates with the same name run one after the other until their ids are known.
-    return await creates.inTurn(name, this.#signal, () => this.#follow(protocol.begin()));
+    const { accepted, key, from, acceptedAt = this.#postedAt } = result;
+    const origin = this.#origin;
+    const unstamped = outputsOfAccepted(inputs, accepted, origin, acceptedAt);
+    const outputs = stamped(unstamped, this.#session.id);
+    const after = from === "answer" ? this.#postMark : 0;
+    const instance = { urn, id: accepted.id, inputs, outputs, origin, after };
+    return { key, instance, by: { result, spec: this.#spec } };
+  }
+
+  #errorOf(failure: protocol.Failure): Error {
+    if ("record" in failure) this.#session.isFirst(pendingSubject(failure.record));
+    return failureError(failure, this.#spec, this.#session);
   }
 
   #makeSpec(): protocol.CreateSpec {
@@ -176,27 +277,6 @@ class Create implements Disposable {
     };
   }
 
-  /**
-   * Carries out the protocol from its first transition to its end.
-   *
-   * @throws the error that `failureError` returns, if the protocol ends with a failure.
-   */
-  async #follow(first: protocol.Transition): Promise<AcceptedResult> {
-    let current = first;
-    for (;;) {
-      const { state, effects } = current;
-      for (const effect of effects) this.#apply(effect);
-      if (state.phase === "ended") {
-        const { result } = state;
-        if (result.kind === "accepted") return result;
-        const { failure } = result;
-        if ("record" in failure) this.#session.isFirst(pendingSubject(failure.record));
-        throw failureError(failure, this.#spec);
-      }
-      current = protocol.step(this.#spec, state, await this.#eventAfter(state));
-    }
-  }
-
   /** Returns the event that follows a state. Ctrl-C, the time-out and failed listings become events. */
   async #eventAfter(state: protocol.State): Promise<protocol.Event> {
     try {
@@ -210,44 +290,34 @@ class Create implements Disposable {
 
   /** Waits until `wakeAt`, does the work of the state, and returns its outcome. */
   async #perform(state: protocol.State): Promise<protocol.Event> {
-    const { ctx, ledger, listings, creates, createSlots, settings } = this.#session;
-    const { registered } = this.#session.state;
+    const { ctx, ledger, listings } = this.#session;
     const { clock } = ctx;
     const signal = this.#signal;
     const { wakeAt } = state;
     if (wakeAt !== undefined) await clock.sleep(Math.max(0, wakeAt - clock.now()), signal);
     switch (state.phase) {
-      case "readingLedger":
+      case "readingLedger": {
         // A create that gives way to another run's create returns its unused permit.
         this.#permit?.release();
-        return { kind: "ledgerRead", entries: ledger.read(), registered, now: clock.now() };
+        const { registered } = this.#session.state;
+        return {
+          kind: "ledgerRead",
+          entries: entriesOf(this.#session),
+          registered,
+          now: clock.now(),
+        };
+      }
       case "takingOver": {
-        const { key, stage, at } = state.record;
         const isTaken = ledger.take(state.record);
-        if (isTaken) this.#recordKey = key;
+        if (isTaken) this.#recordKey = state.record.key;
         this.#postMark = listings.mark();
-        // A killed run recorded only the time before its POST, which may have taken as long as the time-out of a request.
-        const maxRequestMs = stage === "sending" ? settings.requestTimeoutMs : 0;
-        const settledBy = this.#session.settledBy(at) + maxRequestMs;
-        return { kind: "takenOver", isTaken, settledBy };
+        return { kind: "takenOver", isTaken };
       }
-      case "findingInstance": {
-        const { id = "", at: acceptedAt } = state.record;
-        const instance = { id, origin: state.record, acceptedAt };
-        const { verdict } = await lookFor(this.#session, instance, signal);
-        const why = verdict.kind === "open" ? whyOpen(verdict, this.#session) : undefined;
-        return { kind: "searched", verdict, why };
-      }
-      case "takingBaseline": {
+      case "searching":
+        return await this.#list(0, state.search);
+      case "takingBaseline":
         this.#progress.show("listing the existing instances before the create");
-        const showHeldBack = () => this.#progress.show(heldBackMessage);
-        await createSlots.enter(this.#request.urn, signal, showHeldBack);
-        const maxAgeMs = state.attempt ? maxRenewedBaselineAgeMs : recentMs;
-        return await this.#list(creates.turnEndMark(this.#args.name), maxAgeMs);
-      }
-      case "searchingForRecord":
-      case "searchingAfterPost":
-        return await this.#list(this.#postMark, 0);
+        return await this.#list(state.attempt ? maxRenewedBaselineAgeMs : recentMs);
       case "awaitingPermit": {
         this.#progress.show("waiting for the rate limit");
         using _wait = this.#session.operations.waiting(signal, waits.permit);
@@ -257,7 +327,7 @@ class Create implements Disposable {
       case "writingRecord": {
         const key = await ledger.begin({ ...state.fields, at: this.#now() });
         this.#recordKey = key;
-        return { kind: "recorded", key, entries: ledger.read() };
+        return { kind: "recorded", key, entries: entriesOf(this.#session) };
       }
       case "posting":
         return await this.#post();
@@ -266,28 +336,17 @@ class Create implements Disposable {
     }
   }
 
-  /** Fetches a listing, possibly a shared one, that began after this mark and at most `maxAgeMs` ago. */
-  async #list(after: number, maxAgeMs: number): Promise<protocol.Event> {
-    const { ctx, listings } = this.#session;
+  /** Fetches a listing, possibly a shared one, that began after the last POST and at most `maxAgeMs` ago. */
+  async #list(maxAgeMs: number, search?: protocol.Search): Promise<protocol.Event> {
+    const { ctx, listings, state } = this.#session;
     const notBefore = ctx.clock.now() - maxAgeMs;
-    const observation = this.#observationOf(await listings.get({ after, notBefore }, this.#signal));
-    return { kind: "listed", observation, now: ctx.clock.now() };
-  }
-
-  /** Returns a listing together with what the session and the ledger know now. */
-  #observationOf({ items, complete, begunAt }: Listing): protocol.Observation {
-    const { creates, state, ledger } = this.#session;
-    return {
-      items,
-      complete,
-      begunAt,
-      isOfThisSession: (id) => creates.instances.has(id),
-      isNamedByEngine: (id) => state.hasId(id),
-      isInState: (id) => state.proven.has(id),
-      isSettling: ({ at }) => this.#session.settledBy(at) > begunAt,
-      entries: ledger.read(),
-      registered: state.registered,
-    };
+    const listing = await listings.get({ after: this.#postMark, notBefore }, this.#signal);
+    const look = lookAt(this.#session, listing);
+    if (search?.of === "record") {
+      const { id = "" } = search.record;
+      look.vouchers = state.vouchersOf({ id, origin: search.record }, this.#origin);
+    }
+    return { kind: "listed", look, now: ctx.clock.now() };
   }
 
   /** Sends the POST, and returns its outcome. */
@@ -303,6 +362,7 @@ class Create implements Disposable {
       grace: graceEnd.signal,
     });
     this.#postMark = listings.markWrite();
+    this.#postedAt = this.#now();
     if (outcome.kind === "notSent" && signal.aborted) {
       return { kind: "stopped", why: signal.reason as Error };
     }
@@ -318,7 +378,7 @@ class Create implements Disposable {
   /** Whether the instance that a 202 describes is of another create, whose own 202 may be still to come, or in a state. */
   #isOfAnother({ id, name }: Accepted): boolean {
     const { creates, state, ledger, settings } = this.#session;
-    if (creates.instances.has(id) || state.hasId(id)) return true;
+    if (creates.instances.has(id) || state.ids.has(id)) return true;
     // Without another create of this name, a name that differs is just another spelling.
     const isOwnName = name === undefined || name === this.#args.name;
     const names = isOwnName ? [] : [name, recordedName(name, true, settings)];
@@ -329,20 +389,6 @@ class Create implements Disposable {
     });
   }
 
-  /**
-   * Sets the instance and its first outputs.
-   *
-   * @param after Listings that began before this mark (`ListingSource.mark`) prove nothing about the instance.
-   * @param acceptedAt When the service accepted the instance (ISO 8601). The default is now.
-   */
-  #setInstance(accepted: Accepted, after: number, acceptedAt = this.#now()): void {
-    const { urn, inputs } = this.#request;
-    const origin = this.#origin;
-    const unstamped = outputsOfAccepted(inputs, accepted, origin, acceptedAt);
-    const outputs = stamped(unstamped, this.#session.id);
-    this.#instance = { urn, id: accepted.id, inputs, outputs, origin, after };
-  }
-
   /** Carries out a side effect of a transition. */
   #apply(effect: protocol.SideEffect): void {
     const { ctx, ledger } = this.#session;
@@ -351,8 +397,6 @@ class Create implements Disposable {
         const { key, change } = effect;
         return ledger.move(key, { ...change, ...(change.stage && { at: this.#now() }) });
       }
-      case "accept":
-        return this.#accept(effect);
       case "settleRecord":
         ledger.settle(effect.key, effect.as);
         return;
@@ -372,40 +416,6 @@ class Create implements Disposable {
         }));
         return this.#session.reportLeftovers(leftovers, leftoversNotice);
       }
-    }
-  }
-
-  /** Notes in the session and in the ledger that the instance belongs to this create. */
-  #accept({ key, accepted, from }: Extract<protocol.SideEffect, { do: "accept" }>): void {
-    const { ledger, creates, ctx } = this.#session;
-    const { id, createdAt, networks } = accepted;
-    if (from === "answer") {
-      // From here on, every error carries the id (G1).
-      this.#setInstance(accepted, this.#postMark);
-      creates.instances.set(id, "made");
-      const onlyInResponse = { createdAt, networks };
-      ledger.move(key, { stage: "accepted", id, at: this.#now(), accepted: onlyInResponse });
-      return;
-    }
-    creates.instances.set(id, "takenOver");
-    const at = ledger.read().find(({ record }) => record.key === key)?.record.at;
-    this.#setInstance(accepted, 0, at);
-    ledger.move(key, { stage: "accepted", id });
-    if (from === "earlierRun") {
-      ctx.messages.warning(resumedNotice(accepted, this.#spec), this.#request.urn);
-    }
-  }
-
-  /** After an unclear POST, warns of each further instance that the POST may have created (G2). Never rejects. */
-  async #warnOfExtras(post: protocol.SentPost): Promise<void> {
-    const { ctx, listings } = this.#session;
-    using operation = this.#session.operation(lastListingSeconds);
-    const listing = await listings
-      .get({ notBefore: ctx.clock.now() }, operation.signal)
-      .catch(() => listings.latest);
-    if (!listing) return;
-    for (const id of protocol.findNewInstances(this.#observationOf(listing), post)) {
-      ctx.messages.warning(extraNotice(id, this.#spec), this.#request.urn);
     }
   }
 

@@ -10,23 +10,31 @@ import {
 import type { Accepted } from "../api/contract";
 import { RequestError } from "../api/errors";
 import { OperationFailed } from "../errors";
+import { whyOpen, type Paging } from "../evidence/why";
 import { displayRecordedName, isHashedName, type LedgerRecord } from "../ledger/record";
 import { isSameResource } from "../pulumiNames";
 import type { CreateSpec, Failure, Leftover, Leftovers, PendingReason } from "./protocol";
 
-/** Returns the error that the Create call fails with. */
-export function failureError(failure: Failure, spec: CreateSpec): Error {
+/** Returns the error that the Create call fails with. `paging` is how the session lists. */
+export function failureError(failure: Failure, spec: CreateSpec, paging: Paging): Error {
   const cause = "error" in failure ? failure.error : undefined;
   if (cause && !(cause instanceof RequestError)) return cause;
-  return new OperationFailed(failureMessage(failure, spec), { cause });
+  const repeated =
+    "firstError" in failure && failure.firstError ? describeFirst(failure.firstError) : "";
+  return new OperationFailed(`${repeated}${failureMessage(failure, spec, paging)}`, { cause });
 }
 
-function failureMessage(failure: Failure, spec: CreateSpec): string {
-  if (failure.kind === "pending") return pendingError(failure.record, failure.why, spec);
+function failureMessage(failure: Failure, spec: CreateSpec, paging: Paging): string {
+  if (failure.kind === "pending") return pendingError(failure.record, failure.why, spec, paging);
   if (failure.kind === "leftovers") return leftoversError(failure, spec);
   if (failure.kind === "undeletable") return undeletableError(failure.record);
   if (failure.kind !== "unclear") return reasonOf(failure.error);
-  return `${failure.error.message}. ${describeUnclear(failure, spec)}`;
+  return `${failure.error.message}. ${describeUnclear(failure, spec, paging)}`;
+}
+
+/** Says how the first POST failed, if a second one was sent. Ends with a space. */
+function describeFirst({ message }: RequestError): string {
+  return `the create was sent twice. The first time, ${message}, and two listings show that nothing was created. The second time, `;
 }
 
 /** Returns the error's message, and the next step if a request failed. */
@@ -41,7 +49,12 @@ function shownName({ own }: CreateSpec): string {
 
 // ── Pending creates ──────────────────────────────────────────────────────────────────────────────
 
-function pendingError(record: LedgerRecord, why: PendingReason, spec: CreateSpec): string {
+function pendingError(
+  record: LedgerRecord,
+  why: PendingReason,
+  spec: CreateSpec,
+  paging: Paging,
+): string {
   const { key, at } = record;
   const onlyCandidate = why.kind === "turnedUp" && why.ids.length === 1 ? why.ids[0] : undefined;
   const id = record.id ?? onlyCandidate ?? "<id>";
@@ -59,7 +72,7 @@ function pendingError(record: LedgerRecord, why: PendingReason, spec: CreateSpec
   if (why.kind === "unregistered") {
     return `${adriftSummary(record, spec)}. This run created nothing, because compute:leftovers is "fail". To take the earlier instance over as this resource, run \`${importCommand(spec.own, id)}\`. To forget that create, once you know that it left no running instance, run \`${discard}\``;
   }
-  return `an earlier run began to create "${name}" for this resource (${at}), and this machine's ledger does not show what became of it: ${pendingReason(why, id)}. This run created nothing. To take the instance over, run \`${importCommand(record, id)}\`. To forget that create, once you know that it left no running instance, run \`${discard}\``;
+  return `an earlier run began to create "${name}" for this resource (${at}), and this machine's ledger does not show what became of it: ${pendingReason(why, id, record.id !== undefined, paging)}. This run created nothing. To take the instance over, run \`${importCommand(record, id)}\`. To forget that create, once you know that it left no running instance, run \`${discard}\``;
 }
 
 /** Says how to find out whether the state holds an instance that an engine was given, and what to do then. */
@@ -70,8 +83,10 @@ function lookFirst(record: LedgerRecord, id: string): string {
 function pendingReason(
   why: Exclude<PendingReason, { kind: "inFlight" | "contested" | "replied" | "unregistered" }>,
   id: string,
+  isIdKnown: boolean,
+  paging: Paging,
 ): string {
-  const unknown = "whether its instance exists is not known";
+  const unknown = `whether ${isIdKnown ? id : "its instance"} exists is not known`;
   switch (why.kind) {
     case "otherScope":
       return "that create had another provider resource (because of another version of the plugin, or because the stack belongs to another organisation and has the same name), so it may be another stack's create";
@@ -83,14 +98,12 @@ function pendingReason(
       return why.sameToken
         ? `instance ${id} exists, but the program now asks for a different one`
         : `instance ${id} exists, but the token has changed since, so whether the program still asks for the same instance is not known`;
-    case "unproven":
-      return `whether ${id} still exists is not known: ${why.why}`;
     case "secretName":
       return `${unknown}: its name was secret, and the name or the token has changed since`;
-    case "incomplete":
-      return `${unknown}: the service's listing is not complete, and does not show it`;
-    case "otherToken":
-      return `${unknown}: that run had another token, so this token's listing may be another tenant's`;
+    case "open":
+      return why.why === "tenant"
+        ? `${unknown}: that run had another token, so this token's listing may be another tenant's`
+        : `${unknown}: ${whyOpen(why, paging)}`;
     case "several":
       return `several instances could be the one it created: ${why.ids.join(", ")}`;
     case "turnedUp": {
@@ -178,8 +191,9 @@ function undeletableError(record: LedgerRecord): string {
 
 /** Says what is known after a POST with an unclear outcome, and what a person can do. */
 function describeUnclear(
-  { why, key, sentCount }: Extract<Failure, { kind: "unclear" }>,
+  { why, key }: Extract<Failure, { kind: "unclear" }>,
   spec: CreateSpec,
+  paging: Paging,
 ): string {
   const { own, settlingMs } = spec;
   const name = shownName(spec);
@@ -188,11 +202,8 @@ function describeUnclear(
     : "The next `pulumi up` on this machine searches for it before it creates anything. On another machine, first look for the name in the service's list";
   const takeOver = `\`${importCommand(own, "<id>")}\``;
   const advice = `${nextRun}. If the instance turns up, take it over with ${takeOver}`;
-  const notFound = (seen: string) => {
-    const repeats =
-      sentCount > 1 ? ` The create was sent ${sentCount} times, and neither answer was clear.` : "";
-    return `Whether the instance was created is not known: ${seen}.${repeats} Nothing more was sent. ${advice}`;
-  };
+  const notFound = (seen: string) =>
+    `Whether the instance was created is not known: ${seen}. Nothing more was sent. ${advice}`;
   const notListed = `no instance named "${name}"`;
   const within = `within ${settlingMs / 1000} s`;
   switch (why.kind) {
@@ -207,13 +218,11 @@ function describeUnclear(
     }
     case "none":
       return notFound(`${notListed} turned up ${within}`);
-    case "incomplete":
-      return notFound(`the listings were not complete, and showed ${notListed} ${within}`);
+    case "open":
+      return notFound(`${notListed} turned up ${within}, and ${whyOpen(why, paging)}`);
     case "listingFailed":
       return notFound(`the search for it failed (${why.error.message})`);
     case "stopped":
       return `Whether "${name}" was created is not known, and the search for it ended early (${why.error.message}). ${advice}`;
-    case "repeatFailed":
-      return `No instance named "${name}" turned up, so the create was tried once more. The second try surely created nothing: ${reasonOf(why.error)} Whether the first try created an instance is not known. ${nextRun}`;
   }
 }

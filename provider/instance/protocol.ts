@@ -15,7 +15,19 @@ import {
   type LedgerRecord,
   type NewRecord,
 } from "../ledger/record";
-import { isSameName, type Verdict } from "../evidence/witness";
+import {
+  isSameName,
+  mayStillTell,
+  nextLookAt,
+  see,
+  witnessOf,
+  type Evidence,
+  type Known,
+  type Open,
+  type Subject,
+  type Verdict,
+  type Witness,
+} from "../evidence/witness";
 import { isSamePlace, originDifference } from "../origin";
 import { isSameResource } from "../pulumiNames";
 import { hasTag } from "./naming";
@@ -58,30 +70,15 @@ export type State = Work & {
 type Work =
   /** Reads the ledger → `ledgerRead`. With `until`, the create waits for another run's create. */
   | { phase: "readingLedger"; earlier: Earlier; until?: number }
-  /** Makes this session the owner of the record → `takenOver` */
-  | { phase: "takingOver"; earlier: Earlier; record: LedgerRecord }
   /**
-   * Searches for the record's instance by its id → `searched`, `listingFailed`. With `stopFor`, an engine was given the
-   * id, so the instance stops this create unless it is gone.
+   * Makes this session the owner of the record → `takenOver`. From `listedBy` on, each listing that begins shows the
+   * instance, if the record's POST created one.
    */
-  | {
-      phase: "findingInstance";
-      earlier: Earlier;
-      record: LedgerRecord;
-      stopFor?: "replied" | "contested";
-    }
-  /** Fetches a listing that begins now, to search for a record's instance by its name → `listed`, `listingFailed` */
-  | {
-      phase: "searchingForRecord";
-      earlier: Earlier;
-      record: LedgerRecord;
-      until: number;
-      /** Set once a complete listing after the settling time has lacked the instance. */
-      wasMissing?: true;
-    }
+  | { phase: "takingOver"; earlier: Earlier; record: LedgerRecord; listedBy: number }
+  /** Fetches listings that begin now, until the witness has judged → `listed`, `listingFailed` */
+  | { phase: "searching"; earlier: Earlier; search: Search; witness: Witness }
   /**
-   * Waits for a create slot, and then fetches the baseline, or with `attempt` a newer one, since that attempt's is too
-   * old → `listed`, `listingFailed`
+   * Fetches the baseline, or with `attempt` a newer one, since that attempt's is too old → `listed`, `listingFailed`
    */
   | { phase: "takingBaseline"; earlier: Earlier; attempt?: Attempt }
   /** Waits for the rate limit → `permitted` */
@@ -90,14 +87,6 @@ type Work =
   | { phase: "writingRecord"; attempt: Attempt; fields: Omit<NewRecord, "at"> }
   /** Sends the POST that the record `key` describes → `posted` */
   | { phase: "posting"; attempt: Attempt; key: string }
-  /** Fetches a listing that begins now, to search for the POST's instance → `listed`, `listingFailed` */
-  | {
-      phase: "searchingAfterPost";
-      attempt: Attempt & { unclear: UnclearPost };
-      until: number;
-      /** Whether a listing has shown a new instance, of any name, that may come from this POST (`isUnexplained`). */
-      hasUnexplained: boolean;
-    }
   | { phase: "ended"; result: Result };
 
 type StateOf<P extends State["phase"]> = Extract<State, { phase: P }>;
@@ -105,6 +94,8 @@ type StateOf<P extends State["phase"]> = Extract<State, { phase: P }>;
 interface Earlier {
   /** How often it has tried to take over or to settle a record. */
   takeovers: number;
+  /** The error of this create's first POST, if listings have proven that it created nothing. It is repeated once. */
+  firstError?: RequestError;
 }
 
 interface Attempt {
@@ -112,32 +103,27 @@ interface Attempt {
   earlier: Earlier;
   /** How many POSTs failed before a byte was sent. */
   unsentCount: number;
-  unclear?: UnclearPost;
 }
 
 /** A listing from before the POST, which can't have created an instance that is in it. */
-type Baseline = Pick<Observation, "items" | "begunAt">;
+type Baseline = Pick<Evidence, "items" | "begunAt">;
 
-/** A POST whose outcome is unclear. Its repeat, if any, has the same record. */
-interface UnclearPost {
-  /** The key of the record. */
-  key: string;
-  /** The error of the last POST. */
-  error: RequestError;
-  sentCount: number;
-}
+/** What a search is for. */
+export type Search =
+  /** The instance of an earlier create. With `stopFor`, an engine was given it, so it stops this create unless it is gone. */
+  | { of: "record"; record: LedgerRecord; stopFor?: "replied" | "contested" }
+  /**
+   * The instance of this create's POST, whose outcome is unclear. `mayRepeat`: the service answered that it failed, and no
+   * listing has shown a new instance, of whatever name, that nothing explains.
+   */
+  | { of: "post"; post: SentPost; error: RequestError; mayRepeat: boolean };
 
 /** The outcome of a state's work. */
 export type Event =
-  | { kind: "ledgerRead"; entries: readonly LedgerEntry[]; registered: Urns; now: number }
-  /**
-   * `isTaken` says whether the record now belongs to this session. A listing that begins after `settledBy` shows the
-   * instance, if the record's POST created one.
-   */
-  | { kind: "takenOver"; isTaken: boolean; settledBy: number }
-  /** `why` says why nothing is proven, if so. */
-  | { kind: "searched"; verdict: Verdict; why?: string | undefined }
-  | { kind: "listed"; observation: Observation; now: number }
+  | { kind: "ledgerRead"; entries: readonly Entry[]; registered: Urns; now: number }
+  /** `isTaken` says whether the record now belongs to this session. */
+  | { kind: "takenOver"; isTaken: boolean }
+  | { kind: "listed"; look: Look; now: number }
   | { kind: "listingFailed"; error: RequestError; now: number }
   | { kind: "permitted"; now: number }
   /** `entries` is the ledger as read after the record was written. */
@@ -147,6 +133,9 @@ export type Event =
   /** Ctrl-C, or the operation's time-out. It comes instead of any other event. */
   | { kind: "stopped"; why: Error };
 
+/** A record, and the clock time from which on each listing that begins shows its instance, if its POST created one. */
+export type Entry = LedgerEntry & { readonly listedBy: number };
+
 /** URNs of the resources that the program of this run has registered so far. */
 type Urns = ReadonlySet<string>;
 
@@ -154,20 +143,17 @@ type EventOf<K extends Event["kind"]> = Extract<Event, { kind: K }>;
 type ListingEvent = EventOf<"listed" | "listingFailed">;
 
 /** A listing, and what the session and the ledger know when it arrives. */
-export interface Observation {
-  items: ReadonlyMap<string, { id: string; name?: string | undefined }>;
-  complete: boolean;
-  /** Clock time at which the listing began. */
-  begunAt: number;
-  /** Whether this session has created the instance, or taken it over. */
-  isOfThisSession: (id: string) => boolean;
-  /** Whether the engine has sent the id in this session. The instance may then be another resource's. */
-  isNamedByEngine: (id: string) => boolean;
-  /** Whether it is proven that a Pulumi state held the instance. */
-  isInState: (id: string) => boolean;
-  /** Whether this listing may lack the record's instance, because it began within the settling time. */
-  isSettling: (record: LedgerRecord) => boolean;
-  entries: readonly LedgerEntry[];
+export interface Look {
+  listing: Evidence;
+  /** Ids of the instances that this session has created, or taken over. */
+  ours: Ids;
+  /** The ids that the engine has sent in this session. The instances may be other resources'. */
+  named: Ids;
+  /** Ids of the instances that a Pulumi state is proven to have held. */
+  held: Ids;
+  /** While a record is searched for: `Known.vouchers`. */
+  vouchers?: ReadonlySet<string> | undefined;
+  entries: readonly Entry[];
   registered: Urns;
 }
 
@@ -180,8 +166,6 @@ export interface Transition {
 /** Something that `create.ts` does between two states. It causes no event. */
 export type SideEffect =
   | { do: "updateRecord"; key: string; change: RecordChange }
-  /** Keeps the id of the instance, which is now known, in the record and in the session. */
-  | { do: "accept"; key: string; accepted: Accepted; from: InstanceSource }
   /** Settles the record of an earlier create. Its instance is proven gone, or its POST has surely created none. */
   | { do: "settleRecord"; key: string; as: "gone" | "absent" }
   /** Names pending creates that may be this resource's, and that this create can't resume. */
@@ -211,8 +195,19 @@ export interface Leftover {
 
 /** How a create ends. */
 export type Result =
-  /** `unclearPost` is set after an unclear outcome, also of an earlier create. The POST may have created more instances. */
-  | { kind: "accepted"; key: string; id: string; unclearPost?: SentPost | undefined }
+  /**
+   * The instance of the record `key`. `unclearPost` is set after an unclear outcome, also of an earlier create: the POST may
+   * have created more instances.
+   */
+  | {
+      kind: "accepted";
+      key: string;
+      accepted: Accepted;
+      from: InstanceSource;
+      unclearPost: SentPost | undefined;
+      /** When the service accepted an earlier create (ISO 8601). */
+      acceptedAt?: string;
+    }
   | { kind: "failed"; failure: Failure };
 
 /** A set of ids, or a map from ids. */
@@ -225,24 +220,30 @@ export type Failure =
   | ({ kind: "leftovers" } & Leftovers)
   /** A state may hold this record's instance, and the Delete of that instance would fail. */
   | { kind: "undeletable"; record: LedgerRecord }
-  | { kind: "listingFailed" | "refused" | "notSent" | "stopped"; error: Error }
-  /** A POST was sent, and whether it created an instance is not known. */
-  | ({ kind: "unclear"; why: UnclearReason } & UnclearPost);
+  | { kind: "listingFailed" | "stopped"; error: Error }
+  /** `firstError` is that of this create's first POST, which created nothing (`Earlier.firstError`). */
+  | { kind: "refused" | "notSent"; error: Error; firstError: RequestError | undefined }
+  /** The POST of the record `key` was sent, and whether it created an instance is not known. */
+  | {
+      kind: "unclear";
+      why: UnclearReason;
+      key: string;
+      error: RequestError;
+      firstError: RequestError | undefined;
+    };
 
-/** Why a search for a POST's instance by its name ended without finding it. */
+/** Why a search has neither found the instance nor proven that it is absent. */
 type FailedSearch =
   /**
    * The instances with the POST's name that the POST may have created. With "several", this provider generated the
    * name. With "turnedUp", it did not, so the name of an instance is no proof.
    */
-  | { kind: "several" | "turnedUp"; ids: string[] }
-  | { kind: "incomplete" }
-  | { kind: "listingFailed"; error: Error };
+  { kind: "several" | "turnedUp"; ids: string[] } | Open | { kind: "listingFailed"; error: Error };
 
 /** Why an earlier create of the resource stops this one: it can be neither resumed nor settled. */
 export type PendingReason =
   | { kind: "inFlight" }
-  | { kind: "unlockable" | "secretName" | "otherToken" }
+  | { kind: "unlockable" | "secretName" }
   /** An engine was given the instance, and did not end in order. */
   | { kind: "replied" }
   /** Another run's create of this resource was completed while this run was under way (`isContested`). */
@@ -254,16 +255,14 @@ export type PendingReason =
   | { kind: "otherOrigin"; difference: string }
   /** The digests differ. With another token, that proves nothing, because each digest is keyed with its token. */
   | { kind: "changed"; sameToken: boolean }
-  | { kind: "unproven"; why: string }
   | FailedSearch;
 
 /** Why it is still not known whether a POST with an unclear outcome created an instance. */
 type UnclearReason =
   | FailedSearch
-  /** A complete listing after the settling time shows no such instance. */
+  /** Listings after the settling time prove that there is no such instance. But the POST may be carried out later. */
   | { kind: "none" }
-  /** The search was stopped, or the one repeat of the POST surely created nothing. */
-  | { kind: "stopped" | "repeatFailed"; error: Error };
+  | { kind: "stopped"; error: Error };
 
 /** The maximum age of a baseline at the time when the rate limit permits the POST. An older one is renewed. */
 const maxBaselineAgeMs = 30_000;
@@ -276,14 +275,8 @@ const firstRetryMs = 500;
 
 // ── The first transition, and the next one ───────────────────────────────────────────────────────
 
-/**
- * Returns the first transition.
- *
- * @param unfinished The instance that an earlier Create call of this session left unfinished for this resource, if any:
- *   set if an error hook repeats the call.
- */
-export function begin(unfinished?: { key: string; id: string }): Transition {
-  if (unfinished) return next({ phase: "ended", result: { kind: "accepted", ...unfinished } });
+/** Returns the first transition. */
+export function begin(): Transition {
   return next({ phase: "readingLedger", earlier: { takeovers: 0 } });
 }
 
@@ -299,10 +292,8 @@ export function step(spec: CreateSpec, state: State, event: Event): Transition {
       return judgeEarlier(spec, state, expect(event, "ledgerRead"));
     case "takingOver":
       return afterTakeOver(spec, state, expect(event, "takenOver"));
-    case "findingInstance":
-      return afterFindInstance(spec, state, event);
-    case "searchingForRecord":
-      return searchForRecord(spec, state, expect(event, "listed", "listingFailed"));
+    case "searching":
+      return afterLook(spec, state, expect(event, "listed", "listingFailed"));
     case "takingBaseline":
       return judgeBaseline(spec, state, event);
     case "awaitingPermit":
@@ -311,8 +302,6 @@ export function step(spec: CreateSpec, state: State, event: Event): Transition {
       return afterRecord(spec, state.attempt, expect(event, "recorded"));
     case "posting":
       return afterPost(spec, state, expect(event, "posted"));
-    case "searchingAfterPost":
-      return searchAfterPost(spec, state, expect(event, "listed", "listingFailed"));
     case "ended":
       throw new Error("the create has ended");
   }
@@ -383,19 +372,19 @@ function judgeEarlier(
   const [first] = inTheWay;
   if (!first) return beforeBaseline(spec, earlier, entries, registered);
 
-  const { record, liveness } = given ?? first;
+  const { record, liveness, listedBy } = given ?? first;
   const difference = originDifference(record, spec.own);
   if (difference !== undefined) {
     return failPending(record, { kind: "otherOrigin", difference });
   }
-  const nextEarlier = { takeovers: earlier.takeovers + 1 };
+  const nextEarlier = { ...earlier, takeovers: earlier.takeovers + 1 };
   if (given) {
     const stopFor = contested ? "contested" : "replied";
     // The engine of a live session may be about to save the instance.
     if (!contested && liveness === "alive") return failPending(record, { kind: "inFlight" });
     const isFinal = contested !== undefined || liveness === "dead";
     if (!isFinal || earlier.takeovers >= maxTries) return failPending(record, { kind: stopFor });
-    return next({ phase: "findingInstance", earlier: nextEarlier, record, stopFor });
+    return next(searchFor(spec, nextEarlier, record, listedBy, stopFor));
   }
   if (relation(spec, record) === "otherScope") {
     const kind = isInFlight(first) ? "inFlight" : "otherScope";
@@ -404,7 +393,7 @@ function judgeEarlier(
   if (liveness === "unknown" || earlier.takeovers >= maxTries) {
     return failPending(record, { kind: "unlockable" });
   }
-  return next({ phase: "takingOver", earlier: nextEarlier, record });
+  return next({ phase: "takingOver", earlier: nextEarlier, record, listedBy });
 }
 
 /** Judges the pending creates of this stack that this create can't resume, and goes on to the baseline. */
@@ -428,55 +417,15 @@ function beforeBaseline(
 }
 
 function afterTakeOver(
-  { own }: CreateSpec,
-  { record, earlier }: StateOf<"takingOver">,
-  { isTaken, settledBy: until }: EventOf<"takenOver">,
+  spec: CreateSpec,
+  { record, earlier, listedBy }: StateOf<"takingOver">,
+  { isTaken }: EventOf<"takenOver">,
 ): Transition {
   // Another run was quicker, the record has changed, or a lock can't be had: judge all records again.
   if (!isTaken) return next({ phase: "readingLedger", earlier });
-  if (record.id !== undefined) return next({ phase: "findingInstance", earlier, record });
-  if (isHashedName(record.name) && record.name !== own.name) {
-    return failPending(record, { kind: "secretName" });
-  }
-  return next({ phase: "searchingForRecord", earlier, record, until });
-}
-
-function afterFindInstance(
-  spec: CreateSpec,
-  { record, earlier, stopFor }: StateOf<"findingInstance">,
-  event: Event,
-): Transition {
-  if (event.kind === "listingFailed") {
-    return failPending(record, stopFor ? { kind: stopFor } : event);
-  }
-  const { verdict, why = "" } = expect(event, "searched");
-  if (verdict.kind === "absent") return settle(record, "gone", earlier);
-  if (stopFor) return failPending(record, { kind: stopFor });
-  if (verdict.kind === "listed") return resume(spec, record, verdict.items[0]);
-  return failPending(record, { kind: "unproven", why });
-}
-
-/** Searches a listing for the instance of a record without an id. There may be none. */
-function searchForRecord(
-  spec: CreateSpec,
-  state: StateOf<"searchingForRecord">,
-  event: ListingEvent,
-): Transition {
-  const { record, until, earlier } = state;
-  const post = postOf(spec, record);
-  const found = searchByName({ ...post, kind: record.kind }, until, event);
-  if (found.kind === "created") return resume(spec, record, found);
-  if (found.kind === "tooEarly") return tryAgain(state, spec, event.now);
-  if (found.kind !== "none") return failPending(record, found);
-  if (record.tokenHash !== spec.own.tokenHash) return failPending(record, { kind: "otherToken" });
-  // One listing may be wrong, so a second complete one must lack the instance, too (G3).
-  if (state.wasMissing) return settle(record, "absent", earlier);
-  return next({ ...state, wasMissing: true, wakeAt: event.now + spec.pollIntervalMs });
-}
-
-/** Settles the record of an earlier create, and judges the remaining records. */
-function settle({ key }: LedgerRecord, as: "gone" | "absent", earlier: Earlier): Transition {
-  return next({ phase: "readingLedger", earlier }, [{ do: "settleRecord", key, as }]);
+  const isOtherName = isHashedName(record.name) && record.name !== spec.own.name;
+  if (record.id === undefined && isOtherName) return failPending(record, { kind: "secretName" });
+  return next(searchFor(spec, earlier, record, listedBy));
 }
 
 /** Takes over the instance that a record's POST created, if the program still asks for the same instance. */
@@ -493,7 +442,7 @@ function resume(
   }
   const accepted: Accepted = { id, name, status, networks: [], ...record.accepted };
   const unclearPost = record.id === undefined ? postOf(spec, record) : undefined;
-  return accept(key, accepted, "earlierRun", unclearPost);
+  return accept(key, accepted, "earlierRun", unclearPost, record.at);
 }
 
 /** Returns the POST of a record. If the record has only a hash of the name, it is this create's: that was compared before. */
@@ -509,12 +458,12 @@ function judgeBaseline(
   event: Event,
 ): Transition {
   if (event.kind === "listingFailed") return fail(event);
-  const { observation } = expect(event, "listed");
-  const { items, complete, begunAt } = observation;
-  const undeletable = spec.deleteFails ? findUndeletable(spec, observation) : undefined;
+  const { look } = expect(event, "listed");
+  const { items, complete, begunAt } = look.listing;
+  const undeletable = spec.deleteFails ? findUndeletable(spec, look) : undefined;
   if (undeletable) return fail({ kind: "undeletable", record: undeletable });
 
-  const leftovers = { items: findLeftovers(spec, observation), partial: !complete };
+  const leftovers = { items: findLeftovers(spec, look), partial: !complete };
   const isClean = leftovers.items.length === 0 && complete;
   if (!isClean && spec.leftovers === "fail") return fail({ kind: "leftovers", ...leftovers });
   const reports: SideEffect[] = isClean ? [] : [{ do: "reportLeftovers", ...leftovers }];
@@ -526,23 +475,27 @@ function judgeBaseline(
 }
 
 /** Finds a completed create of this resource whose instance exists, or is too young to be listed. */
-function findUndeletable(spec: CreateSpec, observation: Observation): LedgerRecord | undefined {
-  const { entries, items, isSettling } = observation;
+function findUndeletable(spec: CreateSpec, { entries, listing }: Look): LedgerRecord | undefined {
   const found = entries.find((entry) => {
     const { record } = entry;
     if (!isCompleted(spec, entry) || relation(spec, record) !== "same") return false;
-    return record.id !== undefined && (items.has(record.id) || isSettling(record));
+    return record.id !== undefined && mayShow(listing, entry, record.id);
   });
   return found?.record;
 }
 
-function findLeftovers(spec: CreateSpec, observation: Observation): Leftover[] {
-  const { items, entries, registered, isOfThisSession, isInState, isSettling } = observation;
+/** Whether the listing shows the instance of a record, or began so early that it may lack it. */
+function mayShow({ items, begunAt }: Evidence, { listedBy }: Entry, id: string): boolean {
+  return items.has(id) || begunAt < listedBy;
+}
+
+function findLeftovers(spec: CreateSpec, look: Look): Leftover[] {
+  const { listing, entries, registered, ours, held } = look;
   const reasons = new Map<string, Leftover["why"]>();
-  for (const { id, name } of items.values()) {
+  for (const { id, name } of listing.items.values()) {
     const why = reasonByName(spec, name);
     // The name is compared first, because that is cheaper than a search of all records.
-    if (why && !isExplained(spec, observation, id)) reasons.set(id, why);
+    if (why && !isExplained(spec, look, id)) reasons.set(id, why);
   }
   for (const entry of entries) {
     const { id, stage, digest } = entry.record;
@@ -551,12 +504,12 @@ function findLeftovers(spec: CreateSpec, observation: Observation): Leftover[] {
     const isRenamed = digest === spec.own.digest && isAdrift(spec, entry.record, registered);
     // The program possibly registers that resource later, so a warning could be wrong. A stop costs nothing.
     if (!isCompleted(spec, entry) && !(isRenamed && spec.leftovers === "fail")) continue;
-    if (items.has(id) || isSettling(entry.record)) {
+    if (mayShow(listing, entry, id)) {
       reasons.set(id, isRenamed ? "renamed" : "delivered");
     }
   }
   return [...reasons]
-    .filter(([id]) => !isOfThisSession(id) && !isInState(id))
+    .filter(([id]) => !ours.has(id) && !held.has(id))
     .map(([id, why]) => ({ id, why }));
 }
 
@@ -571,7 +524,7 @@ function reasonByName(spec: CreateSpec, name: string | undefined): "tag" | "name
  * printed it, or a state held it for another resource. What is pending or just delivered explains nothing, because no
  * state is proven to hold it. Neither does a resource of this stack that the program does not register any more.
  */
-function isExplained(spec: CreateSpec, { entries, registered }: Observation, id: string): boolean {
+function isExplained(spec: CreateSpec, { entries, registered }: Look, id: string): boolean {
   return entries.some(({ record }) => {
     const { settled, stage, scope } = record;
     if (record.id !== id) return false;
@@ -585,20 +538,13 @@ function isExplained(spec: CreateSpec, { entries, registered }: Observation, id:
 // ── The POST ─────────────────────────────────────────────────────────────────────────────────────
 
 function afterPermit(spec: CreateSpec, attempt: Attempt, now: number): Transition {
-  const { baseline, earlier, unclear } = attempt;
-  // After an unclear POST, a new baseline might contain the instance of that POST. So the first baseline stays.
-  const isOld = !unclear && now - baseline.begunAt > maxBaselineAgeMs;
+  const { baseline, earlier } = attempt;
+  const isOld = now - baseline.begunAt > maxBaselineAgeMs;
   return isOld ? next({ phase: "takingBaseline", earlier, attempt }) : writeRecord(spec, attempt);
 }
 
-/** Goes on to write the record, or to send the POST if it is a repeat, which has a record already. */
 function writeRecord(spec: CreateSpec, attempt: Attempt, effects: SideEffect[] = []): Transition {
-  const { baseline, unclear } = attempt;
-  if (unclear) {
-    const { key } = unclear;
-    return next({ phase: "posting", attempt, key }, [update(key, { stage: "sending" })]);
-  }
-  const fields = { ...spec.own, before: idsNamed(spec.name, baseline) };
+  const fields = { ...spec.own, before: idsNamed(spec.name, attempt.baseline) };
   return next({ phase: "writingRecord", attempt, fields }, effects);
 }
 
@@ -621,40 +567,41 @@ function afterPost(
   { attempt, key }: StateOf<"posting">,
   event: EventOf<"posted">,
 ): Transition {
-  const { unclear } = attempt;
+  const { earlier, baseline } = attempt;
+  const { firstError } = earlier;
   const outcome = judgeAnswer(event, attempt);
   const { now } = event;
-  const dropped = unclear ? [] : [update(key, unsent)];
-  if (unclear && (outcome.kind === "notSent" || outcome.kind === "refused")) {
-    return failUnclear(unclear, { kind: "repeatFailed", error: outcome.failure });
-  }
+  const post = { key, name: spec.name, before: baseline.items };
   switch (outcome.kind) {
     case "accepted":
-      return accept(key, outcome.accepted, "answer", unclear && ownPost(spec, key, attempt));
+      // The first POST may be carried out late, and its instance has the same name.
+      return accept(key, outcome.accepted, "answer", firstError && post);
     case "rateLimited":
-      return next({ phase: "awaitingPermit", attempt }, dropped);
+      return next({ phase: "awaitingPermit", attempt }, [update(key, unsent)]);
     case "notSent": {
       const error = outcome.failure;
+      const dropped = [update(key, unsent)];
       const unsentCount = attempt.unsentCount + 1;
       const isLasting = error instanceof RequestError && error.lasting;
-      if (isLasting || unsentCount >= maxTries) return fail({ kind: "notSent", error }, dropped);
+      if (isLasting || unsentCount >= maxTries) {
+        return fail({ kind: "notSent", error, firstError }, dropped);
+      }
       const wakeAt = now + firstRetryMs * 2 ** (unsentCount - 1);
       const again = { ...attempt, unsentCount };
       return next({ phase: "awaitingPermit", attempt: again, wakeAt }, dropped);
     }
     case "refused": {
       const refused = update(key, { stage: "refused" });
-      return fail({ kind: "refused", error: outcome.failure }, [refused]);
+      return fail({ kind: "refused", error: outcome.failure, firstError }, [refused]);
     }
     case "unclear": {
-      const sentCount = (unclear?.sentCount ?? 0) + 1;
-      const search: StateOf<"searchingAfterPost"> = {
-        phase: "searchingAfterPost",
-        attempt: { ...attempt, unclear: { key, error: outcome.failure, sentCount } },
-        until: now + spec.settlingMs,
-        hasUnexplained: false,
-      };
-      return next(search, [update(key, { stage: "unknown" })]);
+      const error = outcome.failure;
+      const mayRepeat = firstError === undefined && answeredBroken(error);
+      const search: Search = { of: "post", post, error, mayRepeat };
+      const listedBy = now + spec.settlingMs;
+      const witness = witnessOf({ subject: post, listedBy, pollIntervalMs: spec.pollIntervalMs });
+      const searching: State = { phase: "searching", earlier, search, witness };
+      return next(searching, [update(key, { stage: "unknown" })]);
     }
   }
 }
@@ -670,32 +617,7 @@ function judgeAnswer(
   return { kind: "unclear", failure: knownIdError(id) };
 }
 
-// ── The search for an instance after an unclear outcome ──────────────────────────────────────────
-
-function searchAfterPost(
-  spec: CreateSpec,
-  state: StateOf<"searchingAfterPost">,
-  event: ListingEvent,
-): Transition {
-  const { attempt, until } = state;
-  const { unclear } = attempt;
-  const { key, error, sentCount } = unclear;
-  const post = { ...ownPost(spec, key, attempt), kind: spec.own.kind };
-  const hasUnexplained = state.hasUnexplained || showsUnexplained(event, post);
-  const found = searchByName(post, until, event);
-  if (found.kind === "created") {
-    return accept(key, { id: found.id, name: found.name, networks: [] }, "listing", post);
-  }
-  if (found.kind === "tooEarly") return tryAgain({ ...state, hasUnexplained }, spec, event.now);
-  // The POST is repeated once, if the service itself failed, and no listing of the search showed a new instance.
-  const mayRepeat =
-    sentCount === 1 &&
-    !hasUnexplained &&
-    answeredBroken(error) &&
-    !showsNewLeftover(spec, event, attempt.baseline);
-  if (found.kind === "none" && mayRepeat) return next({ phase: "awaitingPermit", attempt });
-  return failUnclear(unclear, found);
-}
+// ── The search for the instance of a record, or of this create's POST ────────────────────────────
 
 /** The POST of the record `key`, which can't have created the instances in `before`. */
 export interface SentPost {
@@ -704,100 +626,165 @@ export interface SentPost {
   before: Ids;
 }
 
-function ownPost(spec: CreateSpec, key: string, { baseline }: Attempt): SentPost {
-  return { key, name: spec.name, before: baseline.items };
+/** Begins the search for a record's instance: by its id, or else by its name. */
+function searchFor(
+  spec: CreateSpec,
+  earlier: Earlier,
+  record: LedgerRecord,
+  listedBy: number,
+  stopFor?: "replied" | "contested",
+): State {
+  const { id } = record;
+  const subject: Subject = id === undefined ? postOf(spec, record) : { id };
+  const witness = witnessOf({ subject, listedBy, pollIntervalMs: spec.pollIntervalMs });
+  const search: Search = { of: "record", record, ...(stopFor && { stopFor }) };
+  return { phase: "searching", earlier, search, witness };
 }
 
-/** What a search for a POST's instance by its name has found. */
-type Finding =
-  | { kind: "created"; id: string; name: string | undefined }
-  /** Nothing is proven before the settling time is over, or before a listing succeeds. */
-  | { kind: "tooEarly" }
-  /** A complete listing after the settling time shows no instance that the POST may have created. */
-  | { kind: "none" }
-  | FailedSearch;
-
-function searchByName(
-  post: SentPost & { kind: NameKind },
-  settledBy: number,
-  event: ListingEvent,
-): Finding {
+/** Goes on with the search until the witness has judged. Only what may change by waiting alone is waited for. */
+function afterLook(spec: CreateSpec, state: StateOf<"searching">, event: ListingEvent): Transition {
   if (event.kind === "listingFailed") {
     const { error, now } = event;
-    return error.transient && now < settledBy
-      ? { kind: "tooEarly" }
-      : { kind: "listingFailed", error };
+    const { listedBy } = state.witness.question;
+    if (!error.transient || now >= listedBy)
+      return failSearch(state, { kind: "listingFailed", error });
+    return next({ ...state, wakeAt: Math.min(listedBy, now + spec.pollIntervalMs) });
   }
-  const { observation } = event;
-  const ids = findNewInstances(observation, post);
-  const [id] = ids;
-  // Only a name that this provider generated proves that the POST made the instance.
-  if (id !== undefined && post.kind === "generated") {
-    if (ids.length > 1) return { kind: "several", ids };
-    return { kind: "created", id, name: observation.items.get(id)?.name };
+  const { look } = event;
+  const { listing, vouchers } = look;
+  const known = { explained: explainedIn(look, keyOf(state.search)), vouchers };
+  const { verdict, witness } = see(state.witness, listing, known);
+  const search = searchAfter(state.search, listing, known);
+  const seen = { ...state, search, witness };
+  const wait = next({ ...seen, wakeAt: nextLookAt(witness, listing.endedAt) });
+  switch (verdict.kind) {
+    case "listed":
+      return found(spec, seen, verdict) ?? wait;
+    case "absent":
+      return notFound(seen);
+    case "open":
+      return mayStillTell(verdict) ? wait : failSearch(seen, verdict);
   }
-  // Before the settling time is over, a listing may lack the instance, and other instances that have its name.
-  if (observation.begunAt < settledBy) return { kind: "tooEarly" };
-  if (id !== undefined) return { kind: "turnedUp", ids };
-  return { kind: observation.complete ? "none" : "incomplete" };
+}
+
+/** Judges listed instances. Undefined if there may be more of them. */
+function found(
+  spec: CreateSpec,
+  state: StateOf<"searching">,
+  { items, isSettled }: Extract<Verdict, { kind: "listed" }>,
+): Transition | undefined {
+  const { search } = state;
+  const [item] = items;
+  const isById = "id" in state.witness.question.subject;
+  if (search.of === "record" && search.stopFor) {
+    return failPending(search.record, { kind: search.stopFor });
+  }
+  if (!isById) {
+    const ids = items.map(({ id }) => id);
+    const { kind } = search.of === "record" ? search.record : spec.own;
+    // Only a name that this provider generated proves that the POST made the instance. Before the settling time is over,
+    // a listing may lack other instances that have a name.
+    if (kind !== "generated")
+      return isSettled ? failSearch(state, { kind: "turnedUp", ids }) : undefined;
+    if (items.length > 1) return failSearch(state, { kind: "several", ids });
+  }
+  if (search.of === "record") return resume(spec, search.record, item);
+  const { post } = search;
+  return accept(post.key, { id: item.id, name: item.name, networks: [] }, "listing", post);
+}
+
+/**
+ * Goes on without the instance, which is proven absent. A POST is repeated once: if the service itself failed, and no
+ * listing has shown a new instance that nothing explains. The repeat is a new beginning, with a baseline and a record.
+ */
+function notFound({ earlier, search }: StateOf<"searching">): Transition {
+  if (search.of === "record") {
+    const { key, id } = search.record;
+    return settle(key, id === undefined ? "absent" : "gone", earlier);
+  }
+  const { post, error, mayRepeat } = search;
+  if (mayRepeat) return settle(post.key, "absent", { ...earlier, firstError: error });
+  return failUnclear(search, earlier, { kind: "none" });
+}
+
+/** Ends the create, because the search has neither found the instance nor proven that it is absent. */
+function failSearch({ search, earlier }: StateOf<"searching">, why: FailedSearch): Transition {
+  if (search.of === "post") return failUnclear(search, earlier, why);
+  const { record, stopFor } = search;
+  return failPending(record, stopFor ? { kind: stopFor } : why);
+}
+
+/** Returns the search after a listing. */
+function searchAfter(search: Search, { items }: Evidence, { explained }: Known): Search {
+  if (search.of === "record" || !search.mayRepeat) return search;
+  const { before } = search.post;
+  const isNew = (id: string) => !before.has(id) && !explained?.has(id);
+  return { ...search, mayRepeat: ![...items.keys()].some(isNew) };
+}
+
+/** The key of the record of the POST whose instance is searched for. */
+function keyOf(search: Search): string {
+  return search.of === "record" ? search.record.key : search.post.key;
+}
+
+/** Settles a record, and judges the remaining records. */
+function settle(key: string, as: "gone" | "absent", earlier: Earlier): Transition {
+  return next({ phase: "readingLedger", earlier }, [{ do: "settleRecord", key, as }]);
+}
+
+/** Returns the ids that neither the POST of this record nor of this create has made: other records, and the session, explain them. */
+function explainedIn({ ours, named, entries }: Look, key: string): ReadonlySet<string> {
+  const others = entries.flatMap(({ record: { id, key: it } }) =>
+    id !== undefined && it !== key ? [id] : [],
+  );
+  return new Set([...ours.keys(), ...named.keys(), ...others]);
 }
 
 /** Returns the ids of the instances with the POST's name that the POST may have created. */
-export function findNewInstances(observation: Observation, post: SentPost): string[] {
-  const ids = idsNamed(post.name, observation);
-  return ids.filter((id) => isUnexplained(observation, id, post));
+export function findNewInstances(look: Look, post: SentPost): string[] {
+  const explained = explainedIn(look, post.key);
+  return idsNamed(post.name, look.listing).filter(
+    (id) => !post.before.has(id) && !explained.has(id),
+  );
 }
 
-/** Whether a listing shows an instance, of whatever name, that the POST may have created. */
-function showsUnexplained(event: ListingEvent, post: SentPost): boolean {
-  if (event.kind === "listingFailed") return false;
-  const { observation } = event;
-  return [...observation.items.keys()].some((id) => isUnexplained(observation, id, post));
-}
-
-/** Whether a listing shows a leftover that the baseline lacked, and that was therefore not named. */
-function showsNewLeftover(spec: CreateSpec, event: ListingEvent, { items }: Baseline): boolean {
-  if (event.kind === "listingFailed") return false;
-  const { observation } = event;
-  const leftovers = findLeftovers(spec, observation);
-  return leftovers.some(({ id }) => observation.items.has(id) && !items.has(id));
-}
-
-/** Whether an instance is new since the baseline, and neither the session nor a record other than `key` explains it. */
-function isUnexplained(
-  { isOfThisSession, isNamedByEngine, entries }: Observation,
-  id: string,
-  { key, before }: SentPost,
-): boolean {
-  if (before.has(id) || isOfThisSession(id) || isNamedByEngine(id)) return false;
-  return !entries.some(({ record }) => record.id === id && record.key !== key);
-}
-
-function idsNamed(name: string, { items }: Pick<Observation, "items">): string[] {
+function idsNamed(name: string, { items }: Pick<Evidence, "items">): string[] {
   return [...items.values()].filter((it) => isSameName(it.name, name)).map(({ id }) => id);
 }
 
 // ── Ends, and other transitions ──────────────────────────────────────────────────────────────────
 
 function stop(state: State, error: Error): Transition {
-  const unclear = "attempt" in state ? state.attempt.unclear : undefined;
-  if (unclear) return failUnclear(unclear, { kind: "stopped", error });
+  if (state.phase === "searching" && state.search.of === "post") {
+    return failUnclear(state.search, state.earlier, { kind: "stopped", error });
+  }
   // A stop in the phase `posting` comes before the first byte is sent. Once a byte is sent, the event is `posted`.
   const dropped = state.phase === "posting" ? [update(state.key, unsent)] : [];
   return fail({ kind: "stopped", error }, dropped);
 }
 
-function accept(key: string, accepted: Accepted, from: InstanceSource, unclearPost?: SentPost) {
-  const result: Result = { kind: "accepted", key, id: accepted.id, unclearPost };
-  return next({ phase: "ended", result }, [{ do: "accept", key, accepted, from }]);
+/** Ends with the instance. */
+function accept(
+  key: string,
+  accepted: Accepted,
+  from: InstanceSource,
+  unclearPost: SentPost | undefined,
+  acceptedAt?: string,
+): Transition {
+  const result: Result = { kind: "accepted", key, accepted, from, unclearPost };
+  return next({ phase: "ended", result: { ...result, ...(acceptedAt && { acceptedAt }) } });
 }
 
 function failPending(record: LedgerRecord, why: PendingReason, effects: SideEffect[] = []) {
   return fail({ kind: "pending", record, why }, effects);
 }
 
-function failUnclear(unclear: UnclearPost, why: UnclearReason): Transition {
-  return fail({ kind: "unclear", ...unclear, why });
+function failUnclear(
+  { post: { key }, error }: Extract<Search, { of: "post" }>,
+  { firstError }: Earlier,
+  why: UnclearReason,
+): Transition {
+  return fail({ kind: "unclear", why, key, error, firstError });
 }
 
 function fail(failure: Failure, effects: SideEffect[] = []): Transition {

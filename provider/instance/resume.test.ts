@@ -93,7 +93,7 @@ test("if it is not known whether the instance exists, the create stops, and its 
   world.service.instances.delete(id);
   world.service.unreadable = 1;
   const importCommand = `pulumi import compute:index:Instance web ${id}`;
-  await expectStopped(world, [`whether ${id} still exists is not known`, importCommand, "discard"]);
+  await expectStopped(world, [`whether ${id} exists is not known`, importCommand, "discard"]);
 });
 
 test("if the program now asks for a different instance, the create fails and says so", async () => {

@@ -27,8 +27,8 @@ test.each([
 test("`hasId` is true for an id that came with any call, even if nothing is proven", () => {
   const world = scene();
   world.session.state.observe("i-1", propertyMap({}));
-  expect(world.session.state.hasId("i-1")).toBe(true);
-  expect(world.session.state.hasId("i-2")).toBe(false);
+  expect(world.session.state.ids.has("i-1")).toBe(true);
+  expect(world.session.state.ids.has("i-2")).toBe(false);
 });
 
 test("records are settled for the service in the outputs, not for the service in the settings", () => {

@@ -76,9 +76,9 @@ export class KnownState {
     return this.#stamps.has(`${sessionId} ${urn}`);
   }
 
-  /** Whether this id was observed. The instance may belong to another resource, so no create takes it over. */
-  hasId(id: string): boolean {
-    return this.#tokenHashes.has(id);
+  /** The observed ids. An instance may belong to another resource, so no create takes one over. */
+  get ids(): Pick<ReadonlySet<string>, "has" | "keys"> {
+    return this.#tokenHashes;
   }
 
   /**

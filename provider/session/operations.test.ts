@@ -139,7 +139,7 @@ test("a wait that begins during a pause ends at once if the pause is too long fo
 test("after a time-out, the last failed try of the innermost wait is named", async () => {
   const { clock, operations, retry } = setUp();
   const operation = operations.begin(20, { option: "customTimeouts.read" });
-  operations.waiting(operation.signal, waits.turn);
+  operations.waiting(operation.signal, waits.permit);
   operations.waiting(operation.signal, waits.listing);
   retry(1000, { error: answered(503, "GET") });
   await clock.advance(20_000);

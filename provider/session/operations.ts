@@ -26,10 +26,6 @@ export const waits = {
   account: { what: `the answer to ${accountEndpoint}`, endpoint: accountEndpoint },
   listing: { what: `a listing of the instances (${listEndpoint})`, endpoint: listEndpoint },
   permit: { what: `the rate limit of ${createEndpoint}`, endpoint: createEndpoint },
-  turn: { what: "another create with the same instance name" },
-  slot: {
-    what: "other creates, of which at most 100 run at a time without a cursor",
-  },
   destroy: (destroyPath: string) => ({
     what: `the answer to DELETE ${destroyPath}`,
     endpoint: `DELETE ${destroyPath}`,

@@ -64,18 +64,6 @@ test("after a page that the service refused, the next listing uses the cursor ag
   expect(messages.warnings).toEqual([expect.not.stringContaining("The rest of this run")]);
 });
 
-test("once the cursor is given up, at most 100 creates run at a time, as without a cursor", async () => {
-  const { session, service } = scene({ cursorParameter: "after" });
-  for (let n = 0; n < 150; n++) service.has(`i-${n}`);
-  const waiting: string[] = [];
-  const enter = (n: number) =>
-    session.createSlots.enter(`web-${n}`, never, () => void waiting.push(`web-${n}`));
-  await Promise.all(Array.from({ length: 101 }, (_, n) => enter(n)));
-  await session.listings.get(session.listings.recent(), never);
-  void enter(101);
-  expect(waiting).toEqual(["web-101"]);
-});
-
 test("a search for an instance says that the cursor was given up", async () => {
   const { session, service } = scene({ cursorParameter: "after" });
   for (let n = 0; n < 150; n++) service.has(`i-${n}`);

@@ -8,7 +8,7 @@ import { createListingSource, type CursorProblem, type ListingSource } from "../
 import type { ProviderContext } from "../context";
 import { createPoller, type Poller } from "../evidence/poller";
 import { Connection } from "./connection";
-import { Creates, CreateSlots } from "./creates";
+import { Creates } from "./creates";
 import { KnownState } from "./knownState";
 import { Operations, waits, type Operation, type OperationOwner } from "./operations";
 
@@ -56,7 +56,6 @@ export class Session {
   readonly connection: Connection;
   readonly listings: ListingSource;
   readonly poller: Poller;
-  readonly createSlots: CreateSlots;
   readonly ledger: Ledger;
   readonly creates: Creates;
   readonly state: KnownState;
@@ -112,9 +111,7 @@ export class Session {
       ctx.disk,
       () => this.#knownRun(),
     );
-    this.creates = new Creates(this.listings, this.operations);
-    const hasCursor = settings.cursorParameter !== undefined;
-    this.createSlots = new CreateSlots({ hasCursor }, this.operations);
+    this.creates = new Creates();
     this.state = new KnownState(this.ledger, settings, this.id);
   }
 
@@ -180,7 +177,6 @@ export class Session {
     const problem = cursorIgnored(this.settings.cursorParameter, why);
     if (isLasting) {
       this.#isCursorUsed = false;
-      this.createSlots.loseCursor();
       this.ctx.messages.warning(
         `${problem}. The rest of this run lists without it. ${wrongCursorAdvice}`,
       );

@@ -1,10 +1,11 @@
 /** Carries out what the create protocol decides for one Create call, as `create.ts` does, in the explorer's world. */
 import { RequestError, type FailureKind } from "../../provider/api/errors";
-import { isPending, type LedgerEntry, type NewRecord } from "../../provider/ledger/record";
+import { isPending, type NewRecord } from "../../provider/ledger/record";
 import type {
+  Entry,
   Event,
   Failure,
-  Observation,
+  Look,
   Result,
   SideEffect,
   Transition,
@@ -23,6 +24,7 @@ import { settlingMs, type Planned } from "./slice";
 import {
   instanceOf,
   ledgerOf,
+  tenantOf,
   type Asked,
   type Call,
   type Row,
@@ -51,7 +53,7 @@ export const failures = {
   unsendable: failure("unsendable", "unsendable"),
 };
 
-/** Begins a Create call. It runs up to its first wait. */
+/** Begins a Create call. It runs up to its first wait. An unfinished instance of an earlier call is known (`create.ts`). */
 export function beginCall(scene: RunScene, { planned, replaces }: Asked): void {
   const { model, run } = scene;
   register(run, planned);
@@ -60,18 +62,28 @@ export function beginCall(scene: RunScene, { planned, replaces }: Asked): void {
     planned,
     replaces,
     state: { phase: "readingLedger", earlier: { takeovers: 0 } },
-    key: undefined,
+    key: unfinished?.key,
     idMadeByPost: undefined,
     id: unfinished?.id,
     unclearPost: undefined,
     reportedPartial: false,
     settlingWaits: 0,
     recordsWritten: 0,
+    sent: 0,
   };
   run.calls.push(call);
-  const first = model.rules.begin(unfinished && { key: unfinished.key, id: unfinished.id });
-  carryOutUntilWait({ ...scene, call }, first);
+  if (unfinished) call.state = { phase: "ended", result: known };
+  else carryOutUntilWait({ ...scene, call }, model.rules.begin());
 }
+
+/** Stands for the result of an earlier call. */
+const known: Result = {
+  kind: "accepted",
+  key: "",
+  accepted: { id: "", networks: [] },
+  from: "answer",
+  unclearPost: undefined,
+};
 
 /** Notes that the engine has called Check for the resource. */
 export function register(run: Run, planned: Planned): void {
@@ -129,9 +141,19 @@ function writeRecord({ model, world, run, call }: Scene, fields: Omit<NewRecord,
 function ended(scene: Scene, result: Result): void {
   const { run, call } = scene;
   if (result.kind === "accepted") {
-    call.id = result.id;
-    call.key = result.key;
-    const { unclearPost } = result;
+    const { key, from, unclearPost } = result;
+    const { id } = result.accepted;
+    call.id = id;
+    call.key = key;
+    checkIsOwn(scene, id);
+    run.made = [...run.made, id];
+    if (from !== "answer") {
+      run.takenOver = [...run.takenOver, id];
+      checkAdoption(scene, id);
+    }
+    const row = rowOf(scene, key);
+    if (row)
+      Object.assign(row, { stage: "accepted", id, ...(from === "answer" && { young: true }) });
     call.unclearPost = unclearPost && { ...unclearPost, before: [...unclearPost.before.keys()] };
     return;
   }
@@ -156,9 +178,9 @@ export function finish(
   if (id === undefined || key === undefined) throw new Error("finished without an instance");
   const { unclearPost } = call;
   if (unclearPost) {
-    const observation = observationOf(scene, shownIn(scene), true);
+    const look = lookAt(scene, shownIn(scene), true);
     const post = { ...unclearPost, before: new Set(unclearPost.before) };
-    for (const extra of model.rules.findNewInstances(observation, post)) noteNamed(scene, extra);
+    for (const extra of model.rules.findNewInstances(look, post)) noteNamed(scene, extra);
   }
   const row = rowOf(scene, key);
   if (row) Object.assign(row, { ...(heard && { stage: "replied" }), ended: true });
@@ -219,13 +241,14 @@ export function contestOverlapping({ world, run }: RunScene): void {
   }
 }
 
-function ledgerEntries(scene: Scene): LedgerEntry[] {
+function ledgerEntries(scene: Scene): Entry[] {
   const { model, world, run } = scene;
   contestOverlapping(scene);
   return ledgerOf(world, run).map((record) => {
     const unlockable = record.owner !== run.session && model.slice.unlockable === true;
     const liveness = isOwnerAlive(world, record) ? "alive" : "dead";
-    return { record: { ...record }, liveness: unlockable ? "unknown" : liveness };
+    const listedBy = record.young ? settlingMs : 0;
+    return { record: { ...record }, liveness: unlockable ? "unknown" : liveness, listedBy };
   });
 }
 
@@ -242,12 +265,12 @@ export function takeOver(scene: Scene): void {
       ? row?.ended === true
       : row !== undefined && !model.slice.unlockable && !isOwnerAlive(world, row);
   if (!row || !isFree || !isUnchanged)
-    return continueWith(scene, { kind: "takenOver", isTaken: false, settledBy: 0 });
+    return continueWith(scene, { kind: "takenOver", isTaken: false });
   row.owner = run.session;
   delete row.ended;
   delete row.contested;
   call.key = row.key;
-  continueWith(scene, { kind: "takenOver", isTaken: true, settledBy: row.young ? settlingMs : 0 });
+  continueWith(scene, { kind: "takenOver", isTaken: true });
 }
 
 // ── Side effects ────────────────────────────────────────────────────────────────────────────────────────
@@ -265,20 +288,6 @@ function carryOut(scene: Scene, effect: SideEffect): void {
       if (row.stage !== "settled") return;
       rows.splice(rows.indexOf(row), 1);
       call.key = undefined;
-      return;
-    }
-    case "accept": {
-      const { key, from } = effect;
-      const { id } = effect.accepted;
-      checkIsOwn(scene, id);
-      run.made = [...run.made, id];
-      if (from !== "answer") {
-        run.takenOver = [...run.takenOver, id];
-        checkAdoption(scene, id);
-      }
-      const row = rowOf(scene, key);
-      if (row)
-        Object.assign(row, { stage: "accepted", id, ...(from === "answer" && { young: true }) });
       return;
     }
     case "settleRecord": {
@@ -323,29 +332,40 @@ function nameInstancesOfFailure(scene: Scene, failure: Failure): void {
 
 /** Returns the ids of the instances that a complete listing surely shows now. */
 export function shownIn({ world, call }: Scene): string[] {
-  const { tokenHash } = call.planned.spec.own;
+  const tenant = tenantOf(call.planned.spec.own.tokenHash);
   return world.instances
-    .filter((it) => it.alive && it.listed && it.token === tokenHash)
+    .filter((it) => it.alive && it.listed && it.tenant === tenant)
     .map(({ id }) => id);
 }
 
 /** Returns a listing that shows these instances, with what the session and the ledger know now. */
-export function observationOf(
-  scene: Scene,
-  shown: readonly string[],
-  complete: boolean,
-): Observation {
+export function lookAt(scene: Scene, shown: readonly string[], complete: boolean): Look {
   const { world, run } = scene;
   const items = world.instances.filter(({ id }) => shown.includes(id));
   return {
-    items: new Map(items.map(({ id, name }) => [id, { id, name }])),
-    complete,
-    begunAt: 0,
-    isOfThisSession: (id) => run.made.includes(id),
-    isNamedByEngine: (id) => run.namedByEngine.includes(id),
-    isInState: (id) => run.proven.includes(id),
-    isSettling: (record) => (record as Row).young,
+    listing: {
+      items: new Map(items.map(({ id, name }) => [id, { id, name }])),
+      complete,
+      completeStatuses: new Set(),
+      unreadable: 0,
+      begunAt: 0,
+      endedAt: 0,
+    },
+    ours: new Set(run.made),
+    named: new Set(run.namedByEngine),
+    held: new Set(run.proven),
+    vouchers: vouchersFor(scene),
     entries: ledgerEntries(scene),
     registered: registeredIn(scene),
   };
+}
+
+/** Does what `KnownState.vouchersOf` does for the record that the call searches for. */
+function vouchersFor({ world, run, call }: Scene): ReadonlySet<string> | undefined {
+  const { state } = call;
+  if (state.phase !== "searching" || state.search.of !== "record") return undefined;
+  const { tokenHash, id } = state.search.record;
+  if (tokenHash === call.planned.spec.own.tokenHash) return undefined;
+  const isOfToken = (it: string) => it !== id && instanceOf(world, it)?.tokenHash === tokenHash;
+  return new Set(run.namedByEngine.filter(isOfToken));
 }

@@ -177,16 +177,13 @@ function leave(run: Run, canceled: boolean): void {
 function nextSteps({ world, run }: RunScene): Change<RunScene>[] {
   const { replace, deletePolicy } = run.plan;
   const state = run.snapshot;
-  const names = run.calls.map(({ planned }) => planned.spec.name);
   const found = run.todo.flatMap((planned): Change<RunScene>[] => {
-    const { resource, identity, spec } = planned;
+    const { resource, identity } = planned;
     const held = state.find((it) => it.resource === identity && !it.old);
     if (held && !replace && !run.namedByEngine.includes(held.id)) {
       const say = `Diff of ${resource}, held as ${held.id}`;
       return [{ say, do: (copy) => diff(copy, planned, held) }];
     }
-    // A session runs only one create for each instance name at a time.
-    if (names.includes(spec.name)) return [];
     const begin = (copy: RunScene) => {
       copy.run.todo = copy.run.todo.filter((it) => it !== planned);
       beginCall(copy, { planned, replaces: held !== undefined });

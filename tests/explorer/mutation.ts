@@ -1,5 +1,5 @@
 /**
- * Compiles, in memory, the create protocol with one of its rules left out (`mutants.txt`). `tools/explore.ts` uses it.
+ * Compiles, in memory, the create protocol and its witness with one of their rules left out (`mutants.txt`). `tools/explore.ts` uses it.
  */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -19,7 +19,10 @@ export interface Mutant {
   to: string;
 }
 
-const source = join(__dirname, "../../provider/instance/protocol.ts");
+const folder = join(__dirname, "../../provider/instance");
+/** The files that hold the rules, as the first of them imports them. */
+const protocol = "./protocol";
+const witness = "../evidence/witness";
 
 /** Reads `mutants.txt`. */
 export function readMutants(): Mutant[] {
@@ -33,19 +36,31 @@ export function readMutants(): Mutant[] {
   });
 }
 
-/** Compiles the protocol without one rule. @throws Error unless the code of the rule is in protocol.ts exactly once. */
-export function rulesWithout({ rule, from, to }: Mutant): Rules {
-  const sourceCode = readFileSync(source, "utf8");
-  if (sourceCode.split(from).length !== 2) {
-    throw new Error(`The code of the rule "${rule}" is not in protocol.ts exactly once: ${from}`);
+/** Compiles the protocol without one rule. @throws Error unless the code of the rule is in the two files exactly once */
+export function rulesWithout(mutant: Mutant): Rules {
+  const { rule, from } = mutant;
+  const holders = [protocol, witness].filter((file) => codeOf(file).includes(from));
+  const [holder = ""] = holders;
+  if (holders.length !== 1 || codeOf(holder).split(from).length !== 2) {
+    throw new Error(`The code of the rule "${rule}" is not in its file exactly once: ${from}`);
   }
-  const { code } = transformSync(
-    sourceCode.replace(from, () => to),
-    { loader: "ts", format: "cjs" },
-  );
+  const changed = load(holder, mutant);
+  if (holder === protocol) return changed as Rules;
+  return load(protocol, undefined, { [witness]: changed }) as Rules;
+}
+
+function codeOf(file: string): string {
+  return readFileSync(join(folder, `${file}.ts`), "utf8");
+}
+
+/** Compiles a file in memory, and returns what it exports. `instead` replaces modules that it imports. */
+function load(file: string, mutant?: Mutant, instead: Record<string, unknown> = {}): unknown {
+  const source = mutant ? codeOf(file).replace(mutant.from, () => mutant.to) : codeOf(file);
+  const { code } = transformSync(source, { loader: "ts", format: "cjs" });
+  const load = createRequire(join(folder, `${file}.ts`)) as (name: string) => unknown;
   const module = { exports: {} };
   // eslint-disable-next-line @typescript-eslint/no-implied-eval -- it runs our own file, compiled in memory
   const run = new Function("require", "module", "exports", code) as (...its: unknown[]) => void;
-  run(createRequire(source), module, module.exports);
-  return module.exports as Rules;
+  run((name: string) => instead[name] ?? load(name), module, module.exports);
+  return module.exports;
 }

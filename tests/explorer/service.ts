@@ -1,12 +1,20 @@
 /** Lists what a Create call may meet next: responses, listings (also late and partial ones), and its end. */
 import type { Accepted } from "../../provider/api/contract";
 import type { PostOutcome } from "../../provider/api/postOutcome";
+import type { Witness } from "../../provider/evidence/witness";
 import type { Event } from "../../provider/instance/protocol";
-import type { Verdict } from "../../provider/evidence/witness";
-import { continueWith, failures, finish, observationOf, shownIn, takeOver, wakeUp } from "./call";
+import { continueWith, failures, finish, lookAt, shownIn, takeOver, wakeUp } from "./call";
 import { checkIsOnlyInstance, failIf } from "./invariants";
 import type { Fault } from "./slice";
-import { instanceOf, ledgerOf, newInstance, type Change, type Instance, type Scene } from "./world";
+import {
+  instanceOf,
+  ledgerOf,
+  newInstance,
+  tenantOf,
+  type Change,
+  type Instance,
+  type Scene,
+} from "./world";
 
 type Move = Change<Scene>;
 
@@ -52,12 +60,8 @@ const on =
 function movesOfProtocol(scene: Scene): Move[] {
   const { state } = scene.call;
   if (state.wakeAt !== undefined) {
-    const isBeforeSettlingEnd =
-      "until" in state && state.phase !== "readingLedger" && (state.until ?? 0) > 0;
-    const isSecondLook = "wasMissing" in state;
-    // Such a call wakes only after "the settling time passes" (engine.ts): earlier listings would add nothing. The
-    // second of two listings that must lack an instance is not delayed.
-    if (isBeforeSettlingEnd && !isSecondLook) return [];
+    // Such a call wakes only after "the settling time passes" (engine.ts): earlier listings would add nothing.
+    if (state.phase === "searching" && isEarly(state.witness)) return [];
     return [{ say: "wakes", do: wakeUp }];
   }
   switch (state.phase) {
@@ -66,11 +70,8 @@ function movesOfProtocol(scene: Scene): Move[] {
     case "awaitingPermit":
       return [{ say: "gets permission to send the POST", do: on({ kind: "permitted", now: 0 }) }];
     case "takingBaseline":
-    case "searchingForRecord":
-    case "searchingAfterPost":
+    case "searching":
       return listingMoves(scene);
-    case "findingInstance":
-      return searchMoves(scene, state.record.id ?? "");
     case "posting":
       return postMoves(scene);
     case "readingLedger":
@@ -80,6 +81,11 @@ function movesOfProtocol(scene: Scene): Move[] {
   }
 }
 
+/** Whether nothing can be proven before the settling time is over. */
+function isEarly({ question, lackedBy }: Witness): boolean {
+  return question.listedBy > 0 && lackedBy === undefined;
+}
+
 // ── Listings ─────────────────────────────────────────────────────────────────────────────────────
 
 /**
@@ -87,9 +93,9 @@ function movesOfProtocol(scene: Scene): Move[] {
  * listing, and two that fail.
  */
 function listingMoves(scene: Scene): Move[] {
-  const { tokenHash } = scene.call.planned.spec.own;
+  const tenant = tenantOf(scene.call.planned.spec.own.tokenHash);
   const notYetListed = scene.world.instances
-    .filter((it) => it.alive && !it.listed && !it.isMadeLate && it.token === tokenHash)
+    .filter((it) => it.alive && !it.listed && !it.isMadeLate && it.tenant === tenant)
     .map(({ id }) => id);
   const moves: Move[] = [];
   for (let chosen = 0; chosen < 1 << notYetListed.length; chosen++) {
@@ -99,14 +105,13 @@ function listingMoves(scene: Scene): Move[] {
       say: `lists ${shown.join(", ") || "nothing"}`,
       do: (it) => {
         for (const instance of it.world.instances) instance.listed ||= ids.includes(instance.id);
-        continueWith(it, { kind: "listed", observation: observationOf(it, shown, true), now: 0 });
+        continueWith(it, { kind: "listed", look: lookAt(it, shown, true), now: 0 });
       },
     });
   }
   moves.push({
     ...partialListing,
-    do: (it) =>
-      continueWith(it, { kind: "listed", observation: observationOf(it, [], false), now: 0 }),
+    do: (it) => continueWith(it, { kind: "listed", look: lookAt(it, [], false), now: 0 }),
   });
   const refused = on({ kind: "listingFailed", error: failures.refused, now: 0 });
   return [...moves, failedListing, { say: "lists: 400", fault: "listRefused", do: refused }];
@@ -119,27 +124,6 @@ const failedListing: Move = {
   fault: "listFails",
   do: on({ kind: "listingFailed", error: failures.broken, now: 0 }),
 };
-
-/**
- * Results of the search for an id, which is one step here. The real search (`lookFor`) waits for the settling time
- * itself, and reports an instance as gone only if that is proven.
- */
-function searchMoves({ world, call }: Scene, id: string): Move[] {
-  const instance = instanceOf(world, id);
-  const searched = (verdict: Verdict) => on({ kind: "searched", verdict });
-  const evidence = { complete: true, completeStatuses: new Set<string>(), unreadable: 0 };
-  const listing = { ...evidence, items: new Map(), begunAt: 0, endedAt: 0 };
-  const unproven = searched({ kind: "open", why: "incomplete", listing });
-  const complete = (): Move => {
-    if (instance?.token !== call.planned.spec.own.tokenHash)
-      return { say: "proves nothing, since the instance is another tenant's", do: unproven };
-    if (!instance.alive)
-      return { say: `proves ${id} gone`, do: searched({ kind: "absent", proof: listing }) };
-    const item = { id, name: instance.name };
-    return { say: `finds ${id}`, do: searched({ kind: "listed", items: [item], isSettled: true }) };
-  };
-  return [complete(), { ...partialListing, do: unproven }, failedListing];
-}
 
 // ── The POST ─────────────────────────────────────────────────────────────────────────────────────
 
@@ -209,20 +193,23 @@ function endPost(scene: Scene, outcome: PostOutcome): void {
   continueWith(scene, { kind: "posted", outcome, isKnownId, now: 0 });
 }
 
-/** Counts a POST that reaches the service. @throws Violation if no record describes it, or it is the third */
+/** Counts a POST that reaches the service. @throws Violation if no record of its own describes it, or it is the third */
 function countSentPost({ model, world, run, call }: Scene): void {
   const row = ledgerOf(world, run).find((it) => it.key === call.key);
   failIf(!row && !model.slice.noDisk, "a POST is sent that no record describes");
-  if (row) failIf(++row.sent > 2, "a POST is repeated more than once");
+  if (row) failIf(++row.sent > 1, "a record describes two POSTs");
+  failIf(++call.sent > 2, "a POST is repeated more than once");
 }
 
 /** The service creates the instance that the POST asks for. The service lists names in lower case. */
 function createInstance(scene: Scene): Instance {
   const { world, run, call } = scene;
   const { identity: resource, spec } = call.planned;
-  const { scope = "", urn, kind, digest, tokenHash: token } = spec.own;
+  const { scope = "", urn, kind, digest, tokenHash } = spec.own;
+  const tenant = tenantOf(tokenHash);
   const name = spec.name.toLowerCase();
-  const instance = newInstance(world, { resource, scope, urn, kind, name, digest, token });
+  const of = { resource, scope, urn, kind, name, digest, tokenHash, tenant };
+  const instance = newInstance(world, of);
   const row = ledgerOf(world, run).find((it) => it.key === call.key);
   if (row) {
     row.made = [...row.made, instance.id];

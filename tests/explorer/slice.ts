@@ -65,7 +65,7 @@ export interface Plan {
   scope?: string;
   /** Whether it is `pulumi do … --stateless`, which saves no state. */
   stateless?: boolean;
-  /** Stands for the tenant of the API token. */
+  /** Stands for the API token and its tenant (`tenantOf`). */
   token?: string;
   account?: string;
   /** The address of the service. */
@@ -172,7 +172,8 @@ function specOf(plan: Plan, run: number, resource: Resource): CreateSpec {
       stateless: stateless || undefined,
       name: secret ? `secret:${name}` : name,
       kind,
-      digest,
+      // The digest is keyed with the token.
+      digest: token.includes("#") ? `${digest}, another key` : digest,
     },
     name,
     session: `s${run}`,
@@ -180,7 +181,7 @@ function specOf(plan: Plan, run: number, resource: Resource): CreateSpec {
     leftovers: plan.leftovers ?? "warn",
     deleteFails: plan.deletePolicy === "fail",
     settlingMs,
-    pollIntervalMs: settlingMs,
+    pollIntervalMs: 0,
     patienceMs: settlingMs,
   };
 }

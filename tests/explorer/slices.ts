@@ -288,6 +288,17 @@ const described: Record<string, Pick<Slice, "what" | "runs"> & Partial<Slice>> =
     runs: [[up(generated)], [up(generated, { token: "two" })], [up(generated)]],
     faults: ["500", "cut", "engine killed", "runner killed"],
   },
+  "rotated token": {
+    what: "the second run uses another token of the same tenant, and another resource may be in the state",
+    runs: [
+      [{ program: [generatedMail] }],
+      [up(generated)],
+      [{ program: [generatedMail, generated], token: "one#2" }],
+    ],
+    faults: ["cut", "engine killed", "runner killed"],
+    maxFaults: 1,
+    acts: ["portal"],
+  },
   "accounts and places": {
     what: "the second run uses another account or another service",
     runs: [

@@ -29,8 +29,9 @@ export interface Instance {
   name: string;
   /** Stands for the inputs that it was created with. */
   digest: string;
-  /** Stands for the tenant that it belongs to. */
-  token: string;
+  /** Stands for the token that it was created with, and the tenant that it belongs to (`tenantOf`). */
+  tokenHash: string;
+  tenant: string;
   /** The machine whose ledger has its record. Undefined if no ledger has one. */
   recordedOnMachine: number | undefined;
   /** Whether it still exists. */
@@ -87,6 +88,8 @@ export interface Call extends Asked {
   /** How many whole settling times it has waited for another run's call. */
   settlingWaits: number;
   recordsWritten: number;
+  /** How many POSTs have reached the service. */
+  sent: number;
 }
 
 /** What the engine asks for in a Create call. */
@@ -267,11 +270,22 @@ function movedBack(state: State): State {
   if ("until" in state && (state.until ?? 0) > 0) {
     changed = { ...state, until: Math.max(0, (state.until ?? 0) - settlingMs) };
   }
+  if (state.phase === "takingOver" && state.listedBy > 0) changed = { ...state, listedBy: 0 };
+  if (state.phase === "searching" && state.witness.question.listedBy > 0) {
+    const { witness } = state;
+    const question = { ...witness.question, listedBy: 0 };
+    changed = { ...state, witness: { ...witness, question } };
+  }
   if ("attempt" in state && state.attempt?.baseline.begunAt === 0) {
     const baseline = { ...state.attempt.baseline, begunAt: -settlingMs };
     changed = { ...changed, attempt: { ...state.attempt, baseline } } as State;
   }
   return changed;
+}
+
+/** The tenant of a token: "one" for "one", and for the rotated token "one#2". */
+export function tenantOf(tokenHash: string): string {
+  return tokenHash.split("#", 1)[0] ?? "";
 }
 
 /** Returns the next instance that the service creates. It belongs to a stranger unless `more` overrides that. */
@@ -284,7 +298,8 @@ export function newInstance({ instances }: World, more: Partial<Instance>): Inst
     kind: "explicit",
     name: "",
     digest: "as asked",
-    token: "one",
+    tokenHash: "one",
+    tenant: "one",
     recordedOnMachine: undefined,
     alive: true,
     listed: false,

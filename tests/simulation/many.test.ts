@@ -3,7 +3,6 @@
  * without a cursor shows only 100 instances.
  */
 import { expect, test } from "@jest/globals";
-import { InstanceUnfinished } from "../../provider/errors";
 import { reportFigures } from "../support/figures";
 import { Simulation, cursor, program, type Run } from "./simulation";
 import { Stack } from "./engine";
@@ -102,13 +101,12 @@ test("300 creates send one account request and one listing before their POSTs, a
   expect(simulation.stack.ids).toHaveLength(300);
 });
 
-test("without a cursor, 300 instances are created at most a hundred at a time, with a right address or none, and one warning per run", async () => {
+test("without a cursor, 300 instances are created with a right address or none, and one warning per run", async () => {
   using simulation = new Simulation({ ...unlimited, provisioningSeconds: 0.5 });
   const run = simulation.begin(unlimited);
   const up = run.engine.up(program(300));
   await simulation.timeline.untilEnd(up);
   expect(run.engine.failed).toEqual([]);
-  expect(simulation.maxProvisioning).toBeLessThanOrEqual(100);
   expect(run.warnings).toEqual([
     expect.stringMatching(
       /are cut off before they show it: its status (is|and ipv4 are) not known/,
@@ -141,39 +139,4 @@ test("without a cursor, 300 instances are created at most a hundred at a time, w
   expectNoProblem(await simulation.run((engine) => engine.destroy(), unlimited));
   expect(simulation.ids).toEqual([]);
   expect(simulation.stack.ids).toEqual([]);
-});
-
-test("without a cursor, each instance is listed while it is PROVISIONING, so that its address is known", async () => {
-  using simulation = new Simulation({ ...unlimited, provisioningSeconds: Infinity });
-  const run = simulation.begin(unlimited);
-  const up = run.engine.up(program(250));
-  for (const count of [100, 200, 250]) {
-    await simulation.until(() => simulation.servedPosts === count);
-    // Twelve requests are three listings. At least one began after the last of these POSTs was answered.
-    const before = simulation.servedListRequests;
-    await simulation.until(() => simulation.servedListRequests >= before + 12);
-    expect(simulation.posts).toBe(count);
-    simulation.service.control.settle();
-  }
-  await simulation.timeline.untilEnd(up);
-  expect(run.engine.failed).toEqual([]);
-  for (const { id, outputs } of simulation.stack.resources) {
-    expect(outputs["ipv4"]).toBe(simulation.service.control.instance(id)?.ipv4_public);
-  }
-});
-
-test("after Ctrl-C while creates are held back, the created instances are in the state, and no more POSTs are sent (G1)", async () => {
-  using simulation = new Simulation({ ...unlimited, provisioningSeconds: Infinity });
-  const { engine, statuses } = simulation.begin(unlimited);
-  const up = engine.up(program(120));
-  const heldBack = () => statuses.filter((text) => text.includes("held back")).length;
-  await simulation.until(() => simulation.servedPosts === 100 && heldBack() >= 20);
-  engine.cancel();
-  await simulation.timeline.untilEnd(up);
-  expect(engine.failed).toHaveLength(120);
-  expect(engine.failed.filter(({ error }) => error instanceof InstanceUnfinished)).toHaveLength(
-    100,
-  );
-  expect(simulation.posts).toBe(100);
-  expectAllHeld(simulation);
 });
