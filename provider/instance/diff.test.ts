@@ -15,7 +15,6 @@ import type { DiffRequest } from "../requests";
 import { errorOf, inputsOf, scene, testToken, urnOf, type Scene } from "../testing/scene";
 import { changedInputs, diffInstance } from "./diff";
 import { inputNames } from "./definition";
-import { renamed } from "./state";
 
 type Values = Record<string, PropertyValue | undefined>;
 
@@ -115,8 +114,8 @@ test("a program with the name that the list shows changes nothing", () => {
   });
   expect(changedInputs(sides({})).detailed).toEqual({});
   expect(changedInputs(sides({ name: new Secret("web-a2c4") })).detailed).toEqual({});
-  // The name in the 202 may be spelled differently from the list.
-  expect(changedInputs(sides({ __unlisted: true })).detailed).toEqual({ name: "update-replace" });
+  // After a rename at the service, the program still has its own name.
+  expect(changedInputs(sides({}, "web-1f3d")).detailed).toEqual({});
   expect(changedInputs(sides({}, "web-other")).detailed).toEqual({ name: "update-replace" });
 });
 
@@ -275,34 +274,6 @@ test("the Diff of a refresh names the outputs that have changed, and warns of no
   });
   expect(world.messages.all).toEqual([]);
 });
-
-test.each([
-  [{}, "error"],
-  [{ deletePolicy: "retain" }, "warning"],
-  [{ destroyPath: "/v2/instances/{id}" }, "warning"],
-])(
-  "with %j, the replacement of an instance that was renamed at the service says how to avoid it",
-  async (args, kind) => {
-    const world = existing(args);
-    const old = renamed(inputsOf({ name: "web" }), outputsOf(inputsOf()), "by-hand");
-    const [oldInputs, name] = [old.inputs, "by-hand"];
-    const origin = propertyMap(world.session.connection.place());
-    const oldOutputs = propertyMap({ ...old.outputs, name, [originKey]: origin });
-    const adviceOn = async (news: Values) => {
-      world.messages.all.length = 0;
-      const difference = diffOf(world, news, world, { oldInputs, oldOutputs });
-      const error =
-        kind === "error" ? await errorOf(difference) : await difference.then(() => null);
-      return `${world.messages.warnings.join()}${error?.message}`.match(
-        /rename it back there and run `pulumi refresh`.*`ignoreChanges: \["name"\]`/g,
-      );
-    };
-    expect(await adviceOn({ name: new Secret("web") })).toHaveLength(1);
-    // Another cause of the replacement would stay.
-    expect(await adviceOn({ flavorId: "b" })).toBeNull();
-    expect(await adviceOn({ name: "of-the-program" })).toBeNull();
-  },
-);
 
 test("if an import does not match the program, Diff prints nothing, since the engine refuses the import", async () => {
   const world = existing();

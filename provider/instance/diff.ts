@@ -17,7 +17,7 @@ import { inputNames, isScript, scriptInputs, type InputName } from "./definition
 import { describeRetained } from "./delete";
 import { cantTell, describeExistence, knownInstance, lookFor, refuseElsewhere } from "./existence";
 import { warnOfTwoHolders } from "./holders";
-import { isUnread, listedName, wasRenamedFrom } from "./state";
+import { isUnread, stringProperty } from "./state";
 import { readUserData } from "./userData";
 
 /**
@@ -111,8 +111,8 @@ function changeOf(name: InputName, { oldInputs, oldOutputs, news }: Sides): Diff
   if (before === undefined && after === undefined) return undefined;
   if (before === undefined) return isUnread(name, oldOutputs) ? "add" : "add-replace";
   if (after === undefined) return "delete-replace";
-  // The service may list another name than was requested. A program that now gives the listed name changes nothing.
-  if (name === "name" && after === listedName(oldOutputs)) return undefined;
+  // A program that takes over the listed name, for example after a rename at the service, changes nothing.
+  if (name === "name" && after === stringProperty(oldOutputs, "name")) return undefined;
   if (!isDeepStrictEqual(before, after)) return "update-replace";
   // The engine writes the inputs of an import file to the inputs in the state, but not to the outputs.
   return isUnread(name, oldOutputs) ? "add" : undefined;
@@ -149,23 +149,19 @@ async function judgeReplacement(
   replaced: readonly InputName[],
 ): Promise<string[]> {
   const { id, oldOutputs, news } = request;
-  const isRename = replaced.join() === "name" && wasRenamedFrom(oldOutputs, news["name"]);
-  const advice = isRename
-    ? `instance ${id} is replaced only because it was renamed at the service. To keep it, rename it back there and run \`pulumi refresh\`, put its new name into the program, or set the resource option \`ignoreChanges: ["name"]\``
-    : undefined;
   // The script has two inputs, and is sure to have changed only if both are known.
   const isCertain = replaced.some(
     (name) => !(isScript(name) ? scriptInputs : [name]).some((input) => hasUnknown(news[input])),
   );
-  if (isCertain) await refuseStuckReplacement(session, request, advice);
-  const warnings = advice === undefined ? [] : [advice];
+  if (isCertain) await refuseStuckReplacement(session, request);
   switch (session.settings.deletePolicy) {
     case "destroy":
-      return warnings;
+      return [];
     case "retain": {
       const remains = describeRetained(session, knownInstance(id, oldOutputs));
-      const consequence = `replacing instance ${id} leaves it behind (compute:deletePolicy is "retain"): ${remains}`;
-      return [consequence, ...warnings];
+      return [
+        `replacing instance ${id} leaves it behind (compute:deletePolicy is "retain"): ${remains}`,
+      ];
     }
     case "fail":
       // A certain replacement was not refused, so the instance is gone already.
@@ -184,7 +180,6 @@ async function judgeReplacement(
 async function refuseStuckReplacement(
   session: Session,
   { id, urn, oldOutputs }: DiffRequest,
-  advice = "undo the change in the program, or name the property in the resource option ignoreChanges",
 ): Promise<void> {
   const { connection, settings } = session;
   const instance = knownInstance(id, oldOutputs);
@@ -224,6 +219,6 @@ async function refuseStuckReplacement(
     "  - remove it at the service (its portal), then run this again: the new instance is created once the old one is gone",
     "  - let it run, and have the new instance created beside it: `pulumi config set compute:deletePolicy retain` (the resource option retainOnDelete needs that setting, too, because the engine does not pass the option to the provider)",
     "  - if the service has a destroy call: `pulumi config set compute:destroyPath '/v2/instances/{id}'`",
-    `  - ${advice}`,
+    "  - undo the change in the program, or name the property in the resource option ignoreChanges",
   ]);
 }

@@ -15,7 +15,6 @@ import {
   acceptedKey,
   outputsOfItem,
   outputsWithItem,
-  renamed,
   stringProperty,
   unfinishedKey,
 } from "./state";
@@ -80,15 +79,15 @@ function refresh(
     ...before,
     [acceptedKey]: isSettled ? undefined : before[acceptedKey],
   });
-  const state = renamed(inputs, known, item.name);
-  const outputs = outputsWithItem(state.outputs, item, origin);
-  const changed = ["status", "ipv4"].filter(
+  const outputs = outputsWithItem(known, item, origin);
+  // The inputs stay: a new name at the service is drift, and no reason for a replacement.
+  const changed = ["name", "status", "ipv4"].filter(
     (key) => stringProperty(before, key) !== stringProperty(outputs, key),
   );
   // That an unfinished instance has become ready is no drift.
   session.state.noteDrift(id, before[unfinishedKey] === true ? [] : changed);
-  checkStatus(session, { urn, id, inputs: state.inputs, outputs }, before);
-  return { id, inputs: state.inputs, outputs };
+  checkStatus(session, { urn, id, inputs, outputs }, before);
+  return { id, inputs, outputs };
 }
 
 /** Notes that the engine imports the instance. */

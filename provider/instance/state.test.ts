@@ -111,10 +111,9 @@ test("a preview knows the inputs, and nothing that the service adds (G10)", () =
   expect(hasUnknown(outputs["flavorId"])).toBe(true);
 });
 
-test("the first listing removes the mark of an unlisted instance, but not the date of acceptance", () => {
+test("the first listing keeps the date of acceptance", () => {
   const before = madeOf();
-  expect(before).toMatchObject({ __unlisted: true, __accepted: date });
+  expect(before).toMatchObject({ __accepted: date });
   const outputs = outputsWithItem(before, { id: "i-1", name: "web" }, origin);
-  expect("__unlisted" in outputs).toBe(false);
   expect(outputs["__accepted"]).toBe(date);
 });

@@ -2,7 +2,6 @@
 import type { Accepted, ListItem } from "../api/contract";
 import { originKey, type Origin } from "../origin";
 import {
-  isMap,
   propertyMap,
   reveal,
   secretLike,
@@ -21,18 +20,8 @@ export const unfinishedKey = "__unfinished";
  */
 export const acceptedKey = "__accepted";
 
-/** The output that is true until a listing has shown the instance: the 202 may spell the name differently. */
-const unlistedKey = "__unlisted";
-
 /** The output that is true if the outputs come from a listing alone (import, `.get()`), which shows only few inputs. */
 const readKey = "__read";
-
-/**
- * The output that says what an instance was called before it was renamed at the service: the name that the program asked
- * for (`requested`), the name as it was listed (`listed`), and the input before the last rename (`last`), which differs if
- * the program took over the new name of an earlier rename.
- */
-const renamedFromKey = "__renamedFrom";
 
 /** Returns every input, with null for those that the instance was created without. */
 function inputsAsOutputs(inputs: PropertyMap): Record<string, PropertyValue> {
@@ -65,7 +54,6 @@ export function outputsOfAccepted(
     privateIpv4: accepted.networks.find((network) => network.type === "private")?.ipv4,
     createdAt: accepted.createdAt,
     [acceptedKey]: acceptedAt,
-    [unlistedKey]: true,
     tokenKind: origin.tokenKind,
     [originKey]: propertyMap(origin),
   });
@@ -88,7 +76,6 @@ export function isUnread(name: InputName, outputs: PropertyMap): boolean {
 export function outputsWithItem(outputs: PropertyMap, item: ListItem, origin: Origin): PropertyMap {
   return propertyMap({
     ...markFinished(outputs),
-    [unlistedKey]: undefined,
     name: item.name === undefined ? outputs["name"] : secretLike(outputs["name"], item.name),
     status: item.status ?? outputs["status"] ?? null,
     ipv4: item.ipv4_public || (outputs["ipv4"] ?? null),
@@ -112,46 +99,6 @@ export function markFinished(outputs: PropertyMap): PropertyMap {
     ...Object.fromEntries(optional.map((name) => [name, null])),
     ...outputs,
     [unfinishedKey]: undefined,
-  });
-}
-
-/** Returns the name as the list shows it. Undefined until a listing has shown the instance. */
-export function listedName(outputs: PropertyMap): string | undefined {
-  return outputs[unlistedKey] === true ? undefined : stringProperty(outputs, "name");
-}
-
-/**
- * Returns the state of an instance that may have been renamed at the service. A new listed name becomes the input, so that
- * the next preview shows a change. An instance that was renamed back gets its old input again. `outputs` have the former
- * name.
- */
-export function renamed(
-  inputs: PropertyMap,
-  outputs: PropertyMap,
-  listed: string | undefined,
-): { inputs: PropertyMap; outputs: PropertyMap } {
-  const { [renamedFromKey]: recorded, [unlistedKey]: isFirstListing } = outputs;
-  // The first listing is no rename, since the service may spell names its own way.
-  const isRenamed = isFirstListing !== true && listed !== stringProperty(outputs, "name");
-  if (listed === undefined || !isRenamed) return { inputs, outputs };
-  const names = propertyMap({ requested: inputs["name"], listed: outputs["name"] });
-  const renamedFrom = isMap(recorded) ? recorded : names;
-  const isRenamedBack = stringProperty(renamedFrom, "listed") === listed;
-  const name = isRenamedBack ? renamedFrom["requested"] : secretLike(inputs["name"], listed);
-  const earlier = propertyMap({ ...renamedFrom, last: inputs["name"] });
-  return {
-    inputs: propertyMap({ ...inputs, name }),
-    outputs: propertyMap({ ...outputs, [renamedFromKey]: earlier }),
-  };
-}
-
-/** Whether the program asked for this name before the instance was renamed at the service. */
-export function wasRenamedFrom(outputs: PropertyMap, name: PropertyValue | undefined): boolean {
-  const { [renamedFromKey]: renamedFrom } = outputs;
-  if (!isMap(renamedFrom)) return false;
-  return ["requested", "last"].some((key) => {
-    const earlier = stringProperty(renamedFrom, key);
-    return earlier !== undefined && earlier === reveal(name ?? null);
   });
 }
 

@@ -392,18 +392,6 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/diff.ts",
-    text: "is replaced only because it was renamed at the service",
-    ways: {
-      "rename it back": core("drift", "refresh shows a rename out of band"),
-      ignoreChanges: core("drift", "refresh shows a rename out of band"),
-      "put its new name into the program": engine(
-        "adviceDelete",
-        "after a rename at the service, the new name",
-      ),
-    },
-  },
-  {
-    file: "provider/instance/diff.ts",
     text: '"  - run again with the configuration',
     ways: { "run again": engine("adviceDelete", "with another address, up, refresh, destroy") },
   },

@@ -179,22 +179,6 @@ test.each(["undo the change", "ignoreChanges"])(
   },
 );
 
-test("after a rename at the service, the new name in the program avoids the replacement", async () => {
-  const program = oneInstance({ name: "web-main" });
-  await using fixture = await Fixture.create({ program });
-  const { stack, control } = fixture;
-  await stack.up();
-  const [id = ""] = fixture.ids();
-  control.rename(id, "by-hand");
-  await stack.refresh();
-  expect(await stack.preview()).toContain("put its new name into the program");
-
-  stack.program(oneInstance({ name: "by-hand" }));
-
-  await expectAgreement(fixture, [id]);
-  expect(fixture.posts()).toBe(1);
-});
-
 test("with another address, up, refresh, destroy and a replacement refuse, and all of them work again with the configuration of the create", async () => {
   await using other = await startEmulator({ provisioningSeconds: 0 });
   await using fixture = await Fixture.create();
