@@ -1,7 +1,6 @@
-/** Tests of the origin and the stamp in the outputs. */
+/** Tests of the comparison of origins, and of the hash of a token. */
 import { expect, test } from "@jest/globals";
-import { originDifference, originFromState, tokenHash, type Origin } from "./origin";
-import { propertyMap, Secret } from "./propertyValue";
+import { originDifference, tokenHash, type Origin } from "./origin";
 
 const here: Origin = {
   baseUrl: "https://a.example/v2",
@@ -9,18 +8,6 @@ const here: Origin = {
   tokenHash: "0123456789ab",
   account: "acc-1",
 };
-
-test("an origin is read from the state as it was written, also from inside a secret", () => {
-  const stored = propertyMap(here);
-  expect(originFromState(propertyMap({ __origin: stored }))).toEqual(here);
-  expect(originFromState(propertyMap({ __origin: new Secret(stored) }))).toEqual(here);
-});
-
-test("a state without a complete origin has no origin", () => {
-  expect(originFromState(undefined)).toBeUndefined();
-  expect(originFromState(propertyMap({ name: "web" }))).toBeUndefined();
-  expect(originFromState(propertyMap({ __origin: propertyMap({ baseUrl: "x" }) }))).toBeUndefined();
-});
 
 test.each([
   [{ baseUrl: "https://b.example/v2" }, "it lives at https://a.example/v2"],

@@ -1,11 +1,10 @@
 /**
- * Where an instance comes from, as its outputs record it: `__origin` (service and token) and `__run` (session). The
- * listing of another service, tenant or token kind proves nothing about an instance (G3).
+ * Where an instance comes from: the service and the token. The listing of another service, tenant or token kind proves
+ * nothing about an instance (G3).
  */
 import * as z from "zod";
 import type { Settings } from "./config/settings";
 import { keyedFingerprint } from "./fingerprint";
-import { propertyMap, reveal, type PropertyMap } from "./propertyValue";
 
 /** The schema of an `Origin`, for the state and the ledger. */
 export const originSchema = z.object({
@@ -30,15 +29,6 @@ export function tokenHash({ apiToken, baseUrl }: Pick<Settings, "apiToken" | "ba
   return keyedFingerprint(apiToken, baseUrl, 12);
 }
 
-/** The output that records the origin. */
-export const originKey = "__origin";
-
-/** Returns the origin in these outputs, or undefined if they have none, as in an import. */
-export function originFromState(outputs: PropertyMap | undefined): Origin | undefined {
-  const parsed = originSchema.safeParse(outputs && reveal(outputs[originKey] ?? null));
-  return parsed.success ? parsed.data : undefined;
-}
-
 /**
  * Returns how the recorded origin differs from the configured one, as a clause about the instance ("it lives at …"), or
  * undefined if they do not, or if none is recorded. Tokens of one kind differ only if their accounts are known and differ.
@@ -59,27 +49,4 @@ export function originDifference(
     return `it belongs to account ${account}, but the token given now is of account ${other} (if the accounts are users of one tenant, set compute:validateCredentials to false: accounts are then not compared)`;
   }
   return undefined;
-}
-
-/** The output that records the stamp: the id of the session that created, took over or imported the instance. */
-const stampKey = "__run";
-
-/** Returns the outputs with the session's stamp. */
-export function stamped(outputs: PropertyMap, sessionId: string): PropertyMap {
-  return propertyMap({ ...outputs, [stampKey]: sessionId });
-}
-
-/** Returns the stamp in these outputs (the id of a session), or undefined. */
-export function stampOf(outputs: PropertyMap | undefined): string | undefined {
-  const stamp = reveal(outputs?.[stampKey] ?? null);
-  return typeof stamp === "string" && stamp !== "" ? stamp : undefined;
-}
-
-/**
- * Whether a state surely held these outputs, which only the stamp of another session proves. The engine also sends ids
- * that no state holds (a previewed import, a `.get()`), and has perhaps not saved outputs of this session yet.
- */
-export function wasInState(outputs: PropertyMap, sessionId: string): boolean {
-  const stamp = stampOf(outputs);
-  return stamp !== undefined && stamp !== sessionId;
 }

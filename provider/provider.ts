@@ -12,12 +12,13 @@ import { checkInstance } from "./instance/check";
 import { createInstance } from "./instance/create";
 import { deleteInstance } from "./instance/delete";
 import { diffInstance } from "./instance/diff";
+import { heldBy, Instance } from "./instance/instance";
 import { reportPendingCreates } from "./instance/pendingCreates";
 import { readInstance } from "./instance/read";
 import { updateInstance } from "./instance/update";
 import { userDataWarning } from "./instance/userData";
 import { secretStrings } from "./propertyValue";
-import { isRefresh, type DiffRequest, type Provider } from "./requests";
+import { isRefresh, type DeleteRequest, type DiffRequest, type Provider } from "./requests";
 import { Session } from "./session/session";
 
 /** Creates the provider. It serves one configuration at a time, which is a `Session`. */
@@ -58,7 +59,7 @@ export function createProvider(ctx: ProviderContext): Provider {
     }
   };
 
-  /** Returns the call that performs an operation of the session. An instance in its request is one of the state. */
+  /** Returns the call that performs an operation of the session. */
   const inSession =
     <R extends object, T>(operation: (session: Session, request: R) => T | Promise<T>) =>
     (request: R): Promise<T> =>
@@ -67,10 +68,17 @@ export function createProvider(ctx: ProviderContext): Provider {
         if (!session) {
           throw new OperationFailed("the compute provider was called before it was configured");
         }
-        const { id, oldOutputs, urn }: Partial<DiffRequest> = request;
-        if (id !== undefined && oldOutputs) session.state.observe(id, oldOutputs, urn);
         return operation(session, request);
       });
+
+  /** The same for an instance of the state. */
+  const ofState = <R extends DiffRequest | DeleteRequest, T>(
+    operation: (session: Session, request: R) => Promise<T>,
+  ) =>
+    inSession((session, request: R) => {
+      session.state.observe(heldBy(request));
+      return operation(session, request);
+    });
 
   return {
     checkConfig: (request) => {
@@ -119,13 +127,13 @@ export function createProvider(ctx: ProviderContext): Provider {
         return checked;
       }),
 
-    diff: inSession(diffInstance),
+    diff: ofState(diffInstance),
     create: inSession(createInstance),
-    update: inSession(updateInstance),
-    delete: inSession(deleteInstance),
+    update: ofState(updateInstance),
+    delete: ofState(deleteInstance),
     read: inSession((session, request) => {
       // In an import or a `.get()`, no outputs come from the state.
-      if (isRefresh(request)) session.state.observe(request.id, request.outputs, request.urn);
+      if (isRefresh(request)) session.state.observe(new Instance(request));
       session.state.inUpdate.delete(request.urn);
       return readInstance(session, request);
     }),

@@ -5,8 +5,6 @@ import { whyIncomplete, whyOpen } from "../evidence/why";
 import type { Verdict } from "../evidence/witness";
 import { lookFor } from "../instance/existence";
 import { displayRecordedName } from "../ledger/record";
-import { originKey } from "../origin";
-import { propertyMap } from "../propertyValue";
 import { timeouts } from "../session/session";
 import { compare, explainUnmanaged, isSameResource, type ListedInstance } from "./compare";
 import { readPendingCreates, resumeAdvice, type RecordedCreate } from "./discard";
@@ -132,7 +130,7 @@ async function lookTwice(services: readonly ServiceListing[], env: NodeJS.Proces
     // Only a listing of its own tenant proves that an instance is gone (G3). The session recognizes such a listing by other
     // instances that were recorded with the same token.
     for (const { id, origin } of first.instances) {
-      if (origin) session.state.observe(id, propertyMap({ [originKey]: origin }));
+      if (origin) session.state.observe({ id, origin });
     }
   }
   const checks = [...first.missing].map(async ([instance, { session }]) => {

@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import * as z from "zod";
 import { withoutPasswords } from "../addresses";
 import { oldestEngine } from "../executable";
-import { knownInstance } from "../instance/existence";
+import { Instance } from "../instance/instance";
 import { propertyMap, Secret, type PropertyMap } from "../propertyValue";
 import { instanceToken } from "../pulumiNames";
 import { asProblem, Problem } from "./terminal";
@@ -149,11 +149,11 @@ const resourceSchema = z
     inputs: z.object({ name: z.string().optional().catch(undefined) }).catch({}),
     outputs: z.custom<PropertyMap>().optional(),
   })
-  .transform(({ inputs: { name }, outputs, ...resource }) => ({
-    ...resource,
-    name,
-    ...knownInstance(resource.id, outputs),
-  }));
+  .transform(({ inputs: { name }, outputs = propertyMap({}), ...resource }) => {
+    const held = new Instance({ ...resource, inputs: propertyMap({}), outputs });
+    const { origin, acceptedAt } = held;
+    return { ...resource, name, origin, acceptedAt };
+  });
 
 /** A resource in the state of a stack, with its origin, and the input `name` unless it is secret. */
 export type Resource = z.infer<typeof resourceSchema> & { stack: string };

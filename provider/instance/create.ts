@@ -9,12 +9,13 @@ import { RequestError } from "../api/errors";
 import { keyedFingerprint } from "../fingerprint";
 import { isPending, recordedName } from "../ledger/record";
 import { recentMs, type Listing } from "../evidence/listing";
-import { isSamePlace, originFromState, stamped, type Origin } from "../origin";
+import { isSamePlace, type Origin } from "../origin";
 import { hasSecret, reveal } from "../propertyValue";
 import type { CreateRequest, CreateResponse } from "../requests";
 import { waits } from "../session/operations";
 import type { Session } from "../session/session";
 import { createBodyOf, parseInstanceArgs, type InstanceArgs } from "./definition";
+import { Instance, previewOutputs } from "./instance";
 import {
   describeLeftover,
   adriftNotice,
@@ -28,8 +29,7 @@ import { nameKind, tagOf } from "./naming";
 import { pendingSubject } from "./pendingCreates";
 import { PostProgress } from "./progress";
 import * as protocol from "./protocol";
-import { unfinishedError, waitUntilReady, type PendingInstance } from "./ready";
-import { outputsOfAccepted, previewOutputs } from "./state";
+import { unfinishedError, waitUntilReady, type Wait } from "./ready";
 
 /** How long a POST may continue after Ctrl-C or a time-out, so that its response can still bring the id (G1). */
 const graceMs = 10_000;
@@ -44,7 +44,7 @@ const maxRenewedBaselineAgeMs = 15_000;
 /** An instance that a create has obtained, and the key of the create's record. */
 interface Obtained {
   key: string;
-  instance: PendingInstance;
+  wait: Wait;
   /** How it was obtained. Undefined if an earlier call of this session has obtained it. */
   by?: { result: AcceptedResult; spec: protocol.CreateSpec };
 }
@@ -76,8 +76,9 @@ function unfinishedOf(session: Session, { urn, inputs }: CreateRequest): Obtaine
   const unfinished = session.creates.unfinished.get(urn);
   if (!unfinished) return undefined;
   const { key, id, outputs, after } = unfinished;
-  const origin = originFromState(outputs) ?? session.connection.place();
-  return { key, instance: { urn, id, inputs, outputs, origin, after } };
+  const instance = new Instance({ urn, id, inputs, outputs });
+  const origin = instance.origin ?? session.connection.place();
+  return { key, wait: { instance, origin, after } };
 }
 
 /** Follows the protocol to an instance. @throws if there is none */
@@ -94,15 +95,17 @@ async function obtain(
 /** Keeps the instance, and waits until it is ready. From here on, every error carries the id (G1). */
 async function finish(
   session: Session,
-  { key, instance, by }: Obtained,
+  { key, wait, by }: Obtained,
   signal: AbortSignal,
 ): Promise<CreateResponse> {
   const { creates, ledger } = session;
-  const { urn, id, after } = instance;
+  const { instance, after } = wait;
+  const { urn, id } = instance;
   try {
     if (by) keep(session, instance, by);
     try {
-      return { id, outputs: await waitUntilReady(session, instance, signal) };
+      const { outputs } = await waitUntilReady(session, wait, signal);
+      return { id, outputs };
     } finally {
       if (by?.result.unclearPost) await warnOfExtras(session, by.result.unclearPost, by.spec);
     }
@@ -120,7 +123,7 @@ async function finish(
 /** Notes in the session and in the ledger that the instance belongs to this create. */
 function keep(
   { ledger, creates, ctx }: Session,
-  { urn }: PendingInstance,
+  { urn }: Instance,
   { result, spec }: NonNullable<Obtained["by"]>,
 ): void {
   const { key, from, accepted } = result;
@@ -237,11 +240,10 @@ class Create implements Disposable {
     const { urn, inputs } = this.#request;
     const { accepted, key, from, acceptedAt = this.#postedAt } = result;
     const origin = this.#origin;
-    const unstamped = outputsOfAccepted(inputs, accepted, origin, acceptedAt);
-    const outputs = stamped(unstamped, this.#session.id);
+    const made = Instance.accepted({ urn, inputs }, accepted, origin, acceptedAt);
+    const instance = made.stampedBy(this.#session.id);
     const after = from === "answer" ? this.#postMark : 0;
-    const instance = { urn, id: accepted.id, inputs, outputs, origin, after };
-    return { key, instance, by: { result, spec: this.#spec } };
+    return { key, wait: { instance, origin, after }, by: { result, spec: this.#spec } };
   }
 
   #errorOf(failure: protocol.Failure): Error {

@@ -1,7 +1,6 @@
 /** Tests of Delete, which tells the truth under each policy ("Delete tells the truth", G4). */
 import { expect, jest, test } from "@jest/globals";
 import { isEnded } from "../abort";
-import { originKey, stamped } from "../origin";
 import { propertyMap, Secret, type PropertyMap, type PropertyValue } from "../propertyValue";
 import { answered, fail, failed } from "../testing/fakeService";
 import {
@@ -12,6 +11,8 @@ import {
   testToken,
   urnOf,
   type Scene,
+  held,
+  stamped,
 } from "../testing/scene";
 import { deleteInstance } from "./delete";
 
@@ -102,7 +103,7 @@ test.each<[string, (world: Scene) => PropertyMap | void]>([
     "the listing may be another tenant's",
     (world) => {
       const origin = { ...world.session.connection.place(), tokenHash: "another" };
-      return propertyMap({ ...acceptedOutputs(world), [originKey]: propertyMap(origin) });
+      return propertyMap({ ...acceptedOutputs(world), __origin: propertyMap(origin) });
     },
   ],
   ["the run was canceled", (world) => world.cancel()],
@@ -278,7 +279,7 @@ test.each([
 ])("the record of %s gets that outcome", async (_which, args, exists, reasons) => {
   const world = exists ? existing(args) : scene(args);
   const oldOutputs = stamped(acceptedOutputs(world), "anEarlierRun");
-  world.session.state.observe("i-1", oldOutputs);
+  world.session.state.observe(held(oldOutputs, { id: "i-1" }));
   const settled = jest.spyOn(world.session.ledger, "settleId");
   const removed = remove(world, oldOutputs);
   await (reasons.length > 0 ? removed : errorOf(removed));

@@ -11,14 +11,8 @@ import { whyOpen } from "../evidence/why";
 import type { DeleteRequest } from "../requests";
 import { waits } from "../session/operations";
 import type { Session } from "../session/session";
-import {
-  describeExistence,
-  isBilled,
-  knownInstance,
-  lookFor,
-  refuseElsewhere,
-  type KnownInstance,
-} from "./existence";
+import { describeExistence, isBilled, lookFor, refuseElsewhere, type Wanted } from "./existence";
+import { heldBy } from "./instance";
 
 /**
  * Deletes an instance as `compute:deletePolicy` says.
@@ -28,14 +22,14 @@ import {
  *   the operation before the DELETE.
  */
 export async function deleteInstance(session: Session, request: DeleteRequest): Promise<void> {
-  const { id, urn, oldOutputs } = request;
+  const { id, urn } = request;
   const { creates, ctx, ledger, run, settings } = session;
   if (creates.instances.get(id) === "takenOver") {
     // The engine deletes an older entry of the same instance from the state.
     const reason = "because this run took it over for a resource of the program";
     return ctx.messages.warning(`instance ${id} was not destroyed, ${reason}`, urn);
   }
-  const instance = knownInstance(id, oldOutputs);
+  const instance = heldBy(request);
   if (settings.deletePolicy === "retain" && !run.stateless) return retain(session, urn, instance);
   using operation = session.operationOf(request, "delete");
   const { verdict } = await lookFor(session, instance, operation.signal);
@@ -46,7 +40,8 @@ export async function deleteInstance(session: Session, request: DeleteRequest): 
   }
   if (settings.deletePolicy === "destroy") {
     // A listing that shows the instance is of the instance's tenant, so the recorded token need not be compared any more.
-    const target = verdict.kind === "listed" ? { ...instance, origin: undefined } : instance;
+    const { acceptedAt } = instance;
+    const target = verdict.kind === "listed" ? { id, origin: undefined, acceptedAt } : instance;
     await destroy(session, urn, target, operation.signal);
     return ledger.settleId(settings, id, "gone");
   }
@@ -71,13 +66,14 @@ export async function deleteInstance(session: Session, request: DeleteRequest): 
 async function destroy(
   session: Session,
   urn: string,
-  instance: KnownInstance,
+  instance: Wanted,
   signal: AbortSignal,
 ): Promise<void> {
   const { id } = instance;
   const isAcknowledged = await sendDestroy(session, id, signal);
   // After an acknowledged DELETE, a listing that lacks the instance is evidence even in the settling time.
-  const target = isAcknowledged ? { ...instance, acceptedAt: undefined } : instance;
+  const { origin } = instance;
+  const target = isAcknowledged ? { id, origin, acceptedAt: undefined } : instance;
   const { operations, ctx } = session;
   const { clock } = ctx;
   const { pollIntervalMs, settlingMs, destroyPath } = session.settings;
@@ -171,7 +167,7 @@ function endOf(error: Canceled | TimedOut): string {
 const sessionsWithoutLook = new WeakSet<Session>();
 
 /** Drops the instance from the state, even if the service can't be reached. A look only makes the warning more exact. */
-async function retain(session: Session, urn: string, instance: KnownInstance): Promise<void> {
+async function retain(session: Session, urn: string, instance: Wanted): Promise<void> {
   const { id } = instance;
   const { connection, ctx, ledger, settings, state } = session;
   // Another policy may hold elsewhere.
@@ -192,17 +188,14 @@ async function retain(session: Session, urn: string, instance: KnownInstance): P
 }
 
 /** Says what happens to an instance that is dropped from the state. The service removes those of a test token itself. */
-export function describeRetained(session: Session, instance: KnownInstance): string {
+export function describeRetained(session: Session, instance: Wanted): string {
   return isBilled(session, instance)
     ? "it continues to run and is billed until it is removed at the service"
     : "it stays at the service until its sandbox lifetime is over";
 }
 
 /** Returns what the shared listings prove within 10 s. */
-async function lookOnce(
-  session: Session,
-  instance: KnownInstance,
-): Promise<"listed" | "absent" | "open"> {
+async function lookOnce(session: Session, instance: Wanted): Promise<"listed" | "absent" | "open"> {
   if (sessionsWithoutLook.has(session)) return "open";
   using operation = session.operation(10);
   try {

@@ -9,10 +9,18 @@ import {
   type PropertyValue,
 } from "../propertyValue";
 import { OperationFailed } from "../errors";
-import { originKey, stamped } from "../origin";
 import { fail, failed } from "../testing/fakeService";
 import type { DiffRequest } from "../requests";
-import { errorOf, inputsOf, scene, testToken, urnOf, type Scene } from "../testing/scene";
+import {
+  errorOf,
+  inputsOf,
+  scene,
+  testToken,
+  urnOf,
+  type Scene,
+  stamped,
+  held,
+} from "../testing/scene";
 import { changedInputs, diffInstance } from "./diff";
 import { inputNames } from "./definition";
 
@@ -25,9 +33,12 @@ function outputsOf(inputs: PropertyMap): PropertyMap {
 
 function diff(olds: Values, news: Values) {
   const oldInputs = inputsOf(olds);
-  return changedInputs({ oldInputs, oldOutputs: outputsOf(oldInputs), news: inputsOf(news) });
+  return changes({ oldInputs, oldOutputs: outputsOf(oldInputs), news: inputsOf(news) });
 }
 
+/** The changes between what the state holds and the program. */
+const changes = ({ oldInputs: inputs, oldOutputs, news }: Omit<DiffRequest, "urn" | "id">) =>
+  changedInputs(held(oldOutputs, { inputs }), news);
 type Changes = ReturnType<typeof changedInputs>["detailed"];
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 const bytes = (...list: number[]) => Buffer.from(list).toString("base64");
@@ -81,7 +92,7 @@ test.each<[string, Values, Values]>([
 });
 
 test("an input that an import could not read is recorded in place, and never replaces (G5)", () => {
-  const { replaced, asserted } = changedInputs({
+  const { replaced, asserted } = changes({
     oldInputs: propertyMap({ name: "web" }),
     oldOutputs: propertyMap({ name: "web", status: "ACTIVE" }),
     news: inputsOf({ sshKeys: ["a"], userData: new Secret("x") }),
@@ -93,17 +104,17 @@ test("an input that an import could not read is recorded in place, and never rep
 test("an input that an import file added is recorded in the outputs, too, and never replaces (G5)", () => {
   const oldInputs = inputsOf({ sshKeys: ["a"] });
   const oldOutputs = propertyMap({ name: "web", status: "ACTIVE" });
-  const { detailed } = changedInputs({ oldInputs, oldOutputs, news: oldInputs });
+  const { detailed } = changes({ oldInputs, oldOutputs, news: oldInputs });
   expect(detailed).toEqual({ flavorId: "add", imageId: "add", vpcId: "add", sshKeys: "add" });
   const news = inputsOf({ flavorId: "other", sshKeys: ["a"] });
-  expect(changedInputs({ oldInputs, oldOutputs, news }).replaced).toEqual(["flavorId"]);
+  expect(changes({ oldInputs, oldOutputs, news }).replaced).toEqual(["flavorId"]);
 });
 
 test("a script that was too large for the state is recorded in place by the next run (G1, G5)", () => {
   const news = inputsOf({ userData: new Secret("#!/bin/sh") });
   const { userData: _, ...outputs } = outputsOf(news);
   const olds = { oldInputs: inputsOf(), oldOutputs: propertyMap(outputs) };
-  expect(changedInputs({ ...olds, news }).detailed).toEqual({ userData: "add" });
+  expect(changes({ ...olds, news }).detailed).toEqual({ userData: "add" });
 });
 
 test("a program with the name that the list shows changes nothing", () => {
@@ -112,11 +123,11 @@ test("a program with the name that the list shows changes nothing", () => {
     oldOutputs: propertyMap({ ...inputsOf({ name: "web-a2c4" }), ...more }),
     news: inputsOf({ name }),
   });
-  expect(changedInputs(sides({})).detailed).toEqual({});
-  expect(changedInputs(sides({ name: new Secret("web-a2c4") })).detailed).toEqual({});
+  expect(changes(sides({})).detailed).toEqual({});
+  expect(changes(sides({ name: new Secret("web-a2c4") })).detailed).toEqual({});
   // After a rename at the service, the program still has its own name.
-  expect(changedInputs(sides({}, "web-1f3d")).detailed).toEqual({});
-  expect(changedInputs(sides({}, "web-other")).detailed).toEqual({ name: "update-replace" });
+  expect(changes(sides({}, "web-1f3d")).detailed).toEqual({});
+  expect(changes(sides({}, "web-other")).detailed).toEqual({ name: "update-replace" });
 });
 
 test("any inputs are equal to themselves", () => {
@@ -136,7 +147,7 @@ const urn = urnOf("web");
 /** Calls Diff in an update. By default, the instance was created with the settings of `creator`. */
 function diffOf(world: Scene, news: Values, creator = world, olds: Partial<DiffRequest> = {}) {
   const origin = propertyMap(creator.session.connection.place());
-  const oldOutputs = propertyMap({ ...outputsOf(inputsOf()), [originKey]: origin });
+  const oldOutputs = propertyMap({ ...outputsOf(inputsOf()), __origin: origin });
   world.session.state.inUpdate.add(urn);
   const request = { urn, id: "i-1", oldInputs: inputsOf(), oldOutputs, news: inputsOf(news) };
   return diffInstance(world.session, { ...request, ...olds });
@@ -221,7 +232,7 @@ test("an unchanged instance out of reach is kept, with a warning in an update, a
   const made = existing();
   const world = made.nextRun(propertyMap({ baseUrl: "https://b.example/v2" }));
   const origin = propertyMap(made.session.connection.place());
-  const oldOutputs = propertyMap({ ...outputsOf(inputsOf()), [originKey]: origin });
+  const oldOutputs = propertyMap({ ...outputsOf(inputsOf()), __origin: origin });
   const sides = { urn, id: "i-1", oldInputs: inputsOf(), oldOutputs, news: inputsOf() };
   expect((await diffInstance(world.session, sides)).detailed).toEqual({});
   expect(world.messages.all).toEqual([]);
@@ -232,7 +243,7 @@ test("an unchanged instance out of reach is kept, with a warning in an update, a
   // An Update would have to record the assertion, and would fail.
   const imported = {
     oldInputs: propertyMap({ name: "web" }),
-    oldOutputs: propertyMap({ [originKey]: origin }),
+    oldOutputs: propertyMap({ __origin: origin }),
   };
   expect((await errorOf(diffOf(world, {}, made, imported))).message).toContain("is out of reach");
   expect(world.service.calls).toEqual([]);
@@ -242,7 +253,7 @@ test("an instance of another account is not replaced if the replacement would de
   const world = existing({ destroyPath: "/v2/instances/{id}" });
   world.service.accountAnswer = () => ({ id: "acc-2" });
   const origin = { ...world.session.connection.place(), account: "acc-1" };
-  const oldOutputs = propertyMap({ [originKey]: propertyMap(origin) });
+  const oldOutputs = propertyMap({ __origin: propertyMap(origin) });
   const difference = diffOf(world, { flavorId: "b" }, world, { oldOutputs });
   expect((await errorOf(difference)).message).toContain("belongs to account acc-1");
 });

@@ -8,16 +8,16 @@ import { isDeepStrictEqual } from "node:util";
 import { explain, stateDeleteCommand } from "../advice";
 import { RequestError } from "../api/errors";
 import { OperationFailed } from "../errors";
-import { originDifference, stampOf, type Origin } from "../origin";
+import { originDifference, type Origin } from "../origin";
 import { hasUnknown, isList, reveal, type PropertyMap } from "../propertyValue";
 import type { DiffKind } from "../pulumiNames";
 import type { DiffRequest, DiffResponse } from "../requests";
 import { timeouts, type Session } from "../session/session";
 import { inputNames, isScript, scriptInputs, type InputName } from "./definition";
 import { describeRetained } from "./delete";
-import { cantTell, describeExistence, knownInstance, lookFor, refuseElsewhere } from "./existence";
+import { cantTell, describeExistence, lookFor, refuseElsewhere } from "./existence";
 import { warnOfTwoHolders } from "./holders";
-import { isUnread, stringProperty } from "./state";
+import { heldBy, type Instance } from "./instance";
 import { readUserData } from "./userData";
 
 /**
@@ -28,15 +28,15 @@ import { readUserData } from "./userData";
  *   first.
  */
 export async function diffInstance(session: Session, request: DiffRequest): Promise<DiffResponse> {
-  const { urn, id, oldOutputs } = request;
+  const { urn, id } = request;
   const { connection, ctx, run, settings, state } = session;
-  const { detailed, replaced, asserted } = changedInputs(request);
+  const instance = heldBy(request);
+  const { detailed, replaced, asserted } = changedInputs(instance, request.news);
   if (run.stateless) refuseChangeWithoutStack(id, replaced, asserted);
   if (state.inUpdate.has(urn)) warnOfTwoHolders(session, { urn, id }, "program");
   // The engine calls Diff at two more times. During a refresh, nothing is replaced. After the Read of an import (the outputs
   // then have this session's stamp), the engine itself refuses a replacement.
-  if (state.inUpdate.has(urn) && stampOf(oldOutputs) !== session.id) {
-    const instance = knownInstance(id, oldOutputs);
+  if (state.inUpdate.has(urn) && instance.stamp !== session.id) {
     const difference = originDifference(instance.origin, connection.place());
     if (replaced.length > 0) {
       const warnings = await judgeReplacement(session, request, replaced);
@@ -76,8 +76,6 @@ function refuseChangeWithoutStack(id: string, replaced: InputName[], asserted: I
 
 // ── Which inputs changed ─────────────────────────────────────────────────────────────────────────
 
-type Sides = Pick<DiffRequest, "oldInputs" | "oldOutputs" | "news">;
-
 /** The inputs that changed. */
 interface ChangedInputs {
   /** How each of them changed. */
@@ -89,14 +87,13 @@ interface ChangedInputs {
 }
 
 /** Compares the old and the new inputs. */
-export function changedInputs(sides: Sides): ChangedInputs {
-  const { oldInputs, news } = sides;
+export function changedInputs(before: Instance, news: PropertyMap): ChangedInputs {
   const isSameScript =
     !scriptInputs.some((name) => hasUnknown(news[name])) &&
-    isDeepStrictEqual(scriptOf(oldInputs), scriptOf(news));
+    isDeepStrictEqual(scriptOf(before.inputs), scriptOf(news));
   const changed: ChangedInputs = { detailed: {}, replaced: [], asserted: [] };
   for (const name of inputNames) {
-    const kind = isSameScript && isScript(name) ? undefined : changeOf(name, sides);
+    const kind = isSameScript && isScript(name) ? undefined : changeOf(name, before, news);
     if (!kind) continue;
     changed.detailed[name] = kind;
     changed[kind === "add" ? "asserted" : "replaced"].push(name);
@@ -105,17 +102,17 @@ export function changedInputs(sides: Sides): ChangedInputs {
 }
 
 /** Returns how one input changed, or undefined if it did not change. */
-function changeOf(name: InputName, { oldInputs, oldOutputs, news }: Sides): DiffKind | undefined {
-  const before = comparable(name, oldInputs);
+function changeOf(name: InputName, held: Instance, news: PropertyMap): DiffKind | undefined {
+  const before = comparable(name, held.inputs);
   const after = comparable(name, news);
   if (before === undefined && after === undefined) return undefined;
-  if (before === undefined) return isUnread(name, oldOutputs) ? "add" : "add-replace";
+  if (before === undefined) return held.isUnread(name) ? "add" : "add-replace";
   if (after === undefined) return "delete-replace";
   // A program that takes over the listed name, for example after a rename at the service, changes nothing.
-  if (name === "name" && after === stringProperty(oldOutputs, "name")) return undefined;
+  if (name === "name" && after === held.name) return undefined;
   if (!isDeepStrictEqual(before, after)) return "update-replace";
   // The engine writes the inputs of an import file to the inputs in the state, but not to the outputs.
-  return isUnread(name, oldOutputs) ? "add" : undefined;
+  return held.isUnread(name) ? "add" : undefined;
 }
 
 /**
@@ -148,7 +145,7 @@ async function judgeReplacement(
   request: DiffRequest,
   replaced: readonly InputName[],
 ): Promise<string[]> {
-  const { id, oldOutputs, news } = request;
+  const { id, news } = request;
   // The script has two inputs, and is sure to have changed only if both are known.
   const isCertain = replaced.some(
     (name) => !(isScript(name) ? scriptInputs : [name]).some((input) => hasUnknown(news[input])),
@@ -158,7 +155,7 @@ async function judgeReplacement(
     case "destroy":
       return [];
     case "retain": {
-      const remains = describeRetained(session, knownInstance(id, oldOutputs));
+      const remains = describeRetained(session, heldBy(request));
       return [
         `replacing instance ${id} leaves it behind (compute:deletePolicy is "retain"): ${remains}`,
       ];
@@ -177,12 +174,10 @@ async function judgeReplacement(
  *
  * @throws OperationFailed if the Delete would fail or may fail
  */
-async function refuseStuckReplacement(
-  session: Session,
-  { id, urn, oldOutputs }: DiffRequest,
-): Promise<void> {
+async function refuseStuckReplacement(session: Session, request: DiffRequest): Promise<void> {
+  const { id, urn } = request;
   const { connection, settings } = session;
-  const instance = knownInstance(id, oldOutputs);
+  const instance = heldBy(request);
   const refuseOutOfReach = (configured: Origin) => {
     const difference = originDifference(instance.origin, configured);
     if (!difference) return;

@@ -1,33 +1,17 @@
-/** Asks whether an instance that a state or a record knows still exists, within reach of this configuration. */
+/** Asks whether an instance that a state knows still exists, within reach of this configuration. */
 import { OperationFailed } from "../errors";
 import { ask } from "../evidence/ask";
 import { whyOpen } from "../evidence/why";
 import type { Verdict } from "../evidence/witness";
-import { originDifference, originFromState, type Origin } from "../origin";
-import type { PropertyMap } from "../propertyValue";
+import { originDifference, type Origin } from "../origin";
 import type { Session } from "../session/session";
-import { acceptedKey, stringProperty } from "./state";
+import type { Instance } from "./instance";
 
-/** An instance, and what the state or a record of the ledger knows of it. */
-export interface KnownInstance {
-  id: string;
-  /** The service, token and account that it was last seen with. */
-  origin: Origin | undefined;
-  /** When the service accepted it (ISO 8601). Undefined if that is not known, or settling need not be awaited. */
-  acceptedAt: string | undefined;
-}
-
-/** Reads from the outputs in the state what is known of an instance. */
-export function knownInstance(id: string, outputs: PropertyMap | undefined): KnownInstance {
-  const acceptedAt = stringProperty(outputs, acceptedKey);
-  return { id, origin: originFromState(outputs), acceptedAt };
-}
+/** What is asked for: an `Instance`, or what a state that was exported says of one. */
+export type Wanted = Pick<Instance, "id" | "origin" | "acceptedAt">;
 
 /** Returns the clock time from which on each listing that begins shows the instance, if it exists. */
-export function listedBy(
-  session: Session,
-  { acceptedAt }: Pick<KnownInstance, "acceptedAt">,
-): number {
+export function listedBy(session: Session, { acceptedAt }: Pick<Wanted, "acceptedAt">): number {
   return acceptedAt === undefined ? 0 : session.settledBy(acceptedAt);
 }
 
@@ -39,7 +23,7 @@ export function listedBy(
  */
 export async function lookFor(
   session: Session,
-  instance: KnownInstance,
+  instance: Wanted,
   signal: AbortSignal,
 ): Promise<{ verdict: Verdict; origin: Origin }> {
   const { connection, listings, settings, state } = session;
@@ -57,7 +41,7 @@ export async function lookFor(
 /** Says that the instance still exists, or why this is not known. */
 export function describeExistence(
   session: Session,
-  instance: KnownInstance,
+  instance: Wanted,
   verdict: Exclude<Verdict, { kind: "absent" }>,
 ): string {
   if (verdict.kind === "open") return cantTell(instance, whyOpen(verdict, session));
@@ -66,17 +50,17 @@ export function describeExistence(
 }
 
 /** Says that nothing is proven about the instance. */
-export function cantTell({ id }: KnownInstance, why: string): string {
+export function cantTell({ id }: Wanted, why: string): string {
   return `whether instance ${id} still exists can't be told (${why})`;
 }
 
 /** Whether the instance costs money. Its recorded token kind decides, or the configured one if none is recorded. */
-export function isBilled({ settings }: Session, { origin }: KnownInstance): boolean {
+export function isBilled({ settings }: Session, { origin }: Wanted): boolean {
   return (origin ?? settings).tokenKind === "live";
 }
 
 /** @throws OperationFailed if the recorded origin has another service, token kind or account than the configured one */
-export function refuseElsewhere({ id, origin }: KnownInstance, configured: Origin): void {
+export function refuseElsewhere({ id, origin }: Wanted, configured: Origin): void {
   const difference = originDifference(origin, configured);
   if (!difference) return;
   throw new OperationFailed(

@@ -6,7 +6,7 @@ import { expect, test } from "@jest/globals";
 import type { Accepted } from "../api/contract";
 import { InstanceUnfinished } from "../errors";
 import type { Post } from "../testing/fakeService";
-import { errorOf, inputsOf, scene, urnOf, type Scene } from "../testing/scene";
+import { errorOf, inputsOf, scene, urnOf, type Scene, held } from "../testing/scene";
 import { createInstance } from "./create";
 
 const generatedName = "web-abcdefgh";
@@ -98,7 +98,7 @@ const ways: [string, () => Promise<Scene>][] = [
     "the engine has named",
     async () => {
       const world = newScene();
-      world.session.state.observe("i-wrong", inputsOf());
+      world.session.state.observe(held(inputsOf(), { id: "i-wrong" }));
       return world;
     },
   ],

@@ -1,7 +1,16 @@
 /** Tests of leftovers: instances that earlier creates may have left. They are named before a POST, and never adopted. */
 import { expect, test } from "@jest/globals";
 import { ready } from "../testing/fakeService";
-import { errorOf, inputsOf, scene, scopeId, testToken, urnOf, type Scene } from "../testing/scene";
+import {
+  errorOf,
+  inputsOf,
+  scene,
+  scopeId,
+  testToken,
+  urnOf,
+  type Scene,
+  held,
+} from "../testing/scene";
 import { createInstance } from "./create";
 import { generatedName, tagOf } from "./naming";
 
@@ -64,7 +73,7 @@ test("an instance is no leftover if a state holds it, this run created it, or an
     ["i-get", {}],
   ] as const) {
     world.service.has(id, { name: "web" });
-    world.session.state.observe(id, inputsOf(outputs));
+    world.session.state.observe(held(inputsOf(outputs), { id }));
   }
   await create(world, "web");
   await create(world, "web", urnOf("second"));

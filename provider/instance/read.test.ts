@@ -3,7 +3,6 @@ import { expect, jest, test } from "@jest/globals";
 import { InstanceUnfinished } from "../errors";
 import { ledgerFolder } from "../ledger/folder";
 import type { LedgerRecord } from "../ledger/record";
-import { originFromState, originKey, stamped } from "../origin";
 import { propertyMap, Secret, type PropertyMap } from "../propertyValue";
 import type { SessionRun } from "../session/session";
 import { answered, fail } from "../testing/fakeService";
@@ -17,9 +16,12 @@ import {
   testToken,
   urnOf,
   type Scene,
+  held,
+  stamped,
+  unfinished,
 } from "../testing/scene";
+import { Instance } from "./instance";
 import { readInstance } from "./read";
-import { outputsOfAccepted, outputsWithItem, markUnfinished } from "./state";
 
 const urn = urnOf("web");
 const common = { urn, id: "i-1", timeoutSeconds: 0 };
@@ -28,7 +30,7 @@ const empty = propertyMap({});
 /** The outputs in the state after a create with the settings of this scene, and a first listing of the instance. */
 function stateOf(world: Scene, status = "ACTIVE"): PropertyMap {
   const origin = world.session.connection.place();
-  return outputsWithItem(acceptedOutputs(world), { id: "i-1", name: "web", status }, origin);
+  return held(acceptedOutputs(world)).seenAs({ id: "i-1", name: "web", status }, origin).outputs;
 }
 
 const refresh = (world: Scene, outputs: PropertyMap = stateOf(world), inputs = inputsOf()) =>
@@ -41,12 +43,12 @@ const anotherToken = { apiToken: new Secret("sk_live_another1") };
 
 /** The outputs right after a 202 with this name, accepted now or at `acceptedAt`. */
 const justAccepted = ({ session, clock }: Scene, name = "web", acceptedAt = clock.date()) =>
-  outputsOfAccepted(
-    inputsOf({ name }),
+  Instance.accepted(
+    { urn, inputs: inputsOf({ name }) },
     { id: "i-1", name, networks: [] },
     session.connection.place(),
     acceptedAt.toISOString(),
-  );
+  ).outputs;
 
 test("a refresh updates status, address and origin, and keeps the rest", async () => {
   const world = scene();
@@ -58,7 +60,7 @@ test("a refresh updates status, address and origin, and keeps the rest", async (
     inputs: inputsOf(),
     outputs: { status: "OFFLINE", ipv4: "203.0.113.9", flavorId: "flavor-1" },
   });
-  expect(originFromState(read?.outputs)?.account).toBe("acc-1");
+  expect(held(read?.outputs).origin?.account).toBe("acc-1");
   expect(world.messages.warnings).toEqual([
     expect.stringMatching(/is OFFLINE: .*Start it at the service/),
   ]);
@@ -89,7 +91,7 @@ test("a refresh notes a new status or address as drift, but not the end of a wai
   await world.clock.sleep(3000);
   await refresh(world, seen);
   expect(state.takeDrift("i-1")).toEqual(["status", "ipv4"]);
-  await refresh(world, markUnfinished(stateOf(world, "PROVISIONING")));
+  await refresh(world, unfinished(stateOf(world, "PROVISIONING")));
   expect(state.takeDrift("i-1")).toEqual([]);
 });
 
@@ -156,7 +158,7 @@ test.each([
 test("with another account, Read fails and names both (G3)", async () => {
   const world = scene();
   const origin = { ...world.session.connection.place(), account: "acc-1" };
-  const outputs = propertyMap({ [originKey]: propertyMap(origin) });
+  const outputs = propertyMap({ __origin: propertyMap(origin) });
   world.service.accountAnswer = () => ({ id: "acc-2" });
   expect((await errorOf(refresh(world, outputs))).message).toContain(
     "belongs to account acc-1, but the token given now is of account acc-2",
@@ -168,11 +170,11 @@ test("with another token, an instance is gone only if a listing shows another in
   const outputs = stateOf(made);
   const world = made.nextRun(anotherToken);
   world.service.has("i-2");
-  world.session.state.observe("i-2", stateOf(world));
+  world.session.state.observe(held(stateOf(world), { id: "i-2" }));
   expect(await refresh(world, outputs)).toMatchObject({ id: "i-1" });
   expect(world.messages.warnings).toEqual([expect.stringContaining("may be another tenant's")]);
 
-  world.session.state.observe("i-2", outputs);
+  world.session.state.observe(held(outputs, { id: "i-2" }));
   await world.clock.sleep(5000);
   expect(await refresh(world, outputs)).toBeUndefined();
 });
@@ -183,9 +185,7 @@ test("with another token, an instance that is listed is found, and its origin re
   const world = made.nextRun(anotherToken);
   world.service.has("i-1", { name: "web" });
   const read = await refresh(world, outputs);
-  expect(originFromState(read?.outputs)?.tokenHash).toBe(
-    world.session.connection.place().tokenHash,
-  );
+  expect(held(read?.outputs).origin?.tokenHash).toBe(world.session.connection.place().tokenHash);
 });
 
 test("an instance that is still PROVISIONING stays marked as unfinished (G1)", async () => {
@@ -202,14 +202,14 @@ test("an instance that is still PROVISIONING stays marked as unfinished (G1)", a
 test("an unfinished instance is finished once it is ACTIVE", async () => {
   const world = scene();
   world.service.has("i-1", { name: "web" });
-  const read = await refresh(world, markUnfinished(stateOf(world, "PROVISIONING")));
+  const read = await refresh(world, unfinished(stateOf(world, "PROVISIONING")));
   expect(read && "__unfinished" in read.outputs).toBe(false);
 });
 
 test("an unfinished instance that no listing shows stays unfinished (G1)", async () => {
   const world = scene();
   world.service.unreadable = 1;
-  const error = await errorOf(refresh(world, markUnfinished(stateOf(world, "PROVISIONING"))));
+  const error = await errorOf(refresh(world, unfinished(stateOf(world, "PROVISIONING"))));
   expect(error).toBeInstanceOf(InstanceUnfinished);
 });
 
@@ -218,7 +218,7 @@ test("an undocumented status is a warning, and an unfinished instance stays unfi
   world.service.has("i-1", { name: "web", status: "REBOOTING" });
   expect(await refresh(world)).toMatchObject({ outputs: { status: "REBOOTING" } });
   expect(world.messages.warnings).toEqual([expect.stringContaining('"REBOOTING"')]);
-  expect(await errorOf(refresh(world, markUnfinished(stateOf(world))))).toBeInstanceOf(
+  expect(await errorOf(refresh(world, unfinished(stateOf(world))))).toBeInstanceOf(
     InstanceUnfinished,
   );
 });
@@ -286,7 +286,7 @@ test("if the list spells the name differently from the 202, that is no drift", a
   const world = scene();
   world.service.has("i-1", { name: "web-main" });
   const inputs = inputsOf({ name: "Web-Main" });
-  const unseen = markUnfinished(justAccepted(world, "Web-Main", new Date(0)));
+  const unseen = unfinished(justAccepted(world, "Web-Main", new Date(0)));
   const read = await refresh(world, unseen, inputs);
   expect(read?.inputs["name"]).toBe("Web-Main");
   expect(read?.outputs["name"]).toBe("web-main");

@@ -3,21 +3,15 @@ import type { ListItem } from "../api/contract";
 import { NotFound, OperationFailed } from "../errors";
 import { whyOpen } from "../evidence/why";
 import { recordedName } from "../ledger/record";
-import { type Origin, stamped, stampOf } from "../origin";
-import { propertyMap, type PropertyMap } from "../propertyValue";
+import type { Origin } from "../origin";
+import { propertyMap } from "../propertyValue";
 import { isRefresh, type ReadRequest, type ReadResponse } from "../requests";
 import type { Session } from "../session/session";
 import { inputNames } from "./definition";
-import { knownInstance, listedBy, lookFor } from "./existence";
+import { listedBy, lookFor } from "./existence";
 import { warnOfSecondImport, warnOfTwoHolders } from "./holders";
+import { Instance, textIn } from "./instance";
 import { checkStatus, unfinishedInstance } from "./ready";
-import {
-  acceptedKey,
-  outputsOfItem,
-  outputsWithItem,
-  stringProperty,
-  unfinishedKey,
-} from "./state";
 
 /**
  * Returns the instance as the service lists it. If no listing shows the instance, a refresh returns undefined if the
@@ -29,28 +23,34 @@ import {
  *   fails.
  */
 export async function readInstance(session: Session, request: ReadRequest): Promise<ReadResponse> {
-  const { id, urn, inputs, outputs } = request;
+  const instance = await read(session, request);
+  if (!instance) return undefined;
+  const { id, inputs, outputs } = instance;
+  return { id, inputs, outputs };
+}
+
+async function read(session: Session, request: ReadRequest): Promise<Instance | undefined> {
+  const { id, urn, inputs = propertyMap({}), outputs = propertyMap({}) } = request;
+  const before = new Instance({ urn, id, inputs, outputs });
   // The outputs of a `.get()`, which holds no instance, have no stamp.
-  if (stampOf(outputs) !== undefined) warnOfTwoHolders(session, { urn, id }, "refresh");
+  if (before.stamp !== undefined) warnOfTwoHolders(session, before, "refresh");
   using operation = session.operationOf(request, "read");
-  const instance = knownInstance(id, outputs);
-  const { verdict, origin } = await lookFor(session, instance, operation.signal);
-  if (verdict.kind === "open") return keepState(session, request, whyOpen(verdict, session));
+  const { verdict, origin } = await lookFor(session, before, operation.signal);
+  if (verdict.kind === "open") {
+    const why = whyOpen(verdict, session);
+    if (isRefresh(request)) return keepState(session, before, why);
+    throw new OperationFailed(`instance ${id} is not in the listing, but may still exist: ${why}`);
+  }
   if (verdict.kind === "absent") {
     if (!isRefresh(request)) throw unknownId(id, verdict.proof.items, origin);
     // Without a recorded origin (service and token), the instance may be another tenant's, and still exist.
-    if (instance.origin) session.ledger.settleId(session.settings, id, "gone");
+    if (before.origin) session.ledger.settleId(session.settings, id, "gone");
     return undefined;
   }
   const [item] = verdict.items;
-  if (isRefresh(request)) return refresh(session, request, item, origin);
-  // The list shows no other input.
-  const read = {
-    id,
-    inputs: propertyMap({ name: item.name }),
-    outputs: outputsOfItem(item, origin),
-  };
-  return inputs === undefined ? imported(session, urn, read) : read;
+  if (isRefresh(request)) return refresh(session, before, item, origin);
+  const listed = Instance.listed(urn, item, origin);
+  return request.inputs === undefined ? imported(session, listed) : listed;
 }
 
 /** Returns the error for an id that no instance has. A person may have given a name instead. */
@@ -66,69 +66,52 @@ function unknownId(id: string, items: ReadonlyMap<string, ListItem>, origin: Ori
   );
 }
 
-function refresh(
-  session: Session,
-  { id, urn, inputs, outputs: before }: ReadRequest & { inputs: PropertyMap; outputs: PropertyMap },
-  item: ListItem,
-  origin: Origin,
-): ReadResponse {
-  const isSettled = listedBy(session, knownInstance(id, before)) <= session.ctx.clock.now();
-  const known = propertyMap({
-    // The outputs of an unfinished instance may lack large inputs.
-    ...Object.fromEntries(inputNames.map((name) => [name, inputs[name]])),
-    ...before,
-    [acceptedKey]: isSettled ? undefined : before[acceptedKey],
-  });
-  const outputs = outputsWithItem(known, item, origin);
+function refresh(session: Session, before: Instance, item: ListItem, origin: Origin): Instance {
+  const { inputs } = before;
+  // The outputs of an unfinished instance may lack large inputs.
+  const missing = inputNames.filter((name) => !(name in before.outputs));
+  const complete = before.with(Object.fromEntries(missing.map((name) => [name, inputs[name]])));
+  const isSettled = listedBy(session, before) <= session.ctx.clock.now();
+  const after = (isSettled ? complete.settled() : complete).seenAs(item, origin);
   // The inputs stay: a new name at the service is drift, and no reason for a replacement.
-  const changed = ["name", "status", "ipv4"].filter(
-    (key) => stringProperty(before, key) !== stringProperty(outputs, key),
-  );
+  const changed = (["name", "status", "ipv4"] as const).filter((key) => before[key] !== after[key]);
   // That an unfinished instance has become ready is no drift.
-  session.state.noteDrift(id, before[unfinishedKey] === true ? [] : changed);
-  checkStatus(session, { urn, id, inputs, outputs }, before);
-  return { id, inputs, outputs };
+  session.state.noteDrift(before.id, before.isUnfinished ? [] : changed);
+  checkStatus(session, after, before);
+  return after;
 }
 
 /** Notes that the engine imports the instance. */
-function imported(
-  session: Session,
-  urn: string,
-  { id, inputs, outputs: listed }: NonNullable<ReadResponse>,
-): ReadResponse {
+function imported(session: Session, listed: Instance): Instance {
   const { ledger, settings, run, state } = session;
-  const name = stringProperty(inputs, "name");
-  const outputs = stamped(listed, session.id);
+  const { urn, id } = listed;
+  const name = textIn(listed.inputs["name"]);
+  const after = listed.stampedBy(session.id);
   // A record of the ledger has the name in plain text or hashed.
   const recordedNames = name === undefined ? [] : [name, recordedName(name, true, settings)];
   ledger.markImported({ place: settings, scope: run.scope, urn, id, names: recordedNames });
-  state.observe(id, outputs);
-  warnOfSecondImport(session, { urn, id });
-  checkStatus(session, { urn, id, inputs, outputs }, propertyMap({}));
-  return { id, inputs, outputs };
+  state.observe(after);
+  warnOfSecondImport(session, after);
+  checkStatus(session, after);
+  return after;
 }
 
 /**
  * Returns the state as it is, for a refresh.
  *
- * @throws InstanceUnfinished if the state has the instance as unfinished, and OperationFailed if the Read is
- *   not a refresh.
+ * @throws InstanceUnfinished if the state has the instance as unfinished
  */
-function keepState(session: Session, request: ReadRequest, why: string): ReadResponse {
-  const { id, urn } = request;
-  if (!isRefresh(request)) {
-    throw new OperationFailed(`instance ${id} is not in the listing, but may still exist: ${why}`);
-  }
+function keepState(session: Session, before: Instance, why: string): Instance {
+  const { id, urn } = before;
   session.warnOnce(
     `unproven: ${why}`,
     `instance ${id} is not in the listing, but the state keeps it unchanged: ${why}`,
     urn,
   );
   session.ctx.messages.status(urn, "kept unchanged in the state, although no listing shows it");
-  const { inputs, outputs } = request;
-  if (outputs[unfinishedKey] === true) {
+  if (before.isUnfinished) {
     const reason = `instance ${id} was not finished when last seen; the next \`pulumi up\` goes on waiting for it`;
-    throw unfinishedInstance({ id, inputs, outputs }, reason);
+    throw unfinishedInstance(before, reason);
   }
-  return { id, inputs, outputs };
+  return before;
 }

@@ -3,24 +3,20 @@ import { expect, test } from "@jest/globals";
 import { InstanceUnfinished } from "../errors";
 import { answered, fail } from "../testing/fakeService";
 import { errorOf, inputsOf, scene, urnOf, type Scene } from "../testing/scene";
+import { Instance } from "./instance";
 import { waitUntilReady } from "./ready";
-import { outputsOfAccepted } from "./state";
 
-function wait(world: Scene, seconds = 900) {
+async function wait(world: Scene, seconds = 900) {
   const { session, service } = world;
   const accepted = service.accept({ name: "web", flavor_id: "", image_id: "", vpc_id: "" });
   const inputs = inputsOf();
   const origin = session.connection.place();
-  const outputs = outputsOfAccepted(
-    inputs,
-    accepted,
-    origin,
-    session.ctx.clock.date().toISOString(),
-  );
   const urn = urnOf("web");
+  const acceptedAt = session.ctx.clock.date().toISOString();
+  const instance = Instance.accepted({ urn, inputs }, accepted, origin, acceptedAt);
   const { signal } = session.operationOf({ urn, timeoutSeconds: seconds }, "create");
-  const instance = { urn, id: accepted.id, inputs, outputs, origin, after: 0 };
-  return waitUntilReady(session, instance, signal);
+  const { outputs } = await waitUntilReady(session, { instance, origin, after: 0 }, signal);
+  return outputs;
 }
 
 /** Returns the error of an unfinished instance, and checks that it has the id and the whole state. */

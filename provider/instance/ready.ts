@@ -8,27 +8,16 @@ import type { ListItem } from "../api/contract";
 import { RequestError } from "../api/errors";
 import { InstanceUnfinished, OperationFailed } from "../errors";
 import type { Origin } from "../origin";
-import type { PropertyMap } from "../propertyValue";
 import { timeouts, type Session } from "../session/session";
-import { knownInstance, listedBy } from "./existence";
+import { listedBy } from "./existence";
+import type { Instance } from "./instance";
 import { reasonOf } from "./messages";
 import { WaitProgress } from "./progress";
-import {
-  markFinished,
-  outputsWithItem,
-  stringProperty,
-  markUnfinished,
-  unfinishedKey,
-} from "./state";
 
-/** An instance that the service has accepted. */
-export interface PendingInstance {
-  urn: string;
-  id: string;
-  inputs: PropertyMap;
-  /** The outputs as far as they are known by now. */
-  outputs: PropertyMap;
-  /** The service and the token with which the instance was created or found. */
+/** An accepted instance, for which an operation waits. */
+export interface Wait {
+  instance: Instance;
+  /** The service and the token with which it was created or found. */
   origin: Origin;
   /**
    * The mark (`ListingSource.mark`) of the end of the POST. Listings with a lower mark began before, and prove nothing.
@@ -38,27 +27,28 @@ export interface PendingInstance {
 }
 
 /**
- * Waits until the instance has left PROVISIONING, and returns the outputs.
+ * Waits until the instance has left PROVISIONING, and returns it as it is then.
  *
  * @throws InstanceUnfinished for every failure.
  */
 export async function waitUntilReady(
   session: Session,
-  instance: PendingInstance,
+  wait: Wait,
   signal: AbortSignal,
-): Promise<PropertyMap> {
-  const { id, outputs } = instance;
+): Promise<Instance> {
+  const { instance, after } = wait;
+  const { id } = instance;
   const progress = new WaitProgress(session, signal, id);
   try {
     const result = await session.poller.waitWhileProvisioning(id, {
-      after: instance.after,
+      after,
       // Until then, a listing may lack the instance although it exists (compute:settlingSeconds).
-      listedBy: listedBy(session, knownInstance(id, outputs)),
+      listedBy: listedBy(session, instance),
       signal,
       onListing: (listing, problem) => progress.update(listing, problem),
     });
-    if (result.kind === "provisioned") return readyOutputs(session, instance, result.item);
-    if (result.kind === "notListed") return unlistedOutputs(session, instance, result.lastSeen);
+    if (result.kind === "provisioned") return readyInstance(session, wait, result.item);
+    if (result.kind === "notListed") return unlistedInstance(session, wait, result.lastSeen);
     throw unfinishedInstance(
       instance,
       `instance ${id} was listed before, and is now missing from two complete listings. Run \`pulumi up\` again to create it anew`,
@@ -69,69 +59,64 @@ export async function waitUntilReady(
 }
 
 /**
- * Returns the outputs of an instance that has left PROVISIONING.
+ * Returns an instance that has left PROVISIONING, as it is listed.
  *
  * @throws InstanceUnfinished if this provider does not know the status. The service's document does not list all statuses.
  */
-export function readyOutputs(
+export function readyInstance(
   session: Session,
-  instance: PendingInstance,
+  { instance, origin }: Wait,
   item: ListItem,
-): PropertyMap {
-  const outputs = outputsWithItem(instance.outputs, item, instance.origin);
+): Instance {
+  const after = instance.seenAs(item, origin);
   // With this mark, an unknown status is an error. Without it, only a warning.
-  checkStatus(session, { ...instance, outputs }, markUnfinished(instance.outputs));
-  return outputs;
+  checkStatus(session, after, instance.unfinished());
+  return after;
 }
 
 /**
- * Returns the outputs of an instance that has left PROVISIONING, but is not in the listings, whose ACTIVE or OFFLINE
+ * Returns an instance that has left PROVISIONING, but is not in the listings, whose ACTIVE or OFFLINE
  * part is cut off. `lastSeen` is from the last listing that showed it. Warns once in a session.
  */
-function unlistedOutputs(
+function unlistedInstance(
   session: Session,
-  { id, urn, outputs: known, origin }: PendingInstance,
+  { instance, origin }: Wait,
   lastSeen: ListItem | undefined,
-): PropertyMap {
-  const outputs = lastSeen ? outputsWithItem(known, lastSeen, origin) : known;
-  const unknownOutputs =
-    stringProperty(outputs, "ipv4") === undefined ? "its status and ipv4 are" : "its status is";
+): Instance {
+  const { id, urn } = instance;
+  const after = lastSeen ? instance.seenAs(lastSeen, origin) : instance;
+  const unknownOutputs = after.ipv4 === undefined ? "its status and ipv4 are" : "its status is";
   session.warnOnce(
     "notListed",
     `instance ${id} has left PROVISIONING, but the service's listings are cut off before they show it: ${unknownOutputs} not known. Set compute:cursorParameter if the service has a cursor, then run \`pulumi refresh --run-program\``,
     urn,
   );
-  return markFinished(outputs);
+  return after.finished();
 }
 
 /**
- * Checks the status in the outputs. Warns of an instance that is OFFLINE, unless `before` shows that, and of a status
- * that this provider does not know.
+ * Checks the status. Warns of an instance that is OFFLINE, unless `before` shows that, and of a status that this provider
+ * does not know.
  *
- * @param before The outputs before the listing.
+ * @param before The instance before the listing, if a state held it.
  * @throws InstanceUnfinished for PROVISIONING, and for an unknown status if `before` is marked as unfinished.
  */
-export function checkStatus(
-  session: Session,
-  instance: Pick<PendingInstance, "urn" | "id" | "inputs" | "outputs">,
-  before: PropertyMap,
-): void {
-  const { id, urn, outputs } = instance;
+export function checkStatus(session: Session, instance: Instance, before?: Instance): void {
+  const { id, urn, status } = instance;
   const { messages } = session.ctx;
-  const status = stringProperty(outputs, "status");
   if (status === undefined || status === "ACTIVE") return;
   if (status === "PROVISIONING") {
     const reason = `instance ${id} is still PROVISIONING. \`pulumi up\` waits until it is ready`;
     throw unfinishedInstance(instance, reason);
   }
   if (status === "OFFLINE") {
-    if (stringProperty(before, "status") === "OFFLINE") return;
-    const billed = stringProperty(outputs, "tokenKind") === "live" ? ", and is billed," : "";
+    if (before?.status === "OFFLINE") return;
+    const billed = instance.tokenKind === "live" ? ", and is billed," : "";
     const text = `instance ${id} is OFFLINE: it exists${billed} but does not run. Start it at the service, then run \`pulumi refresh\``;
     return messages.warning(text, urn);
   }
   const unknown = `instance ${id} has the status "${status}", which this provider does not know`;
-  if (before[unfinishedKey] === true) {
+  if (before?.isUnfinished) {
     const next =
       "If it becomes ACTIVE or OFFLINE, the next `pulumi up` finishes it. To have it created again, remove it at the service first";
     throw unfinishedInstance(instance, `${unknown}. ${next}`);
@@ -144,7 +129,7 @@ export function checkStatus(
 export function unfinishedError(
   { run }: Session,
   error: unknown,
-  instance: Pick<PendingInstance, "id" | "inputs" | "outputs">,
+  instance: Instance,
   progress?: WaitProgress,
 ): InstanceUnfinished {
   if (error instanceof InstanceUnfinished) return error;
@@ -176,9 +161,7 @@ function endOfWait(error: unknown, id: string, progress?: WaitProgress): string 
 }
 
 /** Returns the error that makes the engine keep the instance as unfinished. */
-export function unfinishedInstance(
-  { id, inputs, outputs }: Pick<PendingInstance, "id" | "inputs" | "outputs">,
-  reason: string,
-): InstanceUnfinished {
-  return new InstanceUnfinished(id, { inputs, outputs: markUnfinished(outputs) }, [reason]);
+export function unfinishedInstance(instance: Instance, reason: string): InstanceUnfinished {
+  const { id, inputs, outputs } = instance.unfinished();
+  return new InstanceUnfinished(id, { inputs, outputs }, [reason]);
 }

@@ -3,13 +3,23 @@ import { expect, test } from "@jest/globals";
 import { InstanceUnfinished } from "../errors";
 import { propertyMap, Secret, Unknown, type PropertyMap } from "../propertyValue";
 import type { UpdateRequest } from "../requests";
-import { acceptedOutputs, errorOf, inputsOf, scene, urnOf, type Scene } from "../testing/scene";
+import {
+  acceptedOutputs,
+  errorOf,
+  inputsOf,
+  scene,
+  urnOf,
+  type Scene,
+  held,
+  unfinished,
+} from "../testing/scene";
 import { changedInputs } from "./diff";
-import { outputsOfItem, markUnfinished } from "./state";
+import { Instance } from "./instance";
 import { updateInstance } from "./update";
 
 const importedState = ({ session }: Scene, status = "ACTIVE") =>
-  outputsOfItem({ id: "i-1", name: "web", status }, session.connection.place());
+  Instance.listed(urnOf("web"), { id: "i-1", name: "web", status }, session.connection.place())
+    .outputs;
 
 function update({ session }: Scene, oldOutputs: PropertyMap, more: Partial<UpdateRequest> = {}) {
   const request = { urn: urnOf("web"), id: "i-1", oldInputs: inputsOf(), news: inputsOf() };
@@ -29,7 +39,7 @@ test("a wait that ended early is continued, for the same instance (G1)", async (
     world.service.set("i-1", { status: "ACTIVE" }),
   );
   const before = propertyMap({ ...acceptedOutputs(world), __run: "an-earlier-run" });
-  const outputs = await update(world, markUnfinished(before));
+  const outputs = await update(world, unfinished(before));
   expect(outputs).toMatchObject({ status: "ACTIVE", __run: "an-earlier-run" });
   expect("__unfinished" in outputs).toBe(false);
   expect(world.service.count("create")).toBe(0);
@@ -38,7 +48,7 @@ test("a wait that ended early is continued, for the same instance (G1)", async (
 test("for an instance that is ready by now, an update fetches one listing", async () => {
   const world = scene();
   world.service.has("i-1", { name: "web" });
-  const outputs = await update(world, markUnfinished(acceptedOutputs(world)));
+  const outputs = await update(world, unfinished(acceptedOutputs(world)));
   expect(outputs).toMatchObject({ status: "ACTIVE" });
   expect(world.service.calls).toEqual(["account", "list"]);
 });
@@ -50,26 +60,28 @@ test("an instance that is still not ready stays unfinished, without asserted inp
   const before = importedState(world, "PROVISIONING");
   const error = await errorOf(update(world, before, { oldInputs }));
   if (!(error instanceof InstanceUnfinished)) throw error;
-  const sides = { oldInputs, oldOutputs: error.state.outputs, news: inputsOf() };
-  expect(new Set(Object.values(changedInputs(sides).detailed))).toEqual(new Set(["add"]));
+  const kept = held(error.state.outputs, { inputs: oldInputs });
+  expect(new Set(Object.values(changedInputs(kept, inputsOf()).detailed))).toEqual(
+    new Set(["add"]),
+  );
 });
 
 test("a wait that goes on shows its own time-out in the Info column, and names it at the end", async () => {
   const world = scene();
   world.service.has("i-1", { name: "web", status: "PROVISIONING" });
-  const error = await errorOf(update(world, markUnfinished(acceptedOutputs(world))));
+  const error = await errorOf(update(world, unfinished(acceptedOutputs(world))));
   expect(world.messages.all).toContain("status i-1 PROVISIONING, 0 s of 20 s");
   expect(error.message).toContain("when the operation's 20 s (customTimeouts.update) were over");
 });
 
 test("if the instance is proven gone, the error says what to do", async () => {
-  const error = await errorOf(update(scene(), markUnfinished(acceptedOutputs(scene()))));
+  const error = await errorOf(update(scene(), unfinished(acceptedOutputs(scene()))));
   expect(error.message).toContain("no longer exists. Run `pulumi refresh`");
 });
 
 test("if the tenant is in doubt, the update says so at once and does not wait", async () => {
   const made = scene();
-  const outputs = markUnfinished(acceptedOutputs(made));
+  const outputs = unfinished(acceptedOutputs(made));
   const world = made.nextRun({ apiToken: new Secret("sk_live_another1") });
   expect((await errorOf(update(world, outputs))).message).toContain("another tenant's");
 });
@@ -85,7 +97,7 @@ test("the inputs that a program asserts of an imported instance are recorded wit
   expect(world.messages.warnings).toEqual([
     expect.stringContaining("flavorId, imageId, vpcId, userData of instance i-1"),
   ]);
-  expect(changedInputs({ oldInputs: news, oldOutputs: outputs, news }).detailed).toEqual({});
+  expect(changedInputs(held(outputs, { inputs: news }), news).detailed).toEqual({});
 });
 
 test("asserted inputs are recorded without a wait, even if no listing shows the instance or its status", async () => {
@@ -108,7 +120,7 @@ test("a preview sends nothing (G10)", async () => {
 
 test("the preview of a wait does not know the status and the address yet (G10)", async () => {
   const world = scene();
-  const unfinished = markUnfinished(acceptedOutputs(world));
-  const outputs = await update(world, unfinished, { preview: true });
+  const before = unfinished(acceptedOutputs(world));
+  const outputs = await update(world, before, { preview: true });
   expect(outputs).toMatchObject({ status: Unknown.value, ipv4: Unknown.value, networks: [] });
 });

@@ -6,9 +6,9 @@ import { propertyMap, Unknown, type PropertyMap } from "../propertyValue";
 import type { UpdateRequest } from "../requests";
 import type { Session } from "../session/session";
 import { changedInputs } from "./diff";
-import { knownInstance, lookFor } from "./existence";
-import { readyOutputs, waitUntilReady } from "./ready";
-import { outputsWithItem, stringProperty, unfinishedKey } from "./state";
+import { lookFor } from "./existence";
+import { heldBy, type Instance } from "./instance";
+import { readyInstance, waitUntilReady } from "./ready";
 
 /**
  * Returns the new outputs.
@@ -21,8 +21,9 @@ export async function updateInstance(
   session: Session,
   request: UpdateRequest,
 ): Promise<PropertyMap> {
-  const { urn, id, news, oldOutputs: outputs } = request;
-  const { asserted } = changedInputs(request);
+  const { urn, id, news } = request;
+  const before = heldBy(request);
+  const { asserted } = changedInputs(before, news);
   if (asserted.length > 0) {
     session.ctx.messages.warning(
       `${asserted.join(", ")} of instance ${id} can't be read from the service, so the state records what the program says, unchecked`,
@@ -30,36 +31,34 @@ export async function updateInstance(
     );
   }
   if (request.preview) {
-    const isWait = outputs[unfinishedKey] === true;
-    const foundByWait = isWait ? { status: Unknown.value, ipv4: Unknown.value } : {};
-    return propertyMap({ ...outputs, ...foundByWait, ...news });
+    const foundByWait = { status: Unknown.value, ipv4: Unknown.value };
+    return propertyMap({ ...before.outputs, ...(before.isUnfinished && foundByWait), ...news });
   }
   const assertedInOutputs = Object.fromEntries(asserted.map((name) => [name, news[name]]));
-  const withAsserted = (map: PropertyMap) => propertyMap({ ...map, ...assertedInOutputs });
+  const withAsserted = (after: Instance) => after.with(assertedInOutputs).outputs;
 
   using operation = session.operationOf(request, "update");
-  const known = knownInstance(id, outputs);
-  const { verdict, origin } = await lookFor(session, known, operation.signal);
+  const { verdict, origin } = await lookFor(session, before, operation.signal);
   if (verdict.kind === "absent") {
     throw new OperationFailed(
       `instance ${id} no longer exists. Run \`pulumi refresh\`, and then \`pulumi up\` to create it anew`,
     );
   }
   const item = verdict.kind === "listed" ? verdict.items[0] : undefined;
-  const status = item ? item.status : stringProperty(outputs, "status");
-  if (status !== "PROVISIONING" && outputs[unfinishedKey] !== true) {
-    return withAsserted(item ? outputsWithItem(outputs, item, origin) : outputs);
+  const status = item ? item.status : before.status;
+  if (status !== "PROVISIONING" && !before.isUnfinished) {
+    return withAsserted(item ? before.seenAs(item, origin) : before);
   }
   if (verdict.kind === "open" && verdict.why === "tenant") {
     throw new OperationFailed(`instance ${id} is not in the listing: ${whyOpen(verdict, session)}`);
   }
   // If the wait fails, the engine keeps the old inputs. An asserted input in the outputs would then look changed to the
-  // next Diff, which would replace the instance. So the asserted inputs are added after the wait. `after` is 0, so that
-  // any listing counts: this session sent no POST for the instance.
-  const instance = { urn, id, inputs: news, outputs, origin, after: 0 };
+  // next Diff, which would replace the instance. So the asserted inputs are added after the wait. Any listing counts, because
+  // this session sent no POST for the instance.
+  const wait = { instance: before.withInputs(news), origin, after: 0 };
   return withAsserted(
     item && hasLeftProvisioning(item)
-      ? readyOutputs(session, instance, item)
-      : await waitUntilReady(session, instance, operation.signal),
+      ? readyInstance(session, wait, item)
+      : await waitUntilReady(session, wait, operation.signal),
   );
 }

@@ -1,13 +1,12 @@
 /** Tests of what a session learns about Pulumi's state. */
 import { expect, jest, test } from "@jest/globals";
-import { originKey } from "../origin";
 import { propertyMap, type PropertyMap } from "../propertyValue";
-import { scene, type Scene } from "../testing/scene";
+import { scene, type Scene, held } from "../testing/scene";
 
 /** Outputs as in a state, with the session id `run` as their stamp, and with the hash of a token. */
 function outputsOf({ session }: Scene, run?: string, tokenHash?: string): PropertyMap {
   const origin = { ...session.connection.place(), ...(tokenHash ? { tokenHash } : {}) };
-  return propertyMap({ name: "web", [originKey]: propertyMap(origin), __run: run });
+  return propertyMap({ name: "web", __origin: propertyMap(origin), __run: run });
 }
 
 test.each([
@@ -17,7 +16,7 @@ test.each([
 ])("whether outputs with the stamp of %s prove that a state held them", (_whose, run, proves) => {
   const world = scene();
   const settled = jest.spyOn(world.session.ledger, "settleId");
-  world.session.state.observe("i-1", outputsOf(world, run ?? world.session.id));
+  world.session.state.observe(held(outputsOf(world, run ?? world.session.id), { id: "i-1" }));
   expect(world.session.state.proven.has("i-1")).toBe(proves);
   expect(settled.mock.calls).toEqual(
     proves ? [[expect.objectContaining({ tokenKind: "live" }), "i-1", "state"]] : [],
@@ -26,7 +25,7 @@ test.each([
 
 test("`hasId` is true for an id that came with any call, even if nothing is proven", () => {
   const world = scene();
-  world.session.state.observe("i-1", propertyMap({}));
+  world.session.state.observe(held(propertyMap({}), { id: "i-1" }));
   expect(world.session.state.ids.has("i-1")).toBe(true);
   expect(world.session.state.ids.has("i-2")).toBe(false);
 });
@@ -35,8 +34,8 @@ test("records are settled for the service in the outputs, not for the service in
   const world = scene();
   const settled = jest.spyOn(world.session.ledger, "settleId");
   const otherOrigin = { baseUrl: "https://other.example/v2", tokenKind: "test", tokenHash: "0" };
-  const outputs = propertyMap({ [originKey]: propertyMap(otherOrigin), __run: "an-earlier-run" });
-  world.session.state.observe("i-1", outputs);
+  const outputs = propertyMap({ __origin: propertyMap(otherOrigin), __run: "an-earlier-run" });
+  world.session.state.observe(held(outputs, { id: "i-1" }));
   expect(settled.mock.calls).toEqual([[expect.objectContaining(otherOrigin), "i-1", "state"]]);
 });
 
@@ -47,14 +46,14 @@ test("the vouchers of an instance are the other ones that were recorded with its
     const found = state.vouchersOf({ id: "i-1", origin: { tokenHash } }, { tokenHash: configured });
     return found && [...found];
   };
-  state.observe("i-1", outputsOf(world, "r", "old-token"));
-  state.observe("i-2", outputsOf(world, "r", "new-token"));
+  state.observe(held(outputsOf(world, "r", "old-token"), { id: "i-1" }));
+  state.observe(held(outputsOf(world, "r", "new-token"), { id: "i-2" }));
   expect(vouchers()).toEqual([]);
 
-  state.observe("i-3", outputsOf(world, "r", "old-token"));
+  state.observe(held(outputsOf(world, "r", "old-token"), { id: "i-3" }));
   expect(vouchers()).toEqual(["i-3"]);
   // This instance has now been seen with both tokens.
-  state.observe("i-3", outputsOf(world, "r", "new-token"));
+  state.observe(held(outputsOf(world, "r", "new-token"), { id: "i-3" }));
   expect(vouchers()).toEqual(["i-3"]);
   // With the recorded token, or with none recorded, no voucher is needed.
   expect(vouchers("old-token", "old-token")).toBeUndefined();

@@ -1,14 +1,22 @@
 /** What a session learns about Pulumi's state, from the calls of the engine or, in `audit`, from exported states. */
 import type { Ledger } from "../ledger/ledger";
-import { originFromState, wasInState, type Origin, type Place, stampOf } from "../origin";
-import type { PropertyMap } from "../propertyValue";
+import type { Origin, Place } from "../origin";
 
 /** Where the engine names a resource: in a refresh, or with what the program says, which includes imports. */
 export type Phase = "refresh" | "program";
 
+/** What the outputs in a call, or in an exported state, say of an instance. */
+export interface Seen {
+  readonly id: string;
+  readonly urn?: string;
+  readonly origin: Origin | undefined;
+  /** The id of the session that made the outputs. */
+  readonly stamp?: string | undefined;
+}
+
 /**
  * What a session knows of Pulumi's state. A provider can't read the state: it only sees the ids and outputs in the engine's
- * calls, and the engine also sends some that no state holds (`wasInState`).
+ * calls, and the engine also sends some that no state holds (a `.get()`).
  */
 export class KnownState {
   /**
@@ -46,17 +54,16 @@ export class KnownState {
   }
 
   /**
-   * Notes the id and the outputs that came with a call. If the outputs have the stamp of another session (`__run`), a state
-   * held them, and the ledger's records of the instance are settled: no run resumes their creates.
+   * Notes the instance of a call. If its outputs have the stamp of another session, a state held them, and the ledger's
+   * records of the instance are settled: no run resumes their creates.
    */
-  observe(id: string, outputs: PropertyMap, urn = ""): void {
-    const origin = originFromState(outputs);
+  observe({ id, urn = "", origin, stamp }: Seen): void {
     const hashes = this.#tokenHashes.get(id) ?? new Set();
     if (origin) hashes.add(origin.tokenHash);
     this.#tokenHashes.set(id, hashes);
-    if (!wasInState(outputs, this.#sessionId)) return;
+    if (stamp === undefined || stamp === this.#sessionId) return;
     this.proven.add(id);
-    this.#stamps.add(`${stampOf(outputs)} ${urn}`);
+    this.#stamps.add(`${stamp} ${urn}`);
     this.#ledger.settleId(origin ?? this.#place, id, "state");
   }
 

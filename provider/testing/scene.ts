@@ -2,7 +2,7 @@
 import { afterEach } from "@jest/globals";
 import { Canceled } from "../abort";
 import { resolveSettings } from "../config/configuration";
-import { outputsOfAccepted } from "../instance/state";
+import { Instance } from "../instance/instance";
 import { propertyMap, Secret, type PropertyMap, type PropertyValue } from "../propertyValue";
 import { Session, type SessionRun } from "../session/session";
 import { systemDisk } from "../ledger/disk";
@@ -133,7 +133,9 @@ export function inputsOf(more: Record<string, PropertyValue | undefined> = {}): 
 export function acceptedOutputs({ session }: Scene): PropertyMap {
   const accepted = { id: "i-1", name: "web", networks: [] };
   const origin = session.connection.place();
-  return outputsOfAccepted(inputsOf(), accepted, origin, "1970-01-01T00:00:00.000Z");
+  const inputs = inputsOf();
+  const of = { urn: urnOf("web"), inputs };
+  return Instance.accepted(of, accepted, origin, "1970-01-01T00:00:00.000Z").outputs;
 }
 
 /**
@@ -147,4 +149,19 @@ export async function errorOf<T>(operation: Promise<T>): Promise<Error> {
   );
   if (error instanceof Error) return error;
   throw new Error("the operation did not fail");
+}
+
+/** The instance that a state holds with these outputs. */
+export function held(outputs = propertyMap({}), more: Partial<Instance> = {}): Instance {
+  return new Instance({ urn: urnOf("web"), id: "i-1", inputs: inputsOf(), outputs, ...more });
+}
+
+/** Returns the outputs with the stamp of a session. */
+export function stamped(outputs: PropertyMap, sessionId: string): PropertyMap {
+  return held(outputs).stampedBy(sessionId).outputs;
+}
+
+/** Returns the outputs, marked as those of an instance that is not ready. */
+export function unfinished(outputs: PropertyMap): PropertyMap {
+  return held(outputs).unfinished().outputs;
 }

@@ -1,7 +1,7 @@
 /** Records the calls of the model of the engine in the format of those of the real engine (recordedCalls/). */
 import { InstanceUnfinished } from "../../provider/errors";
-import type { PropertyMap } from "../../provider/propertyValue";
-import { stampOf } from "../../provider/origin";
+import { Instance } from "../../provider/instance/instance";
+import { propertyMap, type PropertyMap } from "../../provider/propertyValue";
 import type { LoggedCall } from "../engine/support/recordedCalls/callLog";
 import type { Calls } from "./engine";
 
@@ -60,6 +60,10 @@ function describe(request: Request): Partial<LoggedCall> {
     outputs: presence(oldOutputs),
     stamp: stampOf(oldOutputs),
   };
+}
+
+function stampOf(outputs: Old = propertyMap({})): string | undefined {
+  return new Instance({ urn: "", id: "", inputs: propertyMap({}), outputs }).stamp;
 }
 
 function presence(map: Old): NonNullable<LoggedCall["inputs"]> {

@@ -19,7 +19,6 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { systemClock } from "../../../provider/clock";
 import { executable } from "../../../provider/executable";
-import { acceptedKey } from "../../../provider/instance/state";
 import { ledgerFolders } from "../../../provider/ledger/folder";
 import { Ledger } from "../../../provider/ledger/ledger";
 import type { LedgerRecord } from "../../../provider/ledger/record";
@@ -287,7 +286,7 @@ export function recordsOf({ home }: Stack): LedgerRecord[] {
 /** Backdates the creates by an hour, because audit does not report an instance as gone shortly after its create. */
 export function ageCreates({ folder }: Stack): void {
   const [file = ""] = globSync(join(folder, "state", ".pulumi", "stacks", "proj", "dev.json"));
-  const acceptedAt = new RegExp(`("${acceptedKey}": *)"[^"]*"`, "g");
+  const acceptedAt = new RegExp(`("__accepted": *)"[^"]*"`, "g");
   const earlier = new Date(Date.now() - 3_600_000).toISOString();
   writeFileSync(file, readFileSync(file, "utf8").replaceAll(acceptedAt, `$1"${earlier}"`));
 }

@@ -1,19 +1,13 @@
-/** Tests of the outputs that are made from responses and listings. */
+/** Tests of the Instance in the state: what it reads, and what responses and listings make of it. */
 import { expect, test } from "@jest/globals";
+import fc from "fast-check";
 import { packageSchema } from "../../tools/sdk/schema";
 import type { Accepted } from "../api/contract";
-import { originFromState, type Origin } from "../origin";
-import { hasUnknown, Secret, Unknown } from "../propertyValue";
-import { inputsOf } from "../testing/scene";
+import type { Origin } from "../origin";
+import { hasUnknown, propertyMap, Secret, Unknown, type PropertyValue } from "../propertyValue";
+import { held, inputsOf, unfinished } from "../testing/scene";
 import { inputNames } from "./definition";
-import {
-  isUnread,
-  outputsOfAccepted,
-  outputsOfItem,
-  outputsWithItem,
-  previewOutputs,
-  markUnfinished,
-} from "./state";
+import { Instance, previewOutputs } from "./instance";
 
 const origin: Origin = {
   baseUrl: "https://a.example/v2",
@@ -33,7 +27,7 @@ const accepted = {
 };
 
 const madeOf = (inputs = inputsOf(), response: Accepted = accepted) =>
-  outputsOfAccepted(inputs, response, origin, date);
+  Instance.accepted({ urn: "", inputs }, response, origin, date).outputs;
 
 test("the outputs have every input, and the networks and the time of creation from the 202", () => {
   const outputs = madeOf(inputsOf({ userData: new Secret("x") }));
@@ -52,50 +46,53 @@ test("the outputs have every input, and the networks and the time of creation fr
       { type: "private", ipv4: "10.0.0.5", macAddress: "52:54:00:00:00:01" },
     ],
   });
-  expect(originFromState(outputs)).toEqual(origin);
+  expect(held(outputs).origin).toEqual(origin);
 });
 
 test("an output that no response has shown is missing before the instance is ready, and null from then on (G10)", () => {
   const sparse = madeOf(inputsOf(), { id: "i-1", networks: [] });
   expect(sparse).toMatchObject({ name: "web", status: "PROVISIONING", networks: [] });
   for (const name of ["ipv4", "privateIpv4", "createdAt"]) expect(name in sparse).toBe(false);
-  const outputs = outputsWithItem(sparse, { id: "i-1", status: "ACTIVE" }, origin);
+  const outputs = held(sparse).seenAs({ id: "i-1", status: "ACTIVE" }, origin).outputs;
   expect(outputs).toMatchObject({ ipv4: null, privateIpv4: null, createdAt: null });
 });
 
 test("a name that was secret is still a secret when a response repeats it (G8)", () => {
   const outputs = madeOf(inputsOf({ name: new Secret("web") }));
   expect(outputs["name"]).toEqual(new Secret("web"));
-  const later = outputsWithItem(outputs, { id: "i-1", name: "web2" }, origin);
+  const later = held(outputs).seenAs({ id: "i-1", name: "web2" }, origin).outputs;
   expect(later["name"]).toEqual(new Secret("web2"));
 });
 
 test("a listing adds the address, and the outputs that only the 202 showed are kept", () => {
-  const before = markUnfinished(madeOf());
+  const before = unfinished(madeOf());
   const item = { id: "i-1", name: "web", status: "ACTIVE", ipv4_public: "203.0.113.9" };
-  const outputs = outputsWithItem(before, item, { ...origin, tokenHash: "renewed" });
+  const outputs = held(before).seenAs(item, { ...origin, tokenHash: "renewed" }).outputs;
   expect(outputs).toMatchObject({ status: "ACTIVE", ipv4: "203.0.113.9", privateIpv4: "10.0.0.5" });
-  expect(originFromState(outputs)?.tokenHash).toBe("renewed");
+  expect(held(outputs).origin?.tokenHash).toBe("renewed");
   expect("__unfinished" in outputs).toBe(false);
-  const sparse = outputsWithItem(outputs, { id: "i-1" }, origin);
+  const sparse = held(outputs).seenAs({ id: "i-1" }, origin).outputs;
   expect(sparse).toMatchObject({ name: "web", status: "ACTIVE", ipv4: "203.0.113.9" });
 });
 
 test("the outputs of an imported instance are null if the list does not show them, so no preview shows them as unknown (G5, G10)", () => {
   const item = { id: "i-1", name: "web", status: "ACTIVE" };
-  const outputs = outputsOfItem(item, origin);
+  const outputs = Instance.listed("", item, origin).outputs;
   const { properties } = packageSchema().resources["compute:index:Instance"];
   expect(Object.keys(properties).filter((name) => !(name in outputs))).toEqual([]);
-  expect(inputNames.filter((name) => isUnread(name, outputs))).toEqual(
+  expect(inputNames.filter((name) => held(outputs).isUnread(name))).toEqual(
     inputNames.filter((name) => name !== "name"),
   );
   expect(outputs).toMatchObject({ ipv4: null, privateIpv4: null, createdAt: null, networks: [] });
-  expect(outputsOfItem({ id: "i-1" }, origin)).toMatchObject({ name: null, status: null });
+  expect(Instance.listed("", { id: "i-1" }, origin).outputs).toMatchObject({
+    name: null,
+    status: null,
+  });
 });
 
 test("the types say which outputs may be null", () => {
   const { properties, required } = packageSchema().resources["compute:index:Instance"];
-  const outputs = outputsOfItem({ id: "i-1", name: "web", status: "ACTIVE" }, origin);
+  const outputs = Instance.listed("", { id: "i-1", name: "web", status: "ACTIVE" }, origin).outputs;
   const optional = Object.keys(properties).filter((name) => !required.includes(name));
   expect(optional.sort()).toEqual(
     Object.keys(outputs)
@@ -114,6 +111,51 @@ test("a preview knows the inputs, and nothing that the service adds (G10)", () =
 test("the first listing keeps the date of acceptance", () => {
   const before = madeOf();
   expect(before).toMatchObject({ __accepted: date });
-  const outputs = outputsWithItem(before, { id: "i-1", name: "web" }, origin);
+  const outputs = held(before).seenAs({ id: "i-1", name: "web" }, origin).outputs;
   expect(outputs["__accepted"]).toBe(date);
+});
+
+test("an origin is read as it was written, also from inside a secret, and an incomplete one counts as none", () => {
+  const here = { ...origin, account: "acc-1" };
+  const originIn = (value: PropertyValue) => held(propertyMap({ __origin: value })).origin;
+  expect(originIn(propertyMap(here))).toEqual(here);
+  expect(originIn(new Secret(propertyMap(here)))).toEqual(here);
+  expect(originIn(propertyMap({ baseUrl: "x" }))).toBeUndefined();
+  expect(held().origin).toBeUndefined();
+});
+
+test("any state can be read, and is written as it was read, with the keys of later versions", () => {
+  const keys = [
+    "name",
+    "status",
+    "__origin",
+    "__run",
+    "__accepted",
+    "__unfinished",
+    "__read",
+    "__later",
+  ];
+  const value: fc.Arbitrary<PropertyValue> = fc.oneof(
+    fc.constantFrom<PropertyValue>(null, true, 1, "text", Unknown.value, new Secret("secret"), []),
+    fc.constant(propertyMap({ baseUrl: "x", tokenKind: 3 })),
+  );
+  const anyOutputs = fc.dictionary(fc.constantFrom(...keys), value).map(propertyMap);
+  const property = fc.property(anyOutputs, (outputs) => {
+    const {
+      name,
+      status,
+      origin: itsOrigin,
+      stamp,
+      acceptedAt,
+      isUnfinished,
+      ...kept
+    } = held(outputs);
+    for (const text of [name, status, stamp, acceptedAt]) {
+      expect(["undefined", "string"]).toContain(typeof text);
+    }
+    expect([itsOrigin, typeof isUnfinished]).toEqual([undefined, "boolean"]);
+    expect(kept.outputs).toEqual(outputs);
+    expect(held(outputs).with({}).outputs).toEqual(outputs);
+  });
+  fc.assert(property, { seed: 28 });
 });

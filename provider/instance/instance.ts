@@ -1,0 +1,207 @@
+/**
+ * The Instance, as Pulumi's state holds it. Each call reads it once, at its beginning, and returns its inputs and outputs.
+ * The hidden outputs (`__…`) are named only here.
+ */
+import type { Accepted, ListItem } from "../api/contract";
+import { originSchema, type Origin } from "../origin";
+import {
+  propertyMap,
+  reveal,
+  secretLike,
+  Unknown,
+  type PropertyMap,
+  type PropertyValue,
+} from "../propertyValue";
+import type { DeleteRequest, DiffRequest } from "../requests";
+import { inputNames, outputs as serviceOutputs, type InputName } from "./definition";
+
+/** The outputs that no program reads. */
+const hidden = {
+  /** True if the instance was not ready when last seen. Later calls then wait for it (G1). */
+  unfinished: "__unfinished",
+  /**
+   * When the service accepted the instance (ISO 8601). Until the settling time after that is over, a listing may lack the
+   * instance, even if an earlier one has shown it (G3). A Read then removes the output.
+   */
+  accepted: "__accepted",
+  /** True if the outputs come from a listing alone (import, `.get()`), which shows only few inputs. */
+  read: "__read",
+  /** The service and the token that the instance was last seen with (`Origin`). */
+  origin: "__origin",
+  /** The stamp: the id of the session that created, took over or imported the instance. */
+  stamp: "__run",
+} as const;
+
+/** What the state holds of an instance. */
+interface Held {
+  urn: string;
+  id: string;
+  inputs: PropertyMap;
+  outputs: PropertyMap;
+}
+
+/** An instance in the state. It does not change. An output that is not as expected counts as missing, and is kept. */
+export class Instance {
+  readonly urn: string;
+  readonly id: string;
+  readonly inputs: PropertyMap;
+  readonly outputs: PropertyMap;
+
+  constructor({ urn, id, inputs, outputs }: Held) {
+    this.urn = urn;
+    this.id = id;
+    this.inputs = inputs;
+    this.outputs = outputs;
+  }
+
+  /** The instance of a 202 to the POST, the only response that shows `networks` and `createdAt`. */
+  static accepted(
+    { urn, inputs }: Pick<Held, "urn" | "inputs">,
+    accepted: Accepted,
+    origin: Origin,
+    acceptedAt: string,
+  ): Instance {
+    const outputs = propertyMap({
+      ...inputsAsOutputs(inputs),
+      name: secretLike(inputs["name"], accepted.name ?? inputs["name"]),
+      status: accepted.status ?? "PROVISIONING",
+      networks: accepted.networks.map(({ type, ipv4, mac_address: macAddress }) =>
+        propertyMap({ type, ipv4, macAddress }),
+      ),
+      privateIpv4: accepted.networks.find((network) => network.type === "private")?.ipv4,
+      createdAt: accepted.createdAt,
+      tokenKind: origin.tokenKind,
+      [hidden.accepted]: acceptedAt,
+      [hidden.origin]: propertyMap(origin),
+    });
+    return new Instance({ urn, id: accepted.id, inputs, outputs });
+  }
+
+  /** The instance of a list item alone (import, `.get()`). What the list does not show is null. */
+  static listed(urn: string, item: ListItem, origin: Origin): Instance {
+    const outputs = propertyMap({ ...inputsAsOutputs({}), networks: [], [hidden.read]: true });
+    const inputs = propertyMap({ name: item.name });
+    return new Instance({ urn, id: item.id, inputs, outputs }).seenAs(item, origin);
+  }
+
+  /** The name as the service shows it. The input of this name is the program's. */
+  get name(): string | undefined {
+    return textIn(this.outputs["name"]);
+  }
+  get status(): string | undefined {
+    return textIn(this.outputs["status"]);
+  }
+  get ipv4(): string | undefined {
+    return textIn(this.outputs["ipv4"]);
+  }
+  get tokenKind(): string | undefined {
+    return textIn(this.outputs["tokenKind"]);
+  }
+  /** Where the instance lives. Undefined if that is not recorded, as in an import. */
+  get origin(): Origin | undefined {
+    const parsed = originSchema.safeParse(reveal(this.outputs[hidden.origin] ?? null));
+    return parsed.success ? parsed.data : undefined;
+  }
+  /**
+   * The id of the session that created, took over or imported the instance. The stamp of another session than this one
+   * proves that a state held these outputs: the engine also sends ids that no state holds (a previewed import, a `.get()`),
+   * and has perhaps not saved outputs of this session yet.
+   */
+  get stamp(): string | undefined {
+    return textIn(this.outputs[hidden.stamp]) || undefined;
+  }
+  /** When the service accepted it (ISO 8601). Undefined if that is not known, or settling need not be awaited. */
+  get acceptedAt(): string | undefined {
+    return textIn(this.outputs[hidden.accepted]);
+  }
+  /** Whether it was not ready when last seen. */
+  get isUnfinished(): boolean {
+    return this.outputs[hidden.unfinished] === true;
+  }
+
+  /** Whether an import could not read the input, or it was too large for the state of an unfinished instance. */
+  isUnread(name: InputName): boolean {
+    const isRead = this.outputs[hidden.read] === true;
+    return !(name in this.outputs) || (isRead && reveal(this.outputs[name] ?? null) === null);
+  }
+
+  /** The instance with other outputs. One that is undefined is removed. */
+  with(outputs: Readonly<Record<string, PropertyValue | undefined>>): Instance {
+    return new Instance({ ...this, outputs: propertyMap({ ...this.outputs, ...outputs }) });
+  }
+
+  /** The instance with other inputs. */
+  withInputs(inputs: PropertyMap): Instance {
+    return new Instance({ ...this, inputs });
+  }
+
+  /** The instance with what the list shows now, finished. */
+  seenAs(item: ListItem, origin: Origin): Instance {
+    const { outputs } = this;
+    return this.finished().with({
+      name: item.name === undefined ? outputs["name"] : secretLike(outputs["name"], item.name),
+      status: item.status ?? outputs["status"] ?? null,
+      ipv4: item.ipv4_public || (outputs["ipv4"] ?? null),
+      tokenKind: origin.tokenKind,
+      [hidden.origin]: propertyMap(origin),
+    });
+  }
+
+  /** The instance, marked as not ready. */
+  unfinished(): Instance {
+    return this.with({ [hidden.unfinished]: true });
+  }
+
+  /**
+   * The instance without the mark of `unfinished`. Outputs that are not known become null, because previews show an output
+   * without a key as unknown, as if the next `pulumi up` were to find it out.
+   */
+  finished(): Instance {
+    const optional = Object.keys(serviceOutputs).filter((name) => !serviceOutputs[name]?.always);
+    const unknown = optional.filter((name) => !(name in this.outputs));
+    return this.with({
+      ...Object.fromEntries(unknown.map((name) => [name, null])),
+      [hidden.unfinished]: undefined,
+    });
+  }
+
+  /** The instance whose settling time is over. */
+  settled(): Instance {
+    return this.with({ [hidden.accepted]: undefined });
+  }
+
+  /** The instance with the stamp of this session. */
+  stampedBy(sessionId: string): Instance {
+    return this.with({ [hidden.stamp]: sessionId });
+  }
+}
+
+/** Returns the instance that a request says the state has. */
+export function heldBy({
+  urn,
+  id,
+  oldInputs: inputs,
+  oldOutputs: outputs,
+}: DiffRequest | DeleteRequest): Instance {
+  return new Instance({ urn, id, inputs, outputs });
+}
+
+/** Returns the outputs in the preview of a create. */
+export function previewOutputs(inputs: PropertyMap, tokenKind: string): PropertyMap {
+  return propertyMap({
+    ...inputsAsOutputs(inputs),
+    ...Object.fromEntries(Object.keys(serviceOutputs).map((name) => [name, Unknown.value])),
+    tokenKind,
+  });
+}
+
+/** Returns every input, with null for those that the instance was created without. */
+function inputsAsOutputs(inputs: PropertyMap): Record<string, PropertyValue> {
+  return Object.fromEntries(inputNames.map((name) => [name, inputs[name] ?? null]));
+}
+
+/** Returns the property without its secrecy, or undefined if it is not a string. */
+export function textIn(property: PropertyValue | undefined): string | undefined {
+  const value = reveal(property ?? null);
+  return typeof value === "string" ? value : undefined;
+}
