@@ -24,7 +24,8 @@ interface Broken {
   choices: number[];
 }
 
-function firstWorld({ slice }: Model): World {
+/** The world before the first run. */
+export function firstWorld({ slice }: Model): World {
   return {
     instances: [],
     ledgers: Array.from({ length: slice.machines ?? 1 }, () => []),

@@ -1,5 +1,7 @@
 /** Simulated machines, and the plugin processes on them, which can be killed at any step. */
 import { createClient } from "../../provider/api/client";
+import { ledgerFolder } from "../../provider/ledger/folder";
+import { Ledger } from "../../provider/ledger/ledger";
 import { createProvider } from "../../provider/provider";
 import type { CancelReason, Provider } from "../../provider/requests";
 import { afterEngineMs, afterSignalMs } from "../../provider/rpc/shutdown";
@@ -9,7 +11,8 @@ import type { Network } from "./network";
 import type { Random } from "./random";
 import { clockOf, type Timeline } from "./timeline";
 
-export const home = "/home/pulumi";
+const home = "/home/pulumi";
+const backend = "s3://state";
 /** The date at the beginning, in milliseconds since 1970. */
 export const start = Date.UTC(2026, 0, 1);
 
@@ -24,6 +27,12 @@ export class Machine {
   }
   newDisk(): MemoryDisk {
     return new MemoryDisk(this);
+  }
+  /** Opens the ledger as a command of the plugin does. */
+  ledger(): Ledger {
+    const disk = this.disk.processDisk({ step: () => undefined, later: () => undefined });
+    const folder = ledgerFolder({ PULUMI_HOME: home, PULUMI_BACKEND_URL: backend });
+    return new Ledger(folder, "byHand", () => undefined, this, disk);
   }
   date(): Date {
     return new Date(start + this.timeline.now + this.aheadMs);
@@ -82,7 +91,7 @@ export class PluginProcess {
         () => machine.date(),
         (run) => this.runIfAlive(run),
       ),
-      env: { PULUMI_HOME: home, PULUMI_BACKEND_URL: "s3://state" },
+      env: { PULUMI_HOME: home, PULUMI_BACKEND_URL: backend },
       randomBytes: (count) => random.bytes(count),
       disk: this.#disk,
       createApi: (options) =>

@@ -10,8 +10,6 @@ import {
 import type { InstanceFault } from "../../emulator/faults/kinds";
 import { matchesPattern } from "../../emulator/pattern";
 import { InstanceUnfinished } from "../../provider/errors";
-import { Ledger } from "../../provider/ledger/ledger";
-import { ledgerFolder } from "../../provider/ledger/folder";
 import { propertyMap, reveal, Secret, type PropertyMap } from "../../provider/propertyValue";
 import { partialNotice } from "../../provider/instance/messages";
 import { Engine, Stack, type Calls, type Program } from "./engine";
@@ -19,7 +17,7 @@ import { printedCommands } from "../support/printed";
 import { faultNamed, type Fault } from "./faults";
 import type { End, History, RequestKind, RunPlan } from "./history";
 import { PromiseChecker, type Made, type Poster } from "./promiseChecker";
-import { home, Machine, PluginProcess, start } from "./machine";
+import { Machine, PluginProcess, start } from "./machine";
 import { Network, type SentRequest } from "./network";
 import { Random } from "./random";
 import { Timeline } from "./timeline";
@@ -133,7 +131,7 @@ class HistoryRun {
       for (const plan of history.runs) await this.#playRun(plan);
       await this.#waitForAllRuns();
       await this.#recover();
-      const records = this.#machines.flatMap((machine) => this.#ledgerOf(machine).read());
+      const records = this.#machines.flatMap((machine) => machine.ledger().read());
       this.#checker.onEnd(records.map(({ record }) => record));
     } catch (error) {
       this.#checker.violated(`${(error as Error).message}`);
@@ -539,18 +537,11 @@ class HistoryRun {
   #discard(key: string): void {
     const [machine] = this.#machines;
     if (!machine) return;
-    const ledger = this.#ledgerOf(machine);
+    const ledger = machine.ledger();
     const record = ledger.read().find((it) => it.record.key === key)?.record;
     ledger.settle(key, "discarded");
     const made = this.#checker.made.get(record?.id ?? "");
     if (made) made.letGo = "a person discarded its record";
-  }
-
-  /** Opens the ledger as a command of the plugin does. */
-  #ledgerOf(machine: Machine): Ledger {
-    const disk = machine.disk.processDisk({ step: () => undefined, later: () => undefined });
-    const folder = ledgerFolder({ PULUMI_HOME: home, PULUMI_BACKEND_URL: "s3://state" });
-    return new Ledger(folder, "byHand", () => undefined, machine, disk);
   }
 
   #onMessage(text: string, resource = ""): void {

@@ -1,6 +1,7 @@
 /** One service and one machine on virtual time, to count the requests and seconds of many instances. */
 import { startInProcess } from "../../emulator/inProcess";
 import type { EmulatorOptions } from "../../emulator/options";
+import type { LedgerRecord } from "../../provider/ledger/record";
 import {
   propertyMap,
   Secret,
@@ -68,8 +69,10 @@ export class Simulation implements Disposable {
     settings: Record<string, PropertyValue> = {},
     stack = this.stack,
     wrap = (calls: Calls): Calls => calls,
+    saves: (nth: number) => boolean = () => true,
   ): Run {
     const name = `r${++this.#runs}`;
+    let saveCount = 0;
     const run = { warnings: [], statuses: [] } as unknown as Run;
     const trace = (line: string) => {
       const [, kind, text = ""] = /^\S+ (\w+): (.*)/s.exec(line) ?? [];
@@ -86,7 +89,7 @@ export class Simulation implements Disposable {
     });
     run.engine = new Engine(stack, wrap(run.plugin.calls), configuration, {
       pause: () => Promise.resolve(),
-      saves: () => true,
+      saves: () => saves(++saveCount),
       randomSeed: () => this.#random.bytes(32),
       newScope: () => `scope-${name}`,
     });
@@ -109,6 +112,13 @@ export class Simulation implements Disposable {
 
   get seconds(): number {
     return this.timeline.now / 1000;
+  }
+  /** The records of the creates, in their order. */
+  get records(): LedgerRecord[] {
+    return this.#machine
+      .ledger()
+      .read()
+      .map(({ record }) => record);
   }
   get ids(): string[] {
     return this.service.control.instances().map(({ id }) => id);
