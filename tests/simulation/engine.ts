@@ -63,6 +63,9 @@ export class Stack {
 export interface Saver {
   /** Whether its plugin was killed, so that it has possibly not marked what its engine has saved its state over. */
   isKilled?: boolean;
+  /** When it began, and when it ended, in virtual milliseconds. */
+  startedAt?: number;
+  endedAt?: number;
 }
 
 export interface EngineContext {

@@ -16,7 +16,7 @@ import { Engine, Stack, type Calls, type Program } from "./engine";
 import { printedCommands } from "../support/printed";
 import { faultNamed, type Fault } from "./faults";
 import type { End, History, RequestKind, RunPlan } from "./history";
-import { PromiseChecker, type Made, type Poster } from "./promiseChecker";
+import { PromiseChecker, type Made, type Poster, maxPauseMs } from "./promiseChecker";
 import { Machine, PluginProcess, start } from "./machine";
 import { Network, type SentRequest } from "./network";
 import { Random } from "./random";
@@ -210,7 +210,7 @@ class HistoryRun {
           },
           pause: () =>
             new Promise((resolve) => {
-              timeline.after(random.between(1, random.oneIn(10) ? 2000 : 30), () => {
+              timeline.after(random.between(1, random.oneIn(10) ? maxPauseMs : 30), () => {
                 if (run.isEngineAlive) resolve();
               });
             }),
@@ -243,6 +243,7 @@ class HistoryRun {
         );
       }
       run.isOver = true;
+      run.endedAt = this.#timeline.now;
       run.plugin.signal();
     };
     operation().then(onEnd, (error: unknown) => {
@@ -448,7 +449,7 @@ class HistoryRun {
       const { stack, disk } = run;
       const listedFrom = this.#timeline.now + this.#history.lagSeconds * 1000;
       const { scope } = run;
-      this.#checker.onCreate({ id, name, urn, stack, disk, scope, listedFrom }, run);
+      this.#checker.onCreate({ id, name, urn, stack, disk, by: run, scope, listedFrom }, run);
     }
     if (method === "DELETE" && answer.status < 300) {
       this.#checker.onDestroy(path.split("/").at(-1) ?? "", run.stack);
