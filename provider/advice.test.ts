@@ -43,7 +43,7 @@ test("commands are quoted for the shell", () => {
   expect(importCommand({ urn: urnOf("it's mine") }, "<id>")).toBe(
     `pulumi import compute:index:Instance 'it'\\''s mine' '<id>'`,
   );
-  expect(stateDeleteCommand(urnOf("web"))).toBe(`pulumi state delete ${urnOf("web")}`);
+  expect(stateDeleteCommand(urnOf("web"))).toBe(`pulumi state delete ${urnOf("web")} --force`);
   expect(importCommand({ urn: urnOf("a$(x)") }, "")).toContain(`'a$(x)' ''`);
 });
 

@@ -1,7 +1,7 @@
 /** The next step that each error names (G9), and the commands that a person can type for it. */
 import type { RequestError } from "./api/errors";
 import { executablePath } from "./executable";
-import { instanceToken } from "./pulumiNames";
+import { instanceToken, stackNameOf } from "./pulumiNames";
 
 /** The commands that set what the provider needs, none of which keeps a token in clear text. */
 export const configCommands = {
@@ -116,9 +116,23 @@ export function importAs(name: string, id: string, providerUrn?: string): string
   return `pulumi import ${instanceToken} ${quote(name)} ${quote(id)}${providerOption}`;
 }
 
-/** Returns the command that removes a resource from the state, but not its instance from the service. */
+/**
+ * Returns a command for a sentence, with the stack of the resource, which has to be selected. Without its organization, the
+ * name of the stack would not do as `--stack` everywhere.
+ */
+export function withStack(
+  command: string,
+  { urn, stateless }: { urn: string; stateless?: true | undefined },
+): string {
+  return stateless ? `\`${command}\`` : `\`${command}\` with stack ${stackNameOf(urn)} selected`;
+}
+
+/**
+ * Returns the command that removes a resource from the state, but not its instance from the service. `--force`, because an
+ * import protects a resource.
+ */
 export function stateDeleteCommand(urn: string): string {
-  return `pulumi state delete ${quote(urn)}`;
+  return `pulumi state delete ${quote(urn)} --force`;
 }
 
 /** Returns a command of the plugin, as a person types it on this machine. */

@@ -32,6 +32,11 @@ export function projectOf(urn: string): string {
   return urn.split("::")[1] ?? "";
 }
 
+/** Returns the name of the stack in a URN, without organization and project. */
+export function stackNameOf(urn: string): string {
+  return (urn.split("::", 1)[0] ?? "").replace("urn:pulumi:", "");
+}
+
 /** Returns the stack and the project in a URN, as one string. */
 export function stackOf(urn: string): string {
   return urn.split("::", 2).join("::");

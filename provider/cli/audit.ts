@@ -298,7 +298,7 @@ function printReport(report: Report, { stack = [] }: Options, { print }: Termina
       describe(it),
       ...it.resources.map((resource) => `${resource.stack}: ${resource.urn}`),
     ]),
-    "Keep one resource of each instance. Run no `pulumi up` before all of this is done. Take the others out of their programs, and then out of their states: `pulumi state delete --force <urn> --stack <stack>` (--force, because an import protects the resource).",
+    "Keep one resource of each instance. Run no `pulumi up` before all of this is done. Take the others out of their programs, and then out of their states: `pulumi state delete <urn> --force --stack <stack>` (--force, because an import protects the resource).",
   );
   const describeCreate = ({ urn, name, at, id, stack: holder }: Report["openCreates"][number]) => [
     urn,

@@ -99,7 +99,7 @@ export function explainUnmanaged(
     const held = holderOf(resource);
     // An import protects a resource, and may have taken the wrong instance.
     const drop = held
-      ? `\`${inStack(`${stateDeleteCommand(resource.urn)} --force`, held.stack)}\` (which drops ${held.id} from the state of ${held.stack}, and lets it run), then `
+      ? `\`${inStack(stateDeleteCommand(resource.urn), held.stack)}\` (which drops ${held.id} from the state of ${held.stack}, and lets it run), then `
       : "";
     return `${drop}\`${inStack(importCommand(resource, id), stack)}\``;
   };

@@ -16,7 +16,7 @@ import {
   isPending,
   type LedgerEntry,
 } from "../ledger/record";
-import { projectOf, stackOf } from "../pulumiNames";
+import { projectOf, stackNameOf } from "../pulumiNames";
 import type { Terminal } from "./terminal";
 
 /** A create in one of the ledgers on this machine, and that ledger, which records the creates of one state backend. */
@@ -77,8 +77,9 @@ function listPending({ env, print, warn }: Terminal): void {
     // An engine was sent the instance's id, so the state may have the instance.
     const isGiven = stage === "replied" || stage === "delivered";
     // Without its organization, a name of a stack would not do as `--stack` everywhere.
-    const [stack] = stackOf(urn).replace("urn:pulumi:", "").split("::");
-    const where = stateless ? "" : `, with stack ${stack} of project ${projectOf(urn)} selected`;
+    const where = stateless
+      ? ""
+      : `, with stack ${stackNameOf(urn)} of project ${projectOf(urn)} selected`;
     const lines = [
       urn,
       `  record ${key}: "${displayRecordedName(name)}" at ${baseUrl} (${tokenKind} token), started ${at}${instance}`,
@@ -95,7 +96,7 @@ function listPending({ env, print, warn }: Terminal): void {
       `  take it over by hand${where}: ${importCommand(record, id ?? "<id>")}`,
       // An import protects a resource, and may have taken the wrong instance.
       !stateless &&
-        `  before that import, if the state has another instance for this resource: ${stateDeleteCommand(urn)} --force`,
+        `  before that import, if the state has another instance for this resource: ${stateDeleteCommand(urn)}`,
       `  forget it, once you know that it left no running instance: ${discardCommand(key)}`,
     ];
     for (const line of lines) if (line) print(line);

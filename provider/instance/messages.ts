@@ -6,6 +6,7 @@ import {
   importCommand,
   logicalName,
   stateDeleteCommand,
+  withStack,
 } from "../advice";
 import type { Accepted } from "../api/contract";
 import { RequestError } from "../api/errors";
@@ -27,7 +28,7 @@ export function failureError(failure: Failure, spec: CreateSpec, paging: Paging)
 function failureMessage(failure: Failure, spec: CreateSpec, paging: Paging): string {
   if (failure.kind === "pending") return pendingError(failure.record, failure.why, spec, paging);
   if (failure.kind === "leftovers") return leftoversError(failure, spec);
-  if (failure.kind === "undeletable") return undeletableError(failure.record);
+  if (failure.kind === "undeletable") return undeletableError(failure.record, spec);
   if (failure.kind !== "unclear") return reasonOf(failure.error);
   return `${failure.error.message}. ${describeUnclear(failure, spec, paging)}`;
 }
@@ -64,20 +65,20 @@ function pendingError(
     return `another run, which is still under way, creates "${name}" for this resource (${at}), so this run created nothing. Run again once that run has ended`;
   }
   if (why.kind === "contested") {
-    return `a run that created instance ${id} for this resource was under way together with another run of this stack. One of the two may have saved its state over the other's, so whether the state holds ${id} is not known. This run created nothing. ${lookFirst(record, id)}. If you do not want ${id}, remove it at the service, and forget it with \`${discard}\``;
+    return `a run that created instance ${id} for this resource was under way together with another run of this stack. One of the two may have saved its state over the other's, so whether the state holds ${id} is not known. This run created nothing. ${lookFirst(record, id, spec)}. If you do not want ${id}, remove it at the service, and forget it with \`${discard}\``;
   }
   if (why.kind === "replied") {
-    return `an earlier run began to create "${name}" for this resource (${at}), and its engine was given instance ${id}. Whether the engine has saved it is not known. This run created nothing. ${lookFirst(record, id)}`;
+    return `an earlier run began to create "${name}" for this resource (${at}), and its engine was given instance ${id}. Whether the engine has saved it is not known. This run created nothing. ${lookFirst(record, id, spec)}`;
   }
   if (why.kind === "unregistered") {
-    return `${adriftSummary(record, spec)}. This run created nothing, because compute:leftovers is "fail". To take the earlier instance over as this resource, run \`${importCommand(spec.own, id)}\`. To forget that create, once you know that it left no running instance, run \`${discard}\``;
+    return `${adriftSummary(record, spec)}. This run created nothing, because compute:leftovers is "fail". To take the earlier instance over as this resource, run ${withStack(importCommand(spec.own, id), spec.own)}. To forget that create, once you know that it left no running instance, run \`${discard}\``;
   }
-  return `an earlier run began to create "${name}" for this resource (${at}), and this machine's ledger does not show what became of it: ${pendingReason(why, id, record.id !== undefined, paging)}. This run created nothing. To take the instance over, run \`${importCommand(record, id)}\`. To forget that create, once you know that it left no running instance, run \`${discard}\``;
+  return `an earlier run began to create "${name}" for this resource (${at}), and this machine's ledger does not show what became of it: ${pendingReason(why, id, record.id !== undefined, paging)}. This run created nothing. To take the instance over, run ${withStack(importCommand(record, id), spec.own)}. To forget that create, once you know that it left no running instance, run \`${discard}\``;
 }
 
 /** Says how to find out whether the state holds an instance that an engine was given, and what to do then. */
-function lookFirst(record: LedgerRecord, id: string): string {
-  return `Look with \`pulumi stack --show-ids\`. If it shows ${id}, forget the create with \`${discardCommand(record.key)}\` (\`pulumi refresh\` does that, too), and run again. If it does not, take the instance over with \`${importCommand(record, id)}\``;
+function lookFirst(record: LedgerRecord, id: string, spec: CreateSpec): string {
+  return `Look with \`pulumi stack --show-ids\`. If it shows ${id}, forget the create with \`${discardCommand(record.key)}\` (\`pulumi refresh\` does that, too), and run again. If it does not, take the instance over with ${withStack(importCommand(record, id), spec.own)}`;
 }
 
 function pendingReason(
@@ -123,7 +124,7 @@ function pendingReason(
 export function adriftNotice(record: LedgerRecord, spec: CreateSpec): string {
   const { id = "<id>", key } = record;
   const { own } = spec;
-  return `${adriftSummary(record, spec)}. A new instance is created nevertheless, since compute:leftovers is "warn". If you want the earlier instance instead: \`${stateDeleteCommand(own.urn)}\`, \`${importCommand(own, id)}\`, and remove the new one at the service. If the earlier one is not running, forget it with \`${discardCommand(key)}\``;
+  return `${adriftSummary(record, spec)}. A new instance is created nevertheless, since compute:leftovers is "warn". If you want the earlier instance instead: \`${stateDeleteCommand(own.urn)}\`, ${withStack(importCommand(own, id), own)}, and remove the new one at the service. If the earlier one is not running, forget it with \`${discardCommand(key)}\``;
 }
 
 /** Names a pending create of another URN or address, and says why this create does not resume it. */
@@ -145,7 +146,7 @@ export function resumedNotice({ id, name }: Accepted, spec: CreateSpec): string 
 
 /** Returns the warning of a further instance that an unclear POST may have created. */
 export function extraNotice(id: string, spec: CreateSpec): string {
-  return `there is another instance named "${shownName(spec)}", ${id}, which may come from a create without a clear answer. Remove it at the service if nothing else uses it, or take it over as a separate resource: \`${importAs("<name>", id, spec.own.provider)}\``;
+  return `there is another instance named "${shownName(spec)}", ${id}, which may come from a create without a clear answer. Remove it at the service if nothing else uses it, or take it over as a separate resource: ${withStack(importAs("<name>", id, spec.own.provider), spec.own)}`;
 }
 
 // ── Leftovers ────────────────────────────────────────────────────────────────────────────────────
@@ -163,7 +164,7 @@ export function describeLeftover({ id, why }: Leftover, { own }: CreateSpec): st
     renamed:
       "an earlier run created it for another resource, which this run's program has not registered so far",
   }[why];
-  return `${id} (${own.urn}: ${reason}; \`${importAs("<name>", id, own.provider)}\`)`;
+  return `${id} (${own.urn}: ${reason}; ${withStack(importAs("<name>", id, own.provider), own)})`;
 }
 
 /** Returns the warning that names leftovers before new instances are created. */
@@ -174,7 +175,9 @@ export function leftoversNotice(descriptions: readonly string[]): string {
 function leftoversError({ items, partial }: Leftovers, spec: CreateSpec): string {
   const descriptions = items.map((item) => describeLeftover(item, spec));
   if (partial) descriptions.push(partialNotice);
-  const imports = items.map(({ id }) => `\`${importCommand(spec.own, id)}\``).join(" or ");
+  const imports = items
+    .map(({ id }) => withStack(importCommand(spec.own, id), spec.own))
+    .join(" or ");
   const takeOver =
     items.length > 0
       ? `If the stack has the instance (\`pulumi stack --show-ids\`): a replacement of it (\`--replace\`, \`pulumi state taint\`, replacementTrigger or replaceWith) needs \`pulumi config set compute:leftovers warn\`; otherwise run \`pulumi refresh\`, after which the provider knows that, and run again. If it does not, and the instance is this resource's, take it over: ${imports}. If no state holds it, remove it at the service. `
@@ -182,9 +185,9 @@ function leftoversError({ items, partial }: Leftovers, spec: CreateSpec): string
   return `nothing was created, because compute:leftovers is "fail" and instances may be left over from earlier creates of this resource: ${descriptions.join("; ")}. ${takeOver}To create a new instance anyway, run \`pulumi config set compute:leftovers warn\``;
 }
 
-function undeletableError(record: LedgerRecord): string {
+function undeletableError(record: LedgerRecord, spec: CreateSpec): string {
   const { id = "<id>", key } = record;
-  return `nothing was created: instance ${id}, which an earlier run created for this resource, still exists or is too young to be listed, and its delete would fail (compute:deletePolicy is "fail"), so two instances would run. Remove it at the service first, or let it run: \`pulumi config set compute:deletePolicy retain\`. If no state holds it any more (\`pulumi state delete\`), take it over with \`${importCommand(record, id)}\`, or forget it with \`${discardCommand(key)}\``;
+  return `nothing was created: instance ${id}, which an earlier run created for this resource, still exists or is too young to be listed, and its delete would fail (compute:deletePolicy is "fail"), so two instances would run. Remove it at the service first, or let it run: \`pulumi config set compute:deletePolicy retain\`. If no state holds it any more (\`pulumi state delete\`), take it over with ${withStack(importCommand(record, id), spec.own)}, or forget it with \`${discardCommand(key)}\``;
 }
 
 // ── A POST whose outcome is not known ────────────────────────────────────────────────────────────
@@ -200,7 +203,7 @@ function describeUnclear(
   const nextRun = own.stateless
     ? "Look for the name in the service's list before you run this again, because each run creates an instance"
     : "The next `pulumi up` on this machine searches for it before it creates anything. On another machine, first look for the name in the service's list";
-  const takeOver = `\`${importCommand(own, "<id>")}\``;
+  const takeOver = withStack(importCommand(own, "<id>"), own);
   const advice = `${nextRun}. If the instance turns up, take it over with ${takeOver}`;
   const notFound = (seen: string) =>
     `Whether the instance was created is not known: ${seen}. Nothing more was sent. ${advice}`;
@@ -213,7 +216,7 @@ function describeUnclear(
       const finding =
         why.ids.length > 1
           ? `Several instances named "${name}" have turned up since: ${why.ids.join(", ")}. Which of them this create made is not known. Find out, remove the others at the service, and take the right one over: ${takeOver}`
-          : `An instance named "${name}" has turned up since, ${id}. The provider did not generate the name, so the instance may belong to something else, and it was not adopted. If this create made it, take it over: \`${importCommand(own, id)}\``;
+          : `An instance named "${name}" has turned up since, ${id}. The provider did not generate the name, so the instance may belong to something else, and it was not adopted. If this create made it, take it over: ${withStack(importCommand(own, id), own)}`;
       return `${finding}. If this create made none of them, forget the create with \`${discardCommand(key)}\`, and run again`;
     }
     case "none":

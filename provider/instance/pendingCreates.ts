@@ -1,6 +1,6 @@
 /** Names, at the end of a run, the pending creates that earlier runs have left and this run has not settled. */
 import { displayRecordedName, isPending, type LedgerRecord } from "../ledger/record";
-import { discardCommand, importCommand } from "../advice";
+import { discardCommand, importCommand, withStack } from "../advice";
 import { isSameResource, projectOf } from "../pulumiNames";
 import type { Session } from "../session/session";
 
@@ -42,6 +42,9 @@ function pendingNotice(
     const { urn, id, key, name, scope, baseUrl, stage, at } = record;
     const instance = id === undefined ? "" : `, instance ${id}`;
     const isOfStack = scope !== undefined && scope === run.scope;
+    // The stack may have another name since then.
+    const [ownUrn = urn] = isOfStack ? state.registered : [];
+    const stack = { urn: ownUrn, stateless: record.stateless };
     const isRegistered = [...state.registered].some((it) => isSameResource(it, urn));
     const isResumed = isOfStack && baseUrl === settings.baseUrl && stage !== "replied";
     const missing =
@@ -49,7 +52,7 @@ function pendingNotice(
         ? "this run's program has not registered that resource (if it has renamed it, import under the new name); "
         : "";
     const resumes = isResumed ? "the next create of that resource searches for it; or " : "";
-    return `"${displayRecordedName(name)}"${instance} at ${baseUrl} (${at}) for ${urn}: ${missing}${resumes}take it over with \`${importCommand(record, id ?? "<id>")}\`, or forget it with \`${discardCommand(key)}\` once you know that it left no running instance`;
+    return `"${displayRecordedName(name)}"${instance} at ${baseUrl} (${at}) for ${urn}: ${missing}${resumes}take it over with ${withStack(importCommand(record, id ?? "<id>"), stack)}, or forget it with \`${discardCommand(key)}\` once you know that it left no running instance`;
   });
   const others = elsewhere
     ? `. Other projects have ${elsewhere} more. The plugin's command \`discard\` lists them`

@@ -52,6 +52,8 @@ export const advice: readonly Advice[] = [
     text: "Run again; a longer compute:requestTimeoutSeconds may help.",
     ways: { "run again": missing },
   },
+  { file: "provider/advice.ts", text: "`\\`${command}\\``", ways: { part } },
+  { file: "provider/advice.ts", text: "with stack ${stackNameOf(urn)} selected", ways: { part } },
   {
     file: "provider/advice.ts",
     text: "The token is invalid, expired or revoked",
@@ -522,7 +524,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/messages.ts",
-    text: '\\`${importAs("<name>", id, own.provider)}\\`)`',
+    text: 'withStack(importAs("<name>", id, own.provider), own)})`',
     ways: {
       "pulumi import": engine(
         "adviceCreate",
@@ -550,7 +552,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/messages.ts",
-    text: "`\\`${importCommand(spec.own, id)}\\``",
+    text: "withStack(importCommand(spec.own, id), spec.own)",
     ways: { part },
   },
   {
@@ -606,7 +608,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/messages.ts",
-    text: '`\\`${importCommand(own, "<id>")}\\``',
+    text: 'withStack(importCommand(own, "<id>"), own)',
     ways: {
       "pulumi import": typedCommands("the import that a pending create of an explicit provider"),
     },
@@ -630,7 +632,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/pendingCreates.ts",
-    text: "take it over with \\`${importCommand(record",
+    text: "take it over with ${withStack(importCommand(record",
     ways: {
       "pulumi import": engine(
         "adviceCreate",
@@ -799,7 +801,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/holders.ts",
-    text: "${stateDeleteCommand(urn)} --force",
+    text: "stateDeleteCommand(urn)",
     ways: { part },
   },
   {
