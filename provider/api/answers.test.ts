@@ -1,6 +1,9 @@
 /** Tests how the client sends GET requests and reads their responses. */
 import { expect, test } from "@jest/globals";
+import type { Dispatcher } from "undici";
+import { notNeeded } from "../abort";
 import { unknownText } from "../pulumiNames";
+import { VirtualClock } from "../testing/virtualClock";
 import { answer, drip, flood, type Reaction } from "./testing/scriptedServer";
 import {
   failureOf,
@@ -171,6 +174,34 @@ test("a slow drip of bytes does not put off the time-out of the whole request", 
     );
   });
 });
+
+test.each(["the time-out", "its cancellation", "a response that is too long"])(
+  "a GET that ends by %s is aborted, because undici would keep its connection for the response",
+  async (end) => {
+    let handler: Dispatcher.DispatchHandler | undefined;
+    const dispatch = (_: unknown, given: typeof handler) => Boolean((handler = given));
+    const createDispatcher = () => ({ dispatch }) as unknown as Dispatcher;
+    const clock = new VirtualClock();
+    const cancellation = new AbortController();
+    const client = testClient("https://compute.test/v2", { createDispatcher, clock });
+    const ended = client.account(cancellation.signal).catch(() => undefined);
+    await new Promise(setImmediate);
+    const aborts: unknown[] = [];
+    const controller = { abort: (reason: unknown) => aborts.push(reason) } as never;
+    handler?.onRequestStart?.(controller, {});
+    handler?.onResponseStart?.(controller, 200, {}, "OK");
+    expect(aborts).toEqual([]);
+
+    if (end === "the time-out") await clock.advance(requestTimeoutMs);
+    else if (end === "its cancellation") cancellation.abort(new Error("cancelled"));
+    else handler?.onResponseData?.(controller, Buffer.alloc(9 * 1024 * 1024));
+
+    expect(aborts).toEqual([notNeeded]);
+    // The next try waits on the clock, which stands still.
+    cancellation.abort(new Error("cancelled"));
+    await ended;
+  },
+);
 
 test("a __proto__ key in a response changes no prototype", async () => {
   const body = '{"__proto__":{"admin":true},"plan":{"\\u005f_proto__":{"admin":true},"id":1}}';

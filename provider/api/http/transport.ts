@@ -108,7 +108,7 @@ export function createTransport(options: ClientOptions) {
       if (signal.aborted) return;
       settled.abort(notNeeded);
       outcome();
-      // Without effect on an exchange that has ended by itself.
+      // Closes the connection, which undici would keep for the response. Without effect on an exchange that has ended.
       controller?.abort(notNeeded);
     }
     function respond(isTruncated: boolean): void {
