@@ -45,12 +45,17 @@ export const advice: readonly Advice[] = [
   {
     file: "provider/advice.ts",
     text: "Check compute:baseUrl, the network and the proxy settings, and run again.",
-    ways: { "correct the address": engine("adviceSettings", "with the address of another port") },
+    ways: { "correct the address": engine("adviceSettings", "with the address %s, up and doctor") },
   },
   {
     file: "provider/advice.ts",
     text: "Run again; a longer compute:requestTimeoutSeconds may help.",
-    ways: { "run again": missing },
+    ways: {
+      "run again": engine(
+        "adviceSettings",
+        "if a listing takes longer than the time-out of a request",
+      ),
+    },
   },
   { file: "provider/advice.ts", text: "`\\`${command}\\``", ways: { part } },
   { file: "provider/advice.ts", text: "with stack ${stackNameOf(urn)} selected", ways: { part } },
