@@ -18,10 +18,7 @@ test.each([
   [answered(404, "GET"), "Check that compute:baseUrl"],
   [answered(404, "POST"), "Correct what the message names"],
   [failed("unreachable"), "Nothing was sent"],
-  [
-    Object.assign(failed("unreachable"), { mayHaveActed: true }),
-    "unreachable. Check compute:baseUrl",
-  ],
+  [failed("unreachable").with({ mayHaveActed: true }), "unreachable. Check compute:baseUrl"],
   [failed("unanswered"), "requestTimeoutSeconds"],
   [answered(408), "Run again"],
   [answered(429), "Run again"],

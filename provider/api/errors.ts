@@ -22,12 +22,23 @@ export interface ServiceError {
 }
 
 /** The argument of the constructor of `RequestError`. */
-type RequestFailure = Pick<RequestError, "kind" | "method" | "path"> &
-  Partial<Pick<RequestError, "status" | "lasting">> & {
-    service?: ServiceError | undefined;
-    /** What happened, in words for the user, already redacted. */
-    cause: string;
-  };
+interface RequestFailure extends Knowledge {
+  kind: FailureKind;
+  method: string;
+  path: string;
+  /** What happened, in words for the user, already redacted. */
+  cause: string;
+  status?: number | undefined;
+  service?: ServiceError | undefined;
+  lasting?: boolean | undefined;
+}
+
+/** What only the sender of the request knows. */
+interface Knowledge {
+  /** By default, whether this try may have made the service act. */
+  mayHaveActed?: boolean;
+  tokenRenewed?: boolean;
+}
 
 /** A request that failed. The message has the method, the path, the cause, the status and the error envelope's fields. */
 export class RequestError extends Error {
@@ -43,9 +54,10 @@ export class RequestError extends Error {
   /** Whether a retry within seconds would fail as well, for example because of the certificate. */
   readonly lasting: boolean;
   /** Whether the service may have carried out the request in this try or (`request.ts`) an earlier one. */
-  mayHaveActed: boolean;
+  readonly mayHaveActed: boolean;
   /** Whether the service refused the token, and the client has a new one since. Then the request can be sent again. */
-  tokenRenewed = false;
+  readonly tokenRenewed: boolean;
+  readonly #failure: RequestFailure;
 
   constructor(failure: RequestFailure, options?: ErrorOptions) {
     const { kind, method, path, cause, status, service = {}, lasting = false } = failure;
@@ -63,7 +75,15 @@ export class RequestError extends Error {
     this.status = status;
     this.service = service;
     this.lasting = lasting;
-    this.mayHaveActed = this.transient && kind !== "unreachable" && status !== 429;
+    const mayHaveActed = this.transient && kind !== "unreachable" && status !== 429;
+    this.mayHaveActed = failure.mayHaveActed ?? mayHaveActed;
+    this.tokenRenewed = failure.tokenRenewed ?? false;
+    this.#failure = failure;
+  }
+
+  /** The same error, with what the sender of the request knows besides. */
+  with(knowledge: Knowledge): RequestError {
+    return new RequestError({ ...this.#failure, ...knowledge }, { cause: this.cause });
   }
 
   /** Whether the response carried an error envelope with a code or a message. */

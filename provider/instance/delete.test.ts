@@ -187,7 +187,7 @@ test.each([
   [answered(500, "DELETE"), "whether instance i-1 was destroyed is not known"],
   [failed("unanswered", "cut", "DELETE"), "whether instance i-1 was destroyed is not known"],
   [
-    Object.assign(failed("unreachable", "refused after a cut", "DELETE"), { mayHaveActed: true }),
+    failed("unreachable", "refused after a cut", "DELETE").with({ mayHaveActed: true }),
     "whether instance i-1 was destroyed is not known",
   ],
 ])(

@@ -69,22 +69,24 @@ export function createSender(options: ClientOptions) {
       const sentToken = token;
       try {
         return await sendOnce(request, read, permit);
-      } catch (error) {
-        if (!(error instanceof RequestError)) throw error;
-        if (renewToken && isTokenRefusal(error) && renewalsLeft-- > 0) {
+      } catch (caught) {
+        if (!(caught instanceof RequestError)) throw caught;
+        let tokenRenewed = false;
+        if (renewToken && isTokenRefusal(caught) && renewalsLeft-- > 0) {
           const { method, endpoint } = request;
-          onRetry?.({ method, path: endpoint, error, inMs: undefined, isAsked: false });
+          const retry = { method, path: endpoint, error: caught };
+          onRetry?.({ ...retry, inMs: undefined, isAsked: false });
           // If the operation ends while a new token is searched for, the request fails with the 401.
           const renewal = raceAbort(renewToken(sentToken), request.cancelUnsent);
           const newToken = await renewal.catch(() => undefined);
-          error.tokenRenewed = newToken !== undefined;
+          tokenRenewed = newToken !== undefined;
           token = newToken ?? token;
         }
         // A POST is sent again only by the create protocol, with a new permit and a new ledger record (G2).
-        if (request.method === "POST") throw error;
-        if (error.tokenRenewed) continue;
-        mayHaveActed ||= error.mayHaveActed;
-        error.mayHaveActed = mayHaveActed;
+        if (request.method === "POST") throw caught.with({ tokenRenewed });
+        if (tokenRenewed) continue;
+        mayHaveActed ||= caught.mayHaveActed;
+        const error = caught.with({ mayHaveActed });
         // A 429 never fails a GET or DELETE (G6). The rate limit delays the next try until the pause has ended.
         if (error.status === 429) continue;
         failedTries++;
