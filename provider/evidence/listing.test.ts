@@ -3,18 +3,17 @@ import { expect, test } from "@jest/globals";
 import { Canceled } from "../abort";
 import { errorOf } from "../testing/scene";
 import { VirtualClock } from "../testing/virtualClock";
-import { createListingSource, recentMs } from "./listing";
+import { ListingSource, recentMs, type ListingContent } from "./listing";
 
 const never = new AbortController().signal;
-type Content = Awaited<ReturnType<Parameters<typeof createListingSource>[0]>>;
 
 /** A listing source whose listings end only when the test calls `end` with their number. */
 function controlledListings() {
   const clock = new VirtualClock();
-  const requested: PromiseWithResolvers<Content>[] = [];
-  const listings = createListingSource(
+  const requested: PromiseWithResolvers<ListingContent>[] = [];
+  const listings = new ListingSource(
     () => {
-      const pending = Promise.withResolvers<Content>();
+      const pending = Promise.withResolvers<ListingContent>();
       requested.push(pending);
       return pending.promise;
     },

@@ -57,72 +57,83 @@ export interface ListingRequirement {
 export const recentMs = 2000;
 
 /** Fetches the listings of a session. Callers share a listing that is under way, or that has just ended. */
-export type ListingSource = ReturnType<typeof createListingSource>;
+export class ListingSource {
+  readonly #fetchListing: (signal: AbortSignal) => Promise<ListingContent>;
+  readonly #clock: Clock;
+  readonly #sessionSignal: () => AbortSignal;
+  readonly #waiting: (signal: AbortSignal) => Disposable | undefined;
+  #lastMark = 0;
+  #lastWrite = 0;
+  #latest: Listing | undefined;
+  #underWay: (Begin & { listing: Promise<Listing> }) | undefined;
 
-/**
- * `sessionSignal` ends listings: the end of one caller must not end a listing that other callers share. `waiting` notes that
- * the operation with this signal waits for a listing (`Operations.waiting`).
- */
-export function createListingSource(
-  fetchListing: (signal: AbortSignal) => Promise<ListingContent>,
-  clock: Clock,
-  sessionSignal: () => AbortSignal,
-  waiting?: (signal: AbortSignal) => Disposable,
-) {
-  let lastMark = 0;
-  let lastWrite = 0;
-  let latest: Listing | undefined;
-  let underWay: (Begin & { listing: Promise<Listing> }) | undefined;
-
-  /** Returns the next mark: a number in the order of the session's writes and of the begins of its listings. */
-  const mark = () => ++lastMark;
-
-  function beginListing() {
-    const begin: Begin = { beginMark: mark(), begunAt: clock.now() };
-    const listing = fetchListing(sessionSignal())
-      .then((content) => (latest = { ...begin, endedAt: clock.now(), ...content }))
-      .finally(() => (underWay = undefined));
-    return { ...begin, listing };
+  /**
+   * `sessionSignal` ends listings: the end of one caller must not end a listing that other callers share. `waiting` notes
+   * that the operation with this signal waits for a listing (`Operations.waiting`).
+   */
+  constructor(
+    fetchListing: (signal: AbortSignal) => Promise<ListingContent>,
+    clock: Clock,
+    sessionSignal: () => AbortSignal,
+    waiting: (signal: AbortSignal) => Disposable | undefined = () => undefined,
+  ) {
+    this.#fetchListing = fetchListing;
+    this.#clock = clock;
+    this.#sessionSignal = sessionSignal;
+    this.#waiting = waiting;
   }
 
-  return {
-    mark,
+  /** Returns the next mark: a number in the order of the session's writes and of the begins of its listings. */
+  mark(): number {
+    return ++this.#lastMark;
+  }
 
-    /** Marks the end of a write. Listings with a lower mark need not show the write. */
-    markWrite: () => (lastWrite = mark()),
+  /** Marks the end of a write. Listings with a lower mark need not show the write. */
+  markWrite(): number {
+    return (this.#lastWrite = this.mark());
+  }
 
-    /** The newest listing, however old. Undefined before the first. */
-    get latest() {
-      return latest;
-    },
+  /** The newest listing, however old. Undefined before the first. */
+  get latest(): Listing | undefined {
+    return this.#latest;
+  }
 
-    /** Requires that the listing began at most `maxAgeMs` milliseconds ago, and after the session's last write (G3). */
-    recent: (maxAgeMs = recentMs) => ({ after: lastWrite, notBefore: clock.now() - maxAgeMs }),
+  /** Requires that the listing began at most `maxAgeMs` milliseconds ago, and after the session's last write (G3). */
+  recent(maxAgeMs = recentMs): ListingRequirement {
+    return { after: this.#lastWrite, notBefore: this.#clock.now() - maxAgeMs };
+  }
 
-    /**
-     * Returns a listing that is as new as required. Waits until `notBefore` if that time is in the future.
-     *
-     * @throws the error of a failed listing, or the reason of `signal`
-     */
-    async get(
-      { after = 0, notBefore = -Infinity }: ListingRequirement,
-      signal: AbortSignal,
-    ): Promise<Listing> {
-      const isNewEnough = (it: Begin) => it.beginMark > after && it.begunAt >= notBefore;
-      signal.throwIfAborted();
-      if (latest && isNewEnough(latest)) return latest;
-      using _wait = waiting?.(signal);
-      signal.throwIfAborted();
-      const waitMs = notBefore - clock.now();
-      if (waitMs > 0) await clock.sleep(waitMs, signal);
-      for (;;) {
-        if (latest && isNewEnough(latest)) return latest;
-        underWay ??= beginListing();
-        if (isNewEnough(underWay)) return await raceAbort(underWay.listing, signal);
-        // All callers that need a newer listing share the next one.
-        const ended = underWay.listing.catch(() => undefined);
-        await raceAbort(ended, signal);
-      }
-    },
-  };
+  /**
+   * Returns a listing that is as new as required. Waits until `notBefore` if that time is in the future.
+   *
+   * @throws the error of a failed listing, or the reason of `signal`
+   */
+  async get(
+    { after = 0, notBefore = -Infinity }: ListingRequirement,
+    signal: AbortSignal,
+  ): Promise<Listing> {
+    const isNewEnough = (it: Begin) => it.beginMark > after && it.begunAt >= notBefore;
+    signal.throwIfAborted();
+    if (this.#latest && isNewEnough(this.#latest)) return this.#latest;
+    using _wait = this.#waiting(signal);
+    signal.throwIfAborted();
+    const waitMs = notBefore - this.#clock.now();
+    if (waitMs > 0) await this.#clock.sleep(waitMs, signal);
+    for (;;) {
+      if (this.#latest && isNewEnough(this.#latest)) return this.#latest;
+      const underWay = (this.#underWay ??= this.#beginListing());
+      if (isNewEnough(underWay)) return await raceAbort(underWay.listing, signal);
+      // All callers that need a newer listing share the next one.
+      const ended = underWay.listing.catch(() => undefined);
+      await raceAbort(ended, signal);
+    }
+  }
+
+  #beginListing() {
+    const begin: Begin = { beginMark: this.mark(), begunAt: this.#clock.now() };
+    const listing = this.#fetchListing(this.#sessionSignal())
+      .then((content) => (this.#latest = { ...begin, endedAt: this.#clock.now(), ...content }))
+      .finally(() => (this.#underWay = undefined));
+    return { ...begin, listing };
+  }
 }

@@ -39,119 +39,126 @@ export function hasLeftProvisioning({ status }: ListItem): boolean {
 }
 
 /** Waits for the instances of one session. */
-export type Poller = ReturnType<typeof createPoller>;
-
-/**
- * Makes the poller of a session. `waiting` notes that the operation with this signal waits for a listing
- * (`Operations.waiting`).
- */
-export function createPoller(
-  listings: ListingSource,
-  clock: Clock,
-  pollIntervalMs: number,
-  requestsPerMinute: number,
-  waiting?: (signal: AbortSignal) => Disposable,
-) {
+export class Poller {
+  readonly #listings: Pick<ListingSource, "get">;
+  readonly #clock: Clock;
+  readonly #pollIntervalMs: number;
+  readonly #waiting: (signal: AbortSignal) => Disposable | undefined;
   /** How long the poller pauses for each request of a look, to keep to its share of the rate limit. */
-  const msPerRequest = 60_000 / (requestsPerMinute * shareOfRateLimit);
-  let waitCount = 0;
+  readonly #msPerRequest: number;
+  #waitCount = 0;
   /** The next look, or the one under way. Resolves to undefined if the last wait ended before the look began. */
-  let look: Promise<Listing | undefined> | undefined;
+  #look: Promise<Listing | undefined> | undefined;
   /** The clock time at which the first of the waits needs the next look. */
-  let neededAt = Infinity;
+  #neededAt = Infinity;
   /** The clock time until which the poller pauses to keep to its share of the rate limit. */
-  let earliestAt = 0;
-  let pause = new AbortController();
+  #earliestAt = 0;
+  #pause = new AbortController();
 
-  return {
-    /**
-     * Resolves once the instance has left PROVISIONING or is proven gone. A look that failed with a transient error
-     * is repeated. An error ends only the wait in question, so that no other created instance is lost (G1).
-     *
-     * @throws any other error of a look (for example a 401), any error of `onListing`, and the reason of `signal`
-     */
-    async waitWhileProvisioning(id: string, options: WaitOptions): Promise<WaitResult> {
-      const { after, listedBy, signal, onListing } = options;
-      let witness = witnessOf({ subject: { id }, listedBy, pollIntervalMs });
-      const startedAt = clock.now();
-      using _wait = waiting?.(signal);
-      waitCount++;
-      try {
-        for (;;) {
-          const listing = await raceAbort(nextLook(startedAt), signal).catch((error: unknown) => {
-            if (!(error instanceof RequestError && error.transient)) throw error;
-            onListing(undefined, error.message);
-            return undefined;
-          });
-          if (!listing || listing.beginMark <= after) continue;
-          onListing(listing, undefined);
-          const seen = see(witness, listing);
-          witness = seen.witness;
-          const { verdict } = seen;
-          const { lastSeen } = witness;
-          if (verdict.kind === "listed") {
-            const [item] = verdict.items;
-            if (hasLeftProvisioning(item)) return { kind: "provisioned", item };
-          } else if (verdict.kind === "open") {
-            if (verdict.why === "cutOff") return { kind: "notListed", lastSeen };
-            // An instance that no listing has shown yet may still come.
-          } else if (lastSeen) return { kind: "deleted" };
-        }
-      } finally {
-        waitCount--;
-        if (waitCount === 0) {
-          neededAt = Infinity;
-          // Without waits, the timer of the pause would only keep the process alive.
-          pause.abort(notNeeded);
-        }
+  /** `waiting` notes that the operation with this signal waits for a listing (`Operations.waiting`). */
+  constructor(
+    listings: Pick<ListingSource, "get">,
+    clock: Clock,
+    pollIntervalMs: number,
+    requestsPerMinute: number,
+    waiting: (signal: AbortSignal) => Disposable | undefined = () => undefined,
+  ) {
+    this.#listings = listings;
+    this.#clock = clock;
+    this.#pollIntervalMs = pollIntervalMs;
+    this.#waiting = waiting;
+    this.#msPerRequest = 60_000 / (requestsPerMinute * shareOfRateLimit);
+  }
+
+  /**
+   * Resolves once the instance has left PROVISIONING or is proven gone. A look that failed with a transient error
+   * is repeated. An error ends only the wait in question, so that no other created instance is lost (G1).
+   *
+   * @throws any other error of a look (for example a 401), any error of `onListing`, and the reason of `signal`
+   */
+  async waitWhileProvisioning(id: string, options: WaitOptions): Promise<WaitResult> {
+    const { after, listedBy, signal, onListing } = options;
+    const pollIntervalMs = this.#pollIntervalMs;
+    let witness = witnessOf({ subject: { id }, listedBy, pollIntervalMs });
+    const startedAt = this.#clock.now();
+    using _wait = this.#waiting(signal);
+    this.#waitCount++;
+    try {
+      for (;;) {
+        const look = this.#nextLook(startedAt);
+        const listing = await raceAbort(look, signal).catch((error: unknown) => {
+          if (!(error instanceof RequestError && error.transient)) throw error;
+          onListing(undefined, error.message);
+          return undefined;
+        });
+        if (!listing || listing.beginMark <= after) continue;
+        onListing(listing, undefined);
+        const seen = see(witness, listing);
+        witness = seen.witness;
+        const { verdict } = seen;
+        const { lastSeen } = witness;
+        if (verdict.kind === "listed") {
+          const [item] = verdict.items;
+          if (hasLeftProvisioning(item)) return { kind: "provisioned", item };
+        } else if (verdict.kind === "open") {
+          if (verdict.why === "cutOff") return { kind: "notListed", lastSeen };
+          // An instance that no listing has shown yet may still come.
+        } else if (lastSeen) return { kind: "deleted" };
       }
-    },
-  };
+    } finally {
+      this.#waitCount--;
+      if (this.#waitCount === 0) {
+        this.#neededAt = Infinity;
+        // Without waits, the timer of the pause would only keep the process alive.
+        this.#pause.abort(notNeeded);
+      }
+    }
+  }
 
   /** Returns the look that all waits share. Brings it forward if a wait with this start needs it earlier. */
-  function nextLook(startedAt: number): Promise<Listing | undefined> {
-    const neededHereAt = clock.now() + pauseMsAfter(clock.now() - startedAt);
-    if (neededHereAt < neededAt) {
-      neededAt = neededHereAt;
-      pause.abort(notNeeded);
+  #nextLook(startedAt: number): Promise<Listing | undefined> {
+    const now = this.#clock.now();
+    const neededHereAt = now + this.#pauseMsAfter(now - startedAt);
+    if (neededHereAt < this.#neededAt) {
+      this.#neededAt = neededHereAt;
+      this.#pause.abort(notNeeded);
     }
-    look ??= takeLook();
-    return look;
+    return (this.#look ??= this.#takeLook());
   }
 
   /**
    * Milliseconds until a wait that has lasted for `waitedMs` needs its next look. After the first quick looks, the pause is
    * a tenth of the wait so far, but at least `minPauseMs` and at most the poll interval.
    */
-  function pauseMsAfter(waitedMs: number): number {
+  #pauseMsAfter(waitedMs: number): number {
     const firstMs = firstLooksMs.find((ms) => ms > waitedMs);
     const pauseMs = firstMs ? firstMs - waitedMs : Math.max(minPauseMs, waitedMs / 10);
-    return Math.min(pollIntervalMs, pauseMs);
+    return Math.min(this.#pollIntervalMs, pauseMs);
   }
 
   /** Waits until the next look is due, and fetches its listing. */
-  async function takeLook(): Promise<Listing | undefined> {
+  async #takeLook(): Promise<Listing | undefined> {
     let requests = 0;
     try {
       for (;;) {
-        if (waitCount === 0) return undefined;
-        const pauseMs = Math.max(neededAt, earliestAt) - clock.now();
+        if (this.#waitCount === 0) return undefined;
+        const pauseMs = Math.max(this.#neededAt, this.#earliestAt) - this.#clock.now();
         if (pauseMs <= 0) break;
-        pause = new AbortController();
-        await clock.sleep(pauseMs, pause.signal).catch(() => undefined);
+        this.#pause = new AbortController();
+        await this.#clock.sleep(pauseMs, this.#pause.signal).catch(() => undefined);
       }
-      neededAt = Infinity;
+      this.#neededAt = Infinity;
       requests = 1;
       const neverAborted = new AbortController().signal;
-      const listing = await listings.get({ notBefore: clock.now() }, neverAborted);
+      const listing = await this.#listings.get({ notBefore: this.#clock.now() }, neverAborted);
       // An estimate, since a listing does not say how many requests it took.
       requests = Math.max(1, Math.ceil(listing.items.size / pageLimit.max));
       if (!listing.complete) requests += instanceStatuses.length;
       return listing;
     } finally {
-      const costMs = Math.min(pollIntervalMs, requests * msPerRequest);
-      earliestAt = Math.max(earliestAt, clock.now() + costMs);
-      look = undefined;
+      const costMs = Math.min(this.#pollIntervalMs, requests * this.#msPerRequest);
+      this.#earliestAt = Math.max(this.#earliestAt, this.#clock.now() + costMs);
+      this.#look = undefined;
     }
   }
 }

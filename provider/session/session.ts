@@ -4,9 +4,9 @@ import type { Settings } from "../config/settings";
 import { ledgerFolder } from "../ledger/folder";
 import { Ledger, type KnownRun } from "../ledger/ledger";
 import { collect } from "../evidence/collect";
-import { createListingSource, type CursorProblem, type ListingSource } from "../evidence/listing";
+import { type CursorProblem, ListingSource } from "../evidence/listing";
 import type { ProviderContext } from "../context";
-import { createPoller, type Poller } from "../evidence/poller";
+import { Poller } from "../evidence/poller";
 import { Connection } from "./connection";
 import { Creates } from "./creates";
 import { KnownState } from "./knownState";
@@ -85,7 +85,7 @@ export class Session {
       this.operations,
       (id) => this.creates.instances.has(id) || this.listings.latest?.items.has(id) === true,
     );
-    this.listings = createListingSource(
+    this.listings = new ListingSource(
       async (signal) => {
         const { api } = await this.connection.open(signal);
         const listing = await collect(api, this.cursorParameter, signal);
@@ -96,7 +96,7 @@ export class Session {
       canceled,
       (signal) => this.#waitForListing(signal),
     );
-    this.poller = createPoller(
+    this.poller = new Poller(
       this.listings,
       ctx.clock,
       settings.pollIntervalMs,

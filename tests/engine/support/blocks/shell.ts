@@ -214,7 +214,7 @@ async function pulumiProblem(words: readonly string[]): Promise<string | undefin
       [...help.matchAll(/^ {2}([a-z][\w-]*) {2,}\S/gm)].map(([, it]) => it),
     );
     if (word.startsWith("-") || subcommands.size === 0) break;
-    if (!subcommands.has(word)) {
+    if (!subcommands.has(word) && !(await isAlias([...path, word]))) {
       // If the group is also a command, this word is its argument.
       if (path.length > 0 && /^ {2}pulumi .*\[flags\]$/m.test(help)) break;
       return `there is no pulumi ${[...path, word].join(" ")}`;
@@ -226,6 +226,12 @@ async function pulumiProblem(words: readonly string[]): Promise<string | undefin
   const problem = flagProblem(path, args, help);
   if (problem !== undefined) return problem;
   return path.join(" ") === "plugin install" ? pluginInstallProblem(args.slice(2)) : undefined;
+}
+
+/** Whether the last word is another name of a command, as `delete` is of `pulumi state remove`. */
+async function isAlias(path: readonly string[]): Promise<boolean> {
+  const [, aliases = ""] = /^Aliases:\n(.*)$/m.exec(await helpOf(path)) ?? [];
+  return aliases.split(",").some((it) => it.trim() === path.at(-1));
 }
 
 /** Returns the problem of a `pulumi do` command with a resource type or function. Its help is made from the schema. */
