@@ -878,7 +878,7 @@ test("a mark ends when another session takes the record over, also if it is writ
   const taker = shared.openSession();
   expect(takeOver(taker, key)).toBe(true);
   expect(marksByName()).toEqual({ web: "accepted" });
-  const late = JSON.stringify({ contested: key, owner: record.owner });
+  const late = JSON.stringify({ contested: key, owner: record.owner, by: "late", at: "2026" });
   appendFileSync(join(shared.folder, `${record.session}.jsonl`), `${late}\n`);
   expect(marksByName()).toEqual({ web: "accepted" });
   taker.move(key, { stage: "replied" });
@@ -912,7 +912,7 @@ test("only pending and delivered records are marked, once each, and a mark of an
   });
   const content = shared.content(basename(file));
   expect(content.split("\n").filter((line) => line.startsWith('{"contested"'))).toHaveLength(1);
-  appendFileSync(file, '{"contested":"none-1","owner":"none"}\n');
+  appendFileSync(file, '{"contested":"none-1","owner":"none","by":"none","at":"2026"}\n');
   expect(ledger.settle(key, "state")).toBe(true);
   expect(shared.warnings).toEqual([]);
 });
@@ -1064,6 +1064,44 @@ test("what a third run has seen in the state before it was delivered is conteste
   expect(marksByName()).toEqual({ web: "settled" });
   first.read();
   expect(marksByName()).toEqual({ web: "delivered, contested" });
+});
+
+test.each(["after", "before"] as const)(
+  "a state that a third run has read does not settle a record %s a run that may save an older state over it has ended",
+  async (when) => {
+    const [creator, stale] = openRuns([], []);
+    if (!creator || !stale) throw new Error("no runs");
+    const key = await creator.begin(newRecord("web"));
+    creator.move(key, { stage: "replied", id: "i-1", ended: true });
+    stale.read();
+    creator.markDelivered();
+    await creator.close();
+    shared.passDays(1);
+    const [third] = openRuns(["i-1"]);
+    shared.passDays(1);
+    if (when === "before") third?.settleId(newRecord("web"), "i-1", "state");
+    stale.endRun();
+    await stale.close();
+    third?.settleId(newRecord("web"), "i-1", "state");
+    expect(marksByName()).toEqual({ web: "delivered, contested" });
+    third?.endRun();
+    shared.passDays(1);
+    // A run that begins later reads the state that is left.
+    const [fourth] = openRuns(["i-1"]);
+    fourth?.settleId(newRecord("web"), "i-1", "state");
+    expect(marksByName()).toEqual({ web: "settled, contested" });
+  },
+);
+
+test("a run that has taken over what another one began does not mark it at its end", async () => {
+  const [first, second] = openRuns([], []);
+  if (!first || !second) throw new Error("no runs");
+  const key = await first.begin(newRecord("web"));
+  second.read();
+  await first.close();
+  expect(takeOver(second, key)).toBe(true);
+  second.endRun();
+  expect(marksByName()).toEqual({ web: "sending" });
 });
 
 test("a session whose stack is not known, as that of a command, marks nothing", async () => {

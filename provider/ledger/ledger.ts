@@ -81,8 +81,8 @@ export class Ledger {
   /** The sync that is queued but has not begun. Callers share it. */
   #nextSync: Promise<void> | undefined;
   #isFolderSynced = false;
-  /** Whether another run of the stack was under way together with this one (`#contestOverlapping`). */
-  #hasMetOther = false;
+  /** The keys of the records of other runs of the stack that were under way together with this one. */
+  readonly #overlapping = new Set<string>();
   /** Set when the session has ended. Resolves when the lock is released. */
   #closed: Promise<void> | undefined;
 
@@ -169,7 +169,7 @@ export class Ledger {
    * the record over.
    */
   contest(key: string): void {
-    this.#contest(this.#refresh().filter((it) => it.key === key));
+    this.#contest(this.#refresh().filter((it) => it.key === key && !it.contested));
   }
 
   /** Settles the record of any session. Returns whether that was done: see `#changeAll`. */
@@ -178,17 +178,25 @@ export class Ledger {
     return this.#changeAll(select, { stage: "settled", settled: reason });
   }
 
-  /** Settles the records of any session with this place (service and token kind) and instance id. */
+  /**
+   * Settles the records of any session with this place (service and token kind) and instance id. A state does not settle
+   * those that another run, which still was under way when this session began, has marked as contested: that run's engine
+   * may since have saved an older state over the one that was seen.
+   */
   settleId(place: Place, id: string, reason: SettleReason): void {
-    const select = (records: LedgerRecord[]) =>
+    const ofInstance = (records: LedgerRecord[]) =>
       records.filter((it) => it.id === id && isSamePlace(it, place));
     const change = { stage: "settled", settled: reason } as const;
-    if (reason === "state") {
-      // Its own run may still be under way. Runs that began before now may save an older state over the one that was seen.
-      const undelivered = (records: LedgerRecord[]) =>
-        select(records).filter((it) => it.deliveredAt === undefined);
-      this.#changeAll(undelivered, { ...change, deliveredAt: this.#clock.date().toISOString() });
+    if (reason !== "state") {
+      this.#changeAll(ofInstance, change);
+      return;
     }
+    const select = (records: LedgerRecord[]) =>
+      ofInstance(records).filter((it) => !this.#isContestedSinceBegin(it));
+    // Its own run may still be under way. Runs that began before now may save an older state over the one that was seen.
+    const undelivered = (records: LedgerRecord[]) =>
+      select(records).filter((it) => it.deliveredAt === undefined);
+    this.#changeAll(undelivered, { ...change, deliveredAt: this.#now() });
     this.#changeAll(select, change);
   }
 
@@ -228,20 +236,24 @@ export class Ledger {
     const isUnderWay = (it: LedgerRecord) =>
       it.deliveredAt === undefined && this.#testLiveness(it.owner) === "alive";
     const isContested =
-      this.#hasMetOther || records.some((it) => isOfOtherRun(it) && isUnderWay(it));
+      this.#overlapping.size > 0 || records.some((it) => isOfOtherRun(it) && isUnderWay(it));
     this.#write(replied, {
       stage: "delivered",
-      deliveredAt: this.#clock.date().toISOString(),
+      deliveredAt: this.#now(),
       ...(isContested ? { contested: true } : {}),
     });
   }
 
   /**
-   * Does what is due at any end of the run: marks as contested what its engine may save its state over, and tries once more
-   * to write what could not be written.
+   * Does what is due at any end of the run: marks as contested what its engine may have saved its state over, also what is
+   * marked already, since the time counts (`settleId`); and tries once more to write what could not be written.
    */
   endRun(): void {
     this.#readEntries();
+    // A record that this session has taken over since is not another run's any more.
+    const isOthers = ({ key, owner }: LedgerRecord) =>
+      this.#overlapping.has(key) && owner !== this.#sessionId;
+    this.#contest(this.#refresh().filter(isOthers));
     this.#writeMissing();
   }
 
@@ -431,10 +443,10 @@ export class Ledger {
         Date.parse(record.deliveredAt ?? "") > this.#begunAt);
     const overlapping = entries.filter(isOverlapping).map(({ record }) => record);
     if (overlapping.length === 0) return;
-    this.#hasMetOther = true;
-    this.#contest(overlapping);
-    const { proven } = this.#run();
     const keys = new Set(overlapping.map(({ key }) => key));
+    for (const key of keys) this.#overlapping.add(key);
+    this.#contest(overlapping.filter((it) => !it.contested));
+    const { proven } = this.#run();
     const isUnproven = ({ key, settled, id = "" }: LedgerRecord) =>
       keys.has(key) && settled === "state" && !proven?.has(id);
     this.#changeAll((records) => records.filter(isUnproven), {
@@ -446,16 +458,24 @@ export class Ledger {
 
   /** Marks those of the records that are pending or delivered. */
   #contest(records: readonly LedgerRecord[]): void {
-    const toMark = records.filter(
-      (it) => !it.contested && (isPending(it) || it.stage === "delivered"),
-    );
+    const toMark = records.filter((it) => isPending(it) || it.stage === "delivered");
+    const mark = { by: this.#run().engine ?? this.#sessionId, at: this.#now() };
     for (const [sessionId, ofSession] of Map.groupBy(toMark, (it) => it.session)) {
       const file = this.#fileOf(sessionId);
       // Lines of their own neither overwrite nor lose what the owner writes meanwhile.
-      if (!this.#closed && this.#tryToWrite(() => file.contest(ofSession))) continue;
+      if (!this.#closed && this.#tryToWrite(() => file.contest(ofSession, mark))) continue;
       const own = ofSession.filter(({ owner }) => owner === this.#sessionId);
       for (const record of own) file.keep({ ...record, contested: true });
     }
+  }
+
+  /** Whether another run, which is not that of the owner, has marked the record since this session began. */
+  #isContestedSinceBegin(record: LedgerRecord): boolean {
+    const { engine = this.#sessionId } = this.#run();
+    const involved = [engine, record.engine ?? record.owner];
+    return this.#fileOf(record.session)
+      .contestsOf(record)
+      .some(({ by, at }) => !involved.includes(by) && Date.parse(at) >= this.#begunAt);
   }
 
   /**
@@ -474,6 +494,10 @@ export class Ledger {
       !it.stateless &&
       (engine === undefined || it.engine !== engine) &&
       (scopes.has(it.scope) || stacks.has(stackOf(it.urn)));
+  }
+
+  #now(): string {
+    return this.#clock.date().toISOString();
   }
 
   /** Returns whether a session is alive. */

@@ -112,6 +112,10 @@ export const contestSchema = z.object({
   contested: z.string(),
   /** The owner of the record when the line was written. The mark is not about a later owner. */
   owner: sessionIdSchema,
+  /** The run that wrote the line: the address of its engine or, if that is not known, its session. */
+  by: z.string(),
+  /** When the line was written (ISO 8601). Until then, the engine of that run may have saved its state. */
+  at: z.string(),
 });
 /** The content of such a line. */
 export type Contest = z.infer<typeof contestSchema>;

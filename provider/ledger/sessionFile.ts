@@ -20,7 +20,8 @@ const ownLockWaitMs = 1000;
 
 /**
  * The file `<session>.jsonl` has a line of JSON for each change. For each record, the last line that `isAllowedChange`
- * accepts counts, together with the lines that mark the record as contested. The session holds the lock `<session>.lock` until it ends, if files can be locked.
+ * accepts counts, together with the lines that mark the record as contested. The session holds the lock `<session>.lock`
+ * until it ends, if files can be locked.
  *
  * A change that could not be written is kept in memory, and written with the next one.
  */
@@ -41,6 +42,8 @@ export class SessionFile {
   readonly #disk: Disk;
   /** The keys of the records whose last change is only in memory. */
   readonly #unwritten = new Set<string>();
+  /** The marks as contested by record key: the last one of each run. */
+  readonly #contests = new Map<string, Map<string, Contest>>();
   /** Whether this process has failed to write to the file, and perhaps left a part of a line. */
   #hasFailed = false;
   /** The size of the complete lines that were read. */
@@ -110,9 +113,14 @@ export class SessionFile {
    *
    * @throws the error of the system if that fails
    */
-  contest(records: readonly LedgerRecord[]): void {
+  contest(records: readonly LedgerRecord[], { by, at }: Pick<Contest, "by" | "at">): void {
     this.refresh();
-    this.#appendLines(records.map(({ key, owner }) => ({ contested: key, owner })));
+    this.#appendLines(records.map(({ key, owner }) => ({ contested: key, owner, by, at })));
+  }
+
+  /** The marks of a record as contested that are about its owner: the last one of each run. */
+  contestsOf({ key, owner }: Pick<LedgerRecord, "key" | "owner">): Contest[] {
+    return [...(this.#contests.get(key)?.values() ?? [])].filter((it) => it.owner === owner);
   }
 
   #appendLines(items: readonly (LedgerRecord | Contest)[]): void {
@@ -163,7 +171,10 @@ export class SessionFile {
     }
   }
 
-  #applyContest({ contested, owner }: Contest): void {
+  #applyContest(contest: Contest): void {
+    const { contested, owner, by } = contest;
+    const ofRecord = this.#contests.get(contested) ?? new Map<string, Contest>();
+    this.#contests.set(contested, ofRecord.set(by, contest));
     const record = this.records.get(contested);
     if (record?.owner === owner) this.records.set(contested, { ...record, contested: true });
   }

@@ -155,7 +155,7 @@ test("two processes that write to one ledger without a pause damage no record", 
   );
   const shared = entries.filter(({ record }) => record.name === "shared");
   expect(shared).toHaveLength(names.length * rounds);
-  for (const { record } of shared) expect(record).toMatchObject({ settled: "state" });
+  for (const { record } of shared) expect(record).toMatchObject({ settled: "gone" });
   expect(entries.filter(isInFlight)).toEqual([]);
   expect(warnings).toEqual([]);
   expect(existsSync(join(folder, "common.lock"))).toBe(true);

@@ -17,7 +17,6 @@ const openLedger = (id = sessionId, daysAhead = 0) =>
     say,
     { date: () => new Date(Date.now() + daysAhead * 24 * 60 * 60 * 1000) },
     systemDisk,
-    () => ({ proven: new Set(["i-shared"]) }),
   );
 const ledger = openLedger();
 
@@ -55,8 +54,8 @@ const works: Record<string, () => Promise<void>> = {
     for (let round = 0; round < Number(args[0]); round++) {
       const shared = await ledger.begin(newRecord("shared", { before }));
       ledger.move(shared, { stage: "accepted", id: "i-shared" });
-      // As if the state of this run held the instance. Of the first argument, only the service and the kind of token count.
-      ledger.settleId(newRecord("shared"), "i-shared", "state");
+      // Of the first argument, only the service and the kind of token count.
+      ledger.settleId(newRecord("shared"), "i-shared", "gone");
       ledger.read();
       await ledger.begin(newRecord(`${sessionId}-${round}`, { before }));
     }

@@ -227,7 +227,7 @@ function isOfStack({ scope, urn, stateless }: Row, { plan }: Run): boolean {
  * Does what `Ledger` does at each reading and at the end of a run: the records of another run of the stack that was under
  * way together with this one are contested.
  */
-export function contestOverlapping({ world, run }: RunScene): void {
+export function contestOverlapping({ world, run }: RunScene, atEnd = false): void {
   for (const row of ledgerOf(world, run)) {
     if (row.owner === run.session || !isOfStack(row, run)) continue;
     const hasEndedSince = (row.deliveredAt ?? "") >= run.session.slice(1);
@@ -238,7 +238,14 @@ export function contestOverlapping({ world, run }: RunScene): void {
       Object.assign(row, { stage: "delivered", contested: true });
       delete row.settled;
     } else if (row.stage !== "settled" && row.stage !== "refused") row.contested = true;
+    if (atEnd && row.contested && row.stage !== "settled") noteContest(world, run, row);
   }
+}
+
+/** Notes the time of a mark as contested, if a third run is under way, for which the time matters. */
+function noteContest({ runs, begun }: World, { session }: Run, row: Row): void {
+  const isThird = (it: Run) => it.session !== session && it.session !== row.owner;
+  if (runs.some(isThird)) row.contests = { ...row.contests, [session]: begun };
 }
 
 function ledgerEntries(scene: Scene): Entry[] {
@@ -269,6 +276,7 @@ export function takeOver(scene: Scene): void {
   row.owner = run.session;
   delete row.ended;
   delete row.contested;
+  delete row.contests;
   call.key = row.key;
   continueWith(scene, { kind: "takenOver", isTaken: true });
 }

@@ -138,7 +138,7 @@ function changesOfRun(scene: RunScene): Change<RunScene>[] {
   const isBusy = run.calls.length > 0;
   if (run.canceled && !isBusy && !unsaved && !retry)
     add("the engine ends", (copy) => {
-      contestOverlapping(copy);
+      contestOverlapping(copy, true);
       endRun(copy);
     });
   // A crash matters only after something was written, sent or replied.
@@ -215,7 +215,7 @@ function nextSteps({ world, run }: RunScene): Change<RunScene>[] {
 function endNormally(scene: RunScene): void {
   const { world, run } = scene;
   const rows = ledgerOf(world, run);
-  contestOverlapping(scene);
+  contestOverlapping(scene, true);
   for (const row of rows) {
     if (row.owner !== run.session || row.stage !== "replied") continue;
     // When it was delivered matters only to a run that is under way. Without the time, fewer worlds differ.
@@ -228,8 +228,14 @@ function endNormally(scene: RunScene): void {
 
 /** Settles the records of an instance on the machine of this run, unless they are settled. */
 function settle({ world, run }: RunScene, id: string, settled: "state" | "gone" | "dropped"): void {
+  // A run that ended since this one began may have saved an older state over the one that this one has read.
+  const isContestedSince = ({ owner, contests = {} }: Row) =>
+    Object.entries(contests).some(
+      ([by, begun]) => ![run.session, owner].includes(by) && begun >= Number(run.session.slice(1)),
+    );
   for (const row of ledgerOf(world, run)) {
-    if (row.id !== id || (row.stage === "settled" && settled === "state")) continue;
+    if (row.id !== id) continue;
+    if (settled === "state" && (row.stage === "settled" || isContestedSince(row))) continue;
     if (settled === "state" && world.runs.length > 1) row.deliveredAt ??= String(world.begun);
     Object.assign(row, { stage: "settled", settled });
   }

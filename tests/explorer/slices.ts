@@ -130,6 +130,13 @@ const described: Record<string, Pick<Slice, "what" | "runs"> & Partial<Slice>> =
     faults: ["cut"],
     maxFaults: 1,
   },
+  "overwritten, three": {
+    what: "three runs at once, of which one reads the state that another one then saves over, and a fourth after them",
+    runs: [[up(generated)], [up(generated)], [up(generated)], [up(generated, { alone: true })]],
+    together: true,
+    faults: [],
+    maxFaults: 0,
+  },
   "three live runs": {
     what: "a run that is killed, and two runs at once that find its record",
     runs: [[up(generated)], [up(generated)], [up(generated)]],

@@ -52,6 +52,8 @@ export interface Instance {
 
 /** A record of the ledger, with the real outcome of its POST. */
 export interface Row extends LedgerRecord {
+  /** How many sessions had begun when other runs marked the record as contested, by the session of the run. */
+  contests?: Record<string, number>;
   /** Whether the settling time since `at` is not over yet. */
   young: boolean;
   /** How many POSTs were sent. */
