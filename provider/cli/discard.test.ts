@@ -50,7 +50,7 @@ test("without an argument it lists the pending creates, with the commands that t
   expect(lines).toEqual([
     urn,
     `  record ${key}: "web" at https://api.example.com/v2 (live token), started ${startedAt}, instance i-1`,
-    "  take it over: pulumi up",
+    "  take it over: pulumi up, unless the state has another instance for this resource",
     `  take it over by hand, ${selected}: pulumi import compute:index:Instance web i-1`,
     `  before that import, if the state has another instance for this resource: pulumi state delete ${urn} --force`,
     expect.stringMatching(new RegExp(`^  forget it, once .*: .* discard ${key}$`)),

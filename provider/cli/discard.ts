@@ -89,7 +89,9 @@ function listPending({ env, print, warn }: Terminal): void {
       stage !== "delivered" &&
         liveness === "unknown" &&
         "  its run may not have ended: files can't be locked here, so this is not known",
-      !stateless && !isGiven && "  take it over: pulumi up",
+      !stateless &&
+        !isGiven &&
+        "  take it over: pulumi up, unless the state has another instance for this resource",
       !stateless &&
         isGiven &&
         "  first: pulumi up, which continues with the instance if the state has it",
