@@ -1,5 +1,5 @@
 /** The client of the service. Loads undici, so it is imported when the first request is made. */
-import { type CreateBody, type InstanceStatus, paths, tolerant } from "./contract";
+import { type CreateBody, type InstanceStatus, type Page, paths, tolerant } from "./contract";
 import { RequestError } from "./errors";
 import type { Permit } from "./http/rateLimit";
 import { redactUserData } from "./http/redactUserData";
@@ -24,10 +24,36 @@ export interface PageQuery {
  * One method for each call of the service's document, and for the destroy call that the user can configure. Except for
  * `createInstance`, they reject with a `RequestError`, or with the signal's reason if the signal ended the call.
  */
-export type ComputeApi = ReturnType<typeof createClient>;
+export interface ComputeApi {
+  /** GET /v2/account. The document does not show the response, so any 2xx is accepted, unless its body is too long. */
+  account(signal: AbortSignal): Promise<unknown>;
+
+  /** GET /v2/instances. */
+  listPage(query: PageQuery, signal: AbortSignal): Promise<Page>;
+
+  /** Waits until the rate limit allows a POST (G6). Each permit has to be used or released. */
+  acquirePostPermit(signal: AbortSignal): Promise<Permit>;
+
+  /**
+   * Sends POST /v2/instances once, on a new connection (a create is never blindly retried, G2), and uses up the permit.
+   * Never rejects. `unsent` cancels the call only as long as no byte was sent, `grace` at any time. The outcome is then
+   * `notSent` if no byte was sent, and otherwise `unclear` (or `rateLimited`, if a 429 had begun to arrive).
+   */
+  createInstance(
+    body: CreateBody,
+    permit: Permit,
+    signals: { unsent: AbortSignal; grace: AbortSignal },
+  ): Promise<PostOutcome>;
+
+  /** Sends DELETE to `compute:destroyPath`, which has to be set. A 404 is a `RequestError`, like any other error status. */
+  destroyInstance(id: string, signal: AbortSignal): Promise<void>;
+
+  /** Closes the connections that GETs and DELETEs share, each as soon as it is idle. Resolves when all are closed. */
+  close(): Promise<void>;
+}
 
 /** Makes the client of the service. @throws Error if a proxy variable of the environment is not an address */
-export function createClient(options: ClientOptions) {
+export function createClient(options: ClientOptions): ComputeApi {
   const { redact, destroyPath } = options;
   /** What the base address has before /v2, mostly nothing. */
   const pathPrefix = new URL(options.baseUrl).pathname.slice(0, -"/v2".length);
@@ -46,12 +72,9 @@ export function createClient(options: ClientOptions) {
   }
 
   return {
-    /** GET /v2/account. The document does not show the response, so any 2xx is accepted, unless its body is too long. */
-    account: (signal: AbortSignal): Promise<unknown> =>
-      send(requestTo("GET", paths.account, signal), readAccount),
+    account: (signal) => send(requestTo("GET", paths.account, signal), readAccount),
 
-    /** GET /v2/instances. */
-    listPage({ limit, status, cursor }: PageQuery, signal: AbortSignal) {
+    listPage({ limit, status, cursor }, signal) {
       const query = new URLSearchParams({ limit: String(limit) });
       if (status) query.set("status", status);
       if (cursor) query.set(cursor.parameter, cursor.value);
@@ -60,19 +83,9 @@ export function createClient(options: ClientOptions) {
       return send(request, readAs(tolerant.page));
     },
 
-    /** Waits until the rate limit allows a POST (G6). Each permit has to be used or released. */
-    acquirePostPermit: (signal: AbortSignal) => acquirePermit("POST", paths.instances, signal),
+    acquirePostPermit: (signal) => acquirePermit("POST", paths.instances, signal),
 
-    /**
-     * Sends POST /v2/instances once, on a new connection (a create is never blindly retried, G2), and uses up the permit.
-     * Never rejects. `unsent` cancels the call only as long as no byte was sent, `grace` at any time. The outcome is then
-     * `notSent` if no byte was sent, and otherwise `unclear` (or `rateLimited`, if a 429 had begun to arrive).
-     */
-    async createInstance(
-      body: CreateBody,
-      permit: Permit,
-      { unsent, grace }: { unsent: AbortSignal; grace: AbortSignal },
-    ): Promise<PostOutcome> {
+    async createInstance(body, permit, { unsent, grace }) {
       const signal = AbortSignal.any([unsent, grace]);
       try {
         const request = requestTo("POST", paths.instances, signal, {
@@ -89,8 +102,7 @@ export function createClient(options: ClientOptions) {
       }
     },
 
-    /** Sends DELETE to `compute:destroyPath`, which has to be set. A 404 is a `RequestError`, like any other error status. */
-    async destroyInstance(id: string, signal: AbortSignal): Promise<void> {
+    async destroyInstance(id, signal) {
       if (!destroyPath) throw new Error("compute:destroyPath is not set");
       const pathOf = (segment: string) => destroyPath.replace("{id}", () => segment);
       // Such an id can't be a segment of a path.
@@ -103,7 +115,6 @@ export function createClient(options: ClientOptions) {
       await send(requestTo("DELETE", path, signal, { endpoint: destroyPath }), () => undefined);
     },
 
-    /** Closes the connections that GETs and DELETEs share, each as soon as it is idle. Resolves when all are closed. */
     close,
   };
 }

@@ -6,7 +6,13 @@ import type { Verdict } from "../evidence/witness";
 import { lookFor } from "../instance/existence";
 import { displayRecordedName } from "../ledger/record";
 import { timeouts } from "../session/session";
-import { compare, explainUnmanaged, isSameResource, type ListedInstance } from "./compare";
+import {
+  compare,
+  explainUnmanaged,
+  isSameResource,
+  type Comparison,
+  type ListedInstance,
+} from "./compare";
 import { readPendingCreates, resumeAdvice, type RecordedCreate } from "./discard";
 import { readAllStates, type Resource } from "./pulumi";
 import {
@@ -23,7 +29,54 @@ import { count, printData, type Terminal } from "./terminal";
 type Options = Omit<SettingOptions, "stack"> & { json?: true; stack?: string[] };
 
 /** The output of `--json`, which also has the `result` of `outcomes`. */
-type Report = Awaited<ReturnType<typeof createReport>>;
+interface Report {
+  services: {
+    baseUrl: string;
+    tokenKind: string;
+    account: string | undefined;
+    /** Where the settings come from. */
+    settings: string;
+    /** How many instances the service lists. */
+    listed: number;
+    complete: boolean;
+  }[];
+  stacks: { read: number; withInstances: number };
+  managed: Managed[];
+  inNoStack: {
+    id: string;
+    name: string;
+    status: string;
+    baseUrl: string;
+    tokenKind: string;
+    ipv4: string | undefined;
+    /** What may have made the instance, and how it gets into a stack. */
+    note: string | undefined;
+    /** The URN of the pending create that may have made the instance. */
+    pendingCreate: string | undefined;
+  }[];
+  inSeveral: Managed[];
+  gone: { id: string; stack: string; urn: string }[];
+  openCreates: PendingCreate[];
+  undecided: { what: string; why: string }[];
+  notComparable: { id: string; stack: string; urn: string; why: string }[];
+}
+
+/** An instance, and the resources that manage it. */
+interface Managed {
+  id: string;
+  name: string;
+  status: string;
+  resources: { stack: string; urn: string }[];
+}
+
+interface PendingCreate {
+  stack: string | undefined;
+  urn: string;
+  name: string | undefined;
+  /** When it began (ISO 8601). Undefined if only a state has it. */
+  at: string | undefined;
+  id: string | undefined;
+}
 
 /** The instances, stacks and services without a verdict, by the line that says so. Several settings may have one service. */
 type Undecided = Map<string, { what: string; why: string }>;
@@ -85,7 +138,11 @@ function exitCodeOf({ inNoStack, inSeveral, gone, openCreates, undecided }: Repo
 }
 
 /** Returns undefined if nothing could be compared. Each failure is printed to stderr, and is undecided. */
-async function audit(options: Options, io: Terminal, undecided: Undecided) {
+async function audit(
+  options: Options,
+  io: Terminal,
+  undecided: Undecided,
+): Promise<Report | undefined> {
   const addFailure = (what: string, error: unknown) => {
     const lines = explainError(error);
     if (!lines) throw error;
@@ -114,14 +171,20 @@ interface Searched {
   doubt: string | undefined;
 }
 
-type Seen = Awaited<ReturnType<typeof lookTwice>>;
+/** What the second look shows, and what became of the instances that the first one missed. */
+interface Seen extends Comparison {
+  searched: ReadonlyMap<Resource, Searched>;
+}
 
 /**
  * Compares the listings with the states. If something differs, checks whether the missing instances exist, and lists and
  * compares a second time, since a run may have created or deleted an instance in the meantime. An instance that no stack
  * manages, and a pending create, count only if both looks show them.
  */
-async function lookTwice(services: readonly ServiceListing[], env: NodeJS.ProcessEnv) {
+async function lookTwice(
+  services: readonly ServiceListing[],
+  env: NodeJS.ProcessEnv,
+): Promise<Seen> {
   const first = compare(services, await readAllStates(env));
   const isUnmanaged = ({ managers }: ListedInstance) => managers.length === 0;
   if (first.missing.size + first.pending.length === 0 && !first.listed.some(isUnmanaged))
@@ -157,7 +220,11 @@ async function lookTwice(services: readonly ServiceListing[], env: NodeJS.Proces
   };
 }
 
-async function createReport(services: ServiceListing[], io: Terminal, undecided: Undecided) {
+async function createReport(
+  services: ServiceListing[],
+  io: Terminal,
+  undecided: Undecided,
+): Promise<Report> {
   const seen = await lookTwice(services, io.env);
   const creates = readPendingCreates(io.env, (text) => io.messages.warning(text));
   const unreadable = seen.states.filter(({ problem }) => problem !== undefined);
@@ -231,7 +298,10 @@ async function createReport(services: ServiceListing[], io: Terminal, undecided:
  * Returns the pending creates in the ledger of this machine, with the time of their start (`at`), and those that only a
  * state has. Leaves out those of a run that is under way on this machine.
  */
-function findPendingCreates({ pending, instances }: Seen, creates: readonly RecordedCreate[]) {
+function findPendingCreates(
+  { pending, instances }: Seen,
+  creates: readonly RecordedCreate[],
+): PendingCreate[] {
   const isLive = (urn: string) =>
     creates.some(({ liveness, record }) => liveness === "alive" && record.urn === urn);
   const isHeld = ({ id, urn }: RecordedCreate["record"]) =>

@@ -14,14 +14,28 @@ export interface ListedInstance {
   managers: Resource[];
 }
 
-/** The result of `compare`. */
-export type Comparison = ReturnType<typeof compare>;
+/** What listings and states show together. */
+export interface Comparison {
+  states: readonly StackState[];
+  /** The instances in all stacks, also those that a program only reads (`external`). */
+  instances: readonly Resource[];
+  /** The pending creates in the states that no later run has continued. */
+  pending: readonly Resource[];
+  listed: readonly ListedInstance[];
+  /** The instances in stacks that are missing from the listing of their service. */
+  missing: ReadonlyMap<Resource, ServiceListing>;
+  /** The instances in no listing whose service, token kind or account was not listed or is not known, with the reason. */
+  notComparable: ReadonlyMap<Resource, string>;
+}
 
 /**
  * Compares listings with states. Read the states after the listings: otherwise an instance that is created in between
  * would seem unmanaged.
  */
-export function compare(services: readonly ServiceListing[], states: readonly StackState[]) {
+export function compare(
+  services: readonly ServiceListing[],
+  states: readonly StackState[],
+): Comparison {
   // Several tokens may be of one tenant and list the same instances, so an instance is known by its place and its id.
   const keyOf = ({ baseUrl, tokenKind }: Origin, id: string) => `${baseUrl} ${tokenKind} ${id}`;
   const listed = new Map<string, ListedInstance>();
@@ -31,15 +45,10 @@ export function compare(services: readonly ServiceListing[], states: readonly St
       if (!listed.has(key)) listed.set(key, { service, item, managers: [] });
     }
   }
-  /** The instances in all stacks, also those that a program only reads (`external`). */
   const instances = states
     .flatMap(({ resources }) => resources)
     .filter(({ type, id }) => type === instanceToken && id !== "");
-  /** The instances in stacks that are missing from the listing of their service. */
   const missing = new Map<Resource, ServiceListing>();
-  /**
-   * The instances in no listing whose service, token kind or account was not listed or is not known, with the reason.
-   */
   const notComparable = new Map<Resource, string>();
   for (const instance of instances.filter(({ external }) => !external)) {
     const { id } = instance;

@@ -1,7 +1,12 @@
 /** The type, the description and the default of each setting. The schema and the docs are generated from them. */
 import * as z from "zod";
 import { isLoopback } from "../addresses";
-import { documentedRequestsPerMinute, tokenKindOf, tokenPrefixes } from "../api/serviceConstants";
+import {
+  documentedRequestsPerMinute,
+  tokenKindOf,
+  tokenPrefixes,
+  type TokenKind,
+} from "../api/serviceConstants";
 
 /** Also accepts the number as a string, because `pulumi config` passes every value as a string. */
 const numeric = (type: z.ZodNumber) =>
@@ -144,14 +149,31 @@ export type SettingValues = { [K in SettingName]?: z.infer<(typeof settingTypes)
 };
 
 /** The settings of a run, with the defaults filled in. */
-export type Settings = ReturnType<typeof settingsFrom>;
+export interface Settings {
+  baseUrl: string;
+  apiToken: string;
+  /** The file of the token, if it has one. */
+  apiTokenFile?: string | undefined;
+  tokenKind: TokenKind;
+  requestsPerMinute: number;
+  requestTimeoutMs: number;
+  pollIntervalMs: number;
+  settlingMs: number;
+  deletePolicy: "fail" | "retain" | "destroy";
+  destroyPath?: string | undefined;
+  cursorParameter?: string | undefined;
+  validateCredentials: boolean;
+  leftovers: "warn" | "fail";
+}
 
 /**
  * Makes the settings of a run from checked values.
  *
  * @throws Error if the token is neither a live nor a test token. A token that was checked never causes it.
  */
-export function settingsFrom(given: SettingValues & { baseUrl: string; apiToken: string }) {
+export function settingsFrom(
+  given: SettingValues & { baseUrl: string; apiToken: string },
+): Settings {
   const { requireTokenKind: _, ...values } = { ...defaults, ...given };
   const { requestTimeoutSeconds, pollIntervalSeconds, settlingSeconds, ...unchanged } = values;
   const tokenKind = tokenKindOf(given.apiToken);
