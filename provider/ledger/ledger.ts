@@ -5,6 +5,7 @@
  */
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
+import { Once } from "../once";
 import { isSamePlace, type Place } from "../origin";
 import { isSameResource, stackOf } from "../pulumiNames";
 import { isMissing, systemDisk, type Disk, type Lock } from "./disk";
@@ -71,7 +72,7 @@ export class Ledger {
   #isOpened = false;
   /** The files by session id. */
   readonly #files = new Map<string, SessionFile>();
-  readonly #warnedSubjects = new Set<string>();
+  readonly #said = new Once();
   /** How long the next attempt to take the common lock may wait. */
   #lockWaitMs = maxLockWaitMs;
   /** How many records this session has begun. */
@@ -530,11 +531,8 @@ export class Ledger {
     );
   }
 
-  /** Warns once for each subject, since the same problem would appear with every resource. */
   #warnOnce(subject: string, message: string): void {
-    if (this.#warnedSubjects.has(subject)) return;
-    this.#warnedSubjects.add(subject);
-    this.#warn(message);
+    if (this.#said.isFirst(subject)) this.#warn(message);
   }
 }
 

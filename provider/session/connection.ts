@@ -10,6 +10,7 @@ import { pageLimit, tokenKindOf } from "../api/serviceConstants";
 import type { Settings } from "../config/settings";
 import { readTokenFile, tokenFileProblem, type TokenFileContent } from "../config/tokenFile";
 import { OperationFailed } from "../errors";
+import { Once } from "../once";
 import { tokenHash, type Origin } from "../origin";
 import type { ProviderContext } from "../context";
 import { waits, type Operations } from "./operations";
@@ -37,8 +38,8 @@ export class Connection {
   /** Whether `open` has returned an origin. From then on, the session belongs to the tenant of its token. */
   #hasOrigin = false;
   #renewal: Promise<string | undefined> | undefined;
-  /** The last warning about the token's file. */
-  #lastWarning: string | undefined;
+  /** What was said about the token's file. */
+  readonly #said = new Once();
 
   constructor(
     settings: Settings,
@@ -136,8 +137,7 @@ export class Connection {
       }
       if (clock.now() >= end) {
         const warning = `the service refused the token, and no other can be used: ${found.problem}`;
-        if (this.#lastWarning !== warning) messages.warning(warning);
-        this.#lastWarning = warning;
+        if (this.#said.isFirst(warning)) messages.warning(warning);
         return undefined;
       }
       await clock.sleep(rereadMs, this.#canceled());

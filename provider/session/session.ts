@@ -6,6 +6,7 @@ import { Ledger, type KnownRun } from "../ledger/ledger";
 import { collect } from "../evidence/collect";
 import { type CursorProblem, ListingSource } from "../evidence/listing";
 import type { ProviderContext } from "../context";
+import { Once } from "../once";
 import { Poller } from "../evidence/poller";
 import { Connection } from "./connection";
 import { Creates } from "./creates";
@@ -63,7 +64,7 @@ export class Session {
   hasEngine = true;
   /** Whether listings page by `compute:cursorParameter`, if it is set. */
   #isCursorUsed = true;
-  readonly #reportedSubjects = new Set<string>();
+  readonly #said = new Once();
   /** The descriptions of the leftovers for the next notice. */
   readonly #leftovers: string[] = [];
 
@@ -157,9 +158,7 @@ export class Session {
 
   /** Whether this is the session's first call with this subject. For messages that must not be repeated. */
   isFirst(subject: string): boolean {
-    const isFirst = !this.#reportedSubjects.has(subject);
-    this.#reportedSubjects.add(subject);
-    return isFirst;
+    return this.#said.isFirst(subject);
   }
 
   /** Whether the settings come from the state, and no program has asked for an instance with them, as in `up --refresh`. */
