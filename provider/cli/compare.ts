@@ -106,7 +106,7 @@ export function explainUnmanaged(
     // The stack that is selected may be another one.
     const stack = states.find((it) => isOfStack(resource.urn, it.stack))?.stack;
     const held = holderOf(resource);
-    // An import protects a resource, and may have taken the wrong instance.
+    // An import may have taken the wrong instance.
     const drop = held
       ? `\`${inStack(stateDeleteCommand(resource.urn), held.stack)}\` (which drops ${held.id} from the state of ${held.stack}, and lets it run), then `
       : "";

@@ -76,7 +76,6 @@ function listPending({ env, print, warn }: Terminal): void {
     const instance = id ? `, instance ${id}` : "";
     // An engine was sent the instance's id, so the state may have the instance.
     const isGiven = stage === "replied" || stage === "delivered";
-    // Without its organization, a name of a stack would not do as `--stack` everywhere.
     const where = stateless
       ? ""
       : `, with stack ${stackNameOf(urn)} of project ${projectOf(urn)} selected`;
@@ -96,7 +95,7 @@ function listPending({ env, print, warn }: Terminal): void {
         isGiven &&
         "  first: pulumi up, which continues with the instance if the state has it",
       `  take it over by hand${where}: ${importCommand(record, id ?? "<id>")}`,
-      // An import protects a resource, and may have taken the wrong instance.
+      // An import may have taken the wrong instance.
       !stateless &&
         `  before that import, if the state has another instance for this resource: ${stateDeleteCommand(urn)}`,
       `  forget it, once you know that it left no running instance: ${discardCommand(key)}`,

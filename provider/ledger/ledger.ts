@@ -176,7 +176,7 @@ export class Ledger {
   /** Settles the record of any session. Returns whether that was done: see `#changeAll`. */
   settle(key: string, reason: SettleReason): boolean {
     const select = (records: LedgerRecord[]) => records.filter((it) => it.key === key);
-    return this.#changeAll(select, { stage: "settled", settled: reason });
+    return this.#changeAll(select, (it) => ({ ...it, stage: "settled", settled: reason }));
   }
 
   /**
@@ -187,18 +187,14 @@ export class Ledger {
   settleId(place: Place, id: string, reason: SettleReason): void {
     const ofInstance = (records: LedgerRecord[]) =>
       records.filter((it) => it.id === id && isSamePlace(it, place));
-    const change = { stage: "settled", settled: reason } as const;
-    if (reason !== "state") {
-      this.#changeAll(ofInstance, change);
-      return;
-    }
     const select = (records: LedgerRecord[]) =>
-      ofInstance(records).filter((it) => !this.#isContestedSinceBegin(it));
+      reason === "state"
+        ? ofInstance(records).filter((it) => !this.#isContestedSinceBegin(it))
+        : ofInstance(records);
+    const change = { stage: "settled", settled: reason } as const;
     // Its own run may still be under way. Runs that began before now may save an older state over the one that was seen.
-    const undelivered = (records: LedgerRecord[]) =>
-      select(records).filter((it) => it.deliveredAt === undefined);
-    this.#changeAll(undelivered, { ...change, deliveredAt: this.#now() });
-    this.#changeAll(select, change);
+    const delivery = reason === "state" ? { deliveredAt: this.#now() } : {};
+    this.#changeAll(select, (it) => ({ ...delivery, ...it, ...change }));
   }
 
   /**
@@ -220,7 +216,7 @@ export class Ledger {
       // Only one of several creates with the same name made the instance, so only one record changes.
       return [...ofResource, ...ofScope].slice(0, 1);
     };
-    this.#changeAll(select, { id, stage: "replied", ended: true });
+    this.#changeAll(select, (it) => ({ ...it, id, stage: "replied", ended: true }));
   }
 
   /**
@@ -250,11 +246,11 @@ export class Ledger {
    * marked already, since the time counts (`settleId`); and tries once more to write what could not be written.
    */
   endRun(): void {
-    this.#readEntries();
+    const records = this.#readEntries().map(({ record }) => record);
     // A record that this session has taken over since is not another run's any more.
     const isOthers = ({ key, owner }: LedgerRecord) =>
       this.#overlapping.has(key) && owner !== this.#sessionId;
-    this.#contest(this.#refresh().filter(isOthers));
+    this.#contest(records.filter(isOthers));
     this.#writeMissing();
   }
 
@@ -273,16 +269,19 @@ export class Ledger {
    * Holds the common lock, so that no other session takes a record over or removes a file meanwhile (without locks, none
    * does either). Returns whether records were changed.
    */
-  #changeAll(select: (records: LedgerRecord[]) => LedgerRecord[], change: Change): boolean {
+  #changeAll(
+    select: (records: LedgerRecord[]) => LedgerRecord[],
+    changed: (record: LedgerRecord) => LedgerRecord,
+  ): boolean {
     const selectAll = () =>
-      select(this.#refresh()).filter((it) => isAllowedChange(it, { ...it, ...change }));
+      select(this.#refresh()).filter((it) => isAllowedChange(it, changed(it)));
     const isDrivenElsewhere = (record: LedgerRecord) =>
       record.owner !== this.#sessionId &&
       isInFlight({ record, liveness: this.#testLiveness(record.owner) });
     if (selectAll().length === 0) return false;
     return this.#runLocked(false, () => {
       const records = selectAll().filter((it) => !isDrivenElsewhere(it));
-      return records.length > 0 && this.#write(records, change);
+      return records.length > 0 && this.#write(records.map(changed));
     });
   }
 
@@ -450,11 +449,9 @@ export class Ledger {
     const { proven } = this.#run();
     const isUnproven = ({ key, settled, id = "" }: LedgerRecord) =>
       keys.has(key) && settled === "state" && !proven?.has(id);
-    this.#changeAll((records) => records.filter(isUnproven), {
-      stage: "delivered",
-      settled: undefined,
-      contested: true,
-    });
+    const select = (records: LedgerRecord[]) => records.filter(isUnproven);
+    const change = { stage: "delivered", settled: undefined, contested: true } as const;
+    this.#changeAll(select, (it) => ({ ...it, ...change }));
   }
 
   /** Marks those of the records that are pending or delivered. */

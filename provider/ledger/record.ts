@@ -103,19 +103,24 @@ export function isContested({
   return stage === "delivered" && contested === true;
 }
 
+const contestMarkSchema = z.object({
+  /** The run that marks: the address of its engine or, if that is not known, its session. */
+  by: z.string(),
+  /** When it marked (ISO 8601). Until then, the engine of that run may have saved its state. */
+  at: z.string(),
+});
+/** Which run marks a record as contested, and when. */
+export type ContestMark = z.infer<typeof contestMarkSchema>;
+
 /**
  * A line of a session's file that marks a record as contested. Other sessions write it beside the lines of the owner, whose
  * later changes keep the mark.
  */
-export const contestSchema = z.object({
+export const contestSchema = contestMarkSchema.extend({
   /** The key of the record. */
   contested: z.string(),
   /** The owner of the record when the line was written. The mark is not about a later owner. */
   owner: sessionIdSchema,
-  /** The run that wrote the line: the address of its engine or, if that is not known, its session. */
-  by: z.string(),
-  /** When the line was written (ISO 8601). Until then, the engine of that run may have saved its state. */
-  at: z.string(),
 });
 /** The content of such a line. */
 export type Contest = z.infer<typeof contestSchema>;

@@ -6,6 +6,7 @@ import {
   isAllowedChange,
   recordSchema,
   type Contest,
+  type ContestMark,
   type LedgerRecord,
   type Liveness,
 } from "./record";
@@ -113,13 +114,13 @@ export class SessionFile {
    *
    * @throws the error of the system if that fails
    */
-  contest(records: readonly LedgerRecord[], { by, at }: Pick<Contest, "by" | "at">): void {
+  contest(records: readonly LedgerRecord[], mark: ContestMark): void {
     this.refresh();
-    this.#appendLines(records.map(({ key, owner }) => ({ contested: key, owner, by, at })));
+    this.#appendLines(records.map(({ key, owner }) => ({ contested: key, owner, ...mark })));
   }
 
   /** The marks of a record as contested that are about its owner: the last one of each run. */
-  contestsOf({ key, owner }: Pick<LedgerRecord, "key" | "owner">): Contest[] {
+  contestsOf({ key, owner }: LedgerRecord): Contest[] {
     return [...(this.#contests.get(key)?.values() ?? [])].filter((it) => it.owner === owner);
   }
 

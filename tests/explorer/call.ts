@@ -225,27 +225,34 @@ function isOfStack({ scope, urn, stateless }: Row, { plan }: Run): boolean {
 
 /**
  * Does what `Ledger` does at each reading and at the end of a run: the records of another run of the stack that was under
- * way together with this one are contested.
+ * way together with this one are contested. Returns them.
  */
-export function contestOverlapping({ world, run }: RunScene, atEnd = false): void {
-  for (const row of ledgerOf(world, run)) {
-    if (row.owner === run.session || !isOfStack(row, run)) continue;
+export function contestOverlapping({ world, run }: RunScene): Row[] {
+  const overlapping = ledgerOf(world, run).filter((row) => {
+    if (row.owner === run.session || !isOfStack(row, run)) return false;
     const hasEndedSince = (row.deliveredAt ?? "") >= run.session.slice(1);
-    if (!hasEndedSince && !(isPending(row) && isOwnerAlive(world, row))) continue;
+    return hasEndedSince || (isPending(row) && isOwnerAlive(world, row));
+  });
+  for (const row of overlapping) {
     run.metAnother = true;
     const isProvenHere = row.settled === "state" && run.proven.includes(row.id ?? "");
     if (row.stage === "settled" && row.settled === "state" && !isProvenHere) {
       Object.assign(row, { stage: "delivered", contested: true });
       delete row.settled;
     } else if (row.stage !== "settled" && row.stage !== "refused") row.contested = true;
-    if (atEnd && row.contested && row.stage !== "settled") noteContest(world, run, row);
   }
+  return overlapping;
 }
 
-/** Notes the time of a mark as contested, if a third run is under way, for which the time matters. */
-function noteContest({ runs, begun }: World, { session }: Run, row: Row): void {
-  const isThird = (it: Run) => it.session !== session && it.session !== row.owner;
-  if (runs.some(isThird)) row.contests = { ...row.contests, [session]: begun };
+/** Does what `Ledger` does at the end of a run: the time of its marks counts for a third run that is under way. */
+export function contestAtEnd(scene: RunScene): void {
+  const { runs, begun } = scene.world;
+  const { session } = scene.run;
+  for (const row of contestOverlapping(scene)) {
+    const isThird = (it: Run) => it.session !== session && it.session !== row.owner;
+    if (!row.contested || row.stage === "settled" || !runs.some(isThird)) continue;
+    row.contests = { ...row.contests, [session]: begun };
+  }
 }
 
 function ledgerEntries(scene: Scene): Entry[] {

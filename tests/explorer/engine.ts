@@ -3,7 +3,7 @@
  * interrupted anywhere. People act between the runs. `explore.ts` uses this file.
  */
 import { isPending } from "../../provider/ledger/record";
-import { beginCall, contestOverlapping, register } from "./call";
+import { beginCall, contestAtEnd, register } from "./call";
 import { checkDestroyed, checkImported } from "./invariants";
 import { movesOfCall } from "./service";
 import type { Act, Fault, Model, Planned, PlannedRun } from "./slice";
@@ -138,7 +138,7 @@ function changesOfRun(scene: RunScene): Change<RunScene>[] {
   const isBusy = run.calls.length > 0;
   if (run.canceled && !isBusy && !unsaved && !retry)
     add("the engine ends", (copy) => {
-      contestOverlapping(copy, true);
+      contestAtEnd(copy);
       endRun(copy);
     });
   // A crash matters only after something was written, sent or replied.
@@ -215,7 +215,7 @@ function nextSteps({ world, run }: RunScene): Change<RunScene>[] {
 function endNormally(scene: RunScene): void {
   const { world, run } = scene;
   const rows = ledgerOf(world, run);
-  contestOverlapping(scene, true);
+  contestAtEnd(scene);
   for (const row of rows) {
     if (row.owner !== run.session || row.stage !== "replied") continue;
     // When it was delivered matters only to a run that is under way. Without the time, fewer worlds differ.
