@@ -334,8 +334,11 @@ const importAs = ({ session }: Scene, resource: string) =>
   });
 
 /** A session that imports, after a run on this machine has created i-1 for `web` and left its record like this. */
-async function afterCreate(more: Partial<LedgerRecord>, run?: Partial<SessionRun>): Promise<Scene> {
-  const world = scene();
+async function afterCreate(
+  more: Partial<LedgerRecord>,
+  run?: Partial<SessionRun>,
+  world = scene(),
+): Promise<Scene> {
   const { baseUrl } = world.session.settings;
   const record = { baseUrl, tokenKind: "live", scope: scopeId, id: "i-1", ...more };
   await leaveOpen(ledgerFolder(world.ctx.env), "web", record);
@@ -429,3 +432,29 @@ test("a refresh of two resources that hold one instance warns once, and a `.get(
     expect.stringMatching(/::web and .*::other of this stack both have instance i-1/),
   ]);
 });
+
+test.each<[string, string, { at?: string; before?: string[]; other?: string; partial?: true }]>([
+  ["is the import's", "replied", {}],
+  [
+    "is the import's, if the other instance with the name existed before",
+    "replied",
+    { before: ["i-2"], other: "web" },
+  ],
+  ["is the import's, if the other instance has another name", "replied", { other: "www" }],
+  ["stays, if another instance has the name", "unknown", { other: "web" }],
+  ["stays, if the instance existed before", "unknown", { before: ["i-1"] }],
+  ["stays, if another instance may not be listed yet", "unknown", { at: "now" }],
+  ["stays, if the listing is not complete", "unknown", { partial: true }],
+])(
+  "the pending record with the name of an imported instance, and without an id, %s",
+  async (_, stage, { at, before = [], other, partial }) => {
+    const earlier = scene();
+    const date = at ? earlier.ctx.clock.date().toISOString() : "2025-01-01T00:00:00.000Z";
+    const more = { stage: "unknown", id: undefined, at: date, before } as const;
+    const world = await afterCreate(more, {}, earlier);
+    if (other) world.service.has("i-2", { name: other });
+    if (partial) world.service.unreadable = 1;
+    await importAs(world, "web");
+    expect(world.session.ledger.read().map(({ record }) => record.stage)).toEqual([stage]);
+  },
+);

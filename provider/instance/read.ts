@@ -2,7 +2,8 @@
 import type { ListItem } from "../api/contract";
 import { NotFound, OperationFailed } from "../errors";
 import { whyOpen } from "../evidence/why";
-import { recordedName } from "../ledger/record";
+import { see, witnessOf } from "../evidence/witness";
+import { recordedName, type LedgerRecord } from "../ledger/record";
 import type { Origin } from "../origin";
 import { propertyMap } from "../propertyValue";
 import { isRefresh, type ReadRequest, type ReadResponse } from "../requests";
@@ -89,11 +90,41 @@ function imported(session: Session, listed: Instance): Instance {
   const after = listed.stampedBy(session.id);
   // A record of the ledger has the name in plain text or hashed.
   const recordedNames = name === undefined ? [] : [name, recordedName(name, true, settings)];
-  ledger.markImported({ place: settings, scope: run.scope, urn, id, names: recordedNames });
+  ledger.markImported({
+    place: settings,
+    scope: run.scope,
+    urn,
+    id,
+    names: recordedNames,
+    isOnlyOneOf: (record) => isOnlyOneOf(session, record, { id, name }),
+  });
   state.observe(after);
   warnOfSecondImport(session, after);
   checkStatus(session, after);
   return after;
+}
+
+/**
+ * Whether the last listing shows that the POST of a record with this name can have made no other instance. A person may
+ * import the wrong one of several with the name.
+ */
+function isOnlyOneOf(
+  session: Session,
+  { at, before }: LedgerRecord,
+  { id, name = "" }: { id: string; name: string | undefined },
+): boolean {
+  const listing = session.listings.latest;
+  if (!listing?.complete) return false;
+  const { verdict } = see(
+    witnessOf({
+      subject: { name, before: new Set(before) },
+      listedBy: session.settledBy(at),
+      pollIntervalMs: session.settings.pollIntervalMs,
+    }),
+    listing,
+  );
+  const isListed = verdict.kind === "listed" && verdict.isSettled && verdict.items.length === 1;
+  return isListed && verdict.items[0].id === id;
 }
 
 /**

@@ -63,7 +63,9 @@ const recent = (resource: string) => newRecord(resource, { at: new Date().toISOS
 /** The import of the instance of a new record. */
 const importOf = (resource: string, id: string) => {
   const record = newRecord(resource);
-  return { place: record, scope: record.scope, urn: record.urn, id, names: [record.name] };
+  const { scope, urn, name } = record;
+  const isOnlyOneOf = ({ before }: LedgerRecord) => !before.includes(id);
+  return { place: record, scope, urn, id, names: [name], isOnlyOneOf };
 };
 
 /** The session reads its records, and takes the one with this key over, if it can. */

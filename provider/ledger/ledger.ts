@@ -45,6 +45,8 @@ export interface ImportedInstance {
   id: string;
   /** The name as records may have it: in plain text or hashed. */
   names: readonly string[];
+  /** Whether no other instance can be the one that the POST of this record, which has the name, has made. */
+  isOnlyOneOf: (record: LedgerRecord) => boolean;
 }
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -199,18 +201,18 @@ export class Ledger {
 
   /**
    * Records that an import, perhaps only a previewed one, gives the engine this instance. Its pending record is found by id
-   * or, if no record has the id, by name: that of the resource or, since an alias may have renamed the resource, another one
-   * of the same scope. The record becomes `replied`: no run resumes the create any more, and the next create of the resource
+   * or, if no record has the id and no other instance can be the record's, by name: that of the resource or, since an alias
+   * may have renamed the resource, another one of the same scope. The record becomes `replied`: no run resumes the create any more, and the next create of the resource
    * stops and names the instance.
    */
-  markImported({ place, scope, urn, id, names }: ImportedInstance): void {
-    const mayHaveMadeIt = (it: LedgerRecord) =>
-      isPending(it) && it.id === undefined && names.includes(it.name) && !it.before.includes(id);
+  markImported({ place, scope, urn, id, names, isOnlyOneOf }: ImportedInstance): void {
+    const hasMadeIt = (it: LedgerRecord) =>
+      isPending(it) && it.id === undefined && names.includes(it.name) && isOnlyOneOf(it);
     const select = (records: LedgerRecord[]): LedgerRecord[] => {
       const ofPlace = records.filter((it) => isSamePlace(it, place));
       const withId = ofPlace.filter((it) => it.id === id);
       if (withId.length > 0) return withId.filter((it) => isPending(it) && it.stage !== "replied");
-      const named = ofPlace.filter(mayHaveMadeIt);
+      const named = ofPlace.filter(hasMadeIt);
       const ofResource = named.filter((it) => isSameResource(it.urn, urn));
       const ofScope = named.filter((it) => scope !== undefined && it.scope === scope);
       // Only one of several creates with the same name made the instance, so only one record changes.
