@@ -30,6 +30,8 @@ export class Connection {
   readonly #operations: Operations;
   /** Whether this session has seen the instance with this id, in its latest listing or as its own. */
   readonly #isKnown: (id: string) => boolean;
+  /** Prints a warning about a setting that may be wrong. */
+  readonly #warnOfSetting: (text: string) => void;
   #api: Promise<ComputeApi> | undefined;
   /** The check of the token, unless the next call must check again. */
   #opened: Promise<{ api: ComputeApi; origin: Origin }> | undefined;
@@ -47,8 +49,10 @@ export class Connection {
     canceled: () => AbortSignal,
     operations: Operations,
     isKnown: (id: string) => boolean,
+    warnOfSetting: (text: string) => void,
   ) {
     this.#isKnown = isKnown;
+    this.#warnOfSetting = warnOfSetting;
     this.#operations = operations;
     this.#settings = settings;
     this.#token = settings.apiToken;
@@ -197,7 +201,7 @@ export class Connection {
         error.status === 403
           ? "If the token is meant to lack the scope for that call, set compute:validateCredentials to false."
           : nextStep(error);
-      this.#ctx.messages.warning(
+      this.#warnOfSetting(
         `the token could not be checked with the account call, and is used anyway: ${error.message}. ${advice}`,
       );
       return undefined;

@@ -85,6 +85,7 @@ export class Session {
       canceled,
       this.operations,
       (id) => this.creates.instances.has(id) || this.listings.latest?.items.has(id) === true,
+      (text) => this.#warnOfSetting(text),
     );
     this.listings = new ListingSource(
       async (signal) => {
@@ -176,12 +177,18 @@ export class Session {
     const problem = cursorIgnored(this.settings.cursorParameter, why);
     if (isLasting) {
       this.#isCursorUsed = false;
-      this.ctx.messages.warning(
+      this.#warnOfSetting(
         `${problem}. The rest of this run lists without it. ${wrongCursorAdvice}`,
       );
     } else if (this.isFirst("cursor")) {
       this.ctx.messages.warning(problem);
     }
+  }
+
+  /** Prints a warning, which is one or more sentences, about a setting that may be wrong. */
+  #warnOfSetting(text: string): void {
+    const advice = this.hasRecordedSettings ? ` ${recordedSettingsAdvice}` : "";
+    this.ctx.messages.warning(text + advice);
   }
 
   /** Prints a warning, once for each subject. */

@@ -261,24 +261,31 @@ test.each(["the scope is granted", "another token is given"])(
   },
 );
 
-test("a service that refuses the account call: up, refresh and doctor work, and warn no more with the setting that they name", async () => {
-  await using fixture = await Fixture.create({
-    service: { tokens: { [tokens.test]: { scopes: ["list", "create"] } } },
-  });
-  const { stack } = fixture;
-  const told = /set compute:validateCredentials to false\./;
-  expect(await stack.type(doctor)).toMatch(told);
-  expect(await stack.up()).toMatch(told);
-  expect(await stack.refresh()).toMatch(told);
+test.each(["pulumi up", "pulumi refresh --run-program"])(
+  "a service that refuses the account call: up, refresh and doctor work, and warn no more with the setting that they name, after %s",
+  async (command) => {
+    await using fixture = await Fixture.create({
+      service: { tokens: { [tokens.test]: { scopes: ["list", "create"] } } },
+    });
+    const { stack } = fixture;
+    const told = /set compute:validateCredentials to false\./;
+    expect(await stack.type(doctor)).toMatch(told);
+    expect(await stack.up()).toMatch(told);
+    const warned = await stack.refresh();
+    expect(warned).toMatch(told);
 
-  await stack.configure({ validateCredentials: "false" });
-  expect(await stack.up()).not.toMatch(told);
+    await stack.configure({ validateCredentials: "false" });
+    // Only the refresh uses recorded settings, so only it has to name the second command.
+    const output =
+      command === "pulumi up" ? await stack.up() : await typePrinted(fixture, warned, command);
+    expect(output).not.toMatch(told);
 
-  expect(await stack.refresh()).not.toMatch(told);
-  expect(fixture.posts()).toBe(1);
-  expect(await stack.type(doctor)).toMatch(/^All is well\.$/m);
-  await expectAgreement(fixture);
-});
+    expect(await stack.refresh()).not.toMatch(told);
+    expect(fixture.posts()).toBe(1);
+    expect(await stack.type(doctor)).toMatch(/^All is well\.$/m);
+    await expectAgreement(fixture);
+  },
+);
 
 // ── Failed requests ──────────────────────────────────────────────────────────────────────────────
 
