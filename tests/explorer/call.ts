@@ -227,7 +227,7 @@ function isOfStack({ scope, urn, stateless }: Row, { plan }: Run): boolean {
  * Does what `Ledger` does at each reading and at the end of a run: the records of another run of the stack that was under
  * way together with this one are contested. Returns them.
  */
-export function contestOverlapping({ world, run }: RunScene): Row[] {
+function contestOverlapping({ world, run }: RunScene): Row[] {
   const overlapping = ledgerOf(world, run).filter((row) => {
     if (row.owner === run.session || !isOfStack(row, run)) return false;
     const hasEndedSince = (row.deliveredAt ?? "") >= run.session.slice(1);
