@@ -59,16 +59,15 @@ export function createClient(options: ClientOptions): ComputeApi {
   const pathPrefix = new URL(options.baseUrl).pathname.slice(0, -"/v2".length);
   const { send, acquirePermit, close } = createSender(options);
 
-  /** A request that `signal` cancels. The fields in `more` replace the default ones. */
+  /** A request that `signal` cancels. */
   function requestTo(
     method: HttpRequest["method"],
     path: string,
     signal: AbortSignal,
-    more: Partial<HttpRequest> = {},
   ): HttpRequest {
     const target = pathPrefix + path;
     const signals = { cancelUnsent: signal, cancelSent: signal };
-    return { method, path, endpoint: path, target, redact, ...signals, ...more };
+    return { method, path, endpoint: path, target, redact, ...signals };
   }
 
   return {
@@ -79,8 +78,8 @@ export function createClient(options: ClientOptions): ComputeApi {
       if (status) query.set("status", status);
       if (cursor) query.set(cursor.parameter, cursor.value);
       const target = `${pathPrefix}${paths.instances}?${query.toString()}`;
-      const request = requestTo("GET", paths.instances, signal, { target });
-      return send(request, readAs(tolerant.page));
+      const request = requestTo("GET", paths.instances, signal);
+      return send({ ...request, target }, readAs(tolerant.page));
     },
 
     acquirePostPermit: (signal) => acquirePermit("POST", paths.instances, signal),
@@ -88,11 +87,12 @@ export function createClient(options: ClientOptions): ComputeApi {
     async createInstance(body, permit, { unsent, grace }) {
       const signal = AbortSignal.any([unsent, grace]);
       try {
-        const request = requestTo("POST", paths.instances, signal, {
+        const request = {
+          ...requestTo("POST", paths.instances, signal),
           cancelSent: grace,
           body: JSON.stringify(body),
           redact: redactUserData(body, redact),
-        });
+        };
         const accepted = await send(request, readAs(tolerant.accepted), permit);
         return { kind: "accepted", accepted };
       } catch (error) {
@@ -112,7 +112,8 @@ export function createClient(options: ClientOptions): ComputeApi {
         throw new RequestError({ kind: "unsendable", method: "DELETE", path, cause });
       }
       const path = pathOf(encodeURIComponent(id));
-      await send(requestTo("DELETE", path, signal, { endpoint: destroyPath }), () => undefined);
+      const request = requestTo("DELETE", path, signal);
+      await send({ ...request, endpoint: destroyPath }, () => undefined);
     },
 
     close,
