@@ -76,7 +76,7 @@ export function createProvider(ctx: ProviderContext): Provider {
     operation: (session: Session, request: R) => Promise<T>,
   ) =>
     inSession((session, request: R) => {
-      session.state.observe(heldBy(request));
+      session.observe(heldBy(request));
       return operation(session, request);
     });
 
@@ -121,7 +121,7 @@ export function createProvider(ctx: ProviderContext): Provider {
         if (checked.failures.length > 0) return checked;
         const warning = await userDataWarning(checked.inputs, olds);
         // The engine checks a replacement twice.
-        if (warning !== undefined && session?.isFirst(`user data of ${urn}`) !== false) {
+        if (warning !== undefined && session?.notices.isFirst(`user data of ${urn}`) !== false) {
           ctx.messages.warning(warning, urn);
         }
         return checked;
@@ -133,7 +133,7 @@ export function createProvider(ctx: ProviderContext): Provider {
     delete: ofState(deleteInstance),
     read: inSession((session, request) => {
       // In an import or a `.get()`, no outputs come from the state.
-      if (isRefresh(request)) session.state.observe(new Instance(request));
+      if (isRefresh(request)) session.observe(new Instance(request));
       session.state.inUpdate.delete(request.urn);
       return readInstance(session, request);
     }),

@@ -193,7 +193,7 @@ async function lookTwice(
     // Only a listing of its own tenant proves that an instance is gone (G3). The session recognizes such a listing by other
     // instances that were recorded with the same token.
     for (const { id, origin } of first.instances) {
-      if (origin) session.state.observe({ id, origin });
+      if (origin) session.observe({ id, origin });
     }
   }
   const checks = [...first.missing].map(async ([instance, { session }]) => {

@@ -134,7 +134,7 @@ export async function list(session: Session, request: ListRequest): Promise<List
     ...request,
     subject: [baseUrl, tokenKind, account ?? "", args["status"] ?? ""],
   });
-  if (!complete && session.isFirst("partial list")) {
+  if (!complete && session.notices.isFirst("partial list")) {
     session.ctx.messages.warning(
       `there may be more instances than are shown: ${whyIncomplete(listing, session)}`,
     );

@@ -247,7 +247,7 @@ class Create implements Disposable {
   }
 
   #errorOf(failure: protocol.Failure): Error {
-    if ("record" in failure) this.#session.isFirst(pendingSubject(failure.record));
+    if ("record" in failure) this.#session.notices.isFirst(pendingSubject(failure.record));
     return failureError(failure, this.#spec, this.#session);
   }
 
@@ -404,19 +404,19 @@ class Create implements Disposable {
         return;
       case "reportPending":
         for (const record of effect.records) {
-          this.#session.isFirst(pendingSubject(record));
+          this.#session.notices.isFirst(pendingSubject(record));
           ctx.messages.warning(adriftNotice(record, this.#spec), this.#request.urn);
         }
         return;
       case "reportLeftovers": {
-        if (effect.partial && this.#session.isFirst("partial listing")) {
+        if (effect.partial && this.#session.notices.isFirst("partial listing")) {
           ctx.messages.info(partialNotice);
         }
         const leftovers = effect.items.map((item) => ({
           id: item.id,
           text: describeLeftover(item, this.#spec),
         }));
-        return this.#session.reportLeftovers(leftovers, leftoversNotice);
+        return this.#session.notices.reportLeftovers(leftovers, leftoversNotice);
       }
     }
   }

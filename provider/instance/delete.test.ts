@@ -279,7 +279,7 @@ test.each([
 ])("the record of %s gets that outcome", async (_which, args, exists, reasons) => {
   const world = exists ? existing(args) : scene(args);
   const oldOutputs = stamped(acceptedOutputs(world), "anEarlierRun");
-  world.session.state.observe(held(oldOutputs, { id: "i-1" }));
+  world.session.observe(held(oldOutputs, { id: "i-1" }));
   const settled = jest.spyOn(world.session.ledger, "settleId");
   const removed = remove(world, oldOutputs);
   await (reasons.length > 0 ? removed : errorOf(removed));

@@ -163,9 +163,6 @@ function endOf(error: Canceled | TimedOut): string {
 
 // ── compute:deletePolicy "retain" ────────────────────────────────────────────────────────────────
 
-/** The sessions in which `lookOnce` has failed. Further Deletes of these sessions do not wait for another look. */
-const sessionsWithoutLook = new WeakSet<Session>();
-
 /** Drops the instance from the state, even if the service can't be reached. A look only makes the warning more exact. */
 async function retain(session: Session, urn: string, instance: Wanted): Promise<void> {
   const { id } = instance;
@@ -196,12 +193,12 @@ export function describeRetained(session: Session, instance: Wanted): string {
 
 /** Returns what the shared listings prove within 10 s. */
 async function lookOnce(session: Session, instance: Wanted): Promise<"listed" | "absent" | "open"> {
-  if (sessionsWithoutLook.has(session)) return "open";
+  if (session.hasRetainedUnseen) return "open";
   using operation = session.operation(10);
   try {
     return (await lookFor(session, instance, operation.signal)).verdict.kind;
   } catch (error) {
-    sessionsWithoutLook.add(session);
+    session.hasRetainedUnseen = true;
     session.ctx.messages.debug(
       `whether ${instance.id} still exists is not known: ${String(error)}`,
     );

@@ -47,7 +47,7 @@ export async function diffInstance(session: Session, request: DiffRequest): Prom
     } else if (difference) {
       // An `up` without a change sends no request, so it would not notice.
       const message = `instance ${id} is out of reach of this configuration: ${difference}. It stays as it is in the state, but a refresh, a replacement or a delete with this configuration fails. Run again with the configuration that the instance was created with`;
-      session.warnOnce("out of reach", message, urn);
+      session.notices.warnOnce("out of reach", message, urn);
     }
   }
   // If only outputs changed, the engine shows a change only if the refresh's Diff names them.

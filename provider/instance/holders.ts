@@ -36,7 +36,7 @@ export function warnOfTwoHolders(session: Session, holding: Holding, phase: Phas
 }
 
 function warn(session: Session, { urn, id }: Holding, finding: string): void {
-  if (!session.isFirst(`holders of ${id}`)) return;
+  if (!session.notices.isFirst(`holders of ${id}`)) return;
   const command = stateDeleteCommand(urn);
   session.ctx.messages.warning(
     `${finding} two resources manage one server, and a delete of either may destroy it. Keep one of them. Before the next \`pulumi up\`, take the other one out of the state, which leaves the server running, and out of the program: \`${command}\``,

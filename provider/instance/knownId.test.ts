@@ -98,7 +98,7 @@ const ways: [string, () => Promise<Scene>][] = [
     "the engine has named",
     async () => {
       const world = newScene();
-      world.session.state.observe(held(inputsOf(), { id: "i-wrong" }));
+      world.session.observe(held(inputsOf(), { id: "i-wrong" }));
       return world;
     },
   ],

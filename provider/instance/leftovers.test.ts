@@ -73,7 +73,7 @@ test("an instance is no leftover if a state holds it, this run created it, or an
     ["i-get", {}],
   ] as const) {
     world.service.has(id, { name: "web" });
-    world.session.state.observe(held(inputsOf(outputs), { id }));
+    world.session.observe(held(inputsOf(outputs), { id }));
   }
   await create(world, "web");
   await create(world, "web", urnOf("second"));

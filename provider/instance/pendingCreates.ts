@@ -26,7 +26,7 @@ export function reportPendingCreates(session: Session): void {
     .filter((record) => !isInState(record));
   const projects = new Set([...session.state.registered].map(projectOf));
   const ofProject = abandoned.filter(({ urn }) => projects.has(projectOf(urn)));
-  const unnamed = ofProject.filter((record) => session.isFirst(pendingSubject(record)));
+  const unnamed = ofProject.filter((record) => session.notices.isFirst(pendingSubject(record)));
   if (unnamed.length === 0) return;
   const elsewhere = abandoned.length - ofProject.length;
   ctx.messages.warning(pendingNotice(unnamed, elsewhere, session));

@@ -170,11 +170,11 @@ test("with another token, an instance is gone only if a listing shows another in
   const outputs = stateOf(made);
   const world = made.nextRun(anotherToken);
   world.service.has("i-2");
-  world.session.state.observe(held(stateOf(world), { id: "i-2" }));
+  world.session.observe(held(stateOf(world), { id: "i-2" }));
   expect(await refresh(world, outputs)).toMatchObject({ id: "i-1" });
   expect(world.messages.warnings).toEqual([expect.stringContaining("may be another tenant's")]);
 
-  world.session.state.observe(held(outputs, { id: "i-2" }));
+  world.session.observe(held(outputs, { id: "i-2" }));
   await world.clock.sleep(5000);
   expect(await refresh(world, outputs)).toBeUndefined();
 });

@@ -84,7 +84,7 @@ function refresh(session: Session, before: Instance, item: ListItem, origin: Ori
 
 /** Notes that the engine imports the instance. */
 function imported(session: Session, listed: Instance): Instance {
-  const { ledger, settings, run, state } = session;
+  const { ledger, settings, run } = session;
   const { urn, id } = listed;
   const name = textIn(listed.inputs["name"]);
   const after = listed.stampedBy(session.id);
@@ -98,7 +98,7 @@ function imported(session: Session, listed: Instance): Instance {
     names: recordedNames,
     isOnlyOneOf: (record) => isOnlyOneOf(session, record, { id, name }),
   });
-  state.observe(after);
+  session.observe(after);
   warnOfSecondImport(session, after);
   checkStatus(session, after);
   return after;
@@ -134,7 +134,7 @@ function isOnlyOneOf(
  */
 function keepState(session: Session, before: Instance, why: string): Instance {
   const { id, urn } = before;
-  session.warnOnce(
+  session.notices.warnOnce(
     `unproven: ${why}`,
     `instance ${id} is not in the listing, but the state keeps it unchanged: ${why}`,
     urn,

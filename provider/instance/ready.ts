@@ -86,7 +86,7 @@ function unlistedInstance(
   const { id, urn } = instance;
   const after = lastSeen ? instance.seenAs(lastSeen, origin) : instance;
   const unknownOutputs = after.ipv4 === undefined ? "its status and ipv4 are" : "its status is";
-  session.warnOnce(
+  session.notices.warnOnce(
     "notListed",
     `instance ${id} has left PROVISIONING, but the service's listings are cut off before they show it: ${unknownOutputs} not known. Set compute:cursorParameter if the service has a cursor, then run \`pulumi refresh --run-program\``,
     urn,

@@ -176,7 +176,7 @@ test("a create is not named as pending if the disk was full after its first line
   const [record] = pendingRecords(world);
   world.service.posts.push(ready);
   await createRegistered(world, "other", urnOf("second"));
-  world.session.state.observe(held(inputsOf({ __run: record?.session ?? "" }), { id: "i-1", urn }));
+  world.session.observe(held(inputsOf({ __run: record?.session ?? "" }), { id: "i-1", urn }));
   reportPendingCreates(world.session);
   expect(world.messages.warnings).toEqual([]);
 });
@@ -185,7 +185,7 @@ test("a pending create whose instance this run sees in the state is not named", 
   const { world, id } = await diedAfterAnswer();
   world.service.posts.push(ready);
   await createRegistered(world, "other", urnOf("second"));
-  world.session.state.observe(held(inputsOf({ __run: "an-earlier-one" }), { id }));
+  world.session.observe(held(inputsOf({ __run: "an-earlier-one" }), { id }));
   reportPendingCreates(world.session);
   expect(world.messages.warnings).toEqual([]);
 });
@@ -351,7 +351,7 @@ test("the record of a create with another account is not settled, and the error 
 
 test("an instance that the engine has named for another resource is never adopted", async () => {
   const world = scene();
-  world.session.state.observe(held(inputsOf(), { id: "i-7" }));
+  world.session.observe(held(inputsOf(), { id: "i-7" }));
   world.service.posts.push((_body, _signals, service) => {
     service.has("i-7", { name: generated(1) });
     throw failed("unanswered");

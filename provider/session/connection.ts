@@ -4,6 +4,7 @@ import metadata from "../../metadata.json";
 import { deadline, raceAbort } from "../abort";
 import { explain, nextStep } from "../advice";
 import type { ComputeApi } from "../api/client";
+import type { ListItem } from "../api/contract";
 import { RequestError } from "../api/errors";
 import type { ClientOptions, Retry } from "../api/options";
 import { pageLimit, tokenKindOf } from "../api/serviceConstants";
@@ -13,7 +14,16 @@ import { OperationFailed } from "../errors";
 import { Once } from "../once";
 import { tokenHash, type Origin } from "../origin";
 import type { ProviderContext } from "../context";
+import type { Creates } from "./creates";
+import type { Notices } from "./notices";
 import { waits, type Operations } from "./operations";
+
+/** The parts of the session that its connection uses. */
+interface Parts {
+  creates: Creates;
+  notices: Notices;
+  operations: Operations;
+}
 
 /** How long the token's file is read again and again for a new token, after a 401. */
 const newTokenMs = 2000;
@@ -27,11 +37,9 @@ export class Connection {
   readonly #ctx: ProviderContext;
   /** Returns the signal that Cancel aborts. */
   readonly #canceled: () => AbortSignal;
-  readonly #operations: Operations;
-  /** Whether this session has seen the instance with this id, in its latest listing or as its own. */
-  readonly #isKnown: (id: string) => boolean;
-  /** Prints a warning about a setting that may be wrong. */
-  readonly #warnOfSetting: (text: string) => void;
+  readonly #parts: Parts;
+  /** By id: the instances in the session's latest listing. */
+  #listed: ReadonlyMap<string, ListItem> = new Map();
   #api: Promise<ComputeApi> | undefined;
   /** The check of the token, unless the next call must check again. */
   #opened: Promise<{ api: ComputeApi; origin: Origin }> | undefined;
@@ -43,17 +51,8 @@ export class Connection {
   /** What was said about the token's file. */
   readonly #said = new Once();
 
-  constructor(
-    settings: Settings,
-    ctx: ProviderContext,
-    canceled: () => AbortSignal,
-    operations: Operations,
-    isKnown: (id: string) => boolean,
-    warnOfSetting: (text: string) => void,
-  ) {
-    this.#isKnown = isKnown;
-    this.#warnOfSetting = warnOfSetting;
-    this.#operations = operations;
+  constructor(settings: Settings, ctx: ProviderContext, canceled: () => AbortSignal, parts: Parts) {
+    this.#parts = parts;
     this.#settings = settings;
     this.#token = settings.apiToken;
     this.#ctx = ctx;
@@ -71,7 +70,9 @@ export class Connection {
    */
   async open(signal: AbortSignal): Promise<{ api: ComputeApi; origin: Origin }> {
     // The account call is sent once. After that, its pauses hold nothing up.
-    using _wait = this.#hasOrigin ? undefined : this.#operations.waiting(signal, waits.account);
+    using _wait = this.#hasOrigin
+      ? undefined
+      : this.#parts.operations.waiting(signal, waits.account);
     signal.throwIfAborted();
     this.#opened ??= this.#open().catch((error: unknown) => {
       // After an OperationFailed, every later call fails too. After any other failure, the next call checks again.
@@ -183,6 +184,16 @@ export class Connection {
     }
   }
 
+  /** Notes what the session has listed. A new token that lists one of these instances is of the same tenant. */
+  noteListed(items: ReadonlyMap<string, ListItem>): void {
+    this.#listed = items;
+  }
+
+  /** Whether this session has seen the instance, in its latest listing or as its own. */
+  #isKnown(id: string): boolean {
+    return this.#listed.has(id) || this.#parts.creates.instances.has(id);
+  }
+
   async #open(): Promise<{ api: ComputeApi; origin: Origin }> {
     const api = await this.api();
     const account = this.#settings.validateCredentials ? await this.#account(api) : undefined;
@@ -201,7 +212,7 @@ export class Connection {
         error.status === 403
           ? "If the token is meant to lack the scope for that call, set compute:validateCredentials to false."
           : nextStep(error);
-      this.#warnOfSetting(
+      this.#parts.notices.warnOfSetting(
         `the token could not be checked with the account call, and is used anyway: ${error.message}. ${advice}`,
       );
       return undefined;
@@ -212,7 +223,7 @@ export class Connection {
     const { error, inMs } = retry;
     const next = inMs === undefined ? "with a new token" : `in ${Math.round(inMs / 1000)} s`;
     this.#ctx.messages.debug(`${error.message}; next try ${next}`);
-    this.#operations.retrying(retry);
+    this.#parts.operations.retrying(retry);
   }
 
   async #createApi(

@@ -16,7 +16,7 @@ test.each([
 ])("whether outputs with the stamp of %s prove that a state held them", (_whose, run, proves) => {
   const world = scene();
   const settled = jest.spyOn(world.session.ledger, "settleId");
-  world.session.state.observe(held(outputsOf(world, run ?? world.session.id), { id: "i-1" }));
+  world.session.observe(held(outputsOf(world, run ?? world.session.id), { id: "i-1" }));
   expect(world.session.state.proven.has("i-1")).toBe(proves);
   expect(settled.mock.calls).toEqual(
     proves ? [[expect.objectContaining({ tokenKind: "live" }), "i-1", "state"]] : [],
@@ -25,7 +25,7 @@ test.each([
 
 test("`hasId` is true for an id that came with any call, even if nothing is proven", () => {
   const world = scene();
-  world.session.state.observe(held(propertyMap({}), { id: "i-1" }));
+  world.session.observe(held(propertyMap({}), { id: "i-1" }));
   expect(world.session.state.ids.has("i-1")).toBe(true);
   expect(world.session.state.ids.has("i-2")).toBe(false);
 });
@@ -35,7 +35,7 @@ test("records are settled for the service in the outputs, not for the service in
   const settled = jest.spyOn(world.session.ledger, "settleId");
   const otherOrigin = { baseUrl: "https://other.example/v2", tokenKind: "test", tokenHash: "0" };
   const outputs = propertyMap({ __origin: propertyMap(otherOrigin), __run: "an-earlier-run" });
-  world.session.state.observe(held(outputs, { id: "i-1" }));
+  world.session.observe(held(outputs, { id: "i-1" }));
   expect(settled.mock.calls).toEqual([[expect.objectContaining(otherOrigin), "i-1", "state"]]);
 });
 

@@ -1,6 +1,5 @@
 /** What a session learns about Pulumi's state, from the calls of the engine or, in `audit`, from exported states. */
-import type { Ledger } from "../ledger/ledger";
-import type { Origin, Place } from "../origin";
+import type { Origin } from "../origin";
 
 /** Where the engine names a resource: in a refresh, or with what the program says, which includes imports. */
 export type Phase = "refresh" | "program";
@@ -28,9 +27,6 @@ export class KnownState {
   readonly registered = new Set<string>();
   /** The ids of the instances that a state held, as outputs with the stamp of another session prove. */
   readonly proven = new Set<string>();
-  readonly #ledger: Ledger;
-  /** The configured service and token kind, for outputs without an origin. */
-  readonly #place: Place;
   readonly #sessionId: string;
   /** The observed ids, each with the token hashes in its origins (`__origin` in the outputs). */
   readonly #tokenHashes = new Map<string, Set<string>>();
@@ -47,24 +43,24 @@ export class KnownState {
   /** For each id, the outputs that the last refresh found changed. */
   readonly #drift = new Map<string, readonly string[]>();
 
-  constructor(ledger: Ledger, place: Place, sessionId: string) {
-    this.#ledger = ledger;
-    this.#place = place;
+  constructor(sessionId: string) {
     this.#sessionId = sessionId;
   }
 
-  /**
-   * Notes the instance of a call. If its outputs have the stamp of another session, a state held them, and the ledger's
-   * records of the instance are settled: no run resumes their creates.
-   */
-  observe({ id, urn = "", origin, stamp }: Seen): void {
+  /** Notes the instance of a call. */
+  observe(seen: Seen): void {
+    const { id, urn = "", origin, stamp } = seen;
     const hashes = this.#tokenHashes.get(id) ?? new Set();
     if (origin) hashes.add(origin.tokenHash);
     this.#tokenHashes.set(id, hashes);
-    if (stamp === undefined || stamp === this.#sessionId) return;
+    if (!this.isFromState(seen)) return;
     this.proven.add(id);
     this.#stamps.add(`${stamp} ${urn}`);
-    this.#ledger.settleId(origin ?? this.#place, id, "state");
+  }
+
+  /** Whether the outputs have the stamp of another session. Then a state held them. */
+  isFromState({ stamp }: Seen): boolean {
+    return stamp !== undefined && stamp !== this.#sessionId;
   }
 
   /** Notes that this resource holds the instance. Returns the URN of another one that was noted in this phase, if any. */

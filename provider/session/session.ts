@@ -1,16 +1,16 @@
 /** The session: a configured provider, or a command that calls the service, with what its operations share. */
-import { cursorIgnored, recordedSettingsAdvice, wrongCursorAdvice } from "../advice";
+import { cursorIgnored, wrongCursorAdvice } from "../advice";
 import type { Settings } from "../config/settings";
 import { ledgerFolder } from "../ledger/folder";
 import { Ledger, type KnownRun } from "../ledger/ledger";
 import { collect } from "../evidence/collect";
 import { type CursorProblem, ListingSource } from "../evidence/listing";
 import type { ProviderContext } from "../context";
-import { Once } from "../once";
 import { Poller } from "../evidence/poller";
 import { Connection } from "./connection";
 import { Creates } from "./creates";
-import { KnownState } from "./knownState";
+import { KnownState, type Seen } from "./knownState";
+import { Notices } from "./notices";
 import { Operations, waits, type Operation, type OperationOwner } from "./operations";
 
 /** What identifies the run of a session. */
@@ -53,6 +53,7 @@ export class Session {
   readonly run: SessionRun;
   /** Returns the signal that Cancel aborts. */
   readonly canceled: () => AbortSignal;
+  readonly notices: Notices;
   readonly operations: Operations;
   readonly connection: Connection;
   readonly listings: ListingSource;
@@ -62,11 +63,10 @@ export class Session {
   readonly state: KnownState;
   /** Whether there still is an engine that receives the replies. */
   hasEngine = true;
+  /** Whether the look of a Delete that retains its instance has failed. Further ones do not wait for another look. */
+  hasRetainedUnseen = false;
   /** Whether listings page by `compute:cursorParameter`, if it is set. */
   #isCursorUsed = true;
-  readonly #said = new Once();
-  /** The descriptions of the leftovers for the next notice. */
-  readonly #leftovers: string[] = [];
 
   constructor(
     settings: Settings,
@@ -78,19 +78,26 @@ export class Session {
     this.ctx = ctx;
     this.canceled = canceled;
     this.run = run;
-    this.operations = new Operations(ctx, canceled);
-    this.connection = new Connection(
-      settings,
-      ctx,
-      canceled,
-      this.operations,
-      (id) => this.creates.instances.has(id) || this.listings.latest?.items.has(id) === true,
-      (text) => this.#warnOfSetting(text),
+    // Each part is given the parts above it.
+    this.state = new KnownState(run.sessionId);
+    this.creates = new Creates();
+    this.notices = new Notices(ctx, settings, () => this.hasRecordedSettings);
+    this.ledger = new Ledger(
+      ledgerFolder(ctx.env),
+      run.sessionId,
+      (text) => ctx.messages.warning(text),
+      ctx.clock,
+      ctx.disk,
+      () => this.#knownRun(),
     );
+    this.operations = new Operations(ctx, canceled);
+    const { creates, notices, operations } = this;
+    this.connection = new Connection(settings, ctx, canceled, { creates, notices, operations });
     this.listings = new ListingSource(
       async (signal) => {
         const { api } = await this.connection.open(signal);
         const listing = await collect(api, this.cursorParameter, signal);
+        this.connection.noteListed(listing.items);
         if (listing.cursorProblem) this.#noteCursorProblem(listing.cursorProblem);
         return listing;
       },
@@ -105,16 +112,6 @@ export class Session {
       settings.requestsPerMinute,
       (signal) => this.#waitForListing(signal),
     );
-    this.ledger = new Ledger(
-      ledgerFolder(ctx.env),
-      run.sessionId,
-      (text) => ctx.messages.warning(text),
-      ctx.clock,
-      ctx.disk,
-      () => this.#knownRun(),
-    );
-    this.creates = new Creates();
-    this.state = new KnownState(this.ledger, settings, this.id);
   }
 
   /** Notes that the operation with this signal waits for a listing, the first of which opens the connection. */
@@ -157,9 +154,14 @@ export class Session {
     return clock.now() + this.settings.settlingMs - (Number.isFinite(age) ? age : 0);
   }
 
-  /** Whether this is the session's first call with this subject. For messages that must not be repeated. */
-  isFirst(subject: string): boolean {
-    return this.#said.isFirst(subject);
+  /**
+   * Notes the instance of a call. If a state is proven to have held it, the ledger's records of the instance are settled: no
+   * run resumes their creates.
+   */
+  observe(seen: Seen): void {
+    this.state.observe(seen);
+    if (!this.state.isFromState(seen)) return;
+    this.ledger.settleId(seen.origin ?? this.settings, seen.id, "state");
   }
 
   /** Whether the settings come from the state, and no program has asked for an instance with them, as in `up --refresh`. */
@@ -177,48 +179,12 @@ export class Session {
     const problem = cursorIgnored(this.settings.cursorParameter, why);
     if (isLasting) {
       this.#isCursorUsed = false;
-      this.#warnOfSetting(
+      this.notices.warnOfSetting(
         `${problem}. The rest of this run lists without it. ${wrongCursorAdvice}`,
       );
-    } else if (this.isFirst("cursor")) {
+    } else if (this.notices.isFirst("cursor")) {
       this.ctx.messages.warning(problem);
     }
-  }
-
-  /** Prints a warning, which is one or more sentences, about a setting that may be wrong. */
-  #warnOfSetting(text: string): void {
-    const advice = this.hasRecordedSettings ? ` ${recordedSettingsAdvice}` : "";
-    this.ctx.messages.warning(text + advice);
-  }
-
-  /** Prints a warning, once for each subject. */
-  warnOnce(subject: string, text: string, urn: string): void {
-    if (!this.isFirst(subject)) return;
-    const advice = this.hasRecordedSettings ? `. ${recordedSettingsAdvice}` : "";
-    const notice = `${text}. The same may be true of other instances of this run${advice}`;
-    this.ctx.messages.warning(notice, urn);
-  }
-
-  /**
-   * Names leftovers, each once and described by its `text`. What creates that waited for one listing report is named in one
-   * notice.
-   */
-  reportLeftovers(
-    leftovers: readonly { id: string; text: string }[],
-    noticeOf: (descriptions: readonly string[]) => string,
-  ): void {
-    const { clock, messages } = this.ctx;
-    const unreported = leftovers.filter(({ id }) => this.isFirst(`leftover ${id}`));
-    if (unreported.length === 0) return;
-    const isNoticeDue = this.#leftovers.length > 0;
-    this.#leftovers.push(...unreported.map(({ text }) => text));
-    if (isNoticeDue) return;
-    void clock.sleep(0).then(() => {
-      const text = noticeOf(this.#leftovers.splice(0));
-      // The instances of a test token cost nothing, and the service removes them.
-      if (this.settings.tokenKind === "live") messages.warning(text);
-      else messages.info(text);
-    });
   }
 
   /** Begins an operation, which a cancel or this time-out ends. */

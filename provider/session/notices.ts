@@ -1,0 +1,67 @@
+/** The warnings of a session that are said once, or that name a setting. */
+import { recordedSettingsAdvice } from "../advice";
+import type { Settings } from "../config/settings";
+import type { ProviderContext } from "../context";
+import { Once } from "../once";
+
+/** Says what concerns more than one operation of a session. */
+export class Notices {
+  readonly #ctx: Pick<ProviderContext, "clock" | "messages">;
+  readonly #settings: Settings;
+  readonly #hasRecordedSettings: () => boolean;
+  readonly #said = new Once();
+  /** The descriptions of the leftovers for the next notice. */
+  readonly #leftovers: string[] = [];
+
+  /** `hasRecordedSettings`: whether the settings come from the state (`Session.hasRecordedSettings`). */
+  constructor(
+    ctx: Pick<ProviderContext, "clock" | "messages">,
+    settings: Settings,
+    hasRecordedSettings: () => boolean,
+  ) {
+    this.#ctx = ctx;
+    this.#settings = settings;
+    this.#hasRecordedSettings = hasRecordedSettings;
+  }
+
+  /** Whether this is the first call with this subject. For messages that must not be repeated. */
+  isFirst(subject: string): boolean {
+    return this.#said.isFirst(subject);
+  }
+
+  /** Prints a warning, which is one or more sentences, about a setting that may be wrong. */
+  warnOfSetting(text: string): void {
+    const advice = this.#hasRecordedSettings() ? ` ${recordedSettingsAdvice}` : "";
+    this.#ctx.messages.warning(text + advice);
+  }
+
+  /** Prints a warning, once for each subject. */
+  warnOnce(subject: string, text: string, urn: string): void {
+    if (!this.isFirst(subject)) return;
+    const advice = this.#hasRecordedSettings() ? `. ${recordedSettingsAdvice}` : "";
+    const notice = `${text}. The same may be true of other instances of this run${advice}`;
+    this.#ctx.messages.warning(notice, urn);
+  }
+
+  /**
+   * Names leftovers, each once and described by its `text`. What creates that waited for one listing report is named in one
+   * notice.
+   */
+  reportLeftovers(
+    leftovers: readonly { id: string; text: string }[],
+    noticeOf: (descriptions: readonly string[]) => string,
+  ): void {
+    const { clock, messages } = this.#ctx;
+    const unreported = leftovers.filter(({ id }) => this.isFirst(`leftover ${id}`));
+    if (unreported.length === 0) return;
+    const isNoticeDue = this.#leftovers.length > 0;
+    this.#leftovers.push(...unreported.map(({ text }) => text));
+    if (isNoticeDue) return;
+    void clock.sleep(0).then(() => {
+      const text = noticeOf(this.#leftovers.splice(0));
+      // The instances of a test token cost nothing, and the service removes them.
+      if (this.#settings.tokenKind === "live") messages.warning(text);
+      else messages.info(text);
+    });
+  }
+}
