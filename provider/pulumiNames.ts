@@ -27,6 +27,13 @@ export const diffKinds = [
 /** A kind of change. */
 export type DiffKind = (typeof diffKinds)[number];
 
+/** The kinds of changes that replace the resource. */
+export const replaceKinds: ReadonlySet<DiffKind> = new Set([
+  "add-replace",
+  "delete-replace",
+  "update-replace",
+]);
+
 /** Returns the project in a URN, `urn:pulumi:STACK::PROJECT::TYPES::NAME`. */
 export function projectOf(urn: string): string {
   return urn.split("::")[1] ?? "";

@@ -12,6 +12,7 @@ import {
   diffKinds,
   functionTokens,
   instanceToken,
+  replaceKinds,
   unknownTexts,
   type DiffKind,
 } from "../pulumiNames";
@@ -219,7 +220,7 @@ function toDiffReply({ detailed, drift = [], deleteBeforeReplace }: DiffResponse
     const diff = new pb.PropertyDiff().setKind(diffKinds.indexOf(kind)).setInputdiff(isInput);
     reply.getDetaileddiffMap().set(name, diff);
     reply.addDiffs(name);
-    if (kind.endsWith("-replace")) reply.addReplaces(name);
+    if (replaceKinds.has(kind)) reply.addReplaces(name);
   };
   for (const [name, kind] of Object.entries(detailed)) add(name, kind, true);
   for (const name of drift) add(name, "update", false);

@@ -2,7 +2,7 @@
 import { InstanceUnfinished } from "../../provider/errors";
 import { propertyMap, type PropertyMap } from "../../provider/propertyValue";
 import type { DiffResponse, Provider, ReadResponse } from "../../provider/requests";
-import { instanceToken } from "../../provider/pulumiNames";
+import { instanceToken, replaceKinds } from "../../provider/pulumiNames";
 
 export interface Held {
   name: string;
@@ -88,7 +88,6 @@ export interface UpOptions {
   timeoutSeconds?: number;
 }
 
-const replaceKinds: readonly string[] = ["add-replace", "delete-replace", "update-replace"];
 const emptyMap = propertyMap({});
 
 /** One run of the engine, with a plugin of its own. */
@@ -177,7 +176,7 @@ export class Engine {
     if (!held) return this.#create(name, wanted, options);
     const diff = await this.#diff(held, wanted);
     const kinds = Object.values(diff.detailed);
-    if (kinds.some((kind) => replaceKinds.includes(kind))) {
+    if (kinds.some((kind) => replaceKinds.has(kind))) {
       return this.#replace(held, news, options, diff.deleteBeforeReplace);
     }
     if (kinds.length === 0 && held.initErrors.length === 0)
