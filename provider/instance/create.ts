@@ -4,12 +4,11 @@
  */
 import { grace, isEnded } from "../abort";
 import type { ComputeApi, Permit } from "../api/client";
-import type { Accepted } from "../api/contract";
 import { RequestError } from "../api/errors";
 import { keyedFingerprint } from "../fingerprint";
-import { isPending, recordedName } from "../ledger/record";
+import { recordedName } from "../ledger/record";
 import { recentMs, type Listing } from "../evidence/listing";
-import { isSamePlace, type Origin } from "../origin";
+import type { Origin } from "../origin";
 import { hasSecret, reveal } from "../propertyValue";
 import type { CreateRequest, CreateResponse } from "../requests";
 import { waits } from "../session/operations";
@@ -353,11 +352,12 @@ class Create implements Disposable {
 
   /** Sends the POST, and returns its outcome. */
   async #post(): Promise<protocol.Event> {
-    const { listings, ctx } = this.#session;
+    const { listings, ctx, settings } = this.#session;
     const signal = this.#signal;
     if (!this.#permit) throw new Error("a POST without a permit");
     this.#progress.show("waiting for the service to accept the create");
-    const listedBefore = listings.latest?.items;
+    const listedBefore = listings.latest;
+    if (!listedBefore) throw new Error("a POST without a listing before it");
     using graceEnd = grace(ctx.clock, graceMs, signal);
     const outcome = await this.#api.createInstance(createBodyOf(this.#args), this.#permit, {
       unsent: signal,
@@ -368,27 +368,13 @@ class Create implements Disposable {
     if (outcome.kind === "notSent" && signal.aborted) {
       return { kind: "stopped", why: signal.reason as Error };
     }
-    const isKnownId =
-      outcome.kind === "accepted" &&
-      (listedBefore?.has(outcome.accepted.id) === true || this.#isOfAnother(outcome.accepted));
+    const name = outcome.kind === "accepted" ? outcome.accepted.name : undefined;
+    const hashedName = name === undefined ? undefined : recordedName(name, true, settings);
     if (outcome.kind === "unclear") {
       this.#progress.show("the create has no clear answer; searching for its instance");
     }
-    return { kind: "posted", outcome, isKnownId, now: ctx.clock.now() };
-  }
-
-  /** Whether the instance that a 202 describes is of another create, whose own 202 may be still to come, or in a state. */
-  #isOfAnother({ id, name }: Accepted): boolean {
-    const { creates, state, ledger, settings } = this.#session;
-    if (creates.instances.has(id) || state.ids.has(id)) return true;
-    // Without another create of this name, a name that differs is just another spelling.
-    const isOwnName = name === undefined || name === this.#args.name;
-    const names = isOwnName ? [] : [name, recordedName(name, true, settings)];
-    return ledger.read().some(({ record }) => {
-      if (record.key === this.#recordKey || !isSamePlace(record, this.#origin)) return false;
-      if (record.id !== undefined) return record.id === id && record.settled !== "gone";
-      return isPending(record) && names.includes(record.name);
-    });
+    const look = lookAt(this.#session, listedBefore);
+    return { kind: "posted", outcome, look, hashedName, now: ctx.clock.now() };
   }
 
   /** Carries out a side effect of a transition. */

@@ -128,8 +128,17 @@ export type Event =
   | { kind: "permitted"; now: number }
   /** `entries` is the ledger as read after the record was written. */
   | { kind: "recorded"; key: string; entries: readonly LedgerEntry[] }
-  /** `isKnownId` says whether an accepted instance was known before the POST, or is another create's. */
-  | { kind: "posted"; outcome: PostOutcome; isKnownId: boolean; now: number }
+  /**
+   * `look` has the latest listing from before the POST, and what is known after it. `hashedName` is the name in the answer as
+   * a record has it if it is secret.
+   */
+  | {
+      kind: "posted";
+      outcome: PostOutcome;
+      look: Look;
+      hashedName?: string | undefined;
+      now: number;
+    }
   /** Ctrl-C, or the operation's time-out. It comes instead of any other event. */
   | { kind: "stopped"; why: Error };
 
@@ -564,12 +573,13 @@ function afterRecord(
 
 function afterPost(
   spec: CreateSpec,
-  { attempt, key }: StateOf<"posting">,
+  state: StateOf<"posting">,
   event: EventOf<"posted">,
 ): Transition {
+  const { attempt, key } = state;
   const { earlier, baseline } = attempt;
   const { firstError } = earlier;
-  const outcome = judgeAnswer(event, attempt);
+  const outcome = judgeAnswer(spec, state, event);
   const { now } = event;
   const post = { key, name: spec.name, before: baseline.items };
   switch (outcome.kind) {
@@ -608,12 +618,23 @@ function afterPost(
 
 /** Returns the outcome of a POST. A known instance can't come from it, so an answer with its id is unclear. */
 function judgeAnswer(
-  { outcome, isKnownId }: EventOf<"posted">,
-  { baseline }: Attempt,
+  spec: CreateSpec,
+  { attempt, key }: StateOf<"posting">,
+  { outcome, look, hashedName }: EventOf<"posted">,
 ): PostOutcome {
   if (outcome.kind !== "accepted") return outcome;
-  const { id } = outcome.accepted;
-  if (!isKnownId && !baseline.items.has(id)) return outcome;
+  const { id, name } = outcome.accepted;
+  const { listing, ours, named, entries } = look;
+  const known = [attempt.baseline.items, listing.items, ours, named];
+  // Without another create of this name, a name that differs is just another spelling.
+  const names = name === undefined || name === spec.name ? [] : [name, hashedName];
+  const isOfAnother = ({ record }: LedgerEntry) => {
+    if (record.key === key || !isSamePlace(record, spec.own)) return false;
+    if (record.id !== undefined) return record.id === id && record.settled !== "gone";
+    // The other create's own 202 may be still to come.
+    return isPending(record) && names.includes(record.name);
+  };
+  if (!known.some((ids) => ids.has(id)) && !entries.some(isOfAnother)) return outcome;
   return { kind: "unclear", failure: knownIdError(id) };
 }
 

@@ -140,10 +140,14 @@ function postMoves({ world, run, call }: Scene): Move[] {
     do: what,
   });
   const id = call.idMadeByPost;
-  /** Answers that name an instance of the baseline or of another call. One that came since could not be told apart. */
+  /** Answers that name an instance of the baseline, or of another create. One that came since could not be told apart. */
   const before = call.state.phase === "posting" ? call.state.attempt.baseline.items : new Map();
+  const recorded = new Set(ledgerOf(world, run).map((row) => row.id));
   const wrongIds = world.instances
-    .filter((it) => it.id !== id && (before.has(it.id) || run.made.includes(it.id)))
+    .filter(
+      (it) =>
+        it.id !== id && (before.has(it.id) || run.made.includes(it.id) || recorded.has(it.id)),
+    )
     .map(({ id: other, name }) => {
       const accepted: Accepted = { id: other, name, networks: [] };
       return { kind: "accepted" as const, accepted };
@@ -187,10 +191,8 @@ function postMoves({ world, run, call }: Scene): Move[] {
 /** Ends the POST of the call with this outcome. */
 function endPost(scene: Scene, outcome: PostOutcome): void {
   scene.call.idMadeByPost = undefined;
-  const { made, namedByEngine } = scene.run;
-  const id = outcome.kind === "accepted" ? outcome.accepted.id : "";
-  const isKnownId = made.includes(id) || namedByEngine.includes(id);
-  continueWith(scene, { kind: "posted", outcome, isKnownId, now: 0 });
+  const look = lookAt(scene, [], true);
+  continueWith(scene, { kind: "posted", outcome, look, now: 0 });
 }
 
 /** Counts a POST that reaches the service. @throws Violation if no record of its own describes it, or it is the third */
