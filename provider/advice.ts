@@ -9,6 +9,11 @@ export const configCommands = {
   apiToken: "pulumi config set --secret compute:apiToken",
 } as const;
 
+/** Returns the lines of an error or a warning: what is the case, and then one way out a line. */
+export function withWaysOut(finding: string, ways: readonly string[]): string[] {
+  return [`${finding}. Ways out:`, ...ways.map((way) => `  - ${way}`)];
+}
+
 /** Returns the error's message and the next step. */
 export function explain(error: RequestError): string {
   return `${error.message}. ${nextStep(error)}`;

@@ -21,12 +21,15 @@ export interface ProviderContext {
   randomBytes?: (count: number) => Uint8Array;
 }
 
+/** A text, or its lines. Each is shown as one line, even if it contains a line break. */
+export type Text = string | readonly string[];
+
 /** Messages for the person who runs Pulumi. Secrets are removed before a message leaves the process (G8). */
 export interface Messages {
   /** Shows `text` in the resource's Info column, until the next status. The engine does not keep it. */
   status(urn: string, text: string): void;
   /** Prints `text`, at the resource of `urn` if given. */
-  info(text: string, urn?: string): void;
-  warning(text: string, urn?: string): void;
+  info(text: Text, urn?: string): void;
+  warning(text: Text, urn?: string): void;
   debug(text: string): void;
 }

@@ -1,6 +1,6 @@
 /** The terminal of a command, and what several commands print. */
 import { systemClock } from "../clock";
-import type { ProviderContext } from "../context";
+import type { ProviderContext, Text } from "../context";
 import { OperationFailed } from "../errors";
 import { Redactor } from "../redaction";
 
@@ -23,9 +23,13 @@ export function createTerminal(
   const redactor = new Redactor();
   const print = (line: string) => stdout(redactor.redact(line));
   const warn = (line: string) => stderr(redactor.redact(line));
-  const warning = (message: string) => warn(`warning: ${message}`);
+  const inform = (text: Text) => [text].flat().forEach(warn);
+  const warning = (text: Text) => {
+    const [first, ...more] = [text].flat();
+    inform([`warning: ${first}`, ...more]);
+  };
   const ignore = () => undefined;
-  const messages = { status: ignore, debug: ignore, info: warn, warning };
+  const messages = { status: ignore, debug: ignore, info: inform, warning };
   return { print, warn, messages, redactor, clock: systemClock, env, exitCode: 0 };
 }
 

@@ -226,7 +226,7 @@ test.each<[string, Post[], string]>([
     world.service.posts.push(...each);
     const { message } = await errorOf(create(world));
     expect(message).toContain(words);
-    expect(message).toMatch(/The next `pulumi up`|`pulumi import .*discard/);
+    expect(message).toMatch(/the next `pulumi up`|`pulumi import .*discard/s);
     expect(posts(world)).toBe(each.length);
     expect(records(world).filter(isPending)).toMatchObject([{ before: ["old"] }]);
   },

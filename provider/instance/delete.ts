@@ -4,7 +4,7 @@
  * the state and lets it run, and "destroy" sends DELETE (`compute:destroyPath`).
  */
 import { isEnded, TimedOut, type Canceled } from "../abort";
-import { explain, recordedSettingsAdvice, stateDeleteCommand } from "../advice";
+import { explain, recordedSettingsAdvice, stateDeleteCommand, withWaysOut } from "../advice";
 import { RequestError } from "../api/errors";
 import { OperationFailed } from "../errors";
 import { whyOpen } from "../evidence/why";
@@ -52,12 +52,13 @@ export async function deleteInstance(session: Session, request: DeleteRequest): 
     );
   }
   const again = session.hasRecordedSettings ? ", then `pulumi destroy --run-program`" : "";
-  throw new OperationFailed([
-    `${finding}, and the service documents no call to destroy it. Ways out:`,
-    "  - remove it at the service (its portal), then run this again: the delete succeeds once the instance is gone",
-    `  - let it run, and drop it from the state: \`${stateDeleteCommand(urn)}\`, the resource option retainOnDelete (once a \`pulumi up\` has recorded it), or \`pulumi config set compute:deletePolicy retain\`${again}`,
-    `  - if the service has a destroy call: \`pulumi config set compute:destroyPath '/v2/instances/{id}'\`${again}`,
-  ]);
+  const ways = [
+    "remove it at the service (its portal), then run this again: the delete succeeds once the instance is gone",
+    `let it run, and drop it from the state: \`${stateDeleteCommand(urn)}\`, the resource option retainOnDelete (once a \`pulumi up\` has recorded it), or \`pulumi config set compute:deletePolicy retain\`${again}`,
+    `if the service has a destroy call: \`pulumi config set compute:destroyPath '/v2/instances/{id}'\`${again}`,
+  ];
+  const why = "and the service documents no call to destroy it";
+  throw new OperationFailed(withWaysOut(`${finding}, ${why}`, ways));
 }
 
 // ── compute:deletePolicy "destroy" ───────────────────────────────────────────────────────────────

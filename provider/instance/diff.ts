@@ -5,7 +5,7 @@
  */
 import { isUtf8 } from "node:buffer";
 import { isDeepStrictEqual } from "node:util";
-import { explain, stateDeleteCommand } from "../advice";
+import { explain, stateDeleteCommand, withWaysOut } from "../advice";
 import { RequestError } from "../api/errors";
 import { OperationFailed } from "../errors";
 import { originDifference, type Origin } from "../origin";
@@ -181,11 +181,12 @@ async function refuseStuckReplacement(session: Session, request: DiffRequest): P
   const refuseOutOfReach = (configured: Origin) => {
     const difference = originDifference(instance.origin, configured);
     if (!difference) return;
-    throw new OperationFailed([
-      `instance ${id} can't be replaced with this configuration: ${difference}. Nothing was changed. Ways out:`,
-      "  - run again with the configuration that the instance was created with",
-      `  - let it run, and drop it from the state: \`${stateDeleteCommand(urn)}\`; the next run then creates a new instance here`,
-    ]);
+    const ways = [
+      "run again with the configuration that the instance was created with",
+      `let it run, and drop it from the state: \`${stateDeleteCommand(urn)}\`; the next run then creates a new instance here`,
+    ];
+    const refused = `instance ${id} can't be replaced with this configuration: ${difference}`;
+    throw new OperationFailed(withWaysOut(`${refused}. Nothing was changed`, ways));
   };
   refuseOutOfReach(connection.place());
   if (settings.deletePolicy === "retain") return;
@@ -209,11 +210,13 @@ async function refuseStuckReplacement(session: Session, request: DiffRequest): P
     }
   })();
   if (finding === undefined) return;
-  throw new OperationFailed([
-    `replacing instance ${id} will fail, before a second server is created: ${finding}, and the service documents no call to destroy it. Nothing was changed. Ways out:`,
-    "  - remove it at the service (its portal), then run this again: the new instance is created once the old one is gone",
-    "  - let it run, and have the new instance created beside it: `pulumi config set compute:deletePolicy retain` (the resource option retainOnDelete needs that setting, too, because the engine does not pass the option to the provider)",
-    "  - if the service has a destroy call: `pulumi config set compute:destroyPath '/v2/instances/{id}'`",
-    "  - undo the change in the program, or name the property in the resource option ignoreChanges",
-  ]);
+  const ways = [
+    "remove it at the service (its portal), then run this again: the new instance is created once the old one is gone",
+    "let it run, and have the new instance created beside it: `pulumi config set compute:deletePolicy retain` (the resource option retainOnDelete needs that setting, too, because the engine does not pass the option to the provider)",
+    "if the service has a destroy call: `pulumi config set compute:destroyPath '/v2/instances/{id}'`",
+    "undo the change in the program, or name the property in the resource option ignoreChanges",
+  ];
+  const fails = `replacing instance ${id} will fail, before a second server is created: ${finding}`;
+  const why = "and the service documents no call to destroy it. Nothing was changed";
+  throw new OperationFailed(withWaysOut(`${fails}, ${why}`, ways));
 }

@@ -51,7 +51,7 @@ test("resources whose creates share a listing share one warning, and no leftover
   const world = scene();
   for (const name of ["a", "b"]) world.service.has(`i-${name}`, { name });
   await Promise.all(["a", "b"].map((name) => create(world, name, urnOf(name))));
-  expect(world.messages.warnings).toEqual([expect.stringMatching(/i-a.*i-b/)]);
+  expect(world.messages.warnings).toEqual([expect.stringMatching(/i-a.*i-b/s)]);
   world.service.instances.delete("i-1");
   world.service.instances.delete("i-2");
   await create(world, "a", urnOf("c"));
@@ -63,7 +63,7 @@ test("with a test token, leftovers cause an info message instead of a warning", 
   world.service.has("i-lost", { name: "web" });
   await create(world, "web");
   expect(world.messages.warnings).toEqual([]);
-  expect(world.messages.all).toContainEqual(expect.stringMatching(/^info .*i-lost/));
+  expect(world.messages.all).toContainEqual(expect.stringMatching(/^info .*i-lost/s));
 });
 
 test("an instance is no leftover if a state holds it, this run created it, or another resource's record has it", async () => {
@@ -116,7 +116,7 @@ test("if `--replace` follows a run that ended normally, the instance of that run
   const next = world.nextRun();
   expect((await create(next, "other")).id).not.toBe(id);
   expect(next.messages.warnings).toEqual([
-    expect.stringContaining(`${id} (${urn}: an earlier run`),
+    expect.stringContaining(`${id} (for ${urn}): an earlier run`),
   ]);
 });
 
@@ -129,7 +129,7 @@ test("a create for `--replace` fails before the POST if the Delete of the old in
   expect(message).toContain(
     `instance ${id}, which an earlier run created for this resource, still exists`,
   );
-  expect(message).toMatch(/deletePolicy retain.*discard/);
+  expect(message).toMatch(/deletePolicy retain.*discard/s);
   expect(posts(next)).toBe(1);
   // Both ways out in the message work: forget the record, or remove the instance at the service.
   const again = next.nextRun();

@@ -7,6 +7,7 @@ import {
   logicalName,
   stateDeleteCommand,
   withStack,
+  withWaysOut,
 } from "../advice";
 import type { Accepted } from "../api/contract";
 import { RequestError } from "../api/errors";
@@ -14,6 +15,7 @@ import { OperationFailed } from "../errors";
 import { whyOpen, type Paging } from "../evidence/why";
 import { displayRecordedName, isHashedName, type LedgerRecord } from "../ledger/record";
 import { isSameResource } from "../pulumiNames";
+import type { Session } from "../session/session";
 import type { CreateSpec, Failure, Leftover, Leftovers, PendingReason } from "./protocol";
 
 /** Returns the error that the Create call fails with. `paging` is how the session lists. */
@@ -22,15 +24,16 @@ export function failureError(failure: Failure, spec: CreateSpec, paging: Paging)
   if (cause && !(cause instanceof RequestError)) return cause;
   const repeated =
     "firstError" in failure && failure.firstError ? describeFirst(failure.firstError) : "";
-  return new OperationFailed(`${repeated}${failureMessage(failure, spec, paging)}`, { cause });
+  const [first, ...more] = [failureMessage(failure, spec, paging)].flat();
+  return new OperationFailed([`${repeated}${first}`, ...more], { cause });
 }
 
-function failureMessage(failure: Failure, spec: CreateSpec, paging: Paging): string {
+function failureMessage(failure: Failure, spec: CreateSpec, paging: Paging): string | string[] {
   if (failure.kind === "pending") return pendingError(failure.record, failure.why, spec, paging);
   if (failure.kind === "leftovers") return leftoversError(failure, spec);
   if (failure.kind === "undeletable") return undeletableError(failure.record, spec);
-  if (failure.kind !== "unclear") return reasonOf(failure.error);
-  return `${failure.error.message}. ${describeUnclear(failure, spec, paging)}`;
+  if (failure.kind === "unclear") return unclearError(failure, spec, paging);
+  return reasonOf(failure.error);
 }
 
 /** Says how the first POST failed, if a second one was sent. Ends with a space. */
@@ -55,30 +58,48 @@ function pendingError(
   why: PendingReason,
   spec: CreateSpec,
   paging: Paging,
-): string {
+): string | string[] {
   const { key, at } = record;
+  const { own } = spec;
   const onlyCandidate = why.kind === "turnedUp" && why.ids.length === 1 ? why.ids[0] : undefined;
   const id = record.id ?? onlyCandidate ?? "<id>";
-  const name = displayRecordedName(record.name);
-  const discard = discardCommand(key);
+  const begun = `an earlier run began to create "${displayRecordedName(record.name)}" for this resource (${at})`;
+  const nothing = "This run created nothing";
+  const takeOver = (of: LedgerRecord | CreateSpec["own"]) => withStack(importCommand(of, id), own);
+  const discard = `forget that create, once you know that it left no running instance: \`${discardCommand(key)}\``;
+  const lookFirst = [
+    `if \`pulumi stack --show-ids\` shows ${id}: forget the create with \`${discardCommand(key)}\` (\`pulumi refresh\` does that, too), and run again`,
+    `if it does not show ${id}: take the instance over with ${takeOver(record)}`,
+  ];
   if (why.kind === "inFlight") {
-    return `another run, which is still under way, creates "${name}" for this resource (${at}), so this run created nothing. Run again once that run has ended`;
+    return `another run, which is still under way, creates "${displayRecordedName(record.name)}" for this resource (${at}), so this run created nothing. Run again once that run has ended`;
   }
   if (why.kind === "contested") {
-    return `a run that created instance ${id} for this resource was under way together with another run of this stack. One of the two may have saved its state over the other's, so whether the state holds ${id} is not known. This run created nothing. ${lookFirst(record, id, spec)}. If you do not want ${id}, remove it at the service, and forget it with \`${discard}\``;
+    return withWaysOut(
+      `a run that created instance ${id} for this resource was under way together with another run of this stack. One of the two may have saved its state over the other's, so whether the state holds ${id} is not known. ${nothing}`,
+      [
+        ...lookFirst,
+        `if you do not want ${id}: remove it at the service, and forget it with \`${discardCommand(key)}\``,
+      ],
+    );
   }
   if (why.kind === "replied") {
-    return `an earlier run began to create "${name}" for this resource (${at}), and its engine was given instance ${id}. Whether the engine has saved it is not known. This run created nothing. ${lookFirst(record, id, spec)}`;
+    return withWaysOut(
+      `${begun}, and its engine was given instance ${id}. Whether the engine has saved it is not known. ${nothing}`,
+      lookFirst,
+    );
   }
   if (why.kind === "unregistered") {
-    return `${adriftSummary(record, spec)}. This run created nothing, because compute:leftovers is "fail". To take the earlier instance over as this resource, run ${withStack(importCommand(spec.own, id), spec.own)}. To forget that create, once you know that it left no running instance, run \`${discard}\``;
+    return withWaysOut(
+      `${adriftSummary(record, spec)}. ${nothing}, because compute:leftovers is "fail"`,
+      [`take the earlier instance over as this resource: ${takeOver(own)}`, discard],
+    );
   }
-  return `an earlier run began to create "${name}" for this resource (${at}), and this machine's ledger does not show what became of it: ${pendingReason(why, id, record.id !== undefined, paging)}. This run created nothing. To take the instance over, run ${withStack(importCommand(record, id), spec.own)}. To forget that create, once you know that it left no running instance, run \`${discard}\``;
-}
-
-/** Says how to find out whether the state holds an instance that an engine was given, and what to do then. */
-function lookFirst(record: LedgerRecord, id: string, spec: CreateSpec): string {
-  return `Look with \`pulumi stack --show-ids\`. If it shows ${id}, forget the create with \`${discardCommand(record.key)}\` (\`pulumi refresh\` does that, too), and run again. If it does not, take the instance over with ${withStack(importCommand(record, id), spec.own)}`;
+  const reason = pendingReason(why, id, record.id !== undefined, paging);
+  return withWaysOut(
+    `${begun}, and this machine's ledger does not show what became of it: ${reason}. ${nothing}`,
+    [`take the instance over: ${takeOver(record)}`, discard],
+  );
 }
 
 function pendingReason(
@@ -121,10 +142,16 @@ function pendingReason(
 }
 
 /** Returns the warning that names a pending create which may be this resource's, and which the create can't resume. */
-export function adriftNotice(record: LedgerRecord, spec: CreateSpec): string {
+export function adriftNotice(record: LedgerRecord, spec: CreateSpec): string[] {
   const { id = "<id>", key } = record;
   const { own } = spec;
-  return `${adriftSummary(record, spec)}. A new instance is created nevertheless, since compute:leftovers is "warn". If you want the earlier instance instead: \`${stateDeleteCommand(own.urn)}\`, ${withStack(importCommand(own, id), own)}, and remove the new one at the service. If the earlier one is not running, forget it with \`${discardCommand(key)}\``;
+  return withWaysOut(
+    `${adriftSummary(record, spec)}. A new instance is created nevertheless, since compute:leftovers is "warn"`,
+    [
+      `if you want the earlier instance instead: \`${stateDeleteCommand(own.urn)}\`, ${withStack(importCommand(own, id), own)}, and remove the new one at the service`,
+      `if the earlier one is not running: forget it with \`${discardCommand(key)}\``,
+    ],
+  );
 }
 
 /** Names a pending create of another URN or address, and says why this create does not resume it. */
@@ -145,8 +172,55 @@ export function resumedNotice({ id, name }: Accepted, spec: CreateSpec): string 
 }
 
 /** Returns the warning of a further instance that an unclear POST may have created. */
-export function extraNotice(id: string, spec: CreateSpec): string {
-  return `there is another instance named "${shownName(spec)}", ${id}, which may come from a create without a clear answer. Remove it at the service if nothing else uses it, or take it over as a separate resource: ${withStack(importAs("<name>", id, spec.own.provider), spec.own)}`;
+export function extraNotice(id: string, spec: CreateSpec): string[] {
+  const { own } = spec;
+  return withWaysOut(
+    `there is another instance named "${shownName(spec)}", ${id}, which may come from a create without a clear answer`,
+    [
+      "if nothing else uses it: remove it at the service",
+      `take it over as a separate resource: ${withStack(importAs("<name>", id, own.provider), own)}`,
+    ],
+  );
+}
+
+/**
+ * Returns the warning at the end of a run that names the pending creates of earlier runs. `elsewhere` counts those of other
+ * projects.
+ */
+export function pendingNotice(
+  records: readonly LedgerRecord[],
+  elsewhere: number,
+  session: Session,
+): string[] {
+  const others = `Other projects have ${elsewhere} more. The plugin's command \`discard\` lists them.`;
+  return [
+    "earlier runs left pending creates, and this run has seen no state that holds their instances:",
+    ...records.flatMap((record) => describePending(record, session)),
+    ...(elsewhere > 0 ? [others] : []),
+  ];
+}
+
+/** Names a pending create, and then one way out a line. */
+function describePending(record: LedgerRecord, { run, settings, state }: Session): string[] {
+  const { urn, id, key, name, scope, baseUrl, stage, at } = record;
+  const instance = id === undefined ? "" : `, instance ${id}`;
+  const isOfStack = scope !== undefined && scope === run.scope;
+  // The stack may have another name since then.
+  const [ownUrn = urn] = isOfStack ? state.registered : [];
+  const stack = { urn: ownUrn, stateless: record.stateless };
+  const isRegistered = [...state.registered].some((it) => isSameResource(it, urn));
+  const isResumed = isOfStack && baseUrl === settings.baseUrl && stage !== "replied";
+  const missing =
+    isOfStack && !isRegistered
+      ? ". This run's program has not registered that resource (if it has renamed it, import under the new name)"
+      : "";
+  const ways = [
+    ...(isResumed ? ["the next create of that resource searches for it"] : []),
+    `take it over: ${withStack(importCommand(record, id ?? "<id>"), stack)}`,
+    `forget it, once you know that it left no running instance: \`${discardCommand(key)}\``,
+  ];
+  const head = `"${displayRecordedName(name)}"${instance} at ${baseUrl} (${at}) for ${urn}${missing}`;
+  return [`  ${head}. Ways out:`, ...ways.map((way) => `    - ${way}`)];
 }
 
 // ── Leftovers ────────────────────────────────────────────────────────────────────────────────────
@@ -156,76 +230,128 @@ export const partialNotice =
   "the listing before the create was not complete, so leftovers of earlier creates may be missing from it";
 
 /** Names one leftover, why it may be one, and the command that imports it. */
-export function describeLeftover({ id, why }: Leftover, { own }: CreateSpec): string {
-  const reason = {
+export function describeLeftover(leftover: Leftover, { own }: CreateSpec): string {
+  const takeOver = withStack(importAs("<name>", leftover.id, own.provider), own);
+  return `${leftover.id} (for ${own.urn}): ${whyLeftover(leftover)}; ${takeOver}`;
+}
+
+function whyLeftover({ why }: Leftover): string {
+  return {
     tag: "its name was generated for this resource",
     name: "it has the same name",
     delivered: "an earlier run created it for this resource",
     renamed:
       "an earlier run created it for another resource, which this run's program has not registered so far",
   }[why];
-  return `${id} (${own.urn}: ${reason}; ${withStack(importAs("<name>", id, own.provider), own)})`;
 }
 
 /** Returns the warning that names leftovers before new instances are created. */
-export function leftoversNotice(descriptions: readonly string[]): string {
-  return `new instances are created although the service has instances that may be left over from earlier creates: ${descriptions.join("; ")}. They may also be another stack's, or the ones that this run replaces. If no state holds such an instance, take it over with its import command (under a new resource name), or remove it at the service. With \`pulumi config set compute:leftovers fail\`, a create fails in this case before anything is sent`;
+export function leftoversNotice(descriptions: readonly string[]): string[] {
+  return [
+    "new instances are created although the service has instances that may be left over from earlier creates. They may also be another stack's, or the ones that this run replaces. If no state holds such an instance, take it over with its command (under a new resource name), or remove it at the service:",
+    ...descriptions.map((text) => `  - ${text}`),
+    "With `pulumi config set compute:leftovers fail`, a create fails in this case before anything is sent.",
+  ];
 }
 
-function leftoversError({ items, partial }: Leftovers, spec: CreateSpec): string {
-  const descriptions = items.map((item) => describeLeftover(item, spec));
-  if (partial) descriptions.push(partialNotice);
-  const imports = items
-    .map(({ id }) => withStack(importCommand(spec.own, id), spec.own))
-    .join(" or ");
-  const takeOver =
-    items.length > 0
-      ? `If the stack has the instance (\`pulumi stack --show-ids\`): a replacement of it (\`--replace\`, \`pulumi state taint\`, replacementTrigger or replaceWith) needs \`pulumi config set compute:leftovers warn\`; otherwise run \`pulumi refresh\`, after which the provider knows that, and run again. If it does not, and the instance is this resource's, take it over: ${imports}. If no state holds it, remove it at the service. `
-      : "";
-  return `nothing was created, because compute:leftovers is "fail" and instances may be left over from earlier creates of this resource: ${descriptions.join("; ")}. ${takeOver}To create a new instance anyway, run \`pulumi config set compute:leftovers warn\``;
+function leftoversError({ items, partial }: Leftovers, spec: CreateSpec): string[] {
+  const imports = items.map(({ id }) => withStack(importCommand(spec.own, id), spec.own));
+  const createAnyway = "`pulumi config set compute:leftovers warn`";
+  return [
+    'nothing was created, because compute:leftovers is "fail" and instances may be left over from earlier creates of this resource:',
+    ...items.map((item) => `  - ${item.id}: ${whyLeftover(item)}`),
+    ...(partial ? [`  - ${partialNotice}`] : []),
+    ...withWaysOut("`pulumi stack --show-ids` lists the instances of the stack", [
+      ...(items.length > 0
+        ? [
+            `if the stack has the instance, and this run replaces it (\`--replace\`, \`pulumi state taint\`, replacementTrigger or replaceWith): ${createAnyway}`,
+            "if the stack has it otherwise: `pulumi refresh`, after which the provider knows that, and run again",
+            `if the stack does not have it, and it is this resource's: take it over with ${imports.join(" or ")}`,
+            "if no state holds it: remove it at the service",
+          ]
+        : []),
+      `to create a new instance anyway: ${createAnyway}`,
+    ]),
+  ];
 }
 
-function undeletableError(record: LedgerRecord, spec: CreateSpec): string {
+function undeletableError(record: LedgerRecord, spec: CreateSpec): string[] {
   const { id = "<id>", key } = record;
-  return `nothing was created: instance ${id}, which an earlier run created for this resource, still exists or is too young to be listed, and its delete would fail (compute:deletePolicy is "fail"), so two instances would run. Remove it at the service first, or let it run: \`pulumi config set compute:deletePolicy retain\`. If no state holds it any more (\`pulumi state delete\`), take it over with ${withStack(importCommand(record, id), spec.own)}, or forget it with \`${discardCommand(key)}\``;
+  return withWaysOut(
+    `nothing was created: instance ${id}, which an earlier run created for this resource, still exists or is too young to be listed, and its delete would fail (compute:deletePolicy is "fail"), so two instances would run`,
+    [
+      "remove it at the service first",
+      "let it run: `pulumi config set compute:deletePolicy retain`",
+      `if no state holds it any more (\`pulumi state delete\`): take it over with ${withStack(importCommand(record, id), spec.own)}, or forget it with \`${discardCommand(key)}\``,
+    ],
+  );
 }
 
 // ── A POST whose outcome is not known ────────────────────────────────────────────────────────────
 
 /** Says what is known after a POST with an unclear outcome, and what a person can do. */
-function describeUnclear(
-  { why, key }: Extract<Failure, { kind: "unclear" }>,
+function unclearError(
+  { why, key, error }: Extract<Failure, { kind: "unclear" }>,
   spec: CreateSpec,
   paging: Paging,
-): string {
+): string[] {
   const { own, settlingMs } = spec;
   const name = shownName(spec);
-  const nextRun = own.stateless
-    ? "Look for the name in the service's list before you run this again, because each run creates an instance"
-    : "The next `pulumi up` on this machine searches for it before it creates anything. On another machine, first look for the name in the service's list";
-  const takeOver = withStack(importCommand(own, "<id>"), own);
-  const advice = `${nextRun}. If the instance turns up, take it over with ${takeOver}`;
+  const takeOver = (id: string) => withStack(importCommand(own, id), own);
+  const discard = `if this create made none of them: forget the create with \`${discardCommand(key)}\`, and run again`;
+  const because = (finding: string) => `${error.message}. ${finding}`;
+  const search = [
+    ...(own.stateless
+      ? [
+          "look for the name in the service's list before you run this again, because each run creates an instance",
+        ]
+      : [
+          "run again: the next `pulumi up` on this machine searches for it before it creates anything",
+          "on another machine: first look for the name in the service's list",
+        ]),
+    `if the instance turns up: take it over with ${takeOver("<id>")}`,
+  ];
   const notFound = (seen: string) =>
-    `Whether the instance was created is not known: ${seen}. Nothing more was sent. ${advice}`;
-  const notListed = `no instance named "${name}"`;
-  const within = `within ${settlingMs / 1000} s`;
+    withWaysOut(
+      because(`Whether the instance was created is not known: ${seen}. Nothing more was sent`),
+      search,
+    );
+  const notListed = `no instance named "${name}" turned up within ${settlingMs / 1000} s`;
   switch (why.kind) {
     case "several":
     case "turnedUp": {
       const [id = "<id>"] = why.ids;
-      const finding =
-        why.ids.length > 1
-          ? `Several instances named "${name}" have turned up since: ${why.ids.join(", ")}. Which of them this create made is not known. Find out, remove the others at the service, and take the right one over: ${takeOver}`
-          : `An instance named "${name}" has turned up since, ${id}. The provider did not generate the name, so the instance may belong to something else, and it was not adopted. If this create made it, take it over: ${withStack(importCommand(own, id), own)}`;
-      return `${finding}. If this create made none of them, forget the create with \`${discardCommand(key)}\`, and run again`;
+      if (why.ids.length > 1) {
+        const ids = why.ids.join(", ");
+        return withWaysOut(
+          because(
+            `Several instances named "${name}" have turned up since: ${ids}. Which of them this create made is not known`,
+          ),
+          [
+            `find out, remove the others at the service, and take the right one over with ${takeOver("<id>")}`,
+            discard,
+          ],
+        );
+      }
+      return withWaysOut(
+        because(
+          `An instance named "${name}" has turned up since, ${id}. The provider did not generate the name, so the instance may belong to something else, and it was not adopted`,
+        ),
+        [`if this create made it: take it over with ${takeOver(id)}`, discard],
+      );
     }
     case "none":
-      return notFound(`${notListed} turned up ${within}`);
+      return notFound(notListed);
     case "open":
-      return notFound(`${notListed} turned up ${within}, and ${whyOpen(why, paging)}`);
+      return notFound(`${notListed}, and ${whyOpen(why, paging)}`);
     case "listingFailed":
       return notFound(`the search for it failed (${why.error.message})`);
     case "stopped":
-      return `Whether "${name}" was created is not known, and the search for it ended early (${why.error.message}). ${advice}`;
+      return withWaysOut(
+        because(
+          `Whether "${name}" was created is not known, and the search for it ended early (${why.error.message})`,
+        ),
+        search,
+      );
   }
 }

@@ -1,8 +1,8 @@
 /** Names, at the end of a run, the pending creates that earlier runs have left and this run has not settled. */
-import { displayRecordedName, isPending, type LedgerRecord } from "../ledger/record";
-import { discardCommand, importCommand, withStack } from "../advice";
-import { isSameResource, projectOf } from "../pulumiNames";
+import { isPending, type LedgerRecord } from "../ledger/record";
+import { projectOf } from "../pulumiNames";
 import type { Session } from "../session/session";
+import { pendingNotice } from "./messages";
 
 /** The subject (`Session.isFirst`) under which a run names a pending create, so that it does so once. */
 export function pendingSubject({ key }: LedgerRecord): string {
@@ -30,32 +30,4 @@ export function reportPendingCreates(session: Session): void {
   if (unnamed.length === 0) return;
   const elsewhere = abandoned.length - ofProject.length;
   ctx.messages.warning(pendingNotice(unnamed, elsewhere, session));
-}
-
-/** `elsewhere` counts the pending creates of other projects. */
-function pendingNotice(
-  records: readonly LedgerRecord[],
-  elsewhere: number,
-  { run, settings, state }: Session,
-): string {
-  const lines = records.map((record) => {
-    const { urn, id, key, name, scope, baseUrl, stage, at } = record;
-    const instance = id === undefined ? "" : `, instance ${id}`;
-    const isOfStack = scope !== undefined && scope === run.scope;
-    // The stack may have another name since then.
-    const [ownUrn = urn] = isOfStack ? state.registered : [];
-    const stack = { urn: ownUrn, stateless: record.stateless };
-    const isRegistered = [...state.registered].some((it) => isSameResource(it, urn));
-    const isResumed = isOfStack && baseUrl === settings.baseUrl && stage !== "replied";
-    const missing =
-      isOfStack && !isRegistered
-        ? "this run's program has not registered that resource (if it has renamed it, import under the new name); "
-        : "";
-    const resumes = isResumed ? "the next create of that resource searches for it; or " : "";
-    return `"${displayRecordedName(name)}"${instance} at ${baseUrl} (${at}) for ${urn}: ${missing}${resumes}take it over with ${withStack(importCommand(record, id ?? "<id>"), stack)}, or forget it with \`${discardCommand(key)}\` once you know that it left no running instance`;
-  });
-  const others = elsewhere
-    ? `. Other projects have ${elsewhere} more. The plugin's command \`discard\` lists them`
-    : "";
-  return `earlier runs left pending creates, and this run has seen no state that holds their instances: ${lines.join("; ")}${others}`;
 }

@@ -166,7 +166,10 @@ test("other pending creates of the project are named once, at the end of the run
   for (let n = 0; n < 2; n++) reportPendingCreates(world.session);
   expect(world.messages.warnings).toEqual([
     expect.stringMatching(
-      new RegExp(`not registered that resource.*pulumi import compute:index:Instance web ${id}`),
+      new RegExp(
+        `not registered that resource.*pulumi import compute:index:Instance web ${id}`,
+        "s",
+      ),
     ),
   ]);
 });

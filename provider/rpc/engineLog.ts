@@ -3,7 +3,7 @@ import { Metadata, credentials } from "@grpc/grpc-js";
 import type { EngineClient } from "@pulumi/pulumi/proto/engine_grpc_pb";
 import type { LogRequest } from "@pulumi/pulumi/proto/engine_pb";
 import type { Clock } from "../clock";
-import type { Messages } from "../context";
+import type { Messages, Text } from "../context";
 import type { Redactor } from "../redaction";
 
 /**
@@ -49,8 +49,8 @@ export class EngineLog implements Messages {
   }
 
   status = (urn: string, text: string) => this.#log("info", text, urn, true);
-  info = (text: string, urn?: string) => this.#log("info", text, urn);
-  warning = (text: string, urn?: string) => this.#log("warning", text, urn);
+  info = (text: Text, urn?: string) => this.#log("info", text, urn);
+  warning = (text: Text, urn?: string) => this.#log("warning", text, urn);
   debug = (text: string) => this.#log("debug", text);
 
   /** Returns the text that a person may see: each line without secrets (G8), and cut, but not through a surrogate pair. */
@@ -83,10 +83,10 @@ export class EngineLog implements Messages {
   }
 
   /** The engine shows an ephemeral message in the Info column only, and does not keep it. */
-  #log(severity: keyof typeof severities, text: string, urn = "", isEphemeral = false): void {
+  #log(severity: keyof typeof severities, text: Text, urn = "", isEphemeral = false): void {
     if (this.#address === "") return;
     const client = (this.#client ??= connect(this.#address));
-    const message = this.clean(text);
+    const message = this.clean(...[text].flat());
     const send = async () => {
       const { LogRequest } = await import("@pulumi/pulumi/proto/engine_pb.js");
       const request = new LogRequest().setSeverity(severities[severity]).setMessage(message);

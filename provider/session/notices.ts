@@ -49,7 +49,7 @@ export class Notices {
    */
   reportLeftovers(
     leftovers: readonly { id: string; text: string }[],
-    noticeOf: (descriptions: readonly string[]) => string,
+    noticeOf: (descriptions: readonly string[]) => readonly string[],
   ): void {
     const { clock, messages } = this.#ctx;
     const unreported = leftovers.filter(({ id }) => this.isFirst(`leftover ${id}`));

@@ -6,7 +6,7 @@ import { Instance } from "../instance/instance";
 import { propertyMap, Secret, type PropertyMap, type PropertyValue } from "../propertyValue";
 import { Session, type SessionRun } from "../session/session";
 import { systemDisk } from "../ledger/disk";
-import type { Messages, ProviderContext } from "../context";
+import type { Messages, ProviderContext, Text } from "../context";
 import { Redactor } from "../redaction";
 import { instanceToken } from "../pulumiNames";
 import { FakeService } from "./fakeService";
@@ -25,8 +25,8 @@ afterEach(() => {
 class RecordedMessages implements Messages {
   readonly all: string[] = [];
   status = (_urn: string, text: string) => void this.all.push(`status ${text}`);
-  info = (text: string) => void this.all.push(`info ${text}`);
-  warning = (text: string) => void this.all.push(`warning ${text}`);
+  info = (text: Text) => void this.all.push(`info ${[text].flat().join("\n")}`);
+  warning = (text: Text) => void this.all.push(`warning ${[text].flat().join("\n")}`);
   debug = (text: string) => void this.all.push(`debug ${text}`);
   get warnings(): string[] {
     return this.all.filter((line) => line.startsWith("warning "));
@@ -101,6 +101,9 @@ export function scene(
     cancel: () => cancellation.abort(new Canceled()),
     nextRun: (nextArgs = args, nextSessionRun = run) => {
       void session.ledger.close();
+      // No run begins in the very moment in which the one before ends.
+      const { clock } = shared;
+      clock.setWallClock(new Date(clock.date().getTime() + 1));
       return scene(nextArgs, shared, nextSessionRun);
     },
     beside: (otherArgs = args, otherRun = run) => scene(otherArgs, shared, otherRun),

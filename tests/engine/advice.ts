@@ -398,7 +398,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/diff.ts",
-    text: '"  - run again with the configuration',
+    text: '"run again with the configuration',
     ways: { "run again": engine("adviceDelete", "with another address, up, refresh, destroy") },
   },
   {
@@ -454,7 +454,6 @@ export const advice: readonly Advice[] = [
   },
 
   // ── Create ──
-  { file: "provider/instance/messages.ts", text: "discardCommand(key)", ways: { part } },
   {
     file: "provider/instance/messages.ts",
     text: "another run, which is still under way, creates",
@@ -467,48 +466,59 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/messages.ts",
-    text: "was under way together with another run of this stack",
+    text: "withStack(importCommand(of, id), own)",
     ways: {
-      "pulumi import": secondServer("after `pulumi cancel` and a second run"),
-      "remove it, discard": secondServer("after two runs that saved their states over each other"),
-      "remove it": secondServer("after two runs that saved their states over each other"),
+      "contested: pulumi import": secondServer("after `pulumi cancel` and a second run"),
+      "replied: pulumi import": promises("after a plugin was killed and an import only previewed"),
+      "unregistered: pulumi import": secondServer(
+        "a run is killed after the 202, and the resource is renamed",
+      ),
+      "pending: pulumi import": afterKill,
     },
   },
   {
     file: "provider/instance/messages.ts",
-    text: 'This run created nothing, because compute:leftovers is "fail"',
+    text: "forget that create, once you know that it left no running instance",
     ways: {
-      "pulumi import": secondServer("a run is killed after the 202, and the resource is renamed"),
-      discard: engine(
+      "unregistered: discard": engine(
         "adviceCreate",
         "a run is killed, the resource renamed and the instance removed: with leftovers fail",
       ),
+      "pending: discard": afterKill,
     },
   },
   {
     file: "provider/instance/messages.ts",
-    text: "and this machine's ledger does not show what became of it",
-    ways: { "pulumi import": afterKill, discard: afterKill },
-  },
-  {
-    file: "provider/instance/messages.ts",
-    text: "Look with \\`pulumi stack --show-ids",
+    text: "forget the create with \\`${discardCommand(key)}\\` (\\`pulumi refresh\\` does that, too)",
     ways: {
       discard: engine("adviceCreate", "if an engine was given the instance and the state shows it"),
       "pulumi refresh": engine(
         "adviceCreate",
         "if an engine was given the instance and the state shows it",
       ),
-      "pulumi import": promises("after a plugin was killed and an import only previewed"),
     },
   },
   {
     file: "provider/instance/messages.ts",
-    text: 'A new instance is created nevertheless, since compute:leftovers is "warn"',
+    text: "if you do not want ${id}: remove it at the service, and forget it with",
+    ways: {
+      "remove it, discard": secondServer("after two runs that saved their states over each other"),
+      "remove it": secondServer("after two runs that saved their states over each other"),
+    },
+  },
+  {
+    file: "provider/instance/messages.ts",
+    text: "if you want the earlier instance instead:",
     ways: {
       "pulumi state delete, pulumi import": secondServer(
         "a run is killed after the 202, and the resource is renamed with an alias: with leftovers warn",
       ),
+    },
+  },
+  {
+    file: "provider/instance/messages.ts",
+    text: "if the earlier one is not running: forget it with",
+    ways: {
       discard: engine(
         "adviceCreate",
         "a run is killed, the resource renamed and the instance removed: with leftovers warn",
@@ -517,7 +527,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/messages.ts",
-    text: "which may come from a create without a clear answer",
+    text: "take it over as a separate resource:",
     ways: {
       "pulumi import": typedCommands("the import that an extra instance prints"),
       "remove it": engine(
@@ -528,7 +538,37 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/messages.ts",
-    text: 'withStack(importAs("<name>", id, own.provider), own)})`',
+    text: "take it over: ${withStack(importCommand(record",
+    ways: {
+      "pulumi import": engine(
+        "adviceCreate",
+        "after a kill during the create of a resource that the program then lacks",
+      ),
+    },
+  },
+  {
+    file: "provider/instance/messages.ts",
+    text: "forget it, once you know that it left no running instance:",
+    ways: {
+      discard: engine(
+        "adviceCreate",
+        "after a kill during the create of a resource that the program then lacks",
+      ),
+    },
+  },
+  {
+    file: "provider/instance/messages.ts",
+    text: "Other projects have ${elsewhere} more",
+    ways: {
+      discard: engine(
+        "adviceCreate",
+        "the command that names the pending creates of other projects",
+      ),
+    },
+  },
+  {
+    file: "provider/instance/messages.ts",
+    text: 'withStack(importAs("<name>", leftover.id',
     ways: {
       "pulumi import": engine(
         "adviceCreate",
@@ -538,12 +578,8 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/messages.ts",
-    text: "new instances are created although",
+    text: "With `pulumi config set compute:leftovers fail`, a create fails",
     ways: {
-      "pulumi import": engine(
-        "adviceCreate",
-        "after a warning about a leftover, what it advises works",
-      ),
       "remove it": engine(
         "adviceCreate",
         "after a warning about a leftover, what it advises works",
@@ -557,14 +593,32 @@ export const advice: readonly Advice[] = [
   {
     file: "provider/instance/messages.ts",
     text: "withStack(importCommand(spec.own, id), spec.own)",
-    ways: { part },
+    ways: {
+      "pulumi import": typedCommands("after a kill during a create and the loss of the ledger"),
+    },
+  },
+  {
+    file: "provider/instance/messages.ts",
+    text: "`pulumi stack --show-ids` lists the instances of the stack",
+    ways: {
+      "pulumi stack": engine("adviceCreate", "if the leftover that stopped %s is in the stack"),
+    },
+  },
+  {
+    file: "provider/instance/messages.ts",
+    text: "if the stack has the instance, and this run replaces it",
+    ways: {
+      "compute:leftovers warn": engine(
+        "adviceCreate",
+        "if the leftover that stopped %s is in the stack",
+      ),
+    },
   },
   {
     file: "provider/instance/messages.ts",
     text: "after which the provider knows that, and run again",
     ways: {
       "pulumi refresh": engine("adviceCreate", "if the leftover that stopped %s is in the stack"),
-      "pulumi import": typedCommands("after a kill during a create and the loss of the ledger"),
       "remove it": engine(
         "adviceCreate",
         "after a leftover stopped the create, what the message advises works",
@@ -573,12 +627,12 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/messages.ts",
-    text: "To create a new instance anyway",
+    text: '"`pulumi config set compute:leftovers warn`"',
     ways: { "compute:leftovers warn": core("replaceAgain", "--replace creates nothing with") },
   },
   {
     file: "provider/instance/messages.ts",
-    text: "still exists or is too young to be listed",
+    text: "let it run: `pulumi config set compute:deletePolicy retain`",
     ways: {
       "remove it": engine(
         "adviceCreate",
@@ -588,6 +642,12 @@ export const advice: readonly Advice[] = [
         "adviceCreate",
         "after a replacement was refused because its delete would fail",
       ),
+    },
+  },
+  {
+    file: "provider/instance/messages.ts",
+    text: "if no state holds it any more",
+    ways: {
       "pulumi import": engine(
         "adviceCreate",
         "after a replacement was refused because its delete would fail",
@@ -614,16 +674,12 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/messages.ts",
-    text: 'withStack(importCommand(own, "<id>"), own)',
+    text: "withStack(importCommand(own, id), own)",
     ways: {
-      "pulumi import": typedCommands("the import that a pending create of an explicit provider"),
-    },
-  },
-  {
-    file: "provider/instance/messages.ts",
-    text: "has turned up since, ${id}. The provider did not generate the name",
-    ways: {
-      "pulumi import": engine(
+      "not found: pulumi import": typedCommands(
+        "the import that a pending create of an explicit provider",
+      ),
+      "turned up: pulumi import": engine(
         "adviceCreate",
         "after an unclear create with a name that the program gave",
       ),
@@ -631,33 +687,9 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/messages.ts",
-    text: "If this create made none of them",
+    text: "if this create made none of them: forget the create with",
     ways: {
       discard: engine("adviceCreate", "after an unclear create with a name that the program gave"),
-    },
-  },
-  {
-    file: "provider/instance/pendingCreates.ts",
-    text: "take it over with ${withStack(importCommand(record",
-    ways: {
-      "pulumi import": engine(
-        "adviceCreate",
-        "after a kill during the create of a resource that the program then lacks",
-      ),
-      discard: engine(
-        "adviceCreate",
-        "after a kill during the create of a resource that the program then lacks",
-      ),
-    },
-  },
-  {
-    file: "provider/instance/pendingCreates.ts",
-    text: "Other projects have ${elsewhere} more",
-    ways: {
-      discard: engine(
-        "adviceCreate",
-        "the command that names the pending creates of other projects",
-      ),
     },
   },
 

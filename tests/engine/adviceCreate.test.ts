@@ -137,7 +137,8 @@ test.each(["discard", "pulumi refresh"])(
     expect(await typePrinted(fixture, stopped, "pulumi stack --show-ids")).toContain(web);
 
     // The end of the run also names the create of `slow`, which the next run continues.
-    const [error = ""] = stopped.split("earlier runs left pending creates");
+    const shown = stopped.slice(stopped.lastIndexOf(`its engine was given instance ${web}`));
+    const [error = ""] = shown.split("earlier runs left pending creates");
     if (way === "discard") await typePrinted(fixture, error, way);
     else await stack.type(`${printed(error, way)} --clear-pending-creates`);
     await stack.up("--replace", urnOf("web"));

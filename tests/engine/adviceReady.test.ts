@@ -232,7 +232,7 @@ describeUnless(noDo, "after a create by `pulumi do` without a stack", () => {
     control.fault({ ...creates, kind: "reset", acted: true });
     const hidden = control.fault({ ...lists, kind: "omitItem", times: "always" });
     const failed = await stack.fail(...creating, "--compute:settling-seconds=1");
-    expect(failed).toContain("Look for the name in the service's list before you run this again");
+    expect(failed).toContain("look for the name in the service's list before you run this again");
     const [, name = ""] = /no instance named "(.*?)"/.exec(failed) ?? [];
     hidden.remove();
 

@@ -2,6 +2,7 @@
 import { createClient } from "../../provider/api/client";
 import { ledgerFolder } from "../../provider/ledger/folder";
 import { Ledger } from "../../provider/ledger/ledger";
+import type { Text } from "../../provider/context";
 import { createProvider } from "../../provider/provider";
 import type { CancelReason, Provider } from "../../provider/requests";
 import { afterEngineMs, afterSignalMs } from "../../provider/rpc/shutdown";
@@ -73,7 +74,8 @@ export class PluginProcess {
       later: (run) => this.#later(random.between(1, 20), run),
       partial: () => random.next(),
     });
-    const say = (kind: string) => (text: string) => {
+    const say = (kind: string) => (lines: Text) => {
+      const text = [lines].flat().join("\n");
       if (!this.alive || !this.hasEngine) return;
       ctx.trace(`${name} ${kind}: ${text}`);
       this.onMessage(text);

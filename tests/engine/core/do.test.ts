@@ -136,7 +136,7 @@ describeUnless(noDo, "`pulumi do`", () => {
       expect(output).toContain(`pulumi import compute:index:Instance Instance ${id}`);
       expect(fixture.posts()).toBe(2);
 
-      await stack.type(/forget it with `(.*?)`/.exec(output)?.[1] ?? "false");
+      await stack.type(/forget it, once .*: `(.*?)`/.exec(output)?.[1] ?? "false");
       expect(recordsOf(stack).find((record) => record.id === id)?.stage).toBe("settled");
     },
   );

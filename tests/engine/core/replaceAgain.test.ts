@@ -25,7 +25,7 @@ test.each(isOldest ? ["--replace"] : ["--replace", "taint"])(
     expect(output).toContain(
       "warning: new instances are created although the service has instances that may be left over from earlier creates",
     );
-    expect(output).toContain(`${id} (${urn}: `);
+    expect(output).toContain(`${id} (for ${urn}): `);
     const now = await stack.instance();
     expect(now.id).not.toBe(id);
     expect(fixture.ids()).toEqual([now.id]);
