@@ -26,15 +26,20 @@ function makeLedgerFolder(home = temporaryFolder()) {
   const warnings: string[] = [];
   const warn = (message: string) => void warnings.push(message);
   let sessionCount = 0;
-  /** How far the clock is ahead of the machine's clock. */
-  let aheadMs = 0;
-  const clock = { date: () => new Date(Date.now() + aheadMs) };
+  /** The clock stands between two sessions, so that no test depends on how long its steps take. */
+  let now = Date.now();
+  let pauseMs = 1;
+  const clock = { date: () => new Date(now) };
   return {
     folder,
     warnings,
     /** Opens the ledger in a new session, with the id s1, s2 and so on. */
-    openSession: (disk: Disk = systemDisk, run?: () => KnownRun) =>
-      new Ledger(folder, `s${++sessionCount}`, warn, clock, disk, run),
+    openSession: (disk: Disk = systemDisk, run?: () => KnownRun) => {
+      now += pauseMs;
+      return new Ledger(folder, `s${++sessionCount}`, warn, clock, disk, run);
+    },
+    /** Sets the time that passes before each session begins. */
+    setPause: (ms: number) => void (pauseMs = ms),
     /** The records as a new session reads them. */
     get records(): LedgerRecord[] {
       return this.openSession()
@@ -46,7 +51,7 @@ function makeLedgerFolder(home = temporaryFolder()) {
       const record = await leaveOpen(folder, ...args);
       return { record, key: record.key, file: join(folder, `${record.session}.jsonl`) };
     },
-    passDays: (days: number) => void (aheadMs += days * dayMs),
+    passDays: (days: number) => void (now += days * dayMs),
     files: () => readdirSync(folder).sort(),
     content: (name: string) => readFileSync(join(folder, name), "utf8"),
   };
@@ -1027,6 +1032,7 @@ test.each(["read", "markDelivered", "endRun"] as const)(
   "`%s` marks what another run has delivered since this one began, even if a state held it that is not this run's",
   async (method) => {
     const deliver = async (name: string) => {
+      shared.passDays(1);
       const [run] = openRuns([]);
       run?.move((await run.begin(newRecord(name))) ?? "", { stage: "replied", id: `i-${name}` });
       run?.markDelivered();
@@ -1037,6 +1043,7 @@ test.each(["read", "markDelivered", "endRun"] as const)(
     const [run] = openRuns(["i-proven here"]);
     shared.passDays(1);
     for (const name of ["web", "held", "proven here", "gone"]) await deliver(name);
+    shared.passDays(1);
     const settling = shared.openSession();
     for (const id of ["i-held", "i-proven here"]) settling.settleId(newRecord("web"), id, "state");
     settling.settleId(newRecord("web"), "i-gone", "gone");
@@ -1092,6 +1099,25 @@ test.each(["after", "before"] as const)(
     const [fourth] = openRuns(["i-1"]);
     fourth?.settleId(newRecord("web"), "i-1", "state");
     expect(marksByName()).toEqual({ web: "settled, contested" });
+  },
+);
+
+test.each([
+  [0, "delivered, contested"],
+  [1, "delivered"],
+])(
+  "a run that begins %s ms after another one has ended finds its record %s",
+  async (pauseMs, mark) => {
+    shared.setPause(pauseMs);
+    const [creator] = openRuns([]);
+    if (!creator) throw new Error("no run");
+    const key = await creator.begin(newRecord("web"));
+    creator.move(key, { stage: "replied", id: "i-1", ended: true });
+    creator.markDelivered();
+    await creator.close();
+    const [next] = openRuns([]);
+    next?.read();
+    expect(marksByName()).toEqual({ web: mark });
   },
 );
 

@@ -434,7 +434,7 @@ export class Ledger {
 
   /**
    * Marks the records of other runs of the stack that were under way together with this one: a live session drives them, or
-   * they were delivered after this session began. A state that held such an instance does not count, unless it is the one
+   * they were delivered when this session began, or later. A state that held such an instance does not count, unless it is the one
    * of this run: this run's engine may save its older state over it.
    */
   #contestOverlapping(entries: readonly LedgerEntry[]): void {
@@ -442,7 +442,7 @@ export class Ledger {
     const isOverlapping = ({ record, liveness }: LedgerEntry) =>
       isOfOtherRun(record) &&
       ((isPending(record) && liveness === "alive") ||
-        Date.parse(record.deliveredAt ?? "") > this.#begunAt);
+        Date.parse(record.deliveredAt ?? "") >= this.#begunAt);
     const overlapping = entries.filter(isOverlapping).map(({ record }) => record);
     if (overlapping.length === 0) return;
     const keys = new Set(overlapping.map(({ key }) => key));

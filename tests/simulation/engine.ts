@@ -63,9 +63,9 @@ export class Stack {
 export interface Saver {
   /** Whether its plugin was killed, so that it has possibly not marked what its engine has saved its state over. */
   isKilled?: boolean;
-  /** When it began, and when it ended, in virtual milliseconds. */
-  startedAt?: number;
-  endedAt?: number;
+  /** When it configured its plugin, and when it canceled it, in virtual milliseconds. */
+  configuredAt?: number;
+  canceledAt?: number;
 }
 
 export interface EngineContext {

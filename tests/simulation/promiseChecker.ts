@@ -46,12 +46,12 @@ export const maxPauseMs = 2000;
 const baselineMs = 45_000;
 
 /**
- * Whether the engine of an instance's run, which saved its state only at its end, did so after its plugin had ended, and while
- * another run read the state and began. SECURITY.md does not promise anything then.
+ * Whether the engine of an instance's run, which saved its state only at its end, did so after its plugin had ended, and the
+ * plugin of the other run began only then. SECURITY.md does not promise anything then.
  */
-function savedLate({ by }: Made, { startedAt = 0 }: Saver): boolean {
-  const isAtEnd = by.plan?.saves === "at the end";
-  return isAtEnd && by.endedAt !== undefined && Math.abs(by.endedAt - startedAt) <= maxPauseMs;
+function savedLate({ by }: Made, { configuredAt = 0 }: Saver): boolean {
+  const { canceledAt } = by;
+  return by.plan?.saves === "at the end" && canceledAt !== undefined && canceledAt < configuredAt;
 }
 
 /** Collects the promises that the events of a history break. */

@@ -243,7 +243,6 @@ class HistoryRun {
         );
       }
       run.isOver = true;
-      run.endedAt = this.#timeline.now;
       run.plugin.signal();
     };
     operation().then(onEnd, (error: unknown) => {
@@ -340,6 +339,14 @@ class HistoryRun {
       this.#checker.onIdReturned(urn, runOf().stack, id, runOf());
     return {
       ...calls,
+      configure: (request) => {
+        runOf().configuredAt ??= this.#timeline.now;
+        return calls.configure(request);
+      },
+      cancel: (reason) => {
+        runOf().canceledAt ??= this.#timeline.now;
+        calls.cancel(reason);
+      },
       create: async (request) => {
         runOf().urns.set(JSON.stringify(reveal(request.inputs["name"] ?? null)), request.urn);
         try {
