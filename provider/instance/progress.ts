@@ -49,10 +49,13 @@ export class PostProgress {
   }
 }
 
+/** What an instance does from the 202 on, until a listing shows otherwise. */
+const accepted = "PROVISIONING";
+
 /** Shows the status of an instance whose id is known, the time of the operation so far, and its time-out. */
 export class WaitProgress {
   /** The status in the last listing that showed the instance. */
-  status = "PROVISIONING";
+  status: string | undefined;
   /** Why the last listing failed. Undefined if it did not fail. */
   problem: string | undefined;
   readonly #session: ProgressSession;
@@ -72,9 +75,11 @@ export class WaitProgress {
 
   /** Takes a new listing, or the reason why it failed. */
   update(listing: Listing | undefined, problem: string | undefined): void {
-    const status = listing?.items.get(this.#id)?.status ?? this.status;
+    const item = listing?.items.get(this.#id);
+    const status = item ? (item.status ?? accepted) : this.status;
     const isChanged =
-      status !== this.status || (problem === undefined) !== (this.problem === undefined);
+      (status ?? accepted) !== (this.status ?? accepted) ||
+      (problem === undefined) !== (this.problem === undefined);
     this.status = status;
     this.problem = problem;
     const { clock } = this.#session.ctx;
@@ -89,7 +94,7 @@ export class WaitProgress {
 
   #describe(): string {
     const operation = this.#session.operations.of(this.#signal);
-    const text = `${this.#id} ${this.status}${operation ? `, ${operation.time}` : ""}`;
+    const text = `${this.#id} ${this.status ?? accepted}${operation ? `, ${operation.time}` : ""}`;
     // A narrow terminal cuts off the end, so the text begins with what matters most.
     return this.problem ? `last look failed, trying again: ${text} (${this.problem})` : text;
   }

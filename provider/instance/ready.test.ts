@@ -79,6 +79,15 @@ test("a time-out keeps the instance, and says after how long it was still PROVIS
   );
 });
 
+test("a time-out before any listing has shown the instance says so", async () => {
+  const world = scene();
+  const pending = wait(world, 20);
+  world.service.instances.clear();
+  expect((await unfinishedOf(pending)).message).toContain(
+    "no listing had shown instance i-1 yet when the operation's 20 s (customTimeouts.create) were over",
+  );
+});
+
 test("a time-out while the listings fail says so", async () => {
   const world = scene();
   world.service.listFaults.push(...Array.from({ length: 100 }, () => fail(answered(503, "GET"))));

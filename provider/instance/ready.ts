@@ -150,9 +150,13 @@ function endOfWait(error: unknown, id: string, progress?: WaitProgress): string 
     return `the wait for instance ${id} ended early: ${error.message}.`;
   }
   if (error instanceof TimedOut) {
-    const { status = "PROVISIONING", problem } = progress ?? {};
+    const { status, problem } = progress ?? {};
+    const found =
+      status === undefined
+        ? `no listing had shown instance ${id} yet`
+        : `instance ${id} was still ${status}`;
     const lastLook = problem ? `, and the last look failed: ${problem}` : "";
-    return `instance ${id} was still ${status} when the operation's ${error.limit} were over${lastLook};`;
+    return `${found} when the operation's ${error.limit} were over${lastLook};`;
   }
   if (error instanceof RequestError || error instanceof OperationFailed) {
     return `the wait for instance ${id} ended: ${reasonOf(error)}`;
