@@ -99,7 +99,7 @@ test.each(["web-main", undefined])(
     control.fault(wrong);
     const output = await stack.fail("up");
     expect(output).toContain(`the service answered with instance ${billing.id}`);
-    expect(output).toContain("The next `pulumi up` on this machine searches for it");
+    expect(output).toContain("the next `pulumi up` on this machine searches for it");
     expect(madeIds(fixture)).toEqual([]);
     await stack.up();
     expect(madeIds(fixture)).toHaveLength(1);
