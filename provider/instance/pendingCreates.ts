@@ -4,7 +4,7 @@ import { projectOf } from "../pulumiNames";
 import type { Session } from "../session/session";
 import { pendingNotice } from "./messages";
 
-/** The subject (`Session.isFirst`) under which a run names a pending create, so that it does so once. */
+/** The subject (`Notices.isFirst`) under which a run names a pending create, so that it does so once. */
 export function pendingSubject({ key }: LedgerRecord): string {
   return `pending ${key}`;
 }

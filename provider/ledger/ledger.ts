@@ -202,8 +202,8 @@ export class Ledger {
   /**
    * Records that an import, perhaps only a previewed one, gives the engine this instance. Its pending record is found by id
    * or, if no record has the id and no other instance can be the record's, by name: that of the resource or, since an alias
-   * may have renamed the resource, another one of the same scope. The record becomes `replied`: no run resumes the create any more, and the next create of the resource
-   * stops and names the instance.
+   * may have renamed the resource, another one of the same scope. The record becomes `replied`: no run resumes the create any
+   * more, and the next create of the resource stops and names the instance.
    */
   markImported({ place, scope, urn, id, names, isOnlyOneOf }: ImportedInstance): void {
     const hasMadeIt = (it: LedgerRecord) =>
@@ -434,8 +434,8 @@ export class Ledger {
 
   /**
    * Marks the records of other runs of the stack that were under way together with this one: a live session drives them, or
-   * they were delivered when this session began, or later. A state that held such an instance does not count, unless it is the one
-   * of this run: this run's engine may save its older state over it.
+   * they were delivered when this session began, or later. A state that held such an instance does not count, unless it is
+   * the one of this run: this run's engine may save its older state over it.
    */
   #contestOverlapping(entries: readonly LedgerEntry[]): void {
     const isOfOtherRun = this.#otherRunOfStack();
