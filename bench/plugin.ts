@@ -21,9 +21,7 @@ export function inputsOf(name: string): PropertyMap {
   return propertyMap({ name, ...instanceInputs });
 }
 
-/** A running plugin, with its client. */
-export type Plugin = Awaited<ReturnType<typeof startPlugin>>;
-
+/** Starts a plugin, and returns it with its client. */
 export async function startPlugin(executable: string) {
   const engine = await TestEngine.start();
   const home = temporaryFolder();
@@ -37,7 +35,6 @@ export async function startPlugin(executable: string) {
   const answerMs = performance.now() - start;
   return {
     client,
-    pid: child.pid,
     /** From the start of the process to its answer to GetPluginInfo. */
     answerMs,
 
