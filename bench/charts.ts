@@ -1,5 +1,4 @@
 /** Draws the bar charts of README.md, as SVG for light and dark pages. */
-import { escape } from "../tools/picture/svg";
 import { amount, type Figure, type Unit } from "./figure";
 
 const ourLabel = "this provider";
@@ -113,4 +112,9 @@ function drawChart(title: string, panels: readonly Panel[]): string {
 
 function drawText(className: string, x: number, y: number, content: string): string {
   return `<text class="${className}" x="${x}" y="${y}">${escape(content)}</text>`;
+}
+
+/** Escapes text for XML. */
+function escape(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }

@@ -6,7 +6,9 @@ import { ensureProduct } from "./products";
 import { root } from "./paths";
 
 /** Makes the environment unless it is up to date. Returns the folder of its commands. */
-export async function ensurePythonTools(name: "packaging" | "schemas"): Promise<string> {
+export async function ensurePythonTools(
+  name: "packaging" | "pictures" | "schemas",
+): Promise<string> {
   const requirements = `tools/python/${name}/requirements.txt`;
   const environment = `.tools/python-${name}`;
   const bin = join(root, environment, "bin");

@@ -1,24 +1,25 @@
 /**
- * `npm run picture`: draws the pictures in docs/ from real runs in a real terminal (tmux, which must be installed)
- * against the emulator, and one of the emulator's page, if there is a Chromium.
+ * `npx tsx tools/pictures/draw.ts`: draws the pictures in docs/ from real runs in a real terminal (tmux, which must be
+ * installed, as must Python 3) against the emulator, and one of the emulator's page, if there is a Chromium.
  */
+import { execFile } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { homedir, hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { startEmulator } from "../emulator";
-import { ensureBuilt, ensureSdkBuilt, installPlugin } from "./build";
-import { drawPicture, plainText, type Frame, type Picture } from "./picture/svg";
-import { findChromium, startChromium } from "./support/chromium";
-import { captured } from "./support/command";
-import { writeWhole } from "./support/files";
-import { runTool, say, ToolError } from "./support/main";
-import { ownPulumi } from "./support/ownPulumi";
-import { root } from "./support/paths";
-import { ensureToolchain, type Toolchain } from "./toolchain";
+import { promisify, stripVTControlCharacters } from "node:util";
+import { startEmulator } from "../../emulator";
+import { ensureBuilt, ensureSdkBuilt, installPlugin } from "../build";
+import { findChromium, startChromium } from "../support/chromium";
+import { captured } from "../support/command";
+import { writeWhole } from "../support/files";
+import { runTool, say, ToolError } from "../support/main";
+import { ownPulumi } from "../support/ownPulumi";
+import { root } from "../support/paths";
+import { ensurePythonTools } from "../support/python";
+import { ensureToolchain, type Toolchain } from "../toolchain";
 
 const columns = 104;
-const frameCount = 8;
 const token = "sk_test_picture";
 const prompt = "$";
 const ps1 = `\x1b[32m${prompt}\x1b[39m `;
@@ -43,48 +44,33 @@ async function main(): Promise<void> {
 
 async function drawInstance(toolchain: Toolchain): Promise<void> {
   await using scene = await openScene(toolchain, "instance");
-  const init = ["stack", "init", "dev", "--non-interactive"];
-  await captured(toolchain.pulumi, init, { cwd: scene.project, env: scene.env });
+  const pulumi = (...args: string[]) =>
+    captured(toolchain.pulumi, args, { cwd: scene.project, env: scene.env });
+  await pulumi("stack", "init", "dev", "--non-interactive");
+  await pulumi("config", "set", "count", "1");
   say("Drawing the picture of `pulumi up` (about 15 seconds) …");
-  const up = await scene.record([["pulumi up --yes --skip-preview", "created"]]);
-  // The outputs of this preview are all unknown, so they are left out.
+  await scene.draw("pulumi-up.svg", "examples/instance — pulumi up", [
+    ["pulumi up --yes --skip-preview", "created"],
+  ]);
   const program = join(scene.project, "index.ts");
   const edited = readFileSync(program, "utf8").replaceAll('"standard-2"', '"standard-4"');
   writeFileSync(program, edited);
-  const replacement = await scene.record([["pulumi preview --suppress-outputs", "to replace"]]);
-
-  scene.write("pulumi-up.svg", {
-    heading: "examples/instance — pulumi up",
-    title: "pulumi up in a terminal",
-    description:
-      "Pulumi creates a stack and two instances, waits until both run, and prints their IPv4 addresses, names and networks.",
-    frames: pickFrames(up),
-  });
-  scene.write("pulumi-preview-replace.svg", {
-    heading: "examples/instance — after changing flavorId",
-    title: "pulumi preview of a replacement in a terminal",
-    description:
-      "After a change of flavorId, the preview plans to replace both instances, and warns that the instances of before stay at the service.",
-    frames: replacement.slice(-1),
-  });
+  // The outputs of this preview are all unknown, so they are left out.
+  const heading = "examples/instance — after changing flavorId";
+  await scene.draw("pulumi-preview-replace.svg", heading, [
+    ["pulumi preview --suppress-outputs", "to replace"],
+  ]);
 }
 
 async function drawReviewEnvironment(toolchain: Toolchain): Promise<void> {
   await using scene = await openScene(toolchain, "automation");
   say("Drawing the picture of a review environment (about 30 seconds) …");
-  const life = await scene.record([
-    ["node main.ts up 42 --hours 8 --servers 2", '"names"'],
+  await scene.draw("review-stack.svg", "examples/automation — the life of a review environment", [
+    ["node main.ts up 42 --hours 8 --servers 1", '"names"'],
     ["node main.ts list", '"end"'],
-    ["node main.ts down 42", "delete web-2 done"],
+    ["node main.ts down 42", "delete web-1 done"],
     ["node main.ts list", "[]"],
   ]);
-  scene.write("review-stack.svg", {
-    heading: "examples/automation — the life of a review environment",
-    title: "A review environment's life in a terminal",
-    description:
-      "One command brings up two servers for pull request 42 and prints their names and addresses, one lists the environment with the time of its end, and one destroys it; then the list is empty.",
-    frames: pickFrames(life),
-  });
 }
 
 /** Draws the page during a 429 storm, when one of two instances is ready. */
@@ -161,26 +147,24 @@ async function openScene(toolchain: Toolchain, example: string) {
     env,
     origin: emulator.origin,
     writeFile,
-    /** Returns all screens. @throws {ToolError} if a command does not print its `outcome` */
-    async record(commands: readonly (readonly [line: string, outcome: string])[]) {
+    /** Draws the screen after these commands. @throws {ToolError} if one does not print its `outcome` */
+    async draw(
+      name: string,
+      heading: string,
+      commands: readonly (readonly [line: string, outcome: string])[],
+    ) {
       await using terminal = await openTerminal(project, env);
-      const frames: Frame[] = [];
+      let screen = "";
       for (const [line, outcome] of commands) {
-        const start = frames.at(-1)?.at ?? 0;
-        const shown = await terminal.run(line);
-        const text = plainText(shown.at(-1)?.screen ?? "");
+        screen = await terminal.run(line);
+        const text = stripVTControlCharacters(screen);
         if (!text.includes(outcome) || text.includes("error:")) {
           throw new ToolError(
             `\`${line}\` did not print "${outcome}", or printed an error:\n${text}`,
           );
         }
-        frames.push(...shown.map(({ screen, at }) => ({ screen, at: start + at })));
       }
-      return frames;
-    },
-    write(name: string, picture: Omit<Picture, "columns">) {
-      const svg = drawPicture({ columns, ...picture });
-      writeFile(name, svg, svg);
+      writeFile(name, await svgOf(screen, heading), stripVTControlCharacters(screen));
     },
     [Symbol.asyncDispose]: () => openResources.disposeAsync(),
   };
@@ -191,19 +175,14 @@ async function openTerminal(cwd: string, env: NodeJS.ProcessEnv) {
   const tmux = (...args: readonly string[]) =>
     captured("tmux", ["-u", "-S", join(cwd, ".tmux"), "-f", "/dev/null", ...args], { env });
 
-  /** Captures screens until `isLast` accepts one. Only one that is captured twice in a row is not half-drawn. */
-  const capture = async (isLast: (lines: readonly string[]) => boolean): Promise<Frame[]> => {
-    const frames: Frame[] = [];
+  /** Returns the first screen that `isAwaited` accepts. Only one that is captured twice in a row is not half-drawn. */
+  const capture = async (isAwaited: (lines: readonly string[]) => boolean): Promise<string> => {
     const start = Date.now();
     for (let previous: string | undefined; ; await sleep(captureEveryMs)) {
       const screen = (await tmux("capture-pane", "-e", "-p")).trimEnd();
-      const at = Date.now();
-      if (screen === previous && screen !== frames.at(-1)?.screen) {
-        frames.push({ screen, at });
-        const lines = plainText(screen).split("\n");
-        if (isLast(lines.map((line) => line.trimEnd()))) return frames;
-      }
-      if (at - start > timeoutMs) {
+      const lines = stripVTControlCharacters(screen).split("\n");
+      if (screen === previous && isAwaited(lines.map((line) => line.trimEnd()))) return screen;
+      if (Date.now() - start > timeoutMs) {
         throw new ToolError(`No prompt after ${timeoutMs / 1000} s. The screen:\n${screen}`);
       }
       interruption.signal.throwIfAborted();
@@ -215,17 +194,13 @@ async function openTerminal(cwd: string, env: NodeJS.ProcessEnv) {
   await tmux("new-session", "-d", ...size, "-c", cwd, "env", `PS1=${ps1}`, "sh");
   await capture((lines) => lines.length === 1 && lines[0] === prompt);
   return {
-    /** Returns the screens of one command, without the prompt after it. */
-    async run(command: string): Promise<Frame[]> {
+    /** Returns the screen after the command, without the prompt that follows it. */
+    async run(command: string): Promise<string> {
       await tmux("send-keys", "-l", command);
-      const typed = await capture((lines) => lines.at(-1)?.endsWith(command) === true);
+      await capture((lines) => lines.at(-1)?.endsWith(command) === true);
       await tmux("send-keys", "Enter");
-      const shown = await capture((lines) => lines.length > 1 && lines.at(-1) === prompt);
-      const frames = [...typed.slice(-1), ...shown];
-      const start = frames[0]?.at ?? 0;
-      const last = frames.at(-1);
-      if (last) last.screen = last.screen.slice(0, last.screen.lastIndexOf("\n")).trimEnd();
-      return frames.map(({ screen, at }) => ({ screen, at: (at - start) / 1000 }));
+      const screen = await capture((lines) => lines.length > 1 && lines.at(-1) === prompt);
+      return screen.slice(0, screen.lastIndexOf("\n")).trimEnd();
     },
     async [Symbol.asyncDispose](): Promise<void> {
       await tmux("kill-server").catch(() => "it has ended already");
@@ -233,14 +208,13 @@ async function openTerminal(cwd: string, env: NodeJS.ProcessEnv) {
   };
 }
 
-/** Picks the first, the last, and some between at about equal intervals. */
-function pickFrames(frames: readonly Frame[]): Frame[] {
-  const end = frames.at(-1)?.at ?? 0;
-  const picked = Array.from({ length: frameCount }, (_, index) => {
-    const distance = ({ at }: Frame) => Math.abs(at - (end * index) / (frameCount - 1));
-    return frames.toSorted((a, b) => distance(a) - distance(b)).slice(0, 1);
-  });
-  return [...new Set(picked.flat())];
+/** Draws the screen, as `tmux capture-pane -e` prints it. */
+async function svgOf(screen: string, heading: string): Promise<string> {
+  const python = join(await ensurePythonTools("pictures"), "python");
+  const script = join(root, "tools", "pictures", "svg.py");
+  const child = promisify(execFile)(python, [script, `${columns}`, heading]);
+  child.child.stdin?.end(screen);
+  return (await child).stdout;
 }
 
 runTool({}, main);
