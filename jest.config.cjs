@@ -56,7 +56,7 @@ module.exports = {
       globalSetup: "<rootDir>/tests/engine/core/globalSetup.ts",
     }),
     project(
-      "all",
+      "rest",
       // What is released is built by Go, in part.
       ["<rootDir>/tests/engine/*.test.ts", "<rootDir>/tools/{dist,release}/**/*.test.ts"],
       engine,

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { executable as pluginName } from "../provider/executable";
 import { ensureBuilt } from "../tools/build";
 import { ensureGoTool } from "../tools/go/tools";
-import { ensureArchive, ensureExecutable } from "../tools/dist";
+import { ensureArchive, ensureExecutable } from "../tools/dist/archives";
 import { temporaryFolder } from "../tools/support/files";
 import { onPath } from "../tools/support/onPath";
 import { root, toolsBin } from "../tools/support/paths";

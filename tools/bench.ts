@@ -1,9 +1,11 @@
 /**
  * `npm run bench`: measures the time, requests and memory of the provider, and compares each figure with a peer's or a
- * limit's of the same run. It takes a quarter of an hour. Only a complete run replaces bench/results.json and the charts.
+ * limit's of the same run. It takes a quarter of an hour, and replaces bench/results.json and the charts. Then it
+ * simulates for five minutes how runners share the rate limit of one token, and replaces bench/scaling.json.
  *
- *   --quick                  measures less of everything, in three minutes
- *   --only waiting,startup   measures only these parts: waiting, limit, peers, refresh, startup, engine
+ *   --quick                  measures less of everything, in three minutes, and replaces nothing
+ *   --only waiting,startup   runs only these parts: waiting, limit, peers, refresh, startup, engine, scaling. Without
+ *                            some of the first six, bench/results.json and the charts are not replaced
  */
 import { availableParallelism, totalmem } from "node:os";
 import { join, relative } from "node:path";
@@ -13,6 +15,7 @@ import { amount, round, type Figure, type Results } from "../bench/figure";
 import { engine } from "../bench/parts/engine";
 import { peers } from "../bench/parts/peers";
 import { refresh } from "../bench/parts/refresh";
+import { scaling } from "../bench/parts/scaling";
 import { startup } from "../bench/parts/startup";
 import { limit, waiting } from "../bench/parts/waiting";
 import { gatherTools } from "../bench/tools";
@@ -20,21 +23,19 @@ import { writeWhole } from "./support/files";
 import { oneOf, runTool, say } from "./support/main";
 import { root, toolsDir } from "./support/paths";
 
-const parts = { waiting, limit, peers, refresh, startup, engine };
-const partNames = Object.keys(parts) as (keyof typeof parts)[];
+const measuredParts = { waiting, limit, peers, refresh, startup, engine };
+const measuredNames = Object.keys(measuredParts) as MeasuredPart[];
+type MeasuredPart = keyof typeof measuredParts;
 
-async function main(quick: boolean, chosen: readonly (keyof typeof parts)[]): Promise<void> {
+async function measure(chosen: readonly MeasuredPart[], quick: boolean): Promise<void> {
   using tools = await gatherTools();
   const figures: Figure[] = [];
-  const start = performance.now();
   for (const name of chosen) {
     say(`Measuring ${name} …`);
-    const measured = await parts[name](tools, quick);
+    const measured = await measuredParts[name](tools, quick);
     figures.push(...measured);
     print(name, measured);
   }
-  say(`Took ${Math.round((performance.now() - start) / 1000)} s.`);
-
   const results: Results = {
     machine: {
       cores: availableParallelism(),
@@ -46,16 +47,27 @@ async function main(quick: boolean, chosen: readonly (keyof typeof parts)[]): Pr
     date: new Date().toISOString().slice(0, 10),
     figures,
   };
-  const isCompleteRun = !quick && chosen.length === partNames.length;
-  const folder = isCompleteRun ? root : join(toolsDir, "bench");
-  const json = await format(JSON.stringify(results), { parser: "json", printWidth: 100 });
-  const files = { "bench/results.json": json, ...drawCharts(figures) };
+  const isComplete = !quick && chosen.length === measuredNames.length;
+  write({ "bench/results.json": await json(results), ...drawCharts(figures) }, isComplete);
+}
+
+async function simulateScaling(quick: boolean): Promise<void> {
+  say("Simulating scaling …");
+  const rows = await scaling(quick);
+  for (const row of rows) console.log(row.join("  "));
+  write({ "bench/scaling.json": await json(rows) }, !quick);
+}
+
+const json = (value: unknown) => format(JSON.stringify(value), { parser: "json", printWidth: 100 });
+
+/** What is not complete goes into a folder that is not committed. */
+function write(files: Readonly<Record<string, string>>, isComplete: boolean): void {
+  const folder = isComplete ? root : join(toolsDir, "bench");
   for (const [path, content] of Object.entries(files)) {
     writeWhole(join(folder, path), content);
     say(relative(process.cwd(), join(folder, path)));
   }
-  if (isCompleteRun)
-    say("`npm run generate` updates the tables in README.md and docs/performance.md.");
+  if (isComplete) say("`npm run generate` updates the tables in the pages.");
 }
 
 function print(name: string, figures: readonly Figure[]): void {
@@ -73,10 +85,12 @@ function print(name: string, figures: readonly Figure[]): void {
 runTool(
   { options: { quick: { type: "boolean", default: false }, only: { type: "string" } } },
   async ({ values: { quick, only } }) => {
-    const requested = only?.split(",").map((name) => oneOf("part", partNames, name)) ?? partNames;
-    await main(
-      quick,
-      partNames.filter((name) => requested.includes(name)),
-    );
+    const names = [...measuredNames, "scaling"] as const;
+    const requested = only?.split(",").map((name) => oneOf("part", names, name)) ?? names;
+    const measured = measuredNames.filter((name) => requested.includes(name));
+    const start = performance.now();
+    if (measured.length > 0) await measure(measured, quick);
+    if (requested.includes("scaling")) await simulateScaling(quick);
+    say(`Took ${Math.round((performance.now() - start) / 1000)} s.`);
   },
 );

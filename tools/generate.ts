@@ -1,6 +1,6 @@
 /**
- * `npm run generate`, or `npm run sdk`: writes everything that is made from the provider's definitions: schema.json, the
- * SDKs, and the tables and examples in README.md and docs/.
+ * `npm run generate`: writes everything that is made from the provider's definitions and the results in bench/:
+ * schema.json, the SDKs, and the tables and examples in README.md and docs/.
  *
  *   --check   writes nothing, and fails if a generated file in the repository is not up to date
  */

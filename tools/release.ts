@@ -1,15 +1,21 @@
 /**
- * `npm run release -- STEP NAME`: runs one step of a release, as .github/workflows/release.yml does, or of a weekly check.
+ * `npm run release -- STEP`: runs one step of a release, as .github/workflows/release.yml does, or of a weekly check.
  * RELEASING.md describes the order of the steps, and what to do when a step fails.
  *
- *   check TAG        says whether the tag, metadata.json and CHANGELOG.md agree
- *   pack LANGUAGE    packs an SDK for its registry, in .tools/release/, and prints the command that installs it
- *   audit            looks for known vulnerabilities in npm's registry and at vuln.go.dev
- *   engine           downloads the newest Pulumi CLI, and runs the core tests with it
- *   report           opens an issue about a failed `engine`, in the workflow of that name
- *   publish PLACE    publishes to one place. Do not run it by hand unless RELEASING.md says so
+ *   dry-run                runs every other step that this machine can run, and publishes nothing
+ *   check TAG              says whether the tag, metadata.json and CHANGELOG.md agree
+ *   plugins [PLATFORM …]   builds the plugin as a single executable with Node inside, for these platforms or all, and
+ *                          packs it in dist/ for `pulumi plugin install`
+ *   pack LANGUAGE          packs an SDK for its registry, in .tools/release/, and prints the command that installs it
+ *   audit                  looks for known vulnerabilities in npm's registry and at vuln.go.dev
+ *   engine                 downloads the newest Pulumi CLI, and runs the core tests with it
+ *   report                 opens an issue about a failed `engine`, in the workflow of that name
+ *   publish PLACE          publishes to one place. Do not run it by hand unless RELEASING.md says so
  */
 import { join } from "node:path";
+import { packPlugins } from "./dist/archives";
+import { dryRun } from "./dist/dryRun";
+import { platformNamed } from "./dist/platforms";
 import { ensureGoTool } from "./go/tools";
 import { reportNewestEngine, tryNewestEngine } from "./release/newestEngine";
 import { places, type Place } from "./release/publish";
@@ -19,14 +25,18 @@ import { captured } from "./support/command";
 import { oneOf, runTool, say, ToolError } from "./support/main";
 import { root } from "./support/paths";
 
-const steps: Readonly<Record<string, (name: string) => Promise<void>>> = {
-  async check(tag) {
+const steps: Readonly<Record<string, (...names: string[]) => Promise<void>>> = {
+  "dry-run": dryRun,
+  async check(tag = "") {
     const problems = disagreements(tag);
     if (problems.length > 0) throw new ToolError(problems.join("\n"));
     say(`${tag}: the versions agree. The release notes:\n`);
     console.log(releaseNotes());
   },
-  async pack(name) {
+  async plugins(...platforms) {
+    await packPlugins(platforms.map(platformNamed));
+  },
+  async pack(name = "") {
     const language = sdkNamed(name);
     const files = await packForRelease(language);
     for (const file of files) console.log(file);
@@ -41,11 +51,11 @@ const steps: Readonly<Record<string, (name: string) => Promise<void>>> = {
   },
   engine: tryNewestEngine,
   report: reportNewestEngine,
-  async publish(place) {
+  async publish(place = "") {
     await places[oneOf("place", Object.keys(places) as Place[], place)]();
   },
 };
 
-runTool({ allowPositionals: true }, async ({ positionals: [step = "", name = ""] }) => {
-  await steps[oneOf("step", Object.keys(steps), step)]?.(name);
+runTool({ allowPositionals: true }, async ({ positionals: [step = "", ...names] }) => {
+  await steps[oneOf("step", Object.keys(steps), step)]?.(...names);
 });

@@ -1,4 +1,4 @@
-/** Tests the plugin as one executable (`npm run dist`) on a machine without Node, and its archive. */
+/** Tests the plugin as one executable (`npm run release -- plugins`) on a machine without Node, and its archive. */
 import { expect, test } from "@jest/globals";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -19,7 +19,7 @@ import { extract, list } from "tar";
 import metadata from "../../metadata.json";
 import { temporaryFolder } from "../../provider/testing/temporaryFolder";
 import committed from "../../schema.json";
-import { ensureArchive, ensureExecutable, packPlugin } from "../../tools/dist";
+import { ensureArchive, ensureExecutable, packPlugin } from "../../tools/dist/archives";
 import { makeExecutable } from "../../tools/dist/executable";
 import { makeParts } from "../../tools/dist/parts";
 import { executableName, thisPlatform } from "../../tools/dist/platforms";

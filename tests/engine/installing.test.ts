@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { basename, delimiter, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import metadata from "../../metadata.json";
-import { ensureArchive } from "../../tools/dist";
+import { ensureArchive } from "../../tools/dist/archives";
 import { captured } from "../../tools/support/command";
 import { oneInstance } from "./support/programs";
 import { ReleasePage } from "./support/releasePage";

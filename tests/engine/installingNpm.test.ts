@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { beforeAll, expect } from "@jest/globals";
 import metadata from "../../metadata.json";
-import { ensureArchive } from "../../tools/dist";
+import { ensureArchive } from "../../tools/dist/archives";
 import { blocksOf } from "../../tools/docs/markdown";
 import { pages } from "../../tools/docs/pages";
 import { captured, firstLine } from "../../tools/support/command";

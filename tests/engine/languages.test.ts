@@ -7,7 +7,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import metadata from "../../metadata.json";
-import { ensureArchive } from "../../tools/dist";
+import { ensureArchive } from "../../tools/dist/archives";
 import { thisPlatform } from "../../tools/dist/platforms";
 import { commandsIn } from "../../tools/docs/commandLines";
 import { installCommand, sdkNamed } from "../../tools/sdk/pack";

@@ -1,6 +1,6 @@
 /**
  * Walks every history of a slice, breadth first, and finds the shortest one that breaks an invariant.
- * `tools/explore.ts` uses this file.
+ * `tools/explore/model.ts` uses this file.
  */
 import { hash } from "node:crypto";
 import { changes } from "./engine";

@@ -1,5 +1,5 @@
 /**
- * Compiles, in memory, the create protocol and its witness with one of their rules left out (`mutants.txt`). `tools/explore.ts` uses it.
+ * Compiles, in memory, the create protocol and its witness with one of their rules left out (`mutants.txt`). `tools/explore/model.ts` uses it.
  */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";

@@ -14,7 +14,7 @@ const timeoutMs = 3_600_000;
 test(
   `in ${histories} histories from fixed seeds, no instance is lost, created twice or forgotten`,
   async () => {
-    const { code, printed } = await runToolProcess("simulate", [
+    const { code, printed } = await runToolProcess("explore", [
       "--histories",
       `${histories}`,
       "--from",

@@ -46,7 +46,7 @@ export async function search(seed: number, histories: number, path?: string): Pr
 }
 
 export function commandFor({ seed, path }: NonNullable<Found["broken"]>): string {
-  return `npm run simulate -- --seed ${seed} --path ${path}`;
+  return `npm run explore -- --trace ${seed}:${path}`;
 }
 
 export async function tell(it: History): Promise<string[]> {

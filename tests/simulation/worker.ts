@@ -1,4 +1,4 @@
-/** A process that plays histories for `tools/simulate.ts`. */
+/** A process that plays histories for `tools/explore/random.ts`. */
 import { search } from "./search";
 
 export interface Batch {

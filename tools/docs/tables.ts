@@ -1,7 +1,8 @@
-/** Makes the tables, lists and examples in Markdown pages, from the provider's definitions and bench/results.json. */
+/** Makes the tables, lists and examples in Markdown pages, from the provider's definitions and the results in bench/. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { format } from "prettier";
+import scalingRows from "../../bench/scaling.json";
 import metadata from "../../metadata.json";
 import { tableRows } from "../../bench/figure";
 import { optionFlags } from "../../emulator/options";
@@ -29,6 +30,11 @@ const settings = () =>
 const measured = (which: "chosen" | "all") => () =>
   table(["Measured", "Here", "Beside", "Ratio"], tableRows(which));
 
+const scaling = () => {
+  const [head = [], ...rows] = scalingRows;
+  return table(head, rows);
+};
+
 export const pagesWithTables: Readonly<Record<string, Tables>> = {
   "README.md": { settings, measured: measured("chosen") },
   "docs/instance.md": {
@@ -54,6 +60,7 @@ export const pagesWithTables: Readonly<Record<string, Tables>> = {
       ),
   },
   "docs/performance.md": { measured: measured("all") },
+  "docs/scaling.md": { scaling },
   // Pulumi's Registry publishes these two.
   "docs/_index.md": { example: () => chooser(exampleBlock) },
   "docs/installation-configuration.md": {
@@ -79,7 +86,7 @@ export async function pageWithTables(page: string, tables: Tables): Promise<stri
   return format(filled, { parser: "markdown", printWidth: 100 });
 }
 
-export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) =>
     `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
   return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");

@@ -82,7 +82,7 @@ const tools = {
     ),
     module: "restapi",
   },
-  // Signs executables for macOS, on any machine: `npm run dist`.
+  // Signs executables for macOS, on any machine: `npm run release -- plugins`.
   quill: theirs(
     "the signer of executables for macOS",
     "github.com/anchore/quill/cmd/quill",

@@ -74,7 +74,7 @@ const checksumsFile = join(dist, "SHA256SUMS");
 function distFiles(): string[] {
   const files = globSync("*", { cwd: dist }).map((name) => join(dist, name));
   if (!files.includes(checksumsFile)) {
-    throw new ToolError("There is no dist/SHA256SUMS. Run `npm run dist` first.");
+    throw new ToolError("There is no dist/SHA256SUMS. Run `npm run release -- plugins` first.");
   }
   return files.sort();
 }

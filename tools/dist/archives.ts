@@ -1,35 +1,23 @@
-/**
- * `npm run dist`: builds the plugin as a single executable with Node inside, for each platform, and packs it
- * in dist/ for `pulumi plugin install`.
- *
- *   --only linux-amd64,…   builds only for these platforms
- *   --dry-run              runs the other steps of a release that can run on this machine, and publishes nothing
- */
+/** Builds the plugin as a single executable with Node inside, for each platform, and packs it in dist/. */
 import { hash } from "node:crypto";
 import { chmodSync, globSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { basename, join, relative } from "node:path";
 import { create } from "tar";
-import metadata from "../metadata.json";
-import { executable as pluginName } from "../provider/executable";
-import { makeExecutable } from "./dist/executable";
-import { notices } from "./dist/notices";
-import { makeParts } from "./dist/parts";
-import {
-  executableName,
-  platformNamed,
-  platformNames,
-  thisPlatform,
-  type Platform,
-} from "./dist/platforms";
-import { sbom } from "./dist/sbom";
-import { writeWhole, temporaryFolder } from "./support/files";
-import { ensureProduct } from "./support/products";
-import { runTool, say } from "./support/main";
-import { root } from "./support/paths";
+import metadata from "../../metadata.json";
+import { executable as pluginName } from "../../provider/executable";
+import { makeExecutable } from "./executable";
+import { notices } from "./notices";
+import { makeParts } from "./parts";
+import { executableName, platformNames, thisPlatform, type Platform } from "./platforms";
+import { sbom } from "./sbom";
+import { writeWhole, temporaryFolder } from "../support/files";
+import { ensureProduct } from "../support/products";
+import { say } from "../support/main";
+import { root } from "../support/paths";
 
 /** The products are made again if these change. */
 const toolSources = [
-  ...["tools/dist.ts", "tools/support/bundle.ts", "package-lock.json", "metadata.json"],
+  ...["tools/support/bundle.ts", "package-lock.json", "metadata.json"],
   ...globSync("tools/dist/**/*.ts", { cwd: root, exclude: ["**/*.test.ts"] }),
 ];
 
@@ -95,7 +83,9 @@ function executableOf(platform: Platform): string {
   return `.tools/dist/${platform}/${executableName(platform)}`;
 }
 
-async function main(wanted: readonly Platform[]): Promise<void> {
+/** Writes the archives for these platforms (all, if none is given), a bill of materials and SHA256SUMS into dist/. */
+export async function packPlugins(platforms: readonly Platform[]): Promise<void> {
+  const wanted = platforms.length > 0 ? platforms : platformNames;
   const written: string[] = [];
   for (const platform of wanted) {
     const start = performance.now();
@@ -115,14 +105,4 @@ async function main(wanted: readonly Platform[]): Promise<void> {
   say([billFile, checksumsFile].map((path) => relative(root, path)).join("\n"));
   for (const archive of written.filter((path) => path.includes(`-${thisPlatform()}.`)))
     say(`\nTo install it:\n  pulumi plugin install resource ${name} ${version} --file ${archive}`);
-}
-
-if (require.main === module) {
-  runTool(
-    { options: { only: { type: "string" }, "dry-run": { type: "boolean" } } },
-    async ({ values: { only, "dry-run": dryRun } }) => {
-      if (dryRun) return (await import("./dist/dryRun.js")).dryRun();
-      await main(only?.split(",").map(platformNamed) ?? platformNames);
-    },
-  );
 }

@@ -1,19 +1,19 @@
-/**
- * `npm run scaling`: simulates how several runners share one token's rate limit, and writes the table of
- * docs/scaling.md. It takes five minutes.
- *
- *   --quick   takes seconds, and prints the table instead of writing it
- */
-import { join } from "node:path";
-import { share, type Outcome } from "../tests/simulation/sharing";
-import { pageWithTables, table } from "./docs/tables";
-import { writeWhole } from "./support/files";
-import { runTool, say } from "./support/main";
-import { root } from "./support/paths";
+/** Simulates how several runners share one token's rate limit, for the table of docs/scaling.md. */
+import { share, type Outcome } from "../../tests/simulation/sharing";
 
-async function main(quick: boolean): Promise<void> {
-  const creates = quick ? 200 : 2000;
-  const rows: string[][] = [];
+const head = [
+  "Runners",
+  "Configured",
+  "First–last done, s",
+  "Latecomer's wait, s",
+  "429s",
+  "Timed out",
+];
+
+/** Returns the head and the rows of the table, which are the same on every machine. */
+export async function scaling(isQuick: boolean): Promise<readonly (readonly string[])[]> {
+  const creates = isQuick ? 200 : 2000;
+  const rows = [head];
   for (const runners of [1, 10, 100]) {
     for (const shareConfigured of runners > 1 ? [false, true] : [false]) {
       const outcomes: Outcome[] = [];
@@ -22,23 +22,9 @@ async function main(quick: boolean): Promise<void> {
         outcomes.push(await share({ runners, creates, window, shareConfigured, latecomers }));
       }
       rows.push(rowOf(runners, shareConfigured, outcomes));
-      say(rows.at(-1)?.join("  ") ?? "");
     }
   }
-  const head = [
-    "Runners",
-    "Configured",
-    "First–last done, s",
-    "Latecomer's wait, s",
-    "429s",
-    "Timed out",
-  ];
-  const filled = table(head, rows);
-  console.log(filled);
-  if (quick) return;
-  const page = "docs/scaling.md";
-  writeWhole(join(root, page), await pageWithTables(page, { scaling: () => filled }));
-  say(`wrote ${page}`);
+  return rows;
 }
 
 /** Each cell shows the outcome with a sliding window, then "·", then that with a fixed one. */
@@ -55,7 +41,3 @@ function rowOf(runners: number, shareConfigured: boolean, outcomes: readonly Out
     cell(({ failed }) => String(failed)),
   ];
 }
-
-runTool({ options: { quick: { type: "boolean", default: false } } }, ({ values }) =>
-  main(values.quick),
-);

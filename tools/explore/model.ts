@@ -1,0 +1,69 @@
+/** Walks every history of the protocol's model, with all its rules and without each of them in turn. */
+import * as protocol from "../../provider/instance/protocol";
+import { explore, tell } from "../../tests/explorer/explore";
+import { readMutants, rulesWithout } from "../../tests/explorer/mutation";
+import type { Slice } from "../../tests/explorer/slice";
+import { slices } from "../../tests/explorer/slices";
+import { oneOf, ToolError } from "../support/main";
+
+const names = slices.map(({ name }) => name);
+
+/** @throws {ToolError} if there is no such slice */
+const sliceNamed = (name: string) =>
+  slices.find((slice) => slice.name === oneOf("slice", names, name)) as Slice;
+
+/** @throws {ToolError} if a promise is broken */
+function walk(slice: Slice): number {
+  const { states, depth, seconds, violation } = explore(slice, protocol);
+  console.log(
+    `${slice.name}: ${states} states, depth ${depth}, ${seconds.toFixed(1)} s (${slice.what})`,
+  );
+  if (!violation) return states;
+  for (const line of tell(slice, protocol, violation.choices)) console.log(`    ${line}`);
+  throw new ToolError(
+    `A promise is broken: ${violation.what}.\nTo see this history again: npm run explore -- --trace "${slice.name}:${violation.choices.join()}"`,
+  );
+}
+
+/** @throws {ToolError} if no promise breaks without one of the rules */
+function walkMutants(): void {
+  const mutants = readMutants();
+  const survived: string[] = [];
+  for (const mutant of mutants) {
+    const slice = sliceNamed(mutant.slice);
+    // Two faults usually suffice to break a promise, and fewer faults take less time.
+    const smallSlice = { ...slice, maxFaults: Math.min(2, slice.maxFaults) };
+    const violation =
+      explore(smallSlice, rulesWithout(mutant)).violation ??
+      explore(slice, rulesWithout(mutant)).violation;
+    console.log(
+      violation
+        ? `without "${mutant.rule}" (${mutant.slice}): ${violation.what}`
+        : `without "${mutant.rule}" (${mutant.slice}): NOTHING BREAKS`,
+    );
+    if (!violation) survived.push(mutant.rule);
+  }
+  console.log(`mutants killed: ${mutants.length - survived.length} of ${mutants.length}`);
+  if (survived.length > 0)
+    throw new ToolError(`Nothing breaks without these rules: ${survived.join("; ")}`);
+}
+
+export function exploreModel({ slice, deep }: { slice: string | undefined; deep: boolean }): void {
+  const start = performance.now();
+  const chosen =
+    slice === undefined ? slices.filter((each) => deep || !each.deep) : [sliceNamed(slice)];
+  let states = 0;
+  for (const each of chosen) {
+    states += walk(deep ? { ...each, maxFaults: each.maxFaults + 1 } : each);
+  }
+  if (slice === undefined) walkMutants();
+  const seconds = (performance.now() - start) / 1000;
+  console.log(`${states} states in ${chosen.length} slices, ${seconds.toFixed(0)} s in all`);
+}
+
+/** `history` is what a broken promise prints: SLICE:N,N,… */
+export function traceModel(history: string): void {
+  const [name = "", choices = ""] = history.split(":");
+  const lines = tell(sliceNamed(name), protocol, choices.split(",").map(Number));
+  console.log(lines.join("\n"));
+}

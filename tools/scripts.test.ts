@@ -1,0 +1,41 @@
+/** Checks the scripts of package.json: they are few, CONTRIBUTING.md describes each, and nothing names any other. */
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "@jest/globals";
+import { repositoryFiles, root } from "./support/paths";
+
+const read = (path: string) => readFileSync(join(root, path), "utf8");
+const { scripts } = JSON.parse(read("package.json")) as { scripts: Record<string, string> };
+const names = Object.keys(scripts).sort();
+
+test("there are at most ten scripts, and each is the tool of its name", () => {
+  expect(names.length).toBeLessThanOrEqual(10);
+  for (const name of names) expect(scripts[name]).toBe(`node tools/run.mjs ${name}`);
+  const tools = globSync("tools/*.ts", { cwd: root, exclude: ["**/*.test.ts"] });
+  expect(tools.sort()).toEqual(names.map((name) => join("tools", `${name}.ts`)));
+});
+
+test("each script has a help text, and CONTRIBUTING.md says what it is for", () => {
+  const page = read("CONTRIBUTING.md");
+  for (const name of names) {
+    const command = ["start", "test"].includes(name) ? `npm ${name}` : `npm run ${name}`;
+    expect(page).toContain(command);
+    expect(read(`tools/${name}.ts`)).toMatch(new RegExp(`^/\\*\\*(\n \\*)? \`${command}\\b`));
+  }
+});
+
+test("no page, message or comment names a script that does not exist", () => {
+  const files = repositoryFiles().filter(
+    // The examples have scripts of their own, and earlier versions had others.
+    (file) =>
+      /\.(md|ts|mjs|cjs|yml)$/.test(file) &&
+      !/^(examples\/|tests\/engine\/|CHANGELOG\.md$)/.test(file),
+  );
+  const mentions = files.flatMap((file) =>
+    [...read(file).matchAll(/\bnpm run (?:--silent )?([a-z][\w:-]*)/g)].map(
+      ([, name = ""]) => [file, name] as const,
+    ),
+  );
+  expect(mentions.length).toBeGreaterThan(names.length);
+  expect(mentions.filter(([, name]) => !names.includes(name))).toEqual([]);
+});
