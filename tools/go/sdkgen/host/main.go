@@ -30,7 +30,7 @@ import (
 	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/emptypb"
 )
 
 // generators has Pulumi's writer of programs for each language.
@@ -91,7 +91,7 @@ func run() error {
 	}
 	server := proxy{older: connection, generate: generators[language]}
 	served, err := rpcutil.ServeWithOptions(rpcutil.ServeOptions{Options: []grpc.ServerOption{
-		grpc.ForceServerCodec(codec{}), grpc.UnknownServiceHandler(server.handle),
+		grpc.UnknownServiceHandler(server.handle),
 	}})
 	if err != nil {
 		return err
@@ -127,11 +127,12 @@ func (p proxy) handle(_ any, caller grpc.ServerStream) error {
 	ctx, cancel := context.WithCancel(caller.Context())
 	defer cancel()
 	description := &grpc.StreamDesc{ServerStreams: true}
-	forwarded, err := p.older.NewStream(ctx, description, method, grpc.ForceCodec(codec{}))
+	forwarded, err := p.older.NewStream(ctx, description, method)
 	if err != nil {
 		return err
 	}
-	var request []byte
+	// A message keeps the fields that its type does not have, so this type takes any message.
+	var request emptypb.Empty
 	if err := caller.RecvMsg(&request); err != nil {
 		return err
 	}
@@ -142,7 +143,7 @@ func (p proxy) handle(_ any, caller grpc.ServerStream) error {
 		return err
 	}
 	for {
-		var response []byte
+		var response emptypb.Empty
 		if err := forwarded.RecvMsg(&response); errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
@@ -190,24 +191,4 @@ func (p proxy) generateProgram(
 	}
 	response.Diagnostics = plugin.HclDiagnosticsToRPCDiagnostics(diagnostics)
 	return &response, nil
-}
-
-// codec passes the bytes of forwarded messages on, and codes the other messages.
-type codec struct{}
-
-func (codec) Name() string { return "proto" }
-
-func (codec) Marshal(message any) ([]byte, error) {
-	if bytes, ok := message.(*[]byte); ok {
-		return *bytes, nil
-	}
-	return proto.Marshal(message.(proto.Message))
-}
-
-func (codec) Unmarshal(data []byte, message any) error {
-	if bytes, ok := message.(*[]byte); ok {
-		*bytes = append([]byte(nil), data...)
-		return nil
-	}
-	return proto.Unmarshal(data, message.(proto.Message))
 }
