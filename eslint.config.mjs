@@ -92,6 +92,12 @@ export default tseslint.config(
     },
   },
   {
+    files: ["**/*.ts"],
+    ignores: ["provider/cli/**", "tests/{contract,engine,lifecycle}/**", "tools/**", "bench/**"],
+    // A parameter says what it is: `record`, `item`, `id`.
+    rules: { "id-denylist": ["error", "it"] },
+  },
+  {
     files: ["provider/**/*.ts", "emulator/**/*.ts"],
     ignores: ["**/*.test.ts", "**/testing/**"],
     plugins: { jsdoc },

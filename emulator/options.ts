@@ -310,7 +310,7 @@ function parseNumber(typed: string): number | string {
 function parseRange(typed: string): unknown {
   if (typed === "never") return Infinity;
   const numbers = typed.split("-").map(parseNumber);
-  if (numbers.length > 2 || numbers.some((it) => typeof it === "string")) return typed;
+  if (numbers.length > 2 || numbers.some((number) => typeof number === "string")) return typed;
   const range = numbers.length === 1 ? numbers[0] : numbers;
   return isProvisioningTime(range) ? range : typed;
 }

@@ -71,11 +71,11 @@ export const tolerant = {
       const read = data.map(
         (element) => listItem.safeParse(element).data ?? whyUnreadable(element),
       );
-      if (read.length > 0 && read.every((it) => it === idIsNumber)) {
+      if (read.length > 0 && read.every((item) => item === idIsNumber)) {
         ctx.addIssue("the ids in the service's listing are numbers, not texts");
       }
-      const items = read.filter((it) => typeof it !== "string");
-      const unreadableWhy = read.find((it) => typeof it === "string");
+      const items = read.filter((item) => typeof item !== "string");
+      const unreadableWhy = read.find((item) => typeof item === "string");
       const unreadable = read.length - items.length;
       return { items, hasMore, unreadable, ...(unreadableWhy && { unreadableWhy }) };
     }),
@@ -89,7 +89,7 @@ export const tolerant = {
       networks: lenient(elements(network)),
     })
     .transform(({ created_at: createdAt, networks = [], ...others }) => {
-      return { ...others, createdAt, networks: networks.filter((it) => it !== null) };
+      return { ...others, createdAt, networks: networks.filter((network) => network !== null) };
     }),
   error: z.object({
     error: z.object({ code: text, message: text, doc_url: text, request_id: text }),

@@ -42,7 +42,9 @@ type Begin = Pick<Listing, "beginMark" | "begunAt">;
 /** Whether the listing shows every instance of these statuses, or of all statuses if the list is empty. */
 export function isCompleteFor(listing: Listing, statuses: readonly string[]): boolean {
   const { complete, completeStatuses } = listing;
-  return complete || (statuses.length > 0 && statuses.every((it) => completeStatuses.has(it)));
+  return (
+    complete || (statuses.length > 0 && statuses.every((status) => completeStatuses.has(status)))
+  );
 }
 
 /** How new a listing has to be. */
@@ -112,7 +114,8 @@ export class ListingSource {
     { after = 0, notBefore = -Infinity }: ListingRequirement,
     signal: AbortSignal,
   ): Promise<Listing> {
-    const isNewEnough = (it: Begin) => it.beginMark > after && it.begunAt >= notBefore;
+    const isNewEnough = (listing: Begin) =>
+      listing.beginMark > after && listing.begunAt >= notBefore;
     signal.throwIfAborted();
     if (this.#latest && isNewEnough(this.#latest)) return this.#latest;
     using _wait = this.#waiting(signal);

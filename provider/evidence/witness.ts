@@ -153,7 +153,7 @@ function find(subject: Subject, { items }: Evidence, explained?: ReadonlySet<str
   }
   const { name, before } = subject;
   return [...items.values()].filter(
-    (it) => isSameName(it.name, name) && !before.has(it.id) && !explained?.has(it.id),
+    (item) => isSameName(item.name, name) && !before.has(item.id) && !explained?.has(item.id),
   );
 }
 

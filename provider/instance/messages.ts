@@ -208,7 +208,7 @@ function describePending(record: LedgerRecord, { run, settings, state }: Session
   // The stack may have another name since then.
   const [ownUrn = urn] = isOfStack ? state.registered : [];
   const stack = { urn: ownUrn, stateless: record.stateless };
-  const isRegistered = [...state.registered].some((it) => isSameResource(it, urn));
+  const isRegistered = [...state.registered].some((registered) => isSameResource(registered, urn));
   const isResumed = isOfStack && baseUrl === settings.baseUrl && stage !== "replied";
   const missing =
     isOfStack && !isRegistered

@@ -348,7 +348,7 @@ function isCompleted(spec: CreateSpec, { record }: LedgerEntry): boolean {
 
 /** Whether the program of this run has registered the record's resource, by its present URN. */
 function isRegistered({ urn }: LedgerRecord, registered: Urns): boolean {
-  return [...registered].some((it) => isSameResource(it, urn));
+  return [...registered].some((other) => isSameResource(other, urn));
 }
 
 /**
@@ -414,7 +414,10 @@ function beforeBaseline(
 ): Transition {
   const adrift = entries
     .map(({ record }) => record)
-    .filter((it) => it.owner !== spec.session && isPending(it) && isAdrift(spec, it, registered));
+    .filter(
+      (record) =>
+        record.owner !== spec.session && isPending(record) && isAdrift(spec, record, registered),
+    );
   const [first] = adrift;
   if (first && spec.leftovers === "fail") return failPending(first, { kind: "unregistered" });
   const mayBeThis = adrift.filter(
@@ -755,8 +758,8 @@ function settle(key: string, as: "gone" | "absent", earlier: Earlier): Transitio
 
 /** Returns the ids that neither the POST of this record nor of this create has made: other records, and the session, explain them. */
 function explainedIn({ ours, named, entries }: Look, key: string): ReadonlySet<string> {
-  const others = entries.flatMap(({ record: { id, key: it } }) =>
-    id !== undefined && it !== key ? [id] : [],
+  const others = entries.flatMap(({ record: { id, key: other } }) =>
+    id !== undefined && other !== key ? [id] : [],
   );
   return new Set([...ours.keys(), ...named.keys(), ...others]);
 }
@@ -770,7 +773,7 @@ export function findNewInstances(look: Look, post: SentPost): string[] {
 }
 
 function idsNamed(name: string, { items }: Pick<Evidence, "items">): string[] {
-  return [...items.values()].filter((it) => isSameName(it.name, name)).map(({ id }) => id);
+  return [...items.values()].filter((item) => isSameName(item.name, name)).map(({ id }) => id);
 }
 
 // ── Ends, and other transitions ──────────────────────────────────────────────────────────────────

@@ -176,12 +176,12 @@ export interface Change<Place> {
 export function copyOf(world: World): World {
   return {
     ...world,
-    instances: world.instances.map((it) => ({ ...it })),
+    instances: world.instances.map((instance) => ({ ...instance })),
     ledgers: world.ledgers.map((rows) => rows.map((row) => ({ ...row }))),
-    stacks: world.stacks.map((held) => held.map((it) => ({ ...it }))),
+    stacks: world.stacks.map((held) => held.map((entry) => ({ ...entry }))),
     runs: world.runs.map((run) => ({
       ...run,
-      snapshot: run.snapshot.map((it) => ({ ...it })),
+      snapshot: run.snapshot.map((entry) => ({ ...entry })),
       calls: run.calls.map((call) => ({ ...call })),
     })),
   };
@@ -225,7 +225,7 @@ export function ledgerOf(world: World, { plan }: Run): Row[] {
 export function saveSnapshot(world: World, { plan, snapshot }: Run): void {
   const before = world.stacks[plan.stack] as StateEntry[];
   for (const { id } of before) {
-    const isDropped = !snapshot.some((it) => it.id === id);
+    const isDropped = !snapshot.some((entry) => entry.id === id);
     const instance = instanceOf(world, id);
     if (isDropped && instance) instance.isOverwritten = true;
   }
@@ -233,19 +233,19 @@ export function saveSnapshot(world: World, { plan, snapshot }: Run): void {
     const instance = instanceOf(world, id);
     if (instance) instance.isOverwritten = false;
   }
-  world.stacks[plan.stack] = snapshot.map((it) => ({ ...it }));
+  world.stacks[plan.stack] = snapshot.map((entry) => ({ ...entry }));
 }
 
 export function instanceOf(world: World, id: string | undefined): Instance | undefined {
-  return world.instances.find((it) => it.id === id);
+  return world.instances.find((instance) => instance.id === id);
 }
 
 /** Lets the settling time pass. Every created instance is listed then, and all times are moved back. */
 export function passTime(world: World): void {
-  for (const it of world.instances) {
-    if (it.isMadeLate) continue;
-    it.settled = true;
-    it.listed = true;
+  for (const instance of world.instances) {
+    if (instance.isMadeLate) continue;
+    instance.settled = true;
+    instance.listed = true;
   }
   for (const row of world.ledgers.flat()) row.young &&= isUnderWay(world, row);
   // A plugin whose engine is gone ends before the settling time has passed.

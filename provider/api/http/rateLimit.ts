@@ -107,7 +107,7 @@ export function createRateLimit({
 
   /** Resolves when a request may be sent, or rejects with the signal's reason. `path` is the template of a path with an id. */
   return (method: string, path: string, signal: AbortSignal): Promise<Permit> => {
-    const existing = endpoints.find((it) => it.method === method && it.path === path);
+    const existing = endpoints.find((known) => known.method === method && known.path === path);
     const endpoint = existing ?? new Endpoint(method, path);
     if (!existing) endpoints.push(endpoint);
     return queues.run(`${method} ${path}`, signal, async () => {
@@ -139,8 +139,8 @@ export function createRateLimit({
   /** The clock time of the endpoint's turn. Without turns, a burst of one endpoint would fill the common window. */
   function turnOf(endpoint: Endpoint, group: readonly Endpoint[]): number {
     if (group.length === 1) return 0;
-    const lastOfGroup = Math.max(...group.map((it) => it.lastPermitAt));
-    const waiting = group.filter((it) => it.isWaiting && it.backoffEnd <= clock.now());
+    const lastOfGroup = Math.max(...group.map((other) => other.lastPermitAt));
+    const waiting = group.filter((other) => other.isWaiting && other.backoffEnd <= clock.now());
     const ownTurn = endpoint.lastPermitAt + waiting.length * evenIntervalMs;
     return Math.max(lastOfGroup + evenIntervalMs, ownTurn);
   }
