@@ -88,7 +88,7 @@ export const tolerant = {
       created_at: text,
       networks: lenient(elements(network)),
     })
-    .transform(({ created_at: createdAt, networks = [], ...others }) => {
+    .transform(({ created_at: createdAt, networks = [], ...others }): Accepted => {
       return { ...others, createdAt, networks: networks.filter((network) => network !== null) };
     }),
   error: z.object({
@@ -106,7 +106,11 @@ export interface Page {
   /** Why the first of them could not be read: "its id is a number, not a text". */
   unreadableWhy?: string | undefined;
 }
-/** The readable fields of the response to an accepted POST /v2/instances. `createdAt` may also be left out. */
-export type Accepted = Omit<z.infer<typeof tolerant.accepted>, "createdAt"> & {
+/** The readable fields of the response to an accepted POST /v2/instances. */
+export interface Accepted {
+  id: string;
+  name?: string | undefined;
+  status?: string | undefined;
   createdAt?: string | undefined;
-};
+  networks: z.infer<typeof network>[];
+}

@@ -11,7 +11,7 @@ import {
 } from "../propertyValue";
 import { configCommands, explicitProvider, isStateless, logicalName } from "../advice";
 import { OperationFailed } from "../errors";
-import type { ProviderContext } from "../context";
+import type { Redactor } from "../redaction";
 import type { CheckResponse } from "../requests";
 import { tokenKindOf, tokenPrefixes } from "../api/serviceConstants";
 import {
@@ -26,7 +26,10 @@ import {
 import { hideToken, readTokenFile, tokenFileVariable } from "./tokenFile";
 
 /** The environment that settings are read from, and the redactor that hides the token in messages (G8). */
-export type SettingsSource = Pick<ProviderContext, "env" | "redactor">;
+export interface SettingsSource {
+  env: NodeJS.ProcessEnv;
+  redactor: Redactor;
+}
 
 /** What is wrong with a setting: a clause about it, such as "must be true or false", which quotes no value (G8). */
 interface SettingProblem {

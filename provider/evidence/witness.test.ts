@@ -2,7 +2,8 @@
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type { ListItem } from "../api/contract";
-import { see, witnessOf, type Evidence, type Known, type Question, type Verdict } from "./witness";
+import type { Evidence } from "./listing";
+import { see, witnessOf, type Known, type Question, type Verdict } from "./witness";
 
 const pollIntervalMs = 3000;
 const question: Question = { subject: { id: "i-1" }, listedBy: 0, pollIntervalMs };

@@ -3,7 +3,7 @@
  * first transition, and `step` returns the next one after each event. `create.ts` carries the transitions out. This
  * file uses no clock, socket or disk, so that the explorer (`tests/explorer/`) can try every sequence of events.
  */
-import type { Accepted } from "../api/contract";
+import type { Accepted, ListItem } from "../api/contract";
 import { RequestError } from "../api/errors";
 import { answeredBroken, knownIdError, type PostOutcome } from "../api/postOutcome";
 import {
@@ -13,15 +13,17 @@ import {
   isPending,
   type LedgerEntry,
   type LedgerRecord,
-  type NewRecord,
+  type RequestedInstance,
+  type SettleReason,
 } from "../ledger/record";
+import type { Evidence } from "../evidence/listing";
 import {
   isSameName,
   mayStillTell,
   nextLookAt,
   see,
   witnessOf,
-  type Evidence,
+  type Ids,
   type Known,
   type Open,
   type Subject,
@@ -40,7 +42,7 @@ export type NameKind = LedgerRecord["kind"];
 /** The instance to create, and the settings that the protocol depends on. All durations are milliseconds. */
 export interface CreateSpec {
   /** What the record of this create says from the start. Its `name` is hashed if the program made the name secret. */
-  own: Omit<NewRecord, "before" | "at">;
+  own: RequestedInstance;
   name: string;
   /** The id of this session. */
   session: string;
@@ -84,12 +86,15 @@ type Work =
   /** Waits for the rate limit → `permitted` */
   | { phase: "awaitingPermit"; attempt: Attempt }
   /** Writes the record of this create, and waits until it is on the disk → `recorded` */
-  | { phase: "writingRecord"; attempt: Attempt; fields: Omit<NewRecord, "at"> }
+  | { phase: "writingRecord"; attempt: Attempt; fields: RecordFields }
   /** Sends the POST that the record `key` describes → `posted` */
   | { phase: "posting"; attempt: Attempt; key: string }
   | { phase: "ended"; result: Result };
 
 type StateOf<P extends State["phase"]> = Extract<State, { phase: P }>;
+
+/** What the record of a POST says, but for the time at which it is written. */
+export type RecordFields = RequestedInstance & { before: string[] };
 
 interface Earlier {
   /** How often it has tried to take over or to settle a record. */
@@ -106,7 +111,10 @@ interface Attempt {
 }
 
 /** A listing from before the POST, which can't have created an instance that is in it. */
-type Baseline = Pick<Evidence, "items" | "begunAt">;
+interface Baseline {
+  readonly items: ReadonlyMap<string, ListItem>;
+  readonly begunAt: number;
+}
 
 /** What a search is for. */
 export type Search =
@@ -181,7 +189,11 @@ export type SideEffect =
   | { do: "reportPending"; records: LedgerRecord[] }
   | ({ do: "reportLeftovers" } & Leftovers);
 
-type RecordChange = Partial<Pick<LedgerRecord, "stage" | "id" | "settled">>;
+interface RecordChange {
+  stage?: LedgerRecord["stage"];
+  id?: string;
+  settled?: SettleReason;
+}
 
 /** What showed the instance: the response to this create's POST, a listing after it, or an earlier create's record. */
 type InstanceSource = "answer" | "listing" | "earlierRun";
@@ -218,9 +230,6 @@ export type Result =
       acceptedAt?: string;
     }
   | { kind: "failed"; failure: Failure };
-
-/** A set of ids, or a map from ids. */
-type Ids = Pick<ReadonlySet<string>, "has" | "keys">;
 
 /** Why a create fails without an instance that it could return. */
 export type Failure =
@@ -444,7 +453,7 @@ function afterTakeOver(
 function resume(
   spec: CreateSpec,
   record: LedgerRecord,
-  { id, name, status }: Pick<Accepted, "id" | "name" | "status">,
+  { id, name, status }: ListItem,
 ): Transition {
   const { key } = record;
   if (record.digest !== spec.own.digest) {
@@ -556,7 +565,7 @@ function afterPermit(spec: CreateSpec, attempt: Attempt, now: number): Transitio
 }
 
 function writeRecord(spec: CreateSpec, attempt: Attempt, effects: SideEffect[] = []): Transition {
-  const fields = { ...spec.own, before: idsNamed(spec.name, attempt.baseline) };
+  const fields = { ...spec.own, before: idsNamed(spec.name, attempt.baseline.items) };
   return next({ phase: "writingRecord", attempt, fields }, effects);
 }
 
@@ -767,12 +776,12 @@ function explainedIn({ ours, named, entries }: Look, key: string): ReadonlySet<s
 /** Returns the ids of the instances with the POST's name that the POST may have created. */
 export function findNewInstances(look: Look, post: SentPost): string[] {
   const explained = explainedIn(look, post.key);
-  return idsNamed(post.name, look.listing).filter(
+  return idsNamed(post.name, look.listing.items).filter(
     (id) => !post.before.has(id) && !explained.has(id),
   );
 }
 
-function idsNamed(name: string, { items }: Pick<Evidence, "items">): string[] {
+function idsNamed(name: string, items: ReadonlyMap<string, ListItem>): string[] {
   return [...items.values()].filter((item) => isSameName(item.name, name)).map(({ id }) => id);
 }
 

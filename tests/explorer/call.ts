@@ -1,11 +1,12 @@
 /** Carries out what the create protocol decides for one Create call, as `create.ts` does, in the explorer's world. */
 import { RequestError, type FailureKind } from "../../provider/api/errors";
-import { isPending, type NewRecord } from "../../provider/ledger/record";
+import { isPending } from "../../provider/ledger/record";
 import type {
   Entry,
   Event,
   Failure,
   Look,
+  RecordFields,
   Result,
   SideEffect,
   Transition,
@@ -125,7 +126,7 @@ function registeredIn({ run }: Scene): Set<string> {
 }
 
 /** Writes the record of a create, and returns its key. */
-function writeRecord({ model, world, run, call }: Scene, fields: Omit<NewRecord, "at">): string {
+function writeRecord({ model, world, run, call }: Scene, fields: RecordFields): string {
   const { session } = run;
   const rows = ledgerOf(world, run);
   const count = rows.filter((row) => row.session === session).length;

@@ -9,9 +9,9 @@
  * token could not send a single request (docs/scaling.md).
  */
 import { notNeeded } from "../../abort";
+import type { Clock } from "../../clock";
 import { KeyedLocks } from "../../locks";
 import type { RequestError } from "../errors";
-import type { ClientOptions, Retry } from "../options";
 
 const windowMs = 60_000;
 /** The part of the service's limit that this client uses. */
@@ -43,11 +43,25 @@ export interface RequestEnd {
   failure?: RequestError | undefined;
 }
 
-/** A pause after a 429. */
-export type Pause = Omit<Retry, "error" | "inMs"> & {
+/** A pause of an endpoint after a 429. */
+export interface Pause {
+  method: string;
+  /** As in `Retry`, like `isAsked`. */
+  path: string;
+  /** How long it lasts from now on. */
   inMs: number;
+  isAsked: boolean;
   failure?: RequestError | undefined;
-};
+}
+
+/** What the rate limit depends on. The first three are as in `ClientOptions`. */
+export interface RateLimitOptions {
+  clock: Clock;
+  random: () => number;
+  requestsPerMinute: number;
+  /** Called when a pause begins, and when another 429 makes it longer. */
+  onPause?: (pause: Pause) => void;
+}
 
 /** Allows one request. Counts towards the limit until it ends and, if a byte was sent, for a minute after that. */
 export interface Permit {
@@ -88,15 +102,7 @@ class Endpoint {
 }
 
 /** Makes the rate limit of one client. */
-export function createRateLimit({
-  clock,
-  random,
-  requestsPerMinute,
-  onPause,
-}: Pick<ClientOptions, "clock" | "random" | "requestsPerMinute"> & {
-  /** Called when a pause begins, and when another 429 makes it longer. */
-  onPause?: (pause: Pause) => void;
-}) {
+export function createRateLimit({ clock, random, requestsPerMinute, onPause }: RateLimitOptions) {
   const limit = Math.max(1, Math.floor(requestsPerMinute * usedPart));
   const evenIntervalMs = windowMs / limit;
   const endpoints: Endpoint[] = [];
