@@ -44,7 +44,7 @@ export interface RequestEnd {
 }
 
 /** A pause of an endpoint after a 429. */
-export interface Pause {
+interface Pause {
   method: string;
   /** As in `Retry`, like `isAsked`. */
   path: string;
