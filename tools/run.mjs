@@ -95,7 +95,7 @@ function beginDownload() {
 /** The Node that package-lock.json pins for this platform, if any. */
 function packagedNode() {
   const packages = Object.entries(readPackages(join(nodeModules, ".package-lock.json")));
-  const [path, entry] = packages.find(([, it]) => isNodeForHere(it)) ?? [];
+  const [path, entry] = packages.find(([, candidate]) => isNodeForHere(candidate)) ?? [];
   return path && join(root, path, entry.bin.node);
 }
 
