@@ -154,7 +154,7 @@ test.each(["pulumi state delete", "deletePolicy retain", "compute:destroyPath"])
   },
 );
 
-/** These are the steps in docs/gitops.md, section "A run stops for a leftover". */
+/** These are the steps in docs/recover.md, section "If a run stops for a leftover". */
 test("after a kill during a create and the loss of the ledger, the next run stops, and the command that it prints repairs the stack", async () => {
   await using fixture = await Fixture.create({ config: { leftovers: "fail" } });
   const { stack } = fixture;
