@@ -5,6 +5,8 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
+import { blocksOf, sectionOf } from "../../tools/docs/markdown";
+import { readPage } from "../../tools/docs/pages";
 import { printedCommands } from "../support/printed";
 import { Fixture, never } from "./support/fixture";
 import { emptyProgram, instances, oneInstance, required } from "./support/programs";
@@ -171,3 +173,32 @@ test("after a kill during a create and the loss of the ledger, the next run stop
   expect(await stack.ids()).toEqual(fixture.ids());
   expect(fixture.posts()).toBe(1);
 });
+
+test.each([
+  { place: "environment", option: "" },
+  { place: "configuration", option: " --run-program" },
+])(
+  "with a wrong address in the $place, an up that changes nothing warns once, and the line of docs/gitops.md fails",
+  async ({ place, option }) => {
+    const isConfigured = place === "configuration";
+    await using fixture = await Fixture.create({
+      program: instances({ a: {}, b: {} }),
+      ...(isConfigured ? {} : { baseUrl: undefined }),
+    });
+    const { stack, service } = fixture;
+    const setAddress = async (url: string) =>
+      isConfigured ? stack.configure({ baseUrl: url }) : stack.setEnv("COMPUTE_BASE_URL", url);
+    await setAddress(service.url);
+    await stack.up();
+    await setAddress(service.url.replace("/v2", "/wrong/v2"));
+    const text = sectionOf(readPage("docs/gitops.md"), "A wrong address");
+    const [{ text: line = "" } = {}] = blocksOf({ name: "docs/gitops.md", text });
+
+    const refused = await stack.typeFailing(line.trim() + option);
+    const warned = await stack.up();
+
+    expect(refused).toContain("is out of reach of this configuration");
+    expect(warned.match(/is out of reach of this configuration/g)).toHaveLength(1);
+    expect(await stack.ids()).toEqual(fixture.ids().sort());
+  },
+);

@@ -14,6 +14,7 @@ import {
   isScript,
   outputs,
 } from "../../provider/instance/definition";
+import { functionTokens, instanceToken } from "../../provider/pulumiNames";
 import { exampleBlock, exampleLanguages, titleOf, type ExampleLanguage } from "../sdk/examples";
 import { sdkLanguages, sdkNames } from "../sdk/languages";
 import { blocksOf, sectionOf, type Page } from "./markdown";
@@ -89,6 +90,8 @@ function overview(pageOf: PageOf): string {
     "## Example Usage",
     "Two equal web servers. All programs but the YAML one ask how many: `pulumi config set count 2`.",
     chooser(exampleBlock),
+    "[Installation & Configuration](./installation-configuration/) says how to get the provider, and how to configure it.",
+    `The API docs describe ${new Intl.ListFormat("en").format([instanceToken, ...functionTokens].map(apiPage))}.`,
     section("What is promised"),
     section("More"),
   ].join("\n\n");
@@ -123,6 +126,11 @@ function installation(pageOf: PageOf): string {
     "## Settings",
     section("Settings"),
   ].join("\n\n");
+}
+
+function apiPage(token: string): string {
+  const name = token.split(":").at(-1) ?? "";
+  return `[\`${name}\`](./api-docs/${name.toLowerCase()}/)`;
 }
 
 function frontMatter(title: string, description: string): string {
