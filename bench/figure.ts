@@ -96,12 +96,19 @@ export function round(value: number): string {
   return value >= 100 ? String(Math.round(value)) : String(Number(value.toPrecision(3)));
 }
 
-/** Returns the items of the list in docs/performance.md, in Markdown. */
-export function figureItems(): { name: string; text: string }[] {
+/** Returns the list in docs/performance.md: each measurement, and below it what it is compared with. */
+export function figureList(): string {
   const json = readFileSync(join(root, "bench", "results.json"), "utf8");
   const { figures } = JSON.parse(json) as Results;
-  return figures.map(({ what, unit, ours, against, theirs, ratio }) => ({
-    name: `**${what}**`,
-    text: `${amount(ours.median, unit)}; ${against}: ${amount(theirs.median, unit)} (${round(ratio)} ×)`,
-  }));
+  return Object.values(Object.groupBy(figures, ({ what }) => what))
+    .flatMap((group = []) => {
+      const [first] = group;
+      if (!first) return [];
+      const others = group.map(
+        ({ against, theirs, unit, ratio }) =>
+          `  - ${against}: ${amount(theirs.median, unit)} (${round(ratio)} ×)`,
+      );
+      return [`- **${first.what}**: ${amount(first.ours.median, first.unit)}`, ...others];
+    })
+    .join("\n");
 }

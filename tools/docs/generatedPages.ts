@@ -3,7 +3,7 @@
  * Registry reads from this repository, from README.md, docs/install.md and docs/configure.md.
  */
 import { posix } from "node:path";
-import { figureItems } from "../../bench/figure";
+import { figureList } from "../../bench/figure";
 import { optionFlags } from "../../emulator/options";
 import metadata from "../../metadata.json";
 import { settingDescriptions, settingNames } from "../../provider/config/settings";
@@ -56,7 +56,7 @@ const filled: Readonly<Record<string, Contents>> = {
         optionFlags.map(({ flag, help }) => [code(flag), help]),
       ),
   },
-  "docs/performance.md": { measured: () => definitions(figureItems()) },
+  "docs/performance.md": { measured: figureList },
 };
 
 /** Returns each page that is generated, or of which a part is, by its path. */
