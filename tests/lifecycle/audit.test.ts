@@ -4,7 +4,7 @@
  */
 import { afterEach, expect, jest } from "@jest/globals";
 import { systemClock } from "../../provider/clock";
-import { typed } from "../../provider/cli/testing/typed";
+import { typed } from "../../cli/testing/typed";
 import { Ledger } from "../../provider/ledger/ledger";
 import { leaveOpen, newRecord } from "../../provider/testing/ledgerRecord";
 import { fakePulumi, urnOf } from "./support/fakePulumi";

@@ -6,7 +6,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, jest } from "@jest/globals";
 import { systemClock } from "../../provider/clock";
-import { typed } from "../../provider/cli/testing/typed";
+import { typed } from "../../cli/testing/typed";
 import { leaveOpen } from "../../provider/testing/ledgerRecord";
 import { fakePulumi } from "./support/fakePulumi";
 import { liveToken, test, testToken, type World } from "./support/world";

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "@jest/globals";
-import { typed } from "../../provider/cli/testing/typed";
+import { typed } from "../../cli/testing/typed";
 import { systemClock } from "../../provider/clock";
 import { Ledger } from "../../provider/ledger/ledger";
 import { leaveOpen, newRecord } from "../../provider/testing/ledgerRecord";

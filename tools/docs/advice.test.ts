@@ -25,7 +25,7 @@ const typing =
 const textOf = (file: string) => readFileSync(join(root, file), "utf8");
 
 test("each message that says what to type, or to run again, is in the list", () => {
-  const all = repositoryFiles("provider")
+  const all = repositoryFiles("provider", "cli")
     .filter((file) => file.endsWith(".ts") && !/\/testing\/|\.test\.ts$/.test(file))
     .flatMap(findAdvice);
   expect(all.length).toBeGreaterThan(50);

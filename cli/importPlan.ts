@@ -1,13 +1,13 @@
 /** `import-plan`: writes the file for `pulumi import --file`. It changes nothing but the file that `--out` names. */
 import { writeFileSync } from "node:fs";
 import type { Command } from "commander";
-import { importPlanCommand, inStack, logicalName } from "../advice";
-import { closest } from "../closest";
-import { OperationFailed } from "../errors";
-import { inputNames, inputTypes, isScript } from "../instance/definition";
-import { isCompleteFor } from "../evidence/listing";
-import { whyIncomplete } from "../evidence/why";
-import { instanceToken, providerToken } from "../pulumiNames";
+import { importPlanCommand, inStack, logicalName } from "../provider/advice";
+import { closest } from "../provider/closest";
+import { OperationFailed } from "../provider/errors";
+import { inputNames, inputTypes, isScript } from "../provider/instance/definition";
+import { isCompleteFor } from "../provider/evidence/listing";
+import { whyIncomplete } from "../provider/evidence/why";
+import { instanceToken, providerToken } from "../provider/pulumiNames";
 import { compare, explainUnmanaged, type ListedInstance } from "./compare";
 import { readPendingCreates } from "./discard";
 import { readAllStates, type StackState } from "./pulumi";

@@ -1,7 +1,7 @@
 /** Tests how listings are compared with states. tests/lifecycle/{audit,importPlan}.test.ts test the commands. */
 import { expect, test } from "@jest/globals";
-import type { Origin } from "../origin";
-import { ledgerRecord } from "../testing/ledgerRecord";
+import type { Origin } from "../provider/origin";
+import { ledgerRecord } from "../provider/testing/ledgerRecord";
 import { compare, explainUnmanaged } from "./compare";
 import type { RecordedCreate } from "./discard";
 import type { Resource } from "./pulumi";

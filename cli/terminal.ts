@@ -1,8 +1,8 @@
 /** The terminal of a command, and what several commands print. */
-import { systemClock } from "../clock";
-import type { ProviderContext, Text } from "../context";
-import { OperationFailed } from "../errors";
-import { Redactor } from "../redaction";
+import { systemClock } from "../provider/clock";
+import type { ProviderContext, Text } from "../provider/context";
+import { OperationFailed } from "../provider/errors";
+import { Redactor } from "../provider/redaction";
 
 /** The terminal and the environment of a command. Messages of the provider go to stderr. */
 export interface Terminal extends ProviderContext {

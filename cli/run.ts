@@ -1,9 +1,9 @@
 /** Runs the command line that a person typed. `main.ts` loads this file only for that, so the provider never loads commander. */
 import { Command, CommanderError } from "commander";
-import metadata from "../../metadata.json";
-import { closest } from "../closest";
-import { defectMessage } from "../errors";
-import { executable, pluginDescription } from "../executable";
+import metadata from "../metadata.json";
+import { closest } from "../provider/closest";
+import { defectMessage } from "../provider/errors";
+import { executable, pluginDescription } from "../provider/executable";
 import { addAudit } from "./audit";
 import { addDiscard } from "./discard";
 import { addDoctor } from "./doctor";

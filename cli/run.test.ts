@@ -1,6 +1,6 @@
 /** Tests command lines that are wrong, and the help. */
 import { expect, test } from "@jest/globals";
-import metadata from "../../metadata.json";
+import metadata from "../metadata.json";
 import { typed } from "./testing/typed";
 
 const token = "sk_test_Canary1234567890";

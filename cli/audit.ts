@@ -1,11 +1,11 @@
 /** `audit`: compares the instances that the service lists with all stacks of the backend. It changes nothing. */
 import type { Command } from "commander";
-import { ownCommand } from "../advice";
-import { whyIncomplete, whyOpen } from "../evidence/why";
-import type { Verdict } from "../evidence/witness";
-import { lookFor } from "../instance/existence";
-import { displayRecordedName } from "../ledger/record";
-import { timeouts } from "../session/session";
+import { ownCommand } from "../provider/advice";
+import { whyIncomplete, whyOpen } from "../provider/evidence/why";
+import type { Verdict } from "../provider/evidence/witness";
+import { lookFor } from "../provider/instance/existence";
+import { displayRecordedName } from "../provider/ledger/record";
+import { timeouts } from "../provider/session/session";
 import {
   compare,
   explainUnmanaged,

@@ -2,21 +2,27 @@
 import { accessSync, constants } from "node:fs";
 import { dirname } from "node:path";
 import type { Command } from "commander";
-import metadata from "../../metadata.json";
-import { TimedOut } from "../abort";
-import { cursorIgnored, nameCursor, nextStep, ownCommand, wrongCursorAdvice } from "../advice";
-import type { ComputeApi } from "../api/client";
-import { RequestError } from "../api/errors";
-import type { ClientOptions } from "../api/options";
-import { pageLimit } from "../api/serviceConstants";
-import type { Settings } from "../config/settings";
-import { OperationFailed } from "../errors";
-import { oldestEngine } from "../executable";
-import { ledgerFolder } from "../ledger/folder";
-import { collect } from "../evidence/collect";
-import { accountId } from "../session/connection";
-import { Session, timeouts } from "../session/session";
-import { isOlder } from "../version";
+import metadata from "../metadata.json";
+import { TimedOut } from "../provider/abort";
+import {
+  cursorIgnored,
+  nameCursor,
+  nextStep,
+  ownCommand,
+  wrongCursorAdvice,
+} from "../provider/advice";
+import type { ComputeApi } from "../provider/api/client";
+import { RequestError } from "../provider/api/errors";
+import type { ClientOptions } from "../provider/api/options";
+import { pageLimit } from "../provider/api/serviceConstants";
+import type { Settings } from "../provider/config/settings";
+import { OperationFailed } from "../provider/errors";
+import { oldestEngine } from "../provider/executable";
+import { ledgerFolder } from "../provider/ledger/folder";
+import { collect } from "../provider/evidence/collect";
+import { accountId } from "../provider/session/connection";
+import { Session, timeouts } from "../provider/session/session";
+import { isOlder } from "../provider/version";
 import { readPendingCreates, resumeAdvice } from "./discard";
 import { installAdvice, noPulumi, runPulumi } from "./pulumi";
 import { addOptions, checkSettings, type SettingOptions, stackHelp } from "./service";
@@ -75,7 +81,7 @@ const notWritableAdvice =
 /** Sends the account call (GET /v2/account), then lists all instances. */
 async function* examineService(settings: Settings, io: Terminal): AsyncGenerator<Finding> {
   const { host } = new URL(settings.baseUrl);
-  const { createClient } = await import("../api/client.js");
+  const { createClient } = await import("../provider/api/client.js");
   // `pulumi up` waits after a 429. `doctor` reports it at once.
   const slowedDown = new AbortController();
   const onRetry: ClientOptions["onRetry"] = ({ method, path, error }) => {

@@ -1,9 +1,9 @@
 /** What several commands share: the options for settings, their check, and the listing of the service. */
 import type { Command } from "commander";
-import { Canceled, isEnded, TimedOut } from "../abort";
-import { configCommands, explain, inStack } from "../advice";
-import { RequestError } from "../api/errors";
-import { resolveSettings, settingProblems } from "../config/configuration";
+import { Canceled, isEnded, TimedOut } from "../provider/abort";
+import { configCommands, explain, inStack } from "../provider/advice";
+import { RequestError } from "../provider/api/errors";
+import { resolveSettings, settingProblems } from "../provider/config/configuration";
 import {
   secretSettings,
   settingDescriptions,
@@ -11,13 +11,13 @@ import {
   settingNames,
   type SettingName,
   type Settings,
-} from "../config/settings";
-import { tokenFileVariable } from "../config/tokenFile";
-import { OperationFailed } from "../errors";
-import type { Listing } from "../evidence/listing";
-import type { Origin } from "../origin";
-import { propertyMap } from "../propertyValue";
-import { Session, timeouts } from "../session/session";
+} from "../provider/config/settings";
+import { tokenFileVariable } from "../provider/config/tokenFile";
+import { OperationFailed } from "../provider/errors";
+import type { Listing } from "../provider/evidence/listing";
+import type { Origin } from "../provider/origin";
+import { propertyMap } from "../provider/propertyValue";
+import { Session, timeouts } from "../provider/session/session";
 import { readConfig } from "./pulumi";
 import { asProblem, count, type Finding, Problem, type Terminal } from "./terminal";
 

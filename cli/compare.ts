@@ -1,8 +1,8 @@
 /** Compares the instances that services list with the states of all stacks of the backend. */
-import { discardCommand, importCommand, inStack, stateDeleteCommand } from "../advice";
-import type { ListItem } from "../api/contract";
-import { isSamePlace, originDifference, type Origin } from "../origin";
-import { instanceToken, isOfStack } from "../pulumiNames";
+import { discardCommand, importCommand, inStack, stateDeleteCommand } from "../provider/advice";
+import type { ListItem } from "../provider/api/contract";
+import { isSamePlace, originDifference, type Origin } from "../provider/origin";
+import { instanceToken, isOfStack } from "../provider/pulumiNames";
 import type { RecordedCreate } from "./discard";
 import type { Resource, StackState } from "./pulumi";
 import type { ServiceListing } from "./service";

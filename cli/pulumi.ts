@@ -2,11 +2,11 @@
 import { execFile, type ExecFileException } from "node:child_process";
 import { promisify } from "node:util";
 import * as z from "zod";
-import { withoutPasswords } from "../addresses";
-import { oldestEngine } from "../executable";
-import { Instance } from "../instance/instance";
-import { propertyMap, Secret, type PropertyMap } from "../propertyValue";
-import { instanceToken } from "../pulumiNames";
+import { withoutPasswords } from "../provider/addresses";
+import { oldestEngine } from "../provider/executable";
+import { Instance } from "../provider/instance/instance";
+import { propertyMap, Secret, type PropertyMap } from "../provider/propertyValue";
+import { instanceToken } from "../provider/pulumiNames";
 import { asProblem, Problem } from "./terminal";
 
 type Env = NodeJS.ProcessEnv;

@@ -2,7 +2,7 @@
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { temporaryFolder } from "../testing/temporaryFolder";
+import { temporaryFolder } from "../provider/testing/temporaryFolder";
 import { typed } from "./testing/typed";
 
 /** Runs `doctor` with a CLI that is this shell script, and returns the finding of a check. */
