@@ -113,7 +113,7 @@ test.each([
 ] as const)("a pending create with %j explains an instance of its name: %s", (more, note) => {
   const record = ledgerRecord("web", more as Parameters<typeof ledgerRecord>[1]);
   const creates = [{ record, isHere: true, liveness: "dead" } as RecordedCreate];
-  const listed = { service: service([]), item: { id: "i-1", name: "web" } };
+  const listed = { service: service([]), item: { id: "i-1", name: "web" }, managers: [] };
   const found = explainUnmanaged(listed, { states: [], instances: [], pending: [] }, creates);
   if (note) expect(found).toMatchObject({ urn: record.urn, note: expect.stringMatching(note) });
   else expect(found).toBeUndefined();
@@ -131,7 +131,7 @@ test.each([
     stage: "replied",
   });
   const creates = [{ record, isHere: true, liveness: "dead" } as RecordedCreate];
-  const listed = { service: service([]), item: { id: "i-1", name: "web" } };
+  const listed = { service: service([]), item: { id: "i-1", name: "web" }, managers: [] };
   const states = [{ stack, resources: [], pending: [] }];
   const found = explainUnmanaged(listed, { states, instances: [], pending: [] }, creates);
   const command = "pulumi import compute:index:Instance web i-1";

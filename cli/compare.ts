@@ -14,13 +14,17 @@ export interface ListedInstance {
   managers: Resource[];
 }
 
-/** What listings and states show together. */
-export interface Comparison {
+/** What the states of all stacks hold. */
+export interface StackContents {
   states: readonly StackState[];
-  /** The instances in all stacks, also those that a program only reads (`external`). */
+  /** The instances, also those that a program only reads (`external`). */
   instances: readonly Resource[];
-  /** The pending creates in the states that no later run has continued. */
+  /** The pending creates that no later run has continued. */
   pending: readonly Resource[];
+}
+
+/** What listings and states show together. */
+export interface Comparison extends StackContents {
   listed: readonly ListedInstance[];
   /** The instances in stacks that are missing from the listing of their service. */
   missing: ReadonlyMap<Resource, ServiceListing>;
@@ -77,21 +81,32 @@ export function compare(
   return { states, instances, pending, listed: all, missing, notComparable };
 }
 
+/** Returns the states that could not be read. Any of them may hold any instance. */
+export function unreadableStates({ states }: StackContents): StackState[] {
+  return states.filter(({ problem }) => problem !== undefined);
+}
+
 /** Whether the two are the same resource of the same stack. */
 export function isSameResource(one: Resource, other: Resource): boolean {
   return one.stack === other.stack && one.urn === other.urn;
 }
 
-/**
- * Explains an unmanaged instance by a pending create, or by a stack that holds the same id with another account. `note`
- * says what may have made the instance, and how it gets into a stack. `urn` is that of the pending create. `isOpen`
- * means that the instance may be managed all the same.
- */
+/** What may have made an unmanaged instance. */
+export interface Explanation {
+  /** What may have made it, and how it gets into a stack. */
+  note: string;
+  /** The URN of the pending create. Undefined if a stack holds the id with another account. */
+  urn?: string;
+  /** Whether the instance may be managed all the same. */
+  isOpen?: true;
+}
+
+/** Explains an unmanaged instance by a pending create, or by a stack that holds the same id with another account. */
 export function explainUnmanaged(
-  { service: { origin }, item: { id, name } }: Pick<ListedInstance, "service" | "item">,
-  { states, instances, pending }: Pick<Comparison, "states" | "instances" | "pending">,
+  { service: { origin }, item: { id, name } }: ListedInstance,
+  { states, instances, pending }: StackContents,
   creates: readonly RecordedCreate[],
-): { note: string; urn?: string; isOpen?: boolean } | undefined {
+): Explanation | undefined {
   for (const held of instances.filter((it) => it.id === id && !it.external)) {
     if (!held.origin || !isSamePlace(held.origin, origin)) continue;
     // It is the same instance if both accounts are users of one tenant.

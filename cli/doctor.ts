@@ -28,7 +28,10 @@ import { installAdvice, noPulumi, runPulumi } from "./pulumi";
 import { addOptions, checkSettings, type SettingOptions, stackHelp } from "./service";
 import { asProblem, count, type Finding, printData, Problem, type Terminal } from "./terminal";
 
-type Options = SettingOptions & { json?: true };
+interface Options extends SettingOptions {
+  json?: true;
+  stack?: string;
+}
 
 /** Adds the command `doctor`. */
 export function addDoctor(program: Command, io: Terminal): void {
@@ -52,7 +55,7 @@ export function addDoctor(program: Command, io: Terminal): void {
 }
 
 async function* examine(options: Options, io: Terminal): AsyncGenerator<Finding> {
-  const { findings, found } = await checkSettings(options, io);
+  const { findings, found } = await checkSettings(options, options.stack, io);
   yield* findings;
   if (found) yield* examineService(found.settings, io);
   else yield skippedService;

@@ -8,8 +8,7 @@ import { addAudit } from "./audit";
 import { addDiscard } from "./discard";
 import { addDoctor } from "./doctor";
 import { addEmulator } from "./emulator";
-import { addImportPlan } from "./importPlan";
-import { explainError } from "./service";
+import { explainError, wrongCommandLine } from "./service";
 import { createTerminal, type Terminal } from "./terminal";
 
 /** Runs a command line in this process, and returns its exit code (`run`). Ctrl-C ends the process with 130 (`emulator`: 0). */
@@ -53,7 +52,7 @@ export async function run(argv: readonly string[], io: Terminal): Promise<number
       outputError: () => undefined,
     })
     .hook("preAction", (_, command) => refuseMissingValues(command));
-  for (const add of [addDoctor, addDiscard, addAudit, addImportPlan, addEmulator]) add(program, io);
+  for (const add of [addDoctor, addDiscard, addAudit, addEmulator]) add(program, io);
 
   try {
     await program.parseAsync(argv, { from: "user" });
@@ -93,6 +92,7 @@ function usageError({ code, message }: CommanderError, { commands, options }: Co
   const ending = guess ? `; did you mean ${guess}?` : ".";
   // Every token of the service contains underscores, so no token matches.
   const isSafeToRepeat = /^[a-z-]{1,30}$/.test(word);
+  if (code === wrongCommandLine) return message;
   if (code === "commander.excessArguments")
     return "There are more arguments than the command accepts.";
   if (code === "commander.optionMissingArgument") return `The option ${word} needs a value.`;

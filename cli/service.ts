@@ -25,10 +25,8 @@ import { asProblem, count, type Finding, Problem, type Terminal } from "./termin
 export const stackHelp =
   "Read the settings, with the token, from this stack of the Pulumi project in this folder. By default, they come from the stack that is selected in this folder. The options below take precedence over the stack, and the stack over the environment.";
 
-/**
- * The values of `--stack` and of the options by the names of the settings. Commander turns `--base-url` into `baseUrl`.
- */
-export type SettingOptions = Partial<Record<SettingName | "stack", string | undefined>>;
+/** The values of the options by the names of the settings. Commander turns `--base-url` into `baseUrl`. */
+export type SettingOptions = Partial<Record<SettingName, string>>;
 
 const optionOf = (name: string) =>
   `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
@@ -58,6 +56,18 @@ export function addOptions(
   return command;
 }
 
+/** The code of an error whose message is ours and may be printed. Commander's repeat what was typed (G8). */
+export const wrongCommandLine = "compute.wrongCommandLine";
+
+/**
+ * Ends the command with exit code 2.
+ *
+ * @throws CommanderError with this message
+ */
+export function commandLineError(command: Command, message: string): never {
+  return command.error(message, { code: wrongCommandLine });
+}
+
 /** For each required setting: the label of its check, and where it is set outside of a stack. */
 const required = {
   baseUrl: { check: "base URL", places: ["--base-url", "COMPUTE_BASE_URL"] },
@@ -72,7 +82,21 @@ const tokenKindDescriptions = {
   test: "test: nothing is billed, instances are ephemeral",
 } as const;
 
-type FoundSettings = Pick<ServiceListing, "stack" | "source"> & { settings: Settings };
+/** Where settings come from. */
+interface SettingSource {
+  /** The name of the stack with organization and project. Undefined if no stack is used. */
+  stack: string | undefined;
+  /** Where the settings come from, besides the options, for messages. */
+  source: string;
+}
+
+interface FoundSettings extends SettingSource {
+  settings: Settings;
+}
+
+interface OpenedService extends SettingSource {
+  session: Session;
+}
 
 /**
  * Checks the settings as Configure does, and reports where each comes from. `found` is undefined if a finding is
@@ -80,9 +104,10 @@ type FoundSettings = Pick<ServiceListing, "stack" | "source"> & { settings: Sett
  */
 export async function checkSettings(
   options: SettingOptions,
+  stackOption: string | undefined,
   io: Terminal,
 ): Promise<{ findings: Finding[]; found?: FoundSettings }> {
-  const stackConfig = await readConfig(options.stack, io.env).catch(asProblem);
+  const stackConfig = await readConfig(stackOption, io.env).catch(asProblem);
   if (stackConfig instanceof Problem)
     return { findings: [["FAILED", "stack", stackConfig.found, stackConfig.next]] };
   const { stack, config, whyNone } = stackConfig;
@@ -119,7 +144,7 @@ export async function checkSettings(
     return findingOf(
       check,
       found,
-      `${descriptionOf(name)} For a stack: ${inStack(configCommands[name], options.stack)}`,
+      `${descriptionOf(name)} For a stack: ${inStack(configCommands[name], stackOption)}`,
     );
   };
   const kind = settings && tokenKindDescriptions[settings.tokenKind];
@@ -154,12 +179,7 @@ export async function checkSettings(
 }
 
 /** The instances that the service lists for one token, with the session that listed them. */
-export interface ServiceListing {
-  session: Session;
-  /** The name of the stack with organization and project. Undefined if no stack is used. */
-  stack: string | undefined;
-  /** Where the settings come from, besides the options, for messages. */
-  source: string;
+export interface ServiceListing extends OpenedService {
   /** The service, the token's kind and hash, and the account. */
   origin: Origin;
   listing: Listing;
@@ -171,8 +191,12 @@ export interface ServiceListing {
  * @throws OperationFailed if the settings can't be used, with the next steps
  * @throws Error if the listing fails: see `explainError`
  */
-export async function listService(options: SettingOptions, io: Terminal): Promise<ServiceListing> {
-  const { findings, found } = await checkSettings(options, io);
+export async function listService(
+  options: SettingOptions,
+  stack: string | undefined,
+  io: Terminal,
+): Promise<ServiceListing> {
+  const { findings, found } = await checkSettings(options, stack, io);
   if (!found) {
     const failures = findings.filter(([result]) => result === "FAILED");
     throw new OperationFailed(
@@ -202,7 +226,7 @@ export async function listAgain({
   session,
   stack,
   source,
-}: Omit<ServiceListing, "origin" | "listing">): Promise<ServiceListing> {
+}: OpenedService): Promise<ServiceListing> {
   const { listings, connection } = session;
   const after = listings.mark();
   // Without a time-out, the requests would never end if the service always answers 429.

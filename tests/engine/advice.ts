@@ -92,27 +92,27 @@ export const advice: readonly Advice[] = [
 
   // ── audit ──
   {
-    file: "cli/audit.ts",
+    file: "cli/findings.ts",
     text: "Take them over (",
     ways: {
-      "import-plan": commands("audit finds an instance made by hand"),
+      "audit --plan": commands("audit finds an instance made by hand"),
       "remove it": test("tests/lifecycle/audit", "after audit printed a discard"),
     },
   },
   {
-    file: "cli/audit.ts",
+    file: "cli/findings.ts",
     text: "drops them from the state, and the next",
     ways: { "pulumi refresh, pulumi up": commands("audit finds an instance made by hand") },
   },
   {
-    file: "cli/audit.ts",
+    file: "cli/findings.ts",
     text: "Keep one resource of each instance.",
     ways: {
       "pulumi state delete": commands("audit finds an instance that three resources manage"),
     },
   },
   {
-    file: "cli/audit.ts",
+    file: "cli/findings.ts",
     text: "creates each of them once more, unless its resource has an instance by then",
     ways: {
       "pulumi import": commands("after a run was killed on another machine, what audit prints"),
@@ -122,12 +122,12 @@ export const advice: readonly Advice[] = [
     },
   },
   {
-    file: "cli/audit.ts",
+    file: "cli/findings.ts",
     text: "again later, or with settings that reach them.",
     ways: { "run again": test("tests/lifecycle/audit", "an unreadable stack means") },
   },
   {
-    file: "cli/audit.ts",
+    file: "cli/findings.ts",
     text: "with their base URL and token. For a stack of this folder's project",
     ways: {
       "--stack": commands("doctor asks for the address and the token of each stack"),
@@ -241,27 +241,22 @@ export const advice: readonly Advice[] = [
   { file: "cli/doctor.ts", text: "can't work like this", ways: { reports } },
   { file: "cli/doctor.ts", text: "Nothing found prevents", ways: { reports } },
 
-  // ── import-plan ──
-  { file: "cli/importPlan.ts", text: "write the file for", ways: { reports } },
+  // ── audit --plan ──
+  { file: "cli/plan.ts", text: "for `pulumi import --file`", ways: { reports } },
   {
-    file: "cli/importPlan.ts",
-    text: 'importPlanCommand(out ?? "FILE"',
+    file: "cli/plan.ts",
+    text: "importPlanCommand(file, stack)",
     ways: { "pulumi import --file": engine("importPlan", "a hundred servers are imported") },
   },
   {
-    file: "cli/importPlan.ts",
+    file: "cli/plan.ts",
     text: "works for each of these stacks",
     ways: {
-      "import-plan again": test(
+      "audit again": test(
         "tests/lifecycle/importPlan",
         "if a stack can't be read, or there is no pulumi",
       ),
     },
-  },
-  {
-    file: "cli/importPlan.ts",
-    text: "lists the URNs of a stack",
-    ways: { "pulumi stack --show-urns": commands("audit finds an instance made by hand") },
   },
 
   // ── The settings of the plugin's commands ──

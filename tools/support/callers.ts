@@ -7,7 +7,7 @@ import { root } from "./paths";
 const engineCalls = ["provider/provider.ts", "provider/rpc/service.ts"];
 
 /** The names of the files in `cli` that are a command each, and of the one that reads the command line. */
-export const commands = ["audit", "discard", "doctor", "emulator", "importPlan", "run"];
+export const commands = ["audit", "discard", "doctor", "emulator", "run"];
 
 /** A part of the source that refers to other parts: a function, a class, a variable outside of functions, or a file. */
 type Part = ts.Node;
