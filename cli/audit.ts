@@ -27,19 +27,11 @@ import {
   type Findings,
   type PendingCreate,
   type Summary,
-} from "./findings";
+} from "./report";
 import { planHelp, planOptions, readPlanOptions, writePlan, type PlanOptions } from "./plan";
 import { readAllStates, type Resource } from "./pulumi";
-import {
-  addOptions,
-  commandLineError,
-  explainError,
-  listAgain,
-  listService,
-  type ServiceListing,
-  type SettingOptions,
-  stackHelp,
-} from "./service";
+import { explainError, listAgain, listService, type ServiceListing } from "./service";
+import { addOptions, commandLineError, type SettingOptions, stackHelp } from "./settings";
 import { printData, type Terminal } from "./terminal";
 
 interface Options extends SettingOptions, PlanOptions {

@@ -6,7 +6,7 @@ import { OperationFailed } from "../provider/errors";
 import { inputNames, inputTypes, isScript } from "../provider/instance/definition";
 import { instanceToken } from "../provider/pulumiNames";
 import { unreadableStates, type Comparison } from "./compare";
-import type { Findings } from "./findings";
+import type { Findings } from "./report";
 import type { ServiceListing } from "./service";
 import { count, Problem, type Terminal } from "./terminal";
 

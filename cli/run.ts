@@ -8,7 +8,8 @@ import { addAudit } from "./audit";
 import { addDiscard } from "./discard";
 import { addDoctor } from "./doctor";
 import { addEmulator } from "./emulator";
-import { explainError, wrongCommandLine } from "./service";
+import { explainError } from "./service";
+import { wrongCommandLine } from "./settings";
 import { createTerminal, type Terminal } from "./terminal";
 
 /** Runs a command line in this process, and returns its exit code (`run`). Ctrl-C ends the process with 130 (`emulator`: 0). */

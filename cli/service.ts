@@ -1,181 +1,17 @@
-/** What several commands share: the options for settings, their check, and the listing of the service. */
-import type { Command } from "commander";
+/** The listing of the service, for the commands that need it, and how they explain that it failed. */
 import { Canceled, isEnded, TimedOut } from "../provider/abort";
-import { configCommands, explain, inStack } from "../provider/advice";
+import { explain } from "../provider/advice";
 import { RequestError } from "../provider/api/errors";
-import { resolveSettings, settingProblems } from "../provider/config/configuration";
-import {
-  secretSettings,
-  settingDescriptions,
-  settingEnvironment,
-  settingNames,
-  type SettingName,
-  type Settings,
-} from "../provider/config/settings";
-import { tokenFileVariable } from "../provider/config/tokenFile";
 import { OperationFailed } from "../provider/errors";
 import type { Listing } from "../provider/evidence/listing";
 import type { Origin } from "../provider/origin";
-import { propertyMap } from "../provider/propertyValue";
 import { Session, timeouts } from "../provider/session/session";
-import { readConfig } from "./pulumi";
-import { asProblem, count, type Finding, Problem, type Terminal } from "./terminal";
+import { checkSettings, type SettingOptions, type SettingSource } from "./settings";
+import type { Terminal } from "./terminal";
 
-/** The help of the option `--stack`. */
-export const stackHelp =
-  "Read the settings, with the token, from this stack of the Pulumi project in this folder. By default, they come from the stack that is selected in this folder. The options below take precedence over the stack, and the stack over the environment.";
-
-/** The values of the options by the names of the settings. Commander turns `--base-url` into `baseUrl`. */
-export type SettingOptions = Partial<Record<SettingName, string>>;
-
-const optionOf = (name: string) =>
-  `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-
-const descriptionOf = (name: SettingName) => settingDescriptions[name].replaceAll("`", "");
-
-/** The settings that have an option. No secret has one: every program on the machine can read the options. */
-const optionNames = settingNames.filter((name) => !secretSettings.has(name));
-
-/**
- * Adds these options (those with `...` can be given several times), and one for each setting that is neither secret nor
- * `unused`.
- */
-export function addOptions(
-  command: Command,
-  options: Readonly<Record<string, string>>,
-  unused: readonly SettingName[] = [],
-): Command {
-  const collect = (value: string, others: string[] = []) => [...others, value];
-  for (const [flags, description] of Object.entries(options)) {
-    if (flags.includes("...")) command.option(flags.replace("...", ""), description, collect);
-    else command.option(flags, description);
-  }
-  for (const name of optionNames.filter((it) => !unused.includes(it))) {
-    command.option(`${optionOf(name)} <value>`, descriptionOf(name));
-  }
-  return command;
-}
-
-/** The code of an error whose message is ours and may be printed. Commander's repeat what was typed (G8). */
-export const wrongCommandLine = "compute.wrongCommandLine";
-
-/**
- * Ends the command with exit code 2.
- *
- * @throws CommanderError with this message
- */
-export function commandLineError(command: Command, message: string): never {
-  return command.error(message, { code: wrongCommandLine });
-}
-
-/** For each required setting: the label of its check, and where it is set outside of a stack. */
-const required = {
-  baseUrl: { check: "base URL", places: ["--base-url", "COMPUTE_BASE_URL"] },
-  apiToken: { check: "token", places: ["COMPUTE_API_TOKEN", tokenFileVariable] },
-} as const;
-
-const checkOf = (name: string) =>
-  name === "baseUrl" || name === "apiToken" ? required[name].check : "settings";
-
-const tokenKindDescriptions = {
-  live: "live: billing is active",
-  test: "test: nothing is billed, instances are ephemeral",
-} as const;
-
-/** Where settings come from. */
-interface SettingSource {
-  /** The name of the stack with organization and project. Undefined if no stack is used. */
-  stack: string | undefined;
-  /** Where the settings come from, besides the options, for messages. */
-  source: string;
-}
-
-interface FoundSettings extends SettingSource {
-  settings: Settings;
-}
-
+/** A service whose settings are known. */
 interface OpenedService extends SettingSource {
   session: Session;
-}
-
-/**
- * Checks the settings as Configure does, and reports where each comes from. `found` is undefined if a finding is
- * FAILED.
- */
-export async function checkSettings(
-  options: SettingOptions,
-  stackOption: string | undefined,
-  io: Terminal,
-): Promise<{ findings: Finding[]; found?: FoundSettings }> {
-  const stackConfig = await readConfig(stackOption, io.env).catch(asProblem);
-  if (stackConfig instanceof Problem)
-    return { findings: [["FAILED", "stack", stackConfig.found, stackConfig.next]] };
-  const { stack, config, whyNone } = stackConfig;
-  // `propertyMap` drops the options that were not given.
-  const given = propertyMap(Object.fromEntries(optionNames.map((name) => [name, options[name]])));
-  const args = propertyMap({ ...config, ...given });
-  const labelOf = (name: string) => (name in given ? optionOf(name) : `compute:${name}`);
-
-  const problems = settingProblems(args, io).map(({ setting, problem }) => ({
-    check: checkOf(setting),
-    problem: `${labelOf(setting)} ${problem}`,
-  }));
-  for (const [name, { check, places }] of Object.entries(required)) {
-    if (name in args || places.some((place) => io.env[place])) continue;
-    const configuration = stack
-      ? `stack ${stack} in this folder`
-      : "a stack (none is used; --stack NAME names one)";
-    const problem = `it is not set in ${places.join(", ")} or the configuration of ${configuration}`;
-    problems.push({ check, problem });
-  }
-  const settings = problems.length === 0 ? resolveSettings(args, io) : undefined;
-
-  const findingOf = (check: string, found: string, next: string): Finding => {
-    const itsProblems = problems.filter((it) => it.check === check).map(({ problem }) => problem);
-    return itsProblems.length > 0
-      ? ["FAILED", check, itsProblems.join("; "), next]
-      : ["ok", check, found];
-  };
-  const findingOfRequired = (name: keyof typeof required, value = "it is set") => {
-    const { check } = required[name];
-    const file = name === "apiToken" && io.env[tokenFileVariable];
-    const variable = file ? `${tokenFileVariable}: ${file}` : settingEnvironment[name];
-    const found = `${value} (${name in args ? labelOf(name) : variable})`;
-    return findingOf(
-      check,
-      found,
-      `${descriptionOf(name)} For a stack: ${inStack(configCommands[name], stackOption)}`,
-    );
-  };
-  const kind = settings && tokenKindDescriptions[settings.tokenKind];
-  const token = findingOfRequired("apiToken", kind);
-  const [result, check, found] = token;
-  const isInClearText = result === "ok" && typeof config["apiToken"] === "string";
-  const encrypt = `\`${inStack(configCommands.apiToken, stack)}\` asks for the token and encrypts it. If others can read the stack's settings file or its git history, replace the token at the service: the history keeps the old one.`;
-  const explicit = Object.keys(args)
-    .filter((name) => checkOf(name) === "settings")
-    .map((name) => `${name} (${labelOf(name)}); `);
-  const size = Object.keys(config).length;
-  const stackFound = whyNone
-    ? `none: ${whyNone}, so the settings come from the environment`
-    : `${stack}: ${count(size, "setting")} of compute`;
-  const findings: Finding[] = [
-    ["ok", "stack", stackFound],
-    findingOfRequired("baseUrl", settings?.baseUrl),
-    isInClearText
-      ? ["warning", check, `${found}, which the stack keeps in clear text`, encrypt]
-      : token,
-    findingOf(
-      "settings",
-      `${explicit.join("")}${explicit.length > 0 ? "the other settings" : "all"} have their defaults`,
-      "Correct each of these settings in the place where it is set.",
-    ),
-  ];
-  if (!settings) return { findings };
-  const whyEnvironment =
-    whyNone ?? (size === 0 ? `stack ${stack} has no setting of compute in this folder` : undefined);
-  const source = whyEnvironment ? `the environment, since ${whyEnvironment}` : `stack ${stack}`;
-  return { findings, found: { settings, stack, source } };
 }
 
 /** The instances that the service lists for one token, with the session that listed them. */
@@ -198,9 +34,9 @@ export async function listService(
 ): Promise<ServiceListing> {
   const { findings, found } = await checkSettings(options, stack, io);
   if (!found) {
-    const failures = findings.filter(([result]) => result === "FAILED");
+    const failures = findings.filter(({ result }) => result === "FAILED");
     throw new OperationFailed(
-      failures.flatMap(([, check, found, next]) => [`${check}: ${found}`, `→ ${next}`]),
+      failures.flatMap(({ check, found, next }) => [`${check}: ${found}`, `→ ${next}`]),
     );
   }
   const { settings, ...from } = found;

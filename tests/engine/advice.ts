@@ -92,7 +92,7 @@ export const advice: readonly Advice[] = [
 
   // ── audit ──
   {
-    file: "cli/findings.ts",
+    file: "cli/report.ts",
     text: "Take them over (",
     ways: {
       "audit --plan": commands("audit finds an instance made by hand"),
@@ -100,19 +100,19 @@ export const advice: readonly Advice[] = [
     },
   },
   {
-    file: "cli/findings.ts",
+    file: "cli/report.ts",
     text: "drops them from the state, and the next",
     ways: { "pulumi refresh, pulumi up": commands("audit finds an instance made by hand") },
   },
   {
-    file: "cli/findings.ts",
+    file: "cli/report.ts",
     text: "Keep one resource of each instance.",
     ways: {
       "pulumi state delete": commands("audit finds an instance that three resources manage"),
     },
   },
   {
-    file: "cli/findings.ts",
+    file: "cli/report.ts",
     text: "creates each of them once more, unless its resource has an instance by then",
     ways: {
       "pulumi import": commands("after a run was killed on another machine, what audit prints"),
@@ -122,12 +122,12 @@ export const advice: readonly Advice[] = [
     },
   },
   {
-    file: "cli/findings.ts",
+    file: "cli/report.ts",
     text: "again later, or with settings that reach them.",
     ways: { "run again": test("tests/lifecycle/audit", "an unreadable stack means") },
   },
   {
-    file: "cli/findings.ts",
+    file: "cli/report.ts",
     text: "with their base URL and token. For a stack of this folder's project",
     ways: {
       "--stack": commands("doctor asks for the address and the token of each stack"),
@@ -231,7 +231,7 @@ export const advice: readonly Advice[] = [
       "compute:validateCredentials": test("tests/lifecycle/doctor", "a token without the account"),
     },
   },
-  { file: "cli/doctor.ts", text: "the listing is not complete, so", ways: { reports } },
+  { file: "cli/doctor.ts", text: "drops none: ${why}", ways: { reports } },
   { file: "cli/doctor.ts", text: "printed no version", ways: { reports } },
   {
     file: "cli/doctor.ts",
@@ -275,14 +275,14 @@ export const advice: readonly Advice[] = [
     },
   },
   {
-    file: "cli/service.ts",
+    file: "cli/settings.ts",
     text: "For a stack: ${inStack(configCommands[name]",
     ways: {
       "pulumi config set": commands("doctor asks for the address and the token of each stack"),
     },
   },
   {
-    file: "cli/service.ts",
+    file: "cli/settings.ts",
     text: "asks for the token and encrypts it",
     ways: {
       "pulumi config set --secret": engine(
