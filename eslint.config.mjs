@@ -90,6 +90,12 @@ export default tseslint.config(
     },
   },
   {
+    files: ["**/*.ts"],
+    ignores: ["tools/explore.ts"],
+    // A parameter says what it is: `record`, `item`, `id`.
+    rules: { "id-denylist": ["error", "it"] },
+  },
+  {
     files: ["provider/**/*.ts", "emulator/**/*.ts", "cli/**/*.ts"],
     ignores: ["**/*.test.ts", "**/testing/**"],
     plugins: { jsdoc },

@@ -194,7 +194,9 @@ function summarize(
   const creates = readPendingCreates(io.env, (text) => io.messages.warning(text));
   const unreadable = unreadableStates(seen);
   for (const { stack, problem = "" } of unreadable) addDoubt(findings, `stack ${stack}`, problem);
-  for (const { origin, listing, session } of services.filter((it) => !it.listing.complete)) {
+  for (const { origin, listing, session } of services.filter(
+    (service) => !service.listing.complete,
+  )) {
     const why = `there may be instances that it does not show: ${whyIncomplete(listing, session)}`;
     addDoubt(findings, origin.baseUrl, why);
   }
@@ -211,7 +213,7 @@ function summarize(
 
   for (const [instance, { kind, doubt }] of seen.searched) {
     const { id, stack, urn } = instance;
-    const isHeld = seen.instances.some((it) => isSameResource(it, instance) && it.id === id);
+    const isHeld = seen.instances.some((held) => isSameResource(held, instance) && held.id === id);
     if (isHeld && kind === "absent") findings.gone.push({ id, stack, urn });
     if (isHeld && doubt !== undefined) addDoubt(findings, `instance ${id} of ${stack}`, doubt);
   }
@@ -255,7 +257,7 @@ function addUnmanaged(
     addDoubt(findings, `instance ${id} "${name}"`, doubt);
     return;
   }
-  const reader = seen.instances.find((it) => it.id === id && it.external);
+  const reader = seen.instances.find((held) => held.id === id && held.external);
   const note = explanation?.note ?? (reader && `${reader.stack} reads it, but does not manage it`);
   const [ipv4, pendingCreate] = [ipv4_public || undefined, explanation?.urn];
   const list = pendingCreate === undefined ? findings.inNoStack : findings.explained;
@@ -274,17 +276,19 @@ function addPendingCreates(
   const isLive = (urn: string) =>
     creates.some(({ liveness, record }) => liveness === "alive" && record.urn === urn);
   const isHeld = ({ id, urn }: RecordedCreate["record"]) =>
-    instances.some((it) => it.id === id && it.urn === urn);
+    instances.some((held) => held.id === id && held.urn === urn);
   const inState = pending.filter(({ urn }) => !isLive(urn));
   const inLedger = creates
     .filter(({ isHere, liveness, record }) => isHere && liveness !== "alive" && !isHeld(record))
     .map(({ record: { urn, name, at, id } }): PendingCreate => {
-      const stack = inState.find((it) => it.urn === urn)?.stack;
+      const stack = inState.find((create) => create.urn === urn)?.stack;
       return { urn, name: displayRecordedName(name), stack, at, id };
     });
   const isExplaining = ({ urn, id, name }: PendingCreate) =>
     explained.some(
-      (it) => it.pendingCreate === urn && (id === undefined ? it.name === name : it.id === id),
+      (instance) =>
+        instance.pendingCreate === urn &&
+        (id === undefined ? instance.name === name : instance.id === id),
     );
   pendingCreates.push(...inLedger.filter((create) => !isExplaining(create)));
   const isInLedger = ({ urn }: Resource) => inLedger.some((create) => create.urn === urn);

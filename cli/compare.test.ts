@@ -31,7 +31,7 @@ function compared(services: ServiceListing[], resources: Resource[]) {
   const managed = listed.filter(({ managers }) => managers.length > 0);
   return {
     managed: managed.map(({ item, managers }) => `${item.id} by ${managers.length}`),
-    unmanaged: listed.filter((it) => !managed.includes(it)).map(({ item }) => item.id),
+    unmanaged: listed.filter((one) => !managed.includes(one)).map(({ item }) => item.id),
     missing: [...missing].map(([{ id }, { origin }]) => `${id} of token ${origin.tokenHash}`),
     notComparable: [...notComparable.keys()].map(({ id }) => id),
   };

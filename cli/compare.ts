@@ -75,9 +75,9 @@ export function compare(
     create.name !== undefined &&
     all.some(
       ({ item, managers }) =>
-        item.name === create.name && managers.some((it) => isSameResource(it, create)),
+        item.name === create.name && managers.some((manager) => isSameResource(manager, create)),
     );
-  const pending = states.flatMap((it) => it.pending).filter((it) => !isContinued(it));
+  const pending = states.flatMap((state) => state.pending).filter((create) => !isContinued(create));
   return { states, instances, pending, listed: all, missing, notComparable };
 }
 
@@ -107,7 +107,7 @@ export function explainUnmanaged(
   { states, instances, pending }: StackContents,
   creates: readonly RecordedCreate[],
 ): Explanation | undefined {
-  for (const held of instances.filter((it) => it.id === id && !it.external)) {
+  for (const held of instances.filter((instance) => instance.id === id && !instance.external)) {
     if (!held.origin || !isSamePlace(held.origin, origin)) continue;
     // It is the same instance if both accounts are users of one tenant.
     const difference = originDifference(held.origin, origin);
@@ -116,10 +116,10 @@ export function explainUnmanaged(
       isOpen: true,
     };
   }
-  const holderOf = ({ urn }: { urn: string }) => instances.find((it) => it.urn === urn);
+  const holderOf = ({ urn }: { urn: string }) => instances.find((instance) => instance.urn === urn);
   const takeOver = (resource: { urn: string; provider?: string | undefined }) => {
     // The stack that is selected may be another one.
-    const stack = states.find((it) => isOfStack(resource.urn, it.stack))?.stack;
+    const stack = states.find((state) => isOfStack(resource.urn, state.stack))?.stack;
     const held = holderOf(resource);
     // An import may have taken the wrong instance.
     const drop = held
@@ -127,7 +127,8 @@ export function explainUnmanaged(
       : "";
     return `${drop}\`${inStack(importCommand(resource, id), stack)}\``;
   };
-  const isNamed = (it: { name?: string | undefined }) => name !== undefined && it.name === name;
+  const isNamed = (create: { name?: string | undefined }) =>
+    name !== undefined && create.name === name;
   const records = creates.filter(({ record }) => isSamePlace(record, origin));
   const create =
     records.find(({ record }) => record.id === id) ??
@@ -153,7 +154,7 @@ export function explainUnmanaged(
   }
   const isRecorded = (urn: string) =>
     creates.some(({ isHere, record }) => isHere && record.urn === urn);
-  const sameNamed = pending.filter((it) => isNamed(it) && !isRecorded(it.urn));
+  const sameNamed = pending.filter((other) => isNamed(other) && !isRecorded(other.urn));
   if (!sameNamed[0]) return undefined;
   const ways = sameNamed.map(takeOver).join(", or ");
   const note = `it has the name of a pending create; if that create made it, take it over: ${ways}`;

@@ -14,7 +14,7 @@ async function findingWith(script: string, check: string): Promise<unknown> {
   const env = { PATH: `${folder}:/usr/bin:/bin`, PULUMI_HOME: folder };
   const { lines } = await typed(["doctor", "--json"], env);
   const { checks } = JSON.parse(lines.join("\n")) as { checks: { check: string }[] };
-  return checks.find((it) => it.check === check);
+  return checks.find((finding) => finding.check === check);
 }
 
 test.each([

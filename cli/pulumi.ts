@@ -132,7 +132,7 @@ const stackListSchema = z.array(z.object({ name: z.string() }));
 async function requireOwnStack(name: string, env: Env): Promise<void> {
   const args = ["stack", "ls", "--json", "--fully-qualify-stack-names"];
   const stacks = await readJson(stackListSchema, args, env);
-  if (stacks.some((it) => it.name === name)) return;
+  if (stacks.some((stack) => stack.name === name)) return;
   const problem = `stack ${name} does not belong to the project of this folder, which has its own settings`;
   throw new Problem(problem, stackAdvice);
 }

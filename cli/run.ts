@@ -67,7 +67,7 @@ export async function run(argv: readonly string[], io: Terminal): Promise<number
     }
     // The help or the version was printed.
     if (error.exitCode === 0) return 0;
-    const command = program.commands.find((it) => it.name() === argv[0]);
+    const command = program.commands.find((known) => known.name() === argv[0]);
     io.warn(usageError(error, command ?? program));
     io.warn(`See ${[executable, command?.name(), "--help"].filter(Boolean).join(" ")}`);
     return 2;
@@ -88,7 +88,10 @@ function refuseMissingValues(command: Command): void {
 /** Says what is wrong with the command line, without its values, since any of them may be the token (G8). */
 function usageError({ code, message }: CommanderError, { commands, options }: Command): string {
   const [, word = ""] = /'([^'=]*)/.exec(message) ?? [];
-  const knownWords = [...commands.map((it) => it.name()), ...options.map(({ long }) => long ?? "")];
+  const knownWords = [
+    ...commands.map((known) => known.name()),
+    ...options.map(({ long }) => long ?? ""),
+  ];
   const guess = closest(word, knownWords);
   const ending = guess ? `; did you mean ${guess}?` : ".";
   // Every token of the service contains underscores, so no token matches.

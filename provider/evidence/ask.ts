@@ -18,7 +18,7 @@ import {
  * @throws the error of a failed listing, or the reason of `signal`
  */
 export async function ask(
-  listings: Pick<ListingSource, "get" | "recent">,
+  listings: ListingSource,
   question: Question,
   signal: AbortSignal,
   known: () => Known = () => ({}),

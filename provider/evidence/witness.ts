@@ -5,7 +5,7 @@
  */
 import type { ListItem } from "../api/contract";
 import { printable } from "../redaction";
-import type { Listing } from "./listing";
+import type { Evidence } from "./listing";
 
 /** What a witness is asked. */
 export interface Question {
@@ -16,9 +16,13 @@ export interface Question {
 }
 
 /** An instance, or the instances of this name that a POST may have created, which can't be those in `before`. */
-export type Subject =
-  | { readonly id: string }
-  | { readonly name: string; readonly before: Pick<ReadonlySet<string>, "has"> };
+export type Subject = { readonly id: string } | { readonly name: string; readonly before: Ids };
+
+/** A set of ids, or a map from ids. */
+export interface Ids {
+  has(id: string): boolean;
+  keys(): IterableIterator<string>;
+}
 
 /** What the session knows when a listing arrives. */
 export interface Known {
@@ -31,20 +35,21 @@ export interface Known {
   readonly vouchers?: ReadonlySet<string> | undefined;
 }
 
-/** The part of a listing that is evidence. */
-export type Evidence = Omit<Listing, "beginMark" | "cursorProblem">;
-
-/** What a series of listings has shown so far. */
-export interface Witness {
-  readonly question: Question;
-  /** The subject as last listed. */
-  readonly lastSeen?: ListItem | undefined;
+/** The listings in a row that lack the subject, as far as they matter for the next one. */
+interface Series {
   /** The first of the complete listings in a row that lack the subject. */
   readonly lackedBy?: Evidence | undefined;
   /** Whether two of them in a row contradicted each other (`agree`). */
   readonly wereDifferent?: boolean | undefined;
   /** The first of the listings in a row that lack the subject, and that show all of PROVISIONING, but not of what follows it. */
   readonly cutOffBy?: Evidence | undefined;
+}
+
+/** What the listings have shown so far. */
+export interface Witness extends Series {
+  readonly question: Question;
+  /** The subject as last listed. */
+  readonly lastSeen?: ListItem | undefined;
 }
 
 /** What the listings so far prove. */
@@ -102,7 +107,7 @@ export function see(
     const verdict: Verdict = { kind: "listed", items: [item, ...others], isSettled };
     return { verdict, witness: { question, lastSeen: item } };
   }
-  const open = (why: Doubt, series: Partial<Witness> = {}) => {
+  const open = (why: Doubt, series: Series = {}) => {
     const verdict: Verdict = { kind: "open", why, listing };
     return { verdict, witness: { question, lastSeen, ...series } };
   };
@@ -153,7 +158,7 @@ function find(subject: Subject, { items }: Evidence, explained?: ReadonlySet<str
   }
   const { name, before } = subject;
   return [...items.values()].filter(
-    (it) => isSameName(it.name, name) && !before.has(it.id) && !explained?.has(it.id),
+    (item) => isSameName(item.name, name) && !before.has(item.id) && !explained?.has(item.id),
   );
 }
 
