@@ -1,7 +1,7 @@
 /**
  * The one judge of what listings prove about an instance (G3). A caller shows a witness one listing after the other, and
  * asks for other listings as long as they may still tell something. Callers differ in how long they wait, never in what
- * counts as evidence. This file uses no clock and no socket, so that the explorer (`tests/explorer/`) walks these rules.
+ * counts as evidence. They show it only listings that began after the session's last write. This file uses no clock and no socket, so that the explorer (`tests/explorer/`) walks these rules.
  */
 import type { ListItem } from "../api/contract";
 import { printable } from "../redaction";
@@ -80,7 +80,7 @@ type Doubt =
   | "incomplete"
   /** The subject has left PROVISIONING, but the list that should show it now is cut off. */
   | "cutOff"
-  /** Twice in a row, two listings had no id in common. */
+  /** Of three listings in a row, each had no id in common with the one before. */
   | "unstable"
   /** The listing may be another tenant's. */
   | "tenant";
@@ -91,9 +91,10 @@ export function witnessOf(question: Question): Witness {
 }
 
 /**
- * Judges the next listing of a series. Two complete listings prove that the subject is absent, if both began at `listedBy`
- * or later, the second a poll interval after the first had ended, if they have an id in common or both are empty, and if
- * the listings are those of the subject's tenant. A listing that breaks a rule begins the series anew.
+ * Judges the next listing of a series. Two complete listings in a row prove that the subject is absent, if both began at
+ * `listedBy` or later, the second a poll interval after the first had ended, if they have an id in common or both are empty,
+ * and if the second is surely of the subject's tenant. A complete listing that comes too soon is passed over. Any other that
+ * breaks a rule begins the series anew.
  */
 export function see(
   { question, lastSeen, lackedBy, wereDifferent, cutOffBy }: Witness,
@@ -133,7 +134,7 @@ export function see(
   return { verdict: { kind: "absent", proof: listing }, witness: { question, lastSeen, lackedBy } };
 }
 
-/** Whether a caller that does not wait for other things to change learns something from one more listing. */
+/** Whether one more listing may tell more, even if nothing changes at the service. */
 export function mayStillTell(verdict: Verdict): boolean {
   return verdict.kind === "open" && (verdict.why === "early" || verdict.why === "once");
 }

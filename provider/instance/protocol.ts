@@ -99,6 +99,8 @@ export type RecordFields = RequestedInstance & { before: string[] };
 interface Earlier {
   /** How often it has tried to take over or to settle a record. */
   takeovers: number;
+  /** The ids that it has proven gone. A ledger that can't be written does not know it. */
+  goneIds?: readonly string[];
   /** The error of this create's first POST, if listings have proven that it created nothing. It is repeated once. */
   firstError?: RequestError;
 }
@@ -119,12 +121,15 @@ interface Baseline {
 /** What a search is for. */
 export type Search =
   /** The instance of an earlier create. With `stopFor`, an engine was given it, so it stops this create unless it is gone. */
-  | { of: "record"; record: LedgerRecord; stopFor?: "replied" | "contested" }
+  | { of: "record"; record: LedgerRecord; stopFor?: StopReason }
   /**
    * The instance of this create's POST, whose outcome is unclear. `mayRepeat`: the service answered that it failed, and no
    * listing has shown a new instance, of whatever name, that nothing explains.
    */
   | { of: "post"; post: SentPost; error: RequestError; mayRepeat: boolean };
+
+/** Why the instance that a record names stops a create. With "undeletable", its Delete would fail. */
+type StopReason = "replied" | "contested" | "undeletable";
 
 /** The outcome of a state's work. */
 export type Event =
@@ -236,8 +241,11 @@ export type Failure =
   /** Another create of this resource is pending or contested. */
   | { kind: "pending"; record: LedgerRecord; why: PendingReason }
   | ({ kind: "leftovers" } & Leftovers)
-  /** A state may hold this record's instance, and the Delete of that instance would fail. */
-  | { kind: "undeletable"; record: LedgerRecord }
+  /**
+   * A state may hold this record's instance, and its Delete would fail. `why` says why the instance is not proven gone,
+   * unless a listing shows it.
+   */
+  | { kind: "undeletable"; record: LedgerRecord; why?: FailedSearch }
   | { kind: "listingFailed" | "stopped"; error: Error }
   /** `firstError` is that of this create's first POST, which created nothing (`Earlier.firstError`). */
   | { kind: "refused" | "notSent"; error: Error; firstError: RequestError | undefined }
@@ -251,7 +259,7 @@ export type Failure =
     };
 
 /** Why a search has neither found the instance nor proven that it is absent. */
-type FailedSearch =
+export type FailedSearch =
   /**
    * The instances with the POST's name that the POST may have created. With "several", this provider generated the
    * name. With "turnedUp", it did not, so the name of an instance is no proof.
@@ -481,8 +489,11 @@ function judgeBaseline(
   if (event.kind === "listingFailed") return fail(event);
   const { look } = expect(event, "listed");
   const { items, complete, begunAt } = look.listing;
-  const undeletable = spec.deleteFails ? findUndeletable(spec, look) : undefined;
-  if (undeletable) return fail({ kind: "undeletable", record: undeletable });
+  const undeletable = spec.deleteFails ? findUndeletable(spec, earlier, look) : undefined;
+  if (undeletable) {
+    const { record, listedBy } = undeletable;
+    return next(searchFor(spec, earlier, record, listedBy, "undeletable"));
+  }
 
   const leftovers = { items: findLeftovers(spec, look), partial: !complete };
   const isClean = leftovers.items.length === 0 && complete;
@@ -495,19 +506,17 @@ function judgeBaseline(
   return next({ phase: "awaitingPermit", attempt: first }, reports);
 }
 
-/** Finds a completed create of this resource whose instance exists, or is too young to be listed. */
-function findUndeletable(spec: CreateSpec, { entries, listing }: Look): LedgerRecord | undefined {
-  const found = entries.find((entry) => {
-    const { record } = entry;
-    if (!isCompleted(spec, entry) || relation(spec, record) !== "same") return false;
-    return record.id !== undefined && mayShow(listing, entry, record.id);
+/** Finds a completed create of this resource whose instance is not proven gone. */
+function findUndeletable(
+  spec: CreateSpec,
+  { goneIds = [] }: Earlier,
+  { entries }: Look,
+): Entry | undefined {
+  return entries.find((entry) => {
+    const { id } = entry.record;
+    if (!isCompleted(spec, entry) || relation(spec, entry.record) !== "same") return false;
+    return id !== undefined && !goneIds.includes(id);
   });
-  return found?.record;
-}
-
-/** Whether the listing shows the instance of a record, or began so early that it may lack it. */
-function mayShow({ items, begunAt }: Evidence, { listedBy }: Entry, id: string): boolean {
-  return items.has(id) || begunAt < listedBy;
 }
 
 function findLeftovers(spec: CreateSpec, look: Look): Leftover[] {
@@ -519,15 +528,15 @@ function findLeftovers(spec: CreateSpec, look: Look): Leftover[] {
     if (why && !isExplained(spec, look, id)) reasons.set(id, why);
   }
   for (const entry of entries) {
-    const { id, stage, digest } = entry.record;
+    const { record, listedBy } = entry;
+    const { id, stage, digest } = record;
     if (id === undefined || stage !== "delivered") continue;
     // Records of another scope count, too: if the state was not saved, the provider resource has a new id now.
-    const isRenamed = digest === spec.own.digest && isAdrift(spec, entry.record, registered);
+    const isRenamed = digest === spec.own.digest && isAdrift(spec, record, registered);
     // The program possibly registers that resource later, so a warning could be wrong. A stop costs nothing.
     if (!isCompleted(spec, entry) && !(isRenamed && spec.leftovers === "fail")) continue;
-    if (mayShow(listing, entry, id)) {
-      reasons.set(id, isRenamed ? "renamed" : "delivered");
-    }
+    const isTooYoung = listing.begunAt < listedBy;
+    if (isTooYoung || listing.items.has(id)) reasons.set(id, isRenamed ? "renamed" : "delivered");
   }
   return [...reasons]
     .filter(([id]) => !ours.has(id) && !held.has(id))
@@ -665,7 +674,7 @@ function searchFor(
   earlier: Earlier,
   record: LedgerRecord,
   listedBy: number,
-  stopFor?: "replied" | "contested",
+  stopFor?: StopReason,
 ): State {
   const { id } = record;
   const subject: Subject = id === undefined ? postOf(spec, record) : { id };
@@ -709,9 +718,7 @@ function found(
   const { search } = state;
   const [item] = items;
   const isById = "id" in state.witness.question.subject;
-  if (search.of === "record" && search.stopFor) {
-    return failPending(search.record, { kind: search.stopFor });
-  }
+  if (search.of === "record" && search.stopFor) return stopFor(search.stopFor, search.record);
   if (!isById) {
     const ids = items.map(({ id }) => id);
     const { kind } = search.of === "record" ? search.record : spec.own;
@@ -733,7 +740,13 @@ function found(
 function notFound({ earlier, search }: StateOf<"searching">): Transition {
   if (search.of === "record") {
     const { key, id } = search.record;
-    return settle(key, id === undefined ? "absent" : "gone", earlier);
+    if (id === undefined) return settle(key, "absent", earlier);
+    const goneIds = [...(earlier.goneIds ?? []), id];
+    return settle(
+      key,
+      "gone",
+      search.stopFor === "undeletable" ? { ...earlier, goneIds } : earlier,
+    );
   }
   const { post, error, mayRepeat } = search;
   if (mayRepeat) return settle(post.key, "absent", { ...earlier, firstError: error });
@@ -743,8 +756,14 @@ function notFound({ earlier, search }: StateOf<"searching">): Transition {
 /** Ends the create, because the search has neither found the instance nor proven that it is absent. */
 function failSearch({ search, earlier }: StateOf<"searching">, why: FailedSearch): Transition {
   if (search.of === "post") return failUnclear(search, earlier, why);
-  const { record, stopFor } = search;
-  return failPending(record, stopFor ? { kind: stopFor } : why);
+  const { record, stopFor: reason } = search;
+  return reason ? stopFor(reason, record, why) : failPending(record, why);
+}
+
+/** Ends the create, because a record's instance is not proven gone. `why` says why not, unless a listing shows it. */
+function stopFor(reason: StopReason, record: LedgerRecord, why?: FailedSearch): Transition {
+  if (reason !== "undeletable") return failPending(record, { kind: reason });
+  return fail({ kind: "undeletable", record, ...(why && { why }) });
 }
 
 /** Returns the search after a listing. */

@@ -119,7 +119,7 @@ export function checkIsOnlyInstance(scene: Scene, made: Instance): void {
         ({ id, scope, stage }) => id === other.id && scope === own.scope && stage === "settled",
       );
       failIf(
-        deletePolicy === "fail" && isRecorded && !call.reportedPartial,
+        deletePolicy === "fail" && isRecorded,
         `${text} although ${other.id} can't be deleted`,
       );
       continue;
@@ -215,8 +215,8 @@ export function checkFailure(scene: Scene, failure: Failure): void {
       return;
     case "undeletable": {
       const instance = instanceOf(world, failure.record.id);
-      const mayExist = instance !== undefined && (instance.alive || !instance.settled);
-      return failIf(!mayExist, `${failure.record.id} is gone, but stops the create`);
+      const isGone = instance === undefined || (!instance.alive && instance.settled);
+      return failIf(isGone && !call.hasMetDoubt, `${failure.record.id} is gone, but stops the create`);
     }
     case "leftovers":
       for (const { id } of failure.items) checkLeftover(scene, id);

@@ -112,12 +112,34 @@ function listingMoves(scene: Scene): Move[] {
       },
     });
   }
+  if (scene.call.state.phase === "searching" && !scene.world.hasLapsed) {
+    for (const lacked of shownIn(scene)) {
+      moves.push({
+        say: `lists all but ${lacked}`,
+        fault: "lapse",
+        do: (after) => {
+          after.world.hasLapsed = true;
+          noteDoubt(after);
+          const shown = shownIn(after).filter((id) => id !== lacked);
+          continueWith(after, { kind: "listed", look: lookAt(after, shown, true), now: 0 });
+        },
+      });
+    }
+  }
   moves.push({
     ...partialListing,
-    do: (copy) => continueWith(copy, { kind: "listed", look: lookAt(copy, [], false), now: 0 }),
+    do: (copy) => {
+      noteDoubt(copy);
+      continueWith(copy, { kind: "listed", look: lookAt(copy, [], false), now: 0 });
+    },
   });
   const refused = on({ kind: "listingFailed", error: failures.refused, now: 0 });
   return [...moves, failedListing, { say: "lists: 400", fault: "listRefused", do: refused }];
+}
+
+/** A create may then refuse because of an instance that is gone. */
+function noteDoubt({ call }: Scene): void {
+  if (call.planned.spec.deleteFails) call.hasMetDoubt = true;
 }
 
 const partialListing = { say: "lists only a part, which is empty", fault: "partial" } as const;

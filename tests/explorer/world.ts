@@ -87,6 +87,8 @@ export interface Call extends Asked {
   unclearPost: { key: string; name: string; before: readonly string[] } | undefined;
   /** Whether it reported that its listing was not complete. */
   reportedPartial: boolean;
+  /** Set once a listing was partial or has lapsed, if the Delete of this resource's instance would fail. */
+  hasMetDoubt?: boolean;
   /** How many whole settling times it has waited for another run's call. */
   settlingWaits: number;
   recordsWritten: number;
@@ -149,6 +151,8 @@ export interface World {
   faults: number;
   /** What people may still do, each act once. */
   acts: Act[];
+  /** Set once the fault "lapse" has happened. */
+  hasLapsed?: boolean;
 }
 
 /** A run in a world. */
