@@ -328,9 +328,9 @@ test("the Diffs of two resources of the program that hold one instance are one w
   const { state } = world.session;
   const inputs = inputsOf();
   const oldOutputs = stamped(outputsOf(inputs), "earlier");
-  const diffAs = async (resource: string, inUpdate: boolean) => {
+  const diffAs = async (resource: string, isChecked: boolean) => {
     const urn = urnOf(resource);
-    if (inUpdate) state.checkedSinceRead.add(urn);
+    if (isChecked) state.checkedSinceRead.add(urn);
     await diffInstance(world.session, {
       urn,
       id: "i-1",
