@@ -104,7 +104,7 @@ export class Instance {
   }
   /**
    * The id of the session that created, took over or imported the instance. The stamp of another session than this one
-   * proves that a state held these outputs: the engine also sends ids that no state holds (a previewed import, a `.get()`),
+   * proves that a state held the instance: the engine also sends ids that no state holds (a previewed import, a `.get()`),
    * and has perhaps not saved outputs of this session yet.
    */
   get stamp(): string | undefined {

@@ -297,7 +297,7 @@ test("the outputs of an import have the stamp of its session, those of a refresh
   const world = scene();
   world.service.has("i-1", { name: "web" });
   expect((await importInstance(world))?.outputs["__run"]).toBe(world.session.id);
-  expect(world.session.state.ids.has("i-1")).toBe(true);
+  expect(world.session.state.observedIds.has("i-1")).toBe(true);
   const kept = propertyMap({ ...stateOf(world), __run: "an-earlier-run" });
   expect((await refresh(world, kept))?.outputs["__run"]).toBe("an-earlier-run");
   expect("__run" in ((await refresh(world))?.outputs ?? {})).toBe(false);
