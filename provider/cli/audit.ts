@@ -238,7 +238,7 @@ async function createReport(
   const managed = [];
   const inNoStack = [];
   for (const listed of seen.listed) {
-    const { id, name = "", status = "", ipv4_public } = listed.item;
+    const { id, name = "", status = "", ipv4_public: ipv4 } = listed.item;
     if (listed.managers.length > 0) {
       const resources = listed.managers.map(({ stack, urn }) => ({ stack, urn }));
       managed.push({ id, name, status, resources });
@@ -258,7 +258,7 @@ async function createReport(
       const reader = seen.instances.find((it) => it.id === id && it.external);
       const note =
         explanation?.note ?? (reader && `${reader.stack} reads it, but does not manage it`);
-      const [ipv4, pendingCreate] = [ipv4_public || undefined, explanation?.urn];
+      const pendingCreate = explanation?.urn;
       inNoStack.push({ id, name, status, baseUrl, tokenKind, ipv4, note, pendingCreate });
     }
   }

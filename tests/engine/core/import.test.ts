@@ -65,7 +65,7 @@ test.each(["pulumi import", "the resource option import"])(
   },
 );
 
-test("`Instance.get` shows what the list shows, and null for the rest, also in a preview (G10)", async () => {
+test("`Instance.get` shows what the list shows, and the rest is empty or null, also in a preview (G10)", async () => {
   await using fixture = await begun();
   const { stack } = fixture;
   stack.javascript(`
@@ -86,11 +86,11 @@ test("`Instance.get` shows what the list shows, and null for the rest, also in a
     status: "ACTIVE",
     ipv4: expect.any(String),
     networks: [],
-    flavorId: null,
-    imageId: null,
-    vpcId: null,
+    flavorId: "",
+    imageId: "",
+    vpcId: "",
     sshKeys: null,
-    privateIpv4: null,
+    privateIpv4: "",
     createdAt: null,
   });
 });
