@@ -40,7 +40,7 @@ import * as utilities from "./utilities";
  *
  * // `pulumi up` waits until the servers run, so their addresses are known here.
  * export const names = servers.map((server) => server.name);
- * export const ipv4 = servers.map((server) => server.ipv4);
+ * export const ipv4: pulumi.Input<string>[] = servers.map((server) => server.ipv4);
  * export const networks = servers.map((server) => server.networks);
  * ```
  */
