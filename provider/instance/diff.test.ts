@@ -134,7 +134,7 @@ test("any inputs are equal to themselves", () => {
   const optional = (value: fc.Arbitrary<PropertyValue>) => fc.option(value, { nil: undefined });
   const text = fc.string({ unit: "binary" });
   const some = fc.record({
-    name: text,
+    name: fc.string({ unit: "binary", minLength: 1 }),
     sshKeys: optional(fc.array(text)),
     userData: optional(text.map((value) => new Secret(value))),
     userDataBase64: optional(fc.uint8Array().map((bytes) => Buffer.from(bytes).toString("base64"))),

@@ -224,13 +224,14 @@ test("an undocumented status is a warning, and an unfinished instance stays unfi
 });
 
 test.each(["ACTIVE", undefined])(
-  "an import has what the list shows, and null for the rest (status %s)",
+  "an import has what the list shows, required outputs that are empty, and null for the rest (status %s)",
   async (status) => {
     const world = scene();
     world.service.has("i-1", { name: "web", status });
     const read = await importInstance(world);
     expect(read?.inputs).toEqual({ name: "web" });
-    const expected = { status: status ?? null, networks: [], flavorId: null };
+    const notShown = { networks: [], privateIpv4: "", flavorId: "", sshKeys: null };
+    const expected = { status: status ?? "", ...notShown };
     expect(read?.outputs).toMatchObject(expected);
     expect(world.messages.warnings).toEqual([]);
   },
