@@ -63,7 +63,7 @@ export class Stack {
 export interface Saver {
   /** Whether its plugin was killed, so that it has possibly not marked what its engine has saved its state over. */
   isKilled?: boolean;
-  /** When it configured its plugin, and when it canceled it, in virtual milliseconds. */
+  /** When it configured its plugin, and when it last canceled it, in virtual milliseconds. */
   configuredAt?: number;
   canceledAt?: number;
 }
@@ -276,7 +276,7 @@ export class Engine {
   async #configure(preview = false): Promise<void> {
     await this.ctx.pause();
     this.#isPreview = preview;
-    // A real engine reads the state seconds before it starts the plugin. SECURITY.md says what is not promised for a run
+    // A real engine reads the state seconds before it starts the plugin. docs/recover.md says what is not promised for a run
     // that ends in between.
     this.#state = [...this.stack.resources];
     for (const { id } of this.#state) this.#known.add(id);
