@@ -1,4 +1,4 @@
-/** Draws the bar charts of README.md, as SVG for light and dark pages. */
+/** Draws the bar charts of docs/performance.md, as SVG for light and dark pages. */
 import { amount, type Figure, type Unit } from "./figure";
 
 const ourLabel = "this provider";
