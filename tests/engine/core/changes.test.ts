@@ -1,7 +1,7 @@
 /** Tests that a change of the program is shown before it happens (G5), with what stays behind (G4). */
 import { expect, test } from "@jest/globals";
 import { Fixture } from "../support/fixture";
-import { oneInstance, required, userData, type Inputs } from "../support/programs";
+import { instances, oneInstance, required, userData, type Inputs } from "../support/programs";
 
 const created: Inputs = { name: "web-main", sshKeys: ["a", "b"], userData };
 
