@@ -74,6 +74,25 @@ describeUnless(missingChromium(), "the page in Chromium", () => {
     expect(await textOf("#message")).toBe("");
   });
 
+  test("says at each fault what heals it, also while it is on", async () => {
+    await open();
+    const texts = () =>
+      chromium.evaluate(
+        `[...document.querySelectorAll("#faults > button")].map((it) => it.lastChild.textContent)`,
+      );
+    const healing = [
+      "click again: the run goes on",
+      "click again, and run pulumi up again",
+      "nothing to do: the run finds the instance",
+      "click again: the run goes on",
+      "nothing to do: the run waits for them",
+    ];
+    expect(await texts()).toEqual(healing);
+    await chromium.click(button(1));
+    await chromium.waitFor(isPressed(1, true));
+    expect(await texts()).toEqual(healing);
+  });
+
   test("shows that a lost response happens once, and the instance that was created", async () => {
     await open();
     await chromium.click(button(2));

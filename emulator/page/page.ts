@@ -197,6 +197,7 @@ const html = /* HTML */ `<!doctype html>
             <button type="button" class="main" id="settle">
               Settle
               <small>end provisioning now</small>
+              <small>heals a run that waits</small>
             </button>
           </div>
           <p id="other-faults" class="soft"></p>
@@ -279,26 +280,31 @@ const html = /* HTML */ `<!doctype html>
           {
             title: "429 storm",
             effect: "every request gets a 429",
+            heals: "click again: the run goes on",
             script: { kind: "status", status: 429, retryAfter: 1, code: "rate_limit_exceeded" },
           },
           {
             title: "Server errors",
             effect: "every request gets a 503",
+            heals: "click again, and run pulumi up again",
             script: { kind: "status", status: 503 },
           },
           {
             title: "Lost response",
             effect: "on the next create",
+            heals: "nothing to do: the run finds the instance",
             script: { kind: "reset", method: "POST", acted: true, times: 1 },
           },
           {
             title: "Slow responses",
             effect: "each takes 3 s",
+            heals: "click again: the run goes on",
             script: { kind: "delay", milliseconds: 3000 },
           },
           {
             title: "Lagging list",
             effect: "shows creates 20 s late",
+            heals: "nothing to do: the run waits for them",
             script: { kind: "appearsAfter", seconds: 20, method: "POST" },
           },
         ];
@@ -325,7 +331,7 @@ const html = /* HTML */ `<!doctype html>
           button.setAttribute("aria-pressed", "false");
           fault.button = button;
           fault.text = element("small", fault.effect);
-          button.append(fault.text);
+          button.append(fault.text, element("small", fault.heals));
           button.addEventListener("click", async () => {
             const active = activeFaults.filter(({ label }) => label === title);
             if (active.length === 0)
