@@ -1,7 +1,7 @@
 /** Tests the page in a real browser. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
-import { findChromium, startChromium } from "../../tools/support/chromium";
-import { describeUnless, missingChromium } from "../../tools/support/unless";
+import { missingChromium, startChromium, type Browser, type Page } from "../../tools/npm/chromium";
+import { describeUnless } from "../../tools/support/unless";
 import { startEmulator, type Emulator } from "../index";
 import { caller } from "../testClient";
 
@@ -9,53 +9,54 @@ const hostileName = '<img src=x onerror="document.title = 1"><script>document.ti
 const title = "Compute Instances Service, emulated";
 const buttons = ["429 storm", "Server errors", "Lost response", "Slow responses", "Lagging list"];
 const button = (index: number) => `#faults > button:nth-child(${String(index + 1)})`;
-const isPressed = (index: number, pressed: boolean) =>
-  `document.querySelector("${button(index)}").ariaPressed === "${String(pressed)}"`;
-
+const pressed = (index: number) => `${button(index)}[aria-pressed="true"]`;
+const released = (index: number) => `${button(index)}[aria-pressed="false"]`;
 describeUnless(missingChromium(), "the page in Chromium", () => {
-  let chromium: Awaited<ReturnType<typeof startChromium>>;
+  let chromium: Browser;
+  let page: Page;
   let emulator: Emulator;
   beforeAll(async () => {
-    chromium = await startChromium(findChromium() ?? "");
+    chromium = await startChromium();
+    page = await chromium.newPage();
+    page.setDefaultTimeout(120_000);
   });
-  afterAll(async () => {
-    await chromium[Symbol.asyncDispose]();
-  });
+  afterAll(() => chromium.close());
   beforeEach(async () => {
     emulator = await startEmulator({ controlEndpoints: true, provisioningSeconds: 1000 });
   });
   afterEach(() => emulator.close());
 
   const open = async () => {
-    await chromium.open(emulator.origin);
-    await chromium.waitFor('document.querySelector("#connection").textContent === "live"');
+    await page.goto(emulator.origin);
+    await page.waitForSelector("#connection::-p-text(live)");
   };
   const textOf = (selector: string) =>
-    chromium.evaluate(`document.querySelector(${JSON.stringify(selector)}).textContent`);
+    page.evaluate(`document.querySelector(${JSON.stringify(selector)}).textContent`);
+  const focused = () => page.evaluate("document.activeElement.firstChild.textContent.trim()");
 
   test("shows a hostile name as text, and runs nothing of it", async () => {
     await open();
     await caller(emulator).create(hostileName);
-    await chromium.waitFor('document.querySelector("#instances td:nth-child(2)") !== null');
+    await page.waitForSelector("#instances td:nth-child(2)");
     expect(await textOf("#instances td")).toBe(hostileName);
     expect(await textOf("#requests td:nth-child(2)")).toBe(`POST /v2/instances ${hostileName}`);
-    expect(
-      await chromium.evaluate('document.querySelectorAll("main :is(img, script)").length'),
-    ).toBe(0);
+    expect(await page.evaluate('document.querySelectorAll("main :is(img, script)").length')).toBe(
+      0,
+    );
     // If a name became HTML one day, the policy would still stop it.
     const html = JSON.stringify(hostileName);
     await expect(
-      chromium.evaluate(`document.body.insertAdjacentHTML("beforeend", ${html})`),
+      page.evaluate(`document.body.insertAdjacentHTML("beforeend", ${html})`),
     ).rejects.toThrow(/TrustedHTML/);
-    expect(await chromium.evaluate("document.title")).toBe(title);
+    expect(await page.evaluate("document.title")).toBe(title);
   });
 
   test("switches each fault on and off by a click, and shows in every tab which ones are on", async () => {
     await open();
     for (const index of buttons.keys()) {
-      await chromium.waitFor(isPressed(index, false));
-      await chromium.click(button(index));
-      await chromium.waitFor(isPressed(index, true));
+      await page.waitForSelector(released(index));
+      await page.click(button(index));
+      await page.waitForSelector(pressed(index));
     }
     expect(emulator.control.faults().map(({ label, kind }) => [label, kind])).toEqual([
       ["429 storm", "status"],
@@ -66,9 +67,9 @@ describeUnless(missingChromium(), "the page in Chromium", () => {
     ]);
     await open();
     for (const index of buttons.keys()) {
-      await chromium.waitFor(isPressed(index, true));
-      await chromium.click(button(index));
-      await chromium.waitFor(isPressed(index, false));
+      await page.waitForSelector(pressed(index));
+      await page.click(button(index));
+      await page.waitForSelector(released(index));
     }
     expect(emulator.control.faults()).toEqual([]);
     expect(await textOf("#message")).toBe("");
@@ -76,11 +77,11 @@ describeUnless(missingChromium(), "the page in Chromium", () => {
 
   test("shows that a lost response happens once, and the instance that was created", async () => {
     await open();
-    await chromium.click(button(2));
-    await chromium.waitFor(isPressed(2, true));
+    await page.click(button(2));
+    await page.waitForSelector(pressed(2));
     await expect(caller(emulator).create("web")).rejects.toThrow();
-    await chromium.waitFor(isPressed(2, false));
-    await chromium.waitFor('document.querySelector("#instance-count").textContent === "1"');
+    await page.waitForSelector(released(2));
+    await page.waitForSelector("#instance-count::-p-text(1)");
     expect(await textOf("#instances td")).toBe("web");
     expect(await textOf("#requests td:nth-child(3)")).toBe("none yet (fault: reset)");
     expect((await caller(emulator).create("another")).status).toBe(202);
@@ -88,36 +89,34 @@ describeUnless(missingChromium(), "the page in Chromium", () => {
 
   test("can be used with the keyboard alone", async () => {
     await open();
-    const focused = () => chromium.evaluate("document.activeElement.firstChild.textContent.trim()");
     const reached: unknown[] = [];
     for (let presses = 0; presses <= buttons.length; presses++) {
-      await chromium.press("Tab");
+      await page.keyboard.press("Tab");
       reached.push(await focused());
     }
     expect(reached).toEqual([...buttons, "Settle"]);
-    await caller(emulator).create("web");
-    await chromium.waitFor('document.querySelector("#instances .PROVISIONING") !== null');
-    await chromium.press("Enter");
-    await chromium.waitFor('document.querySelector("#instances .ACTIVE") !== null');
+    await caller(emulator).create("created");
+    await page.waitForSelector("#instances tr:first-child .PROVISIONING");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector("#instances tr:first-child .ACTIVE");
 
-    await chromium.evaluate(`document.querySelector("${button(0)}").focus()`);
-    await chromium.press("Space");
-    await chromium.waitFor(isPressed(0, true));
+    await page.focus(button(0));
+    await page.keyboard.press("Space");
+    await page.waitForSelector(pressed(0));
     expect((await caller(emulator).ask("GET", "/account")).status).toBe(429);
-    await chromium.waitFor('document.querySelector("#requests .bad") !== null');
+    await page.waitForSelector("#requests .bad");
     expect(await focused()).toBe("429 storm");
   });
 
   test("goes on when the emulator is started again", async () => {
     await open();
-    const connection = 'document.querySelector("#connection").textContent';
     const { port } = emulator;
     await emulator.close();
-    await chromium.waitFor(`${connection} === "The emulator does not answer. Trying again."`);
+    await page.waitForSelector("#connection::-p-text(The emulator does not answer. Trying again.)");
     emulator = await startEmulator({ controlEndpoints: true, port });
     emulator.control.insert({ name: "meanwhile" });
-    await chromium.waitFor(`${connection} === "live"`);
-    await chromium.waitFor('document.querySelector("#instances .ACTIVE") !== null');
+    await page.waitForSelector("#connection::-p-text(live)");
+    await page.waitForSelector("#instances .ACTIVE");
     expect(await textOf("#instances td")).toBe("meanwhile");
   });
 
@@ -127,10 +126,11 @@ describeUnless(missingChromium(), "the page in Chromium", () => {
     emulator.control.insert({ name: "c" });
     await caller(emulator).ask("GET", "/account");
     emulator.control.fault({ kind: "status", status: 503, times: "always", label: "429 storm" });
-    await chromium.resize(1180, 800, scheme);
+    await page.setViewport({ width: 1440, height: 800 });
+    await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
     await open();
-    await chromium.waitFor(isPressed(0, true));
-    expect(await chromium.evaluate(`{ ${findPaleTexts} }`)).toEqual({ hasText: true, pale: [] });
+    await page.waitForSelector(pressed(0));
+    expect(await page.evaluate(`{ ${findPaleTexts} }`)).toEqual({ hasText: true, pale: [] });
   });
 });
 
