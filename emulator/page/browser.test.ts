@@ -11,6 +11,11 @@ const buttons = ["429 storm", "Server errors", "Lost response", "Slow responses"
 const button = (index: number) => `#faults > button:nth-child(${String(index + 1)})`;
 const pressed = (index: number) => `${button(index)}[aria-pressed="true"]`;
 const released = (index: number) => `${button(index)}[aria-pressed="false"]`;
+/** The buttons of the newest instance. */
+const [rename, remove] = ["Rename", "Remove"].map(
+  (verb) => `#instances > tr:first-child button[aria-label^="${verb}"]`,
+) as [string, string];
+
 describeUnless(missingChromium(), "the page in Chromium", () => {
   let chromium: Browser;
   let page: Page;
@@ -28,7 +33,7 @@ describeUnless(missingChromium(), "the page in Chromium", () => {
 
   const open = async () => {
     await page.goto(emulator.origin);
-    await page.waitForSelector("#connection::-p-text(live)");
+    await page.waitForSelector("#connection::-p-text(connected)");
   };
   const textOf = (selector: string) =>
     page.evaluate(`document.querySelector(${JSON.stringify(selector)}).textContent`);
@@ -37,7 +42,7 @@ describeUnless(missingChromium(), "the page in Chromium", () => {
   test("shows a hostile name as text, and runs nothing of it", async () => {
     await open();
     await caller(emulator).create(hostileName);
-    await page.waitForSelector("#instances td:nth-child(2)");
+    await page.waitForSelector(rename);
     expect(await textOf("#instances td")).toBe(hostileName);
     expect(await textOf("#requests td:nth-child(2)")).toBe(`POST /v2/instances ${hostileName}`);
     expect(await page.evaluate('document.querySelectorAll("main :is(img, script)").length')).toBe(
@@ -75,6 +80,27 @@ describeUnless(missingChromium(), "the page in Chromium", () => {
     expect(await textOf("#message")).toBe("");
   });
 
+  test("switches off by a click a fault that a request has switched on", async () => {
+    const script = { method: "POST", times: "always" };
+    for (const fault of [
+      { ...script, kind: "status", status: 500, label: "busy" },
+      { ...script, kind: "neverLeavesProvisioning" },
+    ]) {
+      const init = { method: "POST", body: JSON.stringify(fault) };
+      expect((await fetch(`${emulator.origin}/control/faults`, init)).status).toBe(200);
+    }
+    await open();
+    expect((await caller(emulator).create("web")).status).toBe(500);
+    const text = (n: number) => textOf(`#other-faults > button:nth-child(${String(n)})`);
+    await page.waitForSelector("#other-faults small::-p-text(1 request)");
+    expect(await text(1)).toBe("busyon; met by 1 request");
+    expect(await text(2)).toMatch(/^neverLeavesProvisioningon; /);
+    await page.click('#other-faults > button[aria-pressed="true"]');
+    await page.waitForSelector("#other-faults:not(:has(:nth-child(2)))");
+    expect(emulator.control.faults()).toMatchObject([{ kind: "neverLeavesProvisioning" }]);
+    expect((await caller(emulator).create("web")).status).toBe(202);
+  });
+
   test("shows that a lost response happens once, and the instance that was created", async () => {
     await open();
     await page.click(button(2));
@@ -87,8 +113,44 @@ describeUnless(missingChromium(), "the page in Chromium", () => {
     expect((await caller(emulator).create("another")).status).toBe(202);
   });
 
-  test("can be used with the keyboard alone", async () => {
+  test("renames and removes an instance by a click, whatever its id", async () => {
+    const { control } = emulator;
+    const { id } = control.insert({ name: "web", id: "i/ü ?#%" });
+    control.insert({ name: "newest" });
     await open();
+    await page.waitForSelector(remove);
+    await page.click(remove);
+    await page.waitForSelector("#instances td::-p-text(web)");
+    await page.waitForSelector("#instance-count::-p-text(1)");
+    expect(control.instances()).toMatchObject([{ id, name: "web" }]);
+
+    await page.click(rename);
+    await page.keyboard.type("cancelled");
+    await page.click('#rename button[value="cancel"]');
+    await page.click(rename);
+    await page.keyboard.type("escaped");
+    await page.keyboard.press("Escape");
+    expect(control.instance(id)?.name).toBe("web");
+    await page.click(rename);
+    await page.keyboard.type("renamed");
+    await page.click('#rename button[value="rename"]');
+    await page.waitForSelector("#instances td::-p-text(renamed)");
+    expect(control.instance(id)?.name).toBe("renamed");
+
+    await page.click(remove);
+    await page.waitForSelector("#instances .none");
+    expect(control.instances()).toEqual([]);
+    expect(await textOf("#message")).toBe("");
+    // Neither Cancel nor Escape has sent anything.
+    const sent =
+      'performance.getEntries().filter(({ name }) => name.includes("/instances/")).length';
+    expect(await page.evaluate(sent)).toBe(3);
+  });
+
+  test("can be used with the keyboard alone", async () => {
+    emulator.control.insert({ name: "web", status: "PROVISIONING" });
+    await open();
+    await page.waitForSelector(rename);
     const reached: unknown[] = [];
     for (let presses = 0; presses <= buttons.length; presses++) {
       await page.keyboard.press("Tab");
@@ -100,12 +162,47 @@ describeUnless(missingChromium(), "the page in Chromium", () => {
     await page.keyboard.press("Enter");
     await page.waitForSelector("#instances tr:first-child .ACTIVE");
 
+    // The table can be scrolled with the keyboard, too.
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Tab");
+    expect(await focused()).toBe("Rename");
+    await page.keyboard.press("Enter");
+    await page.keyboard.type("renamed");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector("#instances td::-p-text(renamed)");
+    expect(await focused()).toBe("Rename");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector("#instances tr:first-child .PROVISIONING");
+    expect(emulator.control.instances()).toMatchObject([{ name: "web" }]);
+
     await page.focus(button(0));
     await page.keyboard.press("Space");
     await page.waitForSelector(pressed(0));
     expect((await caller(emulator).ask("GET", "/account")).status).toBe(429);
     await page.waitForSelector("#requests .bad");
     expect(await focused()).toBe("429 storm");
+  });
+
+  test("keeps the focus while instances change, come and go", async () => {
+    const { control } = emulator;
+    const { id } = control.insert({ name: "before" });
+    const { id: kept } = control.insert({ name: "web", status: "PROVISIONING" });
+    await open();
+    await page.waitForSelector(rename);
+    await page.focus(rename);
+    control.insert({ name: "after" });
+    control.setStatus(kept, "OFFLINE");
+    control.remove(id);
+    await page.waitForSelector("#instances tr:nth-child(2) .OFFLINE");
+    expect(await focused()).toBe("Rename");
+    await page.keyboard.press("Enter");
+    expect(await page.evaluate('document.querySelector("#new-name").value')).toBe("web");
+    control.remove(kept);
+    await page.waitForSelector("#instance-count::-p-text(1)");
+    await page.keyboard.press("Enter");
+    // The next Tab goes on from there, and not from the beginning of the page.
+    await page.waitForSelector('section[aria-labelledby="instances-title"]:focus');
   });
 
   test("goes on when the emulator is started again", async () => {
@@ -115,9 +212,23 @@ describeUnless(missingChromium(), "the page in Chromium", () => {
     await page.waitForSelector("#connection::-p-text(The emulator does not answer. Trying again.)");
     emulator = await startEmulator({ controlEndpoints: true, port });
     emulator.control.insert({ name: "meanwhile" });
-    await page.waitForSelector("#connection::-p-text(live)");
+    await page.waitForSelector("#connection::-p-text(connected)");
     await page.waitForSelector("#instances .ACTIVE");
     expect(await textOf("#instances td")).toBe("meanwhile");
+  });
+
+  test.each([
+    [1440, ["faults", "instances requests", "windows"]],
+    [420, ["faults", "instances", "requests", "windows"]],
+  ])("has its place for each thing on a screen that is %d pixels wide", async (width, rows) => {
+    emulator.control.insert({ name: "x".repeat(100) });
+    await caller(emulator).create("y".repeat(100));
+    await page.setViewport({ width, height: 800 });
+    await open();
+    await page.waitForSelector("#instances .ACTIVE");
+    expect(await page.evaluate(`{ ${findRows} }`)).toEqual(rows);
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
+    expect(await textOf('section[aria-labelledby="instances-title"] #settle')).toMatch(/Settle/);
   });
 
   test.each(["light", "dark"] as const)("can be read in %s colours", async (scheme) => {
@@ -133,6 +244,16 @@ describeUnless(missingChromium(), "the page in Chromium", () => {
     expect(await page.evaluate(`{ ${findPaleTexts} }`)).toEqual({ hasText: true, pale: [] });
   });
 });
+
+/** A script that runs in the page. It returns the names of the sections, those that are side by side in one string. */
+const findRows = `
+  const rows = new Map();
+  for (const section of document.querySelectorAll("main > section")) {
+    const name = section.getAttribute("aria-labelledby").replace("-title", "");
+    const { top } = section.getBoundingClientRect();
+    rows.set(top, [...(rows.get(top) ?? []), name]);
+  }
+  [...rows.values()].map((names) => names.join(" "))`;
 
 /**
  * A script that runs in the page. It returns each text whose contrast with its background is below 4.5, the minimum of the
