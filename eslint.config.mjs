@@ -92,6 +92,12 @@ export default tseslint.config(
     },
   },
   {
+    files: ["**/*.ts"],
+    ignores: ["provider/cli/**", "tools/explore.ts"],
+    // A parameter says what it is: `record`, `item`, `id`.
+    rules: { "id-denylist": ["error", "it"] },
+  },
+  {
     files: ["provider/**/*.ts", "emulator/**/*.ts"],
     ignores: ["**/*.test.ts", "**/testing/**"],
     plugins: { jsdoc },

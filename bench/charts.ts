@@ -27,7 +27,7 @@ export function drawCharts(figures: readonly Figure[]): Record<string, string> {
   const drawn: Record<string, string> = {};
   for (const [path, { title, patterns }] of Object.entries(charts)) {
     const panels = patterns.flatMap((pattern) =>
-      panelsOf(figures.filter((it) => pattern.test(it.what))),
+      panelsOf(figures.filter((figure) => pattern.test(figure.what))),
     );
     if (panels.length > 0) drawn[path] = drawChart(title, panels);
   }
@@ -41,8 +41,8 @@ function panelsOf(figures: readonly Figure[]): Panel[] {
       value,
       text: amount(value, unit),
     });
-    const ours = all.slice(0, 1).map((it) => bar(ourLabel, it.ours.median, it.unit));
-    const theirs = all.map((it) => bar(it.against, it.theirs.median, it.unit));
+    const ours = all.slice(0, 1).map((figure) => bar(ourLabel, figure.ours.median, figure.unit));
+    const theirs = all.map((figure) => bar(figure.against, figure.theirs.median, figure.unit));
     return { heading, bars: [...ours, ...theirs] };
   });
 }

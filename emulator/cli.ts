@@ -53,7 +53,7 @@ export async function main(args: readonly string[], name: string): Promise<numbe
 }
 
 function optionError({ option, message, problem }: OptionError): string {
-  const flag = optionFlags.find((it) => it.option === option)?.flag.split(" ")[0];
+  const flag = optionFlags.find((flag) => flag.option === option)?.flag.split(" ")[0];
   return flag === undefined ? message : `${flag} ${problem}`;
 }
 

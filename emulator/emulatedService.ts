@@ -4,7 +4,7 @@ import { callEndpoint, type ServiceState } from "./endpoints";
 import { isInstanceFault, isListFault, type InstanceFault, type ListFault } from "./faults/kinds";
 import { applyListFaults } from "./faults/list";
 import { FaultScripts, type ScriptedFault } from "./faults/script";
-import { parseTarget, type ServiceRequest } from "./http/request";
+import { parseTarget, type IncomingRequest, type ServiceRequest } from "./http/request";
 import { errorResponse, ServiceError, type ServiceResponse } from "./http/response";
 import { openDatabase } from "./instances/database";
 import { InstanceStore } from "./instances/store";
@@ -48,12 +48,9 @@ export class EmulatedService {
     };
   }
 
-  /** Logs a request, and selects the scripted faults that apply to it. `target` is the path and the query. */
-  receive({
-    target,
-    ...rest
-  }: Omit<ServiceRequest, "path" | "query"> & { target: string }): ReceivedRequest {
-    const request = { ...rest, ...parseTarget(target) };
+  /** Logs a request, and selects the scripted faults that apply to it. */
+  receive(incoming: IncomingRequest): ReceivedRequest {
+    const request = { ...incoming, ...parseTarget(incoming.target) };
     const requestId = `${requestIdPrefix}${randomHex(this.settings.random, 24)}`;
     const entry: LoggedRequest = {
       id: requestId,

@@ -46,7 +46,7 @@ test("responses are the same as over sockets: status, headers and body", async (
     // The server of Node adds Date, Connection and Keep-Alive.
     expect(Object.fromEntries(sent.headers)).toMatchObject(answer.headers);
   }
-  const log = (it: typeof emulator | typeof service) => it.control.requests();
+  const log = (source: typeof emulator | typeof service) => source.control.requests();
   expect(log(service)).toEqual(log(emulator));
 });
 
@@ -67,7 +67,7 @@ test("a reset restores the initial state", () => {
   using service = startInProcess({ ...options(), random: () => random(), requestsPerMinute: 2 });
   const run = () => {
     random = seeded(1);
-    return [post("a"), post("b"), post("c"), list].map((it) => service.answer(it));
+    return [post("a"), post("b"), post("c"), list].map((request) => service.answer(request));
   };
   service.control.setAccount({ json: "other" });
   const first = run();

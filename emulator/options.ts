@@ -10,9 +10,12 @@ import type { RandomSource } from "./random";
 import { scopes, tokenStates } from "./tokens";
 
 /** What error messages and the command line say about an option. */
-interface OptionInfo {
+interface OptionInfo extends OptionDetails {
   /** Completes "… must be" in error messages. */
   must: string;
+}
+
+interface OptionDetails {
   /** In the syntax of commander. Undefined for an option that only code sets. */
   flag?: string;
   help?: string;
@@ -49,7 +52,7 @@ const numberOption = (isValid: (value: number) => boolean, byDefault: number, in
     .default(byDefault)
     .register(infos, { parse: parseNumber, ...info });
 
-const switchOption = (byDefault: boolean, info: Omit<OptionInfo, "must">) =>
+const switchOption = (byDefault: boolean, info: OptionDetails) =>
   z
     .boolean()
     .default(byDefault)
@@ -58,7 +61,7 @@ const switchOption = (byDefault: boolean, info: Omit<OptionInfo, "must">) =>
 /** The first value is the default. */
 const choiceOption = <Value extends string>(
   values: readonly [Value, ...Value[]],
-  info: Omit<OptionInfo, "must">,
+  info: OptionDetails,
 ) =>
   z
     .enum(values)
@@ -310,7 +313,7 @@ function parseNumber(typed: string): number | string {
 function parseRange(typed: string): unknown {
   if (typed === "never") return Infinity;
   const numbers = typed.split("-").map(parseNumber);
-  if (numbers.length > 2 || numbers.some((it) => typeof it === "string")) return typed;
+  if (numbers.length > 2 || numbers.some((number) => typeof number === "string")) return typed;
   const range = numbers.length === 1 ? numbers[0] : numbers;
   return isProvisioningTime(range) ? range : typed;
 }

@@ -3,7 +3,6 @@
  * nothing about an instance (G3).
  */
 import * as z from "zod";
-import type { Settings } from "./config/settings";
 import { keyedFingerprint } from "./fingerprint";
 
 /** The schema of an `Origin`, for the state and the ledger. */
@@ -17,15 +16,24 @@ export const originSchema = z.object({
 export type Origin = z.infer<typeof originSchema>;
 
 /** A service, and a kind of token (live or test). */
-export type Place = Pick<Origin, "baseUrl" | "tokenKind">;
+export interface Place {
+  baseUrl: string;
+  tokenKind: string;
+}
 
 /** Whether service and token kind are the same. */
 export function isSamePlace(one: Place, other: Place): boolean {
   return one.baseUrl === other.baseUrl && one.tokenKind === other.tokenKind;
 }
 
+/** A token, and the service that it is for. */
+interface TokenAtService {
+  readonly apiToken: string;
+  readonly baseUrl: string;
+}
+
 /** Returns a hash of token and service, which does not give the token away, but confirms a guess (SECURITY.md). */
-export function tokenHash({ apiToken, baseUrl }: Pick<Settings, "apiToken" | "baseUrl">): string {
+export function tokenHash({ apiToken, baseUrl }: TokenAtService): string {
   return keyedFingerprint(apiToken, baseUrl, 12);
 }
 

@@ -261,16 +261,16 @@ test.each([
   { reasons: ["engineGone"], stage: "accepted" },
   { reasons: ["interrupted", "engineGone"], stage: "accepted" },
   { reasons: ["engineGone", "interrupted"], stage: "accepted" },
-] as const)("$reasons during a create: its record is $stage at the end", async (it) => {
+] as const)("$reasons during a create: its record is $stage at the end", async (expected) => {
   const world = scene();
   const { provider, service, session } = await configured(world);
   service.posts.push((body) => {
-    for (const reason of it.reasons) provider.cancel(reason);
+    for (const reason of expected.reasons) provider.cancel(reason);
     return service.accept(body);
   });
   expect(await errorOf(provider.create(creation))).toMatchObject({ id: "i-1" });
   // What comes later does not change the record.
   provider.cancel("finished");
   const records = session.ledger.read().map(({ record }) => record);
-  expect(records).toMatchObject([{ stage: it.stage, id: "i-1", ended: true }]);
+  expect(records).toMatchObject([{ stage: expected.stage, id: "i-1", ended: true }]);
 });

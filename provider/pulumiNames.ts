@@ -63,7 +63,7 @@ export function isOfStack(urn: string, name: string): boolean {
 
 /** Whether two URNs differ at most in the stack, which `pulumi stack rename` changes. */
 export function isSameResource(urn: string, otherUrn: string): boolean {
-  const withoutStack = (it: string) => it.slice(it.indexOf("::"));
+  const withoutStack = (whole: string) => whole.slice(whole.indexOf("::"));
   return withoutStack(urn) === withoutStack(otherUrn);
 }
 

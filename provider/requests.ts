@@ -90,15 +90,19 @@ export type InvokeRequest = { token: FunctionToken; args: PropertyMap };
 /** What a function returns, or what is wrong with its arguments. */
 export type InvokeResponse = { outputs: PropertyMap; failures: CheckFailure[] };
 
-/** Which instances to list. */
-export interface ListRequest {
-  query: PropertyMap;
+/** Which page of a list is asked for. */
+export interface RequestedPage {
   /** The maximum of all pages together. A number below 1 means all. */
   limit: number;
   /** The maximum of this page. A number below 1 means all. */
   pageSize: number;
   /** From the response with the page before. Empty for the first page. */
   continuationToken: string;
+}
+
+/** Which instances to list. */
+export interface ListRequest extends RequestedPage {
+  query: PropertyMap;
 }
 
 /** A page of the list. */

@@ -33,7 +33,7 @@ function filesInCycles(imports: Imports): Imports {
   const remaining = new Map(
     [...imports]
       .filter(([file]) => imported.has(file))
-      .map(([file, targets]) => [file, targets.filter((it) => imports.has(it))] as const)
+      .map(([file, targets]) => [file, targets.filter((target) => imports.has(target))] as const)
       .filter(([, targets]) => targets.length > 0),
   );
   return remaining.size === imports.size ? remaining : filesInCycles(remaining);

@@ -34,7 +34,7 @@ async function oneInstance(tools: Tools, runs: number): Promise<Figure[]> {
   });
   return (["preview", "up"] as const).flatMap((command) => {
     const what = `pulumi ${command} of one instance in YAML`;
-    const times = (peer: keyof typeof samples) => samples[peer].map((it) => it[command]);
+    const times = (peer: keyof typeof samples) => samples[peer].map((sample) => sample[command]);
     return [
       figure(what, "s", times("ours"), goPeer, times("go")),
       figure(what, "s", times("ours"), stockPeer, times("stock")),

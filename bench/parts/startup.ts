@@ -17,8 +17,8 @@ export async function startup(tools: Tools, quick: boolean): Promise<Figure[]> {
     stock: () => start(tools.stock),
   });
   type Peer = keyof typeof samples;
-  const times = (peer: Peer) => samples[peer].map((it) => it.answerMs);
-  const memory = (peer: Peer) => samples[peer].map((it) => it.memoryMB);
+  const times = (peer: Peer) => samples[peer].map((sample) => sample.answerMs);
+  const memory = (peer: Peer) => samples[peer].map((sample) => sample.memoryMB);
   const remembered = "memory after the first Check";
   const what = "start until the first answer";
   const launcher = "the launcher, with the Node of the checkout";

@@ -96,7 +96,7 @@ function callControl(
   const route = `${method} ${[name, ...(id === undefined ? [] : ["{id}"]), ...rest].join("/")}`;
   const found = (isFound: boolean) =>
     isFound ? succeeded() : failed(404, `there is no ${name} ${id ?? ""}`);
-  const fault = control.faults().find((it) => it.id === Number(id));
+  const fault = control.faults().find((fault) => fault.id === Number(id));
   switch (route) {
     case "GET instances":
       return succeeded(control.instances());

@@ -5,6 +5,7 @@ import {
   errorResponse,
   headersOf,
   sendResponse,
+  ServiceError,
   type ServiceResponse,
 } from "../http/response";
 import { doesServiceAct, type DeliveryFault } from "./kinds";
@@ -45,9 +46,12 @@ export async function deliver(
       else socket.socket?.resetAndDestroy();
       return undefined;
     case "status": {
-      const { status, retryAfter, body: text, contentType } = fault;
+      const { status, code, message, retryAfter, body: text, contentType } = fault;
       const headers = retryAfter === undefined ? {} : { "Retry-After": String(retryAfter) };
-      if (text === undefined) return send(errorResponse({ ...fault, headers }, context.requestId));
+      if (text === undefined) {
+        const error = new ServiceError(status, code, message, headers);
+        return send(errorResponse(error, context.requestId));
+      }
       return send({ status, headers, text, contentType });
     }
     case "html":

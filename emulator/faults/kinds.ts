@@ -139,13 +139,15 @@ const instanceKinds = kindsOf(instanceFaults);
 const listKinds = kindsOf(listFaults);
 
 /** Whether a fault is a delivery fault. */
-export const isDeliveryFault = (it: Fault): it is DeliveryFault => deliveryKinds.has(it.kind);
+export const isDeliveryFault = (fault: Fault): fault is DeliveryFault =>
+  deliveryKinds.has(fault.kind);
 /** Whether a fault is a delay. */
-export const isDelayFault = (it: Fault): it is DelayFault => it.kind === "delay";
+export const isDelayFault = (fault: Fault): fault is DelayFault => fault.kind === "delay";
 /** Whether a fault changes the instance created by a POST, or the instance in its response. */
-export const isInstanceFault = (it: Fault): it is InstanceFault => instanceKinds.has(it.kind);
+export const isInstanceFault = (fault: Fault): fault is InstanceFault =>
+  instanceKinds.has(fault.kind);
 /** Whether a fault changes a listing. */
-export const isListFault = (it: Fault): it is ListFault => listKinds.has(it.kind);
+export const isListFault = (fault: Fault): fault is ListFault => listKinds.has(fault.kind);
 
 /** Whether the service acts on the request. A fault without `acted`, such as a reset, prevents that. */
 export function doesServiceAct(fault: DeliveryFault | undefined): boolean {

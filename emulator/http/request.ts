@@ -3,15 +3,21 @@ import type { IncomingMessage } from "node:http";
 /** "Size limits on fields: not shown", so this limit only protects the emulator. */
 export const maxBodyBytes = 10 * 1024 * 1024;
 
-/** A request to the service. */
-export interface ServiceRequest {
+/** A request before its target is read. */
+export interface IncomingRequest {
   method: string;
-  path: string;
-  query: URLSearchParams;
+  /** The path and the query. */
+  target: string;
   authorization: string | undefined;
   contentType: string | undefined;
   /** Undefined if the body is larger than `maxBodyBytes`. */
   body: Buffer | undefined;
+}
+
+/** A request to the service. */
+export interface ServiceRequest extends IncomingRequest {
+  path: string;
+  query: URLSearchParams;
 }
 
 /**

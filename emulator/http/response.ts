@@ -88,7 +88,7 @@ export function invalidParameter(message: string): ServiceError {
 
 /** A response with the "Error envelope". */
 export function errorResponse(
-  { status, code, message, headers }: Pick<ServiceError, "status" | "code" | "message" | "headers">,
+  { status, code, message, headers }: ServiceError,
   requestId: string,
 ): ServiceResponse {
   const doc_url = `https://docs.compute.example/errors#${code}`;

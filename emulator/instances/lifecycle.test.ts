@@ -116,7 +116,7 @@ describe("a database file", () => {
     await using after = await startEmulator(options);
     expect(after.control.instances()).toEqual([{ ...created, status: "ACTIVE" }]);
     await caller(after).create("b");
-    expect(new Set(after.control.instances().map((it) => it.ipv4_public)).size).toBe(2);
+    expect(new Set(after.control.instances().map((instance) => instance.ipv4_public)).size).toBe(2);
     clock.advance(570);
     expect(await caller(after).names()).toEqual(["b"]);
   });

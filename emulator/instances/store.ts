@@ -7,15 +7,19 @@ import { randomHex, shuffle, type RandomSource } from "../random";
 import type { Owner } from "../tokens";
 import { macAddress, privateIpv4, publicIpv4 } from "./addresses";
 
-/** An instance as the control API shows it. */
-export interface InstanceRecord {
+/** An instance as a listing shows it. */
+export interface InstanceItem {
   id: string;
   name: string;
   /** A documented status, or any string that a fault or the control API has set. */
   status: string;
+  ipv4_public: string;
+}
+
+/** An instance as the control API shows it. */
+export interface InstanceRecord extends InstanceItem {
   tenant: string;
   tokenKind: TokenKind;
-  ipv4_public: string;
   networks: StoredNetwork[];
   /** ISO 8601, UTC. */
   created_at: string;
@@ -46,8 +50,6 @@ export interface NewInstance {
   goneAt: number | null;
 }
 
-type InstanceItem = Pick<InstanceRecord, "id" | "name" | "status" | "ipv4_public">;
-
 /** Which instances a listing asks for. */
 export interface PageQuery {
   owner: Owner;
@@ -66,12 +68,17 @@ export interface Page {
   hasMore: boolean;
 }
 
-type Row = Omit<InstanceRecord, "tokenKind" | "networks" | "created_at" | "ready_at" | "request"> &
-  Record<"networks" | "request", string> & {
-    kind: TokenKind;
-    created_at: number;
-    ready_at: number | null;
-  };
+/** An instance as SQLite returns it (`columns`). */
+interface Row extends InstanceItem {
+  tenant: string;
+  kind: TokenKind;
+  /** As JSON, like `request`. */
+  networks: string;
+  request: string;
+  /** In milliseconds since 1970, like `ready_at`. */
+  created_at: number;
+  ready_at: number | null;
+}
 
 const statusExpression = `CASE WHEN ready_at <= :now THEN end_status ELSE 'PROVISIONING' END`;
 const columns = `id, tenant, kind, name, request, ipv4_public, networks, created_at, ready_at,

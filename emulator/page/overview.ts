@@ -1,8 +1,8 @@
 /** Collects what the page shows of the emulator. */
 import { tokenKindOf, type TokenKind } from "../../provider/api/contract";
 import type { EmulatedService } from "../emulatedService";
-import type { FaultHandle } from "../faults/script";
-import type { InstanceRecord } from "../instances/store";
+import type { FaultKind } from "../faults/kinds";
+import type { InstanceItem, InstanceRecord } from "../instances/store";
 import type { LoggedRequest } from "../requestLog";
 import type { WindowUse } from "../rateLimit";
 
@@ -21,19 +21,28 @@ export interface Overview {
   windows: ShownWindow[];
   requestsPerMinute: number;
   /** The faults that can still apply to a request. */
-  faults: Pick<FaultHandle, "id" | "kind" | "label" | "hits">[];
+  faults: ShownFault[];
 }
 
-interface ShownInstance extends Pick<
-  InstanceRecord,
-  "id" | "name" | "status" | "tokenKind" | "ipv4_public"
-> {
+/** The fields are those of `FaultHandle`. */
+interface ShownFault {
+  id: number;
+  kind: FaultKind;
+  label: string | undefined;
+  hits: number;
+}
+
+interface ShownInstance extends InstanceItem {
+  tokenKind: TokenKind;
   /** When it left PROVISIONING. If it has not, when it was created. ISO 8601, UTC. */
   since: string;
 }
 
 /** The token is shown as a number, in the order of the tokens' first requests. */
-interface ShownWindow extends Omit<WindowUse, "token"> {
+interface ShownWindow {
+  endpoint: string;
+  /** How many requests count now. */
+  count: number;
   tokenKind: TokenKind | undefined;
   tokenNumber: number;
 }

@@ -31,7 +31,8 @@ const args: EnvironmentArgs = {
   agentToken: pulumi.secret("s3cret"),
 };
 
-const of = (type: string) => made.filter((it) => it.type.endsWith(type)).map((it) => it.inputs);
+const of = (type: string) =>
+  made.filter((resource) => resource.type.endsWith(type)).map((resource) => resource.inputs);
 
 /** Once its outputs are known, all its resources are. */
 function environment(changes: Partial<EnvironmentArgs> = {}): Promise<Server[]> {
@@ -89,13 +90,13 @@ describe("a server's name", () => {
     ["script", { agentToken: "another" }],
   ])("is a new one with another %s, which makes a new server", async (_, change) => {
     const [before, after] = [await keepers(), await keepers(change)];
-    for (const [index, it] of after.entries()) expect(it).not.toBe(before[index]);
+    for (const [index, keeper] of after.entries()) expect(keeper).not.toBe(before[index]);
   });
 
   test("is a new one in the group whose flavor changes, and in no other", async () => {
     const web = { count: 2, flavorId: "standard-4" };
     const [before, after] = [await keepers(), await keepers({ groups: { ...args.groups, web } })];
-    expect(after.map((it, index) => it === before[index])).toEqual([false, false, true]);
+    expect(after.map((keeper, index) => keeper === before[index])).toEqual([false, false, true]);
   });
 
   test("stays with more servers, or keys in another order", async () => {

@@ -71,11 +71,11 @@ export const tolerant = {
       const read = data.map(
         (element) => listItem.safeParse(element).data ?? whyUnreadable(element),
       );
-      if (read.length > 0 && read.every((it) => it === idIsNumber)) {
+      if (read.length > 0 && read.every((item) => item === idIsNumber)) {
         ctx.addIssue("the ids in the service's listing are numbers, not texts");
       }
-      const items = read.filter((it) => typeof it !== "string");
-      const unreadableWhy = read.find((it) => typeof it === "string");
+      const items = read.filter((item) => typeof item !== "string");
+      const unreadableWhy = read.find((item) => typeof item === "string");
       const unreadable = read.length - items.length;
       return { items, hasMore, unreadable, ...(unreadableWhy && { unreadableWhy }) };
     }),
@@ -88,8 +88,8 @@ export const tolerant = {
       created_at: text,
       networks: lenient(elements(network)),
     })
-    .transform(({ created_at: createdAt, networks = [], ...others }) => {
-      return { ...others, createdAt, networks: networks.filter((it) => it !== null) };
+    .transform(({ created_at: createdAt, networks = [], ...others }): Accepted => {
+      return { ...others, createdAt, networks: networks.filter((network) => network !== null) };
     }),
   error: z.object({
     error: z.object({ code: text, message: text, doc_url: text, request_id: text }),
@@ -106,7 +106,11 @@ export interface Page {
   /** Why the first of them could not be read: "its id is a number, not a text". */
   unreadableWhy?: string | undefined;
 }
-/** The readable fields of the response to an accepted POST /v2/instances. `createdAt` may also be left out. */
-export type Accepted = Omit<z.infer<typeof tolerant.accepted>, "createdAt"> & {
+/** The readable fields of the response to an accepted POST /v2/instances. */
+export interface Accepted {
+  id: string;
+  name?: string | undefined;
+  status?: string | undefined;
   createdAt?: string | undefined;
-};
+  networks: z.infer<typeof network>[];
+}

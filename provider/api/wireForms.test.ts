@@ -115,8 +115,8 @@ test("for any JSON response, an id that is read can be part of a path and of a l
   });
   await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
   const client = testClient(`http://127.0.0.1:${(server.address() as AddressInfo).port}/v2`);
-  const property = fc.asyncProperty(body, async (it) => {
-    responseBody = JSON.stringify(it);
+  const property = fc.asyncProperty(body, async (response) => {
+    responseBody = JSON.stringify(response);
     const page = await client.listPage({ limit: 100 }, never).catch((error: unknown) => {
       expect(error).toMatchObject({ kind: "unreadable" });
       return { items: [] };

@@ -251,7 +251,7 @@ test.each(["sk_live_", "sk_test_"])(
       checkConfig(propertyMap({ ...args, apiToken: token }), { env: {}, redactor }),
       checkConfig(args, { env: { COMPUTE_API_TOKEN: token }, redactor }),
       checkConfig(args, { env: { COMPUTE_API_TOKEN_FILE: fileOf(`${token}\n`) }, redactor }),
-    ].map((it) => it.failures.map(({ reason }) => reason));
+    ].map((checked) => checked.failures.map(({ reason }) => reason));
     const why = expect.stringMatching(
       /^compute:apiToken .*ends after its prefix; was it copied whole\?$/,
     );

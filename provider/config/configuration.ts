@@ -11,7 +11,7 @@ import {
 } from "../propertyValue";
 import { configCommands, explicitProvider, isStateless, logicalName } from "../advice";
 import { OperationFailed } from "../errors";
-import type { ProviderContext } from "../context";
+import type { Redactor } from "../redaction";
 import type { CheckResponse } from "../requests";
 import { tokenKindOf, tokenPrefixes } from "../api/serviceConstants";
 import {
@@ -26,7 +26,10 @@ import {
 import { hideToken, readTokenFile, tokenFileVariable } from "./tokenFile";
 
 /** The environment that settings are read from, and the redactor that hides the token in messages (G8). */
-export type SettingsSource = Pick<ProviderContext, "env" | "redactor">;
+export interface SettingsSource {
+  env: NodeJS.ProcessEnv;
+  redactor: Redactor;
+}
 
 /** What is wrong with a setting: a clause about it, such as "must be true or false", which quotes no value (G8). */
 interface SettingProblem {
@@ -42,7 +45,10 @@ interface SettingProblem {
 export function checkConfig(news: PropertyMap, source: SettingsSource): CheckResponse {
   // The engine prints the value of the property that a failure names, and any setting may hold a secret by mistake, such as
   // the password in an address (G8). So only the reason names the setting.
-  const failures = settingProblems(news, source).map((it) => ({ property: "", reason: say(it) }));
+  const failures = settingProblems(news, source).map((problem) => ({
+    property: "",
+    reason: say(problem),
+  }));
   const { apiToken } = news;
   if (typeof apiToken !== "string") return { inputs: news, failures };
   // The Node SDK passes the token unencrypted. As a `Secret`, it is encrypted in the state.
@@ -69,7 +75,7 @@ export function resolveSettings(args: PropertyMap, source: SettingsSource, urn?:
   if (problems.length > 0) {
     throw new OperationFailed([
       "the provider's configuration can't be used:",
-      ...problems.map((it) => `  ${say(it)}`),
+      ...problems.map((problem) => `  ${say(problem)}`),
       "Correct each setting in the place where it is set, and run again.",
     ]);
   }

@@ -12,13 +12,14 @@ import {
 
 /**
  * Returns the verdict of listings that began after the session's last write: a listed instance takes one, and the proof that
- * an instance is absent takes two. Waits for the settling time, but for nothing else: an incomplete listing ends the search.
+ * an instance is absent takes two or more. Waits only until the next listing may prove something (`nextLookAt`). An
+ * incomplete listing ends the search.
  *
  * @param known returns what the session knows when a listing arrives
  * @throws the error of a failed listing, or the reason of `signal`
  */
 export async function ask(
-  listings: Pick<ListingSource, "get" | "recent">,
+  listings: ListingSource,
   question: Question,
   signal: AbortSignal,
   known: () => Known = () => ({}),

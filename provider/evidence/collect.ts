@@ -7,7 +7,7 @@ import type { ComputeApi, PageQuery } from "../api/client";
 import type { ListItem, Page } from "../api/contract";
 import { pageLimit, type InstanceStatus } from "../api/serviceConstants";
 import { RequestError } from "../api/errors";
-import type { CursorProblem, ListingContent } from "./listing";
+import type { CursorProblem, FetchedListing } from "./listing";
 
 /**
  * The order in which a status mostly changes. An instance that moves on between two requests is then listed twice, not
@@ -24,10 +24,10 @@ const maxPages = 500;
  * @throws RequestError if a request fails (a refused cursor is no failure). The reason of `signal` if it is aborted.
  */
 export async function collect(
-  api: Pick<ComputeApi, "listPage">,
+  api: ComputeApi,
   cursorParameter: string | undefined,
   signal: AbortSignal,
-): Promise<ListingContent> {
+): Promise<FetchedListing> {
   const listPage = (query?: Partial<PageQuery>) =>
     api.listPage({ limit: pageLimit.max, ...query }, signal);
   const items = new Map<string, ListItem>();

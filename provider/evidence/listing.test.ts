@@ -3,17 +3,17 @@ import { expect, test } from "@jest/globals";
 import { Canceled } from "../abort";
 import { errorOf } from "../testing/scene";
 import { VirtualClock } from "../testing/virtualClock";
-import { ListingSource, recentMs, type ListingContent } from "./listing";
+import { ListingSource, recentMs, type FetchedListing } from "./listing";
 
 const never = new AbortController().signal;
 
 /** A listing source whose listings end only when the test calls `end` with their number. */
 function controlledListings() {
   const clock = new VirtualClock();
-  const requested: PromiseWithResolvers<ListingContent>[] = [];
+  const requested: PromiseWithResolvers<FetchedListing>[] = [];
   const listings = new ListingSource(
     () => {
-      const pending = Promise.withResolvers<ListingContent>();
+      const pending = Promise.withResolvers<FetchedListing>();
       requested.push(pending);
       return pending.promise;
     },

@@ -15,6 +15,10 @@ export interface ListingContent {
   readonly unreadableWhy?: string | undefined;
   /** The statuses of which every instance is listed. Empty for a complete listing. */
   readonly completeStatuses: ReadonlySet<string>;
+}
+
+/** A listing as it was fetched. */
+export interface FetchedListing extends ListingContent {
   /** Set if the pages of the cursor (`compute:cursorParameter`) did not list everything. */
   readonly cursorProblem?: CursorProblem | undefined;
 }
@@ -27,22 +31,31 @@ export interface CursorProblem {
   readonly isLasting: boolean;
 }
 
-/** A listing, and when it was fetched. */
-export interface Listing extends ListingContent {
-  /** The mark (`ListingSource.mark`) of the listing's begin. */
-  readonly beginMark: number;
+/** The part of a listing from which a witness judges (`witness.ts`). */
+export interface Evidence extends ListingContent {
   /** The clock time before the first request. */
   readonly begunAt: number;
   /** The clock time after the last response. */
   readonly endedAt: number;
 }
 
-type Begin = Pick<Listing, "beginMark" | "begunAt">;
+/** When a listing began. */
+interface Begin {
+  /** The mark (`ListingSource.mark`) of the begin. */
+  readonly beginMark: number;
+  /** As in `Evidence`. */
+  readonly begunAt: number;
+}
+
+/** A listing, and when it was fetched. */
+export interface Listing extends FetchedListing, Evidence, Begin {}
 
 /** Whether the listing shows every instance of these statuses, or of all statuses if the list is empty. */
 export function isCompleteFor(listing: Listing, statuses: readonly string[]): boolean {
   const { complete, completeStatuses } = listing;
-  return complete || (statuses.length > 0 && statuses.every((it) => completeStatuses.has(it)));
+  return (
+    complete || (statuses.length > 0 && statuses.every((status) => completeStatuses.has(status)))
+  );
 }
 
 /** How new a listing has to be. */
@@ -58,7 +71,7 @@ export const recentMs = 2000;
 
 /** Fetches the listings of a session. Callers share a listing that is under way, or that has just ended. */
 export class ListingSource {
-  readonly #fetchListing: (signal: AbortSignal) => Promise<ListingContent>;
+  readonly #fetchListing: (signal: AbortSignal) => Promise<FetchedListing>;
   readonly #clock: Clock;
   readonly #sessionSignal: () => AbortSignal;
   readonly #waiting: (signal: AbortSignal) => Disposable | undefined;
@@ -72,7 +85,7 @@ export class ListingSource {
    * that the operation with this signal waits for a listing (`Operations.waiting`).
    */
   constructor(
-    fetchListing: (signal: AbortSignal) => Promise<ListingContent>,
+    fetchListing: (signal: AbortSignal) => Promise<FetchedListing>,
     clock: Clock,
     sessionSignal: () => AbortSignal,
     waiting: (signal: AbortSignal) => Disposable | undefined = () => undefined,
@@ -112,7 +125,8 @@ export class ListingSource {
     { after = 0, notBefore = -Infinity }: ListingRequirement,
     signal: AbortSignal,
   ): Promise<Listing> {
-    const isNewEnough = (it: Begin) => it.beginMark > after && it.begunAt >= notBefore;
+    const isNewEnough = (listing: Begin) =>
+      listing.beginMark > after && listing.begunAt >= notBefore;
     signal.throwIfAborted();
     if (this.#latest && isNewEnough(this.#latest)) return this.#latest;
     using _wait = this.#waiting(signal);

@@ -40,7 +40,7 @@ export function hasLeftProvisioning({ status }: ListItem): boolean {
 
 /** Waits for the instances of one session. */
 export class Poller {
-  readonly #listings: Pick<ListingSource, "get">;
+  readonly #listings: ListingSource;
   readonly #clock: Clock;
   readonly #pollIntervalMs: number;
   readonly #waiting: (signal: AbortSignal) => Disposable | undefined;
@@ -57,7 +57,7 @@ export class Poller {
 
   /** `waiting` notes that the operation with this signal waits for a listing (`Operations.waiting`). */
   constructor(
-    listings: Pick<ListingSource, "get">,
+    listings: ListingSource,
     clock: Clock,
     pollIntervalMs: number,
     requestsPerMinute: number,

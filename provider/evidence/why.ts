@@ -1,7 +1,7 @@
 /** Says why a listing proves nothing. Every message about an incomplete listing comes from here. */
 import { nameCursor } from "../advice";
 import { pageLimit } from "../api/serviceConstants";
-import type { Listing } from "./listing";
+import type { ListingContent } from "./listing";
 import type { Open } from "./witness";
 
 /** How a session lists: the parameter that it pages by now, and the setting `compute:cursorParameter`. */
@@ -31,7 +31,7 @@ export function whyOpen({ why, listing }: Open, paging: Paging): string {
 
 /** Says why a listing is not complete. */
 export function whyIncomplete(
-  { unreadable, unreadableWhy }: Pick<Listing, "unreadable" | "unreadableWhy">,
+  { unreadable, unreadableWhy }: ListingContent,
   { cursorParameter, settings }: Paging,
 ): string {
   const summary = "the service's listing is not complete";

@@ -2,7 +2,8 @@
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type { ListItem } from "../api/contract";
-import { see, witnessOf, type Evidence, type Known, type Question, type Verdict } from "./witness";
+import type { Evidence } from "./listing";
+import { see, witnessOf, type Known, type Question, type Verdict } from "./witness";
 
 const pollIntervalMs = 3000;
 const question: Question = { subject: { id: "i-1" }, listedBy: 0, pollIntervalMs };
@@ -14,9 +15,11 @@ const byName: Question = {
 type Seen = string | Partial<ListItem>;
 /** A complete listing of these instances, which takes 100 ms. A text is an id. */
 function listing(begunAt: number, seen: readonly Seen[] = [], more: Partial<Evidence> = {}) {
-  const items = seen.map((it) => (typeof it === "string" ? { id: it } : { id: "i-1", ...it }));
+  const items = seen.map((item) =>
+    typeof item === "string" ? { id: item } : { id: "i-1", ...item },
+  );
   return {
-    items: new Map(items.map((it) => [it.id, it])),
+    items: new Map(items.map((item) => [item.id, item])),
     complete: true,
     unreadable: 0,
     completeStatuses: new Set<string>(),
@@ -32,8 +35,8 @@ const partial = (begunAt: number, ...statuses: string[]) =>
 /** Returns each verdict of the series: why nothing is proven, or its kind. */
 function verdicts(listings: readonly Evidence[], known: Known = {}, asked = question): string[] {
   let witness = witnessOf(asked);
-  return listings.map((it) => {
-    const seen = see(witness, it, known);
+  return listings.map((latest) => {
+    const seen = see(witness, latest, known);
     witness = seen.witness;
     return nameOf(seen.verdict);
   });
@@ -153,7 +156,9 @@ const anyListing = fc.record({
   pauseMs: fc.integer({ min: 1, max: 6000 }),
   ids: fc.subarray(["i-1", "i-2", "i-3"]),
   complete: fc.boolean(),
-  completeStatuses: fc.subarray(["PROVISIONING", "ACTIVE", "OFFLINE"]).map((it) => new Set(it)),
+  completeStatuses: fc
+    .subarray(["PROVISIONING", "ACTIVE", "OFFLINE"])
+    .map((statuses) => new Set(statuses)),
 });
 
 test("in any series, absence is proven exactly by two listings in a row that keep every rule", () => {
@@ -188,25 +193,28 @@ function isAbsent(
   listedBy: number,
   vouchers: ReadonlySet<string> | undefined,
 ): boolean {
-  const shows = (it: Evidence) => it.items.has("i-1");
+  const shows = (evidence: Evidence) => evidence.items.has("i-1");
   const last = listings.at(-1);
-  const isUsable = (it: Evidence) => it.begunAt >= listedBy && it.complete && !shows(it);
+  const isUsable = (evidence: Evidence) =>
+    evidence.begunAt >= listedBy && evidence.complete && !shows(evidence);
   if (!last || !isUsable(last)) return false;
   // The series begins after the last listing that is not usable.
-  const series = listings.slice(listings.findLastIndex((it) => !isUsable(it)) + 1);
-  const isOfTenant = (it: Evidence) =>
-    vouchers === undefined || listings.some(shows) || [...vouchers].some((id) => it.items.has(id));
+  const series = listings.slice(listings.findLastIndex((evidence) => !isUsable(evidence)) + 1);
+  const isOfTenant = (evidence: Evidence) =>
+    vouchers === undefined ||
+    listings.some(shows) ||
+    [...vouchers].some((id) => evidence.items.has(id));
   const shares = (some: Evidence, other: Evidence) =>
     (some.items.size === 0 && other.items.size === 0) ||
     [...some.items.keys()].some((id) => other.items.has(id));
   // The first one changes with each listing that contradicts it, or that may be another tenant's.
   let first: Evidence | undefined;
   let isProven = false;
-  for (const it of series) {
-    const isSecond = first !== undefined && shares(first, it);
-    const isLater = first !== undefined && it.begunAt - first.endedAt >= pollIntervalMs;
-    isProven = isSecond && isLater && isOfTenant(it);
-    if (!isSecond || (isLater && !isProven)) first = it;
+  for (const next of series) {
+    const isSecond = first !== undefined && shares(first, next);
+    const isLater = first !== undefined && next.begunAt - first.endedAt >= pollIntervalMs;
+    isProven = isSecond && isLater && isOfTenant(next);
+    if (!isSecond || (isLater && !isProven)) first = next;
   }
   return isProven;
 }

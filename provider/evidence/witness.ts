@@ -1,11 +1,11 @@
 /**
  * The one judge of what listings prove about an instance (G3). A caller shows a witness one listing after the other, and
  * asks for other listings as long as they may still tell something. Callers differ in how long they wait, never in what
- * counts as evidence. This file uses no clock and no socket, so that the explorer (`tests/explorer/`) walks these rules.
+ * counts as evidence. They show it only listings that began after the session's last write. This file uses no clock and no socket, so that the explorer (`tests/explorer/`) walks these rules.
  */
 import type { ListItem } from "../api/contract";
 import { printable } from "../redaction";
-import type { Listing } from "./listing";
+import type { Evidence } from "./listing";
 
 /** What a witness is asked. */
 export interface Question {
@@ -16,9 +16,13 @@ export interface Question {
 }
 
 /** An instance, or the instances of this name that a POST may have created, which can't be those in `before`. */
-export type Subject =
-  | { readonly id: string }
-  | { readonly name: string; readonly before: Pick<ReadonlySet<string>, "has"> };
+export type Subject = { readonly id: string } | { readonly name: string; readonly before: Ids };
+
+/** A set of ids, or a map from ids. */
+export interface Ids {
+  has(id: string): boolean;
+  keys(): IterableIterator<string>;
+}
 
 /** What the session knows when a listing arrives. */
 export interface Known {
@@ -31,20 +35,21 @@ export interface Known {
   readonly vouchers?: ReadonlySet<string> | undefined;
 }
 
-/** The part of a listing that is evidence. */
-export type Evidence = Omit<Listing, "beginMark" | "cursorProblem">;
-
-/** What a series of listings has shown so far. */
-export interface Witness {
-  readonly question: Question;
-  /** The subject as last listed. */
-  readonly lastSeen?: ListItem | undefined;
+/** The listings in a row that lack the subject, as far as they matter for the next one. */
+interface Series {
   /** The first of the complete listings in a row that lack the subject. */
   readonly lackedBy?: Evidence | undefined;
   /** Whether two of them in a row contradicted each other (`agree`). */
   readonly wereDifferent?: boolean | undefined;
   /** The first of the listings in a row that lack the subject, and that show all of PROVISIONING, but not of what follows it. */
   readonly cutOffBy?: Evidence | undefined;
+}
+
+/** What the listings have shown so far. */
+export interface Witness extends Series {
+  readonly question: Question;
+  /** The subject as last listed. */
+  readonly lastSeen?: ListItem | undefined;
 }
 
 /** What the listings so far prove. */
@@ -75,7 +80,7 @@ type Doubt =
   | "incomplete"
   /** The subject has left PROVISIONING, but the list that should show it now is cut off. */
   | "cutOff"
-  /** Twice in a row, two listings had no id in common. */
+  /** Of three listings in a row, each had no id in common with the one before. */
   | "unstable"
   /** The listing may be another tenant's. */
   | "tenant";
@@ -86,9 +91,10 @@ export function witnessOf(question: Question): Witness {
 }
 
 /**
- * Judges the next listing of a series. Two complete listings prove that the subject is absent, if both began at `listedBy`
- * or later, the second a poll interval after the first had ended, if they have an id in common or both are empty, and if
- * the listings are those of the subject's tenant. A listing that breaks a rule begins the series anew.
+ * Judges the next listing of a series. Two complete listings in a row prove that the subject is absent, if both began at
+ * `listedBy` or later, the second a poll interval after the first had ended, if they have an id in common or both are empty,
+ * and if the second is surely of the subject's tenant. A complete listing that comes too soon is passed over. Any other that
+ * breaks a rule begins the series anew.
  */
 export function see(
   { question, lastSeen, lackedBy, wereDifferent, cutOffBy }: Witness,
@@ -102,7 +108,7 @@ export function see(
     const verdict: Verdict = { kind: "listed", items: [item, ...others], isSettled };
     return { verdict, witness: { question, lastSeen: item } };
   }
-  const open = (why: Doubt, series: Partial<Witness> = {}) => {
+  const open = (why: Doubt, series: Series = {}) => {
     const verdict: Verdict = { kind: "open", why, listing };
     return { verdict, witness: { question, lastSeen, ...series } };
   };
@@ -128,7 +134,7 @@ export function see(
   return { verdict: { kind: "absent", proof: listing }, witness: { question, lastSeen, lackedBy } };
 }
 
-/** Whether a caller that does not wait for other things to change learns something from one more listing. */
+/** Whether one more listing may tell more, even if nothing changes at the service. */
 export function mayStillTell(verdict: Verdict): boolean {
   return verdict.kind === "open" && (verdict.why === "early" || verdict.why === "once");
 }
@@ -153,7 +159,7 @@ function find(subject: Subject, { items }: Evidence, explained?: ReadonlySet<str
   }
   const { name, before } = subject;
   return [...items.values()].filter(
-    (it) => isSameName(it.name, name) && !before.has(it.id) && !explained?.has(it.id),
+    (item) => isSameName(item.name, name) && !before.has(item.id) && !explained?.has(item.id),
   );
 }
 

@@ -2,7 +2,7 @@
 import { expect, test } from "@jest/globals";
 import { NotFound } from "../errors";
 import { propertyMap, Secret, type PropertyValue } from "../propertyValue";
-import type { ListRequest, ListResponse } from "../requests";
+import type { ListResponse, RequestedPage } from "../requests";
 import { answered } from "../testing/fakeService";
 import { errorOf, scene, testToken, type Scene } from "../testing/scene";
 import { invoke, list } from "./functions";
@@ -117,7 +117,7 @@ test("wrong arguments are an error under `pulumi do`, which would print no failu
   expect(world.service.calls).toEqual([]);
 });
 
-type Page = Partial<Omit<ListRequest, "query">>;
+type Page = Partial<RequestedPage>;
 const callList = ({ session }: Scene, query: Record<string, PropertyValue> = {}, page: Page = {}) =>
   list(session, {
     query: propertyMap(query),

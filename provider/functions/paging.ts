@@ -6,10 +6,10 @@ import * as z from "zod";
 import { OperationFailed } from "../errors";
 import { fingerprint } from "../fingerprint";
 import type { ListItem } from "../api/contract";
-import type { ListRequest } from "../requests";
+import type { RequestedPage } from "../requests";
 
-/** Which page of a list is asked for. */
-export interface PageRequest extends Omit<ListRequest, "query"> {
+/** Which page of which list is asked for. */
+export interface PageRequest extends RequestedPage {
   /** What is listed, such as the service and the filter. A token that was given for another list is refused. */
   subject: readonly string[];
 }

@@ -38,7 +38,7 @@ export function checkInstance(request: CheckRequest, scope: string | undefined):
     failures.push({ property: "", reason });
   }
   const inputs: Record<string, PropertyValue | undefined> = {};
-  for (const name of inputNames.filter((it) => isGiven(news, it))) {
+  for (const name of inputNames.filter((name) => isGiven(news, name))) {
     const value = news[name] ?? null;
     inputs[name] = isScript(name) && !(value instanceof Secret) ? new Secret(value) : value;
   }

@@ -126,10 +126,14 @@ export const networkDescriptions = {
   macAddress: "Hardware address, colon-separated hexadecimal, where the service gives one.",
 } as const;
 
+/** The inputs for the cloud-init script: as text, or in base64. */
+interface ScriptArgs {
+  userData?: string | undefined;
+  userDataBase64?: string | undefined;
+}
+
 /** Returns the decoded cloud-init script, or undefined if neither input is set. */
-export function userDataBytes(
-  args: Pick<InstanceArgs, (typeof scriptInputs)[number]>,
-): Buffer | undefined {
+export function userDataBytes(args: ScriptArgs): Buffer | undefined {
   if (args.userData !== undefined) return Buffer.from(args.userData, "utf8");
   if (args.userDataBase64 !== undefined) return Buffer.from(args.userDataBase64, "base64");
   return undefined;

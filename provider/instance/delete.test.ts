@@ -283,7 +283,9 @@ test.each([
   const settled = jest.spyOn(world.session.ledger, "settleId");
   const removed = remove(world, oldOutputs);
   await (reasons.length > 0 ? removed : errorOf(removed));
-  expect(settled.mock.calls).toEqual(reasons.map((it) => [world.session.settings, "i-1", it]));
+  expect(settled.mock.calls).toEqual(
+    reasons.map((reason) => [world.session.settings, "i-1", reason]),
+  );
   expect(world.service.count("destroy")).toBe(exists && args === destroyPath ? 1 : 0);
 });
 

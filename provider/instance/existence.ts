@@ -5,13 +5,17 @@ import { whyOpen } from "../evidence/why";
 import type { Verdict } from "../evidence/witness";
 import { originDifference, type Origin } from "../origin";
 import type { Session } from "../session/session";
-import type { Instance } from "./instance";
 
 /** What is asked for: an `Instance`, or what a state that was exported says of one. */
-export type Wanted = Pick<Instance, "id" | "origin" | "acceptedAt">;
+export interface Wanted {
+  readonly id: string;
+  readonly origin: Origin | undefined;
+  /** When the service accepted it (ISO 8601). Undefined once each listing shows it, if it exists. */
+  readonly acceptedAt: string | undefined;
+}
 
 /** Returns the clock time from which on each listing that begins shows the instance, if it exists. */
-export function listedBy(session: Session, { acceptedAt }: Pick<Wanted, "acceptedAt">): number {
+export function listedBy(session: Session, { acceptedAt }: Wanted): number {
   return acceptedAt === undefined ? 0 : session.settledBy(acceptedAt);
 }
 

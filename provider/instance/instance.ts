@@ -56,7 +56,7 @@ export class Instance {
 
   /** The instance of a 202 to the POST, the only response that shows `networks` and `createdAt`. */
   static accepted(
-    { urn, inputs }: Pick<Held, "urn" | "inputs">,
+    { urn, inputs }: { urn: string; inputs: PropertyMap },
     accepted: Accepted,
     origin: Origin,
     acceptedAt: string,

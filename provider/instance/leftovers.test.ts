@@ -1,5 +1,5 @@
 /** Tests of leftovers: instances that earlier creates may have left. They are named before a POST, and never adopted. */
-import { expect, test } from "@jest/globals";
+import { describe, expect, jest, test } from "@jest/globals";
 import { ready } from "../testing/fakeService";
 import {
   errorOf,
@@ -138,17 +138,55 @@ test("a create for `--replace` fails before the POST if the Delete of the old in
   expect(posts(again)).toBe(2);
 });
 
-test("an instance may be missing in a listing that began within its settling time, and ended after it (G2)", async () => {
-  const world = scene({ deletePolicy: "fail", settlingSeconds: 10 });
-  const { id } = await create(world, "web");
-  world.session.ledger.markDelivered();
-  const { session, service, clock, ...next } = world.nextRun();
-  service.instances.delete(id);
-  const [entry] = session.ledger.read();
-  await clock.sleep(session.settledBy(entry?.record.at ?? "") - clock.now() - 1000);
-  service.listFaults.push(() => clock.sleep(2000));
-  const { message } = await errorOf(create({ session, service, clock, ...next }, "web"));
-  expect(message).toContain("is too young to be listed");
+describe("a create whose Delete would fail, after an earlier run's instance", () => {
+  /** The next run, for which the earlier instance is no longer listed. */
+  async function afterRemoval(settlingSeconds = 0) {
+    const world = scene({ deletePolicy: "fail", settlingSeconds });
+    const { id } = await create(world, "web");
+    world.session.ledger.markDelivered();
+    const next = world.nextRun();
+    const item = next.service.instances.get(id);
+    next.service.instances.delete(id);
+    return { next, id, show: () => next.service.has(id, item) };
+  }
+
+  test("goes on if the instance is proven gone by two listings after the settling time (G3)", async () => {
+    const { next } = await afterRemoval(10);
+    const listed = next.service.count("list");
+    await create(next, "web");
+    expect(posts(next)).toBe(2);
+    // The baseline, one that is too early to prove anything, and two that prove it.
+    expect(next.service.count("list") - listed).toBeGreaterThanOrEqual(4);
+    expect(next.session.ledger.read()[0]?.record).toMatchObject({ settled: "gone" });
+  });
+
+  test("is refused if the baseline and one more listing wrongly lacked it", async () => {
+    const { next, id, show } = await afterRemoval();
+    next.service.listFaults.push(undefined, undefined, () => void show());
+    const { message } = await errorOf(create(next, "web"));
+    expect(message).toContain(
+      `instance ${id}, which an earlier run created for this resource, still`,
+    );
+    expect(posts(next)).toBe(1);
+  });
+
+  test("is refused if the listings are not complete, and says so", async () => {
+    const { next, id } = await afterRemoval();
+    next.service.unreadable = 1;
+    const { message } = await errorOf(create(next, "web"));
+    expect(message).toContain(
+      `whether instance ${id}, which an earlier run created for this resource, still exists is not known`,
+    );
+    expect(message).toContain("the service's listing is not complete");
+    expect(posts(next)).toBe(1);
+  });
+
+  test("goes on if the ledger can't note that the instance is gone", async () => {
+    const { next } = await afterRemoval();
+    jest.spyOn(next.session.ledger, "settle").mockReturnValue(false);
+    await create(next, "web");
+    expect(posts(next)).toBe(2);
+  });
 });
 
 test("an instance that a Delete reported as dropped is not named again", async () => {

@@ -16,7 +16,14 @@ import { whyOpen, type Paging } from "../evidence/why";
 import { displayRecordedName, isHashedName, type LedgerRecord } from "../ledger/record";
 import { isSameResource } from "../pulumiNames";
 import type { Session } from "../session/session";
-import type { CreateSpec, Failure, Leftover, Leftovers, PendingReason } from "./protocol";
+import type {
+  CreateSpec,
+  Failure,
+  FailedSearch,
+  Leftover,
+  Leftovers,
+  PendingReason,
+} from "./protocol";
 
 /** Returns the error that the Create call fails with. `paging` is how the session lists. */
 export function failureError(failure: Failure, spec: CreateSpec, paging: Paging): Error {
@@ -31,7 +38,7 @@ export function failureError(failure: Failure, spec: CreateSpec, paging: Paging)
 function failureMessage(failure: Failure, spec: CreateSpec, paging: Paging): string | string[] {
   if (failure.kind === "pending") return pendingError(failure.record, failure.why, spec, paging);
   if (failure.kind === "leftovers") return leftoversError(failure, spec);
-  if (failure.kind === "undeletable") return undeletableError(failure.record, spec);
+  if (failure.kind === "undeletable") return undeletableError(failure, spec, paging);
   if (failure.kind === "unclear") return unclearError(failure, spec, paging);
   return reasonOf(failure.error);
 }
@@ -208,7 +215,7 @@ function describePending(record: LedgerRecord, { run, settings, state }: Session
   // The stack may have another name since then.
   const [ownUrn = urn] = isOfStack ? state.registered : [];
   const stack = { urn: ownUrn, stateless: record.stateless };
-  const isRegistered = [...state.registered].some((it) => isSameResource(it, urn));
+  const isRegistered = [...state.registered].some((registered) => isSameResource(registered, urn));
   const isResumed = isOfStack && baseUrl === settings.baseUrl && stage !== "replied";
   const missing =
     isOfStack && !isRegistered
@@ -275,16 +282,37 @@ function leftoversError({ items, partial }: Leftovers, spec: CreateSpec): string
   ];
 }
 
-function undeletableError(record: LedgerRecord, spec: CreateSpec): string[] {
+function undeletableError(
+  { record, why }: Extract<Failure, { kind: "undeletable" }>,
+  spec: CreateSpec,
+  paging: Paging,
+): string[] {
   const { id = "<id>", key } = record;
+  const instance = `instance ${id}, which an earlier run created for this resource,`;
+  const existence = why
+    ? `whether ${instance} still exists is not known (${whyNotGone(why, paging)}). If it does,`
+    : `${instance} still exists, and`;
   return withWaysOut(
-    `nothing was created: instance ${id}, which an earlier run created for this resource, still exists or is too young to be listed, and its delete would fail (compute:deletePolicy is "fail"), so two instances would run`,
+    `nothing was created: ${existence} its delete would fail (compute:deletePolicy is "fail"), so two instances would run`,
     [
       "remove it at the service first",
       "let it run: `pulumi config set compute:deletePolicy retain`",
       `if no state holds it any more (\`pulumi state delete\`): take it over with ${withStack(importCommand(record, id), spec.own)}, or forget it with \`${discardCommand(key)}\``,
     ],
   );
+}
+
+/** Says why a search by id has not proven that the instance is gone. */
+function whyNotGone(why: FailedSearch, paging: Paging): string {
+  switch (why.kind) {
+    case "open":
+      return whyOpen(why, paging);
+    case "listingFailed":
+      return why.error.message;
+    case "several":
+    case "turnedUp":
+      throw new Error("an id has one instance");
+  }
 }
 
 // ── A POST whose outcome is not known ────────────────────────────────────────────────────────────

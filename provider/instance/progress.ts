@@ -3,8 +3,6 @@ import { notNeeded } from "../abort";
 import type { Listing } from "../evidence/listing";
 import type { Session } from "../session/session";
 
-type ProgressSession = Pick<Session, "ctx" | "operations">;
-
 /** Until the id is known, the column shows a wait only after this time. */
 const firstMs = 1000;
 /** The interval between two updates if nothing but the time changes. */
@@ -12,12 +10,12 @@ const intervalMs = 10_000;
 
 /** Shows what a create waits for until the id is known, if the wait takes longer than a second. */
 export class PostProgress {
-  readonly #session: ProgressSession;
+  readonly #session: Session;
   readonly #signal: AbortSignal;
   #end = new AbortController();
 
   /** `signal` is that of the create's operation. */
-  constructor(session: ProgressSession, signal: AbortSignal) {
+  constructor(session: Session, signal: AbortSignal) {
     this.#session = session;
     this.#signal = signal;
   }
@@ -58,14 +56,14 @@ export class WaitProgress {
   status: string | undefined;
   /** Why the last listing failed. Undefined if it did not fail. */
   problem: string | undefined;
-  readonly #session: ProgressSession;
+  readonly #session: Session;
   readonly #signal: AbortSignal;
   readonly #id: string;
   /** Clock time of the last update of the column. */
   #shownAt = -Infinity;
 
   /** `signal` is that of the operation. */
-  constructor(session: ProgressSession, signal: AbortSignal, id: string) {
+  constructor(session: Session, signal: AbortSignal, id: string) {
     this.#session = session;
     this.#signal = signal;
     this.#id = id;

@@ -3,7 +3,7 @@
  * first transition, and `step` returns the next one after each event. `create.ts` carries the transitions out. This
  * file uses no clock, socket or disk, so that the explorer (`tests/explorer/`) can try every sequence of events.
  */
-import type { Accepted } from "../api/contract";
+import type { Accepted, ListItem } from "../api/contract";
 import { RequestError } from "../api/errors";
 import { answeredBroken, knownIdError, type PostOutcome } from "../api/postOutcome";
 import {
@@ -13,15 +13,17 @@ import {
   isPending,
   type LedgerEntry,
   type LedgerRecord,
-  type NewRecord,
+  type RequestedInstance,
+  type SettleReason,
 } from "../ledger/record";
+import type { Evidence } from "../evidence/listing";
 import {
   isSameName,
   mayStillTell,
   nextLookAt,
   see,
   witnessOf,
-  type Evidence,
+  type Ids,
   type Known,
   type Open,
   type Subject,
@@ -40,7 +42,7 @@ export type NameKind = LedgerRecord["kind"];
 /** The instance to create, and the settings that the protocol depends on. All durations are milliseconds. */
 export interface CreateSpec {
   /** What the record of this create says from the start. Its `name` is hashed if the program made the name secret. */
-  own: Omit<NewRecord, "before" | "at">;
+  own: RequestedInstance;
   name: string;
   /** The id of this session. */
   session: string;
@@ -84,16 +86,21 @@ type Work =
   /** Waits for the rate limit → `permitted` */
   | { phase: "awaitingPermit"; attempt: Attempt }
   /** Writes the record of this create, and waits until it is on the disk → `recorded` */
-  | { phase: "writingRecord"; attempt: Attempt; fields: Omit<NewRecord, "at"> }
+  | { phase: "writingRecord"; attempt: Attempt; fields: RecordFields }
   /** Sends the POST that the record `key` describes → `posted` */
   | { phase: "posting"; attempt: Attempt; key: string }
   | { phase: "ended"; result: Result };
 
 type StateOf<P extends State["phase"]> = Extract<State, { phase: P }>;
 
+/** What the record of a POST says, but for the time at which it is written. */
+export type RecordFields = RequestedInstance & { before: string[] };
+
 interface Earlier {
   /** How often it has tried to take over or to settle a record. */
   takeovers: number;
+  /** The ids that it has proven gone. A ledger that can't be written does not know it. */
+  goneIds?: readonly string[];
   /** The error of this create's first POST, if listings have proven that it created nothing. It is repeated once. */
   firstError?: RequestError;
 }
@@ -106,17 +113,23 @@ interface Attempt {
 }
 
 /** A listing from before the POST, which can't have created an instance that is in it. */
-type Baseline = Pick<Evidence, "items" | "begunAt">;
+interface Baseline {
+  readonly items: ReadonlyMap<string, ListItem>;
+  readonly begunAt: number;
+}
 
 /** What a search is for. */
 export type Search =
   /** The instance of an earlier create. With `stopFor`, an engine was given it, so it stops this create unless it is gone. */
-  | { of: "record"; record: LedgerRecord; stopFor?: "replied" | "contested" }
+  | { of: "record"; record: LedgerRecord; stopFor?: StopReason }
   /**
    * The instance of this create's POST, whose outcome is unclear. `mayRepeat`: the service answered that it failed, and no
    * listing has shown a new instance, of whatever name, that nothing explains.
    */
   | { of: "post"; post: SentPost; error: RequestError; mayRepeat: boolean };
+
+/** Why the instance that a record names stops a create. With "undeletable", its Delete would fail. */
+type StopReason = "replied" | "contested" | "undeletable";
 
 /** The outcome of a state's work. */
 export type Event =
@@ -181,7 +194,11 @@ export type SideEffect =
   | { do: "reportPending"; records: LedgerRecord[] }
   | ({ do: "reportLeftovers" } & Leftovers);
 
-type RecordChange = Partial<Pick<LedgerRecord, "stage" | "id" | "settled">>;
+interface RecordChange {
+  stage?: LedgerRecord["stage"];
+  id?: string;
+  settled?: SettleReason;
+}
 
 /** What showed the instance: the response to this create's POST, a listing after it, or an earlier create's record. */
 type InstanceSource = "answer" | "listing" | "earlierRun";
@@ -219,16 +236,16 @@ export type Result =
     }
   | { kind: "failed"; failure: Failure };
 
-/** A set of ids, or a map from ids. */
-type Ids = Pick<ReadonlySet<string>, "has" | "keys">;
-
 /** Why a create fails without an instance that it could return. */
 export type Failure =
   /** Another create of this resource is pending or contested. */
   | { kind: "pending"; record: LedgerRecord; why: PendingReason }
   | ({ kind: "leftovers" } & Leftovers)
-  /** A state may hold this record's instance, and the Delete of that instance would fail. */
-  | { kind: "undeletable"; record: LedgerRecord }
+  /**
+   * A state may hold this record's instance, and its Delete would fail. `why` says why the instance is not proven gone,
+   * unless a listing shows it.
+   */
+  | { kind: "undeletable"; record: LedgerRecord; why?: FailedSearch }
   | { kind: "listingFailed" | "stopped"; error: Error }
   /** `firstError` is that of this create's first POST, which created nothing (`Earlier.firstError`). */
   | { kind: "refused" | "notSent"; error: Error; firstError: RequestError | undefined }
@@ -242,7 +259,7 @@ export type Failure =
     };
 
 /** Why a search has neither found the instance nor proven that it is absent. */
-type FailedSearch =
+export type FailedSearch =
   /**
    * The instances with the POST's name that the POST may have created. With "several", this provider generated the
    * name. With "turnedUp", it did not, so the name of an instance is no proof.
@@ -348,7 +365,7 @@ function isCompleted(spec: CreateSpec, { record }: LedgerEntry): boolean {
 
 /** Whether the program of this run has registered the record's resource, by its present URN. */
 function isRegistered({ urn }: LedgerRecord, registered: Urns): boolean {
-  return [...registered].some((it) => isSameResource(it, urn));
+  return [...registered].some((other) => isSameResource(other, urn));
 }
 
 /**
@@ -414,7 +431,10 @@ function beforeBaseline(
 ): Transition {
   const adrift = entries
     .map(({ record }) => record)
-    .filter((it) => it.owner !== spec.session && isPending(it) && isAdrift(spec, it, registered));
+    .filter(
+      (record) =>
+        record.owner !== spec.session && isPending(record) && isAdrift(spec, record, registered),
+    );
   const [first] = adrift;
   if (first && spec.leftovers === "fail") return failPending(first, { kind: "unregistered" });
   const mayBeThis = adrift.filter(
@@ -441,7 +461,7 @@ function afterTakeOver(
 function resume(
   spec: CreateSpec,
   record: LedgerRecord,
-  { id, name, status }: Pick<Accepted, "id" | "name" | "status">,
+  { id, name, status }: ListItem,
 ): Transition {
   const { key } = record;
   if (record.digest !== spec.own.digest) {
@@ -469,8 +489,11 @@ function judgeBaseline(
   if (event.kind === "listingFailed") return fail(event);
   const { look } = expect(event, "listed");
   const { items, complete, begunAt } = look.listing;
-  const undeletable = spec.deleteFails ? findUndeletable(spec, look) : undefined;
-  if (undeletable) return fail({ kind: "undeletable", record: undeletable });
+  const undeletable = spec.deleteFails ? findUndeletable(spec, earlier, look) : undefined;
+  if (undeletable) {
+    const { record, listedBy } = undeletable;
+    return next(searchFor(spec, earlier, record, listedBy, "undeletable"));
+  }
 
   const leftovers = { items: findLeftovers(spec, look), partial: !complete };
   const isClean = leftovers.items.length === 0 && complete;
@@ -483,19 +506,17 @@ function judgeBaseline(
   return next({ phase: "awaitingPermit", attempt: first }, reports);
 }
 
-/** Finds a completed create of this resource whose instance exists, or is too young to be listed. */
-function findUndeletable(spec: CreateSpec, { entries, listing }: Look): LedgerRecord | undefined {
-  const found = entries.find((entry) => {
-    const { record } = entry;
-    if (!isCompleted(spec, entry) || relation(spec, record) !== "same") return false;
-    return record.id !== undefined && mayShow(listing, entry, record.id);
+/** Finds a completed create of this resource whose instance is not proven gone. */
+function findUndeletable(
+  spec: CreateSpec,
+  { goneIds = [] }: Earlier,
+  { entries }: Look,
+): Entry | undefined {
+  return entries.find((entry) => {
+    const { id } = entry.record;
+    if (!isCompleted(spec, entry) || relation(spec, entry.record) !== "same") return false;
+    return id !== undefined && !goneIds.includes(id);
   });
-  return found?.record;
-}
-
-/** Whether the listing shows the instance of a record, or began so early that it may lack it. */
-function mayShow({ items, begunAt }: Evidence, { listedBy }: Entry, id: string): boolean {
-  return items.has(id) || begunAt < listedBy;
 }
 
 function findLeftovers(spec: CreateSpec, look: Look): Leftover[] {
@@ -507,15 +528,15 @@ function findLeftovers(spec: CreateSpec, look: Look): Leftover[] {
     if (why && !isExplained(spec, look, id)) reasons.set(id, why);
   }
   for (const entry of entries) {
-    const { id, stage, digest } = entry.record;
+    const { record, listedBy } = entry;
+    const { id, stage, digest } = record;
     if (id === undefined || stage !== "delivered") continue;
     // Records of another scope count, too: if the state was not saved, the provider resource has a new id now.
-    const isRenamed = digest === spec.own.digest && isAdrift(spec, entry.record, registered);
+    const isRenamed = digest === spec.own.digest && isAdrift(spec, record, registered);
     // The program possibly registers that resource later, so a warning could be wrong. A stop costs nothing.
     if (!isCompleted(spec, entry) && !(isRenamed && spec.leftovers === "fail")) continue;
-    if (mayShow(listing, entry, id)) {
-      reasons.set(id, isRenamed ? "renamed" : "delivered");
-    }
+    const isTooYoung = listing.begunAt < listedBy;
+    if (isTooYoung || listing.items.has(id)) reasons.set(id, isRenamed ? "renamed" : "delivered");
   }
   return [...reasons]
     .filter(([id]) => !ours.has(id) && !held.has(id))
@@ -553,7 +574,7 @@ function afterPermit(spec: CreateSpec, attempt: Attempt, now: number): Transitio
 }
 
 function writeRecord(spec: CreateSpec, attempt: Attempt, effects: SideEffect[] = []): Transition {
-  const fields = { ...spec.own, before: idsNamed(spec.name, attempt.baseline) };
+  const fields = { ...spec.own, before: idsNamed(spec.name, attempt.baseline.items) };
   return next({ phase: "writingRecord", attempt, fields }, effects);
 }
 
@@ -653,7 +674,7 @@ function searchFor(
   earlier: Earlier,
   record: LedgerRecord,
   listedBy: number,
-  stopFor?: "replied" | "contested",
+  stopFor?: StopReason,
 ): State {
   const { id } = record;
   const subject: Subject = id === undefined ? postOf(spec, record) : { id };
@@ -697,9 +718,7 @@ function found(
   const { search } = state;
   const [item] = items;
   const isById = "id" in state.witness.question.subject;
-  if (search.of === "record" && search.stopFor) {
-    return failPending(search.record, { kind: search.stopFor });
-  }
+  if (search.of === "record" && search.stopFor) return stopFor(search.stopFor, search.record);
   if (!isById) {
     const ids = items.map(({ id }) => id);
     const { kind } = search.of === "record" ? search.record : spec.own;
@@ -721,7 +740,13 @@ function found(
 function notFound({ earlier, search }: StateOf<"searching">): Transition {
   if (search.of === "record") {
     const { key, id } = search.record;
-    return settle(key, id === undefined ? "absent" : "gone", earlier);
+    if (id === undefined) return settle(key, "absent", earlier);
+    const goneIds = [...(earlier.goneIds ?? []), id];
+    return settle(
+      key,
+      "gone",
+      search.stopFor === "undeletable" ? { ...earlier, goneIds } : earlier,
+    );
   }
   const { post, error, mayRepeat } = search;
   if (mayRepeat) return settle(post.key, "absent", { ...earlier, firstError: error });
@@ -731,8 +756,14 @@ function notFound({ earlier, search }: StateOf<"searching">): Transition {
 /** Ends the create, because the search has neither found the instance nor proven that it is absent. */
 function failSearch({ search, earlier }: StateOf<"searching">, why: FailedSearch): Transition {
   if (search.of === "post") return failUnclear(search, earlier, why);
-  const { record, stopFor } = search;
-  return failPending(record, stopFor ? { kind: stopFor } : why);
+  const { record, stopFor: reason } = search;
+  return reason ? stopFor(reason, record, why) : failPending(record, why);
+}
+
+/** Ends the create, because a record's instance is not proven gone. `why` says why not, unless a listing shows it. */
+function stopFor(reason: StopReason, record: LedgerRecord, why?: FailedSearch): Transition {
+  if (reason !== "undeletable") return failPending(record, { kind: reason });
+  return fail({ kind: "undeletable", record, ...(why && { why }) });
 }
 
 /** Returns the search after a listing. */
@@ -755,8 +786,8 @@ function settle(key: string, as: "gone" | "absent", earlier: Earlier): Transitio
 
 /** Returns the ids that neither the POST of this record nor of this create has made: other records, and the session, explain them. */
 function explainedIn({ ours, named, entries }: Look, key: string): ReadonlySet<string> {
-  const others = entries.flatMap(({ record: { id, key: it } }) =>
-    id !== undefined && it !== key ? [id] : [],
+  const others = entries.flatMap(({ record: { id, key: other } }) =>
+    id !== undefined && other !== key ? [id] : [],
   );
   return new Set([...ours.keys(), ...named.keys(), ...others]);
 }
@@ -764,13 +795,13 @@ function explainedIn({ ours, named, entries }: Look, key: string): ReadonlySet<s
 /** Returns the ids of the instances with the POST's name that the POST may have created. */
 export function findNewInstances(look: Look, post: SentPost): string[] {
   const explained = explainedIn(look, post.key);
-  return idsNamed(post.name, look.listing).filter(
+  return idsNamed(post.name, look.listing.items).filter(
     (id) => !post.before.has(id) && !explained.has(id),
   );
 }
 
-function idsNamed(name: string, { items }: Pick<Evidence, "items">): string[] {
-  return [...items.values()].filter((it) => isSameName(it.name, name)).map(({ id }) => id);
+function idsNamed(name: string, items: ReadonlyMap<string, ListItem>): string[] {
+  return [...items.values()].filter((item) => isSameName(item.name, name)).map(({ id }) => id);
 }
 
 // ── Ends, and other transitions ──────────────────────────────────────────────────────────────────

@@ -43,7 +43,11 @@ test.each([
 
 test("each backend has its own ledger, also if only a database's user, name, host or table differs (G2)", () => {
   const databases = ["me@db/state", "me@db/other", "me@db2/state", "me@db/state?table=t"];
-  const backends = ["file:///a", "file:///b", ...databases.map((it) => `postgres://${it}`)];
+  const backends = [
+    "file:///a",
+    "file:///b",
+    ...databases.map((database) => `postgres://${database}`),
+  ];
   const folders = [...backends, "postgres://you@db/state"].map(folderOf);
   expect(new Set(folders).size).toBe(7);
 });

@@ -108,7 +108,7 @@ test("a record is on the disk before `begin` resolves, and its later stages are 
   const disk = slowDisk();
   const ledger = shared.openSession(disk);
   let key: string | undefined;
-  const begun = ledger.begin(newRecord("web")).then((it) => (key = it));
+  const begun = ledger.begin(newRecord("web")).then((begun) => (key = begun));
   await settlePromises();
   expect(disk.lines.join("")).toContain('"stage":"sending"');
   expect(disk.syncs).toHaveLength(1);
@@ -930,7 +930,7 @@ test("if a mark can't be written, one warning says so, and the own record is mar
   const ledger = shared.openSession(disk.disk);
   const own = await ledger.begin(newRecord("own"));
   disk.isFull = true;
-  for (const it of [own, key]) ledger.contest(it);
+  for (const recordKey of [own, key]) ledger.contest(recordKey);
   expect(shared.warnings).toEqual([expect.stringContaining("can't be written (ENOSPC")]);
   expect(marksByName()).toEqual({ other: "replied", own: "sending" });
   disk.isFull = false;

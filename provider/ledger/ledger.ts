@@ -153,7 +153,7 @@ export class Ledger {
     // Other sessions have to see that the new owner is alive.
     if (!isOwn && (this.#closed || !this.#open() || !this.#ownFile.lock)) return false;
     return this.#runLocked(false, (isLocked) => {
-      if (!this.#refresh().some((it) => isUnchanged(it, record)) || !isPending(record))
+      if (!this.#refresh().some((latest) => isUnchanged(latest, record)) || !isPending(record))
         return false;
       if (!isOwn && !isLocked) return false;
       if (!record.ended && this.#testLiveness(record.owner) !== "dead") return false;
@@ -172,13 +172,13 @@ export class Ledger {
    * the record over.
    */
   contest(key: string): void {
-    this.#contest(this.#refresh().filter((it) => it.key === key && !it.contested));
+    this.#contest(this.#refresh().filter((record) => record.key === key && !record.contested));
   }
 
   /** Settles the record of any session. Returns whether that was done: see `#changeAll`. */
   settle(key: string, reason: SettleReason): boolean {
-    const select = (records: LedgerRecord[]) => records.filter((it) => it.key === key);
-    return this.#changeAll(select, (it) => ({ ...it, stage: "settled", settled: reason }));
+    const select = (records: LedgerRecord[]) => records.filter((record) => record.key === key);
+    return this.#changeAll(select, (record) => ({ ...record, stage: "settled", settled: reason }));
   }
 
   /**
@@ -188,15 +188,15 @@ export class Ledger {
    */
   settleId(place: Place, id: string, reason: SettleReason): void {
     const ofInstance = (records: LedgerRecord[]) =>
-      records.filter((it) => it.id === id && isSamePlace(it, place));
+      records.filter((record) => record.id === id && isSamePlace(record, place));
     const select = (records: LedgerRecord[]) =>
       reason === "state"
-        ? ofInstance(records).filter((it) => !this.#isContestedSinceBegin(it))
+        ? ofInstance(records).filter((record) => !this.#isContestedSinceBegin(record))
         : ofInstance(records);
     const change = { stage: "settled", settled: reason } as const;
     // Its own run may still be under way. Runs that began before now may save an older state over the one that was seen.
     const delivery = reason === "state" ? { deliveredAt: this.#now() } : {};
-    this.#changeAll(select, (it) => ({ ...delivery, ...it, ...change }));
+    this.#changeAll(select, (record) => ({ ...delivery, ...record, ...change }));
   }
 
   /**
@@ -206,19 +206,23 @@ export class Ledger {
    * more, and the next create of the resource stops and names the instance.
    */
   markImported({ place, scope, urn, id, names, isOnlyOneOf }: ImportedInstance): void {
-    const hasMadeIt = (it: LedgerRecord) =>
-      isPending(it) && it.id === undefined && names.includes(it.name) && isOnlyOneOf(it);
+    const hasMadeIt = (record: LedgerRecord) =>
+      isPending(record) &&
+      record.id === undefined &&
+      names.includes(record.name) &&
+      isOnlyOneOf(record);
     const select = (records: LedgerRecord[]): LedgerRecord[] => {
-      const ofPlace = records.filter((it) => isSamePlace(it, place));
-      const withId = ofPlace.filter((it) => it.id === id);
-      if (withId.length > 0) return withId.filter((it) => isPending(it) && it.stage !== "replied");
+      const ofPlace = records.filter((record) => isSamePlace(record, place));
+      const withId = ofPlace.filter((record) => record.id === id);
+      if (withId.length > 0)
+        return withId.filter((record) => isPending(record) && record.stage !== "replied");
       const named = ofPlace.filter(hasMadeIt);
-      const ofResource = named.filter((it) => isSameResource(it.urn, urn));
-      const ofScope = named.filter((it) => scope !== undefined && it.scope === scope);
+      const ofResource = named.filter((record) => isSameResource(record.urn, urn));
+      const ofScope = named.filter((record) => scope !== undefined && record.scope === scope);
       // Only one of several creates with the same name made the instance, so only one record changes.
       return [...ofResource, ...ofScope].slice(0, 1);
     };
-    this.#changeAll(select, (it) => ({ ...it, id, stage: "replied", ended: true }));
+    this.#changeAll(select, (record) => ({ ...record, id, stage: "replied", ended: true }));
   }
 
   /**
@@ -228,14 +232,17 @@ export class Ledger {
   markDelivered(): void {
     this.endRun();
     const records = this.#refresh();
-    const replied = records.filter((it) => it.owner === this.#sessionId && it.stage === "replied");
+    const replied = records.filter(
+      (record) => record.owner === this.#sessionId && record.stage === "replied",
+    );
     if (replied.length === 0) return;
     const isOfOtherRun = this.#otherRunOfStack();
     // The process of a run that has ended in order may live a moment longer.
-    const isUnderWay = (it: LedgerRecord) =>
-      it.deliveredAt === undefined && this.#testLiveness(it.owner) === "alive";
+    const isUnderWay = (record: LedgerRecord) =>
+      record.deliveredAt === undefined && this.#testLiveness(record.owner) === "alive";
     const isContested =
-      this.#overlapping.size > 0 || records.some((it) => isOfOtherRun(it) && isUnderWay(it));
+      this.#overlapping.size > 0 ||
+      records.some((record) => isOfOtherRun(record) && isUnderWay(record));
     this.#write(replied, {
       stage: "delivered",
       deliveredAt: this.#now(),
@@ -276,13 +283,13 @@ export class Ledger {
     changed: (record: LedgerRecord) => LedgerRecord,
   ): boolean {
     const selectAll = () =>
-      select(this.#refresh()).filter((it) => isAllowedChange(it, changed(it)));
+      select(this.#refresh()).filter((record) => isAllowedChange(record, changed(record)));
     const isDrivenElsewhere = (record: LedgerRecord) =>
       record.owner !== this.#sessionId &&
       isInFlight({ record, liveness: this.#testLiveness(record.owner) });
     if (selectAll().length === 0) return false;
     return this.#runLocked(false, () => {
-      const records = selectAll().filter((it) => !isDrivenElsewhere(it));
+      const records = selectAll().filter((record) => !isDrivenElsewhere(record));
       return records.length > 0 && this.#write(records.map(changed));
     });
   }
@@ -304,11 +311,11 @@ export class Ledger {
    * next write, and returns whether it owns all.
    */
   #write(records: readonly LedgerRecord[], change: Change = {}): boolean {
-    const changed = (it: LedgerRecord) => ({ ...it, ...change });
-    const groups = [...Map.groupBy(records, (it) => this.#fileOf(it.session))];
+    const changed = (record: LedgerRecord) => ({ ...record, ...change });
+    const groups = [...Map.groupBy(records, (record) => this.#fileOf(record.session))];
     const failed = groups.filter(([file, group]) => !this.#append(file, group.map(changed)));
     for (const [file, group] of failed) {
-      for (const it of group) if (it.owner === this.#sessionId) file.keep(changed(it));
+      for (const record of group) if (record.owner === this.#sessionId) file.keep(changed(record));
     }
     if (failed.length === 0) this.#writeMissing();
     return failed.every(([, group]) => group.every(({ owner }) => owner === this.#sessionId));
@@ -383,11 +390,11 @@ export class Ledger {
   /** Removes the old files of dead sessions whose records are no longer needed. */
   #prune(): void {
     const now = this.#clock.date().getTime();
-    const isDone = (it: LedgerRecord) =>
-      ["settled", "refused"].includes(it.stage) ||
-      (it.stage === "delivered" &&
-        !it.contested &&
-        now - Date.parse(it.deliveredAt ?? it.at) > deliveredKeptMs);
+    const isDone = (record: LedgerRecord) =>
+      ["settled", "refused"].includes(record.stage) ||
+      (record.stage === "delivered" &&
+        !record.contested &&
+        now - Date.parse(record.deliveredAt ?? record.at) > deliveredKeptMs);
     // What can't be removed now is left to the next session.
     using lock = this.#lockCommon(0);
     if (lock.state !== "taken") return;
@@ -447,20 +454,20 @@ export class Ledger {
     if (overlapping.length === 0) return;
     const keys = new Set(overlapping.map(({ key }) => key));
     for (const key of keys) this.#overlapping.add(key);
-    this.#contest(overlapping.filter((it) => !it.contested));
+    this.#contest(overlapping.filter((record) => !record.contested));
     const { proven } = this.#run();
     const isUnproven = ({ key, settled, id = "" }: LedgerRecord) =>
       keys.has(key) && settled === "state" && !proven?.has(id);
     const select = (records: LedgerRecord[]) => records.filter(isUnproven);
     const change = { stage: "delivered", settled: undefined, contested: true } as const;
-    this.#changeAll(select, (it) => ({ ...it, ...change }));
+    this.#changeAll(select, (record) => ({ ...record, ...change }));
   }
 
   /** Marks those of the records that are pending or delivered. */
   #contest(records: readonly LedgerRecord[]): void {
-    const toMark = records.filter((it) => isPending(it) || it.stage === "delivered");
+    const toMark = records.filter((record) => isPending(record) || record.stage === "delivered");
     const mark = { by: this.#run().engine ?? this.#sessionId, at: this.#now() };
-    for (const [sessionId, ofSession] of Map.groupBy(toMark, (it) => it.session)) {
+    for (const [sessionId, ofSession] of Map.groupBy(toMark, (record) => record.session)) {
       const file = this.#fileOf(sessionId);
       // Lines of their own neither overwrite nor lose what the owner writes meanwhile.
       if (!this.#closed && this.#tryToWrite(() => file.contest(ofSession, mark))) continue;
@@ -484,16 +491,18 @@ export class Ledger {
    */
   #otherRunOfStack(): (record: LedgerRecord) => boolean {
     const { engine, scope, urn } = this.#run();
-    const isOwn = (it: LedgerRecord) => it.owner === this.#sessionId;
-    const own = this.#records().filter((it) => isOwn(it) && !it.stateless);
-    const scopes = new Set([scope, ...own.map((it) => it.scope)]);
-    const stacks = new Set([urn, ...own.map((it) => it.urn)].map((it) => it && stackOf(it)));
+    const isOwn = (record: LedgerRecord) => record.owner === this.#sessionId;
+    const own = this.#records().filter((record) => isOwn(record) && !record.stateless);
+    const scopes = new Set([scope, ...own.map((record) => record.scope)]);
+    const stacks = new Set(
+      [urn, ...own.map((record) => record.urn)].map((someUrn) => someUrn && stackOf(someUrn)),
+    );
     scopes.delete(undefined);
-    return (it) =>
-      !isOwn(it) &&
-      !it.stateless &&
-      (engine === undefined || it.engine !== engine) &&
-      (scopes.has(it.scope) || stacks.has(stackOf(it.urn)));
+    return (record) =>
+      !isOwn(record) &&
+      !record.stateless &&
+      (engine === undefined || record.engine !== engine) &&
+      (scopes.has(record.scope) || stacks.has(stackOf(record.urn)));
   }
 
   #now(): string {
@@ -537,6 +546,6 @@ export class Ledger {
 
 /** Whether two versions of a record differ at most in the mark as contested. */
 function isUnchanged(one: LedgerRecord, other: LedgerRecord): boolean {
-  const unmarked = (it: LedgerRecord) => ({ ...it, contested: undefined });
+  const unmarked = (record: LedgerRecord) => ({ ...record, contested: undefined });
   return one.key === other.key && isDeepStrictEqual(unmarked(one), unmarked(other));
 }

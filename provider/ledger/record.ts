@@ -1,6 +1,5 @@
 /** The records of the ledger. Each record describes one create, and holds no secrets (G8). */
 import * as z from "zod";
-import type { Settings } from "../config/settings";
 import { keyedFingerprint } from "../fingerprint";
 import { originSchema } from "../origin";
 import { redactionMark } from "../redaction";
@@ -8,17 +7,8 @@ import { redactionMark } from "../redaction";
 /** A session's id is a part of file names. */
 const sessionIdSchema = z.string().regex(/^\w+$/);
 
-/** The schema of a line of a session's file. */
-export const recordSchema = z.object({
+const requestedSchema = z.object({
   ...originSchema.shape,
-  /** `<session>-<n>`, the argument of the `discard` command. */
-  key: z.string(),
-  /** The session that began the create. The record stays in that session's file. */
-  session: sessionIdSchema,
-  /** The session that drives the create: `session`, until another one takes the record over. */
-  owner: sessionIdSchema,
-  /** The address of the owner's engine, if it is known. Owners with the same one are of the same run. */
-  engine: z.string().optional(),
   /** The id of the provider resource. It is the same in every run of a stack and different in each stack. */
   scope: z.string().optional(),
   /** Set if `pulumi do --stateless` began the create. Such creates have the same URN, but are not related. */
@@ -32,10 +22,27 @@ export const recordSchema = z.object({
   kind: z.enum(["generated", "proposed", "explicit"]),
   /** A keyed digest of the inputs, which shows whether the program still requests the same instance. */
   digest: z.string(),
+});
+
+const newRecordSchema = z.object({
+  ...requestedSchema.shape,
   /** The ids of the instances that had this name in the last listing before the POST. */
   before: z.array(z.string()),
   /** When the POST was about to be sent or, once it has ended, when it ended (ISO 8601). */
   at: z.string(),
+});
+
+/** The schema of a line of a session's file. */
+export const recordSchema = z.object({
+  ...newRecordSchema.shape,
+  /** `<session>-<n>`, the argument of the `discard` command. */
+  key: z.string(),
+  /** The session that began the create. The record stays in that session's file. */
+  session: sessionIdSchema,
+  /** The session that drives the create: `session`, until another one takes the record over. */
+  owner: sessionIdSchema,
+  /** The address of the owner's engine, if it is known. Owners with the same one are of the same run. */
+  engine: z.string().optional(),
   /**
    * How far the create has come.
    * - `sending`: the POST is about to be sent or under way.
@@ -84,11 +91,21 @@ export type LedgerRecord = z.infer<typeof recordSchema>;
 /** Why a record is settled. */
 export type SettleReason = NonNullable<LedgerRecord["settled"]>;
 
-/** The fields that are known when a create begins. */
-export type NewRecord = Omit<LedgerRecord, "key" | "session" | "owner" | "engine" | "stage">;
+/** The instance that a create asks for, its resource, and the service and token that it is requested with. */
+export type RequestedInstance = z.infer<typeof requestedSchema>;
+
+/** What is known when a POST is about to be sent. */
+export type NewRecord = z.infer<typeof newRecordSchema>;
+
+/** How far a create has come, as its record says. */
+interface Progress {
+  stage: LedgerRecord["stage"];
+  settled?: SettleReason | undefined;
+  contested?: true | undefined;
+}
 
 /** Whether the create is pending: it has possibly made an instance that no state holds. */
-export function isPending({ stage }: Pick<LedgerRecord, "stage">): boolean {
+export function isPending({ stage }: Progress): boolean {
   return ["sending", "unknown", "accepted", "replied"].includes(stage);
 }
 
@@ -96,10 +113,7 @@ export function isPending({ stage }: Pick<LedgerRecord, "stage">): boolean {
  * Whether the record was delivered while another run of its stack was under way. One of the two engines may have saved
  * its state over the other's, so the state may lack the instance.
  */
-export function isContested({
-  stage,
-  contested,
-}: Pick<LedgerRecord, "stage" | "contested">): boolean {
+export function isContested({ stage, contested }: Progress): boolean {
   return stage === "delivered" && contested === true;
 }
 
@@ -147,10 +161,7 @@ export function isInFlight({ record, liveness }: LedgerEntry): boolean {
  * Whether a record may change to this stage. A settled record stays settled, and only the reason `state` may change: also
  * to contested, since another engine may have saved an older state over the one that held the instance.
  */
-export function isAllowedChange(
-  record: Pick<LedgerRecord, "stage" | "settled"> | undefined,
-  change: Pick<LedgerRecord, "stage" | "settled" | "contested">,
-): boolean {
+export function isAllowedChange(record: Progress | undefined, change: Progress): boolean {
   if (record?.stage !== "settled") return true;
   const isOtherReason = change.stage === "settled" && change.settled !== "state";
   return record.settled === "state" && (isOtherReason || isContested(change));
@@ -163,7 +174,7 @@ const hashPrefix = "secret:";
 export function recordedName(
   name: string,
   isSecret: boolean,
-  { apiToken }: Pick<Settings, "apiToken">,
+  { apiToken }: { readonly apiToken: string },
 ): string {
   return isSecret ? hashPrefix + keyedFingerprint(apiToken, name, 32) : name;
 }

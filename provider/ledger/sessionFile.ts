@@ -121,7 +121,9 @@ export class SessionFile {
 
   /** The marks of a record as contested that are about its owner: the last one of each run. */
   contestsOf({ key, owner }: LedgerRecord): Contest[] {
-    return [...(this.#contests.get(key)?.values() ?? [])].filter((it) => it.owner === owner);
+    return [...(this.#contests.get(key)?.values() ?? [])].filter(
+      (contest) => contest.owner === owner,
+    );
   }
 
   #appendLines(items: readonly (LedgerRecord | Contest)[]): void {

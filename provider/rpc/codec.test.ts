@@ -165,9 +165,9 @@ test.each<[string, Record<string, Json>]>([
   ["reference to a resource", { [signatureKey]: reference, urn: "urn:x", id: "i-1" }],
   ["value of a newer kind", { [signatureKey]: "1234", value: "x" }],
 ])("an opaque value (%s) is sent back unchanged", (_kind, fields) => {
-  const decoded = fromEngine({ it: fields });
-  expect(decoded["it"]).toBeInstanceOf(Opaque);
-  expect(encodeProperties(decoded, "final").toJavaScript()).toEqual({ it: fields });
+  const decoded = fromEngine({ value: fields });
+  expect(decoded["value"]).toBeInstanceOf(Opaque);
+  expect(encodeProperties(decoded, "final").toJavaScript()).toEqual({ value: fields });
 });
 
 test.each<[string, Record<string, Json>]>([

@@ -1,5 +1,5 @@
 /** Turns errors into gRPC statuses. */
-import { Metadata, status, type ServiceError } from "@grpc/grpc-js";
+import { Metadata, status } from "@grpc/grpc-js";
 import type { Message } from "google-protobuf";
 import { Any } from "google-protobuf/google/protobuf/any_pb";
 import type { Struct } from "google-protobuf/google/protobuf/struct_pb";
@@ -17,7 +17,11 @@ import type { EngineLog } from "./engineLog";
 import { encodeProperties, InvalidMessage } from "./properties";
 
 /** What grpc-js needs to end a call that failed. */
-export type CallFailure = Pick<ServiceError, "code" | "details"> & { metadata?: Metadata };
+export interface CallFailure {
+  code: status;
+  details: string;
+  metadata?: Metadata;
+}
 
 /**
  * Returns the status of a call that failed with this error. Never throws, so that no error gets lost. The stack of a

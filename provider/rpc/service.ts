@@ -247,7 +247,7 @@ function readUrn(request: { getUrn(): string; getType(): string }): string {
 
 /** @throws InvalidMessage if the token is not one of the known ones */
 function requireToken<T extends string>(what: string, token: string, known: readonly T[]): T {
-  const found = known.find((it) => it === token);
+  const found = known.find((candidate) => candidate === token);
   if (found !== undefined) return found;
   const quoted = JSON.stringify(token);
   throw new InvalidMessage(`this provider has no ${what} ${quoted}; it has ${known.join(", ")}`);

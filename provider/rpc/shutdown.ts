@@ -1,7 +1,6 @@
 /** Ends the process after a signal, or when the engine is gone. */
 import type { Clock } from "../clock";
 import type { CancelReason } from "../requests";
-import type { ProviderServer } from "./server";
 
 /** How long running calls may go on after a signal. The engine kills a plugin five seconds after SIGINT. */
 export const afterSignalMs = 4000;
@@ -19,6 +18,13 @@ export interface PluginProcess {
   exit(code: number): void;
 }
 
+/** The server of the running calls, as far as its end is concerned (`ProviderServer`). */
+export interface EndingServer {
+  readonly runningCalls: number;
+  cancel(reason: CancelReason): void;
+  drain(): Promise<void>;
+}
+
 /** A stream whose end means that the engine is gone, as when it is killed. */
 export interface EngineStream {
   on(event: "error" | "close", listener: () => void): unknown;
@@ -32,7 +38,7 @@ export interface EngineStream {
  * @param engineStdin the process's stdin if an engine holds its other end
  */
 export function exitWithEngine(
-  server: Pick<ProviderServer, "cancel" | "drain" | "runningCalls">,
+  server: EndingServer,
   clock: Clock,
   ownProcess: PluginProcess,
   engineStdin: EngineStream | undefined,

@@ -113,7 +113,7 @@ async function withTokenFile(listed: Record<string, string[]> = {}, isOpen = tru
   if (isOpen) await connection.open(never);
   if (isOpen) await session.listings.get({}, never);
   const write = (content: string) => writeFileSync(file, content);
-  return { ...world, file, write, renew: (it: string) => renewToken?.(it) };
+  return { ...world, file, write, renew: (token: string) => renewToken?.(token) };
 }
 const sameTenant = { [liveToken]: ["i-1", "i-2"], [newToken]: ["i-2"] };
 
@@ -192,8 +192,8 @@ test("if the first token was never accepted, the origins of the session have the
 test("a token that is not from a file is never renewed", async () => {
   const { session, ctx, service } = scene();
   const options: ClientOptions[] = [];
-  ctx.createApi = (it) => {
-    options.push(it);
+  ctx.createApi = (clientOptions) => {
+    options.push(clientOptions);
     return service;
   };
   await session.connection.api();

@@ -42,8 +42,10 @@ test("records are settled for the service in the outputs, not for the service in
 test("the vouchers of an instance are the other ones that were recorded with its token (G3)", () => {
   const world = scene();
   const { state } = world.session;
-  const vouchers = (tokenHash = "old-token", configured = "new-token") => {
-    const found = state.vouchersOf({ id: "i-1", origin: { tokenHash } }, { tokenHash: configured });
+  const originWith = (tokenHash: string) => ({ ...world.session.connection.place(), tokenHash });
+  const vouchers = (recorded = "old-token", configured = "new-token") => {
+    const seen = { id: "i-1", origin: originWith(recorded) };
+    const found = state.vouchersOf(seen, originWith(configured));
     return found && [...found];
   };
   state.observe(held(outputsOf(world, "r", "old-token"), { id: "i-1" }));
@@ -57,5 +59,5 @@ test("the vouchers of an instance are the other ones that were recorded with its
   expect(vouchers()).toEqual(["i-3"]);
   // With the recorded token, or with none recorded, no voucher is needed.
   expect(vouchers("old-token", "old-token")).toBeUndefined();
-  expect(state.vouchersOf({ id: "i-1", origin: undefined }, { tokenHash: "x" })).toBeUndefined();
+  expect(state.vouchersOf({ id: "i-1", origin: undefined }, originWith("x"))).toBeUndefined();
 });

@@ -1,4 +1,5 @@
 /** What a session learns about Pulumi's state, from the calls of the engine or, in `audit`, from exported states. */
+import type { Ids } from "../evidence/witness";
 import type { Origin } from "../origin";
 
 /** Where the engine names a resource: in a refresh, or with what the program says, which includes imports. */
@@ -80,7 +81,7 @@ export class KnownState {
   }
 
   /** The observed ids. An instance may belong to another resource, so no create takes one over. */
-  get ids(): Pick<ReadonlySet<string>, "has" | "keys"> {
+  get ids(): Ids {
     return this.#tokenHashes;
   }
 
@@ -89,10 +90,7 @@ export class KnownState {
    * them is of that token's tenant, and may prove that the instance is gone (G3). Undefined if every listing with the
    * configured token may: the token is the recorded one, or none is recorded, as after an import.
    */
-  vouchersOf(
-    { id, origin }: { id: string; origin: Pick<Origin, "tokenHash"> | undefined },
-    { tokenHash }: Pick<Origin, "tokenHash">,
-  ): ReadonlySet<string> | undefined {
+  vouchersOf({ id, origin }: Seen, { tokenHash }: Origin): ReadonlySet<string> | undefined {
     if (origin === undefined || origin.tokenHash === tokenHash) return undefined;
     const others = [...this.#tokenHashes].filter(
       ([seenId, hashes]) => seenId !== id && hashes.has(origin.tokenHash),

@@ -6,7 +6,7 @@ import { Once } from "../once";
 
 /** Says what concerns more than one operation of a session. */
 export class Notices {
-  readonly #ctx: Pick<ProviderContext, "clock" | "messages">;
+  readonly #ctx: ProviderContext;
   readonly #settings: Settings;
   readonly #hasRecordedSettings: () => boolean;
   readonly #said = new Once();
@@ -14,11 +14,7 @@ export class Notices {
   readonly #leftovers: string[] = [];
 
   /** `hasRecordedSettings`: whether the settings come from the state (`Session.hasRecordedSettings`). */
-  constructor(
-    ctx: Pick<ProviderContext, "clock" | "messages">,
-    settings: Settings,
-    hasRecordedSettings: () => boolean,
-  ) {
+  constructor(ctx: ProviderContext, settings: Settings, hasRecordedSettings: () => boolean) {
     this.#ctx = ctx;
     this.#settings = settings;
     this.#hasRecordedSettings = hasRecordedSettings;

@@ -2,6 +2,7 @@
 import { expect, test } from "@jest/globals";
 import { TimedOut } from "../abort";
 import type { Retry } from "../api/options";
+import { Redactor } from "../redaction";
 import { answered, failed } from "../testing/fakeService";
 import { VirtualClock } from "../testing/virtualClock";
 import { Operations, waits } from "./operations";
@@ -14,7 +15,8 @@ function setUp() {
   const none = () => undefined;
   const status = (urn: string, text: string) => void shown.push(`${urn}: ${text}`);
   const messages = { status, info: none, warning: none, debug: none };
-  const operations = new Operations({ clock, messages }, () => never);
+  const ctx = { clock, messages, redactor: new Redactor(), env: {} };
+  const operations = new Operations(ctx, () => never);
   const retry = (inMs: number | undefined, more: Partial<Retry> = {}) => {
     const error = answered(429, "GET");
     operations.retrying({

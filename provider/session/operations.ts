@@ -137,14 +137,14 @@ const noWait: Disposable = { [Symbol.dispose]: () => undefined };
 
 /** The operations of one session. */
 export class Operations {
-  readonly #ctx: Pick<ProviderContext, "clock" | "messages">;
+  readonly #ctx: ProviderContext;
   readonly #canceled: () => AbortSignal;
   /** By their signals, which all that they call gets. */
   readonly #underWay = new Map<AbortSignal, Operation>();
   /** By endpoint. */
   readonly #troubles = new Map<string, Trouble>();
 
-  constructor(ctx: Pick<ProviderContext, "clock" | "messages">, canceled: () => AbortSignal) {
+  constructor(ctx: ProviderContext, canceled: () => AbortSignal) {
     this.#ctx = ctx;
     this.#canceled = canceled;
   }

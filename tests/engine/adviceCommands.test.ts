@@ -28,7 +28,7 @@ async function expectAllWell(fixture: Fixture, ids?: readonly string[]): Promise
 
 /** Returns the section of an audit's report that begins with this title. */
 function sectionOf(report: string, title: string): string {
-  const found = report.split("\n\n").find((it) => it.startsWith(`${title} (`));
+  const found = report.split("\n\n").find((section) => section.startsWith(`${title} (`));
   if (found === undefined) throw new Error(`no section "${title}" in: ${report}`);
   return found;
 }
@@ -104,7 +104,7 @@ test("audit finds an instance that three resources manage: its command leaves on
   expect(resources).toHaveLength(3);
 
   other.program(emptyProgram);
-  for (const resource of resources.filter((it) => it["<urn>"] !== urnOf("web"))) {
+  for (const resource of resources.filter((resource) => resource["<urn>"] !== urnOf("web"))) {
     await typePrinted(fixture, found, "pulumi state delete", resource);
   }
 
@@ -121,7 +121,7 @@ test("doctor asks for the address and the token of each stack, its commands set 
   for (const [options, token] of Object.entries(chosen)) {
     const found = await stack.typeFailing(doctor + options);
     const commands = [...found.matchAll(/For a stack: (pulumi config set .*)$/gm)].map(
-      ([, it = ""]) => it,
+      ([, command = ""]) => command,
     );
     expect(commands).toHaveLength(2);
     await stack.type(`printf %s ${service.url} | ${commands[0]}`);

@@ -106,7 +106,7 @@ test("a run is killed and the service gets another address: the printed commands
   const output = await up.succeeded();
   expect(output).toContain(`at ${service.url}, and this run uses`);
 
-  const second = fixture.ids().find((it) => it !== id) ?? "";
+  const second = fixture.ids().find((other) => other !== id) ?? "";
   await typePrinted(fixture, output, "pulumi state delete");
   await typePrinted(fixture, output, `pulumi import compute:index:Instance web ${id}`);
   control.remove(second);
@@ -323,7 +323,7 @@ test.each(["removed at the service", "compute:deletePolicy retain", "pulumi impo
 
     await expectAgreement(
       fixture,
-      way === "pulumi import" ? [id] : fixture.ids().filter((it) => it !== id),
+      way === "pulumi import" ? [id] : fixture.ids().filter((other) => other !== id),
     );
     expect(fixture.posts()).toBe(way === "pulumi import" ? 1 : 2);
   },

@@ -150,7 +150,7 @@ test.each(Object.entries(waysOfReplacement))(
     expect(fixture.ids().includes(id)).toBe(runs);
     await expectAgreement(
       fixture,
-      fixture.ids().filter((it) => it !== id),
+      fixture.ids().filter((other) => other !== id),
     );
   },
 );

@@ -240,7 +240,7 @@ describeUnless(noDo, "after a create by `pulumi do` without a stack", () => {
       id: string;
       name: string;
     }[];
-    const id = listed.find((it) => it.name === name)?.id ?? "";
+    const id = listed.find((instance) => instance.name === name)?.id ?? "";
     await typePrinted(fixture, failed, "pulumi import", { "<id>": id });
 
     stack.program(instances({ Instance: {} }));

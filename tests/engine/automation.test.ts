@@ -15,7 +15,7 @@ async function reviews(options: FixtureOptions = {}) {
   const { stack } = fixture;
   stack.setEnv("COMPUTE_BASE_URL", fixture.service.url);
   const jsonIn = (output: string) =>
-    JSON.parse(output.split("\n").findLast((it) => /^[[{]/.test(it)) ?? "null") as unknown;
+    JSON.parse(output.split("\n").findLast((line) => /^[[{]/.test(line)) ?? "null") as unknown;
   const run = async (line: string) => {
     const output = await stack.type(`node main.ts ${line}`);
     return { output, json: jsonIn(output) };

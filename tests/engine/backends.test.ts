@@ -141,7 +141,7 @@ for (const kind of [file, postgres, s3]) {
       const hanging = ["dev", ...others].map(() => control.fault(hangs));
       const runs = ["dev", ...others].map((name) => stack.start("up", "--stack", name));
       for (const fault of hanging)
-        await Promise.race([fault.firstHit, ...runs.map((it) => it.ended)]);
+        await Promise.race([fault.firstHit, ...runs.map((run) => run.ended)]);
       expect(hanging.map(({ hits }) => hits)).toEqual([1, 1, 1]);
       for (const fault of hanging) fault.release();
       for (const run of runs) await run.succeeded();

@@ -38,7 +38,7 @@ async function inventory({ stack }: Fixture): Promise<Server[]> {
 }
 
 const namesOf = (servers: readonly Server[], role: string) =>
-  servers.filter((it) => it.role === role).map(({ name }) => name);
+  servers.filter((server) => server.role === role).map(({ name }) => name);
 
 test("the tests of the example pass, with a mocked engine", async () => {
   await captured("npm", ["test"], { cwd: program });
@@ -69,7 +69,7 @@ describe("with the network of dev", () => {
     await stack.up();
 
     const first = await inventory(fixture);
-    const records = new Map(control.instances().map((it) => [it.name, it]));
+    const records = new Map(control.instances().map((instance) => [instance.name, instance]));
     expect(first.map(({ role }) => role)).toEqual(["web", "web", "worker"]);
     for (const { name, role, ipv4, privateIpv4 } of first) {
       expect(name).toMatch(new RegExp(`^dev-[a-z]+-${role}-\\d-[0-9a-f]{6}$`));
@@ -87,7 +87,9 @@ describe("with the network of dev", () => {
     const second = await inventory(fixture);
     expect(namesOf(second, "worker").slice(0, 1)).toEqual(namesOf(first, "worker"));
     expect(namesOf(second, "worker")).toHaveLength(2);
-    expect(namesOf(second, "web").filter((it) => namesOf(first, "web").includes(it))).toEqual([]);
+    expect(namesOf(second, "web").filter((name) => namesOf(first, "web").includes(name))).toEqual(
+      [],
+    );
     // With a test token the replaced instances stay: a bastion, the first 3 servers, and 3 more.
     const names = control.instances().map(({ name }) => name);
     expect(names).toHaveLength(7);

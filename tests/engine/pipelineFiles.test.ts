@@ -68,12 +68,15 @@ for (const [schema, subjects] of [
 describe("GitHub", () => {
   test("each action is pinned to a commit, and has the same version everywhere in this repository", () => {
     const own = globSync(join(root, ".github", "workflows", "*.yml"));
-    const texts = [...files("github/**/*.yml").map(textOf), ...own.map((it) => readFileSync(it))];
-    const used = [...texts.join("\n").matchAll(/uses: (.*@.*)/g)].map(([, it = ""]) => it);
+    const texts = [
+      ...files("github/**/*.yml").map(textOf),
+      ...own.map((path) => readFileSync(path)),
+    ];
+    const used = [...texts.join("\n").matchAll(/uses: (.*@.*)/g)].map(([, action = ""]) => action);
     const versions = new Map<string, string>();
-    for (const it of used) {
-      expect(it).toMatch(/^[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
-      const [, repository = "", version = ""] = /^([\w-]+\/[\w-]+).*@(.*)$/.exec(it) ?? [];
+    for (const action of used) {
+      expect(action).toMatch(/^[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
+      const [, repository = "", version = ""] = /^([\w-]+\/[\w-]+).*@(.*)$/.exec(action) ?? [];
       expect([repository, versions.get(repository) ?? version]).toEqual([repository, version]);
       versions.set(repository, version);
     }
@@ -81,11 +84,13 @@ describe("GitHub", () => {
 
   test.each(workflows)(
     "$file: the workflow grants no permission, and passes no secret to a whole workflow or job",
-    (it) => {
-      expect(it.permissions).toEqual({});
-      expect(textOf(it.file)).not.toContain("pull_request_target");
+    (workflow) => {
+      expect(workflow.permissions).toEqual({});
+      expect(textOf(workflow.file)).not.toContain("pull_request_target");
       // A secret of a whole job would reach the steps that install packages.
-      const shared = [it, ...Object.values(it.jobs)].flatMap(({ env }) => Object.values(env ?? {}));
+      const shared = [workflow, ...Object.values(workflow.jobs)].flatMap(({ env }) =>
+        Object.values(env ?? {}),
+      );
       expect(shared.join()).not.toContain("secrets.");
     },
   );
@@ -98,7 +103,7 @@ describe("GitHub", () => {
       expect(["id-token", "pull-requests"]).toEqual(expect.arrayContaining(Object.keys(more)));
       if (job.uses !== undefined) return;
       expect(job["timeout-minutes"]).toBeGreaterThanOrEqual(15);
-      for (const { run = "" } of steps.filter((it) => changes.test(it.run ?? ""))) {
+      for (const { run = "" } of steps.filter((step) => changes.test(step.run ?? ""))) {
         const group = expect.stringMatching(/^pulumi-/);
         const alone = { group, "cancel-in-progress": false };
         expect(job.concurrency ?? workflow.concurrency).toEqual(alone);
@@ -137,7 +142,9 @@ describe("GitHub", () => {
 });
 
 test("GitLab: each job that changes a stack has a resource group and an environment", () => {
-  const changing = gitlabJobs.filter(({ script = [] }) => script.some((it) => changes.test(it)));
+  const changing = gitlabJobs.filter(({ script = [] }) =>
+    script.some((line) => changes.test(line)),
+  );
   expect(changing).toHaveLength(6);
   for (const job of changing) {
     const resource_group = expect.stringMatching(/^pulumi-/);
@@ -175,21 +182,21 @@ describe("Kubernetes", () => {
     program?: unknown;
   }
   const manifests = files("kubernetes/*.yaml").flatMap((file) =>
-    parseAllDocuments(textOf(file)).map((it) => it.toJS() as Manifest),
+    parseAllDocuments(textOf(file)).map((document) => document.toJS() as Manifest),
   );
 
   function fieldsOf(value: unknown, path = ""): string[] {
-    if (Array.isArray(value)) return value.flatMap((it) => fieldsOf(it, path));
+    if (Array.isArray(value)) return value.flatMap((element) => fieldsOf(element, path));
     if (typeof value !== "object" || value === null) return [path];
-    return Object.entries(value).flatMap(([key, it]) => fieldsOf(it, `${path}.${key}`));
+    return Object.entries(value).flatMap(([key, field]) => fieldsOf(field, `${path}.${key}`));
   }
 
   test.each(Object.entries(known))("%s: the operator knows its fields", (kind, fields) => {
-    const matching = manifests.filter((it) => it.kind === kind);
+    const matching = manifests.filter((manifest) => manifest.kind === kind);
     expect(matching).not.toEqual([]);
     const form = fields.replaceAll(".", "\\.").replaceAll("*", "[^.]+");
     const used = matching.flatMap(({ spec, program }) => fieldsOf(program ?? spec));
-    expect(used.filter((it) => !new RegExp(`^\\.(${form})$`).test(it))).toEqual([]);
+    expect(used.filter((path) => !new RegExp(`^\\.(${form})$`).test(path))).toEqual([]);
   });
 
   test("exactly the stacks that refuse a live token are destroyed with their Kubernetes object", () => {
@@ -216,7 +223,8 @@ test("the commands that install or sign in, which pipelines.test.ts does not run
 test("the files name the Pulumi version of the tests and the current version of the provider", () => {
   const pulumi = requiredVersion("engine", "github.com/pulumi/pulumi/pkg/v3").slice(1);
   const all = files("**/{*.yml,.gitlab-ci.yml,*.yaml,Dockerfile}").map(textOf).join("\n");
-  const found = (pattern: RegExp) => new Set([...all.matchAll(pattern)].map(([, it]) => it));
+  const found = (pattern: RegExp) =>
+    new Set([...all.matchAll(pattern)].map(([, version]) => version));
   expect(found(/(?:pulumi-version: |pulumi\/pulumi\S*:|pulumi-compute:)(\d[\d.]*\d)/g)).toEqual(
     new Set([pulumi]),
   );

@@ -136,7 +136,7 @@ test("a run is killed after the 202, and the resource is renamed with an alias: 
 
   expect(output).toContain(id);
   expect(fixture.posts()).toBe(2);
-  const second = fixture.ids().find((it) => it !== id) ?? "";
+  const second = fixture.ids().find((other) => other !== id) ?? "";
   await typePrinted(fixture, output, "pulumi state delete");
   await typePrinted(fixture, output, "pulumi import compute:index:Instance www ");
   control.remove(second);

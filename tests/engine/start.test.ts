@@ -44,7 +44,8 @@ beforeAll(async () => {
   const content = join(folder, "archive", "pulumi");
   mkdirSync(content, { recursive: true });
   const directories = (process.env["COMPUTE_TEST_PATH"] ?? "").split(delimiter);
-  const cwd = directories.find((it) => existsSync(join(it, "pulumi-language-nodejs"))) ?? "";
+  const cwd =
+    directories.find((directory) => existsSync(join(directory, "pulumi-language-nodejs"))) ?? "";
   cpSync(process.env["COMPUTE_TEST_PULUMI"] ?? "", join(content, "pulumi"), { dereference: true });
   // A host that was built here consists of two executables.
   for (const name of globSync("{pulumi-language,compute-host}-nodejs", { cwd }))

@@ -130,7 +130,7 @@ test.each(["explicit", "generated"])(
     } else await up.succeeded();
     for (const { urn, id } of await stack.instances()) {
       const resource = urn.split("::").at(-1) ?? "";
-      expect(control.instances().find((it) => it.id === id)?.name).toContain(resource);
+      expect(control.instances().find((instance) => instance.id === id)?.name).toContain(resource);
     }
     expect(fixture.posts()).toBe(2);
     await expectAgreement(fixture);
@@ -153,7 +153,9 @@ test("after a 202 with the instance of another create that still waits for its a
   expect(mixedUp.hits).toBe(1);
   for (const { urn, id } of await stack.instances()) {
     const resource = urn.split("::").at(-1) ?? "";
-    expect(control.instances().find((it) => it.id === id)?.name).toContain(`${resource}-`);
+    expect(control.instances().find((instance) => instance.id === id)?.name).toContain(
+      `${resource}-`,
+    );
   }
   expect(fixture.posts()).toBe(2);
   await expectAgreement(fixture);

@@ -1,11 +1,12 @@
 /** Carries out what the create protocol decides for one Create call, as `create.ts` does, in the explorer's world. */
 import { RequestError, type FailureKind } from "../../provider/api/errors";
-import { isPending, type NewRecord } from "../../provider/ledger/record";
+import { isPending } from "../../provider/ledger/record";
 import type {
   Entry,
   Event,
   Failure,
   Look,
+  RecordFields,
   Result,
   SideEffect,
   Transition,
@@ -57,7 +58,7 @@ export const failures = {
 export function beginCall(scene: RunScene, { planned, replaces }: Asked): void {
   const { model, run } = scene;
   register(run, planned);
-  const unfinished = run.unfinished.find((it) => it.planned === planned);
+  const unfinished = run.unfinished.find((instance) => instance.planned === planned);
   const call: Call = {
     planned,
     replaces,
@@ -125,7 +126,7 @@ function registeredIn({ run }: Scene): Set<string> {
 }
 
 /** Writes the record of a create, and returns its key. */
-function writeRecord({ model, world, run, call }: Scene, fields: Omit<NewRecord, "at">): string {
+function writeRecord({ model, world, run, call }: Scene, fields: RecordFields): string {
   const { session } = run;
   const rows = ledgerOf(world, run);
   const count = rows.filter((row) => row.session === session).length;
@@ -187,7 +188,7 @@ export function finish(
   reply(scene, id);
   if (ready) run.unsaved = { planned, replaces, id };
   else {
-    const others = run.unfinished.filter((it) => it.planned !== planned);
+    const others = run.unfinished.filter((instance) => instance.planned !== planned);
     run.unfinished = [...others, { planned, key, id }];
     run.retry = { planned, replaces, id };
   }
@@ -197,7 +198,7 @@ export function finish(
 function reply(scene: Scene, id: string | undefined): void {
   const { run, call } = scene;
   checkReply(scene, id);
-  run.calls = run.calls.filter((it) => it !== call);
+  run.calls = run.calls.filter((other) => other !== call);
 }
 
 // ── The ledger ───────────────────────────────────────────────────────────────────────────────────
@@ -214,7 +215,7 @@ function isOwnerAlive({ runs }: World, row: Row): boolean {
 
 /** Whether the record is of the run's stack. */
 function isOfStack({ scope, urn, stateless }: Row, { plan }: Run): boolean {
-  const stackOf = (it: string) => it.split("::", 2).join("::");
+  const stackOf = (whole: string) => whole.split("::", 2).join("::");
   return (
     !stateless &&
     plan.program.some(
@@ -249,7 +250,7 @@ export function contestAtEnd(scene: RunScene): void {
   const { runs, begun } = scene.world;
   const { session } = scene.run;
   for (const row of contestOverlapping(scene)) {
-    const isThird = (it: Run) => it.session !== session && it.session !== row.owner;
+    const isThird = (other: Run) => other.session !== session && other.session !== row.owner;
     if (!row.contested || row.stage === "settled" || !runs.some(isThird)) continue;
     row.contests = { ...row.contests, [session]: begun };
   }
@@ -272,7 +273,7 @@ export function takeOver(scene: Scene): void {
   const { state } = call;
   if (state.phase !== "takingOver") throw new Error("nothing to take");
   const { key, owner, stage } = state.record;
-  const row = ledgerOf(world, run).find((it) => it.key === key);
+  const row = ledgerOf(world, run).find((row) => row.key === key);
   const isUnchanged = row?.owner === owner && row.stage === stage;
   const isFree =
     owner === run.session
@@ -306,7 +307,7 @@ function carryOut(scene: Scene, effect: SideEffect): void {
       return;
     }
     case "settleRecord": {
-      const row = rows.find((it) => it.key === effect.key);
+      const row = rows.find((row) => row.key === effect.key);
       if (row) {
         checkSettled(world, row, effect.as);
         Object.assign(row, { stage: "settled", settled: effect.as });
@@ -316,8 +317,8 @@ function carryOut(scene: Scene, effect: SideEffect): void {
     }
     case "reportPending":
       for (const { key, id } of effect.records) {
-        const made = rows.find((it) => it.key === key)?.made ?? [];
-        for (const it of id === undefined ? made : [id]) noteNamed(scene, it);
+        const made = rows.find((row) => row.key === key)?.made ?? [];
+        for (const instanceId of id === undefined ? made : [id]) noteNamed(scene, instanceId);
       }
       return;
     case "reportLeftovers":
@@ -349,7 +350,7 @@ function nameInstancesOfFailure(scene: Scene, failure: Failure): void {
 export function shownIn({ world, call }: Scene): string[] {
   const tenant = tenantOf(call.planned.spec.own.tokenHash);
   return world.instances
-    .filter((it) => it.alive && it.listed && it.tenant === tenant)
+    .filter((instance) => instance.alive && instance.listed && instance.tenant === tenant)
     .map(({ id }) => id);
 }
 
@@ -381,6 +382,7 @@ function vouchersFor({ world, run, call }: Scene): ReadonlySet<string> | undefin
   if (state.phase !== "searching" || state.search.of !== "record") return undefined;
   const { tokenHash, id } = state.search.record;
   if (tokenHash === call.planned.spec.own.tokenHash) return undefined;
-  const isOfToken = (it: string) => it !== id && instanceOf(world, it)?.tokenHash === tokenHash;
+  const isOfToken = (other: string) =>
+    other !== id && instanceOf(world, other)?.tokenHash === tokenHash;
   return new Set(run.namedByEngine.filter(isOfToken));
 }

@@ -47,7 +47,7 @@ export function changes(model: Model, world: World): Change<World>[] {
   const calls = world.runs.flatMap((run) => run.calls);
   const mayPass = model.slice.slowPosts || !calls.some(({ state }) => state.phase === "posting");
   if (mayPass) all.push({ say: "the settling time passes", do: passTime });
-  if (world.instances.some((it) => it.isMadeLate))
+  if (world.instances.some((instance) => instance.isMadeLate))
     all.push({ say: "the service acts on the late POST", do: actLate });
   all.push(...begins(model, world), ...acts(model, world));
   const { faults } = model.slice;
@@ -57,9 +57,9 @@ export function changes(model: Model, world: World): Change<World>[] {
 }
 
 function actLate({ instances }: World): void {
-  for (const it of instances) {
-    it.listed &&= !it.isMadeLate;
-    it.isMadeLate = false;
+  for (const instance of instances) {
+    instance.listed &&= !instance.isMadeLate;
+    instance.isMadeLate = false;
   }
 }
 
@@ -82,7 +82,7 @@ function begins({ slice, runs }: Model, world: World): Change<World>[] {
           canceled: false,
           unlocked: false,
           metAnother: false,
-          snapshot: (copy.stacks[plan.stack] ?? []).map((it) => ({ ...it })),
+          snapshot: (copy.stacks[plan.stack] ?? []).map((entry) => ({ ...entry })),
           todo: plan.program,
           registered: [],
           calls: [],
@@ -161,7 +161,7 @@ function changesOfRun(scene: RunScene): Change<RunScene>[] {
 }
 
 function endRun({ world, run }: RunScene): void {
-  world.runs = world.runs.filter((it) => it !== run);
+  world.runs = world.runs.filter((other) => other !== run);
 }
 
 /** The engine ends, and loses what it has not saved. The plugin process may continue until the settling time passes. */
@@ -179,13 +179,13 @@ function nextSteps({ world, run }: RunScene): Change<RunScene>[] {
   const state = run.snapshot;
   const found = run.todo.flatMap((planned): Change<RunScene>[] => {
     const { resource, identity } = planned;
-    const held = state.find((it) => it.resource === identity && !it.old);
+    const held = state.find((entry) => entry.resource === identity && !entry.old);
     if (held && !replace && !run.namedByEngine.includes(held.id)) {
       const say = `Diff of ${resource}, held as ${held.id}`;
       return [{ say, do: (copy) => diff(copy, planned, held) }];
     }
     const begin = (copy: RunScene) => {
-      copy.run.todo = copy.run.todo.filter((it) => it !== planned);
+      copy.run.todo = copy.run.todo.filter((other) => other !== planned);
       beginCall(copy, { planned, replaces: held !== undefined });
     };
     const verb = held ? "replaces" : "creates";
@@ -197,7 +197,7 @@ function nextSteps({ world, run }: RunScene): Change<RunScene>[] {
     ];
   });
   if (run.calls.length > 0 || run.todo.length > 0) return found;
-  const toDelete = deletePolicy === "fail" ? [] : state.filter((it) => it.old);
+  const toDelete = deletePolicy === "fail" ? [] : state.filter((entry) => entry.old);
   for (const { id } of toDelete)
     found.push({ say: `the engine deletes ${id}`, do: (copy) => remove(copy, id) });
   if (toDelete.length > 0) return found;
@@ -259,7 +259,7 @@ function diff(scene: RunScene, planned: Planned, held: StateEntry): void {
   register(run, planned);
   noteOutputs(scene, held);
   if (instanceOf(world, held.id)?.digest === planned.digest)
-    run.todo = run.todo.filter((it) => it !== planned);
+    run.todo = run.todo.filter((other) => other !== planned);
 }
 
 /** The engine saves a reply in the state. A stateless run has no state, so its instance is let go. */
@@ -267,7 +267,7 @@ function save({ world, run }: RunScene, { planned, id }: Asked & { id: string })
   run.unsaved = undefined;
   if (run.plan.stateless) return change(world, id, { letGo: true });
   const { urn, identity: resource } = planned;
-  for (const it of run.snapshot) it.old ||= it.resource === resource;
+  for (const entry of run.snapshot) entry.old ||= entry.resource === resource;
   run.snapshot.push({ urn, resource, id, stamp: run.session, old: false });
   saveSnapshot(world, run);
 }
@@ -276,7 +276,7 @@ function save({ world, run }: RunScene, { planned, id }: Asked & { id: string })
 function remove(scene: RunScene, id: string): void {
   const { world, run } = scene;
   const state = run.snapshot;
-  const index = state.findIndex((it) => it.id === id && it.old);
+  const index = state.findIndex((entry) => entry.id === id && entry.old);
   noteOutputs(scene, state[index] as StateEntry);
   if (run.plan.deletePolicy === "retain") {
     change(world, id, { letGo: true });
@@ -304,7 +304,7 @@ function acts(model: Model, world: World): Change<World>[] {
     possibleActs[act](world, model).map(({ say, do: perform }) => ({
       say,
       do: (copy: World) => {
-        copy.acts = copy.acts.filter((it) => it !== act);
+        copy.acts = copy.acts.filter((other) => other !== act);
         perform(copy);
       },
     })),
@@ -325,7 +325,7 @@ const possibleActs: Record<Act, (world: World, model: Model) => Change<World>[]>
       say: `a person drops ${id} from the state`,
       do: (copy) => {
         change(copy, id, { letGo: true });
-        copy.stacks[0] = copy.stacks[0]?.filter((it) => it.id !== id) ?? [];
+        copy.stacks[0] = copy.stacks[0]?.filter((entry) => entry.id !== id) ?? [];
       },
     })),
   discard: ({ ledgers }) =>
@@ -335,7 +335,7 @@ const possibleActs: Record<Act, (world: World, model: Model) => Change<World>[]>
       .map(({ key, id }) => ({
         say: `a person discards the record ${key}`,
         do: (copy) => {
-          const row = copy.ledgers.flat().find((it) => it.key === key);
+          const row = copy.ledgers.flat().find((row) => row.key === key);
           Object.assign(row as Row, { stage: "settled", settled: "discarded" });
           change(copy, id, { letGo: true });
         },
@@ -350,7 +350,7 @@ const possibleActs: Record<Act, (world: World, model: Model) => Change<World>[]>
       say: "the disk is wiped",
       do: (copy) => {
         copy.ledgers = copy.ledgers.map(() => []);
-        for (const it of copy.instances) it.recordedOnMachine = undefined;
+        for (const instance of copy.instances) instance.recordedOnMachine = undefined;
       },
     },
   ],
@@ -361,10 +361,11 @@ function imports({ instances, stacks }: World, { runs }: Model): Change<World>[]
   const planned = runs[0]?.[0]?.program[0];
   if (!planned) return [];
   const { identity, urn } = planned;
-  if (stacks[0]?.some((it) => it.resource === identity)) return [];
-  const isHeld = (id: string) => stacks.flat().some((it) => it.id === id);
+  if (stacks[0]?.some((entry) => entry.resource === identity)) return [];
+  const isHeld = (id: string) => stacks.flat().some((entry) => entry.id === id);
   const importable = instances.filter(
-    (it) => it.alive && it.listed && !isHeld(it.id) && it.resource === identity,
+    (instance) =>
+      instance.alive && instance.listed && !isHeld(instance.id) && instance.resource === identity,
   );
   return importable.flatMap(({ id }) => [
     {

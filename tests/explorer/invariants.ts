@@ -35,10 +35,10 @@ export const endless = "a create never ends: it waits and lists again for ever";
  * in flight only while a call updates it.
  */
 export function check(world: World): void {
-  for (const it of world.instances) {
-    const isOurs = it.alive && it.resource !== "a stranger's";
-    const text = `${it.id} exists, and no state, call, record, name or message leads to it`;
-    failIf(isOurs && !isKnown(world, it), text);
+  for (const instance of world.instances) {
+    const isOurs = instance.alive && instance.resource !== "a stranger's";
+    const text = `${instance.id} exists, and no state, call, record, name or message leads to it`;
+    failIf(isOurs && !isKnown(world, instance), text);
   }
   for (const { session, calls, unlocked } of world.runs) {
     for (const call of calls) failIf(call.settlingWaits > 4 || call.recordsWritten > 7, endless);
@@ -53,21 +53,24 @@ export function check(world: World): void {
 }
 
 /** Whether anything leads to the instance: a state, a call, a record, its name, or a message. */
-function isKnown(world: World, it: Instance): boolean {
-  if (it.letGo || it.namedBy !== undefined || it.isMadeLate) return true;
-  if (world.stacks.flat().some(({ id }) => id === it.id)) return true;
+function isKnown(world: World, instance: Instance): boolean {
+  if (instance.letGo || instance.namedBy !== undefined || instance.isMadeLate) return true;
+  if (world.stacks.flat().some(({ id }) => id === instance.id)) return true;
   for (const { calls, unsaved, retry, snapshot } of world.runs) {
-    if (snapshot.some(({ id }) => id === it.id)) return true;
+    if (snapshot.some(({ id }) => id === instance.id)) return true;
     const ids = calls.flatMap(({ idMadeByPost, id }) => [idMadeByPost, id]);
-    if ([...ids, unsaved?.id, retry?.id].includes(it.id)) return true;
+    if ([...ids, unsaved?.id, retry?.id].includes(instance.id)) return true;
   }
-  for (const row of world.ledgers[it.recordedOnMachine ?? -1] ?? []) {
-    if (row.id === it.id && (isPending(row) || row.stage === "delivered")) return true;
+  for (const row of world.ledgers[instance.recordedOnMachine ?? -1] ?? []) {
+    if (row.id === instance.id && (isPending(row) || row.stage === "delivered")) return true;
     const unanswered = row.stage === "sending" || row.stage === "unknown";
-    if (unanswered && row.made.includes(it.id)) return true;
+    if (unanswered && row.made.includes(instance.id)) return true;
   }
   // A generated name has the tag, and an explicit name is in the program. No search uses a proposed name.
-  return it.kind === "generated" || (it.kind === "explicit" && !it.name.startsWith("renamed"));
+  return (
+    instance.kind === "generated" ||
+    (instance.kind === "explicit" && !instance.name.startsWith("renamed"))
+  );
 }
 
 /** Checks that a created instance is the only one of its resource, apart from those named before or given up (2). */
@@ -77,75 +80,75 @@ export function checkIsOnlyInstance(scene: Scene, made: Instance): void {
   const { own, leftovers } = call.planned.spec;
   const rows = ledgerOf(world, run);
   const text = `${made.id} is created`;
-  for (const it of world.instances) {
-    if (it === made || !it.alive || it.resource !== made.resource || it.letGo) continue;
-    const row = rows.find((other) => other.made.includes(it.id));
+  for (const other of world.instances) {
+    if (other === made || !other.alive || other.resource !== made.resource || other.letGo) continue;
+    const row = rows.find((row) => row.made.includes(other.id));
     failIf(
       row !== undefined && row.key === call.key,
-      `${text} by a repeat, and the first POST created ${it.id}`,
+      `${text} by a repeat, and the first POST created ${other.id}`,
     );
     const isHere = row?.baseUrl === own.baseUrl;
     const isSame = row?.scope === own.scope && isSameResource(row?.urn ?? "", own.urn);
     // A record of another provider resource may belong to another stack whose run is active. A create does not wait
     // for such a record, but names its instance.
-    const isNamed = it.namedBy === run.session;
+    const isNamed = other.namedBy === run.session;
     const isOfOtherScope = row?.urn === own.urn && !(row.stage === "replied" && isNamed);
     const isInTheWay = isHere && !own.stateless && (isSame || isOfOtherScope);
     failIf(
       row !== undefined && isPending(row) && isInTheWay,
-      `${text} although the record of ${it.id} is pending`,
+      `${text} although the record of ${other.id} is pending`,
     );
-    const isHeld = run.snapshot.some(({ id }) => id === it.id);
+    const isHeld = run.snapshot.some(({ id }) => id === other.id);
     // Two engines have saved their states over each other. Then not even a warning is enough.
     failIf(
-      it.isOverwritten && row !== undefined && isHere,
-      `${text} although the state has lost ${it.id} to another run's`,
+      other.isOverwritten && row !== undefined && isHere,
+      `${text} although the state has lost ${other.id} to another run's`,
     );
     // A pending create under another URN is only named at the end of the run if it asked for something else, and with
     // another provider resource as soon as it is listed.
-    const isAlike = it.digest === own.digest && it.scope === own.scope;
-    const isOther = it.urn !== own.urn && !isAlike;
-    const isSearchable = it.kind === "explicit" || (it.kind === "generated" && !isOther);
-    const isLeftover = it.settled && !run.proven.includes(it.id) && isSearchable;
+    const isAlike = other.digest === own.digest && other.scope === own.scope;
+    const isOther = other.urn !== own.urn && !isAlike;
+    const isSearchable = other.kind === "explicit" || (other.kind === "generated" && !isOther);
+    const isLeftover = other.settled && !run.proven.includes(other.id) && isSearchable;
     failIf(
       leftovers === "fail" && isLeftover,
-      `${text} although leftovers is "fail" and ${it.id} is a leftover`,
+      `${text} although leftovers is "fail" and ${other.id} is a leftover`,
     );
     if (isHeld && call.replaces) {
       const isRecorded = rows.some(
-        ({ id, scope, stage }) => id === it.id && scope === own.scope && stage === "settled",
+        ({ id, scope, stage }) => id === other.id && scope === own.scope && stage === "settled",
       );
       failIf(
-        deletePolicy === "fail" && isRecorded && !call.reportedPartial,
-        `${text} although ${it.id} can't be deleted`,
+        deletePolicy === "fail" && isRecorded,
+        `${text} although ${other.id} can't be deleted`,
       );
       continue;
     }
     // This machine has no record of it, and listings need not show it yet, or no search uses its name.
-    const isElsewhere = it.recordedOnMachine !== machine;
+    const isElsewhere = other.recordedOnMachine !== machine;
     const isHidden =
-      (isElsewhere && (!it.settled || it.kind === "proposed")) ||
-      (isOther && (!it.settled || it.kind !== "explicit"));
+      (isElsewhere && (!other.settled || other.kind === "proposed")) ||
+      (isOther && (!other.settled || other.kind !== "explicit"));
     failIf(
       !isNamed && !isHidden && !call.reportedPartial,
-      `${text} for ${it.resource}, and ${it.id} was not named before`,
+      `${text} for ${other.resource}, and ${other.id} was not named before`,
     );
   }
 }
 
 /** Checks an instance that the service's answer names, or that is taken over: it must be of this resource (4). */
 export function checkIsOwn({ world, call }: Scene, id: string): void {
-  const it = instanceOf(world, id);
+  const instance = instanceOf(world, id);
   failIf(
-    it?.resource !== call.planned.identity,
-    `${id} is adopted, but belongs to ${it?.resource}`,
+    instance?.resource !== call.planned.identity,
+    `${id} is adopted, but belongs to ${instance?.resource}`,
   );
 }
 
 /** Checks a take-over: the instance must be in no state and no other call, and as requested now (4). */
 export function checkAdoption({ world, call }: Scene, id: string): void {
-  const it = instanceOf(world, id);
-  if (!it) throw new Violation(`${id} is taken over, but does not exist`);
+  const instance = instanceOf(world, id);
+  if (!instance) throw new Violation(`${id} is taken over, but does not exist`);
   const text = `${id} is taken over, but`;
   const { spec } = call.planned;
   failIf(
@@ -157,7 +160,7 @@ export function checkAdoption({ world, call }: Scene, id: string): void {
     others.some((other) => other.id === id),
     `${text} another call has it`,
   );
-  failIf(it.digest !== spec.own.digest, `${text} the program asks for other inputs now`);
+  failIf(instance.digest !== spec.own.digest, `${text} the program asks for other inputs now`);
 }
 
 /** The calls whose engine still waits for their reply. */
@@ -212,8 +215,8 @@ export function checkFailure(scene: Scene, failure: Failure): void {
       return;
     case "undeletable": {
       const instance = instanceOf(world, failure.record.id);
-      const mayExist = instance !== undefined && (instance.alive || !instance.settled);
-      return failIf(!mayExist, `${failure.record.id} is gone, but stops the create`);
+      const isGone = instance === undefined || (!instance.alive && instance.settled);
+      return failIf(isGone && !call.hasMetDoubt, `${failure.record.id} is gone, but stops the create`);
     }
     case "leftovers":
       for (const { id } of failure.items) checkLeftover(scene, id);
@@ -248,7 +251,7 @@ export function checkLeftover({ world, run, call }: Scene, id: string): void {
   failIf(run.made.includes(id), `${text} this run created it`);
   // Only a state that is proven to hold an instance explains it. A resource of this stack that the program does not
   // register may be this one under its old name.
-  const isOther = (it: Planned) => it.identity === instanceOf(world, id)?.resource;
+  const isOther = (planned: Planned) => planned.identity === instanceOf(world, id)?.resource;
   const isSibling = identity !== instanceOf(world, id)?.resource && run.registered.some(isOther);
   const isOfOther = rows.some(
     (row) => row.settled === "state" && row.urn !== urn && (row.scope !== scope || isSibling),
@@ -272,12 +275,12 @@ export function checkSettled(world: World, row: Row, how: string): void {
 
 /** Checks that an import settles a record only if its POST created no other instance that nobody named. */
 export function checkImported(world: World, row: Row, id: string): void {
-  const isNamed = (it: string) => {
-    const instance = instanceOf(world, it);
+  const isNamed = (madeId: string) => {
+    const instance = instanceOf(world, madeId);
     return instance !== undefined && (!instance.alive || instance.namedBy !== undefined);
   };
   failIf(
-    isNamed(id) && row.made.some((it) => it !== id && !isNamed(it)),
+    isNamed(id) && row.made.some((madeId) => madeId !== id && !isNamed(madeId)),
     `the import of ${id} settles ${row.key}, whose POST also created an instance that nobody named`,
   );
 }
@@ -305,7 +308,7 @@ export function checkReply({ world, run, call }: Scene, id: string | undefined):
 
 /** Checks that only the deleting stack has the instance that is destroyed: no other state, and no call (4). */
 export function checkDestroyed({ world, run }: RunScene, id: string): void {
-  const holders = world.stacks.flat().filter((it) => it.id === id);
+  const holders = world.stacks.flat().filter((entry) => entry.id === id);
   const hasCall = callsWithEngine(world).some((call) => call.id === id);
   failIf(
     holders.length > 1 || hasCall,

@@ -95,7 +95,10 @@ function isEarly({ question, lackedBy }: Witness): boolean {
 function listingMoves(scene: Scene): Move[] {
   const tenant = tenantOf(scene.call.planned.spec.own.tokenHash);
   const notYetListed = scene.world.instances
-    .filter((it) => it.alive && !it.listed && !it.isMadeLate && it.tenant === tenant)
+    .filter(
+      (instance) =>
+        instance.alive && !instance.listed && !instance.isMadeLate && instance.tenant === tenant,
+    )
     .map(({ id }) => id);
   const moves: Move[] = [];
   for (let chosen = 0; chosen < 1 << notYetListed.length; chosen++) {
@@ -103,18 +106,40 @@ function listingMoves(scene: Scene): Move[] {
     const shown = [...shownIn(scene), ...ids];
     moves.push({
       say: `lists ${shown.join(", ") || "nothing"}`,
-      do: (it) => {
-        for (const instance of it.world.instances) instance.listed ||= ids.includes(instance.id);
-        continueWith(it, { kind: "listed", look: lookAt(it, shown, true), now: 0 });
+      do: (copy) => {
+        for (const instance of copy.world.instances) instance.listed ||= ids.includes(instance.id);
+        continueWith(copy, { kind: "listed", look: lookAt(copy, shown, true), now: 0 });
       },
     });
   }
+  if (scene.call.state.phase === "searching" && !scene.world.hasLapsed) {
+    for (const lacked of shownIn(scene)) {
+      moves.push({
+        say: `lists all but ${lacked}`,
+        fault: "lapse",
+        do: (after) => {
+          after.world.hasLapsed = true;
+          noteDoubt(after);
+          const shown = shownIn(after).filter((id) => id !== lacked);
+          continueWith(after, { kind: "listed", look: lookAt(after, shown, true), now: 0 });
+        },
+      });
+    }
+  }
   moves.push({
     ...partialListing,
-    do: (it) => continueWith(it, { kind: "listed", look: lookAt(it, [], false), now: 0 }),
+    do: (copy) => {
+      noteDoubt(copy);
+      continueWith(copy, { kind: "listed", look: lookAt(copy, [], false), now: 0 });
+    },
   });
   const refused = on({ kind: "listingFailed", error: failures.refused, now: 0 });
   return [...moves, failedListing, { say: "lists: 400", fault: "listRefused", do: refused }];
+}
+
+/** A create may then refuse because of an instance that is gone. */
+function noteDoubt({ call }: Scene): void {
+  if (call.planned.spec.deleteFails) call.hasMetDoubt = true;
 }
 
 const partialListing = { say: "lists only a part, which is empty", fault: "partial" } as const;
@@ -145,8 +170,9 @@ function postMoves({ world, run, call }: Scene): Move[] {
   const recorded = new Set(ledgerOf(world, run).map((row) => row.id));
   const wrongIds = world.instances
     .filter(
-      (it) =>
-        it.id !== id && (before.has(it.id) || run.made.includes(it.id) || recorded.has(it.id)),
+      (instance) =>
+        instance.id !== id &&
+        (before.has(instance.id) || run.made.includes(instance.id) || recorded.has(instance.id)),
     )
     .map(({ id: other, name }) => {
       const accepted: Accepted = { id: other, name, networks: [] };
@@ -159,7 +185,7 @@ function postMoves({ world, run, call }: Scene): Move[] {
       move(`202 ${id}`, undefined, ends({ kind: "accepted", accepted })),
       move("500, but the service created an instance", "500", ends(unclear.broken)),
       move("the answer is cut", "cut", ends(unclear.cut)),
-      ...wrongIds.map((it) => move(`202 ${it.accepted.id}`, "wrong id", ends(it))),
+      ...wrongIds.map((answer) => move(`202 ${answer.accepted.id}`, "wrong id", ends(answer))),
     ];
   }
   const sent = (outcome: PostOutcome) => (scene: Scene) => {
@@ -169,21 +195,23 @@ function postMoves({ world, run, call }: Scene): Move[] {
   const { refused, limited, unreachable, unsendable } = failures;
   const notSent = (failure: typeof unreachable) => ends({ kind: "notSent", failure });
   return [
-    move("the service creates an instance", undefined, (it) => void createInstance(it)),
+    move("the service creates an instance", undefined, (copy) => void createInstance(copy)),
     move("500, nothing created", "500", sent(unclear.broken)),
     move("no answer, nothing created", "cut", sent(unclear.cut)),
     move("refused", "refused", sent({ kind: "refused", failure: refused })),
     move("429", "429", ends({ kind: "rateLimited", failure: limited })),
     move("fails before a byte was sent", "notSent", notSent(unreachable)),
     move("can't be sent", "unsendable", notSent(unsendable)),
-    ...wrongIds.map((it) => move(`202 ${it.accepted.id}, nothing created`, "wrong id", sent(it))),
-    move("no answer, and the service creates the instance much later", "overdue", (it) => {
-      createInstance(it).isMadeLate = true;
-      endPost(it, unclear.cut);
+    ...wrongIds.map((answer) =>
+      move(`202 ${answer.accepted.id}, nothing created`, "wrong id", sent(answer)),
+    ),
+    move("no answer, and the service creates the instance much later", "overdue", (copy) => {
+      createInstance(copy).isMadeLate = true;
+      endPost(copy, unclear.cut);
     }),
-    move("500, but the service created an instance with another name", "renamed", (it) => {
-      createInstance(it).name = "renamed";
-      endPost(it, unclear.broken);
+    move("500, but the service created an instance with another name", "renamed", (copy) => {
+      createInstance(copy).name = "renamed";
+      endPost(copy, unclear.broken);
     }),
   ];
 }
@@ -197,7 +225,7 @@ function endPost(scene: Scene, outcome: PostOutcome): void {
 
 /** Counts a POST that reaches the service. @throws Violation if no record of its own describes it, or it is the third */
 function countSentPost({ model, world, run, call }: Scene): void {
-  const row = ledgerOf(world, run).find((it) => it.key === call.key);
+  const row = ledgerOf(world, run).find((other) => other.key === call.key);
   failIf(!row && !model.slice.noDisk, "a POST is sent that no record describes");
   if (row) failIf(++row.sent > 1, "a record describes two POSTs");
   failIf(++call.sent > 2, "a POST is repeated more than once");
@@ -212,7 +240,7 @@ function createInstance(scene: Scene): Instance {
   const name = spec.name.toLowerCase();
   const of = { resource, scope, urn, kind, name, digest, tokenHash, tenant };
   const instance = newInstance(world, of);
-  const row = ledgerOf(world, run).find((it) => it.key === call.key);
+  const row = ledgerOf(world, run).find((other) => other.key === call.key);
   if (row) {
     row.made = [...row.made, instance.id];
     instance.recordedOnMachine = run.plan.machine;

@@ -25,6 +25,11 @@ export type Fault =
   | "partial"
   | "listFails"
   | "listRefused"
+  /**
+   * Once in a history, a complete listing lacks an instance that exists and is long settled. A baseline never does: no
+   * create can tell such a baseline from a true one.
+   */
+  | "lapse"
   /** The accepted instance does not get ready. */
   | "unfinished"
   /** The operation's time-out. */

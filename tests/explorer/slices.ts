@@ -200,7 +200,7 @@ const described: Record<string, Pick<Slice, "what" | "runs"> & Partial<Slice>> =
       [up(generated, { deletePolicy: "fail" })],
       [up(generated, { deletePolicy: "fail", replace: true })],
     ],
-    faults: ["500", "cut", "engine killed", "runner killed"],
+    faults: ["500", "cut", "partial", "lapse", "engine killed", "runner killed"],
     acts: ["portal", "state delete"],
   },
   "policy retain": {
@@ -386,6 +386,14 @@ const described: Record<string, Pick<Slice, "what" | "runs"> & Partial<Slice>> =
     faults: ["wrong id", "cut"],
     maxFaults: 1,
     acts: ["stranger"],
+  },
+  lapse: {
+    what: "once, a complete listing lacks an instance that exists",
+    runs: [
+      [up(generated), up(explicit)],
+      [up(generated), up(explicit), up(generated, { replace: true })],
+    ],
+    faults: ["lapse", "500", "cut", "engine killed", "runner killed"],
   },
   late: {
     what: "the service lists an instance under another name, or acts on a POST long after its connection was cut",

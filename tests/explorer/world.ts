@@ -87,6 +87,8 @@ export interface Call extends Asked {
   unclearPost: { key: string; name: string; before: readonly string[] } | undefined;
   /** Whether it reported that its listing was not complete. */
   reportedPartial: boolean;
+  /** Set once a listing was partial or has lapsed, if the Delete of this resource's instance would fail. */
+  hasMetDoubt?: boolean;
   /** How many whole settling times it has waited for another run's call. */
   settlingWaits: number;
   recordsWritten: number;
@@ -149,6 +151,8 @@ export interface World {
   faults: number;
   /** What people may still do, each act once. */
   acts: Act[];
+  /** Set once the fault "lapse" has happened. */
+  hasLapsed?: boolean;
 }
 
 /** A run in a world. */
@@ -176,12 +180,12 @@ export interface Change<Place> {
 export function copyOf(world: World): World {
   return {
     ...world,
-    instances: world.instances.map((it) => ({ ...it })),
+    instances: world.instances.map((instance) => ({ ...instance })),
     ledgers: world.ledgers.map((rows) => rows.map((row) => ({ ...row }))),
-    stacks: world.stacks.map((held) => held.map((it) => ({ ...it }))),
+    stacks: world.stacks.map((held) => held.map((entry) => ({ ...entry }))),
     runs: world.runs.map((run) => ({
       ...run,
-      snapshot: run.snapshot.map((it) => ({ ...it })),
+      snapshot: run.snapshot.map((entry) => ({ ...entry })),
       calls: run.calls.map((call) => ({ ...call })),
     })),
   };
@@ -225,7 +229,7 @@ export function ledgerOf(world: World, { plan }: Run): Row[] {
 export function saveSnapshot(world: World, { plan, snapshot }: Run): void {
   const before = world.stacks[plan.stack] as StateEntry[];
   for (const { id } of before) {
-    const isDropped = !snapshot.some((it) => it.id === id);
+    const isDropped = !snapshot.some((entry) => entry.id === id);
     const instance = instanceOf(world, id);
     if (isDropped && instance) instance.isOverwritten = true;
   }
@@ -233,19 +237,19 @@ export function saveSnapshot(world: World, { plan, snapshot }: Run): void {
     const instance = instanceOf(world, id);
     if (instance) instance.isOverwritten = false;
   }
-  world.stacks[plan.stack] = snapshot.map((it) => ({ ...it }));
+  world.stacks[plan.stack] = snapshot.map((entry) => ({ ...entry }));
 }
 
 export function instanceOf(world: World, id: string | undefined): Instance | undefined {
-  return world.instances.find((it) => it.id === id);
+  return world.instances.find((instance) => instance.id === id);
 }
 
 /** Lets the settling time pass. Every created instance is listed then, and all times are moved back. */
 export function passTime(world: World): void {
-  for (const it of world.instances) {
-    if (it.isMadeLate) continue;
-    it.settled = true;
-    it.listed = true;
+  for (const instance of world.instances) {
+    if (instance.isMadeLate) continue;
+    instance.settled = true;
+    instance.listed = true;
   }
   for (const row of world.ledgers.flat()) row.young &&= isUnderWay(world, row);
   // A plugin whose engine is gone ends before the settling time has passed.

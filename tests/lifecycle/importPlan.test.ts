@@ -121,7 +121,7 @@ test("--input adds the inputs that the listing lacks to each instance of the pla
   world.service.control.insert({ id: "i-1", name: "web" });
   const file = join(world.home, "plan.json");
   const given = ["flavorId=standard-2", "imageId=a=b", "sshKeys=one", "sshKeys=two"];
-  const options = given.flatMap((it) => ["--input", it]);
+  const options = given.flatMap((input) => ["--input", input]);
   await plan(world, "--out", file, ...options);
   expect(JSON.parse(readFileSync(file, "utf8"))).toEqual({
     resources: [

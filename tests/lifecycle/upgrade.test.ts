@@ -10,19 +10,19 @@ if (process.env["COMPUTE_RECORD"]) test("records the states of this version", re
 /** Runs a test with the recorded state and a service that has its instance. */
 async function withState(
   recorded: Recorded,
-  body: (world: World, it: Recorded) => Promise<void>,
+  body: (world: World, local: Recorded) => Promise<void>,
 ): Promise<void> {
   await withWorld({}, async (world) => {
-    const it = placed(recorded, world.service.url);
-    const { id, unfinished } = it.held;
-    world.service.control.insert(it.listed);
+    const local = placed(recorded, world.service.url);
+    const { id, unfinished } = local.held;
+    world.service.control.insert(local.listed);
     world.stack.hold("web", {
       id,
-      inputs: properties(it.held.inputs),
-      outputs: properties(it.held.outputs),
+      inputs: properties(local.held.inputs),
+      outputs: properties(local.held.outputs),
       initErrors: unfinished ? ["not finished"] : [],
     });
-    await body(world, it);
+    await body(world, local);
     expect(world.posts).toBe(0);
     expect(world.stack.ids).toEqual([id]);
     expect(world.ids).toEqual([id]);
@@ -43,33 +43,33 @@ test("there is a recorded state of every kind", () => {
 
 for (const [name, state] of states)
   test(`${name}: a Diff with the same program replaces nothing`, async () => {
-    await withState(state, async (world, it) => {
+    await withState(state, async (world, local) => {
       const { client } = await world.plugin();
       const { id, inputs: oldInputs, outputs: oldOutputs } = world.stack.held();
       const urn = urnOf("web");
       const { inputs: news, failures } = await client.check({
         urn,
         olds: oldInputs,
-        news: properties(it.program),
+        news: properties(local.program),
       });
       expect(failures).toEqual([]);
       const diff = await client.diff({ urn, id, oldInputs, oldOutputs, news });
       expect(diff.replacesList).toEqual([]);
       const { DIFF_NONE, DIFF_SOME } = DiffResponse.DiffChanges;
-      expect(diff.changes).toBe(isUnclaimed(it) ? DIFF_SOME : DIFF_NONE);
+      expect(diff.changes).toBe(isUnclaimed(local) ? DIFF_SOME : DIFF_NONE);
     });
   });
 
 for (const [name, state] of finished)
   test(`${name}: refresh keeps the state, and up replaces nothing`, async () => {
-    await withState(state, async (world, it) => {
+    await withState(state, async (world, local) => {
       const before = world.stack.held();
       const plugin = await world.plugin();
       expect((await world.stack.refresh(plugin)).did).toEqual(["read web"]);
       // `__accepted` is gone, because the settling time after the create is over.
       expect(world.stack.held()).toEqual(lasting(before));
-      const program = { web: properties(it.program) };
-      const did = isUnclaimed(it) ? "update web" : "same web";
+      const program = { web: properties(local.program) };
+      const did = isUnclaimed(local) ? "update web" : "same web";
       expect((await world.stack.up(plugin, program)).did).toEqual([did]);
       expect((await world.stack.up(await world.plugin(), program)).did).toEqual(["same web"]);
     });
@@ -77,13 +77,13 @@ for (const [name, state] of finished)
 
 for (const [name, state] of unfinished)
   test(`${name}: refresh keeps the instance unfinished, and up finishes it`, async () => {
-    await withState(state, async (world, it) => {
+    await withState(state, async (world, local) => {
       const before = world.stack.held();
       const { failure } = await world.stack.refresh(await world.plugin());
       expect(failure.unfinished).toMatchObject({ id: before.id, inputs: before.inputs });
       expect(world.stack.held().outputs["status"]).toBe("PROVISIONING");
 
-      const running = world.stack.up(await world.plugin(), { web: properties(it.program) });
+      const running = world.stack.up(await world.plugin(), { web: properties(local.program) });
       world.service.control.setStatus(before.id, "ACTIVE");
       expect((await running).failed).toEqual({});
       expect(world.stack.held()).toMatchObject({ initErrors: [], outputs: { status: "ACTIVE" } });
@@ -94,9 +94,12 @@ for (const [name, state] of unfinished)
 for (const [name, state] of finished)
   test(`${name}: a Read of an instance that the service does not have returns nothing`, async () => {
     await withWorld({}, async (world) => {
-      const it = placed(state, world.service.url);
-      const held = { inputs: properties(it.held.inputs), outputs: properties(it.held.outputs) };
+      const local = placed(state, world.service.url);
+      const held = {
+        inputs: properties(local.held.inputs),
+        outputs: properties(local.held.outputs),
+      };
       const { client } = await world.plugin();
-      expect(await client.read({ urn: urnOf("web"), id: it.held.id, ...held })).toBeUndefined();
+      expect(await client.read({ urn: urnOf("web"), id: local.held.id, ...held })).toBeUndefined();
     });
   });

@@ -79,10 +79,10 @@ test("every operation has the same result as on the disk of the system, and the 
     next().makeFolder(home);
     const processes = [new Process(home, next()), new Process(home, next())];
     const results: unknown[] = [];
-    for (const it of operations) {
-      const process = processes[it.process] ?? new Process(home, next());
-      results.push([it, process.do(it)]);
-      if (it.what === "kill") processes[it.process] = new Process(home, next());
+    for (const operation of operations) {
+      const process = processes[operation.process] ?? new Process(home, next());
+      results.push([operation, process.do(operation)]);
+      if (operation.what === "kill") processes[operation.process] = new Process(home, next());
     }
     for (const process of processes) process.kill();
     return results;
@@ -122,7 +122,7 @@ function afterPowerCut(memory: MemoryDisk, see: (disk: Disk) => string): string[
 test("a power cut keeps what was synced, and any part of what was appended later", async () => {
   const { memory, disk } = await diskWithLine();
   disk.append("/folder/x", "é\n");
-  const see = (it: Disk) => contentOf(it, "/folder/x").slice("synced\n".length);
+  const see = (disk: Disk) => contentOf(disk, "/folder/x").slice("synced\n".length);
   expect(afterPowerCut(memory, see)).toEqual(["", "é", "é\n", "\ufffd"]);
 });
 
@@ -131,7 +131,7 @@ test("files that were made or removed since the last sync of a folder may be as 
   disk.remove("/folder/x");
   disk.create("/folder/y");
   await disk.sync("/folder/y");
-  const see = (it: Disk) => it.list("/folder").sort().join();
+  const see = (disk: Disk) => disk.list("/folder").sort().join();
   expect(afterPowerCut(memory, see)).toEqual(["", "x", "x,y", "y"]);
   await disk.syncFolder("/folder");
   expect(afterPowerCut(memory, see)).toEqual(["y"]);
@@ -143,7 +143,7 @@ test("files that were made or removed since the last sync of a folder may be as 
 test("a sync that has ended keeps what was appended before it began, and the sync of a dead process never ends", async () => {
   const ends: (() => void)[] = [];
   const { memory, disk } = await diskWithLine({ later: (run) => void ends.push(run) });
-  const see = (it: Disk) => contentOf(it, "/folder/x").replace("synced\n", "");
+  const see = (disk: Disk) => contentOf(disk, "/folder/x").replace("synced\n", "");
   let ended = 0;
   const sync = () => disk.sync("/folder/x").then(() => ended++);
   disk.append("/folder/x", "1");
@@ -170,7 +170,7 @@ test("a sync that ends late does not undo a sync that began after it", async () 
   disk.create("/folder/y");
   sync();
   for (const end of ends.reverse()) end();
-  const see = (it: Disk) => contentOf(it, "/folder/x") + it.list("/folder").sort().join();
+  const see = (disk: Disk) => contentOf(disk, "/folder/x") + disk.list("/folder").sort().join();
   expect(afterPowerCut(memory, see)).toEqual(["synced\n1x,y"]);
 });
 

@@ -86,8 +86,8 @@ export class MemoryDisk {
     const disk: ProcessDisk = {
       list: (path) => {
         const { names } = this.#folder(path);
-        const folders = [...this.#folders.keys()].filter((it) => dirname(it) === path);
-        return [...names.keys(), ...folders.map((it) => basename(it))];
+        const folders = [...this.#folders.keys()].filter((folder) => dirname(folder) === path);
+        return [...names.keys(), ...folders.map((folder) => basename(folder))];
       },
       stat: (path) => {
         const { bytes, mtimeMs } = this.#inode(path) ?? {};
@@ -96,8 +96,12 @@ export class MemoryDisk {
       makeFolder: (path) => {
         if (this.#folders.has(path)) return;
         step("makeFolder", path);
-        for (let it = path; !this.#folders.has(it) && it !== dirname(it); it = dirname(it)) {
-          this.#folders.set(it, { names: new Map(), synced: new Map(), sync: 0 });
+        for (
+          let folder = path;
+          !this.#folders.has(folder) && folder !== dirname(folder);
+          folder = dirname(folder)
+        ) {
+          this.#folders.set(folder, { names: new Map(), synced: new Map(), sync: 0 });
         }
       },
       syncFolder: async (path) => {
@@ -207,7 +211,8 @@ export class MemoryDisk {
       copies.set(inode, copy);
       return copy;
     };
-    const namesOf = (names: Names) => new Map([...names].map(([name, it]) => [name, copyOf(it)]));
+    const namesOf = (names: Names) =>
+      new Map([...names].map(([name, inode]) => [name, copyOf(inode)]));
     const copy = new MemoryDisk(this.clock);
     for (const [path, { names, synced, sync }] of this.#folders) {
       copy.#folders.set(path, { names: namesOf(names), synced: namesOf(synced), sync });

@@ -66,10 +66,10 @@ class RecordedRuns {
     const before = this.log.slice(0, this.#compared);
     const sessions = sessionsOf(this.log.slice(this.#compared), before);
     this.#compared = this.log.length;
-    const modelled = (calls: string[]) => calls.filter((it) => !/^(Check|Diff)Config/.test(it));
+    const modelled = (calls: string[]) => calls.filter((call) => !/^(Check|Diff)Config/.test(call));
     const recordedCalls = callsOf(realCalls.operations[operation]).map(modelled);
     // The model has no sessions in which the engine only compares the provider resource.
-    const real = recordedCalls.filter((calls) => calls.some((it) => it !== "Cancel"));
+    const real = recordedCalls.filter((calls) => calls.some((call) => call !== "Cancel"));
     expect(callsOf(sessions)).toEqual(firstOnly ? real.slice(0, 1) : real);
   }
 }

@@ -122,9 +122,9 @@ export class Engine {
     );
     const dropped = this.#state.filter(({ name, old }) => old || !(name in program));
     if (options.preview === true) return this.#end();
-    for (const it of dropped) {
+    for (const held of dropped) {
       if (this.#isStopped) break;
-      await this.#attempt(it.name, () => this.#delete(it, options));
+      await this.#attempt(held.name, () => this.#delete(held, options));
     }
     await this.#end();
   }
@@ -140,7 +140,7 @@ export class Engine {
   async destroy(options: UpOptions = {}): Promise<void> {
     if (this.#hasNothing) return;
     await this.#configure();
-    await this.#each([...this.#state], (it) => this.#delete(it, options));
+    await this.#each([...this.#state], (held) => this.#delete(held, options));
     // The provider resource is deleted after the last of its resources.
     if (this.#state.length === 0) this.#scope = undefined;
     this.#save();
@@ -197,13 +197,16 @@ export class Engine {
     this.replacing.add(held.id);
     if (options.preview === true) return this.#create(name, fresh, options);
     if (deleteFirst) await this.#delete(held, options);
-    else this.#state = this.#state.map((it) => (it === held ? { ...it, old: true } : it));
+    else
+      this.#state = this.#state.map((entry) => (entry === held ? { ...entry, old: true } : entry));
     try {
       await this.#create(name, fresh, options);
     } catch (error) {
       // The old instance is to be deleted only if the create returned an id.
       if (!this.#find(name)) {
-        this.#state = this.#state.map((it) => (it.urn === urn && it.id === held.id ? held : it));
+        this.#state = this.#state.map((entry) =>
+          entry.urn === urn && entry.id === held.id ? held : entry,
+        );
       }
       throw error;
     }
@@ -226,7 +229,7 @@ export class Engine {
     await this.calls.delete({ ...this.#oldState(held), timeoutSeconds });
     await this.ctx.pause();
     this.did.push(`delete ${held.name}`);
-    this.#state = this.#state.filter((it) => it.urn !== held.urn || it.id !== held.id);
+    this.#state = this.#state.filter((entry) => entry.urn !== held.urn || entry.id !== held.id);
     this.#save();
   }
 
@@ -319,7 +322,7 @@ export class Engine {
   // ── The state ──────────────────────────────────────────────────────────────────────────────────
 
   #find(name: string): Held | undefined {
-    return this.#state.find((it) => it.name === name && !it.old);
+    return this.#state.find((entry) => entry.name === name && !entry.old);
   }
 
   /**
@@ -336,7 +339,7 @@ export class Engine {
       const after = await call();
       await this.ctx.pause();
       if (after) return await this.#hold({ ...after, name, urn, initErrors: [], old: false });
-      this.#state = this.#state.filter((it) => it.name !== name || it.old);
+      this.#state = this.#state.filter((entry) => entry.name !== name || entry.old);
       this.#save();
     } catch (error) {
       await this.ctx.pause();
@@ -352,7 +355,7 @@ export class Engine {
 
   async #hold(held: Held): Promise<void> {
     await this.ctx.pause();
-    const others = this.#state.filter((it) => it.name !== held.name || it.old);
+    const others = this.#state.filter((entry) => entry.name !== held.name || entry.old);
     this.#state = [...others, held];
     this.#save();
   }

@@ -82,7 +82,9 @@ function inExplorer(scenarios: readonly Scenario[], deletePolicy: Policy): Shown
       const isDue = interrupt?.after.test(said) === true;
       const order = isDue ? [interrupt.say] : usual;
       const all = changes(model, world);
-      const [next] = order.flatMap((it) => all.filter(({ say }) => it.test(say)).slice(-1));
+      const [next] = order.flatMap((pattern) =>
+        all.filter(({ say }) => pattern.test(say)).slice(-1),
+      );
       if (!next) throw new Error(`nothing usual happens after "${said}"`);
       said = next.say;
       calls.push(...callsIn(said));

@@ -158,7 +158,7 @@ export class PromiseChecker {
         `${id} was created for ${made.urn} of ${made.stack.name}, but returned for ${urn}`,
       );
     }
-    const holder = this.stacks.find((it) => it !== stack && it.ids.includes(id));
+    const holder = this.stacks.find((other) => other !== stack && other.ids.includes(id));
     if (holder) this.violated(`${id} is held by ${holder.name}, but returned to ${stack.name}`);
   }
 
@@ -188,7 +188,9 @@ export class PromiseChecker {
     if (!this.made.has(id)) this.violated(`${id}, which no run created, is destroyed`);
     if (!stack.ids.includes(id) && !this.made.get(id)?.overwrittenBy)
       this.violated(`${id} is destroyed by a stack that does not hold it`);
-    const other = this.stacks.find((it) => it !== stack && it.ids.includes(id));
+    const other = this.stacks.find(
+      (candidate) => candidate !== stack && candidate.ids.includes(id),
+    );
     if (other) this.violated(`${id} is destroyed, but ${other.name} holds it`);
   }
 
@@ -207,11 +209,11 @@ export class PromiseChecker {
       }
       const isKnown =
         records.some(
-          (it) =>
+          (record) =>
             // The next create of its resource there names it, or goes on with it.
-            (it.id === id && (isPending(it) || it.stage === "delivered")) ||
+            (record.id === id && (isPending(record) || record.stage === "delivered")) ||
             // A record has its name, and no id or one that a fault made up.
-            (isPending(it) && it.name === name && isNoneOrMadeUp(it.id, id)),
+            (isPending(record) && record.name === name && isNoneOrMadeUp(record.id, id)),
         ) ||
         // Its ledger is lost. In its scope, the next create finds it by its name; nothing more is promised.
         this.goneDisks.has(made.disk);
@@ -219,7 +221,7 @@ export class PromiseChecker {
     }
     for (const id of new Set(held)) {
       if (!this.isAlive(id)) this.violated(`${id} is held, but does not exist`);
-      if (held.filter((it) => it === id).length > 1) this.violated(`${id} is held twice`);
+      if (held.filter((heldId) => heldId === id).length > 1) this.violated(`${id} is held twice`);
     }
   }
 }

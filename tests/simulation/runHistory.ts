@@ -141,7 +141,7 @@ class HistoryRun {
         this.#checker.violated("a message contains a secret");
     }
     const { violations, figures } = this.#checker;
-    for (const it of violations) this.#tell(`VIOLATION ${it}`);
+    for (const violation of violations) this.#tell(`VIOLATION ${violation}`);
     return { violations, figures, runs: this.#runs.length };
   }
 
@@ -264,9 +264,9 @@ class HistoryRun {
 
   #interrupt(run: Run, how: End): void {
     this.#tell(`${run.name}: ${how}`);
-    const endEngine = (it: Run) => {
-      it.isEngineAlive = false;
-      it.isOver = true;
+    const endEngine = (ended: Run) => {
+      ended.isEngineAlive = false;
+      ended.isOver = true;
     };
     const { machine, plugin } = run;
     switch (how) {
@@ -290,8 +290,8 @@ class HistoryRun {
         return plugin.kill();
       case "power cut":
       case "machine gone":
-        this.#runs.filter((it) => it.machine === machine && !it.isOver).forEach(endEngine);
-        for (const it of this.#runs) it.isKilled ||= it.machine === machine;
+        this.#runs.filter((other) => other.machine === machine && !other.isOver).forEach(endEngine);
+        for (const other of this.#runs) other.isKilled ||= other.machine === machine;
         for (const process of machine.processes) process.kill();
         machine.processes.clear();
         if (how === "power cut") return machine.disk.powerCut(this.#random.next);
@@ -414,7 +414,7 @@ class HistoryRun {
     const kind = kindOf(sent);
     const nth = run.counts[kind]++;
     const scripted = run.plan?.faults.find(
-      (it) => it.at === kind && it.nth <= nth && nth < it.nth + it.times,
+      (fault) => fault.at === kind && fault.nth <= nth && nth < fault.nth + fault.times,
     );
     if (!scripted) return undefined;
     const fault = faultNamed(scripted.fault);
@@ -485,7 +485,7 @@ class HistoryRun {
   /** Runs `up` and follows its errors until nothing changes. */
   async #upUntilUnchanged(stack: Stack): Promise<void> {
     const ups = this.#runs.filter(
-      (it) => it.stack === stack && it.plan?.operation.startsWith("up"),
+      (run) => run.stack === stack && run.plan?.operation.startsWith("up"),
     );
     const program = this.#program(ups.at(-1)?.plan?.version ?? 1);
     let problem = "";
@@ -518,15 +518,15 @@ class HistoryRun {
     const imports = printedCommands(message, `pulumi import compute:index:Instance ${name} `);
     const ids = imports.map((command) => command.split(" ").at(-1) ?? "");
     // A person knows which stack created it.
-    const isFree = (it: string) =>
-      this.#checker.isAlive(it) &&
-      this.#checker.made.get(it)?.stack === stack &&
-      !this.#stacks.some((other) => other.ids.includes(it));
+    const isFree = (instanceId: string) =>
+      this.#checker.isAlive(instanceId) &&
+      this.#checker.made.get(instanceId)?.stack === stack &&
+      !this.#stacks.some((other) => other.ids.includes(instanceId));
     const id =
       ids.find(isFree) ??
       this.#service.control
         .instances()
-        .find((it) => isFree(it.id) && message.includes(`"${it.name}"`))?.id;
+        .find((instance) => isFree(instance.id) && message.includes(`"${instance.name}"`))?.id;
     if (id !== undefined && !stack.resources.some((held) => held.name === name && !held.old)) {
       this.#tell(`a person imports ${id}`);
       return void (await this.#runWithoutFaults(stack, (engine) => engine.import(name, id)));
@@ -546,7 +546,7 @@ class HistoryRun {
     const [machine] = this.#machines;
     if (!machine) return;
     const ledger = machine.ledger();
-    const record = ledger.read().find((it) => it.record.key === key)?.record;
+    const record = ledger.read().find((entry) => entry.record.key === key)?.record;
     ledger.settle(key, "discarded");
     const made = this.#checker.made.get(record?.id ?? "");
     if (made) made.letGo = "a person discarded its record";

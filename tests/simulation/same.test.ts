@@ -8,7 +8,7 @@ import { tell } from "./search";
 async function traces(): Promise<string> {
   const histories = fc.sample(history, { seed: 7, numRuns: 100 });
   const all: string[] = [];
-  for (const it of histories) all.push((await tell(it)).join("\n"));
+  for (const sample of histories) all.push((await tell(sample)).join("\n"));
   return all.join("\n\n");
 }
 
@@ -18,7 +18,7 @@ test("the same seed produces the same trace twice, the second time beside two bu
   try {
     expect(await traces()).toBe(first);
   } finally {
-    await Promise.all(busy.map((it) => it.terminate()));
+    await Promise.all(busy.map((worker) => worker.terminate()));
   }
   expect(first.split("\n").length).toBeGreaterThan(1000);
 });

@@ -22,8 +22,8 @@ class Broken extends Error {}
 /** With `path`, plays only the history that an earlier search found at that path. */
 export async function search(seed: number, histories: number, path?: string): Promise<Found> {
   const found: Found = { histories: 0, runs: 0, instances: 0, named: 0 };
-  const keepsPromises = fc.asyncProperty(history, async (it) => {
-    const { violations, figures, runs } = await runHistory(it);
+  const keepsPromises = fc.asyncProperty(history, async (played) => {
+    const { violations, figures, runs } = await runHistory(played);
     found.histories++;
     found.runs += runs;
     found.instances += figures.made;
@@ -49,8 +49,8 @@ export function commandFor({ seed, path }: NonNullable<Found["broken"]>): string
   return `npm run simulate -- --seed ${seed} --path ${path}`;
 }
 
-export async function tell(it: History): Promise<string[]> {
-  const lines = [JSON.stringify({ ...it, runs: it.runs.length })];
-  await runHistory(it, (line) => lines.push(line));
+export async function tell(played: History): Promise<string[]> {
+  const lines = [JSON.stringify({ ...played, runs: played.runs.length })];
+  await runHistory(played, (line) => lines.push(line));
   return lines;
 }

@@ -49,7 +49,7 @@ testUnless(missingGo(), "every module that the Go SDK needs has an accepted lice
       ...Object.values(phrases),
       ...(path.startsWith(hashicorp.pathPrefix) ? [hashicorp.phrase] : []),
     ];
-    return !known.some((it) => text.includes(it));
+    return !known.some((phrase) => text.includes(phrase));
   });
   expect(notAccepted).toEqual([]);
   expect(modules.size).toBeGreaterThan(10);

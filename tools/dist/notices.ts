@@ -40,7 +40,8 @@ export function licenceFiles(folder: string): string[] {
 
 /** The packages for Windows have no LICENSE. The text is the same for each platform. */
 async function nodeLicence(platform: Platform): Promise<string> {
-  const licenceOf = async (it: Platform) => join(root, await ensureRuntime(it), "LICENSE");
+  const licenceOf = async (platform: Platform) =>
+    join(root, await ensureRuntime(platform), "LICENSE");
   const own = await licenceOf(platform);
   return readFileSync(existsSync(own) ? own : await licenceOf("linux-amd64"), "utf8");
 }

@@ -20,7 +20,7 @@ export async function makeParts(): Promise<Parts> {
   const source = `(function (require, __dirname) {${codeOf(provider)}\n})`;
   const define = { bundleDigest: JSON.stringify(hashOf([source]).slice(0, 16)) };
   const start = await bundle("provider/start/embedded.ts", "start.js", { define });
-  const inputs = [provider, emulator, start].flatMap((it) => it.inputs);
+  const inputs = [provider, emulator, start].flatMap((part) => part.inputs);
   return {
     start: codeOf(start),
     assets: {

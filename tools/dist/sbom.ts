@@ -21,7 +21,7 @@ export async function sbom(built: readonly Platform[], inputs: readonly string[]
   const all = JSON.parse(await captured("npm", npm, { cwd: root })) as { components: Component[] };
   const at = (path: string) => {
     const name = `${packageName(path)}@${lockedPackage(path).version}`;
-    const found = all.components.find((it) => it["bom-ref"] === name);
+    const found = all.components.find((component) => component["bom-ref"] === name);
     if (found === undefined) throw new Error(`npm's bill of materials lacks ${name}`);
     // npm says of an optional package that it need not be there. In the executable it is.
     return { ...found, scope: "required" };
@@ -53,6 +53,6 @@ export async function sbom(built: readonly Platform[], inputs: readonly string[]
       },
     },
     components,
-    dependencies: [{ ref: self, dependsOn: components.map((it) => it["bom-ref"]) }],
+    dependencies: [{ ref: self, dependsOn: components.map((component) => component["bom-ref"]) }],
   };
 }

@@ -79,7 +79,7 @@ describe("the rooms", () => {
 
   test("each folder is described", () => {
     const folders = [...new Set(repositoryFiles().map(dirname))].filter(
-      (it) => it !== "." && !undivided.test(`${it}/`),
+      (folder) => folder !== "." && !undivided.test(`${folder}/`),
     );
     const isDescribed = (folder: string) =>
       rooms.includes(folder) ||

@@ -45,7 +45,7 @@ export function versionDisagreements(): string[] {
 /** Returns this version's section of CHANGELOG.md, without its title. Undefined if missing or empty. */
 export function releaseNotes(text = read("CHANGELOG.md")): string | undefined {
   const [, ...sections] = text.split(/^## /m);
-  const section = sections.find((it) => it.startsWith(`[${version}] - `));
+  const section = sections.find((section) => section.startsWith(`[${version}] - `));
   const notes = section?.slice(section.indexOf("\n")).trim();
   return notes === "" ? undefined : notes;
 }

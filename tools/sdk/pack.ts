@@ -99,7 +99,7 @@ export async function packForRelease(language: Language): Promise<string[]> {
 
 /** Returns the SDK of this name, or for programs in this language. @throws {ToolError} if there is none */
 export function sdkNamed(name: string): Language {
-  const sdk = sdkNames.find((it) => sdkLanguages[it].example === name);
+  const sdk = sdkNames.find((sdk) => sdkLanguages[sdk].example === name);
   return sdk ?? oneOf("language", sdkNames, name);
 }
 

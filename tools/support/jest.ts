@@ -99,7 +99,7 @@ function printSummary({ args = [], env = {} }: JestRun, { testResults }: JestRes
   const settings = Object.entries(env).map(([name, value]) => `${name}=${value} `);
   for (const { name, status, assertionResults } of testResults) {
     const path = relative(root, name);
-    const skipped = assertionResults.filter((it) => it.status === "pending" && !hasPattern);
+    const skipped = assertionResults.filter((result) => result.status === "pending" && !hasPattern);
     // The title of a skipped test says why it is skipped.
     for (const { fullName } of skipped) console.log(`skipped in ${path}: ${fullName}`);
     const command = `${settings.join("")}npm test -- ${path}`;

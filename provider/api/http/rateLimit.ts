@@ -9,9 +9,9 @@
  * token could not send a single request (docs/scaling.md).
  */
 import { notNeeded } from "../../abort";
+import type { Clock } from "../../clock";
 import { KeyedLocks } from "../../locks";
 import type { RequestError } from "../errors";
-import type { ClientOptions, Retry } from "../options";
 
 const windowMs = 60_000;
 /** The part of the service's limit that this client uses. */
@@ -43,11 +43,25 @@ export interface RequestEnd {
   failure?: RequestError | undefined;
 }
 
-/** A pause after a 429. */
-export type Pause = Omit<Retry, "error" | "inMs"> & {
+/** A pause of an endpoint after a 429. */
+interface Pause {
+  method: string;
+  /** As in `Retry`, like `isAsked`. */
+  path: string;
+  /** How long it lasts from now on. */
   inMs: number;
+  isAsked: boolean;
   failure?: RequestError | undefined;
-};
+}
+
+/** What the rate limit depends on. The first three are as in `ClientOptions`. */
+export interface RateLimitOptions {
+  clock: Clock;
+  random: () => number;
+  requestsPerMinute: number;
+  /** Called when a pause begins, and when another 429 makes it longer. */
+  onPause?: (pause: Pause) => void;
+}
 
 /** Allows one request. Counts towards the limit until it ends and, if a byte was sent, for a minute after that. */
 export interface Permit {
@@ -88,15 +102,7 @@ class Endpoint {
 }
 
 /** Makes the rate limit of one client. */
-export function createRateLimit({
-  clock,
-  random,
-  requestsPerMinute,
-  onPause,
-}: Pick<ClientOptions, "clock" | "random" | "requestsPerMinute"> & {
-  /** Called when a pause begins, and when another 429 makes it longer. */
-  onPause?: (pause: Pause) => void;
-}) {
+export function createRateLimit({ clock, random, requestsPerMinute, onPause }: RateLimitOptions) {
   const limit = Math.max(1, Math.floor(requestsPerMinute * usedPart));
   const evenIntervalMs = windowMs / limit;
   const endpoints: Endpoint[] = [];
@@ -107,7 +113,7 @@ export function createRateLimit({
 
   /** Resolves when a request may be sent, or rejects with the signal's reason. `path` is the template of a path with an id. */
   return (method: string, path: string, signal: AbortSignal): Promise<Permit> => {
-    const existing = endpoints.find((it) => it.method === method && it.path === path);
+    const existing = endpoints.find((known) => known.method === method && known.path === path);
     const endpoint = existing ?? new Endpoint(method, path);
     if (!existing) endpoints.push(endpoint);
     return queues.run(`${method} ${path}`, signal, async () => {
@@ -139,8 +145,8 @@ export function createRateLimit({
   /** The clock time of the endpoint's turn. Without turns, a burst of one endpoint would fill the common window. */
   function turnOf(endpoint: Endpoint, group: readonly Endpoint[]): number {
     if (group.length === 1) return 0;
-    const lastOfGroup = Math.max(...group.map((it) => it.lastPermitAt));
-    const waiting = group.filter((it) => it.isWaiting && it.backoffEnd <= clock.now());
+    const lastOfGroup = Math.max(...group.map((other) => other.lastPermitAt));
+    const waiting = group.filter((other) => other.isWaiting && other.backoffEnd <= clock.now());
     const ownTurn = endpoint.lastPermitAt + waiting.length * evenIntervalMs;
     return Math.max(lastOfGroup + evenIntervalMs, ownTurn);
   }

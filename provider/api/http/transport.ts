@@ -28,12 +28,16 @@ export interface HttpRequest {
   redact: (text: string) => string;
 }
 
-/** A response of the service. */
-export interface HttpResponse {
-  request: HttpRequest;
+/** The part of a response that comes before its body. */
+interface ResponseHead {
   status: number;
   /** Returns the first value of the header with this lower-case name. */
   header: (name: string) => string | undefined;
+}
+
+/** A response of the service. */
+export interface HttpResponse extends ResponseHead {
+  request: HttpRequest;
   body: Buffer;
   /** Whether `body` holds only the beginning of the response body. */
   isTruncated: boolean;
@@ -98,7 +102,7 @@ export function createTransport(options: ClientOptions) {
     const { signal } = settled;
     /** Set when a connection exists and the first byte is about to leave. From then on the request counts as sent. */
     let controller: Dispatcher.DispatchController | undefined;
-    let head: Pick<HttpResponse, "status" | "header"> | undefined;
+    let head: ResponseHead | undefined;
     const chunks: Buffer[] = [];
     let bodyBytes = 0;
 

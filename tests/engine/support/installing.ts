@@ -136,7 +136,7 @@ export async function installed(language: Language): Promise<Installed> {
     if (existsSync(done)) return;
     mkdirSync(project);
     const env = (await language.env?.(project)) ?? {};
-    const [heading = ""] = Object.entries(languages).find(([, it]) => it === language) ?? [];
+    const [heading = ""] = Object.entries(languages).find(([, entry]) => entry === language) ?? [];
     const options = { cwd: project, env: { ...process.env, ...env } };
     await captured("sh", ["-ec", installBlock(heading)], options);
     // The settings of a developer's own stacks are not part of the example.

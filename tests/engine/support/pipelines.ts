@@ -94,7 +94,7 @@ export function githubScripts(workflow: string, name: string, contexts: Strings)
     const text = step.run ?? previewOf(step);
     if (text === undefined) return [];
     const env = Object.entries({ ...found?.env, ...job.env, ...step.env });
-    return { text, env: Object.fromEntries(env.map(([key, it]) => [key, filled(it, contexts)])) };
+    return { text, env: Object.fromEntries(env.map(([key, raw]) => [key, filled(raw, contexts)])) };
   });
 }
 
@@ -118,7 +118,7 @@ export function gitlabScript(name: string, variables: Strings): Script {
   const { before_script = [], script = [], ...job } = gitlabJob(name);
   const env: Record<string, string> = { ...variables };
   for (const [key, value] of Object.entries({ ...gitlab.variables, ...job.variables })) {
-    env[key] = value.replace(/\$(\w+)/g, (_, it: string) => env[it] ?? "");
+    env[key] = value.replace(/\$(\w+)/g, (_, name: string) => env[name] ?? "");
   }
   const lines = [...before_script, ...script].filter((line) => !installs.test(line));
   return { text: lines.join("\n"), env };

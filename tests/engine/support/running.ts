@@ -113,8 +113,8 @@ export class Running {
     while (this.child.exitCode === null && this.child.signalCode === null) {
       this.child.kill("SIGSTOP");
       const started = startedBy(this.child.pid ?? 0);
-      const { plugins = [], others = [] } = Object.groupBy(started, (it) =>
-        isPlugin(it) ? "plugins" : "others",
+      const { plugins = [], others = [] } = Object.groupBy(started, (process) =>
+        isPlugin(process) ? "plugins" : "others",
       );
       const idsOf = (all: typeof started) => all.map(({ pid }) => pid);
       if (plugins.length > 0) return { plugins: idsOf(plugins), others: idsOf(others) };

@@ -42,7 +42,7 @@ export const forms: Readonly<Record<string, Form>> = {
   },
   Base64: base64Forms,
   "Base64 for URLs": (text) =>
-    base64Forms(text).map((it) => it.replaceAll("+", "-").replaceAll("/", "_")),
+    base64Forms(text).map((form) => form.replaceAll("+", "-").replaceAll("/", "_")),
 };
 
 type Canary = keyof typeof canaries;
@@ -108,7 +108,7 @@ export function refuseSecretsOnDisk(folder: string): void {
     else {
       const { encrypted, text } = openLog(path, bytes, [...salts]);
       // The engine itself writes the address of the backend, with its password, to logs that are not encrypted.
-      refuseSecrets(path, text, encrypted ? all : all.filter((it) => it !== "password"));
+      refuseSecrets(path, text, encrypted ? all : all.filter((canary) => canary !== "password"));
     }
   }
 }

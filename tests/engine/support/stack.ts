@@ -193,7 +193,7 @@ export class Stack implements AsyncDisposable {
   /** Starts a command. Returns before it has ended, so that a test can interrupt it. */
   start(...args: string[]): Running {
     const pulumi = process.env["COMPUTE_TEST_PULUMI"] ?? "pulumi";
-    const more = asking.some((it) => args.includes(it)) ? unattended : [];
+    const more = asking.some((flag) => args.includes(flag)) ? unattended : [];
     const flags = [...more, "--non-interactive", "--color=never"];
     return this.#spawn([pulumi, ...args, ...flags]);
   }

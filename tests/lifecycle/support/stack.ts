@@ -63,7 +63,7 @@ export class Stack {
   }
   /** Returns a resource in the state. @throws if there is none of this name */
   held(name = "web"): Held {
-    const held = this.#model.resources.find((it) => it.name === name);
+    const held = this.#model.resources.find((resource) => resource.name === name);
     if (!held) throw new Error(`${name} is not in the state`);
     return held;
   }

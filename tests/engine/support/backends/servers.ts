@@ -75,7 +75,7 @@ export const postgres = kindOf(
     const nobody = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : undefined;
     if (nobody) {
       chmodSync(folder, 0o755);
-      for (const it of [data, passwordFile]) chownSync(it, nobody.uid, nobody.gid);
+      for (const path of [data, passwordFile]) chownSync(path, nobody.uid, nobody.gid);
     }
     const options = { ...nobody, cwd: data, env: { LC_ALL: "C" } };
     const login = [`--username=${user}`, "--auth=scram-sha-256", `--pwfile=${passwordFile}`];
@@ -85,7 +85,7 @@ export const postgres = kindOf(
     const settings = ["listen_addresses=", `unix_socket_directories=${data}`, "fsync=off"];
     const server = await startProgram(
       join(programs, "postgres"),
-      ["-D", data, ...settings.flatMap((it) => ["-c", it])],
+      ["-D", data, ...settings.flatMap((setting) => ["-c", setting])],
       { ...options, socket, ready: "ready to accept connections" },
     );
     onEnd.use(server);
@@ -112,7 +112,7 @@ export const s3 = kindOf(
   "S3-compatible",
   async (folder, onEnd) => {
     const [buckets, sidecars] = [join(folder, "buckets"), join(folder, "notes")];
-    for (const it of [buckets, sidecars]) mkdirSync(it);
+    for (const path of [buckets, sidecars]) mkdirSync(path);
     const socket = join(folder, "socket");
     // The metadata of objects is in separate files, because not every file system can store it with the file.
     const storage = ["posix", "--sidecar", sidecars, buckets];

@@ -211,7 +211,7 @@ async function pulumiProblem(words: readonly string[]): Promise<string | undefin
   let help = await helpOf(path);
   for (const word of args) {
     const subcommands = new Set(
-      [...help.matchAll(/^ {2}([a-z][\w-]*) {2,}\S/gm)].map(([, it]) => it),
+      [...help.matchAll(/^ {2}([a-z][\w-]*) {2,}\S/gm)].map(([, name]) => name),
     );
     if (word.startsWith("-") || subcommands.size === 0) break;
     if (!subcommands.has(word) && !(await isAlias([...path, word]))) {
@@ -231,7 +231,7 @@ async function pulumiProblem(words: readonly string[]): Promise<string | undefin
 /** Whether the last word is another name of a command, as `delete` is of `pulumi state remove`. */
 async function isAlias(path: readonly string[]): Promise<boolean> {
   const [, aliases = ""] = /^Aliases:\n(.*)$/m.exec(await helpOf(path)) ?? [];
-  return aliases.split(",").some((it) => it.trim() === path.at(-1));
+  return aliases.split(",").some((alias) => alias.trim() === path.at(-1));
 }
 
 /** Returns the problem of a `pulumi do` command with a resource type or function. Its help is made from the schema. */
@@ -268,7 +268,7 @@ async function pluginProblem([command, ...args]: readonly string[]): Promise<str
   const plugin = await ensureBuilt();
   const lists = async (...words: string[]) => {
     const help = await captured(plugin, [...words, "--help"]);
-    return [...help.matchAll(/^ {2}(?:pulumi-resource-compute )?(\S+)/gm)].map(([, it]) => it);
+    return [...help.matchAll(/^ {2}(?:pulumi-resource-compute )?(\S+)/gm)].map(([, name]) => name);
   };
   if (!(await lists()).includes(command)) return `--help has no ${command}`;
   const flags = args.filter((word) => word.startsWith("-")).map((word) => word.split("=")[0]);

@@ -24,7 +24,10 @@ const resources: Readonly<Record<string, (inputs: Inputs) => { id: string; outs:
     const hex = bytes.toString("hex");
     const b64Url = bytes.toString("base64url");
     const forms = { b64Std: bytes.toString("base64"), b64Url, dec: `${BigInt(`0x${hex}`)}`, hex };
-    const prefixed = Object.entries(forms).map(([form, it]) => [form, `${prefix as string}${it}`]);
+    const prefixed = Object.entries(forms).map(([form, encoded]) => [
+      form,
+      `${prefix as string}${encoded}`,
+    ]);
     const outs = { ...rest, byteLength, prefix, ...(Object.fromEntries(prefixed) as object) };
     return { id: forms.b64Url, outs };
   },
