@@ -236,13 +236,16 @@ describe("bodies", () => {
 });
 
 describe("the instance that a POST makes", () => {
-  test("never leaves PROVISIONING, not even by settle()", async () => {
+  test("never leaves PROVISIONING, not even by settle(), until setStatus() heals it", async () => {
     onCreate({ kind: "neverLeavesProvisioning", name: "stuck" });
     await newCaller().create("fine");
     await newCaller().create("stuck");
     clock.advance(3600);
     emulator.control.settle();
     expect(await newCaller().statuses()).toEqual(["ACTIVE", "PROVISIONING"]);
+    const stuck = emulator.control.instances().find(({ name }) => name === "stuck");
+    emulator.control.setStatus(stuck?.id ?? "", "ACTIVE");
+    expect(await newCaller().statuses()).toEqual(["ACTIVE", "ACTIVE"]);
   });
 
   test("is the only thing that a fault of an instance or a listing is used up by", async () => {

@@ -8,7 +8,7 @@ const acted = z.boolean().default(false);
 const count = z.number().int().nonnegative();
 const httpStatus = z.number().int().min(200).max(599);
 
-/** They change or cut the response that the caller gets, or keep it back. */
+/** They change or cut the response that the caller gets, or keep it back. The fault is healed when it ends. */
 const deliveryFaults = [
   /** A response with this status. Its body is `body`, or an error envelope by default. */
   z.strictObject({
@@ -61,10 +61,11 @@ const delayFault = z.strictObject({
 const instance = z.string().optional();
 
 const instanceFaults = [
+  /** Healed by `setStatus`. `settle` leaves the instance as it is. */
   z.strictObject({ kind: z.literal("neverLeavesProvisioning") }),
-  /** The status after provisioning, which need not be a documented one. */
+  /** The status after provisioning, which need not be a documented one. Healed by `setStatus`. */
   z.strictObject({ kind: z.literal("endsAs"), status: z.string() }),
-  /** Listings lack the instance for this long after the POST. */
+  /** Listings lack the instance for this long after the POST. Healed by that time. */
   z.strictObject({ kind: z.literal("appearsAfter"), seconds: z.number().nonnegative() }),
   /**
    * The 202 is that of the oldest instance of the caller with this id or name, which existed before the POST. If there is
@@ -73,7 +74,7 @@ const instanceFaults = [
   z.strictObject({ kind: z.literal("existingId"), instance, acted }),
 ] as const;
 
-/** They change a listing. */
+/** They change a listing. The next listing without the fault is true again. */
 const listFaults = [
   z.strictObject({ kind: z.literal("omitItem"), instance }),
   z.strictObject({ kind: z.literal("duplicateIds"), instance }),

@@ -93,12 +93,31 @@ describeUnless(missingChromium(), "the page in Chromium", () => {
     expect((await caller(emulator).create("web")).status).toBe(500);
     const text = (n: number) => textOf(`#other-faults > button:nth-child(${String(n)})`);
     await page.waitForSelector("#other-faults small::-p-text(1 request)");
-    expect(await text(1)).toBe("busyon; met by 1 request");
+    expect(await text(1)).toBe("busyon; met by 1 requestclick to switch it off");
     expect(await text(2)).toMatch(/^neverLeavesProvisioningon; /);
     await page.click('#other-faults > button[aria-pressed="true"]');
-    await page.waitForSelector("#other-faults:not(:has(:nth-child(2)))");
+    await page.waitForSelector("#other-faults:not(:has(> :nth-child(2)))");
     expect(emulator.control.faults()).toMatchObject([{ kind: "neverLeavesProvisioning" }]);
     expect((await caller(emulator).create("web")).status).toBe(202);
+  });
+
+  test("says at each fault what heals it, also while it is on", async () => {
+    await open();
+    const texts = () =>
+      page.evaluate(
+        `[...document.querySelectorAll("#faults > button")].map((it) => it.lastChild.textContent)`,
+      );
+    const healing = [
+      "click again: the run goes on",
+      "click again, and run pulumi up again",
+      "nothing to do: the run finds the instance",
+      "click again: the run goes on",
+      "nothing to do: the run waits for them",
+    ];
+    expect(await texts()).toEqual(healing);
+    await page.click(button(1));
+    await page.waitForSelector(pressed(1));
+    expect(await texts()).toEqual(healing);
   });
 
   test("shows that a lost response happens once, and the instance that was created", async () => {

@@ -70,6 +70,20 @@ describe("the page", () => {
     expect(html).not.toMatch(/<[^>]*\s(on\w+|style)=/);
   });
 
+  test("says at each fault what heals it", async () => {
+    await using emulator = await startEmulator({ controlEndpoints: true });
+    const html = await (await fetch(`${emulator.origin}/`)).text();
+    const [, source = ""] = /const faults = (\[[^]*?\n {8}\]);/.exec(html) ?? [];
+    const faults = new Script(source).runInNewContext() as Record<string, string>[];
+    expect(faults.map(({ title, heals }) => [title, heals])).toEqual([
+      ["429 storm", "click again: the run goes on"],
+      ["Server errors", "click again, and run pulumi up again"],
+      ["Lost response", "nothing to do: the run finds the instance"],
+      ["Slow responses", "click again: the run goes on"],
+      ["Lagging list", "nothing to do: the run waits for them"],
+    ]);
+  });
+
   test("is served only with the control API", async () => {
     await using emulator = await startEmulator();
     expect((await fetch(`${emulator.origin}/`)).status).toBe(401);

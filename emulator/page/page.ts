@@ -271,7 +271,7 @@ const html = /* HTML */ `<!doctype html>
           <div class="heading">
             <h2 id="instances-title">Instances <span id="instance-count" class="soft"></span></h2>
             <button type="button" class="main" id="settle">
-              Settle <small>end provisioning now</small>
+              Settle <small>end provisioning now; heals a run that waits</small>
             </button>
           </div>
           <div class="scroll" tabindex="0" role="region" aria-labelledby="instances-title">
@@ -401,26 +401,31 @@ const html = /* HTML */ `<!doctype html>
           {
             title: "429 storm",
             effect: "every request gets a 429",
+            heals: "click again: the run goes on",
             script: { kind: "status", status: 429, retryAfter: 1, code: "rate_limit_exceeded" },
           },
           {
             title: "Server errors",
             effect: "every request gets a 503",
+            heals: "click again, and run pulumi up again",
             script: { kind: "status", status: 503 },
           },
           {
             title: "Lost response",
             effect: "on the next create",
+            heals: "nothing to do: the run finds the instance",
             script: { kind: "reset", method: "POST", acted: true, times: 1 },
           },
           {
             title: "Slow responses",
             effect: "each takes 3 s",
+            heals: "click again: the run goes on",
             script: { kind: "delay", milliseconds: 3000 },
           },
           {
             title: "Lagging list",
             effect: "shows creates 20 s late",
+            heals: "nothing to do: the run waits for them",
             script: { kind: "appearsAfter", seconds: 20, method: "POST" },
           },
         ];
@@ -440,10 +445,10 @@ const html = /* HTML */ `<!doctype html>
           }
         }
 
-        function faultButton(title, onClick) {
+        function faultButton(title, heals, onClick) {
           const made = button(title, onClick);
           const effect = element("small");
-          made.append(effect);
+          made.append(effect, element("small", heals));
           const update = (own, effectWhenOff) => {
             const hits = own.reduce((sum, fault) => sum + fault.hits, 0);
             const isOn = own.length > 0;
@@ -457,8 +462,8 @@ const html = /* HTML */ `<!doctype html>
         const switchOff = ({ id }) => call("DELETE", "faults/" + id);
 
         for (const fault of faults) {
-          const { title, script } = fault;
-          const { made, update } = faultButton(title, async () => {
+          const { title, heals, script } = fault;
+          const { made, update } = faultButton(title, heals, async () => {
             const own = labelled(title);
             if (own.length === 0)
               await call("POST", "faults", { times: "always", ...script, label: title });
@@ -476,7 +481,10 @@ const html = /* HTML */ `<!doctype html>
           // An emulator that is started again counts its faults from 1.
           ({ id, kind, label }) => [id, kind, label].join(),
           (fault) => {
-            const { made, update } = faultButton(fault.label ?? fault.kind, () => switchOff(fault));
+            const title = fault.label ?? fault.kind;
+            const { made, update } = faultButton(title, "click to switch it off", () =>
+              switchOff(fault),
+            );
             return { made, update: (now) => update([now]) };
           },
         );
