@@ -16,14 +16,12 @@ const rpc = {
   regex: "/rpc(/|$)",
   message: "provider/rpc adapts to the rest, which does not know it.",
 };
-const outside = {
-  regex: fromRoot("emulator|tools|tests|bench"),
-  message: "The provider knows nothing of what builds, tests and measures it.",
-};
-const outsideButEmulator = {
-  ...outside,
-  regex: fromRoot("emulator(?!/bundled\\.js$)|tools|tests|bench"),
-};
+/** What the plugin may not import: what builds, tests and measures it, and these folders. */
+const outside = (...folders) => ({
+  regex: fromRoot(["tools", "tests", "bench", ...folders].join("|")),
+  message:
+    "Only provider/main.ts loads the commands, only cli/emulator.ts the emulator, and nothing of the plugin the rest.",
+});
 const shapes = {
   regex: "/api/contract$",
   allowTypeImports: true,
@@ -93,12 +91,12 @@ export default tseslint.config(
   },
   {
     files: ["**/*.ts"],
-    ignores: ["provider/cli/**", "tools/explore.ts"],
+    ignores: ["tools/explore.ts"],
     // A parameter says what it is: `record`, `item`, `id`.
     rules: { "id-denylist": ["error", "it"] },
   },
   {
-    files: ["provider/**/*.ts", "emulator/**/*.ts"],
+    files: ["provider/**/*.ts", "emulator/**/*.ts", "cli/**/*.ts"],
     ignores: ["**/*.test.ts", "**/testing/**"],
     plugins: { jsdoc },
     rules: {
@@ -124,25 +122,26 @@ export default tseslint.config(
   },
   wall(
     ["provider/**/*.ts"],
-    [wire, http, rpc, outside, shapes],
+    [wire, http, rpc, outside("emulator", "cli"), shapes],
     ["provider/rpc/**", "provider/api/**", "provider/main.ts"],
   ),
-  // The command `emulator` loads the emulator, which is not part of the provider's bundle.
-  wall(["provider/cli/emulator.ts"], [wire, http, rpc, outsideButEmulator, shapes]),
-  wall(["provider/rpc/**/*.ts"], [http, outside, loadedLater]),
-  wall(["provider/main.ts"], [wire, http, outside, loadedLater]),
-  wall(["provider/api/**/*.ts"], [wire, outside, above]),
+  wall(["provider/rpc/**/*.ts"], [http, outside("emulator", "cli"), loadedLater]),
+  wall(["provider/main.ts"], [wire, http, outside("emulator", "cli(?!/run\\.js$)"), loadedLater]),
+  wall(["provider/api/**/*.ts"], [wire, outside("emulator", "cli"), above]),
+  wall(["cli/**/*.ts"], [wire, http, rpc, outside("emulator"), shapes], ["cli/emulator.ts"]),
+  // The emulator is a file beside the provider's bundle.
+  wall(["cli/emulator.ts"], [wire, http, rpc, outside("emulator(?!/bundled\\.js$)"), shapes]),
   wall(
     ["emulator/**/*.ts"],
     [
       {
-        regex: fromRoot("provider(?!/api/contract$)|tools|tests|bench"),
+        regex: fromRoot("provider(?!/api/contract$)|cli|tools|tests|bench"),
         message: "The emulator shares the wire contract with the provider and nothing else.",
       },
     ],
   ),
   {
-    files: ["provider/**/*.ts"],
+    files: ["provider/**/*.ts", "cli/**/*.ts"],
     ignores: ["**/*.test.ts", "**/testing/**"],
     rules: {
       "no-restricted-globals": [

@@ -96,31 +96,19 @@ export function round(value: number): string {
   return value >= 100 ? String(Math.round(value)) : String(Number(value.toPrecision(3)));
 }
 
-/** What README.md shows, to help a user to choose a provider. */
-const chosen: readonly (readonly [what: RegExp, against: RegExp])[] = [
-  [/^1000 instances at once: until all/, /^the slowest/],
-  [/^1000 instances within .*: until all/, /^the slowest/],
-  [/^up of \d+ instances(: requests)?$/, /^a dynamic provider/],
-  [/^refresh of 1000 instances: list requests/, /pages/],
-  [/^preview with a refresh of \d+ instances$/, /^terraform/],
-  [/^the single executable: pulumi up of one instance/, /^a Go provider/],
-  [/^the single executable: size to download/, /^a Go provider/],
-];
-
-/** Returns the rows of the table in docs/performance.md ("all") or README.md ("chosen"). */
-export function tableRows(which: "all" | "chosen"): string[][] {
+/** Returns the list in docs/performance.md: each measurement, and below it what it is compared with. */
+export function figureList(): string {
   const json = readFileSync(join(root, "bench", "results.json"), "utf8");
   const { figures } = JSON.parse(json) as Results;
-  return figures
-    .filter(
-      ({ what, against }) =>
-        which === "all" ||
-        chosen.some((patterns) => patterns[0].test(what) && patterns[1].test(against)),
-    )
-    .map(({ what, unit, ours, against, theirs, ratio }) => [
-      what,
-      amount(ours.median, unit),
-      `${against}: ${amount(theirs.median, unit)}`,
-      `${round(ratio)} ×`,
-    ]);
+  return Object.values(Object.groupBy(figures, ({ what }) => what))
+    .flatMap((group = []) => {
+      const [first] = group;
+      if (!first) return [];
+      const others = group.map(
+        ({ against, theirs, unit, ratio }) =>
+          `  - ${against}: ${amount(theirs.median, unit)} (${round(ratio)} ×)`,
+      );
+      return [`- **${first.what}**: ${amount(first.ours.median, first.unit)}`, ...others];
+    })
+    .join("\n");
 }

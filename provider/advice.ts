@@ -150,7 +150,7 @@ export function discardCommand(recordKey: string): string {
   return ownCommand("discard", recordKey);
 }
 
-/** Returns the command that imports what the import plan in `file` names, into `stack` or into the current stack. */
+/** Returns the command that imports what the plan in `file` names, into `stack` or into the current stack. */
 export function importPlanCommand(file: string, stack: string | undefined): string {
   return inStack(`pulumi import --file ${quote(file)}`, stack);
 }

@@ -18,7 +18,7 @@ import { exitWithEngine } from "./rpc/shutdown";
 
 async function main(argv: readonly string[]): Promise<void> {
   if (isCommand(argv)) {
-    const { runByHand } = await import("./cli/run.js");
+    const { runByHand } = await import("../cli/run.js");
     process.exit(await runByHand(argv));
   }
   await serve(isStartedByEngine(argv));

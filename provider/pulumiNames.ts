@@ -3,9 +3,6 @@
 /** The only resource type of this provider. */
 export const instanceToken = "compute:index:Instance";
 
-/** The type of this provider's provider resources. */
-export const providerToken = "pulumi:providers:compute";
-
 /** The tokens of the functions of this provider. */
 export const functionTokens = [
   "compute:index:getInstance",

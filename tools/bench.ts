@@ -54,8 +54,7 @@ async function main(quick: boolean, chosen: readonly (keyof typeof parts)[]): Pr
     writeWhole(join(folder, path), content);
     say(relative(process.cwd(), join(folder, path)));
   }
-  if (isCompleteRun)
-    say("`npm run generate` updates the tables in README.md and docs/performance.md.");
+  if (isCompleteRun) say("`npm run generate` updates docs/performance.md.");
 }
 
 function print(name: string, figures: readonly Figure[]): void {

@@ -1,12 +1,12 @@
 /**
  * `npm run generate`, or `npm run sdk`: writes everything that is made from the provider's definitions: schema.json, the
- * SDKs, and the tables and examples in README.md and docs/.
+ * SDKs, the lists and tables in docs/, and the two pages of the Pulumi Registry.
  *
  *   --check   writes nothing, and fails if a generated file in the repository is not up to date
  */
 import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { pagesWithTables, pageWithTables } from "./docs/tables";
+import { generatedPages } from "./docs/generatedPages";
 import { ensureGoTool } from "./go/tools";
 import { sdkNames } from "./sdk/languages";
 import { packageSchema } from "./sdk/schema";
@@ -23,15 +23,10 @@ async function main(check: boolean): Promise<void> {
   writeFileSync(schema, `${JSON.stringify(packageSchema(), undefined, 2)}\n`);
   await captured(await ensureGoTool("sdkgen"), ["-schema", schema, "-check"]);
   for (const name of sdkNames) await writeSdk(name, schema, join(scratch, "sdk", name));
-  for (const [page, fills] of Object.entries(pagesWithTables)) {
-    writeWhole(join(scratch, page), await pageWithTables(page, fills));
-  }
+  const pages = await generatedPages();
+  for (const [page, text] of Object.entries(pages)) writeWhole(join(scratch, page), text);
 
-  const generated = [
-    ...Object.keys(pagesWithTables),
-    "schema.json",
-    ...generatedFiles(scratch, "sdk"),
-  ];
+  const generated = [...Object.keys(pages), "schema.json", ...generatedFiles(scratch, "sdk")];
   const stale = [
     ...generated.filter((file) => !isSame(join(scratch, file), join(root, file))),
     ...generatedFiles(root, "sdk").filter((file) => !existsSync(join(scratch, file))),

@@ -17,7 +17,7 @@ const isSentence = (value: string) => /\p{L}\S* \S*\p{L}/u.test(value);
 
 async function main(): Promise<void> {
   const exclude = ["**/testing/**", "**/*.test.ts"];
-  const paths = globSync("provider/**/*.ts", { cwd: root, exclude }).sort();
+  const paths = globSync("{provider,cli}/**/*.ts", { cwd: root, exclude }).sort();
   const { config } = ts.readConfigFile(join(root, "tsconfig.json"), (path) =>
     readFileSync(path, "utf8"),
   ) as { config: { compilerOptions: unknown } };

@@ -6,7 +6,7 @@
  */
 import { join } from "node:path";
 import { share, type Outcome } from "../tests/simulation/sharing";
-import { pageWithTables, table } from "./docs/tables";
+import { filledPage, table } from "./docs/tables";
 import { writeWhole } from "./support/files";
 import { runTool, say } from "./support/main";
 import { root } from "./support/paths";
@@ -37,7 +37,7 @@ async function main(quick: boolean): Promise<void> {
   console.log(filled);
   if (quick) return;
   const page = "docs/scaling.md";
-  writeWhole(join(root, page), await pageWithTables(page, { scaling: () => filled }));
+  writeWhole(join(root, page), await filledPage(page, { scaling: () => filled }));
   say(`wrote ${page}`);
 }
 

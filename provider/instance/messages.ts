@@ -16,14 +16,7 @@ import { whyOpen, type Paging } from "../evidence/why";
 import { displayRecordedName, isHashedName, type LedgerRecord } from "../ledger/record";
 import { isSameResource } from "../pulumiNames";
 import type { Session } from "../session/session";
-import type {
-  CreateSpec,
-  Failure,
-  FailedSearch,
-  Leftover,
-  Leftovers,
-  PendingReason,
-} from "./protocol";
+import type { CreateSpec, Failure, Leftover, Leftovers, PendingReason } from "./protocol";
 
 /** Returns the error that the Create call fails with. `paging` is how the session lists. */
 export function failureError(failure: Failure, spec: CreateSpec, paging: Paging): Error {
@@ -290,7 +283,7 @@ function undeletableError(
   const { id = "<id>", key } = record;
   const instance = `instance ${id}, which an earlier run created for this resource,`;
   const existence = why
-    ? `whether ${instance} still exists is not known (${whyNotGone(why, paging)}). If it does,`
+    ? `whether ${instance} still exists is not known (${why.kind === "open" ? whyOpen(why, paging) : why.error.message}). If it does,`
     : `${instance} still exists, and`;
   return withWaysOut(
     `nothing was created: ${existence} its delete would fail (compute:deletePolicy is "fail"), so two instances would run`,
@@ -300,19 +293,6 @@ function undeletableError(
       `if no state holds it any more (\`pulumi state delete\`): take it over with ${withStack(importCommand(record, id), spec.own)}, or forget it with \`${discardCommand(key)}\``,
     ],
   );
-}
-
-/** Says why a search by id has not proven that the instance is gone. */
-function whyNotGone(why: FailedSearch, paging: Paging): string {
-  switch (why.kind) {
-    case "open":
-      return whyOpen(why, paging);
-    case "listingFailed":
-      return why.error.message;
-    case "several":
-    case "turnedUp":
-      throw new Error("an id has one instance");
-  }
 }
 
 // ── A POST whose outcome is not known ────────────────────────────────────────────────────────────

@@ -245,7 +245,7 @@ export type Failure =
    * A state may hold this record's instance, and its Delete would fail. `why` says why the instance is not proven gone,
    * unless a listing shows it.
    */
-  | { kind: "undeletable"; record: LedgerRecord; why?: FailedSearch }
+  | { kind: "undeletable"; record: LedgerRecord; why?: Unproven }
   | { kind: "listingFailed" | "stopped"; error: Error }
   /** `firstError` is that of this create's first POST, which created nothing (`Earlier.firstError`). */
   | { kind: "refused" | "notSent"; error: Error; firstError: RequestError | undefined }
@@ -259,12 +259,15 @@ export type Failure =
     };
 
 /** Why a search has neither found the instance nor proven that it is absent. */
-export type FailedSearch =
+type FailedSearch =
   /**
    * The instances with the POST's name that the POST may have created. With "several", this provider generated the
    * name. With "turnedUp", it did not, so the name of an instance is no proof.
    */
-  { kind: "several" | "turnedUp"; ids: string[] } | Open | { kind: "listingFailed"; error: Error };
+  { kind: "several" | "turnedUp"; ids: string[] } | Unproven;
+
+/** Why listings do not prove that an instance is gone. */
+export type Unproven = Open | { kind: "listingFailed"; error: Error };
 
 /** Why an earlier create of the resource stops this one: it can be neither resumed nor settled. */
 export type PendingReason =
@@ -757,11 +760,11 @@ function notFound({ earlier, search }: StateOf<"searching">): Transition {
 function failSearch({ search, earlier }: StateOf<"searching">, why: FailedSearch): Transition {
   if (search.of === "post") return failUnclear(search, earlier, why);
   const { record, stopFor: reason } = search;
-  return reason ? stopFor(reason, record, why) : failPending(record, why);
+  return reason && !("ids" in why) ? stopFor(reason, record, why) : failPending(record, why);
 }
 
 /** Ends the create, because a record's instance is not proven gone. `why` says why not, unless a listing shows it. */
-function stopFor(reason: StopReason, record: LedgerRecord, why?: FailedSearch): Transition {
+function stopFor(reason: StopReason, record: LedgerRecord, why?: Unproven): Transition {
   if (reason !== "undeletable") return failPending(record, { kind: reason });
   return fail({ kind: "undeletable", record, ...(why && { why }) });
 }

@@ -205,9 +205,8 @@ export class Connection {
     try {
       return accountId(await api.account(this.#canceled()));
     } catch (error) {
-      if (!(error instanceof RequestError) || error.kind !== "answered") throw error;
-      if (error.status === 401) throw new OperationFailed(explain(error));
-      if (error.transient) throw error;
+      if (!leavesTokenUsable(error))
+        throw isRefusal(error) ? new OperationFailed(explain(error)) : error;
       const advice =
         error.status === 403
           ? "If the token is meant to lack the scope for that call, set compute:validateCredentials to false."
@@ -255,6 +254,16 @@ export class Connection {
       throw new OperationFailed(`the service can't be called with these settings: ${reason}`);
     }
   }
+}
+
+/** Whether the service answered the account call so that a retry would not change it, but did not refuse the token. */
+export function leavesTokenUsable(error: unknown): error is RequestError {
+  const isAnswered = error instanceof RequestError && error.kind === "answered";
+  return isAnswered && !error.transient && !isRefusal(error);
+}
+
+function isRefusal(error: unknown): error is RequestError {
+  return error instanceof RequestError && error.kind === "answered" && error.status === 401;
 }
 
 /**

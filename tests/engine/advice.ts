@@ -92,27 +92,27 @@ export const advice: readonly Advice[] = [
 
   // ── audit ──
   {
-    file: "provider/cli/audit.ts",
+    file: "cli/report.ts",
     text: "Take them over (",
     ways: {
-      "import-plan": commands("audit finds an instance made by hand"),
+      "audit --plan": commands("audit finds an instance made by hand"),
       "remove it": test("tests/lifecycle/audit", "after audit printed a discard"),
     },
   },
   {
-    file: "provider/cli/audit.ts",
+    file: "cli/report.ts",
     text: "drops them from the state, and the next",
     ways: { "pulumi refresh, pulumi up": commands("audit finds an instance made by hand") },
   },
   {
-    file: "provider/cli/audit.ts",
+    file: "cli/report.ts",
     text: "Keep one resource of each instance.",
     ways: {
       "pulumi state delete": commands("audit finds an instance that three resources manage"),
     },
   },
   {
-    file: "provider/cli/audit.ts",
+    file: "cli/report.ts",
     text: "creates each of them once more, unless its resource has an instance by then",
     ways: {
       "pulumi import": commands("after a run was killed on another machine, what audit prints"),
@@ -122,12 +122,12 @@ export const advice: readonly Advice[] = [
     },
   },
   {
-    file: "provider/cli/audit.ts",
+    file: "cli/report.ts",
     text: "again later, or with settings that reach them.",
     ways: { "run again": test("tests/lifecycle/audit", "an unreadable stack means") },
   },
   {
-    file: "provider/cli/audit.ts",
+    file: "cli/report.ts",
     text: "with their base URL and token. For a stack of this folder's project",
     ways: {
       "--stack": commands("doctor asks for the address and the token of each stack"),
@@ -135,7 +135,7 @@ export const advice: readonly Advice[] = [
     },
   },
   {
-    file: "provider/cli/compare.ts",
+    file: "cli/compare.ts",
     text: "from the state of ${held.stack}, and lets it run), then",
     ways: {
       "pulumi state delete, pulumi import": commands(
@@ -144,14 +144,14 @@ export const advice: readonly Advice[] = [
     },
   },
   {
-    file: "provider/cli/compare.ts",
+    file: "cli/compare.ts",
     text: "${drop}\\`${inStack(importCommand(resource, id), stack)}",
     ways: {
       "pulumi import": commands("after a run was killed on another machine, what audit prints"),
     },
   },
   {
-    file: "provider/cli/compare.ts",
+    file: "cli/compare.ts",
     text: "takes it over, or says what to do",
     ways: {
       "pulumi up": commands("after a run was killed during a create, the `pulumi up` that audit"),
@@ -160,9 +160,9 @@ export const advice: readonly Advice[] = [
   },
 
   // ── discard ──
-  { file: "provider/cli/discard.ts", text: 'ownCommand("discard", only', ways: { part } },
+  { file: "cli/discard.ts", text: 'ownCommand("discard", only', ways: { part } },
   {
-    file: "provider/cli/discard.ts",
+    file: "cli/discard.ts",
     text: "which resumes those of its stack or says what to do",
     ways: {
       "pulumi up": commands("after a run was killed before its create arrived, the %s"),
@@ -171,14 +171,14 @@ export const advice: readonly Advice[] = [
     },
   },
   {
-    file: "provider/cli/discard.ts",
+    file: "cli/discard.ts",
     text: "take it over by hand",
     ways: {
       "pulumi import": commands("after a kill during the wait and the import of a wrong instance"),
     },
   },
   {
-    file: "provider/cli/discard.ts",
+    file: "cli/discard.ts",
     text: "before that import, if the state has another instance",
     ways: {
       "pulumi state delete, pulumi import": commands(
@@ -187,95 +187,87 @@ export const advice: readonly Advice[] = [
     },
   },
   {
-    file: "provider/cli/discard.ts",
+    file: "cli/discard.ts",
     text: "forget it, once you know that it left no running instance",
     ways: {
-      discard: test("provider/cli/discard", "without an argument it lists the pending creates"),
+      discard: test("cli/discard", "without an argument it lists the pending creates"),
     },
   },
   {
-    file: "provider/cli/discard.ts",
+    file: "cli/discard.ts",
     text: "There is no pending create with this key or URN.",
-    ways: { discard: test("provider/cli/discard", "after a wrong key, the printed discard") },
+    ways: { discard: test("cli/discard", "after a wrong key, the printed discard") },
   },
   {
-    file: "provider/cli/discard.ts",
+    file: "cli/discard.ts",
     text: "Several state backends have a pending create for",
     ways: {
-      PULUMI_BACKEND_URL: test(
-        "provider/cli/discard",
-        "with the same URN in two backends, discard forgets",
-      ),
+      PULUMI_BACKEND_URL: test("cli/discard", "with the same URN in two backends, discard forgets"),
     },
   },
   {
-    file: "provider/cli/discard.ts",
+    file: "cli/discard.ts",
     text: "Not forgotten: a run is busy with",
-    ways: { "discard again": test("provider/cli/discard", "a create that a run is busy with") },
+    ways: { "discard again": test("cli/discard", "a create that a run is busy with") },
   },
   {
-    file: "provider/cli/discard.ts",
+    file: "cli/discard.ts",
     text: "could not be changed. Run",
-    ways: { "discard again": test("provider/cli/discard", "if a record could not be changed") },
+    ways: { "discard again": test("cli/discard", "if a record could not be changed") },
   },
 
   // ── doctor ──
-  { file: "provider/cli/doctor.ts", text: "would wait and slow down", ways: { reports } },
+  { file: "cli/doctor.ts", text: "would wait and slow down", ways: { reports } },
   {
-    file: "provider/cli/doctor.ts",
+    file: "cli/doctor.ts",
     text: "Correct it, and run",
     ways: { "doctor again": commands("doctor names a proxy variable that is no address") },
   },
   {
-    file: "provider/cli/doctor.ts",
+    file: "cli/doctor.ts",
     text: "works without the account call",
     ways: {
       "pulumi up": core("configuration", "a call for which the token lacks the scope"),
       "compute:validateCredentials": test("tests/lifecycle/doctor", "a token without the account"),
     },
   },
-  { file: "provider/cli/doctor.ts", text: "the listing is not complete, so", ways: { reports } },
-  { file: "provider/cli/doctor.ts", text: "printed no version", ways: { reports } },
+  { file: "cli/doctor.ts", text: "drops none: ${why}", ways: { reports } },
+  { file: "cli/doctor.ts", text: "printed no version", ways: { reports } },
   {
-    file: "provider/cli/doctor.ts",
+    file: "cli/doctor.ts",
     text: "with another state backend, which",
     ways: { discard: test("tests/lifecycle/doctor", "pending creates, and a ledger folder") },
   },
-  { file: "provider/cli/doctor.ts", text: "can't work like this", ways: { reports } },
-  { file: "provider/cli/doctor.ts", text: "Nothing found prevents", ways: { reports } },
+  { file: "cli/doctor.ts", text: "can't work like this", ways: { reports } },
+  { file: "cli/doctor.ts", text: "Nothing found prevents", ways: { reports } },
 
-  // ── import-plan ──
-  { file: "provider/cli/importPlan.ts", text: "write the file for", ways: { reports } },
+  // ── audit --plan ──
+  { file: "cli/plan.ts", text: "for `pulumi import --file`", ways: { reports } },
   {
-    file: "provider/cli/importPlan.ts",
-    text: 'importPlanCommand(out ?? "FILE"',
+    file: "cli/plan.ts",
+    text: "importPlanCommand(file, stack)",
     ways: { "pulumi import --file": engine("importPlan", "a hundred servers are imported") },
   },
   {
-    file: "provider/cli/importPlan.ts",
+    file: "cli/plan.ts",
     text: "works for each of these stacks",
     ways: {
-      "import-plan again": test(
+      "audit again": test(
         "tests/lifecycle/importPlan",
         "if a stack can't be read, or there is no pulumi",
       ),
     },
   },
-  {
-    file: "provider/cli/importPlan.ts",
-    text: "lists the URNs of a stack",
-    ways: { "pulumi stack --show-urns": commands("audit finds an instance made by hand") },
-  },
 
   // ── The settings of the plugin's commands ──
-  { file: "provider/cli/pulumi.ts", text: '["pulumi", ...words]', ways: { reports } },
+  { file: "cli/pulumi.ts", text: '["pulumi", ...words]', ways: { reports } },
   {
-    file: "provider/cli/pulumi.ts",
+    file: "cli/pulumi.ts",
     text: "lists the stacks of the project",
     ways: { "pulumi stack ls": commands("without a login, and with a wrong folder or stack") },
   },
   {
-    file: "provider/cli/pulumi.ts",
+    file: "cli/pulumi.ts",
     text: "or set PULUMI_BACKEND_URL.",
     ways: {
       "pulumi login": commands("without a login, and with a wrong folder or stack"),
@@ -283,14 +275,14 @@ export const advice: readonly Advice[] = [
     },
   },
   {
-    file: "provider/cli/service.ts",
+    file: "cli/settings.ts",
     text: "For a stack: ${inStack(configCommands[name]",
     ways: {
       "pulumi config set": commands("doctor asks for the address and the token of each stack"),
     },
   },
   {
-    file: "provider/cli/service.ts",
+    file: "cli/settings.ts",
     text: "asks for the token and encrypts it",
     ways: {
       "pulumi config set --secret": engine(
@@ -300,7 +292,7 @@ export const advice: readonly Advice[] = [
     },
   },
   {
-    file: "provider/cli/service.ts",
+    file: "cli/service.ts",
     text: "Run the command again later.",
     ways: {
       "run again": test("tests/lifecycle/audit", "if the service answers every request with 429"),
@@ -831,7 +823,7 @@ export const advice: readonly Advice[] = [
     },
   },
   {
-    file: "provider/cli/service.ts",
+    file: "cli/service.ts",
     text: "Run the command again after that time.",
     ways: {
       "run again": commands("if the service asks for a pause of an hour"),

@@ -1,5 +1,5 @@
 /**
- * Follows what the plugin's commands advise (`audit`, `discard`, `doctor`, `import-plan`) to its end (G9): each command is
+ * Follows what the plugin's commands advise (`audit`, `discard`, `doctor`) to its end (G9): each command is
  * typed as it is printed, until the state and the service agree, and `audit` ends with exit code 0.
  */
 import { rmSync, writeFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import { TlsFront } from "../support/tlsFront";
 import { Fixture, hangs, never } from "./support/fixture";
 import { emptyProgram, instances, oneInstance } from "./support/programs";
 import { ageCreates, plugin, Stack, tokens } from "./support/stack";
-import { expectAgreement, printed, typePrinted, typeToken, urnOf } from "./support/typing";
+import { expectAgreement, typePrinted, typeToken, urnOf } from "./support/typing";
 
 const audit = `'${plugin}' audit`;
 const doctor = `'${plugin}' doctor`;
@@ -46,7 +46,7 @@ const selectAnother = ({ stack }: Fixture) =>
 
 // ── What audit finds ─────────────────────────────────────────────────────────────────────────────
 
-test("audit finds an instance made by hand and one that is gone: its commands, and those that import-plan prints, bring everything into the stack", async () => {
+test("audit finds an instance made by hand and one that is gone: its commands, and the one that `audit --plan` prints, bring everything into the stack", async () => {
   await using fixture = await Fixture.create({ program: emptyProgram });
   const { stack, service, control } = fixture;
   const properties = { baseUrl: service.url, settlingSeconds: 1, pollIntervalSeconds: 0.2 };
@@ -67,15 +67,10 @@ test("audit finds an instance made by hand and one that is gone: its commands, a
   await typePrinted(fixture, lost, "pulumi up", { "<stack>": dev });
   expect(fixture.posts()).toBe(3);
 
-  // import-plan names the command that finds the URN of the provider.
-  const importPlan = printed(sectionOf(report, "In no stack"), "import-plan");
-  const wrong = await stack.typeFailing(`${importPlan} --provider own`);
-  const shown = await typePrinted(fixture, wrong, "pulumi stack --show-urns");
-  const [, own] = /URN: (\S+::own)$/m.exec(shown) ?? [];
-  const planned = await stack.type(`${importPlan} --provider '${own}' 2>&1 >FILE`);
+  const planned = await typePrinted(fixture, sectionOf(report, "In no stack"), "audit --plan");
   const [, next = ""] = /Next: (.*)$/m.exec(planned) ?? [];
   expect(await stack.type(next)).toContain("1 imported");
-  const byHand = { inputs: { name: "by-hand" }, options: { provider: "${own}" } };
+  const byHand = { inputs: { name: "by-hand" } };
   stack.program(instances({ ...two, "by-hand": byHand }, { resources }));
 
   await stack.succeed("stack", "select", "dev");
@@ -266,7 +261,7 @@ test("without a login, and with a wrong folder or stack, the commands say what h
   await stack.up();
   stack.setEnv("PULUMI_ACCESS_TOKEN", undefined);
   stack.setEnv("PULUMI_BACKEND_URL", undefined);
-  for (const command of [audit, doctor, `'${plugin}' import-plan`]) {
+  for (const command of [audit, doctor, `${audit} --plan plan.json`]) {
     expect(await stack.typeFailing(command)).toMatch(
       /→ Log in with `pulumi login` \(and .* Pulumi Cloud\), or set PULUMI_BACKEND_URL\.$/m,
     );
@@ -288,20 +283,20 @@ test("without a login, and with a wrong folder or stack, the commands say what h
   expect(fixture.posts()).toBe(1);
 });
 
-test("if the service asks for a pause of an hour, audit and import-plan end at once, and work when they are run again after it", async () => {
+test("if the service asks for a pause of an hour, audit and audit --plan end at once, and work when they are run again after it", async () => {
   await using fixture = await Fixture.create();
   const { stack, control } = fixture;
   await stack.up();
   control.insert({ id: "i-hand", name: "by-hand" });
   control.fault({ kind: "status", status: 429, retryAfter: 3600, times: "always" });
-  for (const command of [audit, `'${plugin}' import-plan`]) {
+  for (const command of [audit, `${audit} --plan plan.json`]) {
     expect(await stack.typeFailing(command)).toMatch(
       /\. Run the command again after that time\.$/m,
     );
   }
 
   control.clearFaults();
-  expect(await stack.type(`'${plugin}' import-plan`)).toContain("1 instance is in the plan");
+  expect(await stack.type(`${audit} --plan plan.json`)).toContain("1 instance is in the plan");
   control.remove("i-hand");
 
   await expectAllWell(fixture);

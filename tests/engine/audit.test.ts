@@ -10,8 +10,9 @@ import { ageCreates, plugin, Stack, tokens } from "./support/stack";
 interface Data {
   managed: { id: string }[];
   inNoStack: { id: string }[];
+  explained: { id: string }[];
   gone: { id: string }[];
-  notComparable: { id: string }[];
+  notCompared: { id: string }[];
 }
 
 const audit = `'${plugin}' audit`;
@@ -62,11 +63,11 @@ test("audit finds managed, unmanaged, gone and incomparable instances in all pro
   control.insert({ id: "i-hand", name: "by-hand" });
 
   const found = JSON.parse(await stack.typeFailing(`${audit} --json`)) as Data;
-  expect(found).toMatchObject({ result: "found", inSeveral: [], openCreates: [] });
+  expect(found).toMatchObject({ result: "found", inSeveral: [], pendingCreates: [] });
   expect(ids(found.inNoStack)).toEqual(["i-hand", left?.id].sort());
   expect(ids(found.gone)).toEqual([db?.id]);
   expect(ids(found.managed)).toEqual([web?.id, ...(await other.ids())].sort());
-  expect(ids(found.notComparable)).toEqual(await live.ids());
+  expect(ids(found.notCompared)).toEqual(await live.ids());
 
   const text = await stack.typeFailing(audit);
   expect(text).toMatch(/^In no stack \(2\):\n( {2}i-\S+ .*\n){2} {2}→ Take them/m);
@@ -82,21 +83,25 @@ test("after a kill during a POST, audit finds the pending create and its instanc
 
   const found = JSON.parse(await stack.typeFailing(`${audit} --json`)) as Data;
   expect(found).toMatchObject({
-    openCreates: [
+    inNoStack: [],
+    explained: [
       {
-        urn: expect.stringMatching(/compute:index:Instance::web$/),
+        pendingCreate: expect.stringMatching(/compute:index:Instance::web$/),
         name: expect.stringMatching(/^web-/),
-        at: expect.any(String),
-        stack: "organization/proj/dev",
       },
     ],
+    pendingCreates: [],
   });
-  expect(ids(found.inNoStack)).toEqual(fixture.ids());
+  expect(ids(found.explained)).toEqual(fixture.ids());
 
   await stack.succeed("cancel", "--yes");
   await stack.up();
   await stack.refresh("--clear-pending-creates");
-  expect(JSON.parse(await stack.type(`${audit} --json`))).toMatchObject({ openCreates: [] });
+  expect(JSON.parse(await stack.type(`${audit} --json`))).toMatchObject({
+    explained: [],
+    pendingCreates: [],
+    unrecordedCreates: [],
+  });
 });
 
 test("a pipe whose reader is late gets the whole output", async () => {

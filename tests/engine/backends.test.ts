@@ -200,7 +200,7 @@ test("the commands of the plugin never print the password in the address of a ba
   const address = (who: string) => `postgres://${who}@127.0.0.1:1/postgres?sslmode=disable`;
   stack.setEnv("PULUMI_BACKEND_URL", address(`runner:${canaries.password}`));
   stack.setEnv("COMPUTE_BASE_URL", service.url);
-  for (const command of ["doctor --stack dev", "import-plan --stack dev", "audit"]) {
+  for (const command of ["doctor --stack dev", "audit --plan plan.json --stack dev", "audit"]) {
     const line = `pulumi-resource-compute ${command}`;
     expect(await typed(fixture, line, { isRefused: true })).toContain(address("runner"));
   }

@@ -26,7 +26,7 @@ test("doctor checks the configuration and the engine of a stack, and ends with 0
   for (const line of [
     /^ok +stack +organization\/proj\/dev: 4 settings of compute$/m,
     /^ok +token +test: .*\(compute:apiToken\)$/m,
-    /^ok +engine +Pulumi \d+\.\d+\.\d+$/m,
+    /^ok +engine +Pulumi \d+\.\d+\.\d+, with compute \d.* on Node v\d/m,
     /^All is well\.$/m,
   ])
     expect(well).toMatch(line);

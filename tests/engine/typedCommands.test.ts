@@ -5,6 +5,8 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
+import { codeSpansOf, sectionOf } from "../../tools/docs/markdown";
+import { readPage } from "../../tools/docs/pages";
 import { printedCommands } from "../support/printed";
 import { Fixture, never } from "./support/fixture";
 import { emptyProgram, instances, oneInstance, required } from "./support/programs";
@@ -154,7 +156,7 @@ test.each(["pulumi state delete", "deletePolicy retain", "compute:destroyPath"])
   },
 );
 
-/** These are the steps in docs/gitops.md, section "A run stops for a leftover". */
+/** These are the steps in docs/recover.md, section "If a run stops for a leftover". */
 test("after a kill during a create and the loss of the ledger, the next run stops, and the command that it prints repairs the stack", async () => {
   await using fixture = await Fixture.create({ config: { leftovers: "fail" } });
   const { stack } = fixture;
@@ -171,3 +173,35 @@ test("after a kill during a create and the loss of the ledger, the next run stop
   expect(await stack.ids()).toEqual(fixture.ids());
   expect(fixture.posts()).toBe(1);
 });
+
+test.each([
+  { place: "environment", option: "" },
+  { place: "configuration", option: " --run-program" },
+])(
+  "with a wrong address in the $place, an up that changes nothing warns once, and the line of docs/gitops.md fails",
+  async ({ place, option }) => {
+    const isConfigured = place === "configuration";
+    await using fixture = await Fixture.create({
+      program: instances({ a: {}, b: {} }),
+      ...(isConfigured ? {} : { baseUrl: undefined }),
+    });
+    const { stack, service } = fixture;
+    const setAddress = async (url: string) =>
+      isConfigured ? stack.configure({ baseUrl: url }) : stack.setEnv("COMPUTE_BASE_URL", url);
+    await setAddress(service.url);
+    await stack.up();
+    await setAddress(service.url.replace("/v2", "/wrong/v2"));
+    const text = sectionOf(readPage("docs/gitops.md"), "A wrong address");
+    const spans = codeSpansOf({ name: "docs/gitops.md", text }).map((span) => span.text);
+    const line = spans.find((span) => span.startsWith("pulumi refresh ")) ?? "";
+
+    // Pulumi refuses the line where nobody is asked.
+    const typed = `unset PULUMI_SKIP_CONFIRMATIONS; ${line}${option}`;
+    const refused = await stack.typeFailing(typed);
+    const [, warned = ""] = (await stack.up()).split("\nDiagnostics:");
+
+    expect(refused).toContain("is out of reach of this configuration");
+    expect(warned.match(/is out of reach of this configuration/g)).toHaveLength(1);
+    expect(await stack.ids()).toEqual(fixture.ids().sort());
+  },
+);

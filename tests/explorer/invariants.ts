@@ -216,7 +216,10 @@ export function checkFailure(scene: Scene, failure: Failure): void {
     case "undeletable": {
       const instance = instanceOf(world, failure.record.id);
       const isGone = instance === undefined || (!instance.alive && instance.settled);
-      return failIf(isGone && !call.hasMetDoubt, `${failure.record.id} is gone, but stops the create`);
+      return failIf(
+        isGone && !call.hasMetDoubt,
+        `${failure.record.id} is gone, but stops the create`,
+      );
     }
     case "leftovers":
       for (const { id } of failure.items) checkLeftover(scene, id);

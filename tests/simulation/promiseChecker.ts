@@ -47,7 +47,7 @@ const baselineMs = 45_000;
 
 /**
  * Whether the engine of an instance's run, which saved its state only at its end, did so after its plugin had ended, and the
- * plugin of the other run began only then. SECURITY.md does not promise anything then.
+ * plugin of the other run began only then. docs/recover.md does not promise anything then.
  */
 function savedLate({ by }: Made, { configuredAt = 0 }: Saver): boolean {
   const { canceledAt } = by;

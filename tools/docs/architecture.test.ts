@@ -1,43 +1,48 @@
-/** Checks ARCHITECTURE.md: the guarantees' files and tests, a row for each folder, a reason for each dependency. */
+/**
+ * Checks ARCHITECTURE.md (the guarantees' files and tests, an entry for each folder, a reason for each dependency), and that
+ * the files exist that it and docs/design.md name.
+ */
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import metadata from "../../metadata.json";
 import { root, repositoryFiles } from "../support/paths";
+import { codeSpansOf, sectionOf } from "./markdown";
+import { pages, readPage } from "./pages";
 
 const read = (path: string) => readFileSync(join(root, path), "utf8");
-const architecture = read("ARCHITECTURE.md");
+const architecture = readPage("ARCHITECTURE.md");
+const design = readPage("docs/design.md");
 const isMissing = (path: string) => !existsSync(join(root, path));
 
-function sectionOf(title: string): string {
-  const [, section = ""] = architecture.split(`\n## ${title}\n`);
-  return section.split("\n## ")[0] ?? "";
+/** Returns what stands before the colon in each item of a section's list. */
+function headsOf(section: string): string[] {
+  const items = section.split(/^- /m).slice(1);
+  return items.map((item) => /^(?:`[^`]*`|[^`:])*/.exec(item)?.[0] ?? "");
 }
 
-/** Returns the cells of each row of a section's table, without its head. */
-function rowsOf(section: string): string[][] {
-  const rows = section.split("\n").filter((line) => line.startsWith("| "));
-  return rows.slice(2).map((row) => row.split("|").slice(1, -1));
-}
-
-/** Returns what a cell has in backticks. `a/{b,c}.ts` stands for two. */
-function namesIn(cell = ""): string[] {
-  return [...cell.matchAll(/`([^`{]*)(?:\{([^}]*)\}([^`]*))?`/g)].flatMap(
+/** Returns what a text has in backticks. `a/{b,c}.ts` stands for two. */
+function namesIn(text = ""): string[] {
+  return [...text.matchAll(/`([^`{]*)(?:\{([^}]*)\}([^`]*))?`/g)].flatMap(
     ([, before = "", choices, after = ""]) =>
       choices === undefined ? [before] : choices.split(",").map((one) => before + one + after),
   );
 }
 
-describe("the guarantees", () => {
-  const guarantees = rowsOf(sectionOf("Guarantees")).map(([promise = "", keepers, tests]) => ({
-    name: promise.trim().split(" ")[0] ?? "",
-    keepers: namesIn(keepers),
-    tests: namesIn(tests),
-  }));
+const oneLine = (text: string) => text.replace(/\s+/g, " ").trim();
 
-  test("all ten are in the table, in order", () => {
-    const names = Array.from({ length: 10 }, (_, index) => `G${index + 1}`);
-    expect(guarantees.map(({ name }) => name)).toEqual(names);
+describe("the guarantees", () => {
+  const section = sectionOf(architecture, "Guarantees");
+  const names = [...section.matchAll(/^### (.*)$/gm)].map(([, name = ""]) => name);
+  const guarantees = names.map((name) => {
+    const text = sectionOf(architecture, name);
+    const [promise = "", keepers, tests] = text.split(/^- (?:Held|Shown) by /m);
+    return { name, promise: oneLine(promise), keepers: namesIn(keepers), tests: namesIn(tests) };
+  });
+
+  test("all ten are there, in order, each with its promise", () => {
+    expect(names).toEqual(Array.from({ length: 10 }, (_, index) => `G${index + 1}`));
+    for (const { promise } of guarantees) expect(promise).toMatch(/^\*\*.+\*\* ?.*\.$/);
   });
 
   test.each(guarantees)("$name: the files that keep it exist", ({ keepers }) => {
@@ -52,7 +57,13 @@ describe("the guarantees", () => {
     expect(tests.filter((path) => !names.test(read(path)))).toEqual([]);
   });
 
-  test("no test names one that is not in the table", () => {
+  test("docs/design.md says what counts as gone (G3) in the same words", () => {
+    const [, rule = ""] = /\*\* (.*)/.exec(guarantees[2]?.promise ?? "") ?? [];
+    expect(rule).toMatch(/^An instance is gone if /);
+    expect(oneLine(design.text)).toContain(rule);
+  });
+
+  test("no test names one that is not among them", () => {
     const known = new Set(guarantees.map(({ name }) => name));
     const named = guarantees.flatMap(({ tests }) =>
       tests.flatMap((path) => read(path).match(/\bG\d+\b/g) ?? []),
@@ -61,24 +72,44 @@ describe("the guarantees", () => {
   });
 });
 
-test("each test that SECURITY.md names exists", () => {
-  const named = namesIn(read("SECURITY.md")).filter((path) => path.endsWith(".test.ts"));
-  expect(named.length).toBeGreaterThan(5);
-  expect(named.filter((path) => globSync(path, { cwd: root }).length === 0)).toEqual([]);
+/** As a page may name them: with the whole path, or without the folder if only one file has the name. */
+const files = repositoryFiles();
+const isFile = (path: string) =>
+  globSync(path, { cwd: root }).length > 0 || files.some((file) => file.endsWith(`/${path}`));
+
+test.each([architecture, design, readPage("SECURITY.md")])(
+  "$name: each file that it names exists",
+  (page) => {
+    const named = codeSpansOf(page)
+      .flatMap(({ text }) => namesIn(`\`${text}\``))
+      .filter((name) => /^[\w./-]+\.(?:[cm]?[jt]s|json|md|svg)$/.test(name));
+    expect(named.length).toBeGreaterThan(5);
+    expect(named.filter((path) => !isFile(path))).toEqual([]);
+  },
+);
+
+test("each test that a page names exists", () => {
+  const named = pages.flatMap((page) =>
+    codeSpansOf(page)
+      .flatMap(({ text }) => namesIn(`\`${text}\``))
+      .filter((name) => /^[\w./-]+\.test\.ts$/.test(name)),
+  );
+  expect(named.length).toBeGreaterThan(50);
+  expect(named.filter((path) => !isFile(path))).toEqual([]);
 });
 
 describe("the rooms", () => {
   const foldersIn = (text = "") =>
     [...text.matchAll(/`([\w/.-]+)\/`/g)].map(([, folder = ""]) => folder);
-  const section = sectionOf("Rooms");
-  const rooms = rowsOf(section).flatMap(([cell]) => foldersIn(cell));
+  const section = sectionOf(architecture, "Rooms");
+  const rooms = headsOf(section).flatMap(foldersIn);
   /** The text may describe further folders, which are in rooms or have the same name in many. */
   const named = foldersIn(section);
   /** Their subfolders need no description. */
   const undivided = /^(docs|sdk|examples|templates|tools\/(go|npm|python)|\..*)\//;
 
   test("each folder is described", () => {
-    const folders = [...new Set(repositoryFiles().map(dirname))].filter(
+    const folders = [...new Set(files.map(dirname))].filter(
       (folder) => folder !== "." && !undivided.test(`${folder}/`),
     );
     const isDescribed = (folder: string) =>
@@ -110,8 +141,8 @@ describe("the dependencies", () => {
       [...read(path).matchAll(/^([\w-]+)==/gm)].map(([, name = ""]) => name),
     ),
   ];
-  const reasons = rowsOf(sectionOf("Dependencies")).flatMap(([cell = ""]) =>
-    [...cell.matchAll(/`(?:overrides: )?([^`]*[^`/])`/g)].map(([, name = ""]) => name),
+  const reasons = headsOf(sectionOf(architecture, "Dependencies")).flatMap((head) =>
+    [...head.matchAll(/`(?:overrides: )?([^`]*[^`/])`/g)].map(([, name = ""]) => name),
   );
   /** A reason that ends in `*` is for all names with that beginning. */
   const isFor = (name: string, reason: string) =>

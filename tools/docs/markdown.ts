@@ -1,4 +1,4 @@
-/** Finds fenced blocks, links, code spans and anchors in a Markdown page, with Prettier's parser. */
+/** Finds sections, fenced blocks, links, code spans and anchors in a Markdown page, with Prettier's parser. */
 import { parsers } from "prettier/plugins/markdown";
 import { parse } from "yaml";
 
@@ -30,6 +30,8 @@ interface Node {
   value?: string;
   url?: string;
   lang?: string | null;
+  /** Of a heading: 1 for `#`. */
+  depth?: number;
   children?: readonly Node[];
   position: { start: { line: number }; end: { line: number } };
 }
@@ -38,6 +40,25 @@ interface Node {
 export function frontMatterOf({ text }: Page): { head: Record<string, string>; body: string } {
   const [, head = "{}", body = text] = /^---\n(.*?)\n---\n(.*)$/s.exec(text) ?? [];
   return { head: parse(head) as Record<string, string>, body };
+}
+
+/**
+ * Returns what follows a heading, up to the next heading of its level or above.
+ *
+ * @throws if the page has no such heading
+ */
+export function sectionOf(page: Page, title: string): string {
+  const headings = nodesOf(page).filter(({ type }) => type === "heading");
+  const index = headings.findIndex((heading) => textOf(heading) === title);
+  const heading = headings[index];
+  if (!heading) throw new Error(`${page.name} has no heading "${title}"`);
+  const { depth = 1, position } = heading;
+  const next = headings.slice(index + 1).find((later) => (later.depth ?? 1) <= depth);
+  const lines = page.text.split("\n");
+  return lines
+    .slice(position.end.line, next && next.position.start.line - 1)
+    .join("\n")
+    .trim();
 }
 
 /** @throws if a block is not closed */
@@ -79,14 +100,20 @@ export function anchorsOf(page: Page): ReadonlySet<string> {
     const inHtml = node.type === "html" ? (node.value ?? "").matchAll(/\bid="([^"]+)"/g) : [];
     for (const [, id = ""] of inHtml) anchors.add(id);
     if (node.type !== "heading") continue;
-    const shown = descendantsOf(node).map(({ value = "" }) => value);
-    const [, heading = "", id] = /^(.*?)\s*(?:\{#([^}]+)\})?$/.exec(shown.join("")) ?? [];
+    const [, heading = "", id] = /^(.*?)\s*(?:\{#([^}]+)\})?$/.exec(textOf(node)) ?? [];
     const slug = id ?? slugOf(heading);
     let anchor = slug;
     for (let before = 1; anchors.has(anchor); before++) anchor = `${slug}-${before}`;
     anchors.add(anchor);
   }
   return anchors;
+}
+
+/** Returns what a reader sees of a node. */
+function textOf(node: Node): string {
+  return descendantsOf(node)
+    .map(({ value = "" }) => value)
+    .join("");
 }
 
 function slugOf(heading: string): string {

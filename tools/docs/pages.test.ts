@@ -1,4 +1,4 @@
-/** Checks that every link in our pages has a target, and that every `compute:NAME` in them exists. */
+/** Checks that every link in our pages has a target, that every `compute:NAME` in them exists, and that lines are short. */
 import { expect, test } from "@jest/globals";
 import { functions } from "../../provider/functions/functions";
 import { settingNames } from "../../provider/config/settings";
@@ -37,6 +37,11 @@ test.each(subjects)("%s: each link has a target", (subject) => {
   expect(broken).toEqual([]);
 });
 
+test.each(pages)("$name: no line has more than 130 columns, apart from its links", ({ text }) => {
+  const lines = text.split("\n").map((line) => line.replace(/\]\([^)]*\)|https?:\S+/g, ""));
+  expect(lines.filter((line) => [...line].length > 130)).toEqual([]);
+});
+
 test.each(subjects)("%s: each compute:NAME exists", (subject) => {
   const unknown = pagesOf(subject).flatMap(({ name, text }) =>
     text.split("\n").flatMap((line, index) =>
@@ -67,7 +72,7 @@ const problemsOf = (subject: Page) =>
 
 test("a link without a target is found, to a page, an anchor, a file or a URL", () => {
   const links = [
-    "[a](../README.md) ![b](pulumi-up.svg) [c](../README.md#configuration) [d](#here)",
+    "[a](../README.md) ![b](pulumi-up.svg) [c](../README.md#programs) [d](#here)",
     "## Here",
     "[e](../LICENCE) [f](../README.md#nowhere) [g](#nowhere) [h](../../outside.md) [i](../bin/start.js)",
     "[j](https://example.com/a) [k](http://example.com) [l](https://example) <https://…/v2>",

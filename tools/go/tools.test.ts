@@ -1,4 +1,4 @@
-/** Checks that the oldest supported engine has the same version in the provider, in the tests and in README.md. */
+/** Checks that the oldest supported engine has the same version in the provider, in the tests and in docs/install.md. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
@@ -10,7 +10,7 @@ test("the tests run the oldest engine that the provider works with", () => {
   expect(engineVersions["engine-oldest"]).toBe(`v${oldestEngine}`);
 });
 
-test("README.md names the oldest engine that the provider works with", () => {
-  const readme = readFileSync(join(root, "README.md"), "utf8");
-  expect(readme).toContain(`Engines from ${oldestEngine.replace(/\.0$/, "")} work`);
+test("docs/install.md names the oldest engine that the provider works with", () => {
+  const page = readFileSync(join(root, "docs/install.md"), "utf8");
+  expect(page).toContain(`Engines from ${oldestEngine.replace(/\.0$/, "")} work`);
 });

@@ -52,7 +52,7 @@ test.each(packages)(
   },
 );
 
-test("README names the oldest Node that the plugin of the npm package runs on", () => {
-  const readme = readFileSync(join(root, "README.md"), "utf8");
-  expect(readme).toContain(`(${metadata.sdk.nodejs.pluginNode} or later)`);
+test("docs/install.md names the oldest Node that the plugin of the npm package runs on", () => {
+  const page = readFileSync(join(root, "docs/install.md"), "utf8");
+  expect(page).toContain(`(${metadata.sdk.nodejs.pluginNode} or later)`);
 });

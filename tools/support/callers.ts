@@ -6,8 +6,8 @@ import { root } from "./paths";
 /** The files whose object literals have one function for each call of the engine. */
 const engineCalls = ["provider/provider.ts", "provider/rpc/service.ts"];
 
-/** The names of the files in `provider/cli` that are a command each, and of the one that reads the command line. */
-export const commands = ["audit", "discard", "doctor", "emulator", "importPlan", "run"];
+/** The names of the files in `cli` that are a command each, and of the one that reads the command line. */
+export const commands = ["audit", "discard", "doctor", "emulator", "run"];
 
 /** A part of the source that refers to other parts: a function, a class, a variable outside of functions, or a file. */
 type Part = ts.Node;
@@ -88,10 +88,10 @@ function isEngineCall(node: ts.Node): node is ts.PropertyAssignment {
   return ts.isFunctionDeclaration(around) && around.modifiers !== undefined;
 }
 
-/** Returns the name of an entry: a call of the engine, a file of `provider/cli`, or the start of the plugin. */
+/** Returns the name of an entry: a call of the engine, a file of `cli`, or the start of the plugin. */
 function entryOf(part: Part): string | undefined {
   if (isEngineCall(part)) return part.name.getText();
-  const [, command] = /^provider\/cli\/(\w+)\.ts$/.exec(pathOf(part)) ?? [];
+  const [, command] = /^cli\/(\w+)\.ts$/.exec(pathOf(part)) ?? [];
   if (command !== undefined && commands.includes(command)) return command;
   return /^provider\/(main|start\/\w+)\.ts$/.test(pathOf(part)) ? "start" : undefined;
 }

@@ -30,8 +30,6 @@ export function fakePulumi(
         held?: HeldInstance[];
         /** The names of instances with a pending create operation. */
         pending?: string[];
-        /** Further resources. */
-        others?: object[];
       }
     | "broken"
   >,
@@ -45,16 +43,13 @@ export function fakePulumi(
       state === "broken"
         ? { resources: [{ type, urn: "broken" }] }
         : {
-            resources: (state.held ?? [])
-              .map<object>(({ name, id, external, origin: other }) => ({
-                type,
-                urn: urnOf(name),
-                id,
-                external,
-                outputs:
-                  other === null ? {} : { __origin: { ...origin, tokenHash: hash, ...other } },
-              }))
-              .concat(state.others ?? []),
+            resources: (state.held ?? []).map(({ name, id, external, origin: other }) => ({
+              type,
+              urn: urnOf(name),
+              id,
+              external,
+              outputs: other === null ? {} : { __origin: { ...origin, tokenHash: hash, ...other } },
+            })),
             // An interrupted delete counts for no command.
             pending_operations: [...(state.pending ?? []), "deleted"].map((name) => ({
               type: name === "deleted" ? "deleting" : "creating",

@@ -71,12 +71,14 @@ export async function problemWith({ words }: Command, page: string): Promise<str
 /** The subcommands that a block may run. */
 const harmless: Readonly<Record<string, readonly string[] | undefined>> = {
   pulumi: ["config", "stack", "preview", "up", "refresh", "import", "destroy", "about", "version"],
-  "pulumi-resource-compute": ["discard", "import-plan", "--help", "--version"],
+  "pulumi-resource-compute": ["audit", "discard", "--help", "--version"],
 };
 
 function isHarmless({ words: [program = "", ...args], text }: Command): boolean {
   if (program === "export") return true;
   const subcommands = harmless[basename(program)];
+  // Without a plan, `audit` ends with 1 if it finds something.
+  if (args[0] === "audit" && !args.includes("--plan")) return false;
   // A command with a placeholder such as <id> can't be run. Addresses and tokens are filled in.
   return subcommands?.includes(args[0] ?? "") === true && !/<\w+>/.test(text);
 }

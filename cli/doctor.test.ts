@@ -2,7 +2,7 @@
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { temporaryFolder } from "../testing/temporaryFolder";
+import { temporaryFolder } from "../provider/testing/temporaryFolder";
 import { typed } from "./testing/typed";
 
 /** Runs `doctor` with a CLI that is this shell script, and returns the finding of a check. */
@@ -14,7 +14,7 @@ async function findingWith(script: string, check: string): Promise<unknown> {
   const env = { PATH: `${folder}:/usr/bin:/bin`, PULUMI_HOME: folder };
   const { lines } = await typed(["doctor", "--json"], env);
   const { checks } = JSON.parse(lines.join("\n")) as { checks: { check: string }[] };
-  return checks.find((it) => it.check === check);
+  return checks.find((finding) => finding.check === check);
 }
 
 test.each([

@@ -1,8 +1,8 @@
 /** Compares the instances that services list with the states of all stacks of the backend. */
-import { discardCommand, importCommand, inStack, stateDeleteCommand } from "../advice";
-import type { ListItem } from "../api/contract";
-import { isSamePlace, originDifference, type Origin } from "../origin";
-import { instanceToken, isOfStack } from "../pulumiNames";
+import { discardCommand, importCommand, inStack, stateDeleteCommand } from "../provider/advice";
+import type { ListItem } from "../provider/api/contract";
+import { isSamePlace, originDifference, type Origin } from "../provider/origin";
+import { instanceToken, isOfStack } from "../provider/pulumiNames";
 import type { RecordedCreate } from "./discard";
 import type { Resource, StackState } from "./pulumi";
 import type { ServiceListing } from "./service";
@@ -14,13 +14,17 @@ export interface ListedInstance {
   managers: Resource[];
 }
 
-/** What listings and states show together. */
-export interface Comparison {
+/** What the states of all stacks hold. */
+export interface StackContents {
   states: readonly StackState[];
-  /** The instances in all stacks, also those that a program only reads (`external`). */
+  /** The instances, also those that a program only reads (`external`). */
   instances: readonly Resource[];
-  /** The pending creates in the states that no later run has continued. */
+  /** The pending creates that no later run has continued. */
   pending: readonly Resource[];
+}
+
+/** What listings and states show together. */
+export interface Comparison extends StackContents {
   listed: readonly ListedInstance[];
   /** The instances in stacks that are missing from the listing of their service. */
   missing: ReadonlyMap<Resource, ServiceListing>;
@@ -71,10 +75,15 @@ export function compare(
     create.name !== undefined &&
     all.some(
       ({ item, managers }) =>
-        item.name === create.name && managers.some((it) => isSameResource(it, create)),
+        item.name === create.name && managers.some((manager) => isSameResource(manager, create)),
     );
-  const pending = states.flatMap((it) => it.pending).filter((it) => !isContinued(it));
+  const pending = states.flatMap((state) => state.pending).filter((create) => !isContinued(create));
   return { states, instances, pending, listed: all, missing, notComparable };
+}
+
+/** Returns the states that could not be read. Any of them may hold any instance. */
+export function unreadableStates({ states }: StackContents): StackState[] {
+  return states.filter(({ problem }) => problem !== undefined);
 }
 
 /** Whether the two are the same resource of the same stack. */
@@ -82,17 +91,23 @@ export function isSameResource(one: Resource, other: Resource): boolean {
   return one.stack === other.stack && one.urn === other.urn;
 }
 
-/**
- * Explains an unmanaged instance by a pending create, or by a stack that holds the same id with another account. `note`
- * says what may have made the instance, and how it gets into a stack. `urn` is that of the pending create. `isOpen`
- * means that the instance may be managed all the same.
- */
+/** What may have made an unmanaged instance. */
+export interface Explanation {
+  /** What may have made it, and how it gets into a stack. */
+  note: string;
+  /** The URN of the pending create. Undefined if a stack holds the id with another account. */
+  urn?: string;
+  /** Whether the instance may be managed all the same. */
+  isOpen?: true;
+}
+
+/** Explains an unmanaged instance by a pending create, or by a stack that holds the same id with another account. */
 export function explainUnmanaged(
-  { service: { origin }, item: { id, name } }: Pick<ListedInstance, "service" | "item">,
-  { states, instances, pending }: Pick<Comparison, "states" | "instances" | "pending">,
+  { service: { origin }, item: { id, name } }: ListedInstance,
+  { states, instances, pending }: StackContents,
   creates: readonly RecordedCreate[],
-): { note: string; urn?: string; isOpen?: boolean } | undefined {
-  for (const held of instances.filter((it) => it.id === id && !it.external)) {
+): Explanation | undefined {
+  for (const held of instances.filter((instance) => instance.id === id && !instance.external)) {
     if (!held.origin || !isSamePlace(held.origin, origin)) continue;
     // It is the same instance if both accounts are users of one tenant.
     const difference = originDifference(held.origin, origin);
@@ -101,10 +116,10 @@ export function explainUnmanaged(
       isOpen: true,
     };
   }
-  const holderOf = ({ urn }: { urn: string }) => instances.find((it) => it.urn === urn);
+  const holderOf = ({ urn }: { urn: string }) => instances.find((instance) => instance.urn === urn);
   const takeOver = (resource: { urn: string; provider?: string | undefined }) => {
     // The stack that is selected may be another one.
-    const stack = states.find((it) => isOfStack(resource.urn, it.stack))?.stack;
+    const stack = states.find((state) => isOfStack(resource.urn, state.stack))?.stack;
     const held = holderOf(resource);
     // An import may have taken the wrong instance.
     const drop = held
@@ -112,7 +127,8 @@ export function explainUnmanaged(
       : "";
     return `${drop}\`${inStack(importCommand(resource, id), stack)}\``;
   };
-  const isNamed = (it: { name?: string | undefined }) => name !== undefined && it.name === name;
+  const isNamed = (create: { name?: string | undefined }) =>
+    name !== undefined && create.name === name;
   const records = creates.filter(({ record }) => isSamePlace(record, origin));
   const create =
     records.find(({ record }) => record.id === id) ??
@@ -138,7 +154,7 @@ export function explainUnmanaged(
   }
   const isRecorded = (urn: string) =>
     creates.some(({ isHere, record }) => isHere && record.urn === urn);
-  const sameNamed = pending.filter((it) => isNamed(it) && !isRecorded(it.urn));
+  const sameNamed = pending.filter((other) => isNamed(other) && !isRecorded(other.urn));
   if (!sameNamed[0]) return undefined;
   const ways = sameNamed.map(takeOver).join(", or ");
   const note = `it has the name of a pending create; if that create made it, take it over: ${ways}`;

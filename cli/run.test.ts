@@ -1,6 +1,6 @@
 /** Tests command lines that are wrong, and the help. */
 import { expect, test } from "@jest/globals";
-import metadata from "../../metadata.json";
+import metadata from "../metadata.json";
 import { typed } from "./testing/typed";
 
 const token = "sk_test_Canary1234567890";
@@ -22,6 +22,9 @@ test.each([
   [["doctor", "--stack", "--json"], /^The option --stack <name> needs a value\./],
   [["audit", "--stack", "dev", "--stack", ""], /^The option --stack <name> needs a value\./],
   [["audit", "--out", token], /^Unknown option --out\./],
+  [["audit", "--name", token], /^--name and --input need --plan\.\nSee \S+ audit --help$/],
+  [["audit", "--input", `flavorId=${token}`], /^--name and --input need --plan\./],
+  [["audit", "--plan", token, "--stack", "a", "--stack", "b"], /^With --plan, give --stack once/],
 ])(
   "the wrong command line %j ends with exit code 2, and the message repeats no value (G8)",
   async (args, message) => {
@@ -36,7 +39,7 @@ test("--help and help list the commands, --version prints only the version", asy
   for (const help of ["--help", "-h", "help"]) {
     const { code, lines } = await run(help);
     const found = lines.flatMap((line) => /^ {2}([a-z]\S*) /.exec(line)?.[1] ?? []);
-    expect(found).toEqual(["doctor", "discard", "audit", "import-plan", "emulator", "help"]);
+    expect(found).toEqual(["doctor", "discard", "audit", "emulator", "help"]);
     expect(code).toBe(0);
   }
   expect(await run("--version")).toEqual({ code: 0, lines: [metadata.version], warnings: [] });
@@ -45,7 +48,7 @@ test("--help and help list the commands, --version prints only the version", asy
 test.each([
   ["discard", ["--help"]],
   ["doctor", ["--json", "--stack", "--base-url", "--help"]],
-  ["import-plan", ["--out", "--stack", "--name", "--status", "--parent", "--base-url", "--help"]],
+  ["audit", ["--json", "--stack", "--plan", "--name", "--input", "--base-url", "--help"]],
 ])(
   "the help of %s lists the options of the command, but no option for the token",
   async (command, options) => {

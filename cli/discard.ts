@@ -4,10 +4,10 @@
  */
 import { randomBytes } from "node:crypto";
 import type { Command } from "commander";
-import { discardCommand, importCommand, ownCommand, stateDeleteCommand } from "../advice";
-import { systemClock } from "../clock";
-import { ledgerFolder, ledgerFolders } from "../ledger/folder";
-import { Ledger } from "../ledger/ledger";
+import { discardCommand, importCommand, ownCommand, stateDeleteCommand } from "../provider/advice";
+import { systemClock } from "../provider/clock";
+import { ledgerFolder, ledgerFolders } from "../provider/ledger/folder";
+import { Ledger } from "../provider/ledger/ledger";
 import {
   displayRecordedName,
   isAllowedChange,
@@ -15,8 +15,8 @@ import {
   isInFlight,
   isPending,
   type LedgerEntry,
-} from "../ledger/record";
-import { projectOf, stackNameOf } from "../pulumiNames";
+} from "../provider/ledger/record";
+import { projectOf, stackNameOf } from "../provider/pulumiNames";
 import type { Terminal } from "./terminal";
 
 /** A create in one of the ledgers on this machine, and that ledger, which records the creates of one state backend. */

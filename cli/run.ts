@@ -1,15 +1,15 @@
 /** Runs the command line that a person typed. `main.ts` loads this file only for that, so the provider never loads commander. */
 import { Command, CommanderError } from "commander";
-import metadata from "../../metadata.json";
-import { closest } from "../closest";
-import { defectMessage } from "../errors";
-import { executable, pluginDescription } from "../executable";
+import metadata from "../metadata.json";
+import { closest } from "../provider/closest";
+import { defectMessage } from "../provider/errors";
+import { executable, pluginDescription } from "../provider/executable";
 import { addAudit } from "./audit";
 import { addDiscard } from "./discard";
 import { addDoctor } from "./doctor";
 import { addEmulator } from "./emulator";
-import { addImportPlan } from "./importPlan";
 import { explainError } from "./service";
+import { wrongCommandLine } from "./settings";
 import { createTerminal, type Terminal } from "./terminal";
 
 /** Runs a command line in this process, and returns its exit code (`run`). Ctrl-C ends the process with 130 (`emulator`: 0). */
@@ -53,7 +53,7 @@ export async function run(argv: readonly string[], io: Terminal): Promise<number
       outputError: () => undefined,
     })
     .hook("preAction", (_, command) => refuseMissingValues(command));
-  for (const add of [addDoctor, addDiscard, addAudit, addImportPlan, addEmulator]) add(program, io);
+  for (const add of [addDoctor, addDiscard, addAudit, addEmulator]) add(program, io);
 
   try {
     await program.parseAsync(argv, { from: "user" });
@@ -67,7 +67,7 @@ export async function run(argv: readonly string[], io: Terminal): Promise<number
     }
     // The help or the version was printed.
     if (error.exitCode === 0) return 0;
-    const command = program.commands.find((it) => it.name() === argv[0]);
+    const command = program.commands.find((known) => known.name() === argv[0]);
     io.warn(usageError(error, command ?? program));
     io.warn(`See ${[executable, command?.name(), "--help"].filter(Boolean).join(" ")}`);
     return 2;
@@ -88,11 +88,15 @@ function refuseMissingValues(command: Command): void {
 /** Says what is wrong with the command line, without its values, since any of them may be the token (G8). */
 function usageError({ code, message }: CommanderError, { commands, options }: Command): string {
   const [, word = ""] = /'([^'=]*)/.exec(message) ?? [];
-  const knownWords = [...commands.map((it) => it.name()), ...options.map(({ long }) => long ?? "")];
+  const knownWords = [
+    ...commands.map((known) => known.name()),
+    ...options.map(({ long }) => long ?? ""),
+  ];
   const guess = closest(word, knownWords);
   const ending = guess ? `; did you mean ${guess}?` : ".";
   // Every token of the service contains underscores, so no token matches.
   const isSafeToRepeat = /^[a-z-]{1,30}$/.test(word);
+  if (code === wrongCommandLine) return message;
   if (code === "commander.excessArguments")
     return "There are more arguments than the command accepts.";
   if (code === "commander.optionMissingArgument") return `The option ${word} needs a value.`;

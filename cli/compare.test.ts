@@ -1,7 +1,7 @@
 /** Tests how listings are compared with states. tests/lifecycle/{audit,importPlan}.test.ts test the commands. */
 import { expect, test } from "@jest/globals";
-import type { Origin } from "../origin";
-import { ledgerRecord } from "../testing/ledgerRecord";
+import type { Origin } from "../provider/origin";
+import { ledgerRecord } from "../provider/testing/ledgerRecord";
 import { compare, explainUnmanaged } from "./compare";
 import type { RecordedCreate } from "./discard";
 import type { Resource } from "./pulumi";
@@ -31,7 +31,7 @@ function compared(services: ServiceListing[], resources: Resource[]) {
   const managed = listed.filter(({ managers }) => managers.length > 0);
   return {
     managed: managed.map(({ item, managers }) => `${item.id} by ${managers.length}`),
-    unmanaged: listed.filter((it) => !managed.includes(it)).map(({ item }) => item.id),
+    unmanaged: listed.filter((one) => !managed.includes(one)).map(({ item }) => item.id),
     missing: [...missing].map(([{ id }, { origin }]) => `${id} of token ${origin.tokenHash}`),
     notComparable: [...notComparable.keys()].map(({ id }) => id),
   };
@@ -113,7 +113,7 @@ test.each([
 ] as const)("a pending create with %j explains an instance of its name: %s", (more, note) => {
   const record = ledgerRecord("web", more as Parameters<typeof ledgerRecord>[1]);
   const creates = [{ record, isHere: true, liveness: "dead" } as RecordedCreate];
-  const listed = { service: service([]), item: { id: "i-1", name: "web" } };
+  const listed = { service: service([]), item: { id: "i-1", name: "web" }, managers: [] };
   const found = explainUnmanaged(listed, { states: [], instances: [], pending: [] }, creates);
   if (note) expect(found).toMatchObject({ urn: record.urn, note: expect.stringMatching(note) });
   else expect(found).toBeUndefined();
@@ -131,7 +131,7 @@ test.each([
     stage: "replied",
   });
   const creates = [{ record, isHere: true, liveness: "dead" } as RecordedCreate];
-  const listed = { service: service([]), item: { id: "i-1", name: "web" } };
+  const listed = { service: service([]), item: { id: "i-1", name: "web" }, managers: [] };
   const states = [{ stack, resources: [], pending: [] }];
   const found = explainUnmanaged(listed, { states, instances: [], pending: [] }, creates);
   const command = "pulumi import compute:index:Instance web i-1";

@@ -2,11 +2,11 @@
 import { execFile, type ExecFileException } from "node:child_process";
 import { promisify } from "node:util";
 import * as z from "zod";
-import { withoutPasswords } from "../addresses";
-import { oldestEngine } from "../executable";
-import { Instance } from "../instance/instance";
-import { propertyMap, Secret, type PropertyMap } from "../propertyValue";
-import { instanceToken } from "../pulumiNames";
+import { withoutPasswords } from "../provider/addresses";
+import { oldestEngine } from "../provider/executable";
+import { Instance } from "../provider/instance/instance";
+import { propertyMap, Secret, type PropertyMap } from "../provider/propertyValue";
+import { instanceToken } from "../provider/pulumiNames";
 import { asProblem, Problem } from "./terminal";
 
 type Env = NodeJS.ProcessEnv;
@@ -132,7 +132,7 @@ const stackListSchema = z.array(z.object({ name: z.string() }));
 async function requireOwnStack(name: string, env: Env): Promise<void> {
   const args = ["stack", "ls", "--json", "--fully-qualify-stack-names"];
   const stacks = await readJson(stackListSchema, args, env);
-  if (stacks.some((it) => it.name === name)) return;
+  if (stacks.some((stack) => stack.name === name)) return;
   const problem = `stack ${name} does not belong to the project of this folder, which has its own settings`;
   throw new Problem(problem, stackAdvice);
 }

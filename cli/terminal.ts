@@ -1,8 +1,8 @@
-/** The terminal of a command, and what several commands print. */
-import { systemClock } from "../clock";
-import type { ProviderContext, Text } from "../context";
-import { OperationFailed } from "../errors";
-import { Redactor } from "../redaction";
+/** The terminal of a command, and what several commands print: data, findings, problems, numbers. */
+import { systemClock } from "../provider/clock";
+import type { ProviderContext, Text } from "../provider/context";
+import { OperationFailed } from "../provider/errors";
+import { Redactor } from "../provider/redaction";
 
 /** The terminal and the environment of a command. Messages of the provider go to stderr. */
 export interface Terminal extends ProviderContext {
@@ -41,13 +41,29 @@ export function printData(data: unknown, { print, redactor }: Terminal): void {
   for (const line of JSON.stringify(data, redact, 2).split("\n")) print(line);
 }
 
-/**
- * What one check of `doctor` found. After a `warning`, `pulumi up` still works. After a `FAILED`, it does not. Each of them
- * has the next step (G9).
- */
-export type Finding =
-  | readonly [result: "ok" | "skipped", check: string, found: string, next?: undefined]
-  | readonly [result: "warning" | "FAILED", check: string, found: string, next: string];
+/** What one check found. After a `warning`, `pulumi up` still works. After a `FAILED`, it does not. */
+export interface Finding {
+  result: "ok" | "warning" | "FAILED";
+  check: string;
+  found: string;
+  /** The next step, which a warning and a failure have (G9). */
+  next?: string;
+}
+
+/** Makes a finding that needs no action. */
+export function ok(check: string, found: string): Finding {
+  return { check, result: "ok", found };
+}
+
+/** Makes a finding with which `pulumi up` works. */
+export function warning(check: string, found: string, next: string): Finding {
+  return { check, result: "warning", found, next };
+}
+
+/** Makes a finding with which `pulumi up` can't work. */
+export function failed(check: string, found: string, next: string): Finding {
+  return { check, result: "FAILED", found, next };
+}
 
 /** A problem with the next step. */
 export class Problem extends OperationFailed {

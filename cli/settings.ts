@@ -1,9 +1,7 @@
-/** What several commands share: the options for settings, their check, and the listing of the service. */
+/** The settings of a command: its options for them, and their check. */
 import type { Command } from "commander";
-import { Canceled, isEnded, TimedOut } from "../abort";
-import { configCommands, explain, inStack } from "../advice";
-import { RequestError } from "../api/errors";
-import { resolveSettings, settingProblems } from "../config/configuration";
+import { configCommands, inStack } from "../provider/advice";
+import { resolveSettings, settingProblems } from "../provider/config/configuration";
 import {
   secretSettings,
   settingDescriptions,
@@ -11,24 +9,27 @@ import {
   settingNames,
   type SettingName,
   type Settings,
-} from "../config/settings";
-import { tokenFileVariable } from "../config/tokenFile";
-import { OperationFailed } from "../errors";
-import type { Listing } from "../evidence/listing";
-import type { Origin } from "../origin";
-import { propertyMap } from "../propertyValue";
-import { Session, timeouts } from "../session/session";
+} from "../provider/config/settings";
+import { tokenFileVariable } from "../provider/config/tokenFile";
+import { propertyMap } from "../provider/propertyValue";
 import { readConfig } from "./pulumi";
-import { asProblem, count, type Finding, Problem, type Terminal } from "./terminal";
+import {
+  asProblem,
+  count,
+  failed,
+  type Finding,
+  ok,
+  Problem,
+  type Terminal,
+  warning,
+} from "./terminal";
 
 /** The help of the option `--stack`. */
 export const stackHelp =
   "Read the settings, with the token, from this stack of the Pulumi project in this folder. By default, they come from the stack that is selected in this folder. The options below take precedence over the stack, and the stack over the environment.";
 
-/**
- * The values of `--stack` and of the options by the names of the settings. Commander turns `--base-url` into `baseUrl`.
- */
-export type SettingOptions = Partial<Record<SettingName | "stack", string | undefined>>;
+/** The values of the options by the names of the settings. Commander turns `--base-url` into `baseUrl`. */
+export type SettingOptions = Partial<Record<SettingName, string>>;
 
 const optionOf = (name: string) =>
   `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
@@ -52,10 +53,22 @@ export function addOptions(
     if (flags.includes("...")) command.option(flags.replace("...", ""), description, collect);
     else command.option(flags, description);
   }
-  for (const name of optionNames.filter((it) => !unused.includes(it))) {
+  for (const name of optionNames.filter((option) => !unused.includes(option))) {
     command.option(`${optionOf(name)} <value>`, descriptionOf(name));
   }
   return command;
+}
+
+/** The code of an error whose message is ours and may be printed. Commander's repeat what was typed (G8). */
+export const wrongCommandLine = "compute.wrongCommandLine";
+
+/**
+ * Ends the command with exit code 2.
+ *
+ * @throws CommanderError with this message
+ */
+export function commandLineError(command: Command, message: string): never {
+  return command.error(message, { code: wrongCommandLine });
 }
 
 /** For each required setting: the label of its check, and where it is set outside of a stack. */
@@ -72,7 +85,17 @@ const tokenKindDescriptions = {
   test: "test: nothing is billed, instances are ephemeral",
 } as const;
 
-type FoundSettings = Pick<ServiceListing, "stack" | "source"> & { settings: Settings };
+/** Where settings come from. */
+export interface SettingSource {
+  /** The name of the stack with organization and project. Undefined if no stack is used. */
+  stack: string | undefined;
+  /** Where the settings come from, besides the options, for messages. */
+  source: string;
+}
+
+interface FoundSettings extends SettingSource {
+  settings: Settings;
+}
 
 /**
  * Checks the settings as Configure does, and reports where each comes from. `found` is undefined if a finding is
@@ -80,11 +103,12 @@ type FoundSettings = Pick<ServiceListing, "stack" | "source"> & { settings: Sett
  */
 export async function checkSettings(
   options: SettingOptions,
+  stackOption: string | undefined,
   io: Terminal,
 ): Promise<{ findings: Finding[]; found?: FoundSettings }> {
-  const stackConfig = await readConfig(options.stack, io.env).catch(asProblem);
+  const stackConfig = await readConfig(stackOption, io.env).catch(asProblem);
   if (stackConfig instanceof Problem)
-    return { findings: [["FAILED", "stack", stackConfig.found, stackConfig.next]] };
+    return { findings: [failed("stack", stackConfig.found, stackConfig.next)] };
   const { stack, config, whyNone } = stackConfig;
   // `propertyMap` drops the options that were not given.
   const given = propertyMap(Object.fromEntries(optionNames.map((name) => [name, options[name]])));
@@ -106,10 +130,10 @@ export async function checkSettings(
   const settings = problems.length === 0 ? resolveSettings(args, io) : undefined;
 
   const findingOf = (check: string, found: string, next: string): Finding => {
-    const itsProblems = problems.filter((it) => it.check === check).map(({ problem }) => problem);
-    return itsProblems.length > 0
-      ? ["FAILED", check, itsProblems.join("; "), next]
-      : ["ok", check, found];
+    const itsProblems = problems
+      .filter((known) => known.check === check)
+      .map(({ problem }) => problem);
+    return itsProblems.length > 0 ? failed(check, itsProblems.join("; "), next) : ok(check, found);
   };
   const findingOfRequired = (name: keyof typeof required, value = "it is set") => {
     const { check } = required[name];
@@ -119,13 +143,12 @@ export async function checkSettings(
     return findingOf(
       check,
       found,
-      `${descriptionOf(name)} For a stack: ${inStack(configCommands[name], options.stack)}`,
+      `${descriptionOf(name)} For a stack: ${inStack(configCommands[name], stackOption)}`,
     );
   };
   const kind = settings && tokenKindDescriptions[settings.tokenKind];
   const token = findingOfRequired("apiToken", kind);
-  const [result, check, found] = token;
-  const isInClearText = result === "ok" && typeof config["apiToken"] === "string";
+  const isInClearText = token.result === "ok" && typeof config["apiToken"] === "string";
   const encrypt = `\`${inStack(configCommands.apiToken, stack)}\` asks for the token and encrypts it. If others can read the stack's settings file or its git history, replace the token at the service: the history keeps the old one.`;
   const explicit = Object.keys(args)
     .filter((name) => checkOf(name) === "settings")
@@ -134,11 +157,11 @@ export async function checkSettings(
   const stackFound = whyNone
     ? `none: ${whyNone}, so the settings come from the environment`
     : `${stack}: ${count(size, "setting")} of compute`;
-  const findings: Finding[] = [
-    ["ok", "stack", stackFound],
+  const findings = [
+    ok("stack", stackFound),
     findingOfRequired("baseUrl", settings?.baseUrl),
     isInClearText
-      ? ["warning", check, `${found}, which the stack keeps in clear text`, encrypt]
+      ? warning("token", `${token.found}, which the stack keeps in clear text`, encrypt)
       : token,
     findingOf(
       "settings",
@@ -151,75 +174,4 @@ export async function checkSettings(
     whyNone ?? (size === 0 ? `stack ${stack} has no setting of compute in this folder` : undefined);
   const source = whyEnvironment ? `the environment, since ${whyEnvironment}` : `stack ${stack}`;
   return { findings, found: { settings, stack, source } };
-}
-
-/** The instances that the service lists for one token, with the session that listed them. */
-export interface ServiceListing {
-  session: Session;
-  /** The name of the stack with organization and project. Undefined if no stack is used. */
-  stack: string | undefined;
-  /** Where the settings come from, besides the options, for messages. */
-  source: string;
-  /** The service, the token's kind and hash, and the account. */
-  origin: Origin;
-  listing: Listing;
-}
-
-/**
- * Lists the instances of the service that the settings name.
- *
- * @throws OperationFailed if the settings can't be used, with the next steps
- * @throws Error if the listing fails: see `explainError`
- */
-export async function listService(options: SettingOptions, io: Terminal): Promise<ServiceListing> {
-  const { findings, found } = await checkSettings(options, io);
-  if (!found) {
-    const failures = findings.filter(([result]) => result === "FAILED");
-    throw new OperationFailed(
-      failures.flatMap(([, check, found, next]) => [`${check}: ${found}`, `→ ${next}`]),
-    );
-  }
-  const { settings, ...from } = found;
-  // Ctrl-C ends the whole process.
-  const canceler = new AbortController();
-  try {
-    const session = new Session(settings, io, () => canceler.signal);
-    return await listAgain({ session, ...from });
-  } catch (error) {
-    // After a time-out, the requests would go on in vain.
-    canceler.abort(new Canceled());
-    io.warn(`The settings come from ${from.source}.`);
-    throw error;
-  }
-}
-
-/**
- * Lists the instances that exist now. A listing that began before this call is not used.
- *
- * @throws Error if the listing fails: see `explainError`
- */
-export async function listAgain({
-  session,
-  stack,
-  source,
-}: Omit<ServiceListing, "origin" | "listing">): Promise<ServiceListing> {
-  const { listings, connection } = session;
-  const after = listings.mark();
-  // Without a time-out, the requests would never end if the service always answers 429.
-  using operation = session.operation(timeouts.look);
-  const listing = await listings.get({ after }, operation.signal);
-  const { origin } = await connection.open(operation.signal);
-  return { session, stack, source, origin, listing };
-}
-
-/** Returns the lines that explain an error to a person, with the next step. Undefined for a defect of the plugin. */
-export function explainError(error: unknown): readonly string[] | undefined {
-  if (error instanceof OperationFailed) return error.lines;
-  if (error instanceof RequestError) return [explain(error)];
-  if (error instanceof TimedOut && error.pause) {
-    return [`${error.message}. Run the command again after that time.`];
-  }
-  return isEnded(error)
-    ? [`the request to the service ${error.message}. Run the command again later.`]
-    : undefined;
 }

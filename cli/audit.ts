@@ -1,0 +1,297 @@
+/**
+ * `audit`: compares the instances that the service lists with all stacks of the backend. It changes nothing but the file
+ * of `--plan`.
+ */
+import type { Command } from "commander";
+import { OperationFailed } from "../provider/errors";
+import { whyIncomplete, whyOpen } from "../provider/evidence/why";
+import type { Verdict } from "../provider/evidence/witness";
+import { lookFor } from "../provider/instance/existence";
+import { displayRecordedName } from "../provider/ledger/record";
+import { timeouts } from "../provider/session/session";
+import {
+  compare,
+  explainUnmanaged,
+  isSameResource,
+  unreadableStates,
+  type Comparison,
+  type ListedInstance,
+} from "./compare";
+import { readPendingCreates, type RecordedCreate } from "./discard";
+import {
+  addDoubt,
+  noFindings,
+  outcomes,
+  printReport,
+  resultOf,
+  type Findings,
+  type PendingCreate,
+  type Summary,
+} from "./report";
+import { planHelp, planOptions, readPlanOptions, writePlan, type PlanOptions } from "./plan";
+import { readAllStates, type Resource } from "./pulumi";
+import { explainError, listAgain, listService, type ServiceListing } from "./service";
+import { addOptions, commandLineError, type SettingOptions, stackHelp } from "./settings";
+import { printData, type Terminal } from "./terminal";
+
+interface Options extends SettingOptions, PlanOptions {
+  json?: true;
+  stack?: string[];
+}
+
+const exitCodeHelp = `
+Exit codes:
+  0  every listed instance is managed, and every managed instance that could be compared exists
+  1  something was found: an instance in no stack or in several, an instance that is gone, or a
+     pending create
+  2  the command line is wrong
+  3  nothing was found, but not everything could be decided: for example because a listing
+     was incomplete, or because settings, a stack or a service could not be read
+${planHelp}`;
+
+/** Adds the command `audit`. */
+export function addAudit(program: Command, io: Terminal): void {
+  const command = program
+    .command("audit")
+    .description(
+      "compare the instances that the service lists with all stacks of the backend; changes nothing but the file of --plan",
+    )
+    .addHelpText("after", exitCodeHelp);
+  const ownOptions = {
+    "--json": "Print the result as JSON.",
+    "--stack <name...>": `${stackHelp} Give the option several times to list the instances with the settings of each of these stacks. All stacks of the backend are compared in any case.`,
+    ...planOptions,
+  };
+  const unused = ["deletePolicy", "destroyPath", "leftovers"] as const;
+  addOptions(command, ownOptions, unused).action(async (options: Options) => {
+    const { json, plan, stack = [] } = options;
+    if (plan === undefined && (options.name ?? options.input) !== undefined)
+      commandLineError(command, "--name and --input need --plan.");
+    if (plan !== undefined && stack.length > 1)
+      commandLineError(command, "With --plan, give --stack once: the stack to import into.");
+    const request = plan === undefined ? undefined : readPlanOptions(plan, options);
+    const findings = noFindings();
+    const audited = await audit(options, io, findings);
+    const result = audited ? resultOf(findings) : "undecided";
+    const { exitCode, verdict } = outcomes[result];
+    if (json) {
+      const { undecided } = findings;
+      printData({ result, ...(audited ? { ...audited.summary, ...findings } : { undecided }) }, io);
+    } else if (audited) {
+      printReport(audited.summary, findings, options, io);
+      if (!request) io.print(verdict);
+    }
+    if (!request) io.exitCode = exitCode;
+    else if (audited) writePlan(request, { ...audited, findings, stack: stack[0] }, io);
+    else throw new OperationFailed("there is no plan: see above");
+  });
+}
+
+/** What was compared, and what the comparison shows. */
+interface Audited {
+  services: readonly ServiceListing[];
+  seen: Seen;
+  summary: Summary;
+}
+
+/**
+ * Adds what it finds to `findings`. Returns undefined if nothing could be compared. Each failure is printed to stderr, and is
+ * undecided.
+ */
+async function audit(
+  options: Options,
+  io: Terminal,
+  findings: Findings,
+): Promise<Audited | undefined> {
+  const addFailure = (what: string, error: unknown) => {
+    const lines = explainError(error);
+    if (!lines) throw error;
+    lines.forEach((line) => io.warn(line));
+    addDoubt(findings, what, lines.join("; ").replaceAll("; →", " →"));
+  };
+  const services: ServiceListing[] = [];
+  for (const stack of options.stack ?? [undefined]) {
+    await listService(options, stack, io).then(
+      (service) => services.push(service),
+      (error) => addFailure(stack ? `the service of stack ${stack}` : "the service", error),
+    );
+  }
+  if (services.length === 0) return undefined;
+  try {
+    const seen = await lookTwice(services, io.env);
+    return { services, seen, summary: summarize(services, seen, findings, io) };
+  } catch (error) {
+    addFailure("the stacks", error);
+    return undefined;
+  }
+}
+
+/** What the listings prove about an instance that the first look missed, and why, if it is nothing. */
+interface Searched {
+  kind: Verdict["kind"];
+  doubt: string | undefined;
+}
+
+/** What the second look shows, and what became of the instances that the first one missed. */
+interface Seen extends Comparison {
+  searched: ReadonlyMap<Resource, Searched>;
+}
+
+/**
+ * Compares the listings with the states. If something differs, checks whether the missing instances exist, and lists and
+ * compares a second time, since a run may have created or deleted an instance in the meantime. An instance that no stack
+ * manages, and a pending create, count only if both looks show them.
+ */
+async function lookTwice(
+  services: readonly ServiceListing[],
+  env: NodeJS.ProcessEnv,
+): Promise<Seen> {
+  const first = compare(services, await readAllStates(env));
+  const isUnmanaged = ({ managers }: ListedInstance) => managers.length === 0;
+  if (first.missing.size + first.pending.length === 0 && !first.listed.some(isUnmanaged))
+    return { ...first, searched: new Map<Resource, Searched>() };
+  for (const { session } of services) {
+    // Only a listing of its own tenant proves that an instance is gone (G3). The session recognizes such a listing by other
+    // instances that were recorded with the same token.
+    for (const { id, origin } of first.instances) {
+      if (origin) session.observe({ id, origin });
+    }
+  }
+  const checks = [...first.missing].map(async ([instance, { session }]) => {
+    using operation = session.operation(timeouts.look);
+    const { verdict } = await lookFor(session, instance, operation.signal);
+    const doubt = verdict.kind === "open" ? whyOpen(verdict, session) : undefined;
+    return [instance, { kind: verdict.kind, doubt }] as const;
+  });
+  const searched = new Map<Resource, Searched>(await Promise.all(checks));
+  const second = compare(await Promise.all(services.map(listAgain)), await readAllStates(env));
+  const wasUnmanaged = ({ item, service }: ListedInstance) =>
+    first.listed.some(
+      (before) =>
+        isUnmanaged(before) &&
+        before.item.id === item.id &&
+        before.service.session === service.session,
+    );
+  return {
+    ...second,
+    // A stack that the first look could not read is in the list once more, with its problem.
+    states: [...second.states, ...first.states.filter(({ problem }) => problem !== undefined)],
+    listed: second.listed.filter((listed) => !isUnmanaged(listed) || wasUnmanaged(listed)),
+    pending: second.pending.filter((create) =>
+      first.pending.some((before) => isSameResource(create, before)),
+    ),
+    searched,
+  };
+}
+
+/** Sorts what was seen into the findings. */
+function summarize(
+  services: readonly ServiceListing[],
+  seen: Seen,
+  findings: Findings,
+  io: Terminal,
+): Summary {
+  const creates = readPendingCreates(io.env, (text) => io.messages.warning(text));
+  const unreadable = unreadableStates(seen);
+  for (const { stack, problem = "" } of unreadable) addDoubt(findings, `stack ${stack}`, problem);
+  for (const { origin, listing, session } of services.filter(
+    (service) => !service.listing.complete,
+  )) {
+    const why = `there may be instances that it does not show: ${whyIncomplete(listing, session)}`;
+    addDoubt(findings, origin.baseUrl, why);
+  }
+
+  const managed = [];
+  for (const listed of seen.listed) {
+    const { id, name = "", status = "" } = listed.item;
+    if (listed.managers.length > 0) {
+      const resources = listed.managers.map(({ stack, urn }) => ({ stack, urn }));
+      managed.push({ id, name, status, resources });
+    } else addUnmanaged(listed, seen, creates, findings);
+  }
+  findings.inSeveral.push(...managed.filter(({ resources }) => resources.length > 1));
+
+  for (const [instance, { kind, doubt }] of seen.searched) {
+    const { id, stack, urn } = instance;
+    const isHeld = seen.instances.some((held) => isSameResource(held, instance) && held.id === id);
+    if (isHeld && kind === "absent") findings.gone.push({ id, stack, urn });
+    if (isHeld && doubt !== undefined) addDoubt(findings, `instance ${id} of ${stack}`, doubt);
+  }
+  for (const [{ id, stack, urn }, why] of seen.notComparable) {
+    findings.notCompared.push({ id, stack, urn, why });
+    // The settings of a stack should reach the stack's instances. Instances of other stacks may live elsewhere.
+    if (services.some((service) => service.stack === stack))
+      addDoubt(findings, `instance ${id} of ${stack}`, why);
+  }
+  addPendingCreates(seen, creates, findings);
+  return {
+    services: services.map(({ origin: { baseUrl, tokenKind, account }, source, listing }) => {
+      const { items, complete } = listing;
+      return { baseUrl, tokenKind, account, settings: source, listed: items.size, complete };
+    }),
+    stacks: {
+      read: seen.states.length - unreadable.length,
+      withInstances: new Set(seen.instances.map(({ stack }) => stack)).size,
+    },
+    managed,
+  };
+}
+
+function addUnmanaged(
+  listed: ListedInstance,
+  seen: Seen,
+  creates: readonly RecordedCreate[],
+  findings: Findings,
+): void {
+  const { id, name = "", status = "", ipv4_public } = listed.item;
+  const { baseUrl, tokenKind } = listed.service.origin;
+  const explanation = explainUnmanaged(listed, seen, creates);
+  const doubts = [
+    explanation?.isOpen && explanation.note,
+    status === "PROVISIONING" &&
+      "in no stack, but PROVISIONING, so a run may be creating it right now",
+    unreadableStates(seen).length > 0 && "it is in no stack that could be read",
+  ];
+  const doubt = doubts.find(Boolean);
+  if (doubt) {
+    addDoubt(findings, `instance ${id} "${name}"`, doubt);
+    return;
+  }
+  const reader = seen.instances.find((held) => held.id === id && held.external);
+  const note = explanation?.note ?? (reader && `${reader.stack} reads it, but does not manage it`);
+  const [ipv4, pendingCreate] = [ipv4_public || undefined, explanation?.urn];
+  const list = pendingCreate === undefined ? findings.inNoStack : findings.explained;
+  list.push({ id, name, status, baseUrl, tokenKind, ipv4, note, pendingCreate });
+}
+
+/**
+ * Adds the pending creates in the ledger of this machine, and those that only a state has. Leaves out those of a run that is
+ * under way on this machine, and those in the ledger whose instance is listed: its line says what to do about the create.
+ */
+function addPendingCreates(
+  { pending, instances }: Seen,
+  creates: readonly RecordedCreate[],
+  { explained, pendingCreates, unrecordedCreates }: Findings,
+): void {
+  const isLive = (urn: string) =>
+    creates.some(({ liveness, record }) => liveness === "alive" && record.urn === urn);
+  const isHeld = ({ id, urn }: RecordedCreate["record"]) =>
+    instances.some((held) => held.id === id && held.urn === urn);
+  const inState = pending.filter(({ urn }) => !isLive(urn));
+  const inLedger = creates
+    .filter(({ isHere, liveness, record }) => isHere && liveness !== "alive" && !isHeld(record))
+    .map(({ record: { urn, name, at, id } }): PendingCreate => {
+      const stack = inState.find((create) => create.urn === urn)?.stack;
+      return { urn, name: displayRecordedName(name), stack, at, id };
+    });
+  const isExplaining = ({ urn, id, name }: PendingCreate) =>
+    explained.some(
+      (instance) =>
+        instance.pendingCreate === urn &&
+        (id === undefined ? instance.name === name : instance.id === id),
+    );
+  pendingCreates.push(...inLedger.filter((create) => !isExplaining(create)));
+  const isInLedger = ({ urn }: Resource) => inLedger.some((create) => create.urn === urn);
+  for (const { urn, name, stack } of inState.filter((create) => !isInLedger(create)))
+    unrecordedCreates.push({ urn, name, stack, at: undefined, id: undefined });
+}

@@ -1,0 +1,191 @@
+/** `audit --plan FILE`: writes the instances that `audit` finds in no stack as the file for `pulumi import --file`. */
+import { writeFileSync } from "node:fs";
+import { importPlanCommand, logicalName } from "../provider/advice";
+import { closest } from "../provider/closest";
+import { OperationFailed } from "../provider/errors";
+import { inputNames, inputTypes, isScript } from "../provider/instance/definition";
+import { instanceToken } from "../provider/pulumiNames";
+import { unreadableStates, type Comparison } from "./compare";
+import type { Findings } from "./report";
+import type { ServiceListing } from "./service";
+import { count, Problem, type Terminal } from "./terminal";
+
+/** The first version of Pulumi that reads inputs from the file of `pulumi import --file`. */
+const oldestEngineWithInputs = "3.254";
+
+/** The inputs that `--input` accepts. No secrets: others can read the options and the plan. */
+const acceptedInputs = inputNames.filter((name) => name !== "name" && !isScript(name));
+
+/** The options that make a plan, with their help. */
+export const planOptions = {
+  "--plan <file>":
+    "Write the instances in no stack to this file, for `pulumi import --file`. Instances that a pending create explains are left out.",
+  "--name <pattern>":
+    "For the plan: only instances whose name matches this pattern, in which * stands for any characters, and ? for one.",
+  "--input <name=value...>": `For the plan: an input of all its instances, which the service does not list: ${acceptedInputs.join(", ")} (once for each key). The option can be given several times. Pulumi ${oldestEngineWithInputs} and later read it; older ones ignore it.`,
+};
+
+/** The help on the exit codes with `--plan`. */
+export const planHelp = `
+Exit codes with --plan:
+  0  the plan is written; it is empty if there is nothing to import
+  1  there is no plan, for example because no listed instance matches --name, or because a stack
+     can't be read
+  2  the command line is wrong`;
+
+/** The values of the options, as they were typed. */
+export interface PlanOptions {
+  plan?: string;
+  name?: string;
+  input?: string[];
+}
+
+/** The plan that a person asks for. */
+export interface PlanRequest {
+  file: string;
+  namePattern: RegExp;
+  /** The inputs of each instance in the plan. Undefined if there are none. */
+  inputs: object | undefined;
+}
+
+/** What `audit` knows, and the value of its option `--stack`. */
+interface Audited {
+  services: readonly ServiceListing[];
+  seen: Comparison;
+  findings: Findings;
+  stack: string | undefined;
+}
+
+/** @throws OperationFailed for wrong inputs */
+export function readPlanOptions(file: string, { name, input = [] }: PlanOptions): PlanRequest {
+  return { file, namePattern: patternOf(name), inputs: parseInputs(input) };
+}
+
+/**
+ * Writes the plan, and says what it has.
+ *
+ * @throws Problem if there is no plan: it might put an instance of an unreadable stack into another stack, or the pattern
+ *   matches nothing
+ */
+export function writePlan(request: PlanRequest, audited: Audited, io: Terminal): void {
+  const { file, namePattern, inputs } = request;
+  const { services, seen, findings, stack } = audited;
+  const unreadable = unreadableStates(seen).map((state) => state.stack);
+  if (unreadable.length > 0) {
+    throw new Problem(
+      `there is no plan, because what can't be read may manage the listed instances already: stack ${[...new Set(unreadable)].join(", stack ")}`,
+      "Run `audit` again when `pulumi stack export` works for each of these stacks.",
+    );
+  }
+  const listed = seen.listed.length;
+  if (listed > 0 && !seen.listed.some(({ item: { name = "" } }) => namePattern.test(name))) {
+    throw new Problem(
+      "there is no plan: no listed instance matches --name",
+      `The service lists ${count(listed, "instance")}. Correct the pattern, or leave it out.`,
+    );
+  }
+
+  const target = services[0]?.stack;
+  const targets = seen.instances.filter((instance) => instance.stack === target);
+  const uniqueName = uniqueNames(targets.map(({ urn }) => logicalName(urn)));
+  const sortKey = ({ name, id }: { name: string; id: string }) => `${name}\n${id}`;
+  const wanted = findings.inNoStack
+    .filter(({ name }) => namePattern.test(name))
+    .sort((one, other) => (sortKey(one) < sortKey(other) ? -1 : 1));
+  const resources: object[] = [];
+  for (const { id, name } of wanted) {
+    if (io.redactor.redact(id) === id) {
+      // The name of an instance may be the token, which no output may show (G8).
+      const resourceName = uniqueName(io.redactor.redact(name), id);
+      resources.push({ type: instanceToken, name: resourceName, id, inputs });
+    } else {
+      io.warn(
+        `left out: ${id} "${name}": its id contains a secret or characters that can't be printed`,
+      );
+    }
+  }
+
+  // The format of the file: https://www.pulumi.com/docs/iac/adopting-pulumi/import/
+  save(file, `${JSON.stringify({ resources }, undefined, 2)}\n`);
+  if (resources.length === 0) {
+    const why = listed === 0 ? "the service lists no instance" : "see above";
+    io.warn(`There is nothing to import: ${why}. The plan is empty.`);
+  } else {
+    const noun = resources.length === 1 ? "instance is" : "instances are";
+    io.warn(`${resources.length} ${noun} in the plan. Next: ${importPlanCommand(file, stack)}`);
+  }
+}
+
+/**
+ * Returns the inputs of the options `--input`, each of which is `name=value`, or undefined if there are none.
+ *
+ * @throws OperationFailed for wrong inputs. It names each without its value, which may be a secret (G8).
+ */
+function parseInputs(assignments: readonly string[]): object | undefined {
+  const inputs: Record<string, string | string[] | undefined> = {};
+  const problems: string[] = [];
+  const nameOf = (assignment: string) => /^[^=]*(?==)/.exec(assignment)?.[0];
+  for (const [name, some] of Map.groupBy(assignments, nameOf)) {
+    const values = some.map((assignment) => assignment.slice(assignment.indexOf("=") + 1));
+    const problem = whyRefused(name, values);
+    if (problem !== undefined) problems.push(`--input: ${problem}`);
+    else inputs[String(name)] = name === "sshKeys" ? values : values[0];
+  }
+  const advice = `→ Give each as NAME=VALUE, where NAME is one of ${acceptedInputs.join(", ")}.`;
+  if (problems.length > 0) throw new OperationFailed([...problems, advice]);
+  return assignments.length > 0 ? inputs : undefined;
+}
+
+function whyRefused(typedName: string | undefined, values: readonly string[]): string | undefined {
+  if (typedName === undefined) return "one of them has no =";
+  if (typedName === "name") return "name: the name comes from the listing";
+  const name = inputNames.find((known) => known === typedName);
+  if (name === undefined) {
+    const guess = closest(typedName, acceptedInputs);
+    return `one of the names is not an input of an instance${guess ? `; did you mean ${guess}?` : ""}`;
+  }
+  if (isScript(name))
+    return `${name} is a secret, which the plan would hold in clear text; add it to the program after the import`;
+  if (name !== "sshKeys" && values.length > 1) return `${name} is given more than once`;
+  const { error } = inputTypes[name].safeParse(name === "sshKeys" ? values : values[0]);
+  return error && `${name} ${error.issues[0]?.message ?? "is wrong"}`;
+}
+
+/** Makes a RegExp of the pattern of `--name`. It ignores case, as comparisons of hostnames do. */
+function patternOf(glob = "*"): RegExp {
+  const literal = glob.replace(/[\\^$.+()[\]{}|]/g, "\\$&");
+  return new RegExp(`^${literal.replaceAll("*", ".*").replaceAll("?", ".")}$`, "isu");
+}
+
+/** Returns a function that makes the resource names of the plan. It appends the id to a name that is in use. */
+function uniqueNames(taken: readonly string[]): (name: string, id: string) => string {
+  // Generated code names its variables like this, so names that differ only in punctuation or case would collide.
+  const variableOf = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, "_");
+  const used = new Set(taken.map(variableOf));
+  return (name, id) => {
+    const ending = resourceName(id) || "instance";
+    let unique = resourceName(name) || ending;
+    while (used.has(variableOf(unique))) unique += `-${ending}`;
+    used.add(variableOf(unique));
+    return unique;
+  };
+}
+
+/** Replaces all characters that a language or a shell would have to quote. */
+function resourceName(name: string): string {
+  return name
+    .slice(0, 100)
+    .replace(/[^A-Za-z0-9_.-]+/g, "-")
+    .replace(/^[-.]+|[-.]+$/g, "");
+}
+
+function save(file: string, content: string): void {
+  try {
+    writeFileSync(file, content);
+  } catch (error) {
+    throw new Problem(
+      `the plan can't be written: ${(error as Error).message}`,
+      "Name another file with --plan.",
+    );
+  }
+}

@@ -1,0 +1,276 @@
+/** What `audit` finds. Its text, its JSON and its exit code come from one table: `sections`. */
+import { ownCommand } from "../provider/advice";
+import { resumeAdvice } from "./discard";
+import { count, type Terminal } from "./terminal";
+
+/** The name of a resource: its stack, and its URN. */
+interface ResourceName {
+  stack: string;
+  urn: string;
+}
+
+/** An instance that the service lists, and the resources that manage it. */
+interface ManagedInstance {
+  id: string;
+  name: string;
+  status: string;
+  resources: readonly ResourceName[];
+}
+
+/** An instance that the service lists, and that no stack manages. */
+interface UnmanagedInstance {
+  id: string;
+  name: string;
+  status: string;
+  baseUrl: string;
+  tokenKind: string;
+  ipv4: string | undefined;
+  /** What may have made the instance, and how it gets into a stack. */
+  note: string | undefined;
+  /** The URN of the pending create that may have made the instance. */
+  pendingCreate: string | undefined;
+}
+
+/** An instance in a state. */
+interface HeldInstance extends ResourceName {
+  id: string;
+}
+
+/** An instance in a state that no listing shows, and why the listings say nothing about it. */
+interface NotCompared extends HeldInstance {
+  why: string;
+}
+
+/** A pending create. */
+export interface PendingCreate {
+  urn: string;
+  name: string | undefined;
+  /** The stack whose state has it, too. */
+  stack: string | undefined;
+  /** When it began (ISO 8601). Undefined if only a state has it. */
+  at: string | undefined;
+  id: string | undefined;
+}
+
+/** Something that could not be decided: an instance, a stack or a service. */
+interface Doubt {
+  what: string;
+  why: string;
+}
+
+interface FindingOf {
+  inNoStack: UnmanagedInstance;
+  explained: UnmanagedInstance;
+  gone: HeldInstance;
+  inSeveral: ManagedInstance;
+  pendingCreates: PendingCreate;
+  unrecordedCreates: PendingCreate;
+  undecided: Doubt;
+  notCompared: NotCompared;
+}
+
+type Kind = keyof FindingOf;
+
+/** What `audit` finds, by kind. */
+export type Findings = { [K in Kind]: FindingOf[K][] };
+
+/** The options that change the printed advice. */
+interface AdviceOptions {
+  stack?: readonly string[];
+  plan?: string;
+}
+
+/** A kind of finding. The row of a finding leaves out what is undefined or empty. */
+interface Section<Finding> {
+  /** What the exit code says of a finding of this kind. */
+  result: "found" | "undecided" | "ok";
+  title: (found: readonly Finding[]) => string;
+  row: (finding: Finding) => readonly (string | undefined)[];
+  next: (found: readonly Finding[], options: AdviceOptions) => string;
+}
+
+const instanceRow = ({ id, name, status }: { id: string; name: string; status: string }) => [
+  id,
+  `"${name}"`,
+  status,
+];
+
+const unmanagedRow = (instance: UnmanagedInstance) => [
+  ...instanceRow(instance),
+  instance.ipv4,
+  instance.note,
+];
+
+/** The instances of a live token are billed. */
+const unmanagedTitle = (title: string) => (found: readonly UnmanagedInstance[]) =>
+  found.some(({ tokenKind }) => tokenKind === "live")
+    ? `${title} (those of a live token are billed)`
+    : title;
+
+const createRow = ({ urn, name, at, id, stack }: PendingCreate) => [
+  urn,
+  name && `"${name}"`,
+  at && `started ${at}`,
+  id,
+  stack && `pending in ${stack}`,
+];
+
+/** In the order in which they are printed. The JSON has a list for each, under this name. */
+const sections: { [K in Kind]: Section<FindingOf[K]> } = {
+  inNoStack: {
+    result: "found",
+    title: unmanagedTitle("In no stack"),
+    row: unmanagedRow,
+    next: (_, { stack: [stack, ...others] = [], plan }) => {
+      const stackWords = stack === undefined ? [] : ["--stack", others[0] ? "<name>" : stack];
+      return plan === undefined
+        ? `Take them over (\`${ownCommand("audit", "--plan", "FILE", ...stackWords)}\`), or remove them at the service (its portal).`
+        : "Take them over with the plan, or remove them at the service (its portal).";
+    },
+  },
+  explained: {
+    result: "found",
+    title: unmanagedTitle("In no stack, but explained by a pending create"),
+    row: unmanagedRow,
+    next: () => "Do what the line of each says.",
+  },
+  gone: {
+    result: "found",
+    title: () => "In a stack but gone",
+    row: ({ id, stack, urn }) => [id, stack, urn],
+    next: () =>
+      "`pulumi refresh --stack <stack>` drops them from the state, and the next `pulumi up --stack <stack>` creates new ones.",
+  },
+  inSeveral: {
+    result: "found",
+    title: () => "Managed by more than one resource",
+    row: (instance) => [
+      ...instanceRow(instance),
+      ...instance.resources.map(({ stack, urn }) => `${stack}: ${urn}`),
+    ],
+    next: () =>
+      "Keep one resource of each instance. Run no `pulumi up` before all of this is done. Take the others out of their programs, and then out of their states: `pulumi state delete <urn> --force --stack <stack>` (--force, because an import protects the resource).",
+  },
+  pendingCreates: {
+    result: "found",
+    title: () => "Pending creates",
+    row: createRow,
+    next: (found) => resumeAdvice(found.map(({ urn }) => urn)),
+  },
+  unrecordedCreates: {
+    result: "found",
+    title: () => "Pending creates that the ledger of this machine does not have",
+    row: createRow,
+    next: () =>
+      "The next `pulumi up` creates each of them once more, unless its resource has an instance by then. If its instance is listed above, import that first. `pulumi refresh --clear-pending-creates --stack <stack>` removes the pending create.",
+  },
+  undecided: {
+    result: "undecided",
+    title: () => "Not decided",
+    row: ({ what, why }) => [`${what}: ${why}`],
+    next: () => "Run `audit` again later, or with settings that reach them.",
+  },
+  notCompared: {
+    result: "ok",
+    title: () => "Not compared",
+    row: ({ id, stack, why }) => [id, stack, why],
+    next: () =>
+      "Run `audit` with their base URL and token. For a stack of this folder's project, --stack NAME reads both: give it for each stack.",
+  },
+};
+
+const kinds = Object.keys(sections) as Kind[];
+
+/** Returns empty lists. */
+export function noFindings(): Findings {
+  return {
+    inNoStack: [],
+    explained: [],
+    gone: [],
+    inSeveral: [],
+    pendingCreates: [],
+    unrecordedCreates: [],
+    undecided: [],
+    notCompared: [],
+  };
+}
+
+/** Adds a doubt, unless it is there: several settings may have one service. */
+export function addDoubt({ undecided }: Findings, what: string, why: string): void {
+  if (!undecided.some((doubt) => doubt.what === what && doubt.why === why))
+    undecided.push({ what, why });
+}
+
+/** What `audit` has compared. */
+export interface Summary {
+  services: readonly {
+    baseUrl: string;
+    tokenKind: string;
+    account: string | undefined;
+    /** Where the settings come from. */
+    settings: string;
+    /** How many instances the service lists. */
+    listed: number;
+    complete: boolean;
+  }[];
+  stacks: { read: number; withInstances: number };
+  managed: readonly ManagedInstance[];
+}
+
+/** What `audit` says in the end: in its JSON, as its exit code, and as the last line of its text. */
+export const outcomes = {
+  ok: {
+    exitCode: 0,
+    verdict:
+      "Every listed instance is managed, and every managed instance that could be compared exists.",
+  },
+  found: { exitCode: 1, verdict: "Something was found: see above." },
+  undecided: {
+    exitCode: 3,
+    verdict: "Nothing was found, but not everything could be decided.",
+  },
+} as const;
+
+/** Returns the outcome of these findings. */
+export function resultOf(findings: Findings): keyof typeof outcomes {
+  const results = kinds
+    .filter((kind) => findings[kind].length > 0)
+    .map((kind) => sections[kind].result);
+  if (results.includes("found")) return "found";
+  return results.includes("undecided") ? "undecided" : "ok";
+}
+
+/** Prints the result as text. */
+export function printReport(
+  { services, stacks, managed }: Summary,
+  findings: Findings,
+  options: AdviceOptions,
+  { print }: Terminal,
+): void {
+  const printLine = (label: string, value: string) => print(label.padEnd(11) + value);
+  for (const { baseUrl, tokenKind, settings, listed, complete } of services) {
+    const place = `${baseUrl} (${tokenKind} token; settings from ${settings})`;
+    const instances = `${count(listed, "instance")} listed${complete ? "" : ", and there may be more"}`;
+    printLine("service", `${place}: ${instances}`);
+  }
+  printLine("stacks", `${stacks.read} read, ${stacks.withInstances} with instances`);
+  printLine("managed", count(managed.length, "instance"));
+  for (const kind of kinds) sectionLines(kind, findings, options).forEach(print);
+  print("");
+}
+
+function sectionLines<K extends Kind>(
+  kind: K,
+  findings: Findings,
+  options: AdviceOptions,
+): readonly string[] {
+  const section: Section<FindingOf[K]> = sections[kind];
+  const found: readonly FindingOf[K][] = findings[kind];
+  if (found.length === 0) return [];
+  return [
+    "",
+    `${section.title(found)} (${found.length}):`,
+    ...found.map((finding) => `  ${section.row(finding).filter(Boolean).join("  ")}`),
+    `  → ${section.next(found, options)}`,
+  ];
+}

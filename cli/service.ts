@@ -1,0 +1,85 @@
+/** The listing of the service, for the commands that need it, and how they explain that it failed. */
+import { Canceled, isEnded, TimedOut } from "../provider/abort";
+import { explain } from "../provider/advice";
+import { RequestError } from "../provider/api/errors";
+import { OperationFailed } from "../provider/errors";
+import type { Listing } from "../provider/evidence/listing";
+import type { Origin } from "../provider/origin";
+import { Session, timeouts } from "../provider/session/session";
+import { checkSettings, type SettingOptions, type SettingSource } from "./settings";
+import type { Terminal } from "./terminal";
+
+/** A service whose settings are known. */
+interface OpenedService extends SettingSource {
+  session: Session;
+}
+
+/** The instances that the service lists for one token, with the session that listed them. */
+export interface ServiceListing extends OpenedService {
+  /** The service, the token's kind and hash, and the account. */
+  origin: Origin;
+  listing: Listing;
+}
+
+/**
+ * Lists the instances of the service that the settings name.
+ *
+ * @throws OperationFailed if the settings can't be used, with the next steps
+ * @throws Error if the listing fails: see `explainError`
+ */
+export async function listService(
+  options: SettingOptions,
+  stack: string | undefined,
+  io: Terminal,
+): Promise<ServiceListing> {
+  const { findings, found } = await checkSettings(options, stack, io);
+  if (!found) {
+    const failures = findings.filter(({ result }) => result === "FAILED");
+    throw new OperationFailed(
+      failures.flatMap(({ check, found, next }) => [`${check}: ${found}`, `→ ${next}`]),
+    );
+  }
+  const { settings, ...from } = found;
+  // Ctrl-C ends the whole process.
+  const canceler = new AbortController();
+  try {
+    const session = new Session(settings, io, () => canceler.signal);
+    return await listAgain({ session, ...from });
+  } catch (error) {
+    // After a time-out, the requests would go on in vain.
+    canceler.abort(new Canceled());
+    io.warn(`The settings come from ${from.source}.`);
+    throw error;
+  }
+}
+
+/**
+ * Lists the instances that exist now. A listing that began before this call is not used.
+ *
+ * @throws Error if the listing fails: see `explainError`
+ */
+export async function listAgain({
+  session,
+  stack,
+  source,
+}: OpenedService): Promise<ServiceListing> {
+  const { listings, connection } = session;
+  const after = listings.mark();
+  // Without a time-out, the requests would never end if the service always answers 429.
+  using operation = session.operation(timeouts.look);
+  const listing = await listings.get({ after }, operation.signal);
+  const { origin } = await connection.open(operation.signal);
+  return { session, stack, source, origin, listing };
+}
+
+/** Returns the lines that explain an error to a person, with the next step. Undefined for a defect of the plugin. */
+export function explainError(error: unknown): readonly string[] | undefined {
+  if (error instanceof OperationFailed) return error.lines;
+  if (error instanceof RequestError) return [explain(error)];
+  if (error instanceof TimedOut && error.pause) {
+    return [`${error.message}. Run the command again after that time.`];
+  }
+  return isEnded(error)
+    ? [`the request to the service ${error.message}. Run the command again later.`]
+    : undefined;
+}

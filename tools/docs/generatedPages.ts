@@ -1,0 +1,186 @@
+/**
+ * Makes all that is generated in Markdown pages: lists from the provider's definitions, and the two pages that the Pulumi
+ * Registry reads from this repository, from README.md, docs/install.md and docs/configure.md.
+ */
+import { posix } from "node:path";
+import { figureList } from "../../bench/figure";
+import { optionFlags } from "../../emulator/options";
+import metadata from "../../metadata.json";
+import { settingDescriptions, settingNames } from "../../provider/config/settings";
+import {
+  inputDescriptions,
+  inputNames,
+  isRequired,
+  isScript,
+  outputs,
+} from "../../provider/instance/definition";
+import { functionTokens, instanceToken } from "../../provider/pulumiNames";
+import { exampleBlock, exampleLanguages, titleOf, type ExampleLanguage } from "../sdk/examples";
+import { sdkLanguages, sdkNames } from "../sdk/languages";
+import { blocksOf, sectionOf, type Page } from "./markdown";
+import { readPage } from "./pages";
+import { definitions, filledPage, formatted, table, type Contents } from "./tables";
+
+const code = (text: string) => `\`${text}\``;
+
+const filled: Readonly<Record<string, Contents>> = {
+  "docs/configure.md": {
+    settings: () =>
+      definitions(
+        settingNames.map((name) => ({
+          name: code(`compute:${name}`),
+          text: settingDescriptions[name],
+        })),
+      ),
+  },
+  "docs/instance.md": {
+    inputs: () =>
+      definitions(
+        inputNames.map((name) => ({
+          name: code(name) + (isRequired(name) ? " (required)" : ""),
+          text: inputDescriptions[name] + (isScript(name) ? " Secret." : ""),
+        })),
+      ),
+    outputs: () =>
+      definitions(
+        Object.entries(outputs).map(([name, { description }]) => ({
+          name: code(name),
+          text: description,
+        })),
+      ),
+  },
+  "docs/try.md": {
+    options: () =>
+      table(
+        ["Option", "Meaning"],
+        optionFlags.map(({ flag, help }) => [code(flag), help]),
+      ),
+  },
+  "docs/performance.md": { measured: figureList },
+};
+
+/** Returns each page that is generated, or of which a part is, by its path. */
+export async function generatedPages(): Promise<Record<string, string>> {
+  const pages: Record<string, string> = {};
+  for (const [name, contents] of Object.entries(filled)) {
+    pages[name] = await filledPage(name, contents);
+  }
+  const pageOf = (name: string): Page => {
+    const text = pages[name];
+    return text === undefined ? readPage(name) : { name, text };
+  };
+  pages["docs/_index.md"] = await formatted(overview(pageOf));
+  pages["docs/installation-configuration.md"] = await formatted(installation(pageOf));
+  return pages;
+}
+
+type PageOf = (name: string) => Page;
+
+function overview(pageOf: PageOf): string {
+  const readme = pageOf("README.md");
+  const [, introduction = ""] = readme.text.split("\n\n");
+  const section = (title: string) =>
+    `## ${title}\n\n${onRegistry(readme, sectionOf(readme, title))}`;
+  return [
+    frontMatter(
+      metadata.displayName,
+      "Create, wait for, read back and import virtual servers of the Compute Instances Service with Pulumi.",
+    ),
+    onRegistry(readme, introduction),
+    "## Example Usage",
+    "Two equal web servers. All programs but the YAML one ask how many: `pulumi config set count 2`.",
+    chooser(exampleBlock),
+    "[Installation & Configuration](./installation-configuration/) says how to get the provider, and how to configure it.",
+    `The API docs describe ${new Intl.ListFormat("en").format([instanceToken, ...functionTokens].map(apiPage))}.`,
+    section("What is promised"),
+    section("More"),
+  ].join("\n\n");
+}
+
+function installation(pageOf: PageOf): string {
+  const install = pageOf("docs/install.md");
+  const configure = pageOf("docs/configure.md");
+  const section = (title: string) => onRegistry(configure, sectionOf(configure, title));
+  const some = sectionOf(configure, "For some resources only");
+  const [about = ""] = some.split("\n```typescript");
+  const programs = blocksOf({ name: configure.name, text: some });
+  return [
+    frontMatter(
+      `${metadata.displayName} Installation & Configuration`,
+      `How to install the ${metadata.displayName} provider for Pulumi, and how to configure it.`,
+    ),
+    "## Installation",
+    "The provider has a package for each of Pulumi's languages:",
+    packageList(),
+    chooser(installBlock),
+    onRegistry(install, sectionOf(install, "The plugin")),
+    "## Configuration",
+    section("What a program needs"),
+    "### For some resources only",
+    onRegistry(configure, about),
+    chooser((language) => {
+      const program = programs.find((block) => block.language === language);
+      if (!program) throw new Error(`${configure.name} has no program in ${titleOf(language)}`);
+      return `\`\`\`${language}\n${program.text.trimEnd()}\n\`\`\``;
+    }),
+    "## Settings",
+    section("Settings"),
+  ].join("\n\n");
+}
+
+function apiPage(token: string): string {
+  const name = token.split(":").at(-1) ?? "";
+  return `[\`${name}\`](./api-docs/${name.toLowerCase()}/)`;
+}
+
+function frontMatter(title: string, description: string): string {
+  return `---\ntitle: ${title}\nmeta_desc: ${description}\nlayout: package\n---`;
+}
+
+/** Returns a part of a page with links that work on the Registry, which has none of our other pages, and no comments. */
+function onRegistry({ name }: Page, text: string): string {
+  const base = `${metadata.repository}/blob/main/`;
+  const parts = text.replace(/<!-- .* -->\n*/g, "").split(/^(```[^]*?^```$)/m);
+  const linked = (part: string) =>
+    part.replace(/\]\((?!https:)([^)#]*)(#[^)]*)?\)/g, (_, path: string, anchor = "") => {
+      const target = path === "" ? name : posix.join(posix.dirname(name), path);
+      return `](${base}${target}${anchor})`;
+    });
+  return parts.map((part, index) => (index % 2 === 0 ? linked(part) : part)).join("");
+}
+
+/** Makes a tab for each language, in the Registry's shortcodes. */
+function chooser(contentOf: (language: ExampleLanguage) => string): string {
+  const tabs = exampleLanguages.map(
+    (language) =>
+      `{{% choosable language ${language} %}}\n\n${contentOf(language)}\n\n{{% /choosable %}}`,
+  );
+  const languages = exampleLanguages.join(",");
+  return [`{{< chooser language "${languages}" >}}`, ...tabs, "{{< /chooser >}}"].join("\n\n");
+}
+
+function installBlock(language: ExampleLanguage): string {
+  const sdk = Object.values(sdkLanguages).find(({ example }) => example === language);
+  if (sdk) return sdk.install;
+  const { name, version, pluginDownloadURL } = metadata;
+  const command = `pulumi plugin install resource ${name} ${version} --server ${pluginDownloadURL}`;
+  return `A YAML program needs no package, only the plugin:\n\n\`\`\`sh\n${command}\n\`\`\``;
+}
+
+function packageList(): string {
+  const { nodejs, python, go, dotnet, java } = metadata.sdk;
+  const coordinates = `${java.groupId}/${java.artifactId}`;
+  const homes: Record<(typeof sdkNames)[number], [string, string]> = {
+    nodejs: [nodejs.package, `https://www.npmjs.com/package/${nodejs.package}`],
+    python: [python.package, `https://pypi.org/project/${python.package.replaceAll("_", "-")}/`],
+    go: [go.module, `https://pkg.go.dev/${go.module}`],
+    dotnet: [dotnet.package, `https://www.nuget.org/packages/${dotnet.package}`],
+    java: [coordinates, `https://central.sonatype.com/artifact/${coordinates}`],
+  };
+  return sdkNames
+    .map((name) => {
+      const [package_, home] = homes[name];
+      return `- ${titleOf(sdkLanguages[name].example)}: [\`${package_}\`](${home})`;
+    })
+    .join("\n");
+}
