@@ -243,7 +243,7 @@ function addUnmanaged(
   creates: readonly RecordedCreate[],
   findings: Findings,
 ): void {
-  const { id, name = "", status = "", ipv4_public } = listed.item;
+  const { id, name = "", status = "", ipv4_public: ipv4 } = listed.item;
   const { baseUrl, tokenKind } = listed.service.origin;
   const explanation = explainUnmanaged(listed, seen, creates);
   const doubts = [
@@ -259,7 +259,7 @@ function addUnmanaged(
   }
   const reader = seen.instances.find((held) => held.id === id && held.external);
   const note = explanation?.note ?? (reader && `${reader.stack} reads it, but does not manage it`);
-  const [ipv4, pendingCreate] = [ipv4_public || undefined, explanation?.urn];
+  const pendingCreate = explanation?.urn;
   const list = pendingCreate === undefined ? findings.inNoStack : findings.explained;
   list.push({ id, name, status, baseUrl, tokenKind, ipv4, note, pendingCreate });
 }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { getAsset, isSea } from "node:sea";
 import metadata from "../metadata.json";
 
-/** The file name that Pulumi looks for. */
+/** The file name that Pulumi looks for, on Windows with `.exe`. */
 export const executable = `pulumi-resource-${metadata.name}`;
 
 /** The description in the help, and the first line of the greeting. */
@@ -30,17 +30,22 @@ export async function readSchema(): Promise<string> {
 /** The oldest Pulumi engine that works. Older ones refuse the resource option `import:`. */
 export const { oldestEngine } = metadata;
 
-/** Whether the engine started the plugin: only it passes an address. The arguments must be no command (`isCommand`). */
+/** Whether the engine started the plugin: only it passes its address. The arguments must be no command (`isCommand`). */
 export function isStartedByEngine(argv: readonly string[]): boolean {
-  // A word without a dash is the address, unless it is the value of `--tracing`.
-  return argv.some((word, index) => !word.startsWith("-") && argv[index - 1] !== "--tracing");
+  // The value of `--tracing` is another address.
+  return argv.some((word, index) => isAddress(word) && argv[index - 1] !== "--tracing");
 }
 
 /**
  * Whether a person typed the arguments: a command, or a flag such as `--help`. The engine's first argument is a flag of
- * its own, or its address, which ends in a port.
+ * its own, or its address.
  */
 export function isCommand([first = ""]: readonly string[]): boolean {
   if (first.startsWith("-")) return ["-h", "--help", "--version"].includes(first);
-  return first !== "" && !/:\d+$/.test(first);
+  return first !== "" && !isAddress(first);
+}
+
+/** Whether the word is no flag, and ends in a port. */
+function isAddress(word: string): boolean {
+  return !word.startsWith("-") && /:\d+$/.test(word);
 }

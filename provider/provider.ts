@@ -114,7 +114,7 @@ export function createProvider(ctx: ProviderContext): Provider {
       perform(request, async () => {
         const { urn, olds } = request;
         const { session } = run;
-        session?.state.inUpdate.add(urn);
+        session?.state.checkedSinceRead.add(urn);
         session?.state.registered.add(urn);
         const checked = checkInstance(request, session ? session.run.scope : "");
         hideSecrets(checked.inputs);
@@ -134,7 +134,7 @@ export function createProvider(ctx: ProviderContext): Provider {
     read: inSession((session, request) => {
       // In an import or a `.get()`, no outputs come from the state.
       if (isRefresh(request)) session.observe(new Instance(request));
-      session.state.inUpdate.delete(request.urn);
+      session.state.checkedSinceRead.delete(request.urn);
       return readInstance(session, request);
     }),
     invoke: inSession(invoke),

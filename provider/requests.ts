@@ -40,7 +40,7 @@ export type DiffRequest = InstanceInState & { news: PropertyMap };
 export interface DiffResponse {
   /** The changes by the name of the input. */
   detailed: Readonly<Record<string, DiffKind>>;
-  /** The outputs, other than inputs, that a refresh has found changed. */
+  /** The outputs that a refresh has found changed. The output `name` is the name at the service, not the program's. */
   drift?: readonly string[];
   deleteBeforeReplace: boolean;
 }

@@ -26,8 +26,8 @@ export interface EnvironmentArgs {
 export interface Server {
   name: string;
   role: Role;
-  ipv4: string | undefined;
-  privateIpv4: string | undefined;
+  ipv4: string;
+  privateIpv4: string;
 }
 
 const packages: Readonly<Record<Role, readonly string[]>> = {

@@ -17,7 +17,8 @@ packages:
 
 func main() {
 	pulumi.Run(func(ctx *pulumi.Context) error {
-		var names, ipv4, networks pulumi.Array
+		var names, ipv4 pulumi.StringArray
+		var networks pulumi.Array
 		for number := 1; number <= config.RequireInt(ctx, "count"); number++ {
 			server, err := compute.NewInstance(ctx, fmt.Sprintf("web-%d", number), &compute.InstanceArgs{
 				FlavorId: pulumi.String("standard-2"),

@@ -24,5 +24,6 @@ servers = [
 
 # `pulumi up` waits until the servers run, so their addresses are known here.
 pulumi.export("names", [server.name for server in servers])
-pulumi.export("ipv4", [server.ipv4 for server in servers])
+ipv4: list[pulumi.Input[str]] = [server.ipv4 for server in servers]
+pulumi.export("ipv4", ipv4)
 pulumi.export("networks", [server.networks for server in servers])

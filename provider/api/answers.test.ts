@@ -23,6 +23,7 @@ test("a page has its readable items, and the number of unreadable ones", async (
   const data = [
     { id: "a", name: "web", status: "ACTIVE", ipv4_public: "192.0.2.1", more: 1 },
     { id: "b", name: 7, status: null },
+    { id: "empty", name: "", status: "", ipv4_public: "" },
     { name: "no id" },
     "odd",
     { id: "" },
@@ -36,6 +37,7 @@ test("a page has its readable items, and the number of unreadable ones", async (
         items: [
           { id: "a", name: "web", status: "ACTIVE", ipv4_public: "192.0.2.1" },
           { id: "b", name: undefined, status: undefined, ipv4_public: undefined },
+          { id: "empty", name: undefined, status: undefined, ipv4_public: undefined },
           { id: "c", name: "\ufffd", status: undefined, ipv4_public: undefined },
         ],
         hasMore: true,

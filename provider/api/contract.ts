@@ -39,7 +39,8 @@ const id = z
 
 /** A field that is dropped if it does not have the documented type. The rest of the body is still read. */
 const lenient = <T extends z.ZodType>(type: T) => type.optional().catch(undefined);
-const text = lenient(printableText);
+/** An empty text counts as missing. */
+const text = lenient(printableText.pipe(z.string().min(1)));
 
 /** An array whose elements are read one by one: an element that does not fit becomes null. */
 const elements = <T extends z.ZodType>(type: T) => z.array(type.nullable().catch(null));

@@ -195,11 +195,11 @@ test("a permit allows one POST, and a released permit allows none", async () => 
     unused.release();
     unused.release();
     const permit = await client.acquirePostPermit(never);
-    const post = () => client.createInstance(createBody, permit, signals);
-    const first = post();
+    const send = () => client.createInstance(createBody, permit, signals);
+    const first = send();
     permit.release();
     expect(await first).toMatchObject({ kind: "accepted" });
-    expect(await post()).toMatchObject({ kind: "notSent", failure: { lasting: true } });
+    expect(await send()).toMatchObject({ kind: "notSent", failure: { lasting: true } });
     expect(await client.createInstance(createBody, unused, signals)).toMatchObject({
       kind: "notSent",
     });
@@ -255,7 +255,7 @@ test("no request begins after its cancellation, and none begins twice (G2)", asy
   expect(aborts).toBe(2);
 });
 
-test("a response before `grace` is aborted is accepted", async () => {
+test("a response that comes after `unsent` is aborted, but before `grace` is, is accepted", async () => {
   let answerNow = () => {};
   const react: Reaction = (socket, request) => {
     answerNow = () => answer(202, accepted)(socket, request);

@@ -40,7 +40,7 @@ export interface ClientOptions {
   debug?: ((line: string) => void) | undefined;
   /**
    * Called after each failed try that is to be repeated. After a 429, it is called once for all requests of the endpoint, and
-   * again if another 429 makes the pause longer.
+   * again if another 429 makes the pause longer by a second or more.
    */
   onRetry?: ((retry: Retry) => void) | undefined;
   /** The environment, which may name proxies. */

@@ -17,13 +17,13 @@ export type WaitResult =
   | { kind: "deleted" };
 
 interface WaitOptions {
-  /** The mark (`ListingSource.mark`) at which the POST ended. Listings that began earlier are ignored. */
+  /** The mark (`ListingSource.mark`) of the end of the POST. Listings with a lower mark are ignored. 0 if every listing counts. */
   after: number;
-  /** The clock time from which on each listing that begins shows the instance, if it exists. */
+  /** Every listing that begins at this clock time or later shows the instance, if it exists. */
   listedBy: number;
   signal: AbortSignal;
-  /** Called after each look with the listing, or with the message of a transient error. */
-  onListing: (listing: Listing | undefined, problem: string | undefined) => void;
+  /** Called after each look: with the listing, unless it is ignored, or with the message of a transient error. */
+  onLook: (listing: Listing | undefined, problem: string | undefined) => void;
 }
 
 /** When the first looks are due after the start of a wait. An instance of a test token may be ready at once. */
@@ -71,13 +71,14 @@ export class Poller {
   }
 
   /**
-   * Resolves once the instance has left PROVISIONING or is proven gone. A look that failed with a transient error
-   * is repeated. An error ends only the wait in question, so that no other created instance is lost (G1).
+   * Resolves once the instance has left PROVISIONING, or was listed and is then proven gone. A look that failed with a
+   * transient error is repeated. Any other error of a look ends every wait that shares the look. An abort, or an error of
+   * `onLook`, ends only its own wait.
    *
-   * @throws any other error of a look (for example a 401), any error of `onListing`, and the reason of `signal`
+   * @throws any other error of a look (for example a 401), any error of `onLook`, and the reason of `signal`
    */
   async waitWhileProvisioning(id: string, options: WaitOptions): Promise<WaitResult> {
-    const { after, listedBy, signal, onListing } = options;
+    const { after, listedBy, signal, onLook } = options;
     const pollIntervalMs = this.#pollIntervalMs;
     let witness = witnessOf({ subject: { id }, listedBy, pollIntervalMs });
     const startedAt = this.#clock.now();
@@ -88,11 +89,11 @@ export class Poller {
         const look = this.#nextLook(startedAt);
         const listing = await raceAbort(look, signal).catch((error: unknown) => {
           if (!(error instanceof RequestError && error.transient)) throw error;
-          onListing(undefined, error.message);
+          onLook(undefined, error.message);
           return undefined;
         });
         if (!listing || listing.beginMark <= after) continue;
-        onListing(listing, undefined);
+        onLook(listing, undefined);
         const seen = see(witness, listing);
         witness = seen.witness;
         const { verdict } = seen;
@@ -102,8 +103,8 @@ export class Poller {
           if (hasLeftProvisioning(item)) return { kind: "provisioned", item };
         } else if (verdict.kind === "open") {
           if (verdict.why === "cutOff") return { kind: "notListed", lastSeen };
-          // An instance that no listing has shown yet may still come.
         } else if (lastSeen) return { kind: "deleted" };
+        // The service has accepted the instance. As long as no listing has shown it, it may still come.
       }
     } finally {
       this.#waitCount--;

@@ -21,6 +21,7 @@ export function whyOpen({ why, listing }: Open, paging: Paging): string {
     case "cutOff":
       return whyIncomplete(listing, paging);
     case "once":
+      // No search ends with this: it takes another listing (`mayStillTell`).
       return "only one listing lacks it, and one listing may be wrong";
     case "unstable":
       return "listings in a row had no id in common, so the ids in the service's listings can't be relied on";

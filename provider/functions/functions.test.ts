@@ -24,9 +24,14 @@ test("getInstance finds by id and by exact name", async () => {
   const web = { id: "i-1", name: "web", status: "ACTIVE", ipv4: "203.0.113.9" };
   expect((await call(populated(), "getInstance", { id: "i-1" })).outputs).toEqual(web);
   expect((await call(populated(), "getInstance", { name: "web", id: null })).outputs).toEqual(web);
-  expect((await call(populated(), "getInstance", { id: "i-3" })).outputs).not.toHaveProperty(
-    "ipv4",
-  );
+});
+
+test("what the service did not show of an instance is empty", async () => {
+  const world = populated();
+  world.service.has("i-4", { name: undefined, status: undefined, ipv4_public: undefined });
+  expect((await call(world, "getInstance", { id: "i-3" })).outputs["ipv4"]).toBe("");
+  const { instances } = (await call(world, "getInstances", {})).outputs;
+  expect(instances).toContainEqual({ id: "i-4", name: "", status: "", ipv4: "" });
 });
 
 test("getInstance: no instance is an error, which says so if an unlisted one may exist", async () => {

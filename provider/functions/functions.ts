@@ -161,7 +161,7 @@ function instanceSummary(item: ListItem): PropertyMap {
     id: item.id,
     name: item.name ?? "",
     status: item.status ?? "",
-    ipv4: item.ipv4_public || undefined,
+    ipv4: item.ipv4_public ?? "",
   });
 }
 

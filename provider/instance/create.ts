@@ -155,7 +155,7 @@ async function warnOfExtras(
 /** Returns a listing together with what the session and the ledger know now. */
 function lookAt(session: Session, listing: Listing): protocol.Look {
   const { creates, state } = session;
-  const { ids: named, proven: held, registered } = state;
+  const { observedIds: named, proven: held, registered } = state;
   const entries = entriesOf(session);
   return { listing, ours: creates.instances, named, held, entries, registered };
 }

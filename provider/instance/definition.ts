@@ -86,8 +86,8 @@ export interface Output {
   description: string;
   /** Undefined for a string. */
   type?: "networks";
-  /** Set if the output is never null. */
-  always?: true;
+  /** Set if the output may be null. */
+  optional?: true;
 }
 
 /** The outputs that are no inputs (section "Resources and their fields" of the service's API document). */
@@ -95,29 +95,47 @@ export const outputs: Readonly<Record<string, Output>> = {
   status: {
     description:
       "The status when last seen: `ACTIVE`, `OFFLINE` or `PROVISIONING`. The service may have further statuses.",
-    always: true,
   },
-  ipv4: { description: "Public IPv4 address. Null if no listing has shown it." },
+  ipv4: { description: "Public IPv4 address." },
   networks: {
     description:
-      "The networks that the instance is attached to. Only the response to the create shows them, so the list is empty after an import or `get`.",
+      "The networks that the instance is attached to. Only the response to the create shows them.",
     type: "networks",
-    always: true,
   },
   privateIpv4: {
     description:
-      "IPv4 address on the first network of type `private`. Null without such a network, and after an import or `get`.",
+      "IPv4 address on the first network of type `private`. Only the response to the create shows it.",
   },
   createdAt: {
     description:
       "When the instance was created (ISO 8601, UTC). Only the response to the create shows it, so it is null after an import or `get`.",
+    optional: true,
   },
   tokenKind: {
     description:
       "The kind of token with which the instance was created or last seen: `live` (billed) or `test` (sandbox, ephemeral).",
-    always: true,
   },
 };
+
+/**
+ * What an output is if the service has not shown it. A required output is empty, so that a program can pass it on as an
+ * input of another resource, and `createdAt` is null. The optional inputs are not here: null says that the instance was
+ * created without them.
+ */
+export const outputsNotShown: Readonly<Record<string, "" | readonly [] | null>> = {
+  ...Object.fromEntries(["name", ...inputNames.filter(isRequired)].map((name) => [name, ""])),
+  ...Object.fromEntries(
+    Object.entries(outputs).map(([name, { type, optional }]) => {
+      if (optional) return [name, null];
+      return [name, type === "networks" ? [] : ""];
+    }),
+  ),
+};
+
+/** The outputs that are never null. */
+export const requiredOutputs = Object.keys(outputsNotShown).filter(
+  (name) => outputsNotShown[name] !== null,
+);
 
 /** The descriptions of the fields of a network in the output `networks`. */
 export const networkDescriptions = {

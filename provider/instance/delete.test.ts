@@ -142,8 +142,11 @@ test("a destroy call succeeds only once the instance is proven gone", async () =
   const world = existing(destroyPath);
   world.service.destroys.push(() => undefined);
   void world.clock.sleep(20_000).then(() => world.service.instances.delete("i-1"));
+  const shown: boolean[] = [];
+  world.service.page = () => void shown.push(world.service.instances.has("i-1"));
   await remove(world);
-  expect(world.clock.now()).toBeGreaterThanOrEqual(23_000);
+  // Two listings that lack the instance are the proof (G3).
+  expect(shown.filter((isShown) => !isShown)).toHaveLength(2);
   expect(world.service.count("destroy")).toBe(1);
 });
 

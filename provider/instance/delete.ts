@@ -15,11 +15,12 @@ import { describeExistence, isBilled, lookFor, refuseElsewhere, type Wanted } fr
 import { heldBy } from "./instance";
 
 /**
- * Deletes an instance as `compute:deletePolicy` says.
+ * Deletes an instance as `compute:deletePolicy` says. Leaves an instance that this run has taken over.
  *
- * @throws OperationFailed if the instance lives elsewhere, or if it exists or may exist (unless the policy is "retain" and
- *   there is a state to drop the instance from). RequestError if a listing before the DELETE fails. The error that ended
- *   the operation before the DELETE.
+ * @throws OperationFailed if the instance lives elsewhere. With "retain", nothing else (without a stack, "retain" is like
+ *   "fail"). OperationFailed if the token is refused; with "fail", if the instance exists or may exist; with "destroy", if the
+ *   DELETE fails or is not proven to have worked. RequestError if a listing before the DELETE fails. The error that ended the
+ *   operation before the DELETE.
  */
 export async function deleteInstance(session: Session, request: DeleteRequest): Promise<void> {
   const { id, urn } = request;
@@ -164,7 +165,11 @@ function endOf(error: Canceled | TimedOut): string {
 
 // ── compute:deletePolicy "retain" ────────────────────────────────────────────────────────────────
 
-/** Drops the instance from the state, even if the service can't be reached. A look only makes the warning more exact. */
+/**
+ * Drops the instance from the state, even if the service can't be reached. The listings only decide what the warning says.
+ *
+ * @throws OperationFailed if the instance lives elsewhere
+ */
 async function retain(session: Session, urn: string, instance: Wanted): Promise<void> {
   const { id } = instance;
   const { connection, ctx, ledger, settings, state } = session;
@@ -177,7 +182,7 @@ async function retain(session: Session, urn: string, instance: Wanted): Promise<
     listed: remains,
     absent: "it is gone already",
     open: `if it still exists, ${remains}`,
-  }[await lookOnce(session, instance)];
+  }[await lookBriefly(session, instance)];
   const advice = session.hasRecordedSettings ? `. ${recordedSettingsAdvice}` : "";
   ctx.messages.warning(
     `instance ${id} is dropped from the state, not destroyed (compute:deletePolicy is "retain"): ${consequence}${advice}`,
@@ -193,13 +198,16 @@ export function describeRetained(session: Session, instance: Wanted): string {
 }
 
 /** Returns what the shared listings prove within 10 s. */
-async function lookOnce(session: Session, instance: Wanted): Promise<"listed" | "absent" | "open"> {
-  if (session.hasRetainedUnseen) return "open";
+async function lookBriefly(
+  session: Session,
+  instance: Wanted,
+): Promise<"listed" | "absent" | "open"> {
+  if (session.hasRetainLookFailed) return "open";
   using operation = session.operation(10);
   try {
     return (await lookFor(session, instance, operation.signal)).verdict.kind;
   } catch (error) {
-    session.hasRetainedUnseen = true;
+    session.hasRetainLookFailed = true;
     session.ctx.messages.debug(
       `whether ${instance.id} still exists is not known: ${String(error)}`,
     );

@@ -134,7 +134,7 @@ test("any inputs are equal to themselves", () => {
   const optional = (value: fc.Arbitrary<PropertyValue>) => fc.option(value, { nil: undefined });
   const text = fc.string({ unit: "binary" });
   const some = fc.record({
-    name: text,
+    name: fc.string({ unit: "binary", minLength: 1 }),
     sshKeys: optional(fc.array(text)),
     userData: optional(text.map((value) => new Secret(value))),
     userDataBase64: optional(fc.uint8Array().map((bytes) => Buffer.from(bytes).toString("base64"))),
@@ -148,7 +148,7 @@ const urn = urnOf("web");
 function diffOf(world: Scene, news: Values, creator = world, olds: Partial<DiffRequest> = {}) {
   const origin = propertyMap(creator.session.connection.place());
   const oldOutputs = propertyMap({ ...outputsOf(inputsOf()), __origin: origin });
-  world.session.state.inUpdate.add(urn);
+  world.session.state.checkedSinceRead.add(urn);
   const request = { urn, id: "i-1", oldInputs: inputsOf(), oldOutputs, news: inputsOf(news) };
   return diffInstance(world.session, { ...request, ...olds });
 }
@@ -276,7 +276,7 @@ test("the Diff of a refresh names the outputs that have changed, and warns of no
   const world = existing();
   world.session.state.noteDrift("i-1", ["status"]);
   expect((await diffOf(world, {})).drift).toEqual([]);
-  world.session.state.inUpdate.delete(urn);
+  world.session.state.checkedSinceRead.delete(urn);
   const sides = { urn, id: "i-1", oldInputs: inputsOf(), oldOutputs: outputsOf(inputsOf()) };
   const news = inputsOf({ name: "renamed" });
   expect(await diffInstance(world.session, { ...sides, news })).toMatchObject({
@@ -328,9 +328,9 @@ test("the Diffs of two resources of the program that hold one instance are one w
   const { state } = world.session;
   const inputs = inputsOf();
   const oldOutputs = stamped(outputsOf(inputs), "earlier");
-  const diffAs = async (resource: string, inUpdate: boolean) => {
+  const diffAs = async (resource: string, isChecked: boolean) => {
     const urn = urnOf(resource);
-    if (inUpdate) state.inUpdate.add(urn);
+    if (isChecked) state.checkedSinceRead.add(urn);
     await diffInstance(world.session, {
       urn,
       id: "i-1",

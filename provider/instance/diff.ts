@@ -33,10 +33,10 @@ export async function diffInstance(session: Session, request: DiffRequest): Prom
   const instance = heldBy(request);
   const { detailed, replaced, asserted } = changedInputs(instance, request.news);
   if (run.stateless) refuseChangeWithoutStack(id, replaced, asserted);
-  if (state.inUpdate.has(urn)) warnOfTwoHolders(session, { urn, id }, "program");
+  if (state.checkedSinceRead.has(urn)) warnOfTwoHolders(session, { urn, id }, "program");
   // The engine calls Diff at two more times. During a refresh, nothing is replaced. After the Read of an import (the outputs
   // then have this session's stamp), the engine itself refuses a replacement.
-  if (state.inUpdate.has(urn) && instance.stamp !== session.id) {
+  if (state.checkedSinceRead.has(urn) && instance.stamp !== session.id) {
     const difference = originDifference(instance.origin, connection.place());
     if (replaced.length > 0) {
       const warnings = await judgeReplacement(session, request, replaced);
@@ -51,7 +51,7 @@ export async function diffInstance(session: Session, request: DiffRequest): Prom
     }
   }
   // If only outputs changed, the engine shows a change only if the refresh's Diff names them.
-  const drift = state.inUpdate.has(urn) ? [] : state.takeDrift(id);
+  const drift = state.checkedSinceRead.has(urn) ? [] : state.takeDrift(id);
   // A Delete that may fail must come before the create, so that no second server is created (G4).
   return { detailed, drift, deleteBeforeReplace: settings.deletePolicy === "fail" };
 }

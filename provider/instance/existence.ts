@@ -1,4 +1,4 @@
-/** Asks whether an instance that a state knows still exists, within reach of this configuration. */
+/** Asks whether an instance exists, within reach of this configuration. */
 import { OperationFailed } from "../errors";
 import { ask } from "../evidence/ask";
 import { whyOpen } from "../evidence/why";
@@ -14,7 +14,7 @@ export interface Wanted {
   readonly acceptedAt: string | undefined;
 }
 
-/** Returns the clock time from which on each listing that begins shows the instance, if it exists. */
+/** Returns a clock time. Every listing that begins then or later shows the instance, if it exists. */
 export function listedBy(session: Session, { acceptedAt }: Wanted): number {
   return acceptedAt === undefined ? 0 : session.settledBy(acceptedAt);
 }

@@ -6,7 +6,7 @@ import type { Accepted } from "../api/contract";
 import type { Origin } from "../origin";
 import { hasUnknown, propertyMap, Secret, Unknown, type PropertyValue } from "../propertyValue";
 import { held, inputsOf, unfinished } from "../testing/scene";
-import { inputNames } from "./definition";
+import { inputNames, requiredOutputs } from "./definition";
 import { Instance, previewOutputs } from "./instance";
 
 const origin: Origin = {
@@ -49,12 +49,20 @@ test("the outputs have every input, and the networks and the time of creation fr
   expect(held(outputs).origin).toEqual(origin);
 });
 
-test("an output that no response has shown is missing before the instance is ready, and null from then on (G10)", () => {
+test("what only the 202 could show is empty or null from then on, and an address that a listing may show is missing until the instance is ready (G10)", () => {
   const sparse = madeOf(inputsOf(), { id: "i-1", networks: [] });
-  expect(sparse).toMatchObject({ name: "web", status: "PROVISIONING", networks: [] });
-  for (const name of ["ipv4", "privateIpv4", "createdAt"]) expect(name in sparse).toBe(false);
-  const outputs = held(sparse).seenAs({ id: "i-1", status: "ACTIVE" }, origin).outputs;
-  expect(outputs).toMatchObject({ ipv4: null, privateIpv4: null, createdAt: null });
+  const never = { name: "web", networks: [], privateIpv4: "", createdAt: null };
+  expect(sparse).toMatchObject({ ...never, status: "PROVISIONING" });
+  expect("ipv4" in sparse).toBe(false);
+  const ready = held(sparse).seenAs({ id: "i-1", status: "ACTIVE" }, origin).outputs;
+  expect(ready).toMatchObject({ ...never, status: "ACTIVE", ipv4: "" });
+  const later = held(ready).seenAs({ id: "i-1", ipv4_public: "203.0.113.9" }, origin).outputs;
+  expect(later).toEqual({ ...ready, ipv4: "203.0.113.9" });
+});
+
+test("a network has an address, which is empty if the 202 showed none", () => {
+  const outputs = madeOf(inputsOf(), { id: "i-1", networks: [{ type: "private" }] });
+  expect(outputs).toMatchObject({ privateIpv4: "", networks: [{ type: "private", ipv4: "" }] });
 });
 
 test("a name that was secret is still a secret when a response repeats it (G8)", () => {
@@ -75,7 +83,7 @@ test("a listing adds the address, and the outputs that only the 202 showed are k
   expect(sparse).toMatchObject({ name: "web", status: "ACTIVE", ipv4: "203.0.113.9" });
 });
 
-test("the outputs of an imported instance are null if the list does not show them, so no preview shows them as unknown (G5, G10)", () => {
+test("the outputs of an imported instance are empty or null if the list does not show them, so no preview shows them as unknown (G5, G10)", () => {
   const item = { id: "i-1", name: "web", status: "ACTIVE" };
   const outputs = Instance.listed("", item, origin).outputs;
   const { properties } = packageSchema().resources["compute:index:Instance"];
@@ -83,11 +91,33 @@ test("the outputs of an imported instance are null if the list does not show the
   expect(inputNames.filter((name) => held(outputs).isUnread(name))).toEqual(
     inputNames.filter((name) => name !== "name"),
   );
-  expect(outputs).toMatchObject({ ipv4: null, privateIpv4: null, createdAt: null, networks: [] });
-  expect(Instance.listed("", { id: "i-1" }, origin).outputs).toMatchObject({
-    name: null,
-    status: null,
-  });
+  const places = { flavorId: "", imageId: "", vpcId: "" };
+  const unlisted = { ...places, ipv4: "", privateIpv4: "", networks: [], createdAt: null };
+  expect(outputs).toMatchObject(unlisted);
+  const sparse = Instance.listed("", { id: "i-1" }, origin);
+  expect(sparse.outputs).toMatchObject({ ...unlisted, name: "", status: "" });
+  expect(sparse).toMatchObject({ name: undefined, status: undefined, ipv4: undefined });
+});
+
+test("of a state that was written with null or without a required output, the next listing makes empty ones, and no drift", () => {
+  const item = { id: "i-1", name: "web", status: "ACTIVE" };
+  const now = Instance.listed("", item, origin);
+  const nulls = Object.fromEntries(requiredOutputs.map((name) => [name, null]));
+  const missing = Object.fromEntries(requiredOutputs.map((name) => [name, undefined]));
+  for (const earlier of [now.with(nulls), now.with(missing)]) {
+    expect(inputNames.filter((name) => earlier.isUnread(name))).toEqual(inputNames);
+    const after = earlier.seenAs(item, origin);
+    expect(after.outputs).toEqual(now.outputs);
+    expect([earlier.ipv4, after.ipv4]).toEqual([undefined, undefined]);
+  }
+});
+
+test("an input that was too large for the state stays missing, and one without a value keeps its null", () => {
+  const { userData: _, ...outputs } = held(madeOf()).finished().outputs;
+  const after = held(propertyMap(outputs)).finished();
+  expect("userData" in after.outputs).toBe(false);
+  expect(after.outputs["sshKeys"]).toBeNull();
+  expect(inputNames.filter((name) => after.isUnread(name))).toEqual(["userData"]);
 });
 
 test("the types say which outputs may be null", () => {

@@ -13,7 +13,12 @@ import {
   type PropertyValue,
 } from "../propertyValue";
 import type { DeleteRequest, DiffRequest } from "../requests";
-import { inputNames, outputs as serviceOutputs, type InputName } from "./definition";
+import {
+  inputNames,
+  outputs as serviceOutputs,
+  outputsNotShown,
+  type InputName,
+} from "./definition";
 
 /** The outputs that no program reads. */
 const hidden = {
@@ -66,10 +71,10 @@ export class Instance {
       name: secretLike(inputs["name"], accepted.name ?? inputs["name"]),
       status: accepted.status ?? "PROVISIONING",
       networks: accepted.networks.map(({ type, ipv4, mac_address: macAddress }) =>
-        propertyMap({ type, ipv4, macAddress }),
+        propertyMap({ type, ipv4: ipv4 ?? "", macAddress }),
       ),
-      privateIpv4: accepted.networks.find((network) => network.type === "private")?.ipv4,
-      createdAt: accepted.createdAt,
+      privateIpv4: accepted.networks.find((network) => network.type === "private")?.ipv4 ?? "",
+      createdAt: accepted.createdAt ?? null,
       tokenKind: origin.tokenKind,
       [hidden.accepted]: acceptedAt,
       [hidden.origin]: propertyMap(origin),
@@ -77,22 +82,22 @@ export class Instance {
     return new Instance({ urn, id: accepted.id, inputs, outputs });
   }
 
-  /** The instance of a list item alone (import, `.get()`). What the list does not show is null. */
+  /** The instance of a list item alone (import, `.get()`), which shows few outputs. */
   static listed(urn: string, item: ListItem, origin: Origin): Instance {
-    const outputs = propertyMap({ ...inputsAsOutputs({}), networks: [], [hidden.read]: true });
+    const outputs = propertyMap({ ...inputsAsOutputs({}), [hidden.read]: true });
     const inputs = propertyMap({ name: item.name });
     return new Instance({ urn, id: item.id, inputs, outputs }).seenAs(item, origin);
   }
 
   /** The name as the service shows it. The input of this name is the program's. */
   get name(): string | undefined {
-    return textIn(this.outputs["name"]);
+    return textIn(this.outputs["name"]) || undefined;
   }
   get status(): string | undefined {
-    return textIn(this.outputs["status"]);
+    return textIn(this.outputs["status"]) || undefined;
   }
   get ipv4(): string | undefined {
-    return textIn(this.outputs["ipv4"]);
+    return textIn(this.outputs["ipv4"]) || undefined;
   }
   get tokenKind(): string | undefined {
     return textIn(this.outputs["tokenKind"]);
@@ -104,7 +109,7 @@ export class Instance {
   }
   /**
    * The id of the session that created, took over or imported the instance. The stamp of another session than this one
-   * proves that a state held these outputs: the engine also sends ids that no state holds (a previewed import, a `.get()`),
+   * proves that a state held the instance: the engine also sends ids that no state holds (a previewed import, a `.get()`),
    * and has perhaps not saved outputs of this session yet.
    */
   get stamp(): string | undefined {
@@ -121,8 +126,10 @@ export class Instance {
 
   /** Whether an import could not read the input, or it was too large for the state of an unfinished instance. */
   isUnread(name: InputName): boolean {
-    const isRead = this.outputs[hidden.read] === true;
-    return !(name in this.outputs) || (isRead && reveal(this.outputs[name] ?? null) === null);
+    const value = reveal(this.outputs[name] ?? null);
+    // No program can leave one of these out, or give an empty one.
+    if (name in outputsNotShown) return value === null || value === "";
+    return !(name in this.outputs) || (this.outputs[hidden.read] === true && value === null);
   }
 
   /** The instance with other outputs. One that is undefined is removed. */
@@ -138,13 +145,13 @@ export class Instance {
   /** The instance with what the list shows now, finished. */
   seenAs(item: ListItem, origin: Origin): Instance {
     const { outputs } = this;
-    return this.finished().with({
+    return this.with({
       name: item.name === undefined ? outputs["name"] : secretLike(outputs["name"], item.name),
-      status: item.status ?? outputs["status"] ?? null,
-      ipv4: item.ipv4_public || (outputs["ipv4"] ?? null),
+      status: item.status ?? outputs["status"],
+      ipv4: item.ipv4_public ?? outputs["ipv4"],
       tokenKind: origin.tokenKind,
       [hidden.origin]: propertyMap(origin),
-    });
+    }).finished();
   }
 
   /** The instance, marked as not ready. */
@@ -153,16 +160,14 @@ export class Instance {
   }
 
   /**
-   * The instance without the mark of `unfinished`. Outputs that are not known become null, because previews show an output
-   * without a key as unknown, as if the next `pulumi up` were to find it out.
+   * The instance without the mark of `unfinished`. An output that the service has not shown gets its empty value, because
+   * previews show an output without a key as unknown, as if the next `pulumi up` were to find it out.
    */
   finished(): Instance {
-    const optional = Object.keys(serviceOutputs).filter((name) => !serviceOutputs[name]?.always);
-    const unknown = optional.filter((name) => !(name in this.outputs));
-    return this.with({
-      ...Object.fromEntries(unknown.map((name) => [name, null])),
-      [hidden.unfinished]: undefined,
-    });
+    const notShown = Object.entries(outputsNotShown).filter(
+      ([name]) => reveal(this.outputs[name] ?? null) === null,
+    );
+    return this.with({ ...Object.fromEntries(notShown), [hidden.unfinished]: undefined });
   }
 
   /** The instance whose settling time is over. */

@@ -18,7 +18,7 @@ export function reportPendingCreates(session: Session): void {
   if (!creates.haveBegun) return;
   // After a full disk, a record may lack all that came after its first line, also the id.
   const isInState = ({ stage, session: maker, urn }: LedgerRecord) =>
-    stage === "sending" && session.state.hasFrom(maker, urn);
+    stage === "sending" && session.state.heldOneStampedBy(maker, urn);
   const abandoned = ledger
     .read()
     .filter(({ record, liveness }) => isPending(record) && liveness !== "alive")

@@ -224,13 +224,14 @@ test("an undocumented status is a warning, and an unfinished instance stays unfi
 });
 
 test.each(["ACTIVE", undefined])(
-  "an import has what the list shows, and null for the rest (status %s)",
+  "an import has what the list shows, required outputs that are empty, and null for the rest (status %s)",
   async (status) => {
     const world = scene();
     world.service.has("i-1", { name: "web", status });
     const read = await importInstance(world);
     expect(read?.inputs).toEqual({ name: "web" });
-    const expected = { status: status ?? null, networks: [], flavorId: null };
+    const notShown = { networks: [], privateIpv4: "", flavorId: "", sshKeys: null };
+    const expected = { status: status ?? "", ...notShown };
     expect(read?.outputs).toMatchObject(expected);
     expect(world.messages.warnings).toEqual([]);
   },
@@ -297,7 +298,7 @@ test("the outputs of an import have the stamp of its session, those of a refresh
   const world = scene();
   world.service.has("i-1", { name: "web" });
   expect((await importInstance(world))?.outputs["__run"]).toBe(world.session.id);
-  expect(world.session.state.ids.has("i-1")).toBe(true);
+  expect(world.session.state.observedIds.has("i-1")).toBe(true);
   const kept = propertyMap({ ...stateOf(world), __run: "an-earlier-run" });
   expect((await refresh(world, kept))?.outputs["__run"]).toBe("an-earlier-run");
   expect("__run" in ((await refresh(world))?.outputs ?? {})).toBe(false);

@@ -53,6 +53,15 @@ test("an ACTIVE instance is ready, with the address that the list shows", async 
   expect(world.messages.warnings).toEqual([]);
 });
 
+test("an ACTIVE instance that is listed without a public address is ready: the wait takes one listing", async () => {
+  const world = scene();
+  const ended = wait(world);
+  world.service.set("i-1", { status: "ACTIVE" });
+  expect(await ended).toMatchObject({ status: "ACTIVE", ipv4: "", privateIpv4: "10.0.0.5" });
+  expect(world.service.count("list")).toBe(1);
+  expect(world.messages.warnings).toEqual([]);
+});
+
 test("an OFFLINE instance is ready, with a warning", async () => {
   const world = scene();
   becomes(world, "OFFLINE");
@@ -141,7 +150,7 @@ test("an instance beyond the pages that the service shows counts as ready, with 
   // Stands for an instance that the cut-off lists do not show.
   world.service.instances.delete("i-1");
   const outputs = await ended;
-  expect(outputs["ipv4"]).toBeNull();
+  expect(outputs["ipv4"]).toBe("");
   expect("__unfinished" in outputs).toBe(false);
   expect(world.messages.warnings).toEqual([
     expect.stringContaining("are cut off before they show it"),

@@ -45,7 +45,7 @@ export async function waitUntilReady(
       // Until then, a listing may lack the instance although it exists (compute:settlingSeconds).
       listedBy: listedBy(session, instance),
       signal,
-      onListing: (listing, problem) => progress.update(listing, problem),
+      onLook: (listing, problem) => progress.update(listing, problem),
     });
     if (result.kind === "provisioned") return readyInstance(session, wait, result.item);
     if (result.kind === "notListed") return unlistedInstance(session, wait, result.lastSeen);

@@ -111,6 +111,17 @@ test("asserted inputs are recorded without a wait, even if no listing shows the 
   }
 });
 
+test("of a state that was written with nulls, preview and update have empty outputs (G10)", async () => {
+  const outputs = { privateIpv4: "", ipv4: "", networks: [] };
+  for (const preview of [true, false]) {
+    const world = scene();
+    world.service.unreadable = 1;
+    const nulls = { privateIpv4: null, ipv4: null, networks: null };
+    const before = propertyMap({ ...importedState(world), ...nulls });
+    expect(await update(world, before, { oldInputs: imported, preview })).toMatchObject(outputs);
+  }
+});
+
 test("a preview sends nothing (G10)", async () => {
   const world = scene();
   const outputs = await update(world, importedState(world), { oldInputs: imported, preview: true });

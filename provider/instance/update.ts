@@ -2,7 +2,7 @@
 import { OperationFailed } from "../errors";
 import { hasLeftProvisioning } from "../evidence/poller";
 import { whyOpen } from "../evidence/why";
-import { propertyMap, Unknown, type PropertyMap } from "../propertyValue";
+import { Unknown, type PropertyMap } from "../propertyValue";
 import type { UpdateRequest } from "../requests";
 import type { Session } from "../session/session";
 import { changedInputs } from "./diff";
@@ -32,7 +32,8 @@ export async function updateInstance(
   }
   if (request.preview) {
     const foundByWait = { status: Unknown.value, ipv4: Unknown.value };
-    return propertyMap({ ...before.outputs, ...(before.isUnfinished && foundByWait), ...news });
+    const after = before.finished().with(before.isUnfinished ? foundByWait : {});
+    return after.with(news).outputs;
   }
   const assertedInOutputs = Object.fromEntries(asserted.map((name) => [name, news[name]]));
   const withAsserted = (after: Instance) => after.with(assertedInOutputs).outputs;
@@ -47,7 +48,7 @@ export async function updateInstance(
   const item = verdict.kind === "listed" ? verdict.items[0] : undefined;
   const status = item ? item.status : before.status;
   if (status !== "PROVISIONING" && !before.isUnfinished) {
-    return withAsserted(item ? before.seenAs(item, origin) : before);
+    return withAsserted(item ? before.seenAs(item, origin) : before.finished());
   }
   if (verdict.kind === "open" && verdict.why === "tenant") {
     throw new OperationFailed(`instance ${id} is not in the listing: ${whyOpen(verdict, session)}`);

@@ -13,7 +13,7 @@ import {
 
 const newline = 0x0a;
 
-/** The end of a line that was written only in part, from its writer, which has kept what the line was to say. */
+/** Ends a line that was written only in part. Its writer adds this before its next line, so that no damage is reported. */
 const abandonedEnd = "#abandoned";
 
 /** The longest wait for the session's own lock, which another process can only be testing at this moment. */
@@ -24,13 +24,13 @@ const ownLockWaitMs = 1000;
  * accepts counts, together with the lines that mark the record as contested. The session holds the lock `<session>.lock`
  * until it ends, if files can be locked.
  *
- * A change that could not be written is kept in memory, and written with the next one.
+ * A change that could not be written can be kept in memory (`keep`). The next `append` writes it, too.
  */
 export class SessionFile {
   readonly path: string;
-  /** The records by key: as last read, plus changes that could not be written. */
+  /** The records by key: as last read, plus the changes that are only in memory. */
   readonly records = new Map<string, LedgerRecord>();
-  /** Whether a line is not a readable record of this session. */
+  /** Whether a line is unreadable: neither a record of this session, nor a mark as contested, nor abandoned. */
   isDamaged = false;
   /** Whether the last line is incomplete: it is being written, or its write was interrupted. */
   endsWithinLine = false;
@@ -43,10 +43,10 @@ export class SessionFile {
   readonly #disk: Disk;
   /** The keys of the records whose last change is only in memory. */
   readonly #unwritten = new Set<string>();
-  /** The marks as contested by record key: the last one of each run. */
+  /** By record key, the marks as contested: the last one of each run (`Contest.by`). */
   readonly #contests = new Map<string, Map<string, Contest>>();
-  /** Whether this process has failed to write to the file, and perhaps left a part of a line. */
-  #hasFailed = false;
+  /** Whether this process's last write failed, and perhaps left a part of a line. */
+  #lastWriteFailed = false;
   /** The size of the complete lines that were read. */
   #readBytes = 0;
   /** Whether the session was found dead, and so stays dead. */
@@ -119,7 +119,7 @@ export class SessionFile {
     this.#appendLines(records.map(({ key, owner }) => ({ contested: key, owner, ...mark })));
   }
 
-  /** The marks of a record as contested that are about its owner: the last one of each run. */
+  /** The marks as contested that were made while the record had its present owner: the last one of each run. */
   contestsOf({ key, owner }: LedgerRecord): Contest[] {
     return [...(this.#contests.get(key)?.values() ?? [])].filter(
       (contest) => contest.owner === owner,
@@ -128,11 +128,11 @@ export class SessionFile {
 
   #appendLines(items: readonly (LedgerRecord | Contest)[]): void {
     const lines = items.map((item) => `${JSON.stringify(item)}\n`).join("");
-    const end = this.#hasFailed ? `${abandonedEnd}\n` : "\n";
-    this.#hasFailed = true;
+    const end = this.#lastWriteFailed ? `${abandonedEnd}\n` : "\n";
+    this.#lastWriteFailed = true;
     try {
       this.#disk.append(this.path, this.endsWithinLine ? end + lines : lines);
-      this.#hasFailed = false;
+      this.#lastWriteFailed = false;
     } finally {
       this.refresh();
     }

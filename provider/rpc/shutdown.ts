@@ -12,7 +12,7 @@ const idleMs = 250;
 /** SIGHUP comes when the terminal is closed in which a person has started the plugin. */
 const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** What the end of the plugin's process needs of it (`process`). */
+/** The part of `process` that `exitWithEngine` uses. */
 export interface PluginProcess {
   on(signal: NodeJS.Signals, listener: (signal: NodeJS.Signals) => void): unknown;
   exit(code: number): void;
@@ -57,8 +57,8 @@ export function exitWithEngine(
     // A supervisor may send SIGTERM and SIGHUP together.
     if (received.has(signal)) return exit();
     received.add(signal);
-    // Under an engine, a SIGINT means that the engine has finished. Some engines, such as 3.180, send no Cancel before
-    // it. With no call running, the engine has every answer and saves them.
+    // The engine sends SIGINT only when it has finished, and some engines, such as 3.180, send no Cancel before it. So if no
+    // call is running, the engine has every answer.
     const hasFinished = signal === "SIGINT" && engineStdin && server.runningCalls === 0;
     end(hasFinished ? "finished" : "interrupted", afterSignalMs);
   };

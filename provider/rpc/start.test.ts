@@ -52,6 +52,7 @@ test.each([
   [["--logtostderr", "-v=9", "--tracing", "http://t:1", "127.0.0.1:41"], true],
   [["--tracing=x", "-v", "9", "127.0.0.1:41"], true],
   [["--logtostderr", "--tracing", "http://t:1"], false],
+  [["-v", "9"], false],
 ])(
   "the arguments %j are no command, and whether the engine started the plugin is %s",
   (argv, byEngine) => {

@@ -13,21 +13,24 @@ test.each([
   ["another session", "an-earlier-run", true],
   ["this session", undefined, false],
   ["no session, as of a `.get()`", "", false],
-])("whether outputs with the stamp of %s prove that a state held them", (_whose, run, proves) => {
-  const world = scene();
-  const settled = jest.spyOn(world.session.ledger, "settleId");
-  world.session.observe(held(outputsOf(world, run ?? world.session.id), { id: "i-1" }));
-  expect(world.session.state.proven.has("i-1")).toBe(proves);
-  expect(settled.mock.calls).toEqual(
-    proves ? [[expect.objectContaining({ tokenKind: "live" }), "i-1", "state"]] : [],
-  );
-});
+])(
+  "whether outputs with the stamp of %s prove that a state held the instance",
+  (_whose, run, proves) => {
+    const world = scene();
+    const settled = jest.spyOn(world.session.ledger, "settleId");
+    world.session.observe(held(outputsOf(world, run ?? world.session.id), { id: "i-1" }));
+    expect(world.session.state.proven.has("i-1")).toBe(proves);
+    expect(settled.mock.calls).toEqual(
+      proves ? [[expect.objectContaining({ tokenKind: "live" }), "i-1", "state"]] : [],
+    );
+  },
+);
 
-test("`hasId` is true for an id that came with any call, even if nothing is proven", () => {
+test("`observedIds` has an id that came with any call, even if nothing is proven", () => {
   const world = scene();
   world.session.observe(held(propertyMap({}), { id: "i-1" }));
-  expect(world.session.state.ids.has("i-1")).toBe(true);
-  expect(world.session.state.ids.has("i-2")).toBe(false);
+  expect(world.session.state.observedIds.has("i-1")).toBe(true);
+  expect(world.session.state.observedIds.has("i-2")).toBe(false);
 });
 
 test("records are settled for the service in the outputs, not for the service in the settings", () => {

@@ -10,20 +10,20 @@ export interface Seen {
   readonly id: string;
   readonly urn?: string;
   readonly origin: Origin | undefined;
-  /** The id of the session that made the outputs. */
+  /** The id of the session that created, took over or imported the instance. */
   readonly stamp?: string | undefined;
 }
 
 /**
- * What a session knows of Pulumi's state. A provider can't read the state: it only sees the ids and outputs in the engine's
- * calls, and the engine also sends some that no state holds (a `.get()`).
+ * What a session knows of Pulumi's state. A provider can't read the state. It sees only the ids and outputs in the engine's
+ * calls, and some of these are in no state, such as those of an import in a preview.
  */
 export class KnownState {
   /**
-   * The URNs of the resources for which Check was called after their last Read. Their Diffs are part of an update or an
-   * import. The Diff of any other resource is part of a refresh.
+   * The URNs of the resources for which Check was called after their last Read. A Diff of these is part of an update or an
+   * import. Any other Diff is part of a refresh.
    */
-  readonly inUpdate = new Set<string>();
+  readonly checkedSinceRead = new Set<string>();
   /** The URNs of the resources for which Check was called: those that the program, or an import, has registered. */
   readonly registered = new Set<string>();
   /** The ids of the instances that a state held, as outputs with the stamp of another session prove. */
@@ -39,7 +39,7 @@ export class KnownState {
     refresh: new Map<string, Set<string>>(),
     program: new Map<string, Set<string>>(),
   };
-  /** For each proven instance, its stamp (the session that created it) and the URN of its resource. */
+  /** For each proven instance, its stamp and the URN of its resource. */
   readonly #stamps = new Set<string>();
   /** For each id, the outputs that the last refresh found changed. */
   readonly #drift = new Map<string, readonly string[]>();
@@ -59,7 +59,7 @@ export class KnownState {
     this.#stamps.add(`${stamp} ${urn}`);
   }
 
-  /** Whether the outputs have the stamp of another session. Then a state held them. */
+  /** Whether the outputs have the stamp of another session. Then a state held the instance. */
   isFromState({ stamp }: Seen): boolean {
     return stamp !== undefined && stamp !== this.#sessionId;
   }
@@ -72,16 +72,13 @@ export class KnownState {
     return [...holders].find((holder) => holder !== urn);
   }
 
-  /**
-   * Whether a state held an instance that this session created for this resource. Its record may lack the id, if the disk
-   * of the ledger was full.
-   */
-  hasFrom(sessionId: string, urn: string): boolean {
+  /** Whether a state held an instance of this resource with the stamp of the session `sessionId`. */
+  heldOneStampedBy(sessionId: string, urn: string): boolean {
     return this.#stamps.has(`${sessionId} ${urn}`);
   }
 
-  /** The observed ids. An instance may belong to another resource, so no create takes one over. */
-  get ids(): Ids {
+  /** The ids that `observe` has noted. Such an instance may belong to another resource, so no create takes it over. */
+  get observedIds(): Ids {
     return this.#tokenHashes;
   }
 
@@ -98,7 +95,7 @@ export class KnownState {
     return new Set(others.map(([seenId]) => seenId));
   }
 
-  /** Notes which outputs a refresh has found changed. Outputs that repeat an input are not among them. */
+  /** Notes which outputs a refresh has found changed. */
   noteDrift(id: string, outputs: readonly string[]): void {
     this.#drift.set(id, outputs);
   }

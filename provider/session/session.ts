@@ -63,8 +63,8 @@ export class Session {
   readonly state: KnownState;
   /** Whether there still is an engine that receives the replies. */
   hasEngine = true;
-  /** Whether the look of a Delete that retains its instance has failed. Further ones do not wait for another look. */
-  hasRetainedUnseen = false;
+  /** Whether the look of a Delete that retains its instance has failed. Further such Deletes do without a look. */
+  hasRetainLookFailed = false;
   /** Whether listings page by `compute:cursorParameter`, if it is set. */
   #isCursorUsed = true;
 
@@ -136,7 +136,7 @@ export class Session {
     return { engine, scope, urn, proven: this.state.proven };
   }
 
-  /** The id of the session, which is the stamp in the outputs that it makes. */
+  /** The id of the session, which is the stamp of the instances that it creates, takes over or imports. */
   get id(): string {
     return this.run.sessionId;
   }
@@ -166,7 +166,7 @@ export class Session {
 
   /** Whether the settings come from the state, and no program has asked for an instance with them, as in `up --refresh`. */
   get hasRecordedSettings(): boolean {
-    return this.run.hasRecordedSettings && this.state.inUpdate.size === 0;
+    return this.run.hasRecordedSettings && this.state.checkedSinceRead.size === 0;
   }
 
   /** The cursor parameter with which this session lists. Undefined if none is set, or once it has proved useless. */

@@ -68,22 +68,22 @@ namespace ComputeInstances.Compute
         public Output<string?> CreatedAt { get; private set; } = null!;
 
         /// <summary>
-        /// Identifier of the hardware template, which defines CPU, RAM and NVMe storage. Null after `get`, and after an import until the program sets it, because the service does not show it.
+        /// Identifier of the hardware template, which defines CPU, RAM and NVMe storage.
         /// </summary>
         [Output("flavorId")]
-        public Output<string?> FlavorId { get; private set; } = null!;
+        public Output<string> FlavorId { get; private set; } = null!;
 
         /// <summary>
-        /// Identifier of the base operating system image. Null after `get`, and after an import until the program sets it, because the service does not show it.
+        /// Identifier of the base operating system image.
         /// </summary>
         [Output("imageId")]
-        public Output<string?> ImageId { get; private set; } = null!;
+        public Output<string> ImageId { get; private set; } = null!;
 
         /// <summary>
-        /// Public IPv4 address. Null if no listing has shown it.
+        /// Public IPv4 address.
         /// </summary>
         [Output("ipv4")]
-        public Output<string?> Ipv4 { get; private set; } = null!;
+        public Output<string> Ipv4 { get; private set; } = null!;
 
         /// <summary>
         /// Hostname of the server. By default, the provider generates it from the resource's name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that.
@@ -92,16 +92,16 @@ namespace ComputeInstances.Compute
         public Output<string> Name { get; private set; } = null!;
 
         /// <summary>
-        /// The networks that the instance is attached to. Only the response to the create shows them, so the list is empty after an import or `get`.
+        /// The networks that the instance is attached to. Only the response to the create shows them.
         /// </summary>
         [Output("networks")]
         public Output<ImmutableArray<Outputs.Network>> Networks { get; private set; } = null!;
 
         /// <summary>
-        /// IPv4 address on the first network of type `private`. Null without such a network, and after an import or `get`.
+        /// IPv4 address on the first network of type `private`. Only the response to the create shows it.
         /// </summary>
         [Output("privateIpv4")]
-        public Output<string?> PrivateIpv4 { get; private set; } = null!;
+        public Output<string> PrivateIpv4 { get; private set; } = null!;
 
         /// <summary>
         /// IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter. Null after `get`, and after an import until the program sets it, because the service does not show it.
@@ -134,10 +134,10 @@ namespace ComputeInstances.Compute
         public Output<string?> UserDataBase64 { get; private set; } = null!;
 
         /// <summary>
-        /// Identifier of the private network (VPC) the instance is attached to. Null after `get`, and after an import until the program sets it, because the service does not show it.
+        /// Identifier of the private network (VPC) the instance is attached to.
         /// </summary>
         [Output("vpcId")]
-        public Output<string?> VpcId { get; private set; } = null!;
+        public Output<string> VpcId { get; private set; } = null!;
 
 
         /// <summary>

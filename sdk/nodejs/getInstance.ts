@@ -33,15 +33,15 @@ export interface GetInstanceResult {
      */
     readonly id: string;
     /**
-     * Public IPv4 address, once there is one.
+     * Public IPv4 address of the instance.
      */
-    readonly ipv4?: string;
+    readonly ipv4: string;
     /**
-     * Hostname of the instance; empty if the service gave none.
+     * Hostname of the instance.
      */
     readonly name: string;
     /**
-     * Status of the instance; empty if the service gave none.
+     * Status of the instance.
      */
     readonly status: string;
 }

@@ -40,7 +40,7 @@ import * as utilities from "./utilities";
  *
  * // `pulumi up` waits until the servers run, so their addresses are known here.
  * export const names = servers.map((server) => server.name);
- * export const ipv4 = servers.map((server) => server.ipv4);
+ * export const ipv4: pulumi.Input<string>[] = servers.map((server) => server.ipv4);
  * export const networks = servers.map((server) => server.networks);
  * ```
  */
@@ -76,29 +76,29 @@ export class Instance extends pulumi.CustomResource {
      */
     declare public /*out*/ readonly createdAt: pulumi.Output<string | undefined>;
     /**
-     * Identifier of the hardware template, which defines CPU, RAM and NVMe storage. Null after `get`, and after an import until the program sets it, because the service does not show it.
+     * Identifier of the hardware template, which defines CPU, RAM and NVMe storage.
      */
-    declare public readonly flavorId: pulumi.Output<string | undefined>;
+    declare public readonly flavorId: pulumi.Output<string>;
     /**
-     * Identifier of the base operating system image. Null after `get`, and after an import until the program sets it, because the service does not show it.
+     * Identifier of the base operating system image.
      */
-    declare public readonly imageId: pulumi.Output<string | undefined>;
+    declare public readonly imageId: pulumi.Output<string>;
     /**
-     * Public IPv4 address. Null if no listing has shown it.
+     * Public IPv4 address.
      */
-    declare public /*out*/ readonly ipv4: pulumi.Output<string | undefined>;
+    declare public /*out*/ readonly ipv4: pulumi.Output<string>;
     /**
      * Hostname of the server. By default, the provider generates it from the resource's name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that.
      */
     declare public readonly name: pulumi.Output<string>;
     /**
-     * The networks that the instance is attached to. Only the response to the create shows them, so the list is empty after an import or `get`.
+     * The networks that the instance is attached to. Only the response to the create shows them.
      */
     declare public /*out*/ readonly networks: pulumi.Output<outputs.Network[]>;
     /**
-     * IPv4 address on the first network of type `private`. Null without such a network, and after an import or `get`.
+     * IPv4 address on the first network of type `private`. Only the response to the create shows it.
      */
-    declare public /*out*/ readonly privateIpv4: pulumi.Output<string | undefined>;
+    declare public /*out*/ readonly privateIpv4: pulumi.Output<string>;
     /**
      * IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter. Null after `get`, and after an import until the program sets it, because the service does not show it.
      */
@@ -120,9 +120,9 @@ export class Instance extends pulumi.CustomResource {
      */
     declare public readonly userDataBase64: pulumi.Output<string | undefined>;
     /**
-     * Identifier of the private network (VPC) the instance is attached to. Null after `get`, and after an import until the program sets it, because the service does not show it.
+     * Identifier of the private network (VPC) the instance is attached to.
      */
-    declare public readonly vpcId: pulumi.Output<string | undefined>;
+    declare public readonly vpcId: pulumi.Output<string>;
 
     /**
      * Create a Instance resource with the given unique name, arguments, and options.

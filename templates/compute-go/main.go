@@ -6,21 +6,38 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi/config"
 )
 
+const webScript = `#cloud-config
+packages: [nginx]
+write_files:
+  - { path: /etc/db-host, content: "%s" }
+`
+
 func main() {
 	pulumi.Run(func(ctx *pulumi.Context) error {
 		settings := config.New(ctx, "")
-		web, err := compute.NewInstance(ctx, "web", &compute.InstanceArgs{
-			FlavorId: pulumi.String(settings.Require("flavorId")),
-			ImageId:  pulumi.String(settings.Require("imageId")),
-			VpcId:    pulumi.String(settings.Require("vpcId")),
-			// Runs once, on the first boot. Change it, and the server is replaced.
-			UserData: pulumi.String("#cloud-config\npackages: [nginx]\n"),
-		})
+		server := func(name string, userData pulumi.StringPtrInput) (*compute.Instance, error) {
+			return compute.NewInstance(ctx, name, &compute.InstanceArgs{
+				FlavorId: pulumi.String(settings.Require("flavorId")),
+				ImageId:  pulumi.String(settings.Require("imageId")),
+				VpcId:    pulumi.String(settings.Require("vpcId")),
+				// Runs once, on the first boot. Change it, and the server is replaced.
+				UserData: userData,
+			})
+		}
+
+		db, err := server("db", pulumi.String("#cloud-config\npackages: [postgresql]\n"))
 		if err != nil {
 			return err
 		}
 
-		// `pulumi up` waits until the server runs, so its address is known here.
+		// This script also changes if db is replaced.
+		var dbHost pulumi.StringInput = db.PrivateIpv4
+		web, err := server("web", pulumi.Sprintf(webScript, dbHost))
+		if err != nil {
+			return err
+		}
+
+		// `pulumi up` waits until the servers run, so their addresses are known here.
 		ctx.Export("address", web.Ipv4)
 		return nil
 	})

@@ -227,7 +227,7 @@ export const advice: readonly Advice[] = [
     file: "cli/doctor.ts",
     text: "works without the account call",
     ways: {
-      "pulumi up": core("configuration", "a call for which the token lacks the scope"),
+      "pulumi up": core("configuration", "without the scope for a call"),
       "compute:validateCredentials": test("tests/lifecycle/doctor", "a token without the account"),
     },
   },
@@ -642,11 +642,11 @@ export const advice: readonly Advice[] = [
     ways: {
       "pulumi import": engine(
         "adviceCreate",
-        "after a replacement was refused because its delete would fail",
+        "after a create was refused because the instance that left the state still runs",
       ),
       discard: engine(
         "adviceCreate",
-        "after a replacement was refused because its delete would fail",
+        "after a create was refused because the instance that left the state still runs",
       ),
     },
   },

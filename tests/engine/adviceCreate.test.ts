@@ -1,6 +1,6 @@
 /**
- * Follows what the messages of a create advise about earlier and unclear creates to its end: the state and the service
- * agree, no instance is doubled (G2), and none is lost (G1).
+ * Types what the messages of a create advise about earlier and unclear creates. In the end, the state and the service agree,
+ * no instance was created twice (G2), and none is lost (G1).
  */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { expect, test } from "@jest/globals";
 import { Fixture, hangs, never, type FixtureOptions } from "./support/fixture";
 import { instances, oneInstance, type Inputs } from "./support/programs";
 import { plugin, Stack, tokens } from "./support/stack";
-import { expectAgreement, printed, typePrinted, urnOf } from "./support/typing";
+import { expectAgreement, typePrinted, urnOf } from "./support/typing";
 
 const creates = { method: "POST", path: "/v2/instances" } as const;
 const lists = { method: "GET", path: "/v2/instances" } as const;
@@ -44,8 +44,8 @@ async function lookFirst(fixture: Fixture, output: string): Promise<void> {
 }
 
 /**
- * Kills engine and plugin during the wait for `web`, whose instance a person then removes, and renames the resource with an
- * alias to `www`.
+ * Kills engine and plugin while they wait for the instance of `web`. A person then removes the instance at the service, and
+ * renames the resource to `www`, with an alias.
  */
 async function renamedAfterKill(options: FixtureOptions): Promise<Fixture> {
   const fixture = await Fixture.create({ token: tokens.live, service: never, ...options });
@@ -139,8 +139,7 @@ test.each(["discard", "pulumi refresh"])(
     // The end of the run also names the create of `slow`, which the next run continues.
     const shown = stopped.slice(stopped.lastIndexOf(`its engine was given instance ${web}`));
     const [error = ""] = shown.split("earlier runs left pending creates");
-    if (way === "discard") await typePrinted(fixture, error, way);
-    else await stack.type(`${printed(error, way)} --clear-pending-creates`);
+    await typePrinted(fixture, error, way);
     await stack.up("--replace", urnOf("web"));
 
     expect(fixture.posts()).toBe(3);
@@ -304,28 +303,47 @@ test.each(["a replacement", "a new name without an alias"])(
   },
 );
 
-test.each(["removed at the service", "compute:deletePolicy retain", "pulumi import", "discard"])(
+test.each(["removed at the service", "compute:deletePolicy retain"])(
   "after a replacement was refused because its delete would fail, what the message advises works: %s",
   async (way) => {
     await using fixture = await Fixture.create({ token: tokens.live });
     const { stack, control } = fixture;
     await stack.up();
     const [id = ""] = fixture.ids();
-    const isLost = way === "pulumi import" || way === "discard";
-    const run = isLost ? [] : ["--replace", urnOf("web")];
-    if (isLost) await stack.succeed("state", "delete", urnOf("web"), "--yes");
-    const refused = await stack.fail("up", ...run);
+    const refused = await stack.fail("up", "--replace", urnOf("web"));
     expect(refused).toContain(`nothing was created: instance ${id}`);
 
     if (way === "removed at the service") control.remove(id);
     else await typePrinted(fixture, refused, way);
-    if (way !== "pulumi import") await stack.up(...run);
+    await stack.up("--replace", urnOf("web"));
 
     await expectAgreement(
       fixture,
-      way === "pulumi import" ? [id] : fixture.ids().filter((other) => other !== id),
+      fixture.ids().filter((other) => other !== id),
     );
-    expect(fixture.posts()).toBe(way === "pulumi import" ? 1 : 2);
+    expect(fixture.posts()).toBe(2);
+  },
+);
+
+test.each(["pulumi import", "discard"])(
+  "after a create was refused because the instance that left the state still runs, the printed %s works",
+  async (way) => {
+    await using fixture = await Fixture.create({ token: tokens.live });
+    const { stack } = fixture;
+    await stack.up();
+    const [id = ""] = fixture.ids();
+    await stack.succeed("state", "delete", urnOf("web"), "--yes");
+    const refused = await stack.fail("up");
+    expect(refused).toContain(`nothing was created: instance ${id}`);
+
+    await typePrinted(fixture, refused, way);
+    if (way === "discard") await stack.up();
+
+    await expectAgreement(
+      fixture,
+      way === "discard" ? fixture.ids().filter((other) => other !== id) : [id],
+    );
+    expect(fixture.posts()).toBe(way === "discard" ? 2 : 1);
   },
 );
 

@@ -95,7 +95,7 @@ test("`pulumi new` saves the defaults. A question left empty saves nothing: the 
 
 for (const [name, template] of Object.entries(templates)) {
   const language: Language = languages[name as keyof typeof templates];
-  const title = `the ${name} template gives a program that comes up and exports the address`;
+  const title = `the ${name} template gives a program that comes up, passes an address to another server and exports one`;
   testUnless(missingTools(language), title, async () => {
     const project = await pulumiNew(template, "--generate-only");
     const env = {
@@ -110,8 +110,10 @@ for (const [name, template] of Object.entries(templates)) {
     await stack.succeed("config", "set-all", ...answers);
 
     await stack.up();
-    const [instance, ...others] = fixture.control.instances();
+    const [db, web, ...others] = fixture.control.instances();
     expect(others).toEqual([]);
-    expect(await stack.outputs()).toEqual({ address: instance?.ipv4_public });
+    expect(await stack.outputs()).toEqual({ address: web?.ipv4_public });
+    const script = Buffer.from(web?.request.user_data ?? "", "base64").toString();
+    expect(script).toContain(`content: "${db?.networks[0]?.ipv4}"`);
   });
 }

@@ -63,7 +63,7 @@ export class Stack {
 export interface Saver {
   /** Whether its plugin was killed, so that it has possibly not marked what its engine has saved its state over. */
   isKilled?: boolean;
-  /** When it configured its plugin, and when it canceled it, in virtual milliseconds. */
+  /** When it configured its plugin, and when it last canceled it, in virtual milliseconds. */
   configuredAt?: number;
   canceledAt?: number;
 }

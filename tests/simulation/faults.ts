@@ -57,8 +57,8 @@ export const listFaults: Readonly<Record<string, Fault>> = {
 };
 
 /**
- * A complete list without an existing instance. A run has it at most once, because after two such lists the instance
- * is rightly gone (G3).
+ * Complete lists that lack an existing instance. A run meets at most one of them: two would prove that the instance is gone
+ * (G3).
  */
 export const hidingFaults: Readonly<Record<string, Fault>> = {
   "an empty list": { kind: "body", text: '{"object":"list","data":[],"has_more":false}' },

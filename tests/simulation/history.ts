@@ -76,7 +76,7 @@ const faultOf = (at: RequestKind, more: Record<string, unknown>): fc.Arbitrary<S
     fault: fc.constantFrom(...Object.keys({ ...commonFaults, ...more })),
   });
 
-/** At most one in a run (faults.ts, `hidingFaults`). */
+/** A run meets at most one of these (faults.ts, `hidingFaults`). */
 const hiding: fc.Arbitrary<ScriptedFault> = fc.record({
   at: fc.constant("list" as const),
   nth: fc.nat(4),

@@ -1,6 +1,11 @@
 /**
- * Checks the promises of the provider in a history: no created instance is lost (1), none is created twice (2), none
- * is forgotten by a state (3), and no other instance is touched (4). Each exception is in the code with its reason.
+ * Checks in a history what the provider promises:
+ * (1) no created instance is lost,
+ * (2) none is created twice,
+ * (3) no state drops an instance that exists,
+ * (4) no run touches an instance that is not its own.
+ *
+ * The code gives a reason for each exception.
  */
 import type { InProcessEmulator } from "../../emulator/inProcess";
 import { isPending, type LedgerRecord } from "../../provider/ledger/record";
@@ -22,9 +27,9 @@ export interface Made {
   scope: string | undefined;
   /** When listings begin to show it, in virtual milliseconds. */
   listedFrom: number;
-  /** When a message first showed the command that imports it, in virtual milliseconds. */
+  /** When a message first showed a command that imports it, in virtual milliseconds. */
   namedAt?: number;
-  /** Set if a state had it, and the engine of this run beside it has saved its own state over that. */
+  /** The run whose engine has never had it, and saved its state over one that had it. Undefined once a state has it again. */
   overwrittenBy?: Saver | undefined;
   /** Why no state need have it any more, for example because a person removed it. */
   letGo?: string;
@@ -40,16 +45,14 @@ export interface Poster extends Saver {
   reportedPartial: boolean;
 }
 
-/** The longest pause of the model of the engine. */
-export const maxPauseMs = 2000;
 /** How old the listing before a create may be when the service acts on the POST. */
 const baselineMs = 45_000;
 
 /**
- * Whether the engine of an instance's run, which saved its state only at its end, did so after its plugin had ended, and the
- * plugin of the other run began only then. docs/recover.md does not promise anything then.
+ * Whether the run that created the instance saves its state only at its end, after it has canceled its plugin, and the other
+ * run started its plugin only after that cancel. docs/recover.md promises nothing then.
  */
-function savedLate({ by }: Made, { configuredAt = 0 }: Saver): boolean {
+function mayHaveSavedAfterCancel({ by }: Made, { configuredAt = 0 }: Saver): boolean {
   const { canceledAt } = by;
   return by.plan?.saves === "at the end" && canceledAt !== undefined && canceledAt < configuredAt;
 }
@@ -77,9 +80,12 @@ export class PromiseChecker {
   }
 
   onMessage(text: string): void {
-    if (printedCommands(text, "pulumi import ").length === 0) return;
-    // What a wrong answer has named is not what the message says to import.
-    const named = text.replaceAll(/answered with instance \S+/g, "");
+    const imports = printedCommands(text, "pulumi import ");
+    // For a command with a placeholder, a person chooses among the ids in the message. What a wrong answer has named is none
+    // of them.
+    const hasChoice = imports.some((command) => command.includes("<id>"));
+    const choice = hasChoice ? text.replaceAll(/answered with instance \S+/g, "") : "";
+    const named = [...imports, choice].join("\n");
     for (const made of this.made.values()) if (named.includes(made.id)) made.namedAt ??= this.now();
   }
 
@@ -92,9 +98,11 @@ export class PromiseChecker {
       if (other === made || other.urn !== made.urn || other.stack !== made.stack) continue;
       if (!this.isAlive(other.id) || other.letGo !== undefined) continue;
       if (poster.replacing.has(other.id) || this.#isToBeDeleted(other)) continue;
-      // Two engines have saved their states over each other. Then not even a message is enough.
+      // Another engine has saved its state over the one that had the instance. Its plugin marks the record as contested, and
+      // the create has to stop: not even a message is enough. A plugin that was killed has perhaps marked nothing.
       const { overwrittenBy } = other;
-      const isMarked = overwrittenBy && !overwrittenBy.isKilled && !savedLate(other, overwrittenBy);
+      const isMarked =
+        overwrittenBy && !overwrittenBy.isKilled && !mayHaveSavedAfterCancel(other, overwrittenBy);
       if (isMarked && other.disk === poster.disk) {
         this.violated(`${made.id} is created, but another run's state was saved over ${other.id}`);
       }
@@ -108,9 +116,9 @@ export class PromiseChecker {
   }
 
   /**
-   * Whether this run must know an instance when the answer to its POST of `name` names it: from the ledger on its disk, or
-   * from a listing before the POST. Nothing is promised for an instance that neither shows. As long as an instance has no
-   * id in the ledger, only its name tells it apart.
+   * Whether the run must notice that the answer to its POST of `name` has the id of this instance, which existed before. It
+   * must if the ledger on its disk has the instance under another name (the record need not have the id yet), or if a listing
+   * before the POST showed the instance. Otherwise, nothing is promised.
    */
   isKnown(id: string, name: string, { disk, metFaults, reportedPartial }: Poster): boolean {
     const made = this.made.get(id);
@@ -129,10 +137,11 @@ export class PromiseChecker {
     // The list was not complete, and a message said so; or a fault hid the first one.
     if (reportedPartial || Object.keys(hidingFaults).some((name) => metFaults.has(name)))
       return true;
-    // Its provider resource was never saved, so its name has another tag than that of the new one.
+    // Its provider resource was never saved, or was destroyed since. So its name has another tag than that of the new one.
     const isOfOtherScope = first.scope !== first.stack.scope;
     const hasChangedId = metFaults.has("ids that change");
-    // The ledger on this disk has a record of it, with its id, so the provider must know it by its tag or its id.
+    // The ledger on this disk has the record of its create. The provider knows it by the tag in its name, and by its id or
+    // name in the record, unless a listing has changed the id.
     if (first.disk === disk) return isOfOtherScope && hasChangedId;
     return (
       // The listing before this create need not show it yet.
@@ -162,7 +171,10 @@ export class PromiseChecker {
     if (holder) this.violated(`${id} is held by ${holder.name}, but returned to ${stack.name}`);
   }
 
-  /** An instance that a saved state drops must be gone or let go (3). No state holds an instance of somebody else (4). */
+  /**
+   * An instance that a saved state drops must be gone or let go (3), unless its engine has never had it. No state holds an
+   * instance of somebody else (4).
+   */
   onSave(
     before: readonly string[],
     after: readonly string[],
@@ -178,14 +190,17 @@ export class PromiseChecker {
     for (const id of before) {
       if (after.includes(id) || !this.isAlive(id)) continue;
       const made = this.made.get(id);
+      // After `pulumi cancel`, two engines run at once, and the one that saves last has not read what the other one saved. No
+      // provider can prevent that. `onCreate` checks that the next create does not fall for it.
       if (made && !known.has(id)) made.overwrittenBy = saver;
       else if (made?.letGo === undefined) this.violated(`a state drops ${id}, which exists`);
     }
   }
 
-  /** The stack must hold a destroyed instance, and no other stack may (4). */
+  /** The stack that destroys an instance must hold it or have held it, and no other stack may hold it (4). */
   onDestroy(id: string, stack: Stack): void {
     if (!this.made.has(id)) this.violated(`${id}, which no run created, is destroyed`);
+    // An engine destroys what its own state holds, even if another engine has saved its state over that.
     if (!stack.ids.includes(id) && !this.made.get(id)?.overwrittenBy)
       this.violated(`${id} is destroyed by a stack that does not hold it`);
     const other = this.stacks.find(
@@ -207,17 +222,18 @@ export class PromiseChecker {
         this.figures.named++;
         continue;
       }
-      const isKnown =
+      const isFindable =
         records.some(
           (record) =>
-            // The next create of its resource there names it, or goes on with it.
+            // On the machine of the record, the next create of its resource names it or resumes its create.
             (record.id === id && (isPending(record) || record.stage === "delivered")) ||
             // A record has its name, and no id or one that a fault made up.
             (isPending(record) && record.name === name && isNoneOrMadeUp(record.id, id)),
         ) ||
         // Its ledger is lost. In its scope, the next create finds it by its name; nothing more is promised.
         this.goneDisks.has(made.disk);
-      if (!isKnown) this.violated(`${id} (${name}) exists, but no state, record or message has it`);
+      if (!isFindable)
+        this.violated(`${id} (${name}) exists, but no state, record or message has it`);
     }
     for (const id of new Set(held)) {
       if (!this.isAlive(id)) this.violated(`${id} is held, but does not exist`);

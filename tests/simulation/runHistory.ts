@@ -16,7 +16,7 @@ import { Engine, Stack, type Calls, type Program } from "./engine";
 import { printedCommands } from "../support/printed";
 import { faultNamed, type Fault } from "./faults";
 import type { End, History, RequestKind, RunPlan } from "./history";
-import { PromiseChecker, type Made, type Poster, maxPauseMs } from "./promiseChecker";
+import { PromiseChecker, type Made, type Poster } from "./promiseChecker";
 import { Machine, PluginProcess, start } from "./machine";
 import { Network, type SentRequest } from "./network";
 import { Random } from "./random";
@@ -26,6 +26,8 @@ const secrets = { token: "CanaryTokenZ7Q9vB", userData: "CanaryUserDataH6J1" };
 /** This long after its POST, every listing is expected to show an instance. */
 const settlingMs = 60_000;
 const maxRunMs = 60 * 60_000;
+/** The longest pause of the model of the engine. */
+const maxPauseMs = 2000;
 
 interface Run extends Poster {
   name: string;
@@ -344,7 +346,7 @@ class HistoryRun {
         return calls.configure(request);
       },
       cancel: (reason) => {
-        runOf().canceledAt ??= this.#timeline.now;
+        runOf().canceledAt = this.#timeline.now;
         calls.cancel(reason);
       },
       create: async (request) => {

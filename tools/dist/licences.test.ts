@@ -9,7 +9,7 @@ import { licenceFiles, packagesOf } from "./notices";
 import { makeParts } from "./parts";
 import { lockedPackage, platforms } from "./platforms";
 
-/** They require that their text is shipped with the plugin. */
+/** For a copy without changes, they require at most that their text and notices are shipped with it. */
 const allowed = "0BSD Apache-2.0 BlueOak-1.0.0 BSD-2-Clause BSD-3-Clause ISC MIT".split(" ");
 
 test("every package in the plugin has an accepted licence, and the text of the licence", async () => {
@@ -31,8 +31,8 @@ const phrases = {
   "BSD-3-Clause": "Redistribution and use in source and binary forms",
   MIT: "Permission is hereby granted, free of charge",
 };
-/** It requires that changes to its files are published. We make none. */
-const hashicorp = { pathPrefix: "github.com/hashicorp/", phrase: "Mozilla Public License" };
+/** The licence of these modules requires that changes to their files are published. The SDK makes none. */
+const mplModules = { pathPrefix: "github.com/hashicorp/", phrase: "Mozilla Public License" };
 
 testUnless(missingGo(), "every module that the Go SDK needs has an accepted licence", async () => {
   const format = "{{with .Module}}{{.Path}} {{.Dir}}{{end}}";
@@ -47,7 +47,7 @@ testUnless(missingGo(), "every module that the Go SDK needs has an accepted lice
     const text = existsSync(folder) ? licenceFiles(folder).join("\n").replace(/\s+/g, " ") : "";
     const known = [
       ...Object.values(phrases),
-      ...(path.startsWith(hashicorp.pathPrefix) ? [hashicorp.phrase] : []),
+      ...(path.startsWith(mplModules.pathPrefix) ? [mplModules.phrase] : []),
     ];
     return !known.some((phrase) => text.includes(phrase));
   });

@@ -20,6 +20,7 @@ import {
   isScript,
   networkDescriptions,
   outputs,
+  requiredOutputs,
   type InputName,
 } from "../../provider/instance/definition";
 import { functionTokens, instanceToken, type FunctionToken } from "../../provider/pulumiNames";
@@ -121,7 +122,7 @@ function settingProperties(): Record<string, Property> {
   }));
 }
 
-/** Follows the description of an input among the outputs. */
+/** Follows the description of an optional input among the outputs. */
 const unreadNote =
   " Null after `get`, and after an import until the program sets it, because the service does not show it.";
 
@@ -132,8 +133,7 @@ function instanceSchema() {
     willReplaceOnChanges: true,
   }));
   const inputsAsOutputs = propertiesOf(inputNames, (name) =>
-    // Of the inputs, the service's list shows only the name.
-    inputProperty(name, name === "name" ? "" : unreadNote),
+    inputProperty(name, requiredOutputs.includes(name) ? "" : unreadNote),
   );
   const added = mapped(outputs, ({ description, type }) =>
     type === "networks"
@@ -145,7 +145,7 @@ function instanceSchema() {
     inputProperties: inputs,
     requiredInputs: inputNames.filter(isRequired),
     properties: { ...inputsAsOutputs, ...added },
-    required: ["name", ...Object.keys(outputs).filter((name) => outputs[name]?.always)],
+    required: requiredOutputs,
     listInputs: functionSchema("compute:index:getInstances").inputs,
   };
 }
@@ -171,11 +171,11 @@ function functionSchema(token: FunctionToken) {
 const instanceSummary = {
   properties: stringProperties({
     id: "Identifier of the instance.",
-    name: "Hostname of the instance; empty if the service gave none.",
-    status: "Status of the instance; empty if the service gave none.",
-    ipv4: "Public IPv4 address, once there is one.",
+    name: "Hostname of the instance.",
+    status: "Status of the instance.",
+    ipv4: "Public IPv4 address of the instance.",
   }),
-  required: ["id", "name", "status"],
+  required: ["id", "name", "status", "ipv4"],
 };
 
 const functionOutputs: Record<

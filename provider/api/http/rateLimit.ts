@@ -2,11 +2,11 @@
  * Keeps the client below the service's rate limit (G6). Each endpoint, which is a method and a path (section "Limits"),
  * has a sliding window of a minute, and a back-off after a 429. If the client has sent too few requests to an endpoint to
  * explain a 429, the service counts all methods of the path together, or other clients use the token too. From then on,
- * the endpoints of that path share one window, get permits at even intervals and take turns.
+ * the endpoints of that path share one window. If there are several, they get permits at even intervals and take turns.
  *
  * A 429 begins a pause. After it, requests are sent one at a time until one has a response other than a 429, and then at
- * intervals that become shorter. A burst instead would use up the rest of the limit at once, and other clients with this
- * token could not send a single request (docs/scaling.md).
+ * intervals that become shorter. A burst instead would use up the rest of the limit at once, and keep other clients with this
+ * token waiting for minutes (docs/scaling.md).
  */
 import { notNeeded } from "../../abort";
 import type { Clock } from "../../clock";
@@ -20,13 +20,16 @@ const usedPart = 0.95;
 const explainingPart = 0.9;
 /**
  * How many permits of an endpoint can be in use at a time, for methods other than GET. Otherwise a burst would open
- * hundreds of connections, one for each POST. A hundred use the whole limit unless a response takes more than 6 s.
+ * hundreds of connections, one for each POST. A hundred use the whole documented limit unless a response takes more than 6 s.
  */
 const maxWritesUnderWay = 100;
-/** About the length of the first pause after a 429 without Retry-After. Each further pause in a row is twice as long. */
+/**
+ * About the length of the first pause after a 429 without Retry-After. Each further pause in a row is twice as long, up to
+ * `maxPauseMs`.
+ */
 const firstPauseMs = 1000;
 const maxPauseMs = 30_000;
-/** A pause that becomes longer is reported again only if it does by this much: each 429 of a burst is a little later. */
+/** Each 429 of a burst makes the pause a little longer. The pause is reported again only if it gets longer by this much. */
 const reportedStepMs = 1000;
 /** The lowest rate after a 429, and by how much it grows in each second of requests without a 429: a part of the limit. */
 const rateStep = 0.01;
@@ -59,7 +62,7 @@ export interface RateLimitOptions {
   clock: Clock;
   random: () => number;
   requestsPerMinute: number;
-  /** Called when a pause begins, and when another 429 makes it longer. */
+  /** Called when a pause begins, and when another 429 makes it longer by a second or more. */
   onPause?: (pause: Pause) => void;
 }
 
@@ -76,7 +79,7 @@ class Endpoint {
   /** Whether a request waits for the next permit. */
   isWaiting = false;
   lastPermitAt = -Infinity;
-  /** How many permits have a request that has not ended. */
+  /** How many permits are out: neither released, nor with a request that has ended. */
   underWay = 0;
   /** When the sent requests of the last minute ended, oldest first. */
   readonly endTimes: number[] = [];
@@ -96,7 +99,7 @@ class Endpoint {
   /** The clock time from which the back-off allows a request. Infinity if a request has to end first. */
   get backoffEnd(): number {
     if (this.pausesInARow === 0) return this.lastPermitAt + this.intervalMs;
-    // The request under way shows if the pause was long enough, or began before the pause and has to end first.
+    // The request under way is either the test after the pause, or began before the pause. Both have to end first.
     return this.underWay > 0 ? Infinity : this.pausedUntil;
   }
 }

@@ -22,15 +22,15 @@ namespace ComputeInstances.Compute.Outputs
         /// </summary>
         public readonly string Id;
         /// <summary>
-        /// Public IPv4 address, once there is one.
+        /// Public IPv4 address of the instance.
         /// </summary>
-        public readonly string? Ipv4;
+        public readonly string Ipv4;
         /// <summary>
-        /// Hostname of the instance; empty if the service gave none.
+        /// Hostname of the instance.
         /// </summary>
         public readonly string Name;
         /// <summary>
-        /// Status of the instance; empty if the service gave none.
+        /// Status of the instance.
         /// </summary>
         public readonly string Status;
 
@@ -38,7 +38,7 @@ namespace ComputeInstances.Compute.Outputs
         private InstanceSummary(
             string id,
 
-            string? ipv4,
+            string ipv4,
 
             string name,
 

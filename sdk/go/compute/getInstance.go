@@ -32,11 +32,11 @@ type LookupInstanceArgs struct {
 type LookupInstanceResult struct {
 	// Identifier of the instance.
 	Id string `pulumi:"id"`
-	// Public IPv4 address, once there is one.
-	Ipv4 *string `pulumi:"ipv4"`
-	// Hostname of the instance; empty if the service gave none.
+	// Public IPv4 address of the instance.
+	Ipv4 string `pulumi:"ipv4"`
+	// Hostname of the instance.
 	Name string `pulumi:"name"`
-	// Status of the instance; empty if the service gave none.
+	// Status of the instance.
 	Status string `pulumi:"status"`
 }
 
@@ -75,17 +75,17 @@ func (o LookupInstanceResultOutput) Id() pulumi.StringOutput {
 	return o.ApplyT(func(v LookupInstanceResult) string { return v.Id }).(pulumi.StringOutput)
 }
 
-// Public IPv4 address, once there is one.
-func (o LookupInstanceResultOutput) Ipv4() pulumi.StringPtrOutput {
-	return o.ApplyT(func(v LookupInstanceResult) *string { return v.Ipv4 }).(pulumi.StringPtrOutput)
+// Public IPv4 address of the instance.
+func (o LookupInstanceResultOutput) Ipv4() pulumi.StringOutput {
+	return o.ApplyT(func(v LookupInstanceResult) string { return v.Ipv4 }).(pulumi.StringOutput)
 }
 
-// Hostname of the instance; empty if the service gave none.
+// Hostname of the instance.
 func (o LookupInstanceResultOutput) Name() pulumi.StringOutput {
 	return o.ApplyT(func(v LookupInstanceResult) string { return v.Name }).(pulumi.StringOutput)
 }
 
-// Status of the instance; empty if the service gave none.
+// Status of the instance.
 func (o LookupInstanceResultOutput) Status() pulumi.StringOutput {
 	return o.ApplyT(func(v LookupInstanceResult) string { return v.Status }).(pulumi.StringOutput)
 }

@@ -39,7 +39,8 @@ import (
 //
 //	func main() {
 //		pulumi.Run(func(ctx *pulumi.Context) error {
-//			var names, ipv4, networks pulumi.Array
+//			var names, ipv4 pulumi.StringArray
+//			var networks pulumi.Array
 //			for number := 1; number <= config.RequireInt(ctx, "count"); number++ {
 //				server, err := compute.NewInstance(ctx, fmt.Sprintf("web-%d", number), &compute.InstanceArgs{
 //					FlavorId: pulumi.String("standard-2"),
@@ -70,18 +71,18 @@ type Instance struct {
 
 	// When the instance was created (ISO 8601, UTC). Only the response to the create shows it, so it is null after an import or `get`.
 	CreatedAt pulumi.StringPtrOutput `pulumi:"createdAt"`
-	// Identifier of the hardware template, which defines CPU, RAM and NVMe storage. Null after `get`, and after an import until the program sets it, because the service does not show it.
-	FlavorId pulumi.StringPtrOutput `pulumi:"flavorId"`
-	// Identifier of the base operating system image. Null after `get`, and after an import until the program sets it, because the service does not show it.
-	ImageId pulumi.StringPtrOutput `pulumi:"imageId"`
-	// Public IPv4 address. Null if no listing has shown it.
-	Ipv4 pulumi.StringPtrOutput `pulumi:"ipv4"`
+	// Identifier of the hardware template, which defines CPU, RAM and NVMe storage.
+	FlavorId pulumi.StringOutput `pulumi:"flavorId"`
+	// Identifier of the base operating system image.
+	ImageId pulumi.StringOutput `pulumi:"imageId"`
+	// Public IPv4 address.
+	Ipv4 pulumi.StringOutput `pulumi:"ipv4"`
 	// Hostname of the server. By default, the provider generates it from the resource's name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that.
 	Name pulumi.StringOutput `pulumi:"name"`
-	// The networks that the instance is attached to. Only the response to the create shows them, so the list is empty after an import or `get`.
+	// The networks that the instance is attached to. Only the response to the create shows them.
 	Networks NetworkArrayOutput `pulumi:"networks"`
-	// IPv4 address on the first network of type `private`. Null without such a network, and after an import or `get`.
-	PrivateIpv4 pulumi.StringPtrOutput `pulumi:"privateIpv4"`
+	// IPv4 address on the first network of type `private`. Only the response to the create shows it.
+	PrivateIpv4 pulumi.StringOutput `pulumi:"privateIpv4"`
 	// IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter. Null after `get`, and after an import until the program sets it, because the service does not show it.
 	SshKeys pulumi.StringArrayOutput `pulumi:"sshKeys"`
 	// The status when last seen: `ACTIVE`, `OFFLINE` or `PROVISIONING`. The service may have further statuses.
@@ -92,8 +93,8 @@ type Instance struct {
 	UserData pulumi.StringPtrOutput `pulumi:"userData"`
 	// A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both. Null after `get`, and after an import until the program sets it, because the service does not show it.
 	UserDataBase64 pulumi.StringPtrOutput `pulumi:"userDataBase64"`
-	// Identifier of the private network (VPC) the instance is attached to. Null after `get`, and after an import until the program sets it, because the service does not show it.
-	VpcId pulumi.StringPtrOutput `pulumi:"vpcId"`
+	// Identifier of the private network (VPC) the instance is attached to.
+	VpcId pulumi.StringOutput `pulumi:"vpcId"`
 }
 
 // NewInstance registers a new resource with the given unique name, arguments, and options.
@@ -282,19 +283,19 @@ func (o InstanceOutput) CreatedAt() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *Instance) pulumi.StringPtrOutput { return v.CreatedAt }).(pulumi.StringPtrOutput)
 }
 
-// Identifier of the hardware template, which defines CPU, RAM and NVMe storage. Null after `get`, and after an import until the program sets it, because the service does not show it.
-func (o InstanceOutput) FlavorId() pulumi.StringPtrOutput {
-	return o.ApplyT(func(v *Instance) pulumi.StringPtrOutput { return v.FlavorId }).(pulumi.StringPtrOutput)
+// Identifier of the hardware template, which defines CPU, RAM and NVMe storage.
+func (o InstanceOutput) FlavorId() pulumi.StringOutput {
+	return o.ApplyT(func(v *Instance) pulumi.StringOutput { return v.FlavorId }).(pulumi.StringOutput)
 }
 
-// Identifier of the base operating system image. Null after `get`, and after an import until the program sets it, because the service does not show it.
-func (o InstanceOutput) ImageId() pulumi.StringPtrOutput {
-	return o.ApplyT(func(v *Instance) pulumi.StringPtrOutput { return v.ImageId }).(pulumi.StringPtrOutput)
+// Identifier of the base operating system image.
+func (o InstanceOutput) ImageId() pulumi.StringOutput {
+	return o.ApplyT(func(v *Instance) pulumi.StringOutput { return v.ImageId }).(pulumi.StringOutput)
 }
 
-// Public IPv4 address. Null if no listing has shown it.
-func (o InstanceOutput) Ipv4() pulumi.StringPtrOutput {
-	return o.ApplyT(func(v *Instance) pulumi.StringPtrOutput { return v.Ipv4 }).(pulumi.StringPtrOutput)
+// Public IPv4 address.
+func (o InstanceOutput) Ipv4() pulumi.StringOutput {
+	return o.ApplyT(func(v *Instance) pulumi.StringOutput { return v.Ipv4 }).(pulumi.StringOutput)
 }
 
 // Hostname of the server. By default, the provider generates it from the resource's name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that.
@@ -302,14 +303,14 @@ func (o InstanceOutput) Name() pulumi.StringOutput {
 	return o.ApplyT(func(v *Instance) pulumi.StringOutput { return v.Name }).(pulumi.StringOutput)
 }
 
-// The networks that the instance is attached to. Only the response to the create shows them, so the list is empty after an import or `get`.
+// The networks that the instance is attached to. Only the response to the create shows them.
 func (o InstanceOutput) Networks() NetworkArrayOutput {
 	return o.ApplyT(func(v *Instance) NetworkArrayOutput { return v.Networks }).(NetworkArrayOutput)
 }
 
-// IPv4 address on the first network of type `private`. Null without such a network, and after an import or `get`.
-func (o InstanceOutput) PrivateIpv4() pulumi.StringPtrOutput {
-	return o.ApplyT(func(v *Instance) pulumi.StringPtrOutput { return v.PrivateIpv4 }).(pulumi.StringPtrOutput)
+// IPv4 address on the first network of type `private`. Only the response to the create shows it.
+func (o InstanceOutput) PrivateIpv4() pulumi.StringOutput {
+	return o.ApplyT(func(v *Instance) pulumi.StringOutput { return v.PrivateIpv4 }).(pulumi.StringOutput)
 }
 
 // IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter. Null after `get`, and after an import until the program sets it, because the service does not show it.
@@ -337,9 +338,9 @@ func (o InstanceOutput) UserDataBase64() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *Instance) pulumi.StringPtrOutput { return v.UserDataBase64 }).(pulumi.StringPtrOutput)
 }
 
-// Identifier of the private network (VPC) the instance is attached to. Null after `get`, and after an import until the program sets it, because the service does not show it.
-func (o InstanceOutput) VpcId() pulumi.StringPtrOutput {
-	return o.ApplyT(func(v *Instance) pulumi.StringPtrOutput { return v.VpcId }).(pulumi.StringPtrOutput)
+// Identifier of the private network (VPC) the instance is attached to.
+func (o InstanceOutput) VpcId() pulumi.StringOutput {
+	return o.ApplyT(func(v *Instance) pulumi.StringOutput { return v.VpcId }).(pulumi.StringOutput)
 }
 
 type InstanceArrayOutput struct{ *pulumi.OutputState }

@@ -14,15 +14,15 @@ export interface InstanceSummary {
      */
     id: string;
     /**
-     * Public IPv4 address, once there is one.
+     * Public IPv4 address of the instance.
      */
-    ipv4?: string;
+    ipv4: string;
     /**
-     * Hostname of the instance; empty if the service gave none.
+     * Hostname of the instance.
      */
     name: string;
     /**
-     * Status of the instance; empty if the service gave none.
+     * Status of the instance.
      */
     status: string;
 }

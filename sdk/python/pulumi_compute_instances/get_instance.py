@@ -47,9 +47,9 @@ class GetInstanceResult:
 
     @_builtins.property
     @pulumi.getter
-    def ipv4(self) -> Optional[_builtins.str]:
+    def ipv4(self) -> _builtins.str:
         """
-        Public IPv4 address, once there is one.
+        Public IPv4 address of the instance.
         """
         return pulumi.get(self, "ipv4")
 
@@ -57,7 +57,7 @@ class GetInstanceResult:
     @pulumi.getter
     def name(self) -> _builtins.str:
         """
-        Hostname of the instance; empty if the service gave none.
+        Hostname of the instance.
         """
         return pulumi.get(self, "name")
 
@@ -65,7 +65,7 @@ class GetInstanceResult:
     @pulumi.getter
     def status(self) -> _builtins.str:
         """
-        Status of the instance; empty if the service gave none.
+        Status of the instance.
         """
         return pulumi.get(self, "status")
 

@@ -181,7 +181,8 @@ class Instance(pulumi.CustomResource):
 
         # `pulumi up` waits until the servers run, so their addresses are known here.
         pulumi.export("names", [server.name for server in servers])
-        pulumi.export("ipv4", [server.ipv4 for server in servers])
+        ipv4: list[pulumi.Input[str]] = [server.ipv4 for server in servers]
+        pulumi.export("ipv4", ipv4)
         pulumi.export("networks", [server.networks for server in servers])
         ```
 
@@ -233,7 +234,8 @@ class Instance(pulumi.CustomResource):
 
         # `pulumi up` waits until the servers run, so their addresses are known here.
         pulumi.export("names", [server.name for server in servers])
-        pulumi.export("ipv4", [server.ipv4 for server in servers])
+        ipv4: list[pulumi.Input[str]] = [server.ipv4 for server in servers]
+        pulumi.export("ipv4", ipv4)
         pulumi.export("networks", [server.networks for server in servers])
         ```
 
@@ -336,25 +338,25 @@ class Instance(pulumi.CustomResource):
 
     @_builtins.property
     @pulumi.getter(name="flavorId")
-    def flavor_id(self) -> pulumi.Output[Optional[_builtins.str]]:
+    def flavor_id(self) -> pulumi.Output[_builtins.str]:
         """
-        Identifier of the hardware template, which defines CPU, RAM and NVMe storage. Null after `get`, and after an import until the program sets it, because the service does not show it.
+        Identifier of the hardware template, which defines CPU, RAM and NVMe storage.
         """
         return pulumi.get(self, "flavor_id")
 
     @_builtins.property
     @pulumi.getter(name="imageId")
-    def image_id(self) -> pulumi.Output[Optional[_builtins.str]]:
+    def image_id(self) -> pulumi.Output[_builtins.str]:
         """
-        Identifier of the base operating system image. Null after `get`, and after an import until the program sets it, because the service does not show it.
+        Identifier of the base operating system image.
         """
         return pulumi.get(self, "image_id")
 
     @_builtins.property
     @pulumi.getter
-    def ipv4(self) -> pulumi.Output[Optional[_builtins.str]]:
+    def ipv4(self) -> pulumi.Output[_builtins.str]:
         """
-        Public IPv4 address. Null if no listing has shown it.
+        Public IPv4 address.
         """
         return pulumi.get(self, "ipv4")
 
@@ -370,15 +372,15 @@ class Instance(pulumi.CustomResource):
     @pulumi.getter
     def networks(self) -> pulumi.Output[Sequence['outputs.Network']]:
         """
-        The networks that the instance is attached to. Only the response to the create shows them, so the list is empty after an import or `get`.
+        The networks that the instance is attached to. Only the response to the create shows them.
         """
         return pulumi.get(self, "networks")
 
     @_builtins.property
     @pulumi.getter(name="privateIpv4")
-    def private_ipv4(self) -> pulumi.Output[Optional[_builtins.str]]:
+    def private_ipv4(self) -> pulumi.Output[_builtins.str]:
         """
-        IPv4 address on the first network of type `private`. Null without such a network, and after an import or `get`.
+        IPv4 address on the first network of type `private`. Only the response to the create shows it.
         """
         return pulumi.get(self, "private_ipv4")
 
@@ -424,9 +426,9 @@ class Instance(pulumi.CustomResource):
 
     @_builtins.property
     @pulumi.getter(name="vpcId")
-    def vpc_id(self) -> pulumi.Output[Optional[_builtins.str]]:
+    def vpc_id(self) -> pulumi.Output[_builtins.str]:
         """
-        Identifier of the private network (VPC) the instance is attached to. Null after `get`, and after an import until the program sets it, because the service does not show it.
+        Identifier of the private network (VPC) the instance is attached to.
         """
         return pulumi.get(self, "vpc_id")
 

@@ -26,22 +26,21 @@ class InstanceSummary(dict):
     """
     def __init__(__self__, *,
                  id: _builtins.str,
+                 ipv4: _builtins.str,
                  name: _builtins.str,
-                 status: _builtins.str,
-                 ipv4: Optional[_builtins.str] = None):
+                 status: _builtins.str):
         """
         An instance, as the service lists it.
 
         :param _builtins.str id: Identifier of the instance.
-        :param _builtins.str name: Hostname of the instance; empty if the service gave none.
-        :param _builtins.str status: Status of the instance; empty if the service gave none.
-        :param _builtins.str ipv4: Public IPv4 address, once there is one.
+        :param _builtins.str ipv4: Public IPv4 address of the instance.
+        :param _builtins.str name: Hostname of the instance.
+        :param _builtins.str status: Status of the instance.
         """
         pulumi.set(__self__, "id", id)
+        pulumi.set(__self__, "ipv4", ipv4)
         pulumi.set(__self__, "name", name)
         pulumi.set(__self__, "status", status)
-        if ipv4 is not None:
-            pulumi.set(__self__, "ipv4", ipv4)
 
     @_builtins.property
     @pulumi.getter
@@ -53,9 +52,17 @@ class InstanceSummary(dict):
 
     @_builtins.property
     @pulumi.getter
+    def ipv4(self) -> _builtins.str:
+        """
+        Public IPv4 address of the instance.
+        """
+        return pulumi.get(self, "ipv4")
+
+    @_builtins.property
+    @pulumi.getter
     def name(self) -> _builtins.str:
         """
-        Hostname of the instance; empty if the service gave none.
+        Hostname of the instance.
         """
         return pulumi.get(self, "name")
 
@@ -63,17 +70,9 @@ class InstanceSummary(dict):
     @pulumi.getter
     def status(self) -> _builtins.str:
         """
-        Status of the instance; empty if the service gave none.
+        Status of the instance.
         """
         return pulumi.get(self, "status")
-
-    @_builtins.property
-    @pulumi.getter
-    def ipv4(self) -> Optional[_builtins.str]:
-        """
-        Public IPv4 address, once there is one.
-        """
-        return pulumi.get(self, "ipv4")
 
 
 @pulumi.output_type

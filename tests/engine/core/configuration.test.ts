@@ -22,7 +22,10 @@ test("a preview names all invalid settings at once, and does not print the token
   expect(fixture.service.counts()).toEqual({});
 });
 
-/** What failing commands print. The oldest engine's import ends with 0, and keeps the settings in its history. */
+/**
+ * Returns what a failing preview and a failing import print. Of the oldest engine, only the preview: its import ends with 0,
+ * and keeps the settings in its history.
+ */
 async function failures(stack: Stack): Promise<string[]> {
   const preview = await stack.fail("preview");
   if (isOldest) return [preview];
@@ -129,7 +132,7 @@ test("a revoked token is one error for all resources, with its code, request id 
   expect(fixture.service.counts()).toEqual({ "GET /v2/account": 1 });
 });
 
-test("a call for which the token lacks the scope fails with a clear error, and other calls work", async () => {
+test("without the scope for a call, a create and a listing fail with a clear error, the account call warns, and other calls work", async () => {
   await using fixture = await Fixture.create();
   const { stack, control } = fixture;
 

@@ -7,7 +7,7 @@ import schema from "../../../schema.json";
 import { printedCommands } from "../../support/printed";
 import { Fixture } from "../support/fixture";
 import { emptyProgram, instances, oneInstance, userData, type Inputs } from "../support/programs";
-import { isOldest } from "../support/stack";
+import { isOldest, writeNulls } from "../support/stack";
 
 const found = { id: "i-by-hand", name: "web-by-hand" } as const;
 const claims = { name: found.name, sshKeys: ["a", "b"], userData };
@@ -65,7 +65,28 @@ test.each(["pulumi import", "the resource option import"])(
   },
 );
 
-test("`Instance.get` shows what the list shows, and null for the rest, also in a preview (G10)", async () => {
+test("of a state that was written with null for required outputs, nothing is replaced or unknown, and a refresh makes them empty without a change (G5, G10)", async () => {
+  await using fixture = await begun();
+  const { stack } = fixture;
+  await stack.succeed(...importing, found.id, "--yes");
+  stack.program(exporting({}));
+  const { required } = schema.resources["compute:index:Instance"];
+
+  writeNulls(stack, required);
+  await previewKnown(fixture);
+  expect(await stack.up()).toMatch(/~ 1 updated/);
+
+  writeNulls(stack, required);
+  await stack.expectNothingToDo();
+  await previewKnown(fixture);
+  await stack.refresh("--expect-no-changes");
+  await stack.expectNothingToDo();
+  expect(await stack.outputs()).toMatchObject({ privateIpv4: "", createdAt: null });
+  expect((await stack.instance()).outputs).toMatchObject({ privateIpv4: "", createdAt: null });
+  expect(fixture.posts()).toBe(0);
+});
+
+test("`Instance.get` shows what the list shows, and the rest is empty or null, also in a preview (G10)", async () => {
   await using fixture = await begun();
   const { stack } = fixture;
   stack.javascript(`
@@ -86,11 +107,11 @@ test("`Instance.get` shows what the list shows, and null for the rest, also in a
     status: "ACTIVE",
     ipv4: expect.any(String),
     networks: [],
-    flavorId: null,
-    imageId: null,
-    vpcId: null,
+    flavorId: "",
+    imageId: "",
+    vpcId: "",
     sshKeys: null,
-    privateIpv4: null,
+    privateIpv4: "",
     createdAt: null,
   });
 });

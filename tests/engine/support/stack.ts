@@ -284,9 +284,23 @@ export function recordsOf({ home }: Stack): LedgerRecord[] {
 }
 
 /** Backdates the creates by an hour, because audit does not report an instance as gone shortly after its create. */
-export function ageCreates({ folder }: Stack): void {
-  const [file = ""] = globSync(join(folder, "state", ".pulumi", "stacks", "proj", "dev.json"));
+export function ageCreates(stack: Stack): void {
   const acceptedAt = new RegExp(`("__accepted": *)"[^"]*"`, "g");
   const earlier = new Date(Date.now() - 3_600_000).toISOString();
-  writeFileSync(file, readFileSync(file, "utf8").replaceAll(acceptedAt, `$1"${earlier}"`));
+  editState(stack, (text) => text.replaceAll(acceptedAt, `$1"${earlier}"`));
+}
+
+/** Writes null for each of these properties that is an empty text in the state. */
+export function writeNulls(stack: Stack, names: readonly string[]): void {
+  const empty = new RegExp(`("(?:${names.join("|")})": *)""`, "g");
+  editState(stack, (text) => text.replaceAll(empty, "$1null"));
+}
+
+/** @throws if the edit changes nothing */
+function editState({ folder }: Stack, edit: (text: string) => string): void {
+  const file = join(folder, "state", ".pulumi", "stacks", "proj", "dev.json");
+  const before = readFileSync(file, "utf8");
+  const after = edit(before);
+  if (after === before) throw new Error("the state has nothing to edit");
+  writeFileSync(file, after);
 }

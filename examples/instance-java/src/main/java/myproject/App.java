@@ -39,7 +39,8 @@ public class App {
 
         // `pulumi up` waits until the servers run, so their addresses are known here.
         ctx.export("names", all(servers, Instance::name));
-        ctx.export("ipv4", all(servers, Instance::ipv4));
+        Output<List<String>> ipv4 = all(servers, Instance::ipv4);
+        ctx.export("ipv4", ipv4);
         ctx.export("networks", all(servers, server -> server.networks().applyValue(networks ->
             networks.stream()
                 .map(network -> Map.of("type", network.type(), "ipv4", network.ipv4()))

@@ -63,7 +63,8 @@ import javax.annotation.Nullable;
  * 
  *         // `pulumi up` waits until the servers run, so their addresses are known here.
  *         ctx.export("names", all(servers, Instance::name));
- *         ctx.export("ipv4", all(servers, Instance::ipv4));
+ *         Output<List<String>> ipv4 = all(servers, Instance::ipv4);
+ *         ctx.export("ipv4", ipv4);
  *         ctx.export("networks", all(servers, server -> server.networks().applyValue(networks ->
  *             networks.stream()
  *                 .map(network -> Map.of("type", network.type(), "ipv4", network.ipv4()))
@@ -95,46 +96,46 @@ public class Instance extends com.pulumi.resources.CustomResource {
         return Codegen.optional(this.createdAt);
     }
     /**
-     * Identifier of the hardware template, which defines CPU, RAM and NVMe storage. Null after `get`, and after an import until the program sets it, because the service does not show it.
+     * Identifier of the hardware template, which defines CPU, RAM and NVMe storage.
      * 
      */
     @Export(name="flavorId", refs={String.class}, tree="[0]")
-    private Output</* @Nullable */ String> flavorId;
+    private Output<String> flavorId;
 
     /**
-     * @return Identifier of the hardware template, which defines CPU, RAM and NVMe storage. Null after `get`, and after an import until the program sets it, because the service does not show it.
+     * @return Identifier of the hardware template, which defines CPU, RAM and NVMe storage.
      * 
      */
-    public Output<Optional<String>> flavorId() {
-        return Codegen.optional(this.flavorId);
+    public Output<String> flavorId() {
+        return this.flavorId;
     }
     /**
-     * Identifier of the base operating system image. Null after `get`, and after an import until the program sets it, because the service does not show it.
+     * Identifier of the base operating system image.
      * 
      */
     @Export(name="imageId", refs={String.class}, tree="[0]")
-    private Output</* @Nullable */ String> imageId;
+    private Output<String> imageId;
 
     /**
-     * @return Identifier of the base operating system image. Null after `get`, and after an import until the program sets it, because the service does not show it.
+     * @return Identifier of the base operating system image.
      * 
      */
-    public Output<Optional<String>> imageId() {
-        return Codegen.optional(this.imageId);
+    public Output<String> imageId() {
+        return this.imageId;
     }
     /**
-     * Public IPv4 address. Null if no listing has shown it.
+     * Public IPv4 address.
      * 
      */
     @Export(name="ipv4", refs={String.class}, tree="[0]")
-    private Output</* @Nullable */ String> ipv4;
+    private Output<String> ipv4;
 
     /**
-     * @return Public IPv4 address. Null if no listing has shown it.
+     * @return Public IPv4 address.
      * 
      */
-    public Output<Optional<String>> ipv4() {
-        return Codegen.optional(this.ipv4);
+    public Output<String> ipv4() {
+        return this.ipv4;
     }
     /**
      * Hostname of the server. By default, the provider generates it from the resource&#39;s name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that.
@@ -151,32 +152,32 @@ public class Instance extends com.pulumi.resources.CustomResource {
         return this.name;
     }
     /**
-     * The networks that the instance is attached to. Only the response to the create shows them, so the list is empty after an import or `get`.
+     * The networks that the instance is attached to. Only the response to the create shows them.
      * 
      */
     @Export(name="networks", refs={List.class,Network.class}, tree="[0,1]")
     private Output<List<Network>> networks;
 
     /**
-     * @return The networks that the instance is attached to. Only the response to the create shows them, so the list is empty after an import or `get`.
+     * @return The networks that the instance is attached to. Only the response to the create shows them.
      * 
      */
     public Output<List<Network>> networks() {
         return this.networks;
     }
     /**
-     * IPv4 address on the first network of type `private`. Null without such a network, and after an import or `get`.
+     * IPv4 address on the first network of type `private`. Only the response to the create shows it.
      * 
      */
     @Export(name="privateIpv4", refs={String.class}, tree="[0]")
-    private Output</* @Nullable */ String> privateIpv4;
+    private Output<String> privateIpv4;
 
     /**
-     * @return IPv4 address on the first network of type `private`. Null without such a network, and after an import or `get`.
+     * @return IPv4 address on the first network of type `private`. Only the response to the create shows it.
      * 
      */
-    public Output<Optional<String>> privateIpv4() {
-        return Codegen.optional(this.privateIpv4);
+    public Output<String> privateIpv4() {
+        return this.privateIpv4;
     }
     /**
      * IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter. Null after `get`, and after an import until the program sets it, because the service does not show it.
@@ -249,18 +250,18 @@ public class Instance extends com.pulumi.resources.CustomResource {
         return Codegen.optional(this.userDataBase64);
     }
     /**
-     * Identifier of the private network (VPC) the instance is attached to. Null after `get`, and after an import until the program sets it, because the service does not show it.
+     * Identifier of the private network (VPC) the instance is attached to.
      * 
      */
     @Export(name="vpcId", refs={String.class}, tree="[0]")
-    private Output</* @Nullable */ String> vpcId;
+    private Output<String> vpcId;
 
     /**
-     * @return Identifier of the private network (VPC) the instance is attached to. Null after `get`, and after an import until the program sets it, because the service does not show it.
+     * @return Identifier of the private network (VPC) the instance is attached to.
      * 
      */
-    public Output<Optional<String>> vpcId() {
-        return Codegen.optional(this.vpcId);
+    public Output<String> vpcId() {
+        return this.vpcId;
     }
 
     /**

@@ -7,8 +7,6 @@ import com.pulumi.core.annotations.CustomType;
 import com.pulumi.exceptions.MissingRequiredPropertyException;
 import java.lang.String;
 import java.util.Objects;
-import java.util.Optional;
-import javax.annotation.Nullable;
 
 @CustomType
 public final class GetInstanceResult {
@@ -18,17 +16,17 @@ public final class GetInstanceResult {
      */
     private String id;
     /**
-     * @return Public IPv4 address, once there is one.
+     * @return Public IPv4 address of the instance.
      * 
      */
-    private @Nullable String ipv4;
+    private String ipv4;
     /**
-     * @return Hostname of the instance; empty if the service gave none.
+     * @return Hostname of the instance.
      * 
      */
     private String name;
     /**
-     * @return Status of the instance; empty if the service gave none.
+     * @return Status of the instance.
      * 
      */
     private String status;
@@ -42,21 +40,21 @@ public final class GetInstanceResult {
         return this.id;
     }
     /**
-     * @return Public IPv4 address, once there is one.
+     * @return Public IPv4 address of the instance.
      * 
      */
-    public Optional<String> ipv4() {
-        return Optional.ofNullable(this.ipv4);
+    public String ipv4() {
+        return this.ipv4;
     }
     /**
-     * @return Hostname of the instance; empty if the service gave none.
+     * @return Hostname of the instance.
      * 
      */
     public String name() {
         return this.name;
     }
     /**
-     * @return Status of the instance; empty if the service gave none.
+     * @return Status of the instance.
      * 
      */
     public String status() {
@@ -73,7 +71,7 @@ public final class GetInstanceResult {
     @CustomType.Builder
     public static final class Builder {
         private String id;
-        private @Nullable String ipv4;
+        private String ipv4;
         private String name;
         private String status;
         public Builder() {}
@@ -94,8 +92,10 @@ public final class GetInstanceResult {
             return this;
         }
         @CustomType.Setter
-        public Builder ipv4(@Nullable String ipv4) {
-
+        public Builder ipv4(String ipv4) {
+            if (ipv4 == null) {
+              throw new MissingRequiredPropertyException("GetInstanceResult", "ipv4");
+            }
             this.ipv4 = ipv4;
             return this;
         }
