@@ -13,7 +13,9 @@ const bundle = join(root, "bin", "provider.js");
 
 /** Returns each module of the bundle with its size. A `lazy` module runs only when other code asks for it. */
 function modulesOf(source: string): { name: string; bytes: number; lazy: boolean }[] {
-  const headers = [...source.matchAll(/^\/\/ ((?:provider|cli|node_modules)\/\S+|metadata\.json)$/gm)];
+  const headers = [
+    ...source.matchAll(/^\/\/ ((?:provider|cli|node_modules)\/\S+|metadata\.json)$/gm),
+  ];
   return headers.map(({ 1: name = "", index }, n) => {
     const text = source.slice(index, headers[n + 1]?.index);
     return { name, bytes: text.length, lazy: /^var .* = __(esm|commonJS)\(\{$/m.test(text) };

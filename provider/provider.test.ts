@@ -241,6 +241,45 @@ test("the Delete of a replaced instance does not settle the record of the instan
   expect(pendingCount()).toBe(1);
 });
 
+/** A session as of `pulumi destroy`, with two instances, which it drops from the state. */
+async function destroyed(world: Scene) {
+  const provider = createProvider(world.ctx);
+  const args = propertyMap({ ...settings, deletePolicy: "retain" });
+  await provider.configure({ args, scope: scopeId });
+  for (const [id, name] of [
+    ["i-1", "web"],
+    ["i-2", "db"],
+  ] as const) {
+    world.service.has(id);
+    await provider.delete({ ...removal, id, urn: urnOf(name) });
+  }
+  return provider;
+}
+
+test.each([
+  { reasons: ["finished"], lists: 1 },
+  { reasons: ["interrupted", "finished"], lists: 1 },
+  { reasons: ["engineGone"], lists: 0 },
+] as const)(
+  "at the end of a destroy ($reasons), the instances that go on running are named in one list, without the advice for recorded settings",
+  async ({ reasons, lists }) => {
+    const world = scene();
+    world.service.accountAnswer = () => {
+      throw answered(403, "GET");
+    };
+    const provider = await destroyed(world);
+    const before = world.messages.warnings;
+    expect(before).toEqual([expect.stringMatching(/could not be checked/)]);
+    expect(before.join()).not.toContain("This run used the settings");
+    for (const reason of reasons) provider.cancel(reason);
+    expect(world.messages.warnings.slice(before.length)).toEqual(
+      Array.from({ length: lists }, () =>
+        expect.stringMatching(/They go on running.*:\n {2}- i-1 \(web\)\n {2}- i-2 \(db\)$/),
+      ),
+    );
+  },
+);
+
 test.each([
   { reasons: ["finished"], stage: "delivered" },
   // After a second Ctrl-C, the engine may have ended without saving the answers.

@@ -10,7 +10,7 @@ import { OperationCanceled, OperationFailed } from "./errors";
 import { invoke, list } from "./functions/functions";
 import { checkInstance } from "./instance/check";
 import { createInstance } from "./instance/create";
-import { deleteInstance } from "./instance/delete";
+import { deleteInstance, reportRetained } from "./instance/delete";
 import { diffInstance } from "./instance/diff";
 import { heldBy, Instance } from "./instance/instance";
 import { reportPendingCreates } from "./instance/pendingCreates";
@@ -144,6 +144,7 @@ export function createProvider(ctx: ProviderContext): Provider {
       const { session, cancellation } = run;
       // The creates that still run read this when they end.
       if (session && reason === "engineGone") session.hasEngine = false;
+      else if (session) reportRetained(session);
       // After an interrupt, a second Ctrl-C may end the engine before it saves the replies. So `finished` then proves
       // nothing.
       if (session && reason === "finished" && !cancellation.signal.aborted) {

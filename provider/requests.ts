@@ -90,27 +90,15 @@ export type InvokeRequest = { token: FunctionToken; args: PropertyMap };
 /** What a function returns, or what is wrong with its arguments. */
 export type InvokeResponse = { outputs: PropertyMap; failures: CheckFailure[] };
 
-/** Which page of a list is asked for. */
-export interface RequestedPage {
-  /** The maximum of all pages together. A number below 1 means all. */
-  limit: number;
-  /** The maximum of this page. A number below 1 means all. */
-  pageSize: number;
-  /** From the response with the page before. Empty for the first page. */
-  continuationToken: string;
-}
-
 /** Which instances to list. */
-export interface ListRequest extends RequestedPage {
+export interface ListRequest {
   query: PropertyMap;
+  /** The maximum number of instances. A number below 1 means all. */
+  limit: number;
 }
 
-/** A page of the list. */
-export interface ListResponse {
-  instances: { id: string; name: string }[];
-  /** Asks for the next page. Undefined if there is none. */
-  continuationToken: string | undefined;
-}
+/** An instance of the list. */
+export type ListedInstance = { id: string; name: string };
 
 /**
  * Why the waits end. Several reasons may come one after the other.
@@ -143,7 +131,7 @@ export interface Provider {
   read(request: ReadRequest): Promise<ReadResponse>;
   delete(request: DeleteRequest): Promise<void>;
   invoke(request: InvokeRequest): Promise<InvokeResponse>;
-  list(request: ListRequest): Promise<ListResponse>;
+  list(request: ListRequest): Promise<ListedInstance[]>;
   /**
    * Ends all waits, so that the running calls end with what is known so far. Called after Ctrl-C or a signal, at every
    * normal shutdown, and when the engine is gone. Never exits the process.

@@ -2,10 +2,10 @@
 import { type CreateBody, type InstanceStatus, type Page, paths, tolerant } from "./contract";
 import { RequestError } from "./errors";
 import type { Permit } from "./http/rateLimit";
-import { redactUserData } from "./http/redactUserData";
 import { createSender } from "./http/request";
 import { readAccount, readAs } from "./http/response";
 import type { HttpRequest } from "./http/transport";
+import { withholdUserData } from "./http/withholdUserData";
 import type { ClientOptions } from "./options";
 import { outcomeOf, type PostOutcome } from "./postOutcome";
 
@@ -91,7 +91,7 @@ export function createClient(options: ClientOptions): ComputeApi {
           ...requestTo("POST", paths.instances, signal),
           cancelSent: grace,
           body: JSON.stringify(body),
-          redact: redactUserData(body, redact),
+          redact: withholdUserData(body, redact),
         };
         const accepted = await send(request, readAs(tolerant.accepted), permit);
         return { kind: "accepted", accepted };

@@ -2,6 +2,7 @@
 import { inspect } from "node:util";
 import { expect, test } from "@jest/globals";
 import { VirtualClock } from "../testing/virtualClock";
+import { withheld } from "./http/withholdUserData";
 import { answer, cut, reset } from "./testing/scriptedServer";
 import {
   create,
@@ -81,4 +82,30 @@ test("no half of a secret is shown, even if the answer puts the secret behind mu
     const failure = await failureOf(testClient(baseUrl, { redact }).account(never));
     expect(failure.message).toMatch(/Not Found: \[secret\] \(HTTP 404\)$/);
   });
+});
+
+test("after a create, a text of the service that repeats user data says that it is not shown, and texts of the provider are shown (G8)", async () => {
+  const script = "connection refused: answer curl https://acme.example/setup";
+  const body = { ...createBody, user_data: Buffer.from(script).toString("base64") };
+  const error = { code: "bad_name", message: "curl https://acme", request_id: "req_1" };
+  const post = "POST /v2/instances";
+  await withServer(
+    [
+      { expect: post, react: answer(400, { error }) },
+      { expect: post, react: answer(307, "", { location: "https://acme.example/v2/instances" }) },
+      { expect: post, react: reset },
+    ],
+    async ({ baseUrl }) => {
+      const client = testClient(baseUrl);
+      const messages = [];
+      for (let sent = 0; sent < 3; sent++) {
+        messages.push((await failedPost(create(client, { body }))).message);
+      }
+      expect(messages).toEqual([
+        `POST /v2/instances: ${withheld} (HTTP 400, code bad_name, request_id req_1)`,
+        expect.stringContaining(`redirected to ${withheld}, which is not followed`),
+        expect.stringContaining("the connection broke before an answer came"),
+      ]);
+    },
+  );
 });

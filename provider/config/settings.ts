@@ -126,7 +126,7 @@ export const settingDescriptions: Record<SettingName, string> = {
   pollIntervalSeconds: `The longest pause between two listings while instances are waited for, in seconds. The first pauses are shorter. Default ${defaults.pollIntervalSeconds}.`,
   settlingSeconds: `How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default and maximum ${maxSettlingSeconds}.`,
   deletePolicy:
-    "What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state with a warning, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).",
+    "What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).",
   destroyPath:
     "Path of the service's destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.",
   cursorParameter:

@@ -111,9 +111,9 @@ export class ListingSource {
     return this.#latest;
   }
 
-  /** Requires that the listing began at most `maxAgeMs` milliseconds ago, and after the session's last write (G3). */
-  recent(maxAgeMs = recentMs): ListingRequirement {
-    return { after: this.#lastWrite, notBefore: this.#clock.now() - maxAgeMs };
+  /** Requires that the listing began at most `recentMs` milliseconds ago, and after the session's last write (G3). */
+  recent(): ListingRequirement {
+    return { after: this.#lastWrite, notBefore: this.#clock.now() - recentMs };
   }
 
   /**

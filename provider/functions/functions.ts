@@ -12,12 +12,11 @@ import type {
   CheckFailure,
   InvokeRequest,
   InvokeResponse,
+  ListedInstance,
   ListRequest,
-  ListResponse,
 } from "../requests";
 import { waits } from "../session/operations";
 import { timeouts, type Session } from "../session/session";
-import { pageOf } from "./paging";
 
 /** The given arguments, which are all strings once they are checked. */
 type FunctionArgs = Readonly<Record<string, string | undefined>>;
@@ -110,37 +109,30 @@ export async function invoke(session: Session, request: InvokeRequest): Promise<
   return { outputs: await functions[request.token].run(session, args, operation.signal), failures };
 }
 
-/** The maximum age of the listing for the later pages, so that one listing serves all pages. */
-const maxListingAgeMs = 60_000;
-
 /**
  * Returns the instances for `pulumi do compute:index:Instance list`, in the order of their ids.
  *
- * @throws OperationFailed if an argument in the query or the continuation token is wrong. RequestError if a request
- *   fails. The error that ended the operation.
+ * @throws OperationFailed if an argument in the query is wrong. RequestError if a request fails. The error that ended the
+ *   operation.
  */
-export async function list(session: Session, request: ListRequest): Promise<ListResponse> {
-  const { args, failures } = readArgs("compute:index:getInstances", request.query);
+export async function list(
+  session: Session,
+  { query, limit }: ListRequest,
+): Promise<ListedInstance[]> {
+  const { args, failures } = readArgs("compute:index:getInstances", query);
   if (failures[0]) throw new OperationFailed(failures[0].reason);
   using operation = session.operation(timeouts.look);
-  const { listings } = session;
-  const { baseUrl, tokenKind, account } = (await session.connection.open(operation.signal)).origin;
-  const listing = await listings.get(
-    request.continuationToken === "" ? listings.recent() : listings.recent(maxListingAgeMs),
-    operation.signal,
-  );
+  const listing = await recentListing(session, operation.signal);
   const { instances, complete } = instancesOf(listing, args);
-  const page = pageOf(instances, {
-    ...request,
-    subject: [baseUrl, tokenKind, account ?? "", args["status"] ?? ""],
-  });
-  if (!complete && session.notices.isFirst("partial list")) {
+  if (!complete) {
     session.ctx.messages.warning(
       `there may be more instances than are shown: ${whyIncomplete(listing, session)}`,
     );
   }
-  const shown = page.items.map(({ id, name }) => ({ id, name: name ?? id }));
-  return { instances: shown, continuationToken: page.continuationToken };
+  return instances
+    .sort((one, other) => (one.id < other.id ? -1 : 1))
+    .slice(0, limit < 1 ? undefined : limit)
+    .map(({ id, name }) => ({ id, name: name ?? id }));
 }
 
 /** Returns the listed instances of the status in `args`, or all, and whether the service can't have others. */

@@ -65,6 +65,22 @@ test("a property that is no input is reported, with the input that was probably 
   expect(failures({ __defaults: [] })).toEqual([]);
 });
 
+test("an input that an import left empty, and the program too, says what to type where", () => {
+  const imported = { olds: propertyMap({ name: "web" }) };
+  expect(failures({ name: "web", flavorId: "", sshKeys: [""] }, imported)).toEqual([
+    {
+      property: "flavorId",
+      reason: expect.stringMatching(
+        /^is empty, because an import .* In the program, set flavorId to/,
+      ),
+    },
+    { property: "", reason: "sshKeys[0] must not be empty" },
+  ]);
+  expect(failures({ flavorId: "" }, { olds: inputsOf() })).toEqual([
+    { property: "flavorId", reason: "must not be empty" },
+  ]);
+});
+
 test("user data under a wrong name is not printed by the engine (G8)", () => {
   for (const key of ["userdata", "user_data", "userDatabase64"]) {
     const [failure] = failures({ [key]: "password: hunter2" });

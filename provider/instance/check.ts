@@ -102,19 +102,25 @@ function unknownProperties(news: PropertyMap): CheckFailure[] {
  */
 function validationErrors(name: InputName, { olds, news }: CheckRequest): CheckFailure[] {
   const value = news[name] ?? null;
+  // An import has only the inputs that the service lists. `pulumi import` writes the others as "" into its code.
+  const isUnread = Object.keys(olds).length > 0 && (reveal(olds[name] ?? null) ?? "") === "";
   if (!isGiven(news, name)) {
-    // An import has only the inputs that the service lists.
-    const isImport = Object.keys(olds).length > 0 && !isGiven(olds, name);
-    return isRequired(name) && !isImport ? [{ property: name, reason: "is required" }] : [];
+    return isRequired(name) && !isUnread ? [{ property: name, reason: "is required" }] : [];
   }
   // An instance that has this name already keeps it.
   if (name === "name" && reveal(value) === reveal(olds["name"] ?? null)) return [];
   const isBlank = typeof value === "string" && value.trim() === "";
+  if (isBlank && isUnread && isRequired(name)) return [{ property: name, reason: fillIn(name) }];
   return problemsOf(name, value).map(({ item, problem }) =>
     isBlank
       ? { property: name, reason: problem }
       : { property: "", reason: `${name}${item} ${problem}` },
   );
+}
+
+/** Returns what to do about an input that an import could not read, and that the program leaves blank. */
+function fillIn(name: InputName): string {
+  return `is empty, because an import can't read it from the service. In the program, set ${name} to the value that the instance was created with (the service's portal, or whoever created it, knows it), and run again: the state then records it, and nothing is replaced`;
 }
 
 /** What is wrong with a value, or with an item of a list, such as `[1]`. */

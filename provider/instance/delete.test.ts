@@ -14,7 +14,7 @@ import {
   held,
   stamped,
 } from "../testing/scene";
-import { deleteInstance } from "./delete";
+import { deleteInstance, reportRetained } from "./delete";
 
 const urn = urnOf("web");
 
@@ -74,16 +74,35 @@ test("if it is not known whether the instance exists, the error says so", async 
   );
 });
 
+const goOn = "They go on running, and are billed until they are removed at the service";
+const stay = "They stay at the service until their sandbox lifetime is over";
+/** Returns the message with these lines, as the test's messages show it. */
+const dropped = (severity: string, consequence: string, ...lines: string[]) =>
+  [
+    `${severity} instances were dropped from the state, not destroyed (compute:deletePolicy is "retain"). ${consequence}:`,
+    ...lines.map((line) => `  - ${line}`),
+  ].join("\n");
+
+/** Returns what the end of a run says about the instances that its Deletes have dropped from the state. */
+function reported({ session, messages }: Scene): string[] {
+  const before = messages.all.length;
+  reportRetained(session);
+  return messages.all.slice(before);
+}
+
 test.each([
-  [retain, true, 1, '(compute:deletePolicy is "retain"): it continues to run and is billed'],
-  [retain, false, 2, '(compute:deletePolicy is "retain"): it is gone already'],
-  [sandbox, true, 1, "it stays at the service until its sandbox lifetime is over"],
+  [retain, true, 1, [dropped("warning", goOn, "i-1 (web)")]],
+  [retain, false, 2, []],
+  [sandbox, true, 1, [dropped("info", stay, "i-1 (web)")]],
 ])(
-  "with %j, Delete drops the instance with a warning (exists: %s)",
-  async (args, exists, listings, words) => {
+  "with %j, Delete drops the instance (exists: %s), and the end of the run names one that stays",
+  async (args, exists, listings, expected) => {
     const world = exists ? existing(args) : scene(args);
     await remove(world);
-    expect(world.messages.warnings).toEqual([expect.stringContaining(words)]);
+    expect(world.messages.warnings).toEqual([]);
+    expect(reported(world)).toEqual(expected);
+    // Each instance is named once.
+    expect(reported(world)).toEqual([]);
     expect(world.service.count("list")).toBe(listings);
   },
 );
@@ -110,13 +129,12 @@ test.each<[string, (world: Scene) => PropertyMap | void]>([
 ])('retain works, and says "if it still exists", if %s', async (_what, prepare) => {
   const world = scene(retain);
   await remove(world, prepare(world) ?? acceptedOutputs(world));
-  expect(world.messages.warnings).toEqual([
-    expect.stringContaining("if it still exists, it continues to run and is billed"),
-  ]);
+  const line = "i-1 (web), if it still exists";
+  expect(reported(world)).toEqual([dropped("warning", goOn, line)]);
   expect(world.clock.now()).toBeLessThanOrEqual(10_000);
 });
 
-test("a hundred deletes with retain share one listing, and one wait for a service that does not answer", async () => {
+test("a hundred deletes with retain share one wait for a service that does not answer, and one list at the end", async () => {
   const world = scene(retain);
   world.service.listFaults.push(() => world.clock.sleep(3_600_000));
   const all = Array.from({ length: 100 }, () => () => remove(world));
@@ -126,7 +144,9 @@ test("a hundred deletes with retain share one listing, and one wait for a servic
       for (let next = all.pop(); next; next = all.pop()) await next();
     }),
   );
-  expect(world.messages.warnings).toHaveLength(100);
+  expect(world.messages.warnings).toEqual([]);
+  const lines = Array.from({ length: 100 }, () => "i-1 (web), if it still exists");
+  expect(reported(world)).toEqual([dropped("warning", goOn, ...lines)]);
   expect(world.clock.now()).toBeLessThanOrEqual(10_000);
 });
 

@@ -4,13 +4,13 @@
  * the state and lets it run, and "destroy" sends DELETE (`compute:destroyPath`).
  */
 import { isEnded, TimedOut, type Canceled } from "../abort";
-import { explain, recordedSettingsAdvice, stateDeleteCommand, withWaysOut } from "../advice";
+import { explain, logicalName, stateDeleteCommand, withWaysOut } from "../advice";
 import { RequestError } from "../api/errors";
 import { OperationFailed } from "../errors";
 import { whyOpen } from "../evidence/why";
 import type { DeleteRequest } from "../requests";
 import { waits } from "../session/operations";
-import type { Session } from "../session/session";
+import type { RetainedInstance, Session } from "../session/session";
 import { describeExistence, isBilled, lookFor, refuseElsewhere, type Wanted } from "./existence";
 import { heldBy } from "./instance";
 
@@ -25,6 +25,7 @@ import { heldBy } from "./instance";
 export async function deleteInstance(session: Session, request: DeleteRequest): Promise<void> {
   const { id, urn } = request;
   const { creates, ctx, ledger, run, settings } = session;
+  session.isDestroy = true;
   if (creates.instances.get(id) === "takenOver") {
     // The engine deletes an older entry of the same instance from the state.
     const reason = "because this run took it over for a resource of the program";
@@ -166,28 +167,43 @@ function endOf(error: Canceled | TimedOut): string {
 // ── compute:deletePolicy "retain" ────────────────────────────────────────────────────────────────
 
 /**
- * Drops the instance from the state, even if the service can't be reached. The listings only decide what the warning says.
+ * Drops the instance from the state, even if the service can't be reached. The listings only make the list at the end of the
+ * run more exact (`reportRetained`).
  *
  * @throws OperationFailed if the instance lives elsewhere
  */
 async function retain(session: Session, urn: string, instance: Wanted): Promise<void> {
   const { id } = instance;
-  const { connection, ctx, ledger, settings, state } = session;
+  const { connection, ledger, retained, settings, state } = session;
   // Another policy may hold elsewhere.
   refuseElsewhere(instance, connection.place());
   // An instance that no state is proven to have held may be in another state, so its record is not settled.
   if (state.proven.has(id)) ledger.settleId(settings, id, "dropped");
-  const remains = describeRetained(session, instance);
-  const consequence = {
-    listed: remains,
-    absent: "it is gone already",
-    open: `if it still exists, ${remains}`,
-  }[await lookBriefly(session, instance)];
-  const advice = session.hasRecordedSettings ? `. ${recordedSettingsAdvice}` : "";
-  ctx.messages.warning(
-    `instance ${id} is dropped from the state, not destroyed (compute:deletePolicy is "retain"): ${consequence}${advice}`,
-    urn,
-  );
+  const found = await lookBriefly(session, instance);
+  if (found === "absent") return;
+  retained.push({ id, urn, isBilled: isBilled(session, instance), isListed: found === "listed" });
+}
+
+/** Names in one list, at the end of a run, the instances that its Deletes have dropped from the state. */
+export function reportRetained({ retained, ctx }: Session): void {
+  const named = retained.splice(0);
+  const report = (instances: readonly RetainedInstance[], consequence: string) => [
+    `instances were dropped from the state, not destroyed (compute:deletePolicy is "retain"). ${consequence}:`,
+    ...instances.map(({ id, urn, isListed }) => {
+      const doubt = isListed ? "" : ", if it still exists";
+      return `  - ${id} (${logicalName(urn)})${doubt}`;
+    }),
+  ];
+  const billed = named.filter(({ isBilled }) => isBilled);
+  const others = named.filter(({ isBilled }) => !isBilled);
+  if (billed.length > 0) {
+    const consequence = "They go on running, and are billed until they are removed at the service";
+    ctx.messages.warning(report(billed, consequence));
+  }
+  if (others.length > 0) {
+    const consequence = "They stay at the service until their sandbox lifetime is over";
+    ctx.messages.info(report(others, consequence));
+  }
 }
 
 /** Says what happens to an instance that is dropped from the state. The service removes those of a test token itself. */

@@ -138,6 +138,13 @@ test("a preview knows the inputs, and nothing that the service adds (G10)", () =
   expect(hasUnknown(outputs["flavorId"])).toBe(true);
 });
 
+test("a preview does not know a generated name, because the update generates another one (G10)", () => {
+  const nameIn = (key: string) =>
+    previewOutputs(inputsOf({ name: "web-1", [key]: "web-1" }), "test")["name"];
+  expect(nameIn("__generated")).toBe(Unknown.value);
+  expect(nameIn("__proposed")).toBe("web-1");
+});
+
 test("the first listing keeps the date of acceptance", () => {
   const before = madeOf();
   expect(before).toMatchObject({ __accepted: date });

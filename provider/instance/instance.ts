@@ -19,6 +19,7 @@ import {
   outputsNotShown,
   type InputName,
 } from "./definition";
+import { nameKind } from "./naming";
 
 /** The outputs that no program reads. */
 const hidden = {
@@ -191,10 +192,14 @@ export function heldBy({
   return new Instance({ urn, id, inputs, outputs });
 }
 
-/** Returns the outputs in the preview of a create. */
+/**
+ * Returns the outputs in the preview of a create. The name that Check has generated is not among them: the engine gives the
+ * Check of the update another seed, and tells no Check whether it is part of a preview.
+ */
 export function previewOutputs(inputs: PropertyMap, tokenKind: string): PropertyMap {
   return propertyMap({
     ...inputsAsOutputs(inputs),
+    ...(nameKind(inputs) === "generated" && { name: Unknown.value }),
     ...Object.fromEntries(Object.keys(serviceOutputs).map((name) => [name, Unknown.value])),
     tokenKind,
   });

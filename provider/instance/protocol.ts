@@ -267,7 +267,7 @@ type FailedSearch =
   { kind: "several" | "turnedUp"; ids: string[] } | Unproven;
 
 /** Why listings do not prove that an instance is gone. */
-export type Unproven = Open | { kind: "listingFailed"; error: Error };
+type Unproven = Open | { kind: "listingFailed"; error: Error };
 
 /** Why an earlier create of the resource stops this one: it can be neither resumed nor settled. */
 export type PendingReason =

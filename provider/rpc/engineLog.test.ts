@@ -52,15 +52,18 @@ test("each kind of message has its severity, and none is an error", async () => 
   });
 });
 
-test("secrets are removed from a message when it is written, and a long message is cut", async () => {
+test("secrets are removed from a message when it is written, a long line is cut, and a long list is whole", async () => {
   await withEngine(async (engine, log, { redactor }) => {
     redactor.hide("sk_live_12345678");
     log.warning("\u001b[2Jtoken sk_live_12345678");
     log.debug("x".repeat(maxMessageLength * 2));
+    const list = Array.from({ length: maxMessageLength }, (_, index) => `i-${index}`);
+    log.info(list);
     await log.flush();
     expect(engine.logged.map(({ message }) => message)).toEqual([
       "[2Jtoken [secret]",
       `${"x".repeat(maxMessageLength - 1)}…`,
+      list.join("\n"),
     ]);
   });
 });

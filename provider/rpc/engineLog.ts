@@ -86,7 +86,11 @@ export class EngineLog implements Messages {
   #log(severity: keyof typeof severities, text: Text, urn = "", isEphemeral = false): void {
     if (this.#address === "") return;
     const client = (this.#client ??= connect(this.#address));
-    const message = this.clean(...[text].flat());
+    // Each line is cut by itself, so that a long list is whole.
+    const message = [text]
+      .flat()
+      .map((line) => this.clean(line))
+      .join("\n");
     const send = async () => {
       const { LogRequest } = await import("@pulumi/pulumi/proto/engine_pb.js");
       const request = new LogRequest().setSeverity(severities[severity]).setMessage(message);

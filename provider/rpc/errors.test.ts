@@ -201,27 +201,19 @@ test("a state that is small enough is sent whole", () => {
   });
 });
 
-test("of several secrets only the largest are left out, and other properties stay", () => {
+test("of a state that is too large, each large property is left out, secret or not, and others stay", () => {
   const inputs = propertyMap({
     name: new Secret("web"),
     sshKeys: [megabytes(3)],
     userData: new Secret(megabytes(2)),
     password: new Secret(megabytes(1)),
+    flavorId: "x".repeat(60_000),
   });
   const { bytes, ...rest } = fitted(inputs, propertyMap({ __origin: megabytes(0.5) }));
   expect(rest).toEqual({
-    inputs: ["name", "sshKeys"],
+    inputs: ["flavorId", "name"],
     outputs: ["__origin"],
-    leftOut: ["userData", "password"],
+    leftOut: ["sshKeys", "userData", "password"],
   });
   expect(bytes).toBeLessThanOrEqual(4 * 1024 * 1024);
-});
-
-test("a property that is not secret is left out if no secret is left", () => {
-  const inputs = propertyMap({ name: "web", sshKeys: [megabytes(3)], vpcId: megabytes(1.5) });
-  expect(fitted(inputs, inputs)).toMatchObject({
-    inputs: ["name", "vpcId"],
-    outputs: ["name", "vpcId"],
-    leftOut: ["sshKeys"],
-  });
 });

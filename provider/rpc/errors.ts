@@ -12,7 +12,7 @@ import {
   OperationCanceled,
   OperationFailed,
 } from "../errors";
-import { hasSecret, type PropertyMap } from "../propertyValue";
+import type { PropertyMap } from "../propertyValue";
 import type { EngineLog } from "./engineLog";
 import { encodeProperties, InvalidMessage } from "./properties";
 
@@ -83,11 +83,13 @@ function unfinishedFailure(error: InstanceUnfinished, log: EngineLog): CallFailu
  */
 const maxStateBytes = 4 * 1024 * 1024;
 
+/** Of a property in inputs or outputs. Hardly anything but a script is larger. */
+const maxPropertyBytes = 64 * 1024;
+
 /**
  * Returns the state of an unfinished instance as Structs, without the values that can't be sent. If the state is too
- * large, the largest properties (`leftOut`) are missing in inputs and outputs, but never one that begins with "__".
- * Secrets go first, because user data is usually the only large input. The next Diff records the program's value of a
- * missing property, as after an import, and does not replace the instance.
+ * large, each property that is too large (`leftOut`) is missing in inputs and outputs, but never one that begins with "__".
+ * The next Diff records the program's value of a missing property, as after an import, and does not replace the instance.
  */
 export function fitState(state: { inputs: PropertyMap; outputs: PropertyMap }): {
   inputs: Struct;
@@ -96,23 +98,14 @@ export function fitState(state: { inputs: PropertyMap; outputs: PropertyMap }): 
 } {
   const inputs = encodeProperties(state.inputs, "salvage");
   const outputs = encodeProperties(state.outputs, "salvage");
+  const bytesOf = (message: Message | undefined) => message?.serializeBinary().length ?? 0;
+  if (bytesOf(inputs) + bytesOf(outputs) <= maxStateBytes) return { inputs, outputs, leftOut: [] };
   const fields = [inputs.getFieldsMap(), outputs.getFieldsMap()];
-  const bytesOf = (...messages: (Message | undefined)[]) =>
-    messages.reduce((sum, message) => sum + (message?.serializeBinary().length ?? 0), 0);
-  const largestFirst = Object.keys({ ...state.inputs, ...state.outputs })
-    .filter((key) => !key.startsWith("__"))
-    .map((key) => ({
-      key,
-      isSecret: hasSecret(state.inputs[key]) || hasSecret(state.outputs[key]),
-      bytes: bytesOf(...fields.map((map) => map.get(key))),
-    }))
-    .sort((a, b) => Number(b.isSecret) - Number(a.isSecret) || b.bytes - a.bytes);
-  const leftOut: string[] = [];
-  for (const { key } of largestFirst) {
-    if (bytesOf(inputs, outputs) <= maxStateBytes) break;
-    for (const map of fields) map.del(key);
-    leftOut.push(key);
-  }
+  const leftOut = Object.keys({ ...state.inputs, ...state.outputs }).filter(
+    (key) =>
+      !key.startsWith("__") && fields.some((map) => bytesOf(map.get(key)) > maxPropertyBytes),
+  );
+  for (const map of fields) for (const key of leftOut) map.del(key);
   return { inputs, outputs, leftOut };
 }
 

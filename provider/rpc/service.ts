@@ -184,18 +184,15 @@ function providerCalls(server: ProviderServer, { schema, log, version }: ServerD
     list: server.streaming(async (provider, request: pb.ListRequest) => {
       requireToken("resource", request.getToken(), [instanceToken]);
       const query = decodeProperties(request.getQuery());
-      const { instances, continuationToken } = await provider.list({
-        query,
-        limit: request.getLimit(),
-        pageSize: request.getPageSize(),
-        continuationToken: request.getContinuationToken(),
-      });
-      const replies = instances.map(({ id, name }) =>
+      if (request.getContinuationToken() !== "") {
+        throw new InvalidMessage(
+          "this provider lists all instances at once, and gives no continuation token",
+        );
+      }
+      const instances = await provider.list({ query, limit: request.getLimit() });
+      return instances.map(({ id, name }) =>
         new pb.ListResponse().setResult(new pb.ListResponse.Result().setId(id).setName(name)),
       );
-      if (continuationToken === undefined) return replies;
-      const next = new pb.ListResponse.Continuation().setContinuationToken(continuationToken);
-      return [...replies, new pb.ListResponse().setContinuation(next)];
     }),
   } satisfies Partial<IResourceProviderServer>;
 }

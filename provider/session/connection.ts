@@ -25,9 +25,6 @@ interface Parts {
   operations: Operations;
 }
 
-/** How long the token's file is read again and again for a new token, after a 401. */
-const newTokenMs = 2000;
-const rereadMs = 250;
 /** The time-out of the listing that checks a new token. */
 const checkSeconds = 10;
 
@@ -114,39 +111,31 @@ export class Connection {
 
   /**
    * Resolves to the token to use after the service refused one, or to undefined if the file has no other usable token.
-   * Requests that are refused at the same time share one search. Never rejects.
+   * Requests that are refused at the same time share one look at the file. Never rejects.
    */
   #renewToken(file: string, refused: string): Promise<string | undefined> {
     // The token was renewed after the refused request was sent.
     if (refused !== this.#token) return Promise.resolve(this.#token);
-    this.#renewal ??= this.#searchNewToken(file)
+    this.#renewal ??= this.#takeNewToken(file)
       .catch(() => undefined)
       .finally(() => (this.#renewal = undefined));
     return this.#renewal;
   }
 
-  /** Reads the file again and again, since the token may be replaced there a moment later than at the service. */
-  async #searchNewToken(file: string): Promise<string | undefined> {
-    const { clock, messages } = this.#ctx;
-    const end = clock.now() + newTokenMs;
-    for (;;) {
-      const found = await this.#readNewToken(file);
-      if ("token" in found) {
-        this.#token = found.token;
-        // From the first origin on, the settings keep the token, so that all hashes of a session agree.
-        if (!this.#hasOrigin) this.#settings.apiToken = found.token;
-        messages.info(
-          `the service refused the token; the run continues with the new one in ${file}`,
-        );
-        return found.token;
-      }
-      if (clock.now() >= end) {
-        const warning = `the service refused the token, and no other can be used: ${found.problem}`;
-        if (this.#said.isFirst(warning)) messages.warning(warning);
-        return undefined;
-      }
-      await clock.sleep(rereadMs, this.#canceled());
+  /** Reads the file once. A token that is replaced there later than at the service is found after the next 401. */
+  async #takeNewToken(file: string): Promise<string | undefined> {
+    const { messages } = this.#ctx;
+    const found = await this.#readNewToken(file);
+    if ("problem" in found) {
+      const warning = `the service refused the token, and no other can be used: ${found.problem}`;
+      if (this.#said.isFirst(warning)) messages.warning(warning);
+      return undefined;
     }
+    this.#token = found.token;
+    // From the first origin on, the settings keep the token, so that all hashes of a session agree.
+    if (!this.#hasOrigin) this.#settings.apiToken = found.token;
+    messages.info(`the service refused the token; the run continues with the new one in ${file}`);
+    return found.token;
   }
 
   /** Returns the token in the file, or why this session can't use it. */

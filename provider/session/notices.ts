@@ -13,7 +13,7 @@ export class Notices {
   /** The descriptions of the leftovers for the next notice. */
   readonly #leftovers: string[] = [];
 
-  /** `hasRecordedSettings`: whether the settings come from the state (`Session.hasRecordedSettings`). */
+  /** `hasRecordedSettings`: whether warnings have the advice for settings that come from the state. */
   constructor(ctx: ProviderContext, settings: Settings, hasRecordedSettings: () => boolean) {
     this.#ctx = ctx;
     this.#settings = settings;

@@ -33,6 +33,15 @@ export interface SessionRun {
   hasRecordedSettings: boolean;
 }
 
+/** An instance that a Delete has dropped from the state, and that may go on running. */
+export interface RetainedInstance {
+  id: string;
+  urn: string;
+  isBilled: boolean;
+  /** Whether it still exists. Otherwise that is not known. */
+  isListed: boolean;
+}
+
 /** The run of a command, which never creates an instance. */
 const commandRun: SessionRun = {
   sessionId: "by-hand",
@@ -63,6 +72,10 @@ export class Session {
   readonly state: KnownState;
   /** Whether there still is an engine that receives the replies. */
   hasEngine = true;
+  /** Whether a Delete has begun. From then on, only errors have the advice for recorded settings. */
+  isDestroy = false;
+  /** What its Deletes have dropped from the state, and what the run has not named yet. */
+  readonly retained: RetainedInstance[] = [];
   /** Whether the look of a Delete that retains its instance has failed. Further such Deletes do without a look. */
   hasRetainLookFailed = false;
   /** Whether listings page by `compute:cursorParameter`, if it is set. */
@@ -81,7 +94,7 @@ export class Session {
     // Each part is given the parts above it.
     this.state = new KnownState(run.sessionId);
     this.creates = new Creates();
-    this.notices = new Notices(ctx, settings, () => this.hasRecordedSettings);
+    this.notices = new Notices(ctx, settings, () => this.hasRecordedSettings && !this.isDestroy);
     this.ledger = new Ledger(
       ledgerFolder(ctx.env),
       run.sessionId,

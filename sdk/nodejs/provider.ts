@@ -31,7 +31,7 @@ export class Provider extends pulumi.ProviderResource {
      */
     declare public readonly cursorParameter: pulumi.Output<string | undefined>;
     /**
-     * What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state with a warning, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+     * What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
      */
     declare public readonly deletePolicy: pulumi.Output<string | undefined>;
     /**
@@ -93,7 +93,7 @@ export interface ProviderArgs {
      */
     cursorParameter?: pulumi.Input<string | undefined>;
     /**
-     * What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state with a warning, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+     * What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
      */
     deletePolicy?: pulumi.Input<string | undefined>;
     /**

@@ -339,6 +339,13 @@ export const advice: readonly Advice[] = [
     },
   },
 
+  // ── Import ──
+  {
+    file: "provider/instance/check.ts",
+    text: "because an import can't read it from the service",
+    ways: { "fill it in": core("import", "after an import, an up with the code that") },
+  },
+
   // ── Delete ──
   {
     file: "provider/instance/delete.ts",

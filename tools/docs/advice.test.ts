@@ -19,8 +19,7 @@ interface Found {
 const makers =
   /^(?:configCommands\b|(?:ownCommand|discardCommand|importCommand|importPlanCommand|inStack|withStack|stateDeleteCommand|importAs)$)/;
 /** What a message contains if it says what to type, or to run something again. */
-const typing =
-  /`(?:pulumi |(?:audit|discard|doctor)\b|<value>`)|\b[Rr]un [^.;`]*\bagain\b/;
+const typing = /`(?:pulumi |(?:audit|discard|doctor)\b|<value>`)|\b[Rr]un [^.;`]*\bagain\b/;
 
 const textOf = (file: string) => readFileSync(join(root, file), "utf8");
 

@@ -51,10 +51,9 @@ export async function writeNpmPackage(): Promise<{ directory: string; inputs: re
 /** The engine looks for the first command, and a person types the second. */
 export const bin = { [executable]: start, [`pulumi-${metadata.name}`]: start };
 
-/** npm warns if the project's Node is older than the plugin needs, although it is perhaps new enough for the SDK. */
+/** `engines` is that of the SDK. If the project's Node is too old for the plugin, the plugin says so (`fromNpm.ts`). */
 function packageJson(file: string): string {
   const generated = JSON.parse(readFileSync(file, "utf8")) as { files: string[] };
   const files = [...generated.files, "plugin"];
-  const engines = { node: `>=${metadata.sdk.nodejs.pluginNode}` };
-  return `${JSON.stringify({ ...generated, files, bin, engines }, undefined, 4)}\n`;
+  return `${JSON.stringify({ ...generated, files, bin }, undefined, 4)}\n`;
 }

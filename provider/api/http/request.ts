@@ -118,7 +118,8 @@ async function logOutcome(
   let outcome = "aborted after";
   try {
     const response = await sending;
-    const requestId = readEnvelope(response)?.requestId ?? response.header("x-request-id") ?? "";
+    const header = response.header("x-request-id") ?? "";
+    const requestId = readEnvelope(response)?.requestId ?? response.request.redact(header);
     outcome = `${response.status} ${response.body.length} bytes${requestId && ` ${requestId}`} in`;
     return response;
   } catch (error) {

@@ -78,7 +78,7 @@ export function errorOf(response: HttpResponse, baseUrl: string): RequestError {
   const failure = { kind: "answered", method, path, status } as const;
   const location = status < 400 ? response.header("location") : undefined;
   if (location !== undefined) {
-    return new RequestError({ ...failure, cause: redact(redirectMessage(location, baseUrl)) });
+    return new RequestError({ ...failure, cause: redirectMessage(location, baseUrl, redact) });
   }
   const service = readEnvelope(response);
   const phrase = `the service answered ${STATUS_CODES[status] ?? "an error"}`;
@@ -88,14 +88,18 @@ export function errorOf(response: HttpResponse, baseUrl: string): RequestError {
 }
 
 /** The message names only the origin, since path and query may hold secrets. */
-function redirectMessage(location: string, baseUrl: string): string {
+function redirectMessage(
+  location: string,
+  baseUrl: string,
+  redact: (text: string) => string,
+): string {
   const notFollowed = "which is not followed: nothing was sent there";
   const url = URL.parse(location, baseUrl);
   if (!url || !["http:", "https:"].includes(url.protocol)) {
     return `redirected to an address that cannot be used, ${notFollowed}`;
   }
   const { origin } = new URL(baseUrl);
-  const target = url.origin === origin ? `another path of ${origin}` : url.origin;
+  const target = url.origin === origin ? `another path of ${origin}` : redact(url.origin);
   return `redirected to ${target}, ${notFollowed}. If the service is there, set compute:baseUrl to it`;
 }
 

@@ -24,7 +24,7 @@ export interface HttpRequest {
   cancelUnsent: AbortSignal;
   /** Cancels the wait for the response. */
   cancelSent: AbortSignal;
-  /** Removes secrets, including the user data that the request sent. */
+  /** Removes secrets from a text of the response, which may repeat the user data that the request sent. */
   redact: (text: string) => string;
 }
 
@@ -54,7 +54,7 @@ const missingAt: Readonly<Record<Stage, string>> = {
 
 /** Makes what sends requests over undici. @throws Error if a proxy variable of the environment is not an address */
 export function createTransport(options: ClientOptions) {
-  const { clock, requestTimeoutMs } = options;
+  const { clock, redact, requestTimeoutMs } = options;
   const baseUrl = new URL(options.baseUrl);
   const proxies = proxiesOf(baseUrl, options.env);
   const hasProxy = proxies.httpProxy !== "" || proxies.httpsProxy !== "";
@@ -180,7 +180,7 @@ export function createTransport(options: ClientOptions) {
         },
         onResponseEnd: () => respond(false),
         onResponseError(_, error) {
-          const cause = request.redact(networkErrorMessage(error, baseUrl, stage(), hasProxy));
+          const cause = redact(networkErrorMessage(error, baseUrl, stage(), hasProxy));
           fail(cause, isCertificateError(error));
         },
       },

@@ -7,7 +7,7 @@ import { ResourceProviderClient } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as pb from "@pulumi/pulumi/proto/provider_pb";
 import type { PropertyMap } from "../../propertyValue";
 import { instanceToken } from "../../pulumiNames";
-import type { ListRequest, ListResponse } from "../../requests";
+import type { ListedInstance } from "../../requests";
 import { decodeProperties, encodeProperties } from "../properties";
 import { failed } from "./failure";
 
@@ -171,25 +171,24 @@ export class TestClient {
     return { outputs: decodeProperties(reply.getReturn()), failures: readFailures(reply) };
   }
 
-  /** Resolves to one page of the list. */
+  /** `pageSize` and `continuationToken` are of callers that want pages, which the provider does not give. */
   async list(
     token: string,
     query: PropertyMap = {},
-    { limit = 0, pageSize = 0, continuationToken = "" }: Partial<ListRequest> = {},
-  ): Promise<ListResponse> {
+    { limit = 0, pageSize = 0, continuationToken = "" } = {},
+  ): Promise<ListedInstance[]> {
     const request = new pb.ListRequest().setToken(token).setQuery(toStruct(query));
     request.setLimit(limit).setPageSize(pageSize).setContinuationToken(continuationToken);
-    const page: ListResponse = { instances: [], continuationToken: undefined };
+    const listed: ListedInstance[] = [];
     try {
       for await (const reply of this.raw.list(request) as AsyncIterable<pb.ListResponse>) {
         const result = reply.getResult();
-        if (result) page.instances.push(result.toObject());
-        page.continuationToken = reply.getContinuation()?.getContinuationToken();
+        if (result) listed.push(result.toObject());
       }
     } catch (error) {
       throw failed(error as ServiceError);
     }
-    return page;
+    return listed;
   }
 
   async cancel(): Promise<void> {

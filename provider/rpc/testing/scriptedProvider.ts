@@ -24,7 +24,7 @@ export function scriptedProvider(script: Partial<Provider> = {}): {
     read: async () => undefined,
     delete: async () => undefined,
     invoke: async () => ({ outputs, failures: [] }),
-    list: async () => ({ instances: [], continuationToken: undefined }),
+    list: async () => [],
     cancel: () => undefined,
     renew: () => undefined,
     ...script,

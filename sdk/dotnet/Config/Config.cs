@@ -64,7 +64,7 @@ namespace ComputeInstances.Compute
 
         private static readonly __Value<string?> _deletePolicy = new __Value<string?>(() => __config.Get("deletePolicy"));
         /// <summary>
-        /// What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state with a warning, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+        /// What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
         /// </summary>
         public static string? DeletePolicy
         {

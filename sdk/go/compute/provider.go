@@ -19,7 +19,7 @@ type Provider struct {
 	BaseUrl pulumi.StringPtrOutput `pulumi:"baseUrl"`
 	// Name of the list's cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.
 	CursorParameter pulumi.StringPtrOutput `pulumi:"cursorParameter"`
-	// What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state with a warning, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+	// What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
 	DeletePolicy pulumi.StringPtrOutput `pulumi:"deletePolicy"`
 	// Path of the service's destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.
 	DestroyPath pulumi.StringPtrOutput `pulumi:"destroyPath"`
@@ -55,7 +55,7 @@ type providerArgs struct {
 	BaseUrl *string `pulumi:"baseUrl"`
 	// Name of the list's cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.
 	CursorParameter *string `pulumi:"cursorParameter"`
-	// What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state with a warning, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+	// What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
 	DeletePolicy *string `pulumi:"deletePolicy"`
 	// Path of the service's destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.
 	DestroyPath *string `pulumi:"destroyPath"`
@@ -83,7 +83,7 @@ type ProviderArgs struct {
 	BaseUrl pulumi.StringPtrInput
 	// Name of the list's cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.
 	CursorParameter pulumi.StringPtrInput
-	// What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state with a warning, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+	// What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
 	DeletePolicy pulumi.StringPtrInput
 	// Path of the service's destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.
 	DestroyPath pulumi.StringPtrInput
@@ -150,7 +150,7 @@ func (o ProviderOutput) CursorParameter() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *Provider) pulumi.StringPtrOutput { return v.CursorParameter }).(pulumi.StringPtrOutput)
 }
 
-// What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state with a warning, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+// What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
 func (o ProviderOutput) DeletePolicy() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *Provider) pulumi.StringPtrOutput { return v.DeletePolicy }).(pulumi.StringPtrOutput)
 }

@@ -41,7 +41,7 @@ Object.defineProperty(exports, "cursorParameter", {
 });
 
 /**
- * What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state with a warning, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+ * What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
  */
 export declare const deletePolicy: string | undefined;
 Object.defineProperty(exports, "deletePolicy", {

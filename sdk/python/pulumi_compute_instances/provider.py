@@ -37,7 +37,7 @@ class ProviderArgs:
         :param pulumi.Input[_builtins.str] api_token: Token of the service, `sk_live_…` (billed) or `sk_test_…` (sandbox). Environment: `COMPUTE_API_TOKEN`, or `COMPUTE_API_TOKEN_FILE` with the path of a file that holds it.
         :param pulumi.Input[_builtins.str] base_url: Base address of the service, which ends in `/v2`. It must be https, except on loopback. Environment: `COMPUTE_BASE_URL`.
         :param pulumi.Input[_builtins.str] cursor_parameter: Name of the list's cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.
-        :param pulumi.Input[_builtins.str] delete_policy: What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state with a warning, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+        :param pulumi.Input[_builtins.str] delete_policy: What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
         :param pulumi.Input[_builtins.str] destroy_path: Path of the service's destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.
         :param pulumi.Input[_builtins.str] leftovers: What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default `warn`.
         :param pulumi.Input[_builtins.float] poll_interval_seconds: The longest pause between two listings while instances are waited for, in seconds. The first pauses are shorter. Default 3.
@@ -112,7 +112,7 @@ class ProviderArgs:
     @pulumi.getter(name="deletePolicy")
     def delete_policy(self) -> pulumi.Input[Optional[_builtins.str]]:
         """
-        What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state with a warning, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+        What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
         """
         return pulumi.get(self, "delete_policy")
 
@@ -244,7 +244,7 @@ class Provider(pulumi.ProviderResource):
         :param pulumi.Input[_builtins.str] api_token: Token of the service, `sk_live_…` (billed) or `sk_test_…` (sandbox). Environment: `COMPUTE_API_TOKEN`, or `COMPUTE_API_TOKEN_FILE` with the path of a file that holds it.
         :param pulumi.Input[_builtins.str] base_url: Base address of the service, which ends in `/v2`. It must be https, except on loopback. Environment: `COMPUTE_BASE_URL`.
         :param pulumi.Input[_builtins.str] cursor_parameter: Name of the list's cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.
-        :param pulumi.Input[_builtins.str] delete_policy: What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state with a warning, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+        :param pulumi.Input[_builtins.str] delete_policy: What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
         :param pulumi.Input[_builtins.str] destroy_path: Path of the service's destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.
         :param pulumi.Input[_builtins.str] leftovers: What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default `warn`.
         :param pulumi.Input[_builtins.float] poll_interval_seconds: The longest pause between two listings while instances are waited for, in seconds. The first pauses are shorter. Default 3.
@@ -337,7 +337,7 @@ class Provider(pulumi.ProviderResource):
     @pulumi.getter(name="deletePolicy")
     def delete_policy(self) -> pulumi.Output[Optional[_builtins.str]]:
         """
-        What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state with a warning, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+        What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
         """
         return pulumi.get(self, "delete_policy")
 

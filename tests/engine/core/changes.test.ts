@@ -1,7 +1,7 @@
 /** Tests that a change of the program is shown before it happens (G5), with what stays behind (G4). */
 import { expect, test } from "@jest/globals";
 import { Fixture } from "../support/fixture";
-import { oneInstance, required, userData, type Inputs } from "../support/programs";
+import { instances, oneInstance, required, userData, type Inputs } from "../support/programs";
 
 const created: Inputs = { name: "web-main", sshKeys: ["a", "b"], userData };
 
@@ -30,6 +30,30 @@ test("a preview shows changed inputs, and only those, as a replacement. Then up 
   }
   expect(fixture.posts()).toBe(1);
 
-  expect(await stack.up()).toContain(`instance ${id} is dropped from the state, not destroyed`);
+  const up = await stack.up();
+  expect(up).toContain("instances were dropped from the state, not destroyed");
+  expect(up).toContain(`- ${id} (web)`);
   expect(fixture.ids()).toEqual([id, (await stack.instance()).id]);
+});
+
+test("outputs in the preview of a replacement and of a further create don't show the generated name that the up will not use, but a given one", async () => {
+  const program = (flavorId: string, others: Inputs = {}) =>
+    instances(
+      { web: { inputs: { flavorId } }, ...others },
+      { outputs: { name: "${web.name}", ...(others["db"] ? { db: "${db.name}" } : {}) } },
+    );
+  await using fixture = await Fixture.create({ program: program("standard-2") });
+  const { stack } = fixture;
+  await stack.up();
+  const { name } = await stack.outputs();
+  stack.program(program("standard-4", { db: {} }));
+
+  const preview = await stack.preview("--diff");
+
+  expect(preview).toMatch(/\+ db *: \[unknown\]/);
+  // An output that becomes unknown is not in the list of changes.
+  expect(preview).not.toContain(`~ name: "${String(name)}"`);
+  stack.program(oneInstance({ name: "mine" }, {}) + 'outputs: {"name": "${web.name}"}\n');
+  expect(await stack.preview("--diff")).toContain(`~ name: "${String(name)}" => "mine"`);
+  expect(fixture.posts()).toBe(1);
 });

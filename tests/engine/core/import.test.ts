@@ -86,6 +86,24 @@ test("of a state that was written with null for required outputs, nothing is rep
   expect(fixture.posts()).toBe(0);
 });
 
+test("after an import, an up with the code that `pulumi import` prints says what to fill in, and changes nothing", async () => {
+  await using fixture = await begun();
+  const { stack } = fixture;
+  const printed = await stack.succeed(...importing, found.id, "--yes");
+  const empty = ["flavorId", "imageId", "vpcId"].filter((name) => printed.includes(`${name}: ""`));
+  expect(empty).toEqual(["flavorId", "imageId", "vpcId"]);
+  const code = { name: found.name, ...Object.fromEntries(empty.map((name) => [name, ""])) };
+  stack.program(oneInstance(code, { protect: true }));
+
+  const refused = await stack.fail("up");
+
+  for (const name of empty) expect(refused).toContain(`In the program, set ${name} to the value`);
+  expect((await stack.instance()).id).toBe(found.id);
+  stack.program(oneInstance(claims, { protect: true }));
+  await stack.up();
+  expect(fixture.posts()).toBe(0);
+});
+
 test("`Instance.get` shows what the list shows, and the rest is empty or null, also in a preview (G10)", async () => {
   await using fixture = await begun();
   const { stack } = fixture;

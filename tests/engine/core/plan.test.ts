@@ -8,10 +8,11 @@ const env = { PULUMI_EXPERIMENTAL: "true" };
 
 /** A flavor for the instance `web`, and whether there is an instance `other`, too. */
 const programOf = (inputs: Inputs = {}, flavorId = "standard-2", hasOther = false) =>
-  instances({
-    web: { inputs: { ...inputs, flavorId } },
-    ...(hasOther ? { other: {} } : {}),
-  });
+  instances(
+    { web: { inputs: { ...inputs, flavorId } }, ...(hasOther ? { other: {} } : {}) },
+    // A preview does not know a generated name in the outputs.
+    { outputs: { name: "${web.name}" } },
+  );
 
 /** Saves a plan, and returns the output of the `up` with this plan. */
 async function upAsPlanned({ stack }: Fixture): Promise<string> {

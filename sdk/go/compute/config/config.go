@@ -26,7 +26,7 @@ func GetCursorParameter(ctx *pulumi.Context) string {
 	return config.Get(ctx, "compute:cursorParameter")
 }
 
-// What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state with a warning, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+// What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
 func GetDeletePolicy(ctx *pulumi.Context) string {
 	return config.Get(ctx, "compute:deletePolicy")
 }

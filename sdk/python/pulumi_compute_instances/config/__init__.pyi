@@ -31,7 +31,7 @@ Name of the list's cursor parameter, such as `starting_after`, if the service ha
 
 deletePolicy: Optional[str]
 """
-What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state with a warning, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
 """
 
 destroyPath: Optional[str]

@@ -48,14 +48,14 @@ public class Provider extends com.pulumi.resources.ProviderResource {
         return Codegen.optional(this.cursorParameter);
     }
     /**
-     * What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state with a warning, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+     * What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
      * 
      */
     @Export(name="deletePolicy", refs={String.class}, tree="[0]")
     private Output</* @Nullable */ String> deletePolicy;
 
     /**
-     * @return What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state with a warning, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+     * @return What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
      * 
      */
     public Output<Optional<String>> deletePolicy() {

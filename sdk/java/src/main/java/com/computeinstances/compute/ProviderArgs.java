@@ -64,14 +64,14 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state with a warning, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+     * What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
      * 
      */
     @Import(name="deletePolicy")
     private @Nullable Output<String> deletePolicy;
 
     /**
-     * @return What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state with a warning, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+     * @return What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
      * 
      */
     public Optional<Output<String>> deletePolicy() {
@@ -297,7 +297,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param deletePolicy What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state with a warning, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+         * @param deletePolicy What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
          * 
          * @return builder
          * 
@@ -308,7 +308,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param deletePolicy What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state with a warning, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+         * @param deletePolicy What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
          * 
          * @return builder
          * 
