@@ -99,7 +99,7 @@ const match = z.object({
   after: count.default(0),
   /** How many requests the fault applies to. "always" and Infinity mean all of them. */
   times: z.union([count, z.literal(Infinity), z.literal("always")]).default(1),
-  /** The name by which the page finds the faults that were switched on there. */
+  /** The name that the page shows, and by which it finds the faults that were switched on there. */
   label: z.string().optional(),
 });
 

@@ -17,7 +17,7 @@ import {
 export interface FaultHandle {
   readonly id: number;
   readonly kind: FaultKind;
-  /** The name by which the emulator's page finds the faults that were switched on there. */
+  /** The name that the emulator's page shows, and by which it finds the faults that were switched on there. */
   readonly label: string | undefined;
   /** Whether the fault has applied as often as its script allows, so that it never applies again. */
   readonly isSpent: boolean;

@@ -1,7 +1,7 @@
 /** Tests the page in a real browser. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
-import { findChromium, startChromium } from "../../tools/support/chromium";
-import { describeUnless, missingChromium } from "../../tools/support/unless";
+import { missingChromium, startChromium, type Browser, type Page } from "../../tools/npm/chromium";
+import { describeUnless } from "../../tools/support/unless";
 import { startEmulator, type Emulator } from "../index";
 import { caller } from "../testClient";
 
@@ -9,53 +9,59 @@ const hostileName = '<img src=x onerror="document.title = 1"><script>document.ti
 const title = "Compute Instances Service, emulated";
 const buttons = ["429 storm", "Server errors", "Lost response", "Slow responses", "Lagging list"];
 const button = (index: number) => `#faults > button:nth-child(${String(index + 1)})`;
-const isPressed = (index: number, pressed: boolean) =>
-  `document.querySelector("${button(index)}").ariaPressed === "${String(pressed)}"`;
+const pressed = (index: number) => `${button(index)}[aria-pressed="true"]`;
+const released = (index: number) => `${button(index)}[aria-pressed="false"]`;
+/** The buttons of the newest instance. */
+const [rename, remove] = ["Rename", "Remove"].map(
+  (verb) => `#instances > tr:first-child button[aria-label^="${verb}"]`,
+) as [string, string];
 
 describeUnless(missingChromium(), "the page in Chromium", () => {
-  let chromium: Awaited<ReturnType<typeof startChromium>>;
+  let chromium: Browser;
+  let page: Page;
   let emulator: Emulator;
   beforeAll(async () => {
-    chromium = await startChromium(findChromium() ?? "");
+    chromium = await startChromium();
+    page = await chromium.newPage();
+    page.setDefaultTimeout(120_000);
   });
-  afterAll(async () => {
-    await chromium[Symbol.asyncDispose]();
-  });
+  afterAll(() => chromium.close());
   beforeEach(async () => {
     emulator = await startEmulator({ controlEndpoints: true, provisioningSeconds: 1000 });
   });
   afterEach(() => emulator.close());
 
   const open = async () => {
-    await chromium.open(emulator.origin);
-    await chromium.waitFor('document.querySelector("#connection").textContent === "live"');
+    await page.goto(emulator.origin);
+    await page.waitForSelector("#connection::-p-text(connected)");
   };
   const textOf = (selector: string) =>
-    chromium.evaluate(`document.querySelector(${JSON.stringify(selector)}).textContent`);
+    page.evaluate(`document.querySelector(${JSON.stringify(selector)}).textContent`);
+  const focused = () => page.evaluate("document.activeElement.firstChild.textContent.trim()");
 
   test("shows a hostile name as text, and runs nothing of it", async () => {
     await open();
     await caller(emulator).create(hostileName);
-    await chromium.waitFor('document.querySelector("#instances td:nth-child(2)") !== null');
+    await page.waitForSelector(rename);
     expect(await textOf("#instances td")).toBe(hostileName);
     expect(await textOf("#requests td:nth-child(2)")).toBe(`POST /v2/instances ${hostileName}`);
-    expect(
-      await chromium.evaluate('document.querySelectorAll("main :is(img, script)").length'),
-    ).toBe(0);
+    expect(await page.evaluate('document.querySelectorAll("main :is(img, script)").length')).toBe(
+      0,
+    );
     // If a name became HTML one day, the policy would still stop it.
     const html = JSON.stringify(hostileName);
     await expect(
-      chromium.evaluate(`document.body.insertAdjacentHTML("beforeend", ${html})`),
+      page.evaluate(`document.body.insertAdjacentHTML("beforeend", ${html})`),
     ).rejects.toThrow(/TrustedHTML/);
-    expect(await chromium.evaluate("document.title")).toBe(title);
+    expect(await page.evaluate("document.title")).toBe(title);
   });
 
   test("switches each fault on and off by a click, and shows in every tab which ones are on", async () => {
     await open();
     for (const index of buttons.keys()) {
-      await chromium.waitFor(isPressed(index, false));
-      await chromium.click(button(index));
-      await chromium.waitFor(isPressed(index, true));
+      await page.waitForSelector(released(index));
+      await page.click(button(index));
+      await page.waitForSelector(pressed(index));
     }
     expect(emulator.control.faults().map(({ label, kind }) => [label, kind])).toEqual([
       ["429 storm", "status"],
@@ -66,18 +72,39 @@ describeUnless(missingChromium(), "the page in Chromium", () => {
     ]);
     await open();
     for (const index of buttons.keys()) {
-      await chromium.waitFor(isPressed(index, true));
-      await chromium.click(button(index));
-      await chromium.waitFor(isPressed(index, false));
+      await page.waitForSelector(pressed(index));
+      await page.click(button(index));
+      await page.waitForSelector(released(index));
     }
     expect(emulator.control.faults()).toEqual([]);
     expect(await textOf("#message")).toBe("");
   });
 
+  test("switches off by a click a fault that a request has switched on", async () => {
+    const script = { method: "POST", times: "always" };
+    for (const fault of [
+      { ...script, kind: "status", status: 500, label: "busy" },
+      { ...script, kind: "neverLeavesProvisioning" },
+    ]) {
+      const init = { method: "POST", body: JSON.stringify(fault) };
+      expect((await fetch(`${emulator.origin}/control/faults`, init)).status).toBe(200);
+    }
+    await open();
+    expect((await caller(emulator).create("web")).status).toBe(500);
+    const text = (n: number) => textOf(`#other-faults > button:nth-child(${String(n)})`);
+    await page.waitForSelector("#other-faults small::-p-text(1 request)");
+    expect(await text(1)).toBe("busyon; met by 1 requestclick to switch it off");
+    expect(await text(2)).toMatch(/^neverLeavesProvisioningon; /);
+    await page.click('#other-faults > button[aria-pressed="true"]');
+    await page.waitForSelector("#other-faults:not(:has(> :nth-child(2)))");
+    expect(emulator.control.faults()).toMatchObject([{ kind: "neverLeavesProvisioning" }]);
+    expect((await caller(emulator).create("web")).status).toBe(202);
+  });
+
   test("says at each fault what heals it, also while it is on", async () => {
     await open();
     const texts = () =>
-      chromium.evaluate(
+      page.evaluate(
         `[...document.querySelectorAll("#faults > button")].map((it) => it.lastChild.textContent)`,
       );
     const healing = [
@@ -88,56 +115,139 @@ describeUnless(missingChromium(), "the page in Chromium", () => {
       "nothing to do: the run waits for them",
     ];
     expect(await texts()).toEqual(healing);
-    await chromium.click(button(1));
-    await chromium.waitFor(isPressed(1, true));
+    await page.click(button(1));
+    await page.waitForSelector(pressed(1));
     expect(await texts()).toEqual(healing);
   });
 
   test("shows that a lost response happens once, and the instance that was created", async () => {
     await open();
-    await chromium.click(button(2));
-    await chromium.waitFor(isPressed(2, true));
+    await page.click(button(2));
+    await page.waitForSelector(pressed(2));
     await expect(caller(emulator).create("web")).rejects.toThrow();
-    await chromium.waitFor(isPressed(2, false));
-    await chromium.waitFor('document.querySelector("#instance-count").textContent === "1"');
+    await page.waitForSelector(released(2));
+    await page.waitForSelector("#instance-count::-p-text(1)");
     expect(await textOf("#instances td")).toBe("web");
     expect(await textOf("#requests td:nth-child(3)")).toBe("none yet (fault: reset)");
     expect((await caller(emulator).create("another")).status).toBe(202);
   });
 
-  test("can be used with the keyboard alone", async () => {
+  test("renames and removes an instance by a click, whatever its id", async () => {
+    const { control } = emulator;
+    const { id } = control.insert({ name: "web", id: "i/ü ?#%" });
+    control.insert({ name: "newest" });
     await open();
-    const focused = () => chromium.evaluate("document.activeElement.firstChild.textContent.trim()");
+    await page.waitForSelector(remove);
+    await page.click(remove);
+    await page.waitForSelector("#instances td::-p-text(web)");
+    await page.waitForSelector("#instance-count::-p-text(1)");
+    expect(control.instances()).toMatchObject([{ id, name: "web" }]);
+
+    await page.click(rename);
+    await page.keyboard.type("cancelled");
+    await page.click('#rename button[value="cancel"]');
+    await page.click(rename);
+    await page.keyboard.type("escaped");
+    await page.keyboard.press("Escape");
+    expect(control.instance(id)?.name).toBe("web");
+    await page.click(rename);
+    await page.keyboard.type("renamed");
+    await page.click('#rename button[value="rename"]');
+    await page.waitForSelector("#instances td::-p-text(renamed)");
+    expect(control.instance(id)?.name).toBe("renamed");
+
+    await page.click(remove);
+    await page.waitForSelector("#instances .none");
+    expect(control.instances()).toEqual([]);
+    expect(await textOf("#message")).toBe("");
+    // Neither Cancel nor Escape has sent anything.
+    const sent =
+      'performance.getEntries().filter(({ name }) => name.includes("/instances/")).length';
+    expect(await page.evaluate(sent)).toBe(3);
+  });
+
+  test("can be used with the keyboard alone", async () => {
+    emulator.control.insert({ name: "web", status: "PROVISIONING" });
+    await open();
+    await page.waitForSelector(rename);
     const reached: unknown[] = [];
     for (let presses = 0; presses <= buttons.length; presses++) {
-      await chromium.press("Tab");
+      await page.keyboard.press("Tab");
       reached.push(await focused());
     }
     expect(reached).toEqual([...buttons, "Settle"]);
-    await caller(emulator).create("web");
-    await chromium.waitFor('document.querySelector("#instances .PROVISIONING") !== null');
-    await chromium.press("Enter");
-    await chromium.waitFor('document.querySelector("#instances .ACTIVE") !== null');
+    await caller(emulator).create("created");
+    await page.waitForSelector("#instances tr:first-child .PROVISIONING");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector("#instances tr:first-child .ACTIVE");
 
-    await chromium.evaluate(`document.querySelector("${button(0)}").focus()`);
-    await chromium.press("Space");
-    await chromium.waitFor(isPressed(0, true));
+    // The table can be scrolled with the keyboard, too.
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Tab");
+    expect(await focused()).toBe("Rename");
+    await page.keyboard.press("Enter");
+    await page.keyboard.type("renamed");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector("#instances td::-p-text(renamed)");
+    expect(await focused()).toBe("Rename");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector("#instances tr:first-child .PROVISIONING");
+    expect(emulator.control.instances()).toMatchObject([{ name: "web" }]);
+
+    await page.focus(button(0));
+    await page.keyboard.press("Space");
+    await page.waitForSelector(pressed(0));
     expect((await caller(emulator).ask("GET", "/account")).status).toBe(429);
-    await chromium.waitFor('document.querySelector("#requests .bad") !== null');
+    await page.waitForSelector("#requests .bad");
     expect(await focused()).toBe("429 storm");
+  });
+
+  test("keeps the focus while instances change, come and go", async () => {
+    const { control } = emulator;
+    const { id } = control.insert({ name: "before" });
+    const { id: kept } = control.insert({ name: "web", status: "PROVISIONING" });
+    await open();
+    await page.waitForSelector(rename);
+    await page.focus(rename);
+    control.insert({ name: "after" });
+    control.setStatus(kept, "OFFLINE");
+    control.remove(id);
+    await page.waitForSelector("#instances tr:nth-child(2) .OFFLINE");
+    expect(await focused()).toBe("Rename");
+    await page.keyboard.press("Enter");
+    expect(await page.evaluate('document.querySelector("#new-name").value')).toBe("web");
+    control.remove(kept);
+    await page.waitForSelector("#instance-count::-p-text(1)");
+    await page.keyboard.press("Enter");
+    // The next Tab goes on from there, and not from the beginning of the page.
+    await page.waitForSelector('section[aria-labelledby="instances-title"]:focus');
   });
 
   test("goes on when the emulator is started again", async () => {
     await open();
-    const connection = 'document.querySelector("#connection").textContent';
     const { port } = emulator;
     await emulator.close();
-    await chromium.waitFor(`${connection} === "The emulator does not answer. Trying again."`);
+    await page.waitForSelector("#connection::-p-text(The emulator does not answer. Trying again.)");
     emulator = await startEmulator({ controlEndpoints: true, port });
     emulator.control.insert({ name: "meanwhile" });
-    await chromium.waitFor(`${connection} === "live"`);
-    await chromium.waitFor('document.querySelector("#instances .ACTIVE") !== null');
+    await page.waitForSelector("#connection::-p-text(connected)");
+    await page.waitForSelector("#instances .ACTIVE");
     expect(await textOf("#instances td")).toBe("meanwhile");
+  });
+
+  test.each([
+    [1440, ["faults", "instances requests", "windows"]],
+    [420, ["faults", "instances", "requests", "windows"]],
+  ])("has its place for each thing on a screen that is %d pixels wide", async (width, rows) => {
+    emulator.control.insert({ name: "x".repeat(100) });
+    await caller(emulator).create("y".repeat(100));
+    await page.setViewport({ width, height: 800 });
+    await open();
+    await page.waitForSelector("#instances .ACTIVE");
+    expect(await page.evaluate(`{ ${findRows} }`)).toEqual(rows);
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
+    expect(await textOf('section[aria-labelledby="instances-title"] #settle')).toMatch(/Settle/);
   });
 
   test.each(["light", "dark"] as const)("can be read in %s colours", async (scheme) => {
@@ -146,12 +256,23 @@ describeUnless(missingChromium(), "the page in Chromium", () => {
     emulator.control.insert({ name: "c" });
     await caller(emulator).ask("GET", "/account");
     emulator.control.fault({ kind: "status", status: 503, times: "always", label: "429 storm" });
-    await chromium.resize(1180, 800, scheme);
+    await page.setViewport({ width: 1440, height: 800 });
+    await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
     await open();
-    await chromium.waitFor(isPressed(0, true));
-    expect(await chromium.evaluate(`{ ${findPaleTexts} }`)).toEqual({ hasText: true, pale: [] });
+    await page.waitForSelector(pressed(0));
+    expect(await page.evaluate(`{ ${findPaleTexts} }`)).toEqual({ hasText: true, pale: [] });
   });
 });
+
+/** A script that runs in the page. It returns the names of the sections, those that are side by side in one string. */
+const findRows = `
+  const rows = new Map();
+  for (const section of document.querySelectorAll("main > section")) {
+    const name = section.getAttribute("aria-labelledby").replace("-title", "");
+    const { top } = section.getBoundingClientRect();
+    rows.set(top, [...(rows.get(top) ?? []), name]);
+  }
+  [...rows.values()].map((names) => names.join(" "))`;
 
 /**
  * A script that runs in the page. It returns each text whose contrast with its background is below 4.5, the minimum of the

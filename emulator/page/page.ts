@@ -38,7 +38,7 @@ const html = /* HTML */ `<!doctype html>
         }
         header,
         main {
-          max-width: 1180px;
+          max-width: 1720px;
           margin: 0 auto;
           padding: 16px 20px;
         }
@@ -58,7 +58,7 @@ const html = /* HTML */ `<!doctype html>
         }
         main {
           display: grid;
-          grid-template-columns: minmax(0, 7fr) minmax(0, 5fr);
+          grid-template-columns: minmax(0, 1fr);
           gap: 16px;
           padding-top: 0;
         }
@@ -69,8 +69,16 @@ const html = /* HTML */ `<!doctype html>
           padding: 14px 16px;
           min-width: 0;
         }
-        .wide {
-          grid-column: 1 / -1;
+        .heading {
+          display: flex;
+          flex-wrap: wrap;
+          justify-content: space-between;
+          align-items: baseline;
+          gap: 8px 16px;
+          margin-bottom: 10px;
+        }
+        .heading > * {
+          margin: 0;
         }
         .soft,
         .none {
@@ -90,7 +98,6 @@ const html = /* HTML */ `<!doctype html>
           padding: 4px 12px 4px 0;
           border-bottom: 1px solid var(--line);
           white-space: nowrap;
-          max-width: 300px;
           overflow: hidden;
           text-overflow: ellipsis;
           font-variant-numeric: tabular-nums;
@@ -122,25 +129,24 @@ const html = /* HTML */ `<!doctype html>
           flex-wrap: wrap;
           gap: 8px;
         }
-        #faults {
+        #faults,
+        #other-faults {
           display: contents;
         }
         #message {
           color: var(--red);
         }
-        #other-faults {
-          margin: 10px 0 0;
-        }
-        #other-faults:empty {
-          display: none;
-        }
-        button {
+        button,
+        input,
+        dialog {
           font: inherit;
           color: var(--ink);
           background: var(--paper);
           border: 1px solid var(--line);
           border-radius: 8px;
           padding: 6px 12px;
+        }
+        button {
           text-align: left;
           cursor: pointer;
         }
@@ -151,7 +157,7 @@ const html = /* HTML */ `<!doctype html>
         button:hover {
           border-color: var(--blue);
         }
-        button:focus-visible {
+        :focus-visible {
           outline: 2px solid var(--blue);
           outline-offset: 2px;
         }
@@ -167,17 +173,81 @@ const html = /* HTML */ `<!doctype html>
           border-color: var(--blue);
           color: var(--blue);
         }
+        .heading button {
+          padding: 2px 10px;
+        }
+        .heading small {
+          display: inline;
+        }
+        .name {
+          max-width: min(220px, 32vw);
+        }
+        /* As wide as the other columns leave it. */
+        .request {
+          width: 100%;
+          max-width: 0;
+        }
+        .actions {
+          position: sticky;
+          right: 0;
+          width: 1%;
+          padding: 3px 2px 3px 6px;
+          background: var(--card);
+          overflow: visible;
+        }
+        .actions button {
+          font-size: 13px;
+          padding: 1px 8px;
+        }
+        .actions button + button {
+          margin-left: 6px;
+        }
+        dialog {
+          background: var(--card);
+          padding: 14px 16px;
+          width: min(420px, 90vw);
+        }
+        dialog::backdrop {
+          background: rgb(0 0 0 / 45%);
+        }
+        dialog input {
+          display: block;
+          width: 100%;
+          margin: 4px 0 12px;
+        }
         progress {
           width: 100%;
           height: 8px;
           accent-color: var(--blue);
         }
-        .windows > div {
-          margin-bottom: 8px;
+        .windows {
+          display: grid;
+          grid-template-columns: repeat(auto-fill, minmax(min(340px, 100%), 1fr));
+          gap: 8px 24px;
         }
-        @media (max-width: 860px) {
+        @media (max-width: 600px) {
+          .request {
+            white-space: normal;
+            overflow-wrap: anywhere;
+          }
+          .actions button {
+            display: block;
+            width: 100%;
+            text-align: center;
+          }
+          .actions button + button {
+            margin: 3px 0 0;
+          }
+        }
+        @media (min-width: 1400px) {
           main {
-            grid-template-columns: minmax(0, 1fr);
+            grid-template-columns: minmax(0, 5fr) minmax(0, 3fr);
+          }
+          .wide {
+            grid-column: 1 / -1;
+          }
+          .scroll {
+            max-height: 60vh;
           }
         }
       </style>
@@ -190,20 +260,20 @@ const html = /* HTML */ `<!doctype html>
         <span id="message" role="alert"></span>
       </header>
       <main>
-        <section class="wide" aria-labelledby="faults-title">
+        <section class="wide" tabindex="-1" aria-labelledby="faults-title">
           <h2 id="faults-title">Faults</h2>
           <div class="buttons">
             <span id="faults"></span>
+            <span id="other-faults"></span>
+          </div>
+        </section>
+        <section tabindex="-1" aria-labelledby="instances-title">
+          <div class="heading">
+            <h2 id="instances-title">Instances <span id="instance-count" class="soft"></span></h2>
             <button type="button" class="main" id="settle">
-              Settle
-              <small>end provisioning now</small>
-              <small>heals a run that waits</small>
+              Settle <small>end provisioning now; heals a run that waits</small>
             </button>
           </div>
-          <p id="other-faults" class="soft"></p>
-        </section>
-        <section class="wide" aria-labelledby="instances-title">
-          <h2 id="instances-title">Instances <span id="instance-count" class="soft"></span></h2>
           <div class="scroll" tabindex="0" role="region" aria-labelledby="instances-title">
             <table>
               <thead>
@@ -214,6 +284,7 @@ const html = /* HTML */ `<!doctype html>
                   <th scope="col">Address</th>
                   <th scope="col">Id</th>
                   <th scope="col">Token</th>
+                  <th scope="col" class="actions">By hand</th>
                 </tr>
               </thead>
               <tbody id="instances"></tbody>
@@ -235,22 +306,43 @@ const html = /* HTML */ `<!doctype html>
             </table>
           </div>
         </section>
-        <section aria-labelledby="windows-title">
+        <section class="wide" aria-labelledby="windows-title">
           <h2 id="windows-title">Rate limit: requests in the window</h2>
           <div id="windows" class="windows"></div>
         </section>
       </main>
+      <dialog id="rename" aria-labelledby="rename-title">
+        <form method="dialog">
+          <h2 id="rename-title">Rename the instance</h2>
+          <label>New name <input id="new-name" required autocomplete="off" /></label>
+          <div class="buttons">
+            <button class="main" value="rename">Rename</button>
+            <button value="cancel" formnovalidate>Cancel</button>
+          </div>
+        </form>
+      </dialog>
       <script>
         "use strict";
         const byId = (id) => document.getElementById(id);
 
         function element(tag, text, className) {
           const made = document.createElement(tag);
-          if (text !== undefined) {
-            made.textContent = text;
-            made.title = text;
-          }
+          if (text !== undefined) setText(made, text);
           if (className) made.className = className;
+          return made;
+        }
+
+        // An element whose text has not changed keeps a selection.
+        function setText(shown, text) {
+          if (shown.textContent === String(text)) return;
+          shown.textContent = text;
+          shown.title = text;
+        }
+
+        function button(text, onClick) {
+          const made = element("button", text);
+          made.type = "button";
+          made.addEventListener("click", onClick);
           return made;
         }
 
@@ -264,6 +356,35 @@ const html = /* HTML */ `<!doctype html>
           const cell = element("td", text, "none");
           cell.colSpan = columns;
           return row(cell);
+        }
+
+        /*
+         * Returns what shows a list of items in an element. "make" makes the element of an item, and the function that
+         * updates it. The element stays as long as its item, so that a button in it keeps the focus.
+         */
+        function listIn(id, keyOf, make, empty) {
+          const parent = byId(id);
+          let shown = new Map();
+          return (items) => {
+            shown = new Map(
+              items.map((item) => {
+                const key = keyOf(item);
+                const { made, update } = shown.get(key) ?? make(item);
+                update(item);
+                return [key, { made, update }];
+              }),
+            );
+            const wanted = [...shown.values()].map(({ made }) => made);
+            if (wanted.length === 0 && empty !== undefined) wanted.push(empty);
+            for (const child of [...parent.children].filter((child) => !wanted.includes(child))) {
+              if (child.contains(document.activeElement)) parent.closest("section").focus();
+              child.remove();
+            }
+            wanted.forEach((child, index) => {
+              const present = parent.children[index] ?? null;
+              if (present !== child) parent.insertBefore(child, present);
+            });
+          };
         }
 
         function time(value) {
@@ -316,7 +437,7 @@ const html = /* HTML */ `<!doctype html>
             const options =
               body === undefined ? { method } : { method, body: JSON.stringify(body) };
             const response = await fetch("/control/" + path, options);
-            // Another page may have removed the fault already.
+            // Another page may have removed the fault or the instance already.
             if (!response.ok && response.status !== 404)
               throw new Error((await response.json()).message);
           } catch (error) {
@@ -324,86 +445,160 @@ const html = /* HTML */ `<!doctype html>
           }
         }
 
+        function faultButton(title, heals, onClick) {
+          const made = button(title, onClick);
+          const effect = element("small");
+          made.append(effect, element("small", heals));
+          const update = (own, effectWhenOff) => {
+            const hits = own.reduce((sum, fault) => sum + fault.hits, 0);
+            const isOn = own.length > 0;
+            made.setAttribute("aria-pressed", String(isOn));
+            setText(effect, isOn ? "on; met by " + counted(hits, "request") : effectWhenOff);
+          };
+          return { made, update };
+        }
+
+        const labelled = (title) => activeFaults.filter(({ label }) => label === title);
+        const switchOff = ({ id }) => call("DELETE", "faults/" + id);
+
         for (const fault of faults) {
-          const { title, script } = fault;
-          const button = element("button", title);
-          button.type = "button";
-          button.setAttribute("aria-pressed", "false");
-          fault.button = button;
-          fault.text = element("small", fault.effect);
-          button.append(fault.text, element("small", fault.heals));
-          button.addEventListener("click", async () => {
-            const active = activeFaults.filter(({ label }) => label === title);
-            if (active.length === 0)
+          const { title, heals, script } = fault;
+          const { made, update } = faultButton(title, heals, async () => {
+            const own = labelled(title);
+            if (own.length === 0)
               await call("POST", "faults", { times: "always", ...script, label: title });
-            for (const { id } of active) await call("DELETE", "faults/" + id);
+            for (const active of own) await switchOff(active);
           });
-          byId("faults").append(button);
+          fault.update = update;
+          byId("faults").append(made);
         }
         byId("settle").addEventListener("click", () => call("POST", "settle"));
         byId("address").textContent = location.origin + "/v2";
 
+        // Faults that were switched on by a request and not here.
+        const showOtherFaults = listIn(
+          "other-faults",
+          // An emulator that is started again counts its faults from 1.
+          ({ id, kind, label }) => [id, kind, label].join(),
+          (fault) => {
+            const title = fault.label ?? fault.kind;
+            const { made, update } = faultButton(title, "click to switch it off", () =>
+              switchOff(fault),
+            );
+            return { made, update: (now) => update([now]) };
+          },
+        );
+
         function showFaults(active) {
           activeFaults = active;
-          for (const { title, effect, button, text } of faults) {
-            const own = active.filter(({ label }) => label === title);
-            const hits = own.reduce((sum, fault) => sum + fault.hits, 0);
-            button.setAttribute("aria-pressed", String(own.length > 0));
-            text.textContent = own.length === 0 ? effect : "on; met by " + counted(hits, "request");
-          }
+          for (const { title, effect, update } of faults) update(labelled(title), effect);
           const titles = faults.map(({ title }) => title);
-          const others = active.filter(({ label }) => !titles.includes(label));
-          const described = others.map(
-            ({ kind, label, hits }) =>
-              (label ?? kind) + " (met by " + counted(hits, "request") + ")",
-          );
-          byId("other-faults").textContent = others.length
-            ? "Also on: " + described.join(", ")
-            : "";
+          showOtherFaults(active.filter(({ label }) => !titles.includes(label)));
         }
 
-        function instanceRow({ name, status, since, ipv4_public, id, tokenKind }) {
-          return row(
-            element("td", name),
-            element("td", status, status),
-            element("td", time(since), "soft"),
-            element("td", ipv4_public, "mono"),
-            element("td", id, "mono"),
-            element("td", tokenKind),
-          );
+        const instancePath = (id) => "instances/" + encodeURIComponent(id);
+        let renamed, opener;
+
+        function openRename(instance, itsButton) {
+          renamed = instance;
+          opener = itsButton;
+          const input = byId("new-name");
+          input.value = instance.name;
+          byId("rename").returnValue = "";
+          byId("rename").showModal();
+          input.select();
+        }
+        byId("rename").addEventListener("close", () => {
+          // If the instance is gone meanwhile, so is the button that would get the focus back.
+          if (!opener.isConnected) byId("instances").closest("section").focus();
+          const name = byId("new-name").value;
+          if (byId("rename").returnValue === "rename")
+            call("PATCH", instancePath(renamed.id), { name });
+        });
+
+        const showInstances = listIn(
+          "instances",
+          ({ id }) => id,
+          instanceRow,
+          emptyRow(7, "There are no instances yet. Run pulumi up."),
+        );
+
+        function instanceRow({ id }) {
+          let shown;
+          const name = element("td", "", "name");
+          const status = element("td");
+          const since = element("td", "", "soft");
+          const address = element("td", "", "mono");
+          const token = element("td");
+          const rename = button("Rename", () => openRename(shown, rename));
+          const remove = button("Remove", () => call("DELETE", instancePath(id)));
+          const actions = element("td", undefined, "actions");
+          actions.append(rename, remove);
+          const update = (instance) => {
+            shown = instance;
+            setText(name, instance.name);
+            setText(status, instance.status);
+            status.className = instance.status;
+            setText(since, time(instance.since));
+            setText(address, instance.ipv4_public);
+            setText(token, instance.tokenKind);
+            rename.ariaLabel = "Rename " + instance.name;
+            remove.ariaLabel = "Remove " + instance.name;
+          };
+          const made = row(name, status, since, address, element("td", id, "mono"), token, actions);
+          return { made, update };
         }
 
-        function requestRow({ at, method, path, query, name, status, faults }) {
+        const showRequests = listIn(
+          "requests",
+          ({ id }) => id,
+          requestRow,
+          emptyRow(3, "There are no requests yet."),
+        );
+
+        function requestRow({ at, method, path, query, name }) {
           const parameters = new URLSearchParams(query).toString();
           const target = parameters ? path + "?" + parameters : path;
-          const outcome = status === undefined ? "pending" : status < 400 ? "ok" : "bad";
-          const faultText = faults.length ? " (fault: " + faults.join(", ") + ")" : "";
-          return row(
+          const text = method + " " + target + (name === undefined ? "" : " " + name);
+          const response = element("td");
+          const update = ({ status, faults }) => {
+            const faultText = faults.length ? " (fault: " + faults.join(", ") + ")" : "";
+            setText(response, (status ?? "none yet") + faultText);
+            response.className = status === undefined ? "pending" : status < 400 ? "ok" : "bad";
+          };
+          const made = row(
             element("td", time(at), "soft"),
-            element("td", method + " " + target + (name === undefined ? "" : " " + name), "mono"),
-            element("td", (status ?? "none yet") + faultText, outcome),
+            element("td", text, "request mono"),
+            response,
           );
+          return { made, update };
         }
 
-        function windowBar({ endpoint, tokenKind, tokenNumber, count }, limit) {
-          const kind = tokenKind === undefined ? "token" : tokenKind + " token";
-          const text = endpoint + ", " + kind + " " + tokenNumber + ": " + count + " of " + limit;
+        const windowName = ({ endpoint, tokenKind, tokenNumber }) =>
+          endpoint +
+          ", " +
+          (tokenKind === undefined ? "token" : tokenKind + " token") +
+          " " +
+          tokenNumber;
+        const showWindows = listIn(
+          "windows",
+          windowName,
+          windowBar,
+          element("span", "There are no requests in any window.", "none"),
+        );
+
+        function windowBar(shownWindow) {
+          const text = element("span", "", "mono");
           const bar = element("progress");
-          bar.max = limit;
-          bar.value = count;
-          bar.setAttribute("aria-label", text);
-          const box = element("div");
-          box.append(element("span", text, "mono"), bar);
-          return box;
-        }
-
-        // Replaces the content of an element only if it has changed, so that a selection stays.
-        const shown = new Map();
-        function showIn(id, data, make) {
-          const json = JSON.stringify(data);
-          if (shown.get(id) === json) return;
-          shown.set(id, json);
-          byId(id).replaceChildren(...make());
+          const made = element("div");
+          made.append(text, bar);
+          const update = ({ count, limit }) => {
+            setText(text, windowName(shownWindow) + ": " + count + " of " + limit);
+            bar.max = limit;
+            bar.value = count;
+            bar.ariaLabel = text.textContent;
+          };
+          return { made, update };
         }
 
         function show({ instances, instanceCount, requests, windows, requestsPerMinute, faults }) {
@@ -411,26 +606,14 @@ const html = /* HTML */ `<!doctype html>
           const isCut = instanceCount > instances.length;
           byId("instance-count").textContent =
             instanceCount + (isCut ? ", the newest " + instances.length + " shown" : "");
-          showIn("instances", instances, () =>
-            instances.length > 0
-              ? instances.map(instanceRow)
-              : [emptyRow(6, "There are no instances yet. Run pulumi up.")],
-          );
-          showIn("requests", requests, () =>
-            requests.length > 0
-              ? requests.map(requestRow)
-              : [emptyRow(3, "There are no requests yet.")],
-          );
-          showIn("windows", windows, () =>
-            windows.length > 0
-              ? windows.map((it) => windowBar(it, requestsPerMinute))
-              : [element("span", "There are no requests in any window.", "none")],
-          );
+          showInstances(instances);
+          showRequests(requests);
+          showWindows(windows.map((used) => ({ ...used, limit: requestsPerMinute })));
         }
 
         const events = new EventSource("/control/events");
         events.onopen = () => {
-          byId("connection").textContent = "live";
+          byId("connection").textContent = "connected";
         };
         events.onerror = () => {
           const isLost = events.readyState === EventSource.CLOSED;

@@ -132,7 +132,7 @@ testHere(
       return [...stderr.matchAll(/EBADENGINE +package: '(.+)@/g)].map(([, name = ""]) => name);
     };
     const { package: name } = metadata.sdk.nodejs;
-    expect(warnedOf("20.20.2").filter((it) => it !== "@pulumi/pulumi")).toEqual([]);
+    expect(warnedOf("20.20.2").filter((warned) => warned !== "@pulumi/pulumi")).toEqual([]);
     expect(warnedOf("18.20.8")).toContain(name);
   },
 );

@@ -1,6 +1,6 @@
 /**
  * `npx tsx tools/pictures/draw.ts`: draws the pictures in docs/ from real runs in a real terminal (tmux, which must be
- * installed, as must Python 3) against the emulator, and one of the emulator's page, if there is a Chromium.
+ * installed, as must Python 3) against the emulator, and one of the emulator's page, where Chromium runs.
  */
 import { execFile } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -10,7 +10,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { promisify, stripVTControlCharacters } from "node:util";
 import { startEmulator } from "../../emulator";
 import { ensureBuilt, ensureSdkBuilt, installPlugin } from "../build";
-import { findChromium, startChromium } from "../support/chromium";
+import { missingChromium, startChromium } from "../npm/chromium";
 import { captured } from "../support/command";
 import { writeWhole } from "../support/files";
 import { runTool, say, ToolError } from "../support/main";
@@ -75,9 +75,9 @@ async function drawReviewEnvironment(toolchain: Toolchain): Promise<void> {
 
 /** Draws the page during a 429 storm, when one of two instances is ready. */
 async function drawEmulatorPage(toolchain: Toolchain): Promise<void> {
-  const chromium = findChromium();
-  if (chromium === undefined) {
-    say("There is no Chromium or Chrome on this machine, so docs/emulator-page.png was not drawn.");
+  const missing = missingChromium();
+  if (missing !== undefined) {
+    say(`docs/emulator-page.png was not drawn: ${missing}.`);
     return;
   }
   say("Drawing the picture of the emulator's page (about 20 seconds) …");
@@ -85,19 +85,21 @@ async function drawEmulatorPage(toolchain: Toolchain): Promise<void> {
   const pulumi = (...args: string[]) =>
     captured(toolchain.pulumi, args, { cwd: scene.project, env: scene.env });
   await pulumi("stack", "init", "dev", "--non-interactive");
-  await using page = await startChromium(chromium);
-  await page.resize(1140, 640);
-  await page.open(scene.origin);
+  await using chromium = await startChromium();
+  const page = await chromium.newPage();
+  page.setDefaultTimeout(timeoutMs);
+  await page.setViewport({ width: 1400, height: 640 });
+  await page.goto(scene.origin);
   const draw = async () => {
     const storm = "#faults > button:first-child";
-    await page.waitFor('document.querySelectorAll("#instances .ACTIVE").length === 1');
+    await page.waitForSelector("#instances:has(.ACTIVE):has(.PROVISIONING)");
     await page.click(storm);
-    await page.waitFor('document.querySelector("#requests .bad") !== null');
+    await page.waitForSelector("#requests .bad");
     // The port of `npm run emulator`: the same picture each time.
     const address = "http://127.0.0.1:8420/v2";
     await page.evaluate(`document.querySelector("#address").textContent = "${address}"`);
     const text = String(await page.evaluate("document.body.innerText"));
-    scene.writeFile("emulator-page.png", await page.picture(), text);
+    scene.writeFile("emulator-page.png", await page.screenshot(), text);
     await page.click(storm);
   };
   await Promise.all([pulumi("up", "--yes", "--skip-preview", "--non-interactive"), draw()]);

