@@ -174,8 +174,10 @@ async function openScene(toolchain: Toolchain, example: string) {
 
 /** tmux is a terminal without a screen. It has its own socket and no settings file. */
 async function openTerminal(cwd: string, env: NodeJS.ProcessEnv) {
+  // An earlier terminal may still be closing its socket.
+  const socket = join(mkdtempSync(join(cwd, ".tmux-")), "socket");
   const tmux = (...args: readonly string[]) =>
-    captured("tmux", ["-u", "-S", join(cwd, ".tmux"), "-f", "/dev/null", ...args], { env });
+    captured("tmux", ["-u", "-S", socket, "-f", "/dev/null", ...args], { env });
 
   /** Returns the first screen that `isAwaited` accepts. Only one that is captured twice in a row is not half-drawn. */
   const capture = async (isAwaited: (lines: readonly string[]) => boolean): Promise<string> => {
