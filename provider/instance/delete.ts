@@ -185,10 +185,10 @@ async function retain(session: Session, urn: string, instance: Wanted): Promise<
 }
 
 /** Names in one list, at the end of a run, the instances that its Deletes have dropped from the state. */
-export function reportRetained({ retained, ctx }: Session): void {
+export function reportRetained({ retained, ctx, hasRecordedSettings }: Session): void {
   const named = retained.splice(0);
-  const report = (instances: readonly RetainedInstance[], consequence: string) => [
-    `instances were dropped from the state, not destroyed (compute:deletePolicy is "retain"). ${consequence}:`,
+  const report = (instances: readonly RetainedInstance[], consequence: string, source = "") => [
+    `instances were dropped from the state, not destroyed (compute:deletePolicy is "retain"${source}). ${consequence}:`,
     ...instances.map(({ id, urn, isListed }) => {
       const doubt = isListed ? "" : ", if it still exists";
       return `  - ${id} (${logicalName(urn)})${doubt}`;
@@ -198,7 +198,9 @@ export function reportRetained({ retained, ctx }: Session): void {
   const others = named.filter(({ isBilled }) => !isBilled);
   if (billed.length > 0) {
     const consequence = "They go on running, and are billed until they are removed at the service";
-    ctx.messages.warning(report(billed, consequence));
+    // With a live token, the policy is "retain" only if a setting says so.
+    const source = hasRecordedSettings ? ", as the state has recorded it" : "";
+    ctx.messages.warning(report(billed, consequence, source));
   }
   if (others.length > 0) {
     const consequence = "They stay at the service until their sandbox lifetime is over";
