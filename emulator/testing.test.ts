@@ -80,6 +80,7 @@ test("each declared misbehavior exists, and no other", async () => {
   const all: { [Kind in Misbehavior["kind"]]: Extract<Misbehavior, { kind: Kind }> } = {
     status: { kind: "status", status: 503, message: "busy", retryAfter: 1, acted: true },
     reset: { kind: "reset", acted: true },
+    hang: { kind: "hang", acted: true },
     delay: { kind: "delay", milliseconds: 1, acted: true },
     neverLeavesProvisioning: { kind: "neverLeavesProvisioning" },
     endsAs: { kind: "endsAs", status: "OFFLINE" },

@@ -36,6 +36,8 @@ export type Misbehavior =
   | { kind: "status"; status: number; retryAfter?: number; message?: string; acted?: boolean }
   /** The response is lost, because the connection breaks. With `acted: true`, the service has made the instance before. */
   | { kind: "reset"; acted?: boolean }
+  /** No response comes, until the caller gives up. With `acted: true`, the service has made the instance before. */
+  | { kind: "hang"; acted?: boolean }
   /** The response comes after a delay. */
   | { kind: "delay"; milliseconds: number; acted?: boolean }
   /** The instance of a POST never becomes ready. */
