@@ -1,8 +1,8 @@
 /**
  * `npm run toolchain`: finds the Pulumi CLI and its language hosts on PATH or in ~/.pulumi. If they are not there, it
- * downloads the official ones, or builds them from Go modules if the download fails. As soon as programs in
- * TypeScript can run, the command prints the PATH for a shell of your own. Then it builds the hosts of the other
- * languages that are missing, and the generators of the SDKs. A second run builds nothing.
+ * downloads the official ones, or builds them from Go modules if the download fails. It
+ * also builds the generators of the SDKs, and at its end prints the PATH for a shell of your own. A second run builds
+ * nothing.
  *
  * COMPUTE_PULUMI_MIRROR=https://… downloads from a mirror of https://github.com/pulumi/pulumi/releases/download.
  */
@@ -80,14 +80,14 @@ function describe(path: string): string {
 
 async function main(): Promise<void> {
   const { binDirs } = await ensureToolchain({ languages: ["nodejs"] });
-  say(`For a shell of your own: export PATH="${binDirs.join(delimiter)}${delimiter}$PATH"`);
   if (onPath("go") === undefined) {
     say("Ready for programs. The generators of the SDKs are missing: there is no Go on PATH.");
-    return;
+  } else {
+    await ensureToolchain({ say: () => undefined });
+    for (const generator of ["sdkgen", "sdkgen-more"] as const) await ensureGoTool(generator);
+    say("Ready.");
   }
-  await ensureToolchain({ say: () => undefined });
-  for (const generator of ["sdkgen", "sdkgen-more"] as const) await ensureGoTool(generator);
-  say("Ready.");
+  say(`For a shell of your own: export PATH="${binDirs.join(delimiter)}${delimiter}$PATH"`);
 }
 
 if (require.main === module) runTool({}, main);
