@@ -54,7 +54,7 @@ export function nextStep(error: RequestError): string {
 
 /** The advice for a run whose settings come from the state (`Session.hasRecordedSettings`). */
 export const recordedSettingsAdvice =
-  "This run used the settings that the last `pulumi up` recorded. If you have changed a setting since then, `pulumi destroy --run-program` uses the current settings, and so does `pulumi refresh --run-program`, which also records them, as long as the program has an instance.";
+  "This run used the settings that the last `pulumi up` recorded. If you have changed a setting since then, `pulumi refresh --run-program` uses the current settings, and also records them, as long as the program has an instance. `pulumi destroy --run-program` uses them, too, but with compute:refreshBeforeUpdate only after such a refresh.";
 
 /**
  * Returns the warning that the cursor parameter did not lead to all pages of a listing. `why` is a phrase such as

@@ -96,6 +96,7 @@ export const settingTypes = {
   }),
   validateCredentials: flag,
   leftovers: z.enum(["warn", "fail"], { error: 'must be "warn" or "fail"' }),
+  refreshBeforeUpdate: flag,
 } as const;
 
 /** The name of a setting. */
@@ -111,6 +112,7 @@ const defaults = {
   settlingSeconds: maxSettlingSeconds,
   validateCredentials: true,
   leftovers: "warn",
+  refreshBeforeUpdate: false,
 } as const satisfies { [K in SettingName]?: unknown };
 
 /** The description of each setting, for the schema, the docs and the help of the commands. */
@@ -133,6 +135,7 @@ export const settingDescriptions: Record<SettingName, string> = {
     "Name of the list's cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.",
   validateCredentials: `Whether the provider checks the token with GET /v2/account before any other request. Default ${defaults.validateCredentials}.`,
   leftovers: `What a create does if the service lists instances that earlier creates of the same resource may have left. \`warn\` names them and creates the instance. \`fail\` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default \`${defaults.leftovers}\`.`,
+  refreshBeforeUpdate: `Whether each preview, up and destroy first refreshes the instances, all with one listing. Then it sees that a server is gone, renamed or OFFLINE. Default ${defaults.refreshBeforeUpdate}.`,
 };
 
 /** The settings that are secret. */
@@ -164,6 +167,7 @@ export interface Settings {
   cursorParameter?: string | undefined;
   validateCredentials: boolean;
   leftovers: "warn" | "fail";
+  refreshBeforeUpdate: boolean;
 }
 
 /**

@@ -134,6 +134,12 @@ namespace ComputeInstances.Compute
         public Input<double>? PollIntervalSeconds { get; set; }
 
         /// <summary>
+        /// Whether each preview, up and destroy first refreshes the instances, all with one listing. Then it sees that a server is gone, renamed or OFFLINE. Default false.
+        /// </summary>
+        [Input("refreshBeforeUpdate", json: true)]
+        public Input<bool>? RefreshBeforeUpdate { get; set; }
+
+        /// <summary>
         /// How long one request may take, in seconds. Default 30.
         /// </summary>
         [Input("requestTimeoutSeconds", json: true)]

@@ -65,6 +65,7 @@ export class Provider extends pulumi.ProviderResource {
             resourceInputs["destroyPath"] = args?.destroyPath;
             resourceInputs["leftovers"] = args?.leftovers;
             resourceInputs["pollIntervalSeconds"] = pulumi.output(args?.pollIntervalSeconds).apply(JSON.stringify);
+            resourceInputs["refreshBeforeUpdate"] = pulumi.output(args?.refreshBeforeUpdate).apply(JSON.stringify);
             resourceInputs["requestTimeoutSeconds"] = pulumi.output(args?.requestTimeoutSeconds).apply(JSON.stringify);
             resourceInputs["requestsPerMinute"] = pulumi.output(args?.requestsPerMinute).apply(JSON.stringify);
             resourceInputs["requireTokenKind"] = args?.requireTokenKind;
@@ -108,6 +109,10 @@ export interface ProviderArgs {
      * The longest pause between two listings while instances are waited for, in seconds. The first pauses are shorter. Default 3.
      */
     pollIntervalSeconds?: pulumi.Input<number | undefined>;
+    /**
+     * Whether each preview, up and destroy first refreshes the instances, all with one listing. Then it sees that a server is gone, renamed or OFFLINE. Default false.
+     */
+    refreshBeforeUpdate?: pulumi.Input<boolean | undefined>;
     /**
      * How long one request may take, in seconds. Default 30.
      */

@@ -112,6 +112,7 @@ const programTypes: Partial<Record<SettingName, string>> = {
   pollIntervalSeconds: "number",
   settlingSeconds: "number",
   validateCredentials: "boolean",
+  refreshBeforeUpdate: "boolean",
 };
 
 function settingProperties(): Record<string, Property> {

@@ -63,6 +63,8 @@ type providerArgs struct {
 	Leftovers *string `pulumi:"leftovers"`
 	// The longest pause between two listings while instances are waited for, in seconds. The first pauses are shorter. Default 3.
 	PollIntervalSeconds *float64 `pulumi:"pollIntervalSeconds"`
+	// Whether each preview, up and destroy first refreshes the instances, all with one listing. Then it sees that a server is gone, renamed or OFFLINE. Default false.
+	RefreshBeforeUpdate *bool `pulumi:"refreshBeforeUpdate"`
 	// How long one request may take, in seconds. Default 30.
 	RequestTimeoutSeconds *float64 `pulumi:"requestTimeoutSeconds"`
 	// The service's limit on requests per minute to one endpoint. The provider stays 5 % below it. Default 1000.
@@ -91,6 +93,8 @@ type ProviderArgs struct {
 	Leftovers pulumi.StringPtrInput
 	// The longest pause between two listings while instances are waited for, in seconds. The first pauses are shorter. Default 3.
 	PollIntervalSeconds pulumi.Float64PtrInput
+	// Whether each preview, up and destroy first refreshes the instances, all with one listing. Then it sees that a server is gone, renamed or OFFLINE. Default false.
+	RefreshBeforeUpdate pulumi.BoolPtrInput
 	// How long one request may take, in seconds. Default 30.
 	RequestTimeoutSeconds pulumi.Float64PtrInput
 	// The service's limit on requests per minute to one endpoint. The provider stays 5 % below it. Default 1000.

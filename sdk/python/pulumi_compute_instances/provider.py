@@ -26,6 +26,7 @@ class ProviderArgs:
                  destroy_path: pulumi.Input[Optional[_builtins.str]] = None,
                  leftovers: pulumi.Input[Optional[_builtins.str]] = None,
                  poll_interval_seconds: pulumi.Input[Optional[_builtins.float]] = None,
+                 refresh_before_update: pulumi.Input[Optional[_builtins.bool]] = None,
                  request_timeout_seconds: pulumi.Input[Optional[_builtins.float]] = None,
                  requests_per_minute: pulumi.Input[Optional[_builtins.int]] = None,
                  require_token_kind: pulumi.Input[Optional[_builtins.str]] = None,
@@ -41,6 +42,7 @@ class ProviderArgs:
         :param pulumi.Input[_builtins.str] destroy_path: Path of the service's destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.
         :param pulumi.Input[_builtins.str] leftovers: What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default `warn`.
         :param pulumi.Input[_builtins.float] poll_interval_seconds: The longest pause between two listings while instances are waited for, in seconds. The first pauses are shorter. Default 3.
+        :param pulumi.Input[_builtins.bool] refresh_before_update: Whether each preview, up and destroy first refreshes the instances, all with one listing. Then it sees that a server is gone, renamed or OFFLINE. Default false.
         :param pulumi.Input[_builtins.float] request_timeout_seconds: How long one request may take, in seconds. Default 30.
         :param pulumi.Input[_builtins.int] requests_per_minute: The service's limit on requests per minute to one endpoint. The provider stays 5 % below it. Default 1000.
         :param pulumi.Input[_builtins.str] require_token_kind: The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
@@ -61,6 +63,8 @@ class ProviderArgs:
             pulumi.set(__self__, "leftovers", leftovers)
         if poll_interval_seconds is not None:
             pulumi.set(__self__, "poll_interval_seconds", poll_interval_seconds)
+        if refresh_before_update is not None:
+            pulumi.set(__self__, "refresh_before_update", refresh_before_update)
         if request_timeout_seconds is not None:
             pulumi.set(__self__, "request_timeout_seconds", request_timeout_seconds)
         if requests_per_minute is not None:
@@ -157,6 +161,18 @@ class ProviderArgs:
         pulumi.set(self, "poll_interval_seconds", value)
 
     @_builtins.property
+    @pulumi.getter(name="refreshBeforeUpdate")
+    def refresh_before_update(self) -> pulumi.Input[Optional[_builtins.bool]]:
+        """
+        Whether each preview, up and destroy first refreshes the instances, all with one listing. Then it sees that a server is gone, renamed or OFFLINE. Default false.
+        """
+        return pulumi.get(self, "refresh_before_update")
+
+    @refresh_before_update.setter
+    def refresh_before_update(self, value: pulumi.Input[Optional[_builtins.bool]]):
+        pulumi.set(self, "refresh_before_update", value)
+
+    @_builtins.property
     @pulumi.getter(name="requestTimeoutSeconds")
     def request_timeout_seconds(self) -> pulumi.Input[Optional[_builtins.float]]:
         """
@@ -230,6 +246,7 @@ class Provider(pulumi.ProviderResource):
                  destroy_path: pulumi.Input[Optional[_builtins.str]] = None,
                  leftovers: pulumi.Input[Optional[_builtins.str]] = None,
                  poll_interval_seconds: pulumi.Input[Optional[_builtins.float]] = None,
+                 refresh_before_update: pulumi.Input[Optional[_builtins.bool]] = None,
                  request_timeout_seconds: pulumi.Input[Optional[_builtins.float]] = None,
                  requests_per_minute: pulumi.Input[Optional[_builtins.int]] = None,
                  require_token_kind: pulumi.Input[Optional[_builtins.str]] = None,
@@ -248,6 +265,7 @@ class Provider(pulumi.ProviderResource):
         :param pulumi.Input[_builtins.str] destroy_path: Path of the service's destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.
         :param pulumi.Input[_builtins.str] leftovers: What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default `warn`.
         :param pulumi.Input[_builtins.float] poll_interval_seconds: The longest pause between two listings while instances are waited for, in seconds. The first pauses are shorter. Default 3.
+        :param pulumi.Input[_builtins.bool] refresh_before_update: Whether each preview, up and destroy first refreshes the instances, all with one listing. Then it sees that a server is gone, renamed or OFFLINE. Default false.
         :param pulumi.Input[_builtins.float] request_timeout_seconds: How long one request may take, in seconds. Default 30.
         :param pulumi.Input[_builtins.int] requests_per_minute: The service's limit on requests per minute to one endpoint. The provider stays 5 % below it. Default 1000.
         :param pulumi.Input[_builtins.str] require_token_kind: The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
@@ -285,6 +303,7 @@ class Provider(pulumi.ProviderResource):
                  destroy_path: pulumi.Input[Optional[_builtins.str]] = None,
                  leftovers: pulumi.Input[Optional[_builtins.str]] = None,
                  poll_interval_seconds: pulumi.Input[Optional[_builtins.float]] = None,
+                 refresh_before_update: pulumi.Input[Optional[_builtins.bool]] = None,
                  request_timeout_seconds: pulumi.Input[Optional[_builtins.float]] = None,
                  requests_per_minute: pulumi.Input[Optional[_builtins.int]] = None,
                  require_token_kind: pulumi.Input[Optional[_builtins.str]] = None,
@@ -306,6 +325,7 @@ class Provider(pulumi.ProviderResource):
             __props__.__dict__["destroy_path"] = destroy_path
             __props__.__dict__["leftovers"] = leftovers
             __props__.__dict__["poll_interval_seconds"] = pulumi.Output.from_input(poll_interval_seconds).apply(pulumi.runtime.to_json) if poll_interval_seconds is not None else None
+            __props__.__dict__["refresh_before_update"] = pulumi.Output.from_input(refresh_before_update).apply(pulumi.runtime.to_json) if refresh_before_update is not None else None
             __props__.__dict__["request_timeout_seconds"] = pulumi.Output.from_input(request_timeout_seconds).apply(pulumi.runtime.to_json) if request_timeout_seconds is not None else None
             __props__.__dict__["requests_per_minute"] = pulumi.Output.from_input(requests_per_minute).apply(pulumi.runtime.to_json) if requests_per_minute is not None else None
             __props__.__dict__["require_token_kind"] = require_token_kind

@@ -124,6 +124,21 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
+     * Whether each preview, up and destroy first refreshes the instances, all with one listing. Then it sees that a server is gone, renamed or OFFLINE. Default false.
+     * 
+     */
+    @Import(name="refreshBeforeUpdate", json=true)
+    private @Nullable Output<Boolean> refreshBeforeUpdate;
+
+    /**
+     * @return Whether each preview, up and destroy first refreshes the instances, all with one listing. Then it sees that a server is gone, renamed or OFFLINE. Default false.
+     * 
+     */
+    public Optional<Output<Boolean>> refreshBeforeUpdate() {
+        return Optional.ofNullable(this.refreshBeforeUpdate);
+    }
+
+    /**
      * How long one request may take, in seconds. Default 30.
      * 
      */
@@ -208,6 +223,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         this.destroyPath = $.destroyPath;
         this.leftovers = $.leftovers;
         this.pollIntervalSeconds = $.pollIntervalSeconds;
+        this.refreshBeforeUpdate = $.refreshBeforeUpdate;
         this.requestTimeoutSeconds = $.requestTimeoutSeconds;
         this.requestsPerMinute = $.requestsPerMinute;
         this.requireTokenKind = $.requireTokenKind;
@@ -378,6 +394,27 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
          */
         public Builder pollIntervalSeconds(Double pollIntervalSeconds) {
             return pollIntervalSeconds(Output.of(pollIntervalSeconds));
+        }
+
+        /**
+         * @param refreshBeforeUpdate Whether each preview, up and destroy first refreshes the instances, all with one listing. Then it sees that a server is gone, renamed or OFFLINE. Default false.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder refreshBeforeUpdate(@Nullable Output<Boolean> refreshBeforeUpdate) {
+            $.refreshBeforeUpdate = refreshBeforeUpdate;
+            return this;
+        }
+
+        /**
+         * @param refreshBeforeUpdate Whether each preview, up and destroy first refreshes the instances, all with one listing. Then it sees that a server is gone, renamed or OFFLINE. Default false.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder refreshBeforeUpdate(Boolean refreshBeforeUpdate) {
+            return refreshBeforeUpdate(Output.of(refreshBeforeUpdate));
         }
 
         /**
