@@ -1,5 +1,5 @@
 /** The engine's requests and the provider's responses. `rpc/` converts them from and to the engine's messages. */
-import type { PropertyMap } from "./propertyValue";
+import type { PropertyMap, Unknown } from "./propertyValue";
 import type { DiffKind, FunctionToken } from "./pulumiNames";
 
 /**
@@ -103,6 +103,9 @@ export interface ListRequest {
 /** An instance of the list. */
 export type ListedInstance = { id: string; name: string };
 
+/** The listed instances, or that they are not known yet, because a part of the query is not. */
+export type ListResponse = ListedInstance[] | Unknown;
+
 /** A reply that the engine keeps in the state of an instance. */
 export type Kept<Response> = Response & {
   /** Whether the engine reads the instance before it next compares the program with the state. */
@@ -140,7 +143,7 @@ export interface Provider {
   read(request: ReadRequest): Promise<Kept<ReadResponse> | undefined>;
   delete(request: DeleteRequest): Promise<void>;
   invoke(request: InvokeRequest): Promise<InvokeResponse>;
-  list(request: ListRequest): Promise<ListedInstance[]>;
+  list(request: ListRequest): Promise<ListResponse>;
   /**
    * Ends all waits, so that the running calls end with what is known so far. Called after Ctrl-C or a signal, at every
    * normal shutdown, and when the engine is gone. Never exits the process.

@@ -246,6 +246,14 @@ test("List streams one result for each instance, whatever the page size, and ref
   });
 });
 
+test("List passes on that a part of the query is not known yet, and answers that the list is computed", async () => {
+  const query = propertyMap({ namePattern: Unknown.value });
+  await withServer({ list: async () => Unknown.value }, async ({ client, calls }) => {
+    expect(await client.list(instanceToken, query)).toBe(Unknown.value);
+    expect(calls).toEqual([["list", { query, limit: 0 }]]);
+  });
+});
+
 test("an unknown resource or function is refused with the names of the known ones", async () => {
   await withServer({}, async ({ client, calls }) => {
     const refusal = {

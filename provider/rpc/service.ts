@@ -7,7 +7,7 @@ import { PluginInfo, type PluginAttach } from "@pulumi/pulumi/proto/plugin_pb";
 import type { IResourceProviderServer } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as pb from "@pulumi/pulumi/proto/provider_pb";
 import { InstanceUnfinished } from "../errors";
-import type { PropertyMap } from "../propertyValue";
+import { Unknown, type PropertyMap } from "../propertyValue";
 import {
   diffKinds,
   functionTokens,
@@ -192,6 +192,8 @@ function providerCalls(server: ProviderServer, { schema, log, version }: ServerD
         );
       }
       const instances = await provider.list({ query, limit: request.getLimit() });
+      if (instances instanceof Unknown)
+        return [new pb.ListResponse().setComputed(new pb.ListResponse.Computed())];
       return instances.map(({ id, name }) =>
         new pb.ListResponse().setResult(new pb.ListResponse.Result().setId(id).setName(name)),
       );

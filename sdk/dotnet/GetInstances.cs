@@ -35,6 +35,12 @@ namespace ComputeInstances.Compute
     public sealed class GetInstancesArgs : global::Pulumi.InvokeArgs
     {
         /// <summary>
+        /// Only instances whose name matches this pattern, in which `*` stands for any characters, and `?` for one, such as `web-*`. Case does not count.
+        /// </summary>
+        [Input("namePattern")]
+        public string? NamePattern { get; set; }
+
+        /// <summary>
         /// Only instances of this status: `ACTIVE`, `OFFLINE` or `PROVISIONING`.
         /// </summary>
         [Input("status")]
@@ -48,6 +54,12 @@ namespace ComputeInstances.Compute
 
     public sealed class GetInstancesInvokeArgs : global::Pulumi.InvokeArgs
     {
+        /// <summary>
+        /// Only instances whose name matches this pattern, in which `*` stands for any characters, and `?` for one, such as `web-*`. Case does not count.
+        /// </summary>
+        [Input("namePattern")]
+        public Input<string>? NamePattern { get; set; }
+
         /// <summary>
         /// Only instances of this status: `ACTIVE`, `OFFLINE` or `PROVISIONING`.
         /// </summary>

@@ -13,11 +13,16 @@ export function getInstances(args?: GetInstancesArgs, opts?: pulumi.InvokeOption
     args = args || {};
     opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts || {});
     return pulumi.runtime.invoke("compute:index:getInstances", {
+        "namePattern": args.namePattern,
         "status": args.status,
     }, opts);
 }
 
 export interface GetInstancesArgs {
+    /**
+     * Only instances whose name matches this pattern, in which `*` stands for any characters, and `?` for one, such as `web-*`. Case does not count.
+     */
+    namePattern?: string;
     /**
      * Only instances of this status: `ACTIVE`, `OFFLINE` or `PROVISIONING`.
      */
@@ -41,11 +46,16 @@ export function getInstancesOutput(args?: GetInstancesOutputArgs, opts?: pulumi.
     args = args || {};
     opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts || {});
     return pulumi.runtime.invokeOutput("compute:index:getInstances", {
+        "namePattern": args.namePattern,
         "status": args.status,
     }, opts);
 }
 
 export interface GetInstancesOutputArgs {
+    /**
+     * Only instances whose name matches this pattern, in which `*` stands for any characters, and `?` for one, such as `web-*`. Case does not count.
+     */
+    namePattern?: pulumi.Input<string | undefined>;
     /**
      * Only instances of this status: `ACTIVE`, `OFFLINE` or `PROVISIONING`.
      */

@@ -5,12 +5,13 @@ import type { Struct } from "google-protobuf/google/protobuf/struct_pb";
 import { PluginAttach, type PluginInfo } from "@pulumi/pulumi/proto/plugin_pb";
 import { ResourceProviderClient } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as pb from "@pulumi/pulumi/proto/provider_pb";
-import type { PropertyMap } from "../../propertyValue";
+import { Unknown, type PropertyMap } from "../../propertyValue";
 import { instanceToken } from "../../pulumiNames";
 import type {
   CreateResponse,
   Kept,
   ListedInstance,
+  ListResponse,
   ReadResponse,
   UpdateResponse,
 } from "../../requests";
@@ -182,12 +183,13 @@ export class TestClient {
     token: string,
     query: PropertyMap = {},
     { limit = 0, pageSize = 0, continuationToken = "" } = {},
-  ): Promise<ListedInstance[]> {
+  ): Promise<ListResponse> {
     const request = new pb.ListRequest().setToken(token).setQuery(toStruct(query));
     request.setLimit(limit).setPageSize(pageSize).setContinuationToken(continuationToken);
     const listed: ListedInstance[] = [];
     try {
       for await (const reply of this.raw.list(request) as AsyncIterable<pb.ListResponse>) {
+        if (reply.hasComputed()) return Unknown.value;
         const result = reply.getResult();
         if (result) listed.push(result.toObject());
       }

@@ -16,6 +16,21 @@ public final class GetInstancesArgs extends com.pulumi.resources.InvokeArgs {
     public static final GetInstancesArgs Empty = new GetInstancesArgs();
 
     /**
+     * Only instances whose name matches this pattern, in which `*` stands for any characters, and `?` for one, such as `web-*`. Case does not count.
+     * 
+     */
+    @Import(name="namePattern")
+    private @Nullable Output<String> namePattern;
+
+    /**
+     * @return Only instances whose name matches this pattern, in which `*` stands for any characters, and `?` for one, such as `web-*`. Case does not count.
+     * 
+     */
+    public Optional<Output<String>> namePattern() {
+        return Optional.ofNullable(this.namePattern);
+    }
+
+    /**
      * Only instances of this status: `ACTIVE`, `OFFLINE` or `PROVISIONING`.
      * 
      */
@@ -33,6 +48,7 @@ public final class GetInstancesArgs extends com.pulumi.resources.InvokeArgs {
     private GetInstancesArgs() {}
 
     private GetInstancesArgs(GetInstancesArgs $) {
+        this.namePattern = $.namePattern;
         this.status = $.status;
     }
 
@@ -52,6 +68,27 @@ public final class GetInstancesArgs extends com.pulumi.resources.InvokeArgs {
 
         public Builder(GetInstancesArgs defaults) {
             $ = new GetInstancesArgs(Objects.requireNonNull(defaults));
+        }
+
+        /**
+         * @param namePattern Only instances whose name matches this pattern, in which `*` stands for any characters, and `?` for one, such as `web-*`. Case does not count.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder namePattern(@Nullable Output<String> namePattern) {
+            $.namePattern = namePattern;
+            return this;
+        }
+
+        /**
+         * @param namePattern Only instances whose name matches this pattern, in which `*` stands for any characters, and `?` for one, such as `web-*`. Case does not count.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder namePattern(String namePattern) {
+            return namePattern(Output.of(namePattern));
         }
 
         /**

@@ -15,6 +15,21 @@ public final class GetInstancesPlainArgs extends com.pulumi.resources.InvokeArgs
     public static final GetInstancesPlainArgs Empty = new GetInstancesPlainArgs();
 
     /**
+     * Only instances whose name matches this pattern, in which `*` stands for any characters, and `?` for one, such as `web-*`. Case does not count.
+     * 
+     */
+    @Import(name="namePattern")
+    private @Nullable String namePattern;
+
+    /**
+     * @return Only instances whose name matches this pattern, in which `*` stands for any characters, and `?` for one, such as `web-*`. Case does not count.
+     * 
+     */
+    public Optional<String> namePattern() {
+        return Optional.ofNullable(this.namePattern);
+    }
+
+    /**
      * Only instances of this status: `ACTIVE`, `OFFLINE` or `PROVISIONING`.
      * 
      */
@@ -32,6 +47,7 @@ public final class GetInstancesPlainArgs extends com.pulumi.resources.InvokeArgs
     private GetInstancesPlainArgs() {}
 
     private GetInstancesPlainArgs(GetInstancesPlainArgs $) {
+        this.namePattern = $.namePattern;
         this.status = $.status;
     }
 
@@ -51,6 +67,17 @@ public final class GetInstancesPlainArgs extends com.pulumi.resources.InvokeArgs
 
         public Builder(GetInstancesPlainArgs defaults) {
             $ = new GetInstancesPlainArgs(Objects.requireNonNull(defaults));
+        }
+
+        /**
+         * @param namePattern Only instances whose name matches this pattern, in which `*` stands for any characters, and `?` for one, such as `web-*`. Case does not count.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder namePattern(@Nullable String namePattern) {
+            $.namePattern = namePattern;
+            return this;
         }
 
         /**
