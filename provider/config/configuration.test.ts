@@ -45,6 +45,8 @@ test.each([
   ["destroyPath", "/v2/instances/{id}", { deletePolicy: "destroy" }],
   ["cursorParameter", "starting_after", { cursorParameter: "starting_after" }],
   ["requireTokenKind", "live", { tokenKind: "live" }],
+  // As the SDKs for Java and .NET send an enum.
+  ["leftovers", '"fail"', { leftovers: "fail" }],
   ["baseUrl", "https://b.example/v2/", { baseUrl: "https://b.example/v2" }],
   ["apiToken", "sk_test_xyz123", { tokenKind: "test", deletePolicy: "retain" }],
 ])(

@@ -79,6 +79,7 @@ export const functions: Record<FunctionToken, FunctionDefinition> = {
     inputs: {
       status: z
         .enum(instanceStatuses, { error: `must be one of ${instanceStatuses.join(", ")}` })
+        .meta({ title: "InstanceStatus" })
         .describe("Only instances of this status: `ACTIVE`, `OFFLINE` or `PROVISIONING`."),
       namePattern: nonEmptyString.describe(
         `Only instances whose name matches this pattern, ${namePatternHelp.replace(/[*?]/g, "`$&`")}, such as \`web-*\`. Case does not count.`,

@@ -44,7 +44,7 @@ namespace ComputeInstances.Compute
         /// Only instances of this status: `ACTIVE`, `OFFLINE` or `PROVISIONING`.
         /// </summary>
         [Input("status")]
-        public string? Status { get; set; }
+        public ComputeInstances.Compute.InstanceStatus? Status { get; set; }
 
         public GetInstancesArgs()
         {
@@ -64,7 +64,7 @@ namespace ComputeInstances.Compute
         /// Only instances of this status: `ACTIVE`, `OFFLINE` or `PROVISIONING`.
         /// </summary>
         [Input("status")]
-        public Input<string>? Status { get; set; }
+        public Input<ComputeInstances.Compute.InstanceStatus>? Status { get; set; }
 
         public GetInstancesInvokeArgs()
         {

@@ -4,6 +4,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import * as inputs from "./types/input";
 import * as outputs from "./types/output";
+import * as enums from "./types/enums";
 import * as utilities from "./utilities";
 
 /**
@@ -26,7 +27,7 @@ export interface GetInstancesArgs {
     /**
      * Only instances of this status: `ACTIVE`, `OFFLINE` or `PROVISIONING`.
      */
-    status?: string;
+    status?: enums.InstanceStatus;
 }
 
 export interface GetInstancesResult {
@@ -59,5 +60,5 @@ export interface GetInstancesOutputArgs {
     /**
      * Only instances of this status: `ACTIVE`, `OFFLINE` or `PROVISIONING`.
      */
-    status?: pulumi.Input<string | undefined>;
+    status?: pulumi.Input<enums.InstanceStatus | undefined>;
 }

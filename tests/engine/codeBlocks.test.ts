@@ -58,6 +58,22 @@ test.each([
   expect(command && (await problemWith(command, "README.md"))).toBe(problem);
 });
 
+test("in TypeScript, an argument of few words is a plain string, and a wrong one does not compile", async () => {
+  const text = `
+    import * as compute from "pulumi-compute-instances";
+    new compute.Provider("own", { requireTokenKind: "test", deletePolicy: "retain", leftovers: "fail" });
+    export const offline = compute.getInstancesOutput({ status: "OFFLINE", namePattern: "web-*" });
+  `;
+  const wrong = ["test", "retain", "fail", "OFFLINE"].map((word) => text.replace(word, "other"));
+  const programs = [text, ...wrong].map((text): Sample => {
+    const block = { page: "a test", line: 0, language: "typescript", text };
+    return { places: block.page, block, language: block.language, text };
+  });
+  const refused = new Set<Sample>();
+  await typescript.run(programs, (sample) => refused.add(sample));
+  expect([...refused]).toEqual(programs.slice(1));
+});
+
 for (const check of new Set(Object.values(checks))) {
   const checked = samples.filter(({ language }) => checks[language] === check);
   const [first] = checked;

@@ -26,7 +26,7 @@ type GetInstancesArgs struct {
 	// Only instances whose name matches this pattern, in which `*` stands for any characters, and `?` for one, such as `web-*`. Case does not count.
 	NamePattern *string `pulumi:"namePattern"`
 	// Only instances of this status: `ACTIVE`, `OFFLINE` or `PROVISIONING`.
-	Status *string `pulumi:"status"`
+	Status *InstanceStatus `pulumi:"status"`
 }
 
 type GetInstancesResult struct {
@@ -45,7 +45,7 @@ type GetInstancesOutputArgs struct {
 	// Only instances whose name matches this pattern, in which `*` stands for any characters, and `?` for one, such as `web-*`. Case does not count.
 	NamePattern pulumi.StringPtrInput `pulumi:"namePattern"`
 	// Only instances of this status: `ACTIVE`, `OFFLINE` or `PROVISIONING`.
-	Status pulumi.StringPtrInput `pulumi:"status"`
+	Status InstanceStatusPtrInput `pulumi:"status"`
 }
 
 func (GetInstancesOutputArgs) ElementType() reflect.Type {

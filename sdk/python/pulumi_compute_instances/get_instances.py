@@ -14,6 +14,7 @@ else:
     from typing_extensions import NotRequired, TypedDict, TypeAlias
 from . import _utilities
 from . import outputs
+from ._enums import *
 
 __all__ = [
     'GetInstancesResult',
@@ -60,13 +61,13 @@ class AwaitableGetInstancesResult(GetInstancesResult):
 
 
 def get_instances(name_pattern: Optional[_builtins.str] = None,
-                  status: Optional[_builtins.str] = None,
+                  status: Optional['InstanceStatus'] = None,
                   opts: Optional[pulumi.InvokeOptions] = None) -> AwaitableGetInstancesResult:
     """
     The instances that the token's tenant has, as far as the service lists them: see `complete`.
 
     :param _builtins.str name_pattern: Only instances whose name matches this pattern, in which `*` stands for any characters, and `?` for one, such as `web-*`. Case does not count.
-    :param _builtins.str status: Only instances of this status: `ACTIVE`, `OFFLINE` or `PROVISIONING`.
+    :param 'InstanceStatus' status: Only instances of this status: `ACTIVE`, `OFFLINE` or `PROVISIONING`.
     """
     __args__ = dict()
     __args__['namePattern'] = name_pattern
@@ -78,13 +79,13 @@ def get_instances(name_pattern: Optional[_builtins.str] = None,
         complete=pulumi.get(__ret__, 'complete'),
         instances=pulumi.get(__ret__, 'instances'))
 def get_instances_output(name_pattern: pulumi.Input[Optional[Optional[_builtins.str]]] = None,
-                         status: pulumi.Input[Optional[Optional[_builtins.str]]] = None,
+                         status: pulumi.Input[Optional[Optional['InstanceStatus']]] = None,
                          opts: Optional[Union[pulumi.InvokeOptions, pulumi.InvokeOutputOptions]] = None) -> pulumi.Output[GetInstancesResult]:
     """
     The instances that the token's tenant has, as far as the service lists them: see `complete`.
 
     :param _builtins.str name_pattern: Only instances whose name matches this pattern, in which `*` stands for any characters, and `?` for one, such as `web-*`. Case does not count.
-    :param _builtins.str status: Only instances of this status: `ACTIVE`, `OFFLINE` or `PROVISIONING`.
+    :param 'InstanceStatus' status: Only instances of this status: `ACTIVE`, `OFFLINE` or `PROVISIONING`.
     """
     __args__ = dict()
     __args__['namePattern'] = name_pattern

@@ -13,6 +13,7 @@ if sys.version_info >= (3, 11):
 else:
     from typing_extensions import NotRequired, TypedDict, TypeAlias
 from . import _utilities
+from ._enums import *
 
 __all__ = ['ProviderArgs', 'Provider']
 
@@ -22,14 +23,14 @@ class ProviderArgs:
                  api_token: pulumi.Input[Optional[_builtins.str]] = None,
                  base_url: pulumi.Input[Optional[_builtins.str]] = None,
                  cursor_parameter: pulumi.Input[Optional[_builtins.str]] = None,
-                 delete_policy: pulumi.Input[Optional[_builtins.str]] = None,
+                 delete_policy: pulumi.Input[Optional['DeletePolicy']] = None,
                  destroy_path: pulumi.Input[Optional[_builtins.str]] = None,
-                 leftovers: pulumi.Input[Optional[_builtins.str]] = None,
+                 leftovers: pulumi.Input[Optional['LeftoverPolicy']] = None,
                  poll_interval_seconds: pulumi.Input[Optional[_builtins.float]] = None,
                  refresh_before_update: pulumi.Input[Optional[_builtins.bool]] = None,
                  request_timeout_seconds: pulumi.Input[Optional[_builtins.float]] = None,
                  requests_per_minute: pulumi.Input[Optional[_builtins.int]] = None,
-                 require_token_kind: pulumi.Input[Optional[_builtins.str]] = None,
+                 require_token_kind: pulumi.Input[Optional['TokenKind']] = None,
                  settling_seconds: pulumi.Input[Optional[_builtins.float]] = None,
                  validate_credentials: pulumi.Input[Optional[_builtins.bool]] = None):
         """
@@ -38,14 +39,14 @@ class ProviderArgs:
         :param pulumi.Input[_builtins.str] api_token: Token of the service, `sk_live_…` (billed) or `sk_test_…` (sandbox). Environment: `COMPUTE_API_TOKEN`, or `COMPUTE_API_TOKEN_FILE` with the path of a file that holds it.
         :param pulumi.Input[_builtins.str] base_url: Base address of the service, which ends in `/v2`. It must be https, except on loopback. Environment: `COMPUTE_BASE_URL`.
         :param pulumi.Input[_builtins.str] cursor_parameter: Name of the list's cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.
-        :param pulumi.Input[_builtins.str] delete_policy: What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+        :param pulumi.Input['DeletePolicy'] delete_policy: What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
         :param pulumi.Input[_builtins.str] destroy_path: Path of the service's destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.
-        :param pulumi.Input[_builtins.str] leftovers: What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default `warn`.
+        :param pulumi.Input['LeftoverPolicy'] leftovers: What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default `warn`.
         :param pulumi.Input[_builtins.float] poll_interval_seconds: The longest pause between two listings while instances are waited for, in seconds. The first pauses are shorter. Default 3.
         :param pulumi.Input[_builtins.bool] refresh_before_update: Whether each preview, up and destroy first refreshes the instances, all with one listing. Then it sees that a server is gone, renamed or OFFLINE. Default false.
         :param pulumi.Input[_builtins.float] request_timeout_seconds: How long one request may take, in seconds. Default 30.
         :param pulumi.Input[_builtins.int] requests_per_minute: The service's limit on requests per minute to one endpoint. The provider stays 5 % below it. Default 1000.
-        :param pulumi.Input[_builtins.str] require_token_kind: The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
+        :param pulumi.Input['TokenKind'] require_token_kind: The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
         :param pulumi.Input[_builtins.float] settling_seconds: How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default and maximum 60.
         :param pulumi.Input[_builtins.bool] validate_credentials: Whether the provider checks the token with GET /v2/account before any other request. Default true.
         """
@@ -114,14 +115,14 @@ class ProviderArgs:
 
     @_builtins.property
     @pulumi.getter(name="deletePolicy")
-    def delete_policy(self) -> pulumi.Input[Optional[_builtins.str]]:
+    def delete_policy(self) -> pulumi.Input[Optional['DeletePolicy']]:
         """
         What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
         """
         return pulumi.get(self, "delete_policy")
 
     @delete_policy.setter
-    def delete_policy(self, value: pulumi.Input[Optional[_builtins.str]]):
+    def delete_policy(self, value: pulumi.Input[Optional['DeletePolicy']]):
         pulumi.set(self, "delete_policy", value)
 
     @_builtins.property
@@ -138,14 +139,14 @@ class ProviderArgs:
 
     @_builtins.property
     @pulumi.getter
-    def leftovers(self) -> pulumi.Input[Optional[_builtins.str]]:
+    def leftovers(self) -> pulumi.Input[Optional['LeftoverPolicy']]:
         """
         What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default `warn`.
         """
         return pulumi.get(self, "leftovers")
 
     @leftovers.setter
-    def leftovers(self, value: pulumi.Input[Optional[_builtins.str]]):
+    def leftovers(self, value: pulumi.Input[Optional['LeftoverPolicy']]):
         pulumi.set(self, "leftovers", value)
 
     @_builtins.property
@@ -198,14 +199,14 @@ class ProviderArgs:
 
     @_builtins.property
     @pulumi.getter(name="requireTokenKind")
-    def require_token_kind(self) -> pulumi.Input[Optional[_builtins.str]]:
+    def require_token_kind(self) -> pulumi.Input[Optional['TokenKind']]:
         """
         The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
         """
         return pulumi.get(self, "require_token_kind")
 
     @require_token_kind.setter
-    def require_token_kind(self, value: pulumi.Input[Optional[_builtins.str]]):
+    def require_token_kind(self, value: pulumi.Input[Optional['TokenKind']]):
         pulumi.set(self, "require_token_kind", value)
 
     @_builtins.property
@@ -242,14 +243,14 @@ class Provider(pulumi.ProviderResource):
                  api_token: pulumi.Input[Optional[_builtins.str]] = None,
                  base_url: pulumi.Input[Optional[_builtins.str]] = None,
                  cursor_parameter: pulumi.Input[Optional[_builtins.str]] = None,
-                 delete_policy: pulumi.Input[Optional[_builtins.str]] = None,
+                 delete_policy: pulumi.Input[Optional['DeletePolicy']] = None,
                  destroy_path: pulumi.Input[Optional[_builtins.str]] = None,
-                 leftovers: pulumi.Input[Optional[_builtins.str]] = None,
+                 leftovers: pulumi.Input[Optional['LeftoverPolicy']] = None,
                  poll_interval_seconds: pulumi.Input[Optional[_builtins.float]] = None,
                  refresh_before_update: pulumi.Input[Optional[_builtins.bool]] = None,
                  request_timeout_seconds: pulumi.Input[Optional[_builtins.float]] = None,
                  requests_per_minute: pulumi.Input[Optional[_builtins.int]] = None,
-                 require_token_kind: pulumi.Input[Optional[_builtins.str]] = None,
+                 require_token_kind: pulumi.Input[Optional['TokenKind']] = None,
                  settling_seconds: pulumi.Input[Optional[_builtins.float]] = None,
                  validate_credentials: pulumi.Input[Optional[_builtins.bool]] = None,
                  __props__=None):
@@ -261,14 +262,14 @@ class Provider(pulumi.ProviderResource):
         :param pulumi.Input[_builtins.str] api_token: Token of the service, `sk_live_…` (billed) or `sk_test_…` (sandbox). Environment: `COMPUTE_API_TOKEN`, or `COMPUTE_API_TOKEN_FILE` with the path of a file that holds it.
         :param pulumi.Input[_builtins.str] base_url: Base address of the service, which ends in `/v2`. It must be https, except on loopback. Environment: `COMPUTE_BASE_URL`.
         :param pulumi.Input[_builtins.str] cursor_parameter: Name of the list's cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.
-        :param pulumi.Input[_builtins.str] delete_policy: What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+        :param pulumi.Input['DeletePolicy'] delete_policy: What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
         :param pulumi.Input[_builtins.str] destroy_path: Path of the service's destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.
-        :param pulumi.Input[_builtins.str] leftovers: What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default `warn`.
+        :param pulumi.Input['LeftoverPolicy'] leftovers: What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default `warn`.
         :param pulumi.Input[_builtins.float] poll_interval_seconds: The longest pause between two listings while instances are waited for, in seconds. The first pauses are shorter. Default 3.
         :param pulumi.Input[_builtins.bool] refresh_before_update: Whether each preview, up and destroy first refreshes the instances, all with one listing. Then it sees that a server is gone, renamed or OFFLINE. Default false.
         :param pulumi.Input[_builtins.float] request_timeout_seconds: How long one request may take, in seconds. Default 30.
         :param pulumi.Input[_builtins.int] requests_per_minute: The service's limit on requests per minute to one endpoint. The provider stays 5 % below it. Default 1000.
-        :param pulumi.Input[_builtins.str] require_token_kind: The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
+        :param pulumi.Input['TokenKind'] require_token_kind: The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
         :param pulumi.Input[_builtins.float] settling_seconds: How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default and maximum 60.
         :param pulumi.Input[_builtins.bool] validate_credentials: Whether the provider checks the token with GET /v2/account before any other request. Default true.
         """
@@ -299,14 +300,14 @@ class Provider(pulumi.ProviderResource):
                  api_token: pulumi.Input[Optional[_builtins.str]] = None,
                  base_url: pulumi.Input[Optional[_builtins.str]] = None,
                  cursor_parameter: pulumi.Input[Optional[_builtins.str]] = None,
-                 delete_policy: pulumi.Input[Optional[_builtins.str]] = None,
+                 delete_policy: pulumi.Input[Optional['DeletePolicy']] = None,
                  destroy_path: pulumi.Input[Optional[_builtins.str]] = None,
-                 leftovers: pulumi.Input[Optional[_builtins.str]] = None,
+                 leftovers: pulumi.Input[Optional['LeftoverPolicy']] = None,
                  poll_interval_seconds: pulumi.Input[Optional[_builtins.float]] = None,
                  refresh_before_update: pulumi.Input[Optional[_builtins.bool]] = None,
                  request_timeout_seconds: pulumi.Input[Optional[_builtins.float]] = None,
                  requests_per_minute: pulumi.Input[Optional[_builtins.int]] = None,
-                 require_token_kind: pulumi.Input[Optional[_builtins.str]] = None,
+                 require_token_kind: pulumi.Input[Optional['TokenKind']] = None,
                  settling_seconds: pulumi.Input[Optional[_builtins.float]] = None,
                  validate_credentials: pulumi.Input[Optional[_builtins.bool]] = None,
                  __props__=None):

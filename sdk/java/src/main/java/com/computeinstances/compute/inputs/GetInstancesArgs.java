@@ -3,6 +3,7 @@
 
 package com.computeinstances.compute.inputs;
 
+import com.computeinstances.compute.enums.InstanceStatus;
 import com.pulumi.core.Output;
 import com.pulumi.core.annotations.Import;
 import java.lang.String;
@@ -35,13 +36,13 @@ public final class GetInstancesArgs extends com.pulumi.resources.InvokeArgs {
      * 
      */
     @Import(name="status")
-    private @Nullable Output<String> status;
+    private @Nullable Output<InstanceStatus> status;
 
     /**
      * @return Only instances of this status: `ACTIVE`, `OFFLINE` or `PROVISIONING`.
      * 
      */
-    public Optional<Output<String>> status() {
+    public Optional<Output<InstanceStatus>> status() {
         return Optional.ofNullable(this.status);
     }
 
@@ -97,7 +98,7 @@ public final class GetInstancesArgs extends com.pulumi.resources.InvokeArgs {
          * @return builder
          * 
          */
-        public Builder status(@Nullable Output<String> status) {
+        public Builder status(@Nullable Output<InstanceStatus> status) {
             $.status = status;
             return this;
         }
@@ -108,7 +109,7 @@ public final class GetInstancesArgs extends com.pulumi.resources.InvokeArgs {
          * @return builder
          * 
          */
-        public Builder status(String status) {
+        public Builder status(InstanceStatus status) {
             return status(Output.of(status));
         }
 

@@ -3,6 +3,7 @@
 
 package com.computeinstances.compute.inputs;
 
+import com.computeinstances.compute.enums.InstanceStatus;
 import com.pulumi.core.annotations.Import;
 import java.lang.String;
 import java.util.Objects;
@@ -34,13 +35,13 @@ public final class GetInstancesPlainArgs extends com.pulumi.resources.InvokeArgs
      * 
      */
     @Import(name="status")
-    private @Nullable String status;
+    private @Nullable InstanceStatus status;
 
     /**
      * @return Only instances of this status: `ACTIVE`, `OFFLINE` or `PROVISIONING`.
      * 
      */
-    public Optional<String> status() {
+    public Optional<InstanceStatus> status() {
         return Optional.ofNullable(this.status);
     }
 
@@ -86,7 +87,7 @@ public final class GetInstancesPlainArgs extends com.pulumi.resources.InvokeArgs
          * @return builder
          * 
          */
-        public Builder status(@Nullable String status) {
+        public Builder status(@Nullable InstanceStatus status) {
             $.status = status;
             return this;
         }
