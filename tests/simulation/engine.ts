@@ -12,7 +12,7 @@ export interface Held {
   outputs: PropertyMap;
   /** Why the instance is unfinished. Empty for a finished one. */
   initErrors: readonly string[];
-  /** Whether an `up` reads the instance before it compares anything. */
+  /** Whether each preview, `up` and destroy begins with a Read of the instance. */
   refreshBeforeUpdate: boolean;
   /** Whether the resource has been replaced, and still has to be deleted. */
   old: boolean;
@@ -118,7 +118,7 @@ export class Engine {
 
   async up(program: Program, options: UpOptions = {}): Promise<void> {
     await this.#configure(options.preview);
-    if (options.preview !== true) await this.#refreshMarked(options);
+    await this.#refreshMarked(options);
     await this.#each(Object.keys(program), (name) =>
       this.#goal(name, program[name] ?? emptyMap, options),
     );
@@ -142,6 +142,7 @@ export class Engine {
   async destroy(options: UpOptions = {}): Promise<void> {
     if (this.#hasNothing) return;
     await this.#configure();
+    await this.#refreshMarked(options);
     await this.#each([...this.#state], (held) => this.#delete(held, options));
     // The provider resource is deleted after the last of its resources.
     if (this.#state.length === 0) this.#scope = undefined;
@@ -235,7 +236,7 @@ export class Engine {
     this.#save();
   }
 
-  /** Reads the resources that are marked for it, as an `up` does before it compares anything. */
+  /** Reads the resources that are marked for it, as each preview, `up` and destroy does before anything else. */
   async #refreshMarked(options: UpOptions): Promise<void> {
     const marked = this.#state.filter(
       ({ refreshBeforeUpdate, old }) => !old && refreshBeforeUpdate,
