@@ -58,7 +58,12 @@ export function createTransport(options: ClientOptions) {
   const baseUrl = new URL(options.baseUrl);
   const proxies = proxiesOf(baseUrl, options.env);
   const hasProxy = proxies.httpProxy !== "" || proxies.httpsProxy !== "";
+  // Otherwise NODE_TLS_REJECT_UNAUTHORIZED=0 would turn the check of certificates off, and the token could go to anybody (G8).
+  const checked = { rejectUnauthorized: true };
   const agentOptions = {
+    connect: checked,
+    requestTls: checked,
+    proxyTls: checked,
     // With HTTP/2, undici itself repeats requests after a GOAWAY. A POST must never be repeated (G2).
     allowH2: false,
     connectTimeout: Math.min(10_000, requestTimeoutMs),
