@@ -4,6 +4,7 @@
  */
 import { beforeAll, expect, test } from "@jest/globals";
 import metadata from "../../metadata.json";
+import { pluginRun } from "../../provider/advice";
 import { commandsIn } from "../../tools/docs/commandLines";
 import { pages } from "../../tools/docs/pages";
 import { describeUnless } from "../../tools/support/unless";
@@ -49,10 +50,12 @@ test("each path to the installed plugin has the current version", () => {
 
 test.each([
   ["npx pulumi-compute audit --jsno", "audit has no --jsno"],
-  ["pulumi-resource-compute audit --json --stack dev", undefined],
-  ["pulumi-resource-compute audit --jsno", "audit has no --jsno"],
-  ["pulumi-resource-compute doctor --out=plan.json", "doctor has no --out"],
-  ["pulumi-resource-compute docto", "--help has no docto"],
+  ["bin/pulumi-resource-compute audit --jsno", "audit has no --jsno"],
+  [`${pluginRun} audit --json --stack dev`, undefined],
+  [`${pluginRun} audit --jsno`, "audit has no --jsno"],
+  [`${pluginRun} doctor --out=plan.json`, "doctor has no --out"],
+  [`${pluginRun} docto`, "--help has no docto"],
+  ["pulumi plugin run --kind resource comptue -- audit", "write " + pluginRun],
 ])("for the command %s the check returns: %s", async (text, problem) => {
   const [command] = commandsIn(text);
   expect(command && (await problemWith(command, "README.md"))).toBe(problem);
