@@ -354,6 +354,11 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/delete.ts",
+    text: "in the settings that the last `pulumi up` recorded",
+    ways: { reports },
+  },
+  {
+    file: "provider/instance/delete.ts",
     text: "the delete succeeds once the instance is gone",
     ways: { "remove it": core("delete", "destroy of a live instance fails") },
   },
