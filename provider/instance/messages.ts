@@ -171,6 +171,11 @@ export function resumedNotice({ id, name }: Accepted, spec: CreateSpec): string 
   return `an earlier run created ${id} ("${shown}") for this resource, and did not give it to an engine. This run takes it over, and creates nothing new`;
 }
 
+/** Returns the warning of a create whose instance was found by its name in a listing. A listing shows few outputs. */
+export function lostAnswerNotice(id: string): string {
+  return `the answer to the create of instance ${id} was lost, and only that answer shows networks, privateIpv4 and createdAt: these outputs stay empty`;
+}
+
 /** Returns the warning of a further instance that an unclear POST may have created. */
 export function extraNotice(id: string, spec: CreateSpec): string[] {
   const { own } = spec;
