@@ -504,6 +504,26 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/messages.ts",
+    text: "before that import, if the state has another instance",
+    ways: {
+      "pulumi state delete, pulumi import": engine(
+        "adviceCreate",
+        "after a replacement without a clear answer, the printed %s works",
+      ),
+    },
+  },
+  {
+    file: "provider/instance/messages.ts",
+    text: "if other resources depend on that other instance",
+    ways: {
+      "remove it, discard": engine(
+        "adviceCreate",
+        "after a replacement without a clear answer, the printed %s works",
+      ),
+    },
+  },
+  {
+    file: "provider/instance/messages.ts",
     text: "if you do not want ${id}: remove it at the service, and forget it with",
     ways: {
       "remove it, discard": secondServer("after two runs that saved their states over each other"),
@@ -636,7 +656,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/messages.ts",
-    text: "let it run: `pulumi config set compute:deletePolicy retain`",
+    text: "let it run: \\`pulumi config set compute:deletePolicy retain",
     ways: {
       "remove it": engine(
         "adviceCreate",
