@@ -4,6 +4,7 @@ import { importPlanCommand, logicalName } from "../provider/advice";
 import { closest } from "../provider/closest";
 import { OperationFailed } from "../provider/errors";
 import { inputNames, inputTypes, isScript } from "../provider/instance/definition";
+import { matchesNamePattern, namePatternHelp } from "../provider/namePattern";
 import { instanceToken } from "../provider/pulumiNames";
 import { unreadableStates, type Comparison } from "./compare";
 import type { Findings } from "./report";
@@ -20,8 +21,7 @@ const acceptedInputs = inputNames.filter((name) => name !== "name" && !isScript(
 export const planOptions = {
   "--plan <file>":
     "Write the instances in no stack to this file, for `pulumi import --file`. Instances that a pending create explains are left out.",
-  "--name <pattern>":
-    "For the plan: only instances whose name matches this pattern, in which * stands for any characters, and ? for one.",
+  "--name <pattern>": `For the plan: only instances whose name matches this pattern, ${namePatternHelp}.`,
   "--input <name=value...>": `For the plan: an input of all its instances, which the service does not list: ${acceptedInputs.join(", ")} (once for each key). The option can be given several times. Pulumi ${oldestEngineWithInputs} and later read it; older ones ignore it.`,
 };
 
@@ -43,7 +43,7 @@ export interface PlanOptions {
 /** The plan that a person asks for. */
 export interface PlanRequest {
   file: string;
-  namePattern: RegExp;
+  namePattern: string;
   /** The inputs of each instance in the plan. Undefined if there are none. */
   inputs: object | undefined;
 }
@@ -58,7 +58,7 @@ interface Audited {
 
 /** @throws OperationFailed for wrong inputs */
 export function readPlanOptions(file: string, { name, input = [] }: PlanOptions): PlanRequest {
-  return { file, namePattern: patternOf(name), inputs: parseInputs(input) };
+  return { file, namePattern: name ?? "*", inputs: parseInputs(input) };
 }
 
 /**
@@ -78,7 +78,9 @@ export function writePlan(request: PlanRequest, audited: Audited, io: Terminal):
     );
   }
   const listed = seen.listed.length;
-  if (listed > 0 && !seen.listed.some(({ item: { name = "" } }) => namePattern.test(name))) {
+  const isWanted = ({ name = "" }: { name?: string | undefined }) =>
+    matchesNamePattern(namePattern, name);
+  if (listed > 0 && !seen.listed.some(({ item }) => isWanted(item))) {
     throw new Problem(
       "there is no plan: no listed instance matches --name",
       `The service lists ${count(listed, "instance")}. Correct the pattern, or leave it out.`,
@@ -90,7 +92,7 @@ export function writePlan(request: PlanRequest, audited: Audited, io: Terminal):
   const uniqueName = uniqueNames(targets.map(({ urn }) => logicalName(urn)));
   const sortKey = ({ name, id }: { name: string; id: string }) => `${name}\n${id}`;
   const wanted = findings.inNoStack
-    .filter(({ name }) => namePattern.test(name))
+    .filter(isWanted)
     .sort((one, other) => (sortKey(one) < sortKey(other) ? -1 : 1));
   const resources: object[] = [];
   for (const { id, name } of wanted) {
@@ -149,12 +151,6 @@ function whyRefused(typedName: string | undefined, values: readonly string[]): s
   if (name !== "sshKeys" && values.length > 1) return `${name} is given more than once`;
   const { error } = inputTypes[name].safeParse(name === "sshKeys" ? values : values[0]);
   return error && `${name} ${error.issues[0]?.message ?? "is wrong"}`;
-}
-
-/** Makes a RegExp of the pattern of `--name`. It ignores case, as comparisons of hostnames do. */
-function patternOf(glob = "*"): RegExp {
-  const literal = glob.replace(/[\\^$.+()[\]{}|]/g, "\\$&");
-  return new RegExp(`^${literal.replaceAll("*", ".*").replaceAll("?", ".")}$`, "isu");
 }
 
 /** Returns a function that makes the resource names of the plan. It appends the id to a name that is in use. */

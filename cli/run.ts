@@ -1,9 +1,11 @@
 /** Runs the command line that a person typed. `main.ts` loads this file only for that, so the provider never loads commander. */
 import { Command, CommanderError } from "commander";
 import metadata from "../metadata.json";
+import { ownCommand } from "../provider/advice";
 import { closest } from "../provider/closest";
 import { defectMessage } from "../provider/errors";
-import { executable, pluginDescription } from "../provider/executable";
+import { pluginDescription } from "../provider/executable";
+import { endWithStarter } from "../provider/starter";
 import { addAudit } from "./audit";
 import { addDiscard } from "./discard";
 import { addDoctor } from "./doctor";
@@ -15,6 +17,7 @@ import { createTerminal, type Terminal } from "./terminal";
 /** Runs a command line in this process, and returns its exit code (`run`). Ctrl-C ends the process with 130 (`emulator`: 0). */
 export async function runByHand(argv: readonly string[]): Promise<number> {
   process.on("SIGINT", () => process.exit(130));
+  endWithStarter();
   // The program that reads the output may end first (`doctor | head -1`).
   process.stdout.on("error", () => process.exit(1));
   const io = createTerminal(
@@ -36,7 +39,7 @@ export async function runByHand(argv: readonly string[]): Promise<number> {
  */
 export async function run(argv: readonly string[], io: Terminal): Promise<number> {
   const linesOf = (output: string) => output.trimEnd().split("\n");
-  const program = new Command(executable)
+  const program = new Command(ownCommand())
     .description(pluginDescription)
     .version(metadata.version, "--version", "print the version")
     .helpOption("-h, --help", "print this help")
@@ -69,7 +72,7 @@ export async function run(argv: readonly string[], io: Terminal): Promise<number
     if (error.exitCode === 0) return 0;
     const command = program.commands.find((known) => known.name() === argv[0]);
     io.warn(usageError(error, command ?? program));
-    io.warn(`See ${[executable, command?.name(), "--help"].filter(Boolean).join(" ")}`);
+    io.warn(`See ${ownCommand(...(command ? [command.name()] : []), "--help")}`);
     return 2;
   }
 }

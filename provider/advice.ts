@@ -1,6 +1,10 @@
 /** The next step that each error names (G9), and the commands that a person can type for it. */
+import { realpathSync } from "node:fs";
+import { dirname, join } from "node:path";
+import metadata from "../metadata.json";
 import type { RequestError } from "./api/errors";
-import { executablePath } from "./executable";
+import { executablePath, ownFolder } from "./executable";
+import { pulumiHome } from "./pulumiHome";
 import { instanceToken, stackNameOf } from "./pulumiNames";
 
 /** The commands that set what the provider needs, none of which keeps a token in clear text. */
@@ -54,7 +58,7 @@ export function nextStep(error: RequestError): string {
 
 /** The advice for a run whose settings come from the state (`Session.hasRecordedSettings`). */
 export const recordedSettingsAdvice =
-  "This run used the settings that the last `pulumi up` recorded. If you have changed a setting since then, `pulumi destroy --run-program` uses the current settings, and so does `pulumi refresh --run-program`, which also records them, as long as the program has an instance.";
+  "This run used the settings that the last `pulumi up` recorded. If you have changed a setting since then, `pulumi refresh --run-program` uses the current settings, and also records them, as long as the program has an instance. `pulumi destroy --run-program` uses them, too, but with compute:refreshBeforeUpdate only after such a refresh.";
 
 /**
  * Returns the warning that the cursor parameter did not lead to all pages of a listing. `why` is a phrase such as
@@ -140,9 +144,27 @@ export function stateDeleteCommand(urn: string): string {
   return `pulumi state delete ${quote(urn)} --force`;
 }
 
-/** Returns a command of the plugin, as a person types it on this machine. */
+/** How the pages write a command of the plugin. The words of the command follow. */
+export const pluginRun = `pulumi plugin run --kind resource ${metadata.name} --`;
+
+/**
+ * Returns a command of the plugin, as a person types it on this machine. `pulumi plugin run` finds installed plugins, but not
+ * the one that a project names, and one on PATH only if a person's shell has the same PATH. Those are named by their path.
+ */
 export function ownCommand(...words: readonly string[]): string {
-  return [executablePath(), ...words].map(quote).join(" ");
+  const start = isInstalled() ? pluginRun : quote(executablePath());
+  return [start, ...words.map(quote)].join(" ");
+}
+
+/** Whether Pulumi has installed this plugin: its folder is one of those in the Pulumi home. */
+function isInstalled(): boolean {
+  try {
+    const plugins = realpathSync(join(pulumiHome(process.env), "plugins"));
+    return dirname(realpathSync(ownFolder)) === plugins;
+  } catch {
+    // There is no such folder, or it can't be read.
+    return false;
+  }
 }
 
 /** Returns the command that forgets the pending create with this record key. */

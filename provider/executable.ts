@@ -1,5 +1,5 @@
 /** The plugin as a program: its name, its files, and how it was started. */
-import { existsSync } from "node:fs";
+import { existsSync, fstatSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { getAsset, isSea } from "node:sea";
@@ -11,10 +11,23 @@ export const executable = `pulumi-resource-${metadata.name}`;
 /** The description in the help, and the first line of the greeting. */
 export const pluginDescription = `The ${metadata.name} plugin for Pulumi, ${metadata.version}. Pulumi starts it by itself.`;
 
-/** Returns what a person types to run the plugin: the path of the executable beside this bundle, or else its name. */
+/** The folder of this bundle or of the single executable. */
+export const ownFolder = __dirname;
+
+/** Returns the path of the executable beside this bundle, or else its name. */
 export function executablePath(): string {
-  const pathBeside = join(__dirname, executable);
+  const pathBeside = join(ownFolder, executable);
   return existsSync(pathBeside) ? pathBeside : executable;
+}
+
+/** Whether stdin comes from another process. Only then, the end of stdin can mean that the other process has ended. */
+export function isStdinPiped(): boolean {
+  try {
+    const stdin = fstatSync(0);
+    return stdin.isFIFO() || stdin.isSocket();
+  } catch {
+    return false;
+  }
 }
 
 /** Reads the package's schema from the single executable, from beside the bundle, or from the root of a checkout. */

@@ -64,6 +64,7 @@ test("of the provider's modules, only those that speak to the engine are loaded 
     "provider/propertyValue.ts",
     "provider/pulumiNames.ts",
     "provider/redaction.ts",
+    "provider/starter.ts",
     "provider/version.ts",
   ]);
   expect(bytes(ours())).toBeLessThan(64 * 1024);

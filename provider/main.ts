@@ -1,5 +1,4 @@
 /** The entry point of the plugin. It loads only what the port needs, because the engine waits for the port. */
-import { fstatSync } from "node:fs";
 import { isatty } from "node:tty";
 import metadata from "../metadata.json";
 import { systemClock } from "./clock";
@@ -7,6 +6,7 @@ import {
   executable,
   isCommand,
   isStartedByEngine,
+  isStdinPiped,
   pluginDescription,
   readSchema,
 } from "./executable";
@@ -15,6 +15,7 @@ import { EngineLog } from "./rpc/engineLog";
 import { describeError } from "./rpc/errors";
 import { createServer } from "./rpc/service";
 import { exitWithEngine } from "./rpc/shutdown";
+import { endWithStarter } from "./starter";
 
 async function main(argv: readonly string[]): Promise<void> {
   if (isCommand(argv)) {
@@ -48,17 +49,19 @@ async function serve(hasEngine: boolean): Promise<void> {
   const port = await server.listen();
   const engineStdin = hasEngine && isStdinPiped() ? process.stdin : undefined;
   exitWithEngine(server, systemClock, process, engineStdin);
-  if (!hasEngine && isatty(2)) greet(port);
+  if (!hasEngine) endWithStarter();
+  if (!hasEngine && isatty(2)) await greet(port);
   process.stdout.write(`${port}\n`);
 }
 
 /** Tells a person at a terminal what this program is. */
-function greet(port: number): void {
+async function greet(port: number): Promise<void> {
+  const { ownCommand } = await import("./advice.js");
   const lines = [
     pluginDescription,
     "To use this running plugin, type this in the folder of a program:",
     `  PULUMI_DEBUG_PROVIDERS=${metadata.name}:${port} pulumi up`,
-    `Ctrl-C ends it. ${executable} doctor checks the settings; --help shows all it can do by hand.`,
+    `Ctrl-C ends it. To check the settings: ${ownCommand("doctor")}. To see all commands: ${ownCommand("--help")}`,
   ];
   process.stderr.write(`${lines.join("\n")}\n`);
 }
@@ -75,16 +78,6 @@ function surviveDefects(log: EngineLog, redactor: Redactor): void {
   // Writing fails if the engine, which reads both streams, was killed.
   process.stdout.on("error", () => undefined);
   process.stderr.on("error", () => undefined);
-}
-
-/** Whether stdin comes from another process. Only then, the end of stdin means that the engine has ended. */
-function isStdinPiped(): boolean {
-  try {
-    const stdin = fstatSync(0);
-    return stdin.isFIFO() || stdin.isSocket();
-  } catch {
-    return false;
-  }
 }
 
 main(process.argv.slice(2)).catch((error: unknown) => {

@@ -18,7 +18,16 @@ import { readInstance } from "./instance/read";
 import { updateInstance } from "./instance/update";
 import { userDataWarning } from "./instance/userData";
 import { secretStrings } from "./propertyValue";
-import { isRefresh, type DeleteRequest, type DiffRequest, type Provider } from "./requests";
+import {
+  isRefresh,
+  type CreateRequest,
+  type DeleteRequest,
+  type DiffRequest,
+  type Kept,
+  type Provider,
+  type ReadRequest,
+  type UpdateRequest,
+} from "./requests";
 import { Session } from "./session/session";
 
 /** Creates the provider. It serves one configuration at a time, which is a `Session`. */
@@ -80,6 +89,12 @@ export function createProvider(ctx: ProviderContext): Provider {
       return operation(session, request);
     });
 
+  /** Adds to the reply whether the next run is to begin with a Read of the instance. */
+  const kept = <T extends object>({ settings }: Session, response: T): Kept<T> => ({
+    ...response,
+    refreshBeforeUpdate: settings.refreshBeforeUpdate,
+  });
+
   return {
     checkConfig: (request) => {
       run.isProgramRun = true;
@@ -128,14 +143,19 @@ export function createProvider(ctx: ProviderContext): Provider {
       }),
 
     diff: ofState(diffInstance),
-    create: inSession(createInstance),
-    update: ofState(updateInstance),
+    create: inSession(async (session, request: CreateRequest) =>
+      kept(session, await createInstance(session, request)),
+    ),
+    update: ofState(async (session, request: UpdateRequest) =>
+      kept(session, { outputs: await updateInstance(session, request) }),
+    ),
     delete: ofState(deleteInstance),
-    read: inSession((session, request) => {
+    read: inSession(async (session, request: ReadRequest) => {
       // In an import or a `.get()`, no outputs come from the state.
       if (isRefresh(request)) session.observe(new Instance(request));
       session.state.checkedSinceRead.delete(request.urn);
-      return readInstance(session, request);
+      const found = await readInstance(session, request);
+      return found && kept(session, found);
     }),
     invoke: inSession(invoke),
     list: inSession(list),

@@ -1,5 +1,5 @@
 /** The engine's requests and the provider's responses. `rpc/` converts them from and to the engine's messages. */
-import type { PropertyMap } from "./propertyValue";
+import type { PropertyMap, Unknown } from "./propertyValue";
 import type { DiffKind, FunctionToken } from "./pulumiNames";
 
 /**
@@ -57,6 +57,9 @@ export interface CreateRequest {
 /** A created instance. In a preview, the id is empty. */
 export type CreateResponse = { id: string; outputs: PropertyMap };
 
+/** The new outputs of an instance. */
+export type UpdateResponse = { outputs: PropertyMap };
+
 /** An instance whose inputs change without a replacement, or whose create was left unfinished. */
 export type UpdateRequest = DiffRequest & { timeoutSeconds: number; preview: boolean };
 
@@ -78,8 +81,8 @@ export function isRefresh(
   return inputs !== undefined && outputs !== undefined && Object.keys(outputs).length > 0;
 }
 
-/** What the state is to hold, or undefined if the instance is proven to be gone (G3). */
-export type ReadResponse = { id: string; inputs: PropertyMap; outputs: PropertyMap } | undefined;
+/** What the state is to hold of an instance. */
+export type ReadResponse = { id: string; inputs: PropertyMap; outputs: PropertyMap };
 
 /** An instance to delete. */
 export type DeleteRequest = InstanceInState & { timeoutSeconds: number };
@@ -99,6 +102,15 @@ export interface ListRequest {
 
 /** An instance of the list. */
 export type ListedInstance = { id: string; name: string };
+
+/** The listed instances, or that they are not known yet, because a part of the query is not. */
+export type ListResponse = ListedInstance[] | Unknown;
+
+/** A reply that the engine keeps in the state of an instance. */
+export type Kept<Response> = Response & {
+  /** Whether the engine reads the instance before it next compares the program with the state. */
+  refreshBeforeUpdate: boolean;
+};
 
 /**
  * Why the waits end. Several reasons may come one after the other.
@@ -126,12 +138,12 @@ export interface Provider {
   }): Promise<void>;
   check(request: CheckRequest): Promise<CheckResponse>;
   diff(request: DiffRequest): Promise<DiffResponse>;
-  create(request: CreateRequest): Promise<CreateResponse>;
-  update(request: UpdateRequest): Promise<PropertyMap>;
-  read(request: ReadRequest): Promise<ReadResponse>;
+  create(request: CreateRequest): Promise<Kept<CreateResponse>>;
+  update(request: UpdateRequest): Promise<Kept<UpdateResponse>>;
+  read(request: ReadRequest): Promise<Kept<ReadResponse> | undefined>;
   delete(request: DeleteRequest): Promise<void>;
   invoke(request: InvokeRequest): Promise<InvokeResponse>;
-  list(request: ListRequest): Promise<ListedInstance[]>;
+  list(request: ListRequest): Promise<ListResponse>;
   /**
    * Ends all waits, so that the running calls end with what is known so far. Called after Ctrl-C or a signal, at every
    * normal shutdown, and when the engine is gone. Never exits the process.

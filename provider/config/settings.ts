@@ -66,6 +66,18 @@ export function isTokenPrefix(text: string): boolean {
   return Object.values<string>(tokenPrefixes).includes(text);
 }
 
+/**
+ * Makes the type of a setting that is one of a few words. The SDKs for Java and .NET send it as JSON text, in quotation marks.
+ * `title` is its name in the schema.
+ */
+const oneOf = <T extends string>(words: readonly T[], title: string, error: string) =>
+  z
+    .preprocess(
+      (value) => (typeof value === "string" ? value.replace(/^"(\w+)"$/, "$1") : value),
+      z.enum(words, { error }),
+    )
+    .meta({ title });
+
 /** The type of each setting. Every check has a message of ours, because the messages of zod may repeat the value. */
 export const settingTypes = {
   baseUrl,
@@ -80,14 +92,16 @@ export const settingTypes = {
     .refine((value) => /^[\x21-\x7e]+$/.test(value), {
       error: "must be printable ASCII without spaces or line breaks; was it copied whole?",
     }),
-  requireTokenKind: z.enum(["live", "test"], { error: 'must be "live" or "test"' }),
+  requireTokenKind: oneOf(["live", "test"], "TokenKind", 'must be "live" or "test"'),
   requestsPerMinute: wholeNumber,
   requestTimeoutSeconds: seconds,
   pollIntervalSeconds: seconds,
   settlingSeconds: secondsUpTo(maxSettlingSeconds),
-  deletePolicy: z.enum(["fail", "retain", "destroy"], {
-    error: 'must be "fail", "retain" or "destroy"',
-  }),
+  deletePolicy: oneOf(
+    ["fail", "retain", "destroy"],
+    "DeletePolicy",
+    'must be "fail", "retain" or "destroy"',
+  ),
   destroyPath: nonEmptyString.refine((value) => /^\/v2\/[^?#\s]*\{id\}[^?#\s]*$/.test(value), {
     error: "must be a path that starts with /v2/ and holds {id}, such as /v2/instances/{id}",
   }),
@@ -95,7 +109,8 @@ export const settingTypes = {
     error: "must be the name of a query parameter, such as starting_after",
   }),
   validateCredentials: flag,
-  leftovers: z.enum(["warn", "fail"], { error: 'must be "warn" or "fail"' }),
+  leftovers: oneOf(["warn", "fail"], "LeftoverPolicy", 'must be "warn" or "fail"'),
+  refreshBeforeUpdate: flag,
 } as const;
 
 /** The name of a setting. */
@@ -111,6 +126,7 @@ const defaults = {
   settlingSeconds: maxSettlingSeconds,
   validateCredentials: true,
   leftovers: "warn",
+  refreshBeforeUpdate: false,
 } as const satisfies { [K in SettingName]?: unknown };
 
 /** The description of each setting, for the schema, the docs and the help of the commands. */
@@ -133,6 +149,7 @@ export const settingDescriptions: Record<SettingName, string> = {
     "Name of the list's cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.",
   validateCredentials: `Whether the provider checks the token with GET /v2/account before any other request. Default ${defaults.validateCredentials}.`,
   leftovers: `What a create does if the service lists instances that earlier creates of the same resource may have left. \`warn\` names them and creates the instance. \`fail\` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default \`${defaults.leftovers}\`.`,
+  refreshBeforeUpdate: `Whether each preview, up and destroy first refreshes the instances, all with one listing. Then it sees that a server is gone, renamed or OFFLINE. Default ${defaults.refreshBeforeUpdate}.`,
 };
 
 /** The settings that are secret. */
@@ -164,6 +181,7 @@ export interface Settings {
   cursorParameter?: string | undefined;
   validateCredentials: boolean;
   leftovers: "warn" | "fail";
+  refreshBeforeUpdate: boolean;
 }
 
 /**

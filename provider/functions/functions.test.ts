@@ -1,7 +1,7 @@
 /** Tests of the functions and of the List call. */
 import { expect, test } from "@jest/globals";
 import { NotFound } from "../errors";
-import { propertyMap, Secret, type PropertyValue } from "../propertyValue";
+import { propertyMap, Secret, Unknown, type PropertyValue } from "../propertyValue";
 import { answered } from "../testing/fakeService";
 import { errorOf, scene, type Scene } from "../testing/scene";
 import { invoke, list } from "./functions";
@@ -84,6 +84,23 @@ test("getInstances filters by status, and says whether it is complete", async ()
   ]);
 });
 
+test("getInstances and list filter by a pattern of the name, in which case does not count", async () => {
+  const idsFor = async (namePattern: string) => {
+    const { instances } = (await call(populated(), "getInstances", { namePattern })).outputs;
+    const listed = await callList(populated(), { namePattern });
+    const ids = (instances as { id: string }[]).map(({ id }) => id);
+    expect(listed).toMatchObject(ids.map((id) => ({ id })));
+    return ids;
+  };
+  expect(await idsFor("T*")).toEqual(["i-2", "i-3"]);
+  expect(await idsFor("?eb")).toEqual(["i-1"]);
+  expect(await idsFor("we")).toEqual([]);
+  const both = await call(populated(), "getInstances", { namePattern: "t*", status: "OFFLINE" });
+  expect(both.outputs).toMatchObject({ complete: true, instances: [{ id: "i-2" }] });
+  const { failures } = await call(scene(), "getInstances", { namePattern: "" });
+  expect(failures).toEqual([{ property: "namePattern", reason: "namePattern must not be empty" }]);
+});
+
 test("if there are more instances than a listing shows, only a single status may be complete", async () => {
   const world = populated();
   for (let n = 10; n < 150; n++) world.service.has(`i-${n}`);
@@ -136,6 +153,24 @@ test("list returns ids and names in the order of the ids, up to the limit", asyn
   expect(await callList(world, { status: "OFFLINE" })).toEqual([{ id: "i-2", name: "twin" }]);
   expect((await errorOf(callList(world, { status: "x" }))).message).toContain("must be one of");
   expect(world.messages.warnings).toEqual([]);
+});
+
+test.each([
+  { status: Unknown.value },
+  { namePattern: new Secret(Unknown.value) },
+  { status: "ACTIVE", namePattern: Unknown.value },
+])(
+  "a list is not known yet, and sends nothing, as long as a part of its query is not: %j",
+  async (query) => {
+    const world = populated();
+    expect(await callList(world, query)).toBe(Unknown.value);
+    expect(world.service.calls).toEqual([]);
+  },
+);
+
+test("a wrong value in a query is an error, even if another value is not known yet", async () => {
+  const query = { status: "GONE", namePattern: Unknown.value };
+  expect((await errorOf(callList(populated(), query))).message).toContain("must be one of ACTIVE");
 });
 
 test("a list that may lack instances says why", async () => {

@@ -1,19 +1,28 @@
 /** The functions (getInstance, getInstances, getAccount) and the List call. They do not use Pulumi's state. */
 import * as z from "zod";
 import type { ListItem } from "../api/contract";
-import { instanceStatuses, type InstanceStatus } from "../api/serviceConstants";
+import { instanceStatuses } from "../api/serviceConstants";
 import { closest } from "../closest";
 import { NotFound, OperationFailed } from "../errors";
 import { isCompleteFor, type Listing } from "../evidence/listing";
 import { whyIncomplete } from "../evidence/why";
-import { hasSecret, propertyMap, reveal, Secret, type PropertyMap } from "../propertyValue";
+import { matchesNamePattern, namePatternHelp } from "../namePattern";
+import {
+  hasSecret,
+  hasUnknown,
+  propertyMap,
+  reveal,
+  Secret,
+  Unknown,
+  type PropertyMap,
+} from "../propertyValue";
 import type { FunctionToken } from "../pulumiNames";
 import type {
   CheckFailure,
   InvokeRequest,
   InvokeResponse,
-  ListedInstance,
   ListRequest,
+  ListResponse,
 } from "../requests";
 import { waits } from "../session/operations";
 import { timeouts, type Session } from "../session/session";
@@ -70,7 +79,11 @@ export const functions: Record<FunctionToken, FunctionDefinition> = {
     inputs: {
       status: z
         .enum(instanceStatuses, { error: `must be one of ${instanceStatuses.join(", ")}` })
+        .meta({ title: "InstanceStatus" })
         .describe("Only instances of this status: `ACTIVE`, `OFFLINE` or `PROVISIONING`."),
+      namePattern: nonEmptyString.describe(
+        `Only instances whose name matches this pattern, ${namePatternHelp.replace(/[*?]/g, "`$&`")}, such as \`web-*\`. Case does not count.`,
+      ),
     },
     async run(session, args, signal) {
       const listing = await recentListing(session, signal);
@@ -110,17 +123,19 @@ export async function invoke(session: Session, request: InvokeRequest): Promise<
 }
 
 /**
- * Returns the instances for `pulumi do compute:index:Instance list`, in the order of their ids.
+ * Returns the instances for `pulumi do compute:index:Instance list`, in the order of their ids, or that they are not known yet.
  *
  * @throws OperationFailed if an argument in the query is wrong. RequestError if a request fails. The error that ended the
  *   operation.
  */
-export async function list(
-  session: Session,
-  { query, limit }: ListRequest,
-): Promise<ListedInstance[]> {
-  const { args, failures } = readArgs("compute:index:getInstances", query);
+export async function list(session: Session, { query, limit }: ListRequest): Promise<ListResponse> {
+  const known = Object.entries(query).filter(([, value]) => !hasUnknown(value));
+  const { args, failures } = readArgs(
+    "compute:index:getInstances",
+    propertyMap(Object.fromEntries(known)),
+  );
   if (failures[0]) throw new OperationFailed(failures[0].reason);
+  if (known.length < Object.keys(query).length) return Unknown.value;
   using operation = session.operation(timeouts.look);
   const listing = await recentListing(session, operation.signal);
   const { instances, complete } = instancesOf(listing, args);
@@ -135,11 +150,12 @@ export async function list(
     .map(({ id, name }) => ({ id, name: name ?? id }));
 }
 
-/** Returns the listed instances of the status in `args`, or all, and whether the service can't have others. */
-function instancesOf(listing: Listing, args: FunctionArgs) {
-  const status = args["status"] as InstanceStatus | undefined;
+/** Returns the listed instances that `args` ask for, and whether the service can't have others. */
+function instancesOf(listing: Listing, { status, namePattern }: FunctionArgs) {
   const instances = [...listing.items.values()].filter(
-    (item) => status === undefined || item.status === status,
+    (item) =>
+      (status === undefined || item.status === status) &&
+      (namePattern === undefined || matchesNamePattern(namePattern, item.name ?? "")),
   );
   return { instances, complete: isCompleteFor(listing, status ? [status] : []) };
 }

@@ -5,6 +5,7 @@ import {
   importAs,
   importCommand,
   logicalName,
+  ownCommand,
   stateDeleteCommand,
   withStack,
   withWaysOut,
@@ -207,7 +208,7 @@ export function pendingNotice(
   elsewhere: number,
   session: Session,
 ): string[] {
-  const others = `Other projects have ${elsewhere} more. The plugin's command \`discard\` lists them.`;
+  const others = `Other projects have ${elsewhere} more. \`${ownCommand("discard")}\` lists them.`;
   return [
     "earlier runs left pending creates, and this run has seen no state that holds their instances:",
     ...records.flatMap((record) => describePending(record, session)),

@@ -23,7 +23,10 @@ import { checkStatus, unfinishedInstance } from "./ready";
  *   or account, if neither the listings nor a state show the instance, or if the token is refused. RequestError if a request
  *   fails.
  */
-export async function readInstance(session: Session, request: ReadRequest): Promise<ReadResponse> {
+export async function readInstance(
+  session: Session,
+  request: ReadRequest,
+): Promise<ReadResponse | undefined> {
   const instance = await read(session, request);
   if (!instance) return undefined;
   const { id, inputs, outputs } = instance;

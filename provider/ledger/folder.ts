@@ -1,9 +1,9 @@
 /** Finds the folders of the ledger of pending creates: in the Pulumi home, one for each state backend. */
 import { readdirSync, readFileSync } from "node:fs";
-import { homedir, tmpdir, userInfo } from "node:os";
 import { join, resolve } from "node:path";
 import { withoutPasswords } from "../addresses";
 import { fingerprint } from "../fingerprint";
+import { pulumiHome } from "../pulumiHome";
 
 /**
  * Returns the ledger's folder for this run's backend, since two backends may have stacks with the same URNs. The folder's
@@ -25,19 +25,6 @@ export function ledgerFolders(env: NodeJS.ProcessEnv): string[] {
 
 function ledgerRoot(env: NodeJS.ProcessEnv): string {
   return join(pulumiHome(env), "compute", "ledger");
-}
-
-/** Returns the Pulumi home that the engine uses. Without PULUMI_HOME, the system's user database comes before HOME. */
-function pulumiHome(env: NodeJS.ProcessEnv): string {
-  if (env["PULUMI_HOME"]) return env["PULUMI_HOME"];
-  for (const home of [() => userInfo().homedir, homedir]) {
-    try {
-      return join(home(), ".pulumi");
-    } catch {
-      // The user is not in the database, as in many containers. Then HOME counts, if it is set.
-    }
-  }
-  return join(tmpdir(), ".pulumi");
 }
 
 /** Returns the address of the backend that the engine uses. A backend that only Pulumi.yaml names is not known here. */

@@ -156,7 +156,7 @@ test.each(["handshake", "attach"] as const)(
     const script = (messages: { info(text: string): void }) => ({
       create: async () => {
         messages.info("hello");
-        return { id: "i-1", outputs: inputs };
+        return { id: "i-1", outputs: inputs, refreshBeforeUpdate: false };
       },
     });
     await withServer(script, async ({ client, engine }) => {

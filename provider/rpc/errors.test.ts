@@ -69,7 +69,8 @@ test.each<[string, object]>([
 ])(
   "if a Create's reply can't be sent because of %s, the id and the other values still arrive (G1)",
   async (_what, bad) => {
-    const answer = { id: "i-1", outputs: { name: "web", ...bad } as unknown as PropertyMap };
+    const bare = { name: "web", ...bad } as unknown as PropertyMap;
+    const answer = { id: "i-1", outputs: bare, refreshBeforeUpdate: false };
     await withServer({ create: async () => answer }, async ({ client }) => {
       await expect(client.create({ inputs })).rejects.toMatchObject({
         code: status.UNKNOWN,
@@ -84,7 +85,7 @@ test.each([
   ["without an id is a defect, not an empty success", false, outputs],
   ["in a preview never fails with an instance", true, { size: Number.NaN }],
 ])("a Create %s", async (_, preview, answered) => {
-  const create = async () => ({ id: "", outputs: answered });
+  const create = async () => ({ id: "", outputs: answered, refreshBeforeUpdate: false });
   await withServer({ create }, async ({ client }) => {
     const failure = { code: status.INTERNAL, unfinished: undefined };
     await expect(client.create({ inputs, preview })).rejects.toMatchObject(failure);

@@ -12,6 +12,7 @@ import { maxDepth } from "./properties";
 const inputs = propertyMap({ name: "web", userData: new Secret("#!/bin/sh") });
 const outputs = propertyMap({ name: "web", status: "ACTIVE", userData: new Secret("#!/bin/sh") });
 const target = { urn: instanceUrn };
+const created = { id: "i-1", outputs, refreshBeforeUpdate: false };
 
 test("Handshake and Configure report the same capabilities to the engine, and a new engine renews the provider", async () => {
   await withServer({}, async ({ client, calls, engine }) => {
@@ -156,10 +157,11 @@ test("the reply to a Diff without changes is DIFF_NONE, not DIFF_UNKNOWN", async
 test("Create passes on time-out and preview, and returns the id and the outputs, which may be unknown in a preview", async () => {
   const previewed = propertyMap({ ipv4: Unknown.value, name: "web" });
   const create = async ({ preview }: { preview: boolean }) =>
-    preview ? { id: "", outputs: previewed } : { id: "i-1", outputs };
+    preview ? { ...created, id: "", outputs: previewed } : created;
   await withServer({ create }, async ({ client, calls }) => {
-    expect(await client.create({ inputs, preview: true })).toEqual({ id: "", outputs: previewed });
-    expect(await client.create({ inputs, timeoutSeconds: 90.5 })).toEqual({ id: "i-1", outputs });
+    const shown = await client.create({ inputs, preview: true });
+    expect(shown).toMatchObject({ id: "", outputs: previewed });
+    expect(await client.create({ inputs, timeoutSeconds: 90.5 })).toEqual(created);
     expect(calls).toEqual([
       ["create", { ...target, inputs, timeoutSeconds: 0, preview: true }],
       ["create", { ...target, inputs, timeoutSeconds: 90.5, preview: false }],
@@ -167,10 +169,28 @@ test("Create passes on time-out and preview, and returns the id and the outputs,
   });
 });
 
+test.each([true, false])(
+  "the replies of Create, Update and Read say whether the engine reads the instance before the next update (%s)",
+  async (refreshBeforeUpdate) => {
+    const kept = { ...created, inputs, refreshBeforeUpdate };
+    const script = { create: async () => kept, update: async () => kept, read: async () => kept };
+    await withServer(script, async ({ client }) => {
+      const target = { id: "i-1" };
+      for (const reply of [
+        await client.create({ inputs }),
+        await client.update({ ...target, news: inputs }),
+        await client.read({ ...target, inputs, outputs }),
+      ])
+        expect(reply).toMatchObject({ refreshBeforeUpdate });
+    });
+  },
+);
+
 test("Update and Delete pass on everything that the engine knows of the resource", async () => {
   const known = { id: "i-1", oldInputs: inputs, oldOutputs: outputs, timeoutSeconds: 5 };
-  await withServer({ update: async () => outputs }, async ({ client, calls }) => {
-    expect(await client.update({ ...known, news: inputs, preview: true })).toEqual(outputs);
+  const updated = { outputs, refreshBeforeUpdate: false };
+  await withServer({ update: async () => updated }, async ({ client, calls }) => {
+    expect(await client.update({ ...known, news: inputs, preview: true })).toEqual(updated);
     await client.delete(known);
     expect(calls).toEqual([
       ["update", { ...target, ...known, news: inputs, preview: true }],
@@ -180,10 +200,10 @@ test("Update and Delete pass on everything that the engine knows of the resource
 });
 
 test("Read distinguishes import, get and refresh, and its reply is empty if the instance is gone", async () => {
+  const found = { id: "i-1", inputs, outputs, refreshBeforeUpdate: false };
   await withServer(
-    { read: async ({ id }) => (id === "gone" ? undefined : { id, inputs, outputs }) },
+    { read: async ({ id }) => (id === "gone" ? undefined : found) },
     async ({ client, calls }) => {
-      const found = { id: "i-1", inputs, outputs };
       expect(await client.read({ id: "i-1" })).toEqual(found);
       const empty = propertyMap({});
       expect(await client.read({ id: "i-1", inputs: empty, outputs: empty })).toEqual(found);
@@ -223,6 +243,14 @@ test("List streams one result for each instance, whatever the page size, and ref
       message: expect.stringContaining("gives no continuation token"),
     });
     expect(calls).toEqual([["list", { query, limit: 900 }]]);
+  });
+});
+
+test("List passes on that a part of the query is not known yet, and answers that the list is computed", async () => {
+  const query = propertyMap({ namePattern: Unknown.value });
+  await withServer({ list: async () => Unknown.value }, async ({ client, calls }) => {
+    expect(await client.list(instanceToken, query)).toBe(Unknown.value);
+    expect(calls).toEqual([["list", { query, limit: 0 }]]);
   });
 });
 
@@ -310,7 +338,7 @@ test("Cancel is answered at once while a Create runs, and the Create ends by its
   const { promise: canceled, resolve } = Promise.withResolvers<void>();
   const create = async () => {
     await canceled;
-    return { id: "i-1", outputs };
+    return created;
   };
   await withServer({ create, cancel: () => resolve() }, async ({ client, server }) => {
     const creating = client.create({ inputs });
@@ -318,7 +346,7 @@ test("Cancel is answered at once while a Create runs, and the Create ends by its
     expect(server.runningCalls).toBe(1);
     await client.cancel();
     await client.cancel();
-    expect(await creating).toEqual({ id: "i-1", outputs });
+    expect(await creating).toEqual(created);
     expect(await client.version()).toBe("1.2.3");
     expect(server.runningCalls).toBe(0);
   });
@@ -328,7 +356,7 @@ test("drain waits for a call whose engine is gone, because it may still record a
   const { promise: answered, resolve } = Promise.withResolvers<void>();
   const create = async () => {
     await answered;
-    return { id: "i-1", outputs };
+    return created;
   };
   await withServer({ create }, async ({ client, server }) => {
     const request = new pb.CreateRequest().setUrn(target.urn).setType(instanceToken);
@@ -351,7 +379,7 @@ test("a Create whose caller goes away before the reply says that the engine is g
   const { promise: answered, resolve } = Promise.withResolvers<void>();
   const create = async ({ preview }: { preview: boolean }) => {
     if (!preview) await answered;
-    return { id: "i-1", outputs };
+    return created;
   };
   await withServer({ create }, async ({ client, server, calls }) => {
     await client.create({ inputs, preview: true });

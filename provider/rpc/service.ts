@@ -7,7 +7,7 @@ import { PluginInfo, type PluginAttach } from "@pulumi/pulumi/proto/plugin_pb";
 import type { IResourceProviderServer } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as pb from "@pulumi/pulumi/proto/provider_pb";
 import { InstanceUnfinished } from "../errors";
-import type { PropertyMap } from "../propertyValue";
+import { Unknown, type PropertyMap } from "../propertyValue";
 import {
   diffKinds,
   functionTokens,
@@ -112,7 +112,7 @@ function providerCalls(server: ProviderServer, { schema, log, version }: ServerD
       server.withProvider(async (provider, request: pb.CreateRequest) => {
         const inputs = decodeProperties(request.getProperties());
         const preview = request.getPreview();
-        const { id, outputs } = await provider.create({
+        const { id, outputs, refreshBeforeUpdate } = await provider.create({
           urn: readUrn(request),
           inputs,
           preview,
@@ -122,7 +122,8 @@ function providerCalls(server: ProviderServer, { schema, log, version }: ServerD
         try {
           const reply = new pb.CreateResponse()
             .setId(id)
-            .setProperties(encodeProperties(outputs, preview ? "preview" : "final"));
+            .setProperties(encodeProperties(outputs, preview ? "preview" : "final"))
+            .setRefreshBeforeUpdate(refreshBeforeUpdate);
           // grpc-js serializes the reply again, but a failure there could not be reported.
           reply.serializeBinary();
           return reply;
@@ -138,14 +139,14 @@ function providerCalls(server: ProviderServer, { schema, log, version }: ServerD
     ),
     update: server.withProvider(async (provider, request: pb.UpdateRequest) => {
       const preview = request.getPreview();
-      const outputs = await provider.update({
+      const { outputs, refreshBeforeUpdate } = await provider.update({
         ...readDiffRequest(request),
         timeoutSeconds: readTimeoutSeconds(request),
         preview,
       });
-      return new pb.UpdateResponse().setProperties(
-        encodeProperties(outputs, preview ? "preview" : "final"),
-      );
+      return new pb.UpdateResponse()
+        .setProperties(encodeProperties(outputs, preview ? "preview" : "final"))
+        .setRefreshBeforeUpdate(refreshBeforeUpdate);
     }),
     read: server.withProvider(async (provider, request: pb.ReadRequest) => {
       const found = await provider.read({
@@ -160,7 +161,8 @@ function providerCalls(server: ProviderServer, { schema, log, version }: ServerD
       return new pb.ReadResponse()
         .setId(found.id)
         .setInputs(encodeProperties(found.inputs, "final"))
-        .setProperties(encodeProperties(found.outputs, "final"));
+        .setProperties(encodeProperties(found.outputs, "final"))
+        .setRefreshBeforeUpdate(found.refreshBeforeUpdate);
     }),
     delete: server.withProvider(async (provider, request: pb.DeleteRequest) => {
       await provider.delete({
@@ -190,6 +192,8 @@ function providerCalls(server: ProviderServer, { schema, log, version }: ServerD
         );
       }
       const instances = await provider.list({ query, limit: request.getLimit() });
+      if (instances instanceof Unknown)
+        return [new pb.ListResponse().setComputed(new pb.ListResponse.Computed())];
       return instances.map(({ id, name }) =>
         new pb.ListResponse().setResult(new pb.ListResponse.Result().setId(id).setName(name)),
       );

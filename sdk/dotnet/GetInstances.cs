@@ -35,10 +35,16 @@ namespace ComputeInstances.Compute
     public sealed class GetInstancesArgs : global::Pulumi.InvokeArgs
     {
         /// <summary>
+        /// Only instances whose name matches this pattern, in which `*` stands for any characters, and `?` for one, such as `web-*`. Case does not count.
+        /// </summary>
+        [Input("namePattern")]
+        public string? NamePattern { get; set; }
+
+        /// <summary>
         /// Only instances of this status: `ACTIVE`, `OFFLINE` or `PROVISIONING`.
         /// </summary>
         [Input("status")]
-        public string? Status { get; set; }
+        public ComputeInstances.Compute.InstanceStatus? Status { get; set; }
 
         public GetInstancesArgs()
         {
@@ -49,10 +55,16 @@ namespace ComputeInstances.Compute
     public sealed class GetInstancesInvokeArgs : global::Pulumi.InvokeArgs
     {
         /// <summary>
+        /// Only instances whose name matches this pattern, in which `*` stands for any characters, and `?` for one, such as `web-*`. Case does not count.
+        /// </summary>
+        [Input("namePattern")]
+        public Input<string>? NamePattern { get; set; }
+
+        /// <summary>
         /// Only instances of this status: `ACTIVE`, `OFFLINE` or `PROVISIONING`.
         /// </summary>
         [Input("status")]
-        public Input<string>? Status { get; set; }
+        public Input<ComputeInstances.Compute.InstanceStatus>? Status { get; set; }
 
         public GetInstancesInvokeArgs()
         {

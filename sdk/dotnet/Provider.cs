@@ -112,8 +112,8 @@ namespace ComputeInstances.Compute
         /// <summary>
         /// What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
         /// </summary>
-        [Input("deletePolicy")]
-        public Input<string>? DeletePolicy { get; set; }
+        [Input("deletePolicy", json: true)]
+        public Input<ComputeInstances.Compute.DeletePolicy>? DeletePolicy { get; set; }
 
         /// <summary>
         /// Path of the service's destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.
@@ -124,14 +124,20 @@ namespace ComputeInstances.Compute
         /// <summary>
         /// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default `warn`.
         /// </summary>
-        [Input("leftovers")]
-        public Input<string>? Leftovers { get; set; }
+        [Input("leftovers", json: true)]
+        public Input<ComputeInstances.Compute.LeftoverPolicy>? Leftovers { get; set; }
 
         /// <summary>
         /// The longest pause between two listings while instances are waited for, in seconds. The first pauses are shorter. Default 3.
         /// </summary>
         [Input("pollIntervalSeconds", json: true)]
         public Input<double>? PollIntervalSeconds { get; set; }
+
+        /// <summary>
+        /// Whether each preview, up and destroy first refreshes the instances, all with one listing. Then it sees that a server is gone, renamed or OFFLINE. Default false.
+        /// </summary>
+        [Input("refreshBeforeUpdate", json: true)]
+        public Input<bool>? RefreshBeforeUpdate { get; set; }
 
         /// <summary>
         /// How long one request may take, in seconds. Default 30.
@@ -148,8 +154,8 @@ namespace ComputeInstances.Compute
         /// <summary>
         /// The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
         /// </summary>
-        [Input("requireTokenKind")]
-        public Input<string>? RequireTokenKind { get; set; }
+        [Input("requireTokenKind", json: true)]
+        public Input<ComputeInstances.Compute.TokenKind>? RequireTokenKind { get; set; }
 
         /// <summary>
         /// How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default and maximum 60.

@@ -4,6 +4,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import * as inputs from "./types/input";
 import * as outputs from "./types/output";
+import * as enums from "./types/enums";
 import * as utilities from "./utilities";
 
 /**
@@ -13,15 +14,20 @@ export function getInstances(args?: GetInstancesArgs, opts?: pulumi.InvokeOption
     args = args || {};
     opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts || {});
     return pulumi.runtime.invoke("compute:index:getInstances", {
+        "namePattern": args.namePattern,
         "status": args.status,
     }, opts);
 }
 
 export interface GetInstancesArgs {
     /**
+     * Only instances whose name matches this pattern, in which `*` stands for any characters, and `?` for one, such as `web-*`. Case does not count.
+     */
+    namePattern?: string;
+    /**
      * Only instances of this status: `ACTIVE`, `OFFLINE` or `PROVISIONING`.
      */
-    status?: string;
+    status?: enums.InstanceStatus;
 }
 
 export interface GetInstancesResult {
@@ -41,13 +47,18 @@ export function getInstancesOutput(args?: GetInstancesOutputArgs, opts?: pulumi.
     args = args || {};
     opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts || {});
     return pulumi.runtime.invokeOutput("compute:index:getInstances", {
+        "namePattern": args.namePattern,
         "status": args.status,
     }, opts);
 }
 
 export interface GetInstancesOutputArgs {
     /**
+     * Only instances whose name matches this pattern, in which `*` stands for any characters, and `?` for one, such as `web-*`. Case does not count.
+     */
+    namePattern?: pulumi.Input<string | undefined>;
+    /**
      * Only instances of this status: `ACTIVE`, `OFFLINE` or `PROVISIONING`.
      */
-    status?: pulumi.Input<string | undefined>;
+    status?: pulumi.Input<enums.InstanceStatus | undefined>;
 }

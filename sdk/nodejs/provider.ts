@@ -2,6 +2,9 @@
 // *** Do not edit by hand unless you're certain you know what you are doing! ***
 
 import * as pulumi from "@pulumi/pulumi";
+import * as inputs from "./types/input";
+import * as outputs from "./types/output";
+import * as enums from "./types/enums";
 import * as utilities from "./utilities";
 
 /**
@@ -65,6 +68,7 @@ export class Provider extends pulumi.ProviderResource {
             resourceInputs["destroyPath"] = args?.destroyPath;
             resourceInputs["leftovers"] = args?.leftovers;
             resourceInputs["pollIntervalSeconds"] = pulumi.output(args?.pollIntervalSeconds).apply(JSON.stringify);
+            resourceInputs["refreshBeforeUpdate"] = pulumi.output(args?.refreshBeforeUpdate).apply(JSON.stringify);
             resourceInputs["requestTimeoutSeconds"] = pulumi.output(args?.requestTimeoutSeconds).apply(JSON.stringify);
             resourceInputs["requestsPerMinute"] = pulumi.output(args?.requestsPerMinute).apply(JSON.stringify);
             resourceInputs["requireTokenKind"] = args?.requireTokenKind;
@@ -95,7 +99,7 @@ export interface ProviderArgs {
     /**
      * What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
      */
-    deletePolicy?: pulumi.Input<string | undefined>;
+    deletePolicy?: pulumi.Input<enums.DeletePolicy | undefined>;
     /**
      * Path of the service's destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.
      */
@@ -103,11 +107,15 @@ export interface ProviderArgs {
     /**
      * What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default `warn`.
      */
-    leftovers?: pulumi.Input<string | undefined>;
+    leftovers?: pulumi.Input<enums.LeftoverPolicy | undefined>;
     /**
      * The longest pause between two listings while instances are waited for, in seconds. The first pauses are shorter. Default 3.
      */
     pollIntervalSeconds?: pulumi.Input<number | undefined>;
+    /**
+     * Whether each preview, up and destroy first refreshes the instances, all with one listing. Then it sees that a server is gone, renamed or OFFLINE. Default false.
+     */
+    refreshBeforeUpdate?: pulumi.Input<boolean | undefined>;
     /**
      * How long one request may take, in seconds. Default 30.
      */
@@ -119,7 +127,7 @@ export interface ProviderArgs {
     /**
      * The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
      */
-    requireTokenKind?: pulumi.Input<string | undefined>;
+    requireTokenKind?: pulumi.Input<enums.TokenKind | undefined>;
     /**
      * How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default and maximum 60.
      */

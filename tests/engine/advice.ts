@@ -30,6 +30,7 @@ const waits = core("waiting", "after a time-out the id is in the state");
 
 /** A message that reports something and advises nothing. */
 const reports = { noRun: "it reports what a command does, and advises nothing" };
+const usage = { noRun: "the help repeats what was typed" };
 const part = { noRun: "the part of a message whose whole text has an entry of its own" };
 
 export const advice: readonly Advice[] = [
@@ -87,6 +88,25 @@ export const advice: readonly Advice[] = [
     ways: {
       "pulumi refresh --run-program": core("configuration", "if the state still has a wrong"),
       "pulumi destroy --run-program": refusedDestroy,
+    },
+  },
+
+  // ── The command line ──
+  { file: "cli/run.ts", text: "ownCommand()", ways: { usage } },
+  { file: "cli/emulator.ts", text: "ownCommand(", ways: { usage } },
+  {
+    file: "cli/run.ts",
+    text: "`See ${ownCommand(",
+    ways: {
+      "--help": typedCommands("with nothing but pulumi on PATH, `pulumi plugin run` passes"),
+    },
+  },
+  {
+    file: "provider/main.ts",
+    text: "Ctrl-C ends it. To check the settings",
+    ways: {
+      doctor: engine("doctor", "the plugin prints a greeting and the port when"),
+      "--help": engine("doctor", "the plugin prints a greeting and the port when"),
     },
   },
 

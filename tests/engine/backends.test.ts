@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { pluginRun } from "../../provider/advice";
 import { commandsIn } from "../../tools/docs/commandLines";
 import { blocksOf } from "../../tools/docs/markdown";
 import { readPage } from "../../tools/docs/pages";
@@ -35,7 +36,7 @@ async function moveToFreshRunner({ stack, service }: Fixture): Promise<void> {
 }
 
 const typed = ({ stack }: Fixture, line: string, { isRefused = false } = {}) => {
-  const command = line.replace(/^pulumi-resource-compute/, `'${plugin}'`);
+  const command = line.replace(pluginRun, `'${plugin}'`);
   return isRefused ? stack.typeFailing(command) : stack.type(command);
 };
 
@@ -52,7 +53,7 @@ async function expectWhole(fixture: Fixture, count: number): Promise<void> {
 /** Expects that `audit` finds all instances of the service managed. */
 async function expectAuditedWhole(fixture: Fixture): Promise<void> {
   fixture.stack.setEnv("COMPUTE_BASE_URL", fixture.service.url);
-  const output = await typed(fixture, "pulumi-resource-compute audit --json");
+  const output = await typed(fixture, `${pluginRun} audit --json`);
   const { managed } = JSON.parse(output) as { managed: { id: string }[] };
   expect(managed.map(({ id }) => id).sort()).toEqual(fixture.ids().sort());
 }
@@ -201,7 +202,7 @@ test("the commands of the plugin never print the password in the address of a ba
   stack.setEnv("PULUMI_BACKEND_URL", address(`runner:${canaries.password}`));
   stack.setEnv("COMPUTE_BASE_URL", service.url);
   for (const command of ["doctor --stack dev", "audit --plan plan.json --stack dev", "audit"]) {
-    const line = `pulumi-resource-compute ${command}`;
+    const line = `${pluginRun} ${command}`;
     expect(await typed(fixture, line, { isRefused: true })).toContain(address("runner"));
   }
 });

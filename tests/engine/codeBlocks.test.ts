@@ -4,6 +4,7 @@
  */
 import { beforeAll, expect, test } from "@jest/globals";
 import metadata from "../../metadata.json";
+import { pluginRun } from "../../provider/advice";
 import { commandsIn } from "../../tools/docs/commandLines";
 import { pages } from "../../tools/docs/pages";
 import { describeUnless } from "../../tools/support/unless";
@@ -49,13 +50,31 @@ test("each path to the installed plugin has the current version", () => {
 
 test.each([
   ["npx pulumi-compute audit --jsno", "audit has no --jsno"],
-  ["pulumi-resource-compute audit --json --stack dev", undefined],
-  ["pulumi-resource-compute audit --jsno", "audit has no --jsno"],
-  ["pulumi-resource-compute doctor --out=plan.json", "doctor has no --out"],
-  ["pulumi-resource-compute docto", "--help has no docto"],
+  ["bin/pulumi-resource-compute audit --jsno", "audit has no --jsno"],
+  [`${pluginRun} audit --json --stack dev`, undefined],
+  [`${pluginRun} audit --jsno`, "audit has no --jsno"],
+  [`${pluginRun} doctor --out=plan.json`, "doctor has no --out"],
+  [`${pluginRun} docto`, "--help has no docto"],
+  ["pulumi plugin run --kind resource comptue -- audit", "write " + pluginRun],
 ])("for the command %s the check returns: %s", async (text, problem) => {
   const [command] = commandsIn(text);
   expect(command && (await problemWith(command, "README.md"))).toBe(problem);
+});
+
+test("in TypeScript, an argument of few words is a plain string, and a wrong one does not compile", async () => {
+  const text = `
+    import * as compute from "pulumi-compute-instances";
+    new compute.Provider("own", { requireTokenKind: "test", deletePolicy: "retain", leftovers: "fail" });
+    export const offline = compute.getInstancesOutput({ status: "OFFLINE", namePattern: "web-*" });
+  `;
+  const wrong = ["test", "retain", "fail", "OFFLINE"].map((word) => text.replace(word, "other"));
+  const programs = [text, ...wrong].map((text): Sample => {
+    const block = { page: "a test", line: 0, language: "typescript", text };
+    return { places: block.page, block, language: block.language, text };
+  });
+  const refused = new Set<Sample>();
+  await typescript.run(programs, (sample) => refused.add(sample));
+  expect([...refused]).toEqual(programs.slice(1));
 });
 
 for (const check of new Set(Object.values(checks))) {

@@ -17,6 +17,7 @@ import { tmpdir } from "node:os";
 import { basename, delimiter, join } from "node:path";
 import { extract, list } from "tar";
 import metadata from "../../metadata.json";
+import { pluginRun } from "../../provider/advice";
 import { temporaryFolder } from "../../provider/testing/temporaryFolder";
 import committed from "../../schema.json";
 import { ensureArchive, ensureExecutable, packPlugin } from "../../tools/dist/archives";
@@ -38,15 +39,15 @@ const pathWithoutNode = (process.env["COMPUTE_TEST_PATH"] ?? "")
 
 class Machine implements Disposable {
   readonly folder = mkdtempSync(join(tmpdir(), "compute-machine-"));
-  readonly plugin = join(this.folder, "plugin");
   readonly home = join(this.folder, "home");
+  /** Where Pulumi installs it, if this is the Pulumi home. */
+  readonly plugin = join(this.home, "plugins", `resource-${metadata.name}-v${metadata.version}`);
   readonly executable = join(this.plugin, executableName(here));
   #user: { uid: number; gid: number } | object = {};
 
   static async create(): Promise<Machine> {
     const machine = new Machine();
-    mkdirSync(machine.plugin);
-    mkdirSync(machine.home);
+    mkdirSync(machine.plugin, { recursive: true });
     await extract({ file: await ensureArchive(), cwd: machine.plugin });
     return machine;
   }
@@ -139,7 +140,7 @@ test("run by hand, the executable prints its version and help, and runs its comm
     [["discard"], 0, /^There is no pending create\.\n$/],
     [["discard", "urn:not:there"], 1, /./],
     [["no-such-command"], 2, /./],
-    [["emulator", "--help"], 0, /^Usage: pulumi-resource-compute emulator \[options\]$/m],
+    [["emulator", "--help"], 0, new RegExp(`^Usage: ${pluginRun} emulator \\[options\\]$`, "m")],
   ] as const) {
     expect(machine.run(args, env)).toEqual({ status, output: expect.stringMatching(output) });
   }

@@ -2,7 +2,7 @@
  * Tests `doctor`, and the plugin started by hand, with the built executable and the real `pulumi`.
  * tests/lifecycle/doctor.test.ts tests each check.
  */
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { expect, test } from "@jest/globals";
 import { testUnless } from "../../tools/support/unless";
@@ -84,9 +84,19 @@ testUnless(
   noTerminals,
   "the plugin prints a greeting and the port when started by hand on a terminal, and only the port when started by the engine",
   async () => {
-    expect(await onATerminal()).toMatch(
+    const greeting = await onATerminal();
+    expect(greeting).toMatch(
       /^The compute plugin for Pulumi, [^]*PULUMI_DEBUG_PROVIDERS=compute:(\d+) pulumi up[^]*\n\1\r\n/,
     );
+    const [, settings = "", help = ""] =
+      /check the settings: (.*)\. To see all commands: (.*)\r$/m.exec(greeting) ?? [];
+    for (const [line, output] of [
+      [help, /^Usage: /],
+      [settings, /^FAILED +base URL/m],
+    ] as const) {
+      const { stdout } = spawnSync("sh", ["-c", line], { encoding: "utf8", cwd: "/", env: {} });
+      expect(stdout).toMatch(output);
+    }
     expect((await onATerminal("127.0.0.1:1")).replaceAll("^C", "")).toMatch(/^\d+\r\n$/);
   },
 );

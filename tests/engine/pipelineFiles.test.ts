@@ -252,5 +252,5 @@ test("the files name the Pulumi version of the tests and the current version of 
   expect(found(/(?:pulumi-version: |pulumi\/pulumi\S*:|pulumi-compute:)(\d[\d.]*\d)/g)).toEqual(
     new Set([pulumi]),
   );
-  expect(found(/resource-compute-v([\d.]+)\//g)).toEqual(new Set([metadata.version]));
+  expect(found(/install resource compute ([\d.]+) /g)).toEqual(new Set([metadata.version]));
 });

@@ -2,13 +2,19 @@
  * Tests that the commands in messages work when they are typed, and that the next `up` changes nothing: errors help
  * (G9). Until then no instance is lost (G1) or created twice (G2), and delete tells the truth (G4).
  */
-import { rmSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
+import metadata from "../../metadata.json";
+import { pluginRun } from "../../provider/advice";
 import { codeSpansOf, sectionOf } from "../../tools/docs/markdown";
 import { readPage } from "../../tools/docs/pages";
+import { firstLine } from "../../tools/support/command";
+import { root } from "../../tools/support/paths";
 import { printedCommands } from "../support/printed";
-import { Fixture, never } from "./support/fixture";
+import { Fixture, type FixtureOptions, never } from "./support/fixture";
 import { emptyProgram, instances, oneInstance, required } from "./support/programs";
 import { tokens } from "./support/stack";
 
@@ -53,6 +59,85 @@ test.each(["pulumi import", "discard"])(
     await expectClean(fixture, start === "discard" ? fixture.ids().slice(1) : [id]);
   },
 );
+
+/** A stack whose project does not name the plugin, which `pulumi plugin install` has installed. */
+async function installedFixture(options: FixtureOptions = {}): Promise<Fixture> {
+  const fixture = await Fixture.create({ namesPlugin: false, ...options });
+  const { name, version } = metadata;
+  const install = ["plugin", "install", "resource", name, version, "--file", join(root, "bin")];
+  await fixture.stack.succeed(...install);
+  return fixture;
+}
+
+/** Returns the path of a folder that has only a `pulumi`. */
+function onlyPulumi({ stack }: Fixture): string {
+  const folder = join(stack.folder, "only-pulumi");
+  mkdirSync(folder);
+  symlinkSync(process.env["COMPUTE_TEST_PULUMI"] ?? "", join(folder, "pulumi"));
+  return folder;
+}
+
+test("if Pulumi has installed the plugin, the printed command with discard works with nothing but pulumi on PATH", async () => {
+  await using fixture = await installedFixture();
+  const { stack } = fixture;
+  await fixture.endUpInPost("both killed");
+  await stack.succeed("cancel", "--yes");
+  stack.program(oneInstance({ flavorId: "standard-4" }));
+  const command = printed(await stack.fail("up"), "discard");
+  expect(command.startsWith(`${pluginRun} discard `)).toBe(true);
+
+  await stack.type(`export PATH='${onlyPulumi(fixture)}'; ${command}`);
+
+  await stack.up();
+  await expectClean(fixture, fixture.ids().slice(1));
+});
+
+test("with nothing but pulumi on PATH, `pulumi plugin run` passes the exit codes and the JSON of the commands on", async () => {
+  await using fixture = await installedFixture();
+  const { stack, control } = fixture;
+  await stack.up();
+  const path = onlyPulumi(fixture);
+  const codeAndOutput = async (command: string) => {
+    const line = `export PATH='${path}'; ${pluginRun} ${command}; echo "$?"`;
+    const [, output, code] = /^([^]*?)(\d+)\n$/.exec(await stack.type(line)) ?? [];
+    return { code, output };
+  };
+  const json = (field: string) => expect.stringMatching(new RegExp(`^\\{[^]*"${field}"[^]*\\}\n$`));
+
+  expect(await codeAndOutput("doctor --json")).toEqual({ code: "0", output: json("check") });
+  expect(await codeAndOutput("audit --json")).toEqual({ code: "0", output: json("managed") });
+  control.insert({ name: "by-hand" });
+  expect(await codeAndOutput("audit --json")).toEqual({ code: "1", output: json("by-hand") });
+  const mistyped = await codeAndOutput("audit --jsno");
+  const [, see = ""] = /^See (.+)$/m.exec(mistyped.output ?? "") ?? [];
+  expect(mistyped.code).toBe("2");
+  expect(see).toBe(`${pluginRun} audit --help`);
+  expect(await stack.type(see)).toContain("--json ");
+  expect(await codeAndOutput("discard")).toEqual({
+    code: "0",
+    output: "There is no pending create.\n",
+  });
+});
+
+test("the emulator that `pulumi plugin run` started ends with `pulumi`", async () => {
+  await using fixture = await installedFixture();
+  const env = { PATH: onlyPulumi(fixture), PULUMI_HOME: fixture.stack.home };
+  const words = [...pluginRun.split(" ").slice(1), "emulator", "--port", "0"];
+  using pulumi = spawn("pulumi", words, { env, stdio: ["ignore", "pipe", "ignore"] });
+  const ended = once(pulumi, "exit");
+  const [url = ""] = /http:\S+(?=\/v2)/.exec(await firstLine(pulumi.stdout)) ?? [];
+  const answers = () =>
+    fetch(url).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+
+  expect(await answers()).toBe(true);
+  pulumi.kill("SIGINT");
+
+  await ended;
+  while (await answers());
+});
 
 /**
  * The state of a killed engine and the ledger record the same create, so the engine's repair must not conflict with

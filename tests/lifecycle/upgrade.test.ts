@@ -23,6 +23,7 @@ async function withState(
       inputs: properties(local.held.inputs),
       outputs: properties(local.held.outputs),
       initErrors: unfinished ? ["not finished"] : [],
+      refreshBeforeUpdate: unfinished,
     });
     await body(world, local);
     expect(world.posts).toBe(0);

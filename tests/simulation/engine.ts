@@ -1,7 +1,7 @@
 /** A model of the Pulumi engine as a provider sees it: its calls, and the state of the stack after them. */
 import { InstanceUnfinished } from "../../provider/errors";
 import { propertyMap, type PropertyMap } from "../../provider/propertyValue";
-import type { DiffResponse, Provider, ReadResponse } from "../../provider/requests";
+import type { DiffResponse, Kept, Provider, ReadResponse } from "../../provider/requests";
 import { instanceToken, replaceKinds } from "../../provider/pulumiNames";
 
 export interface Held {
@@ -12,6 +12,8 @@ export interface Held {
   outputs: PropertyMap;
   /** Why the instance is unfinished. Empty for a finished one. */
   initErrors: readonly string[];
+  /** Whether each preview, `up` and destroy begins with a Read of the instance. */
+  refreshBeforeUpdate: boolean;
   /** Whether the resource has been replaced, and still has to be deleted. */
   old: boolean;
 }
@@ -116,7 +118,7 @@ export class Engine {
 
   async up(program: Program, options: UpOptions = {}): Promise<void> {
     await this.#configure(options.preview);
-    if (options.preview !== true) await this.#refreshUnfinished(options);
+    await this.#refreshMarked(options);
     await this.#each(Object.keys(program), (name) =>
       this.#goal(name, program[name] ?? emptyMap, options),
     );
@@ -140,6 +142,7 @@ export class Engine {
   async destroy(options: UpOptions = {}): Promise<void> {
     if (this.#hasNothing) return;
     await this.#configure();
+    await this.#refreshMarked(options);
     await this.#each([...this.#state], (held) => this.#delete(held, options));
     // The provider resource is deleted after the last of its resources.
     if (this.#state.length === 0) this.#scope = undefined;
@@ -187,7 +190,7 @@ export class Engine {
     await this.#callAndSave(held, held.inputs, async () => ({
       id: held.id,
       inputs: wanted,
-      outputs: await this.calls.update(request),
+      ...(await this.calls.update(request)),
     }));
   }
 
@@ -233,11 +236,13 @@ export class Engine {
     this.#save();
   }
 
-  /** Reads the unfinished resources, as an `up` does before it compares anything. */
-  async #refreshUnfinished(options: UpOptions): Promise<void> {
-    const unfinished = this.#state.filter(({ initErrors, old }) => !old && initErrors.length > 0);
+  /** Reads the resources that are marked for it, as each preview, `up` and destroy does before anything else. */
+  async #refreshMarked(options: UpOptions): Promise<void> {
+    const marked = this.#state.filter(
+      ({ refreshBeforeUpdate, old }) => !old && refreshBeforeUpdate,
+    );
     await this.#each(
-      unfinished.map(({ name }) => name),
+      marked.map(({ name }) => name),
       async (name) => {
         await this.#refresh(name, options).catch((error: unknown) => {
           if (!(error instanceof InstanceUnfinished)) throw error;
@@ -309,7 +314,7 @@ export class Engine {
   async #read(
     what: Pick<Held, "urn" | "id"> & Partial<Record<"inputs" | "outputs", PropertyMap | undefined>>,
     { timeoutSeconds = 0 }: UpOptions = {},
-  ): Promise<ReadResponse> {
+  ): Promise<Kept<ReadResponse> | undefined> {
     await this.ctx.pause();
     const { urn, id, inputs, outputs } = what;
     return this.calls.read({ urn, id, inputs, outputs, timeoutSeconds });
@@ -332,7 +337,7 @@ export class Engine {
   async #callAndSave(
     { name, urn }: Pick<Held, "name" | "urn">,
     inputsIfUnfinished: PropertyMap | undefined,
-    call: () => Promise<ReadResponse>,
+    call: () => Promise<Kept<ReadResponse> | undefined>,
   ): Promise<void> {
     await this.ctx.pause();
     try {
@@ -347,7 +352,8 @@ export class Engine {
         const { id, state, reasons } = error;
         const inputs = inputsIfUnfinished ?? state.inputs;
         const { outputs } = state;
-        await this.#hold({ name, urn, id, inputs, outputs, initErrors: reasons, old: false });
+        const resource = { name, urn, id, inputs, outputs, old: false };
+        await this.#hold({ ...resource, initErrors: reasons, refreshBeforeUpdate: true });
       }
       throw error;
     }

@@ -59,6 +59,7 @@ export interface History {
   deletePolicy: "retain" | "fail" | "destroy";
   /** Whether `compute:cursorParameter` is set. Then a listing has more than one page. */
   hasCursor: boolean;
+  refreshBeforeUpdate: boolean;
   listOrder: "oldest" | "newest" | "shuffled";
   /** Other instances of the token. With more than 100, only a listing with a cursor is complete. */
   otherInstances: number;
@@ -128,6 +129,7 @@ export const history: fc.Arbitrary<History> = fc.record({
   leftovers: fc.constantFrom("warn", "warn", "fail"),
   deletePolicy: fc.constantFrom("retain", "fail", "destroy"),
   hasCursor: fc.boolean(),
+  refreshBeforeUpdate: fc.boolean(),
   listOrder: fc.constantFrom("oldest", "newest", "shuffled"),
   otherInstances: fc.oneof(
     { weight: 40, arbitrary: fc.constantFrom(0, 0, 0, 2) },

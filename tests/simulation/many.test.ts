@@ -101,6 +101,45 @@ test("300 creates send one account request and one listing before their POSTs, a
   expect(simulation.stack.ids).toHaveLength(300);
 });
 
+test("with refreshBeforeUpdate, an up of 300 instances costs the pages of one refresh, creates what was removed, and sees a rename and OFFLINE", async () => {
+  const settings = { ...unlimited, ...cursor, refreshBeforeUpdate: true };
+  using simulation = new Simulation({ ...cursor, ...unlimited, provisioningSeconds: 1 });
+  const { control } = simulation.service;
+  const up = () => simulation.run((engine) => engine.up(program(300)), settings);
+  expectNoProblem(await up());
+  // The settling time of the creates is over.
+  await simulation.timeline.pass(60_000);
+
+  control.forgetRequests();
+  expectNoProblem(await up());
+  expect(control.counts()).toEqual({ "GET /v2/account": 1, "GET /v2/instances": 3 });
+
+  const [removed = "", renamed = "", stopped = ""] = simulation.stack.ids;
+  control.remove(removed);
+  control.rename(renamed, "by-hand");
+  control.setStatus(stopped, "OFFLINE");
+  control.forgetRequests();
+  const { engine, warnings } = await up();
+  expect(engine.failed).toEqual([]);
+  expect(warnings).toEqual([expect.stringContaining(`instance ${stopped} is OFFLINE`)]);
+  expect(control.counts()).toMatchObject({ "POST /v2/instances": 1 });
+  expect(simulation.stack.ids).not.toContain(removed);
+  expectAllHeld(simulation);
+  const outputsOf = (id: string) =>
+    simulation.stack.resources.find((resource) => resource.id === id)?.outputs;
+  expect(outputsOf(renamed)).toMatchObject({ name: "by-hand" });
+  expect(outputsOf(stopped)).toMatchObject({ status: "OFFLINE" });
+});
+
+test("without refreshBeforeUpdate, an up without changes sends no request", async () => {
+  using simulation = new Simulation({ ...cursor, provisioningSeconds: 1 });
+  const up = () => simulation.run((engine) => engine.up(program(3)), cursor);
+  expectNoProblem(await up());
+  simulation.service.control.forgetRequests();
+  expectNoProblem(await up());
+  expect(simulation.service.control.counts()).toEqual({});
+});
+
 test("without a cursor, 300 instances are created with a right address or none, and one warning per run", async () => {
   using simulation = new Simulation({ ...unlimited, provisioningSeconds: 0.5 });
   const run = simulation.begin(unlimited);

@@ -402,6 +402,7 @@ class HistoryRun {
       baseUrl: "https://compute.example/v2",
       apiToken: new Secret(`sk_${history.live ? "live" : "test"}_acme_${secrets.token}`),
       deletePolicy: policy,
+      refreshBeforeUpdate: history.refreshBeforeUpdate,
       leftovers: isWithoutFaults ? "warn" : history.leftovers,
       ...(policy === "destroy" ? { destroyPath: "/v2/instances/{id}" } : {}),
       ...(history.hasCursor ? { cursorParameter: "starting_after" } : {}),
@@ -494,8 +495,8 @@ class HistoryRun {
     for (let round = 0; round < 6; round++) {
       const { did, failed } = (await this.#runWithoutFaults(stack, (engine) => engine.up(program)))
         .engine;
-      const notSame = did.filter((what) => !what.startsWith("same"));
-      problem = [...notSame, ...failed.map(({ error }) => error.message)].join("; ");
+      const changes = did.filter((what) => !/^(same|read) /.test(what));
+      problem = [...changes, ...failed.map(({ error }) => error.message)].join("; ");
       if (problem === "") return;
       for (const { name, error } of failed) await this.#followAdvice(stack, name, error);
     }

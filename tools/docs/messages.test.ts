@@ -1,9 +1,11 @@
 /** Checks that the messages which pages show are those of the plugin, apart from line breaks. */
 import { expect, test } from "@jest/globals";
+import { RequestError } from "../../provider/api/errors";
 import { createInstance } from "../../provider/instance/create";
 import { generatedName } from "../../provider/instance/naming";
 import { userDataWarning } from "../../provider/instance/userData";
 import { propertyMap } from "../../provider/propertyValue";
+import { post } from "../../provider/testing/fakeService";
 import { errorOf, inputsOf, scene, scopeId, urnOf } from "../../provider/testing/scene";
 import { blocksOf } from "./markdown";
 import { pages } from "./pages";
@@ -27,6 +29,21 @@ async function leftoverError(): Promise<string> {
   return (await errorOf(createInstance(session, request))).message;
 }
 
+async function soldOutError(): Promise<string> {
+  const { session, service } = scene();
+  const refusal = new RequestError({
+    kind: "answered",
+    method: "POST",
+    path: "/v2/instances",
+    cause: "No instance of this flavor can be created at the moment.",
+    status: 422,
+    service: { code: "flavor_sold_out", requestId: "req_…" },
+  });
+  service.posts.push(post(refusal, { acts: false }));
+  const request = { urn: urnOf("web"), inputs: inputsOf(), timeoutSeconds: 0, preview: false };
+  return (await errorOf(createInstance(session, request))).message;
+}
+
 async function scriptWarning(): Promise<string | undefined> {
   const inputs = propertyMap({ userData: "---\n#cloud-config\nhostname: web\n" });
   return await userDataWarning(inputs, propertyMap({}));
@@ -36,6 +53,7 @@ test("each message that a page shows is what the plugin prints", async () => {
   const ours = [
     { page: "docs/instance.md", message: oneLine(`warning: ${await scriptWarning()}`) },
     { page: "docs/recover.md", message: oneLine(`error: ${await leftoverError()}`) },
+    { page: "docs/sold-out.md", message: oneLine(`error: ${await soldOutError()}`) },
   ];
   // That page shows a message of Pulumi's own.
   expect(shown.filter(({ page }) => page !== "docs/backends.md")).toEqual(ours);

@@ -8,7 +8,6 @@ import {
   settingEnvironment,
   settingNames,
   settingTypes,
-  type SettingName,
 } from "../../provider/config/settings";
 import { functions } from "../../provider/functions/functions";
 import {
@@ -42,7 +41,8 @@ const networkToken = "compute:index:Network";
 const summaryToken = "compute:index:InstanceSummary";
 
 export function packageSchema() {
-  const config = settingProperties();
+  const settings = settingProperties();
+  const config = mapped(settings, withoutEnum);
   const environment = Object.values(settingEnvironment).join(", ");
   return {
     $schema:
@@ -53,7 +53,7 @@ export function packageSchema() {
     config: { variables: config },
     provider: {
       description: `The compute provider. The environment (${environment}) stands in for what is left out.`,
-      inputProperties: config,
+      inputProperties: settings,
       properties: Object.fromEntries(
         Object.entries(config).filter(([name]) => name !== "apiToken"),
       ),
@@ -70,6 +70,7 @@ export function packageSchema() {
         description: "An instance, as the service lists it.",
         ...instanceSummary,
       },
+      ...enumTypes(),
     },
     resources: { [instanceToken]: instanceSchema() },
     functions: Object.fromEntries(functionTokens.map((token) => [token, functionSchema(token)])),
@@ -105,21 +106,21 @@ function languageOptions() {
   };
 }
 
-/** In a program. The provider also accepts strings, which are all that the environment has. */
-const programTypes: Partial<Record<SettingName, string>> = {
-  requestsPerMinute: "integer",
-  requestTimeoutSeconds: "number",
-  pollIntervalSeconds: "number",
-  settlingSeconds: "number",
-  validateCredentials: "boolean",
-};
-
 function settingProperties(): Record<string, Property> {
   return propertiesOf(settingNames, (name) => ({
-    ...(programTypes[name] ? { type: programTypes[name] } : typeOf(settingTypes[name])),
+    ...typeOf(settingTypes[name]),
     description: settingDescriptions[name],
     ...(secretSettings.has(name) ? { secret: true } : {}),
   }));
+}
+
+/**
+ * Returns the property with a string in place of an enum. The stack's configuration has none, because the SDKs would read it as
+ * JSON, nor have the provider's outputs, because the SDKs for Java and .NET would leave it out, nor the query of a list,
+ * because `pulumi do` has no flags for enums.
+ */
+function withoutEnum({ $ref, ...property }: Property): Property {
+  return $ref === undefined ? property : { type: "string", ...property };
 }
 
 /** Follows the description of an optional input among the outputs. */
@@ -146,7 +147,13 @@ function instanceSchema() {
     requiredInputs: inputNames.filter(isRequired),
     properties: { ...inputsAsOutputs, ...added },
     required: requiredOutputs,
-    listInputs: functionSchema("compute:index:getInstances").inputs,
+    listInputs: {
+      type: "object",
+      properties: mapped(
+        functionSchema("compute:index:getInstances").inputs.properties,
+        withoutEnum,
+      ),
+    },
   };
 }
 
@@ -232,12 +239,48 @@ function ref(token: string): Property {
   return { $ref: `#/types/${token}` };
 }
 
-/** Returns string, number, boolean, or a list of them. Our inputs have no other types. */
+/** Returns an enum, or string, number, boolean, or a list of them. Our inputs have no other types. */
 function typeOf(type: z.ZodType): Property {
-  const json = z.toJSONSchema(type, { io: "input", unrepresentable: "any" }) as {
-    type?: string;
-    items?: { type?: string };
-  };
+  const json = jsonOf(type);
+  if (json.enum) return ref(enumToken(json));
   const name = json.type ?? "string";
   return json.items ? { type: name, items: { type: json.items.type ?? "string" } } : { type: name };
+}
+
+/** The enums among the settings and the arguments of functions. */
+function enumTypes() {
+  const inputs = functionTokens.flatMap((token) => Object.values(functions[token].inputs));
+  const enums = [...Object.values<z.ZodType>(settingTypes), ...inputs]
+    .map(jsonOf)
+    .filter((json) => json.enum);
+  return Object.fromEntries(
+    enums.map((json) => [
+      enumToken(json),
+      {
+        type: "string",
+        enum: json.enum?.map((value) => ({ name: capitalized(value), value })),
+      },
+    ]),
+  );
+}
+
+/** What JSON Schema says of a type. */
+interface JsonType {
+  type?: string;
+  items?: { type?: string };
+  enum?: string[];
+  title?: string;
+}
+
+function jsonOf(type: z.ZodType): JsonType {
+  return z.toJSONSchema(type, { unrepresentable: "any" }) as JsonType;
+}
+
+function enumToken({ title }: JsonType): string {
+  if (title === undefined) throw new Error("an enum has no title, which is its name in the schema");
+  return `compute:index:${title}`;
+}
+
+function capitalized(word: string): string {
+  return word.slice(0, 1).toUpperCase() + word.slice(1).toLowerCase();
 }

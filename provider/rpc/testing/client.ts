@@ -5,9 +5,16 @@ import type { Struct } from "google-protobuf/google/protobuf/struct_pb";
 import { PluginAttach, type PluginInfo } from "@pulumi/pulumi/proto/plugin_pb";
 import { ResourceProviderClient } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as pb from "@pulumi/pulumi/proto/provider_pb";
-import type { PropertyMap } from "../../propertyValue";
+import { Unknown, type PropertyMap } from "../../propertyValue";
 import { instanceToken } from "../../pulumiNames";
-import type { ListedInstance } from "../../requests";
+import type {
+  CreateResponse,
+  Kept,
+  ListedInstance,
+  ListResponse,
+  ReadResponse,
+  UpdateResponse,
+} from "../../requests";
 import { decodeProperties, encodeProperties } from "../properties";
 import { failed } from "./failure";
 
@@ -119,21 +126,21 @@ export class TestClient {
 
   async create(
     args: Target & { inputs: PropertyMap; timeoutSeconds?: number; preview?: boolean },
-  ): Promise<{ id: string; outputs: PropertyMap }> {
+  ): Promise<Kept<CreateResponse>> {
     const request = withTarget(new pb.CreateRequest(), args).setProperties(toStruct(args.inputs));
     request.setTimeout(args.timeoutSeconds ?? 0).setPreview(args.preview ?? false);
     const reply = await call<pb.CreateResponse>((done) => this.raw.create(request, done));
-    return { id: reply.getId(), outputs: decodeProperties(reply.getProperties()) };
+    return { id: reply.getId(), ...readKept(reply) };
   }
 
   async update(
     args: ExistingInstance & { news: PropertyMap; preview?: boolean },
-  ): Promise<PropertyMap> {
+  ): Promise<Kept<UpdateResponse>> {
     const request = withTarget(new pb.UpdateRequest(), args).setOlds(toStruct(args.oldOutputs));
     request.setId(args.id).setOldInputs(toStruct(args.oldInputs)).setNews(toStruct(args.news));
     request.setTimeout(args.timeoutSeconds ?? 0).setPreview(args.preview ?? false);
     const reply = await call<pb.UpdateResponse>((done) => this.raw.update(request, done));
-    return decodeProperties(reply.getProperties());
+    return readKept(reply);
   }
 
   /** A Read without inputs and outputs is an import. Resolves to `undefined` if the instance is gone. */
@@ -144,7 +151,7 @@ export class TestClient {
       outputs?: PropertyMap;
       timeoutSeconds?: number;
     },
-  ): Promise<{ id: string; inputs: PropertyMap; outputs: PropertyMap } | undefined> {
+  ): Promise<Kept<ReadResponse> | undefined> {
     const request = withTarget(new pb.ReadRequest(), args).setId(args.id);
     if (args.inputs) request.setInputs(toStruct(args.inputs));
     if (args.outputs) request.setProperties(toStruct(args.outputs));
@@ -154,7 +161,7 @@ export class TestClient {
     return {
       id: reply.getId(),
       inputs: decodeProperties(reply.getInputs()),
-      outputs: decodeProperties(reply.getProperties()),
+      ...readKept(reply),
     };
   }
 
@@ -176,12 +183,13 @@ export class TestClient {
     token: string,
     query: PropertyMap = {},
     { limit = 0, pageSize = 0, continuationToken = "" } = {},
-  ): Promise<ListedInstance[]> {
+  ): Promise<ListResponse> {
     const request = new pb.ListRequest().setToken(token).setQuery(toStruct(query));
     request.setLimit(limit).setPageSize(pageSize).setContinuationToken(continuationToken);
     const listed: ListedInstance[] = [];
     try {
       for await (const reply of this.raw.list(request) as AsyncIterable<pb.ListResponse>) {
+        if (reply.hasComputed()) return Unknown.value;
         const result = reply.getResult();
         if (result) listed.push(result.toObject());
       }
@@ -201,6 +209,13 @@ interface Failures {
 }
 interface Checked extends Failures {
   inputs: PropertyMap;
+}
+
+function readKept(reply: pb.CreateResponse | pb.UpdateResponse | pb.ReadResponse) {
+  return {
+    outputs: decodeProperties(reply.getProperties()),
+    refreshBeforeUpdate: reply.getRefreshBeforeUpdate(),
+  };
 }
 
 function readChecked(reply: pb.CheckResponse): Checked {

@@ -21,7 +21,7 @@ export function createProvider({ messages }: { messages: Messages }): Provider {
       await canceled.promise;
       await sleep(500);
       process.stderr.write("the update has ended\n");
-      return propertyMap({});
+      return { outputs: propertyMap({}), refreshBeforeUpdate: false };
     },
     // Shows the environment.
     check: async () => ({ inputs: propertyMap({ ...process.env }), failures: [] }),
@@ -32,7 +32,8 @@ export function createProvider({ messages }: { messages: Messages }): Provider {
       });
       void Promise.reject(new Error("unhandled"));
       console.debug("not for stdout");
-      return { id: "i-1", inputs: propertyMap({}), outputs: propertyMap({}) };
+      const nothing = propertyMap({});
+      return { id: "i-1", inputs: nothing, outputs: nothing, refreshBeforeUpdate: false };
     },
     cancel: (reason) => {
       process.stderr.write(`cancel: ${reason}\n`);

@@ -102,6 +102,16 @@ namespace ComputeInstances.Compute
             set => _pollIntervalSeconds.Set(value);
         }
 
+        private static readonly __Value<bool?> _refreshBeforeUpdate = new __Value<bool?>(() => __config.GetBoolean("refreshBeforeUpdate"));
+        /// <summary>
+        /// Whether each preview, up and destroy first refreshes the instances, all with one listing. Then it sees that a server is gone, renamed or OFFLINE. Default false.
+        /// </summary>
+        public static bool? RefreshBeforeUpdate
+        {
+            get => _refreshBeforeUpdate.Get();
+            set => _refreshBeforeUpdate.Set(value);
+        }
+
         private static readonly __Value<double?> _requestTimeoutSeconds = new __Value<double?>(() => __config.GetDouble("requestTimeoutSeconds"));
         /// <summary>
         /// How long one request may take, in seconds. Default 30.

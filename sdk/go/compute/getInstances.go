@@ -23,8 +23,10 @@ func GetInstances(ctx *pulumi.Context, args *GetInstancesArgs, opts ...pulumi.In
 }
 
 type GetInstancesArgs struct {
+	// Only instances whose name matches this pattern, in which `*` stands for any characters, and `?` for one, such as `web-*`. Case does not count.
+	NamePattern *string `pulumi:"namePattern"`
 	// Only instances of this status: `ACTIVE`, `OFFLINE` or `PROVISIONING`.
-	Status *string `pulumi:"status"`
+	Status *InstanceStatus `pulumi:"status"`
 }
 
 type GetInstancesResult struct {
@@ -40,8 +42,10 @@ func GetInstancesOutput(ctx *pulumi.Context, args GetInstancesOutputArgs, opts .
 }
 
 type GetInstancesOutputArgs struct {
+	// Only instances whose name matches this pattern, in which `*` stands for any characters, and `?` for one, such as `web-*`. Case does not count.
+	NamePattern pulumi.StringPtrInput `pulumi:"namePattern"`
 	// Only instances of this status: `ACTIVE`, `OFFLINE` or `PROVISIONING`.
-	Status pulumi.StringPtrInput `pulumi:"status"`
+	Status InstanceStatusPtrInput `pulumi:"status"`
 }
 
 func (GetInstancesOutputArgs) ElementType() reflect.Type {

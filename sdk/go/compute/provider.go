@@ -56,19 +56,21 @@ type providerArgs struct {
 	// Name of the list's cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.
 	CursorParameter *string `pulumi:"cursorParameter"`
 	// What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
-	DeletePolicy *string `pulumi:"deletePolicy"`
+	DeletePolicy *DeletePolicy `pulumi:"deletePolicy"`
 	// Path of the service's destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.
 	DestroyPath *string `pulumi:"destroyPath"`
 	// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default `warn`.
-	Leftovers *string `pulumi:"leftovers"`
+	Leftovers *LeftoverPolicy `pulumi:"leftovers"`
 	// The longest pause between two listings while instances are waited for, in seconds. The first pauses are shorter. Default 3.
 	PollIntervalSeconds *float64 `pulumi:"pollIntervalSeconds"`
+	// Whether each preview, up and destroy first refreshes the instances, all with one listing. Then it sees that a server is gone, renamed or OFFLINE. Default false.
+	RefreshBeforeUpdate *bool `pulumi:"refreshBeforeUpdate"`
 	// How long one request may take, in seconds. Default 30.
 	RequestTimeoutSeconds *float64 `pulumi:"requestTimeoutSeconds"`
 	// The service's limit on requests per minute to one endpoint. The provider stays 5 % below it. Default 1000.
 	RequestsPerMinute *int `pulumi:"requestsPerMinute"`
 	// The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
-	RequireTokenKind *string `pulumi:"requireTokenKind"`
+	RequireTokenKind *TokenKind `pulumi:"requireTokenKind"`
 	// How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default and maximum 60.
 	SettlingSeconds *float64 `pulumi:"settlingSeconds"`
 	// Whether the provider checks the token with GET /v2/account before any other request. Default true.
@@ -84,19 +86,21 @@ type ProviderArgs struct {
 	// Name of the list's cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.
 	CursorParameter pulumi.StringPtrInput
 	// What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
-	DeletePolicy pulumi.StringPtrInput
+	DeletePolicy DeletePolicyPtrInput
 	// Path of the service's destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.
 	DestroyPath pulumi.StringPtrInput
 	// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default `warn`.
-	Leftovers pulumi.StringPtrInput
+	Leftovers LeftoverPolicyPtrInput
 	// The longest pause between two listings while instances are waited for, in seconds. The first pauses are shorter. Default 3.
 	PollIntervalSeconds pulumi.Float64PtrInput
+	// Whether each preview, up and destroy first refreshes the instances, all with one listing. Then it sees that a server is gone, renamed or OFFLINE. Default false.
+	RefreshBeforeUpdate pulumi.BoolPtrInput
 	// How long one request may take, in seconds. Default 30.
 	RequestTimeoutSeconds pulumi.Float64PtrInput
 	// The service's limit on requests per minute to one endpoint. The provider stays 5 % below it. Default 1000.
 	RequestsPerMinute pulumi.IntPtrInput
 	// The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
-	RequireTokenKind pulumi.StringPtrInput
+	RequireTokenKind TokenKindPtrInput
 	// How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default and maximum 60.
 	SettlingSeconds pulumi.Float64PtrInput
 	// Whether the provider checks the token with GET /v2/account before any other request. Default true.

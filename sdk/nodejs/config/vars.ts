@@ -85,6 +85,17 @@ Object.defineProperty(exports, "pollIntervalSeconds", {
 });
 
 /**
+ * Whether each preview, up and destroy first refreshes the instances, all with one listing. Then it sees that a server is gone, renamed or OFFLINE. Default false.
+ */
+export declare const refreshBeforeUpdate: boolean | undefined;
+Object.defineProperty(exports, "refreshBeforeUpdate", {
+    get() {
+        return __config.getObject<boolean>("refreshBeforeUpdate");
+    },
+    enumerable: true,
+});
+
+/**
  * How long one request may take, in seconds. Default 30.
  */
 export declare const requestTimeoutSeconds: number | undefined;

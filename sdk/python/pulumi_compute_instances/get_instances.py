@@ -14,6 +14,7 @@ else:
     from typing_extensions import NotRequired, TypedDict, TypeAlias
 from . import _utilities
 from . import outputs
+from ._enums import *
 
 __all__ = [
     'GetInstancesResult',
@@ -59,14 +60,17 @@ class AwaitableGetInstancesResult(GetInstancesResult):
             instances=self.instances)
 
 
-def get_instances(status: Optional[_builtins.str] = None,
+def get_instances(name_pattern: Optional[_builtins.str] = None,
+                  status: Optional['InstanceStatus'] = None,
                   opts: Optional[pulumi.InvokeOptions] = None) -> AwaitableGetInstancesResult:
     """
     The instances that the token's tenant has, as far as the service lists them: see `complete`.
 
-    :param _builtins.str status: Only instances of this status: `ACTIVE`, `OFFLINE` or `PROVISIONING`.
+    :param _builtins.str name_pattern: Only instances whose name matches this pattern, in which `*` stands for any characters, and `?` for one, such as `web-*`. Case does not count.
+    :param 'InstanceStatus' status: Only instances of this status: `ACTIVE`, `OFFLINE` or `PROVISIONING`.
     """
     __args__ = dict()
+    __args__['namePattern'] = name_pattern
     __args__['status'] = status
     opts = pulumi.InvokeOptions.merge(_utilities.get_invoke_opts_defaults(), opts)
     __ret__ = pulumi.runtime.invoke('compute:index:getInstances', __args__, opts=opts, typ=GetInstancesResult).value
@@ -74,14 +78,17 @@ def get_instances(status: Optional[_builtins.str] = None,
     return AwaitableGetInstancesResult(
         complete=pulumi.get(__ret__, 'complete'),
         instances=pulumi.get(__ret__, 'instances'))
-def get_instances_output(status: pulumi.Input[Optional[Optional[_builtins.str]]] = None,
+def get_instances_output(name_pattern: pulumi.Input[Optional[Optional[_builtins.str]]] = None,
+                         status: pulumi.Input[Optional[Optional['InstanceStatus']]] = None,
                          opts: Optional[Union[pulumi.InvokeOptions, pulumi.InvokeOutputOptions]] = None) -> pulumi.Output[GetInstancesResult]:
     """
     The instances that the token's tenant has, as far as the service lists them: see `complete`.
 
-    :param _builtins.str status: Only instances of this status: `ACTIVE`, `OFFLINE` or `PROVISIONING`.
+    :param _builtins.str name_pattern: Only instances whose name matches this pattern, in which `*` stands for any characters, and `?` for one, such as `web-*`. Case does not count.
+    :param 'InstanceStatus' status: Only instances of this status: `ACTIVE`, `OFFLINE` or `PROVISIONING`.
     """
     __args__ = dict()
+    __args__['namePattern'] = name_pattern
     __args__['status'] = status
     opts = pulumi.InvokeOutputOptions.merge(_utilities.get_invoke_opts_defaults(), opts)
     __ret__ = pulumi.runtime.invoke_output('compute:index:getInstances', __args__, opts=opts, typ=GetInstancesResult)

@@ -13,6 +13,7 @@ if sys.version_info >= (3, 11):
 else:
     from typing_extensions import NotRequired, TypedDict, TypeAlias
 from . import _utilities
+from ._enums import *
 
 __all__ = ['ProviderArgs', 'Provider']
 
@@ -22,13 +23,14 @@ class ProviderArgs:
                  api_token: pulumi.Input[Optional[_builtins.str]] = None,
                  base_url: pulumi.Input[Optional[_builtins.str]] = None,
                  cursor_parameter: pulumi.Input[Optional[_builtins.str]] = None,
-                 delete_policy: pulumi.Input[Optional[_builtins.str]] = None,
+                 delete_policy: pulumi.Input[Optional['DeletePolicy']] = None,
                  destroy_path: pulumi.Input[Optional[_builtins.str]] = None,
-                 leftovers: pulumi.Input[Optional[_builtins.str]] = None,
+                 leftovers: pulumi.Input[Optional['LeftoverPolicy']] = None,
                  poll_interval_seconds: pulumi.Input[Optional[_builtins.float]] = None,
+                 refresh_before_update: pulumi.Input[Optional[_builtins.bool]] = None,
                  request_timeout_seconds: pulumi.Input[Optional[_builtins.float]] = None,
                  requests_per_minute: pulumi.Input[Optional[_builtins.int]] = None,
-                 require_token_kind: pulumi.Input[Optional[_builtins.str]] = None,
+                 require_token_kind: pulumi.Input[Optional['TokenKind']] = None,
                  settling_seconds: pulumi.Input[Optional[_builtins.float]] = None,
                  validate_credentials: pulumi.Input[Optional[_builtins.bool]] = None):
         """
@@ -37,13 +39,14 @@ class ProviderArgs:
         :param pulumi.Input[_builtins.str] api_token: Token of the service, `sk_live_…` (billed) or `sk_test_…` (sandbox). Environment: `COMPUTE_API_TOKEN`, or `COMPUTE_API_TOKEN_FILE` with the path of a file that holds it.
         :param pulumi.Input[_builtins.str] base_url: Base address of the service, which ends in `/v2`. It must be https, except on loopback. Environment: `COMPUTE_BASE_URL`.
         :param pulumi.Input[_builtins.str] cursor_parameter: Name of the list's cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.
-        :param pulumi.Input[_builtins.str] delete_policy: What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+        :param pulumi.Input['DeletePolicy'] delete_policy: What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
         :param pulumi.Input[_builtins.str] destroy_path: Path of the service's destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.
-        :param pulumi.Input[_builtins.str] leftovers: What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default `warn`.
+        :param pulumi.Input['LeftoverPolicy'] leftovers: What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default `warn`.
         :param pulumi.Input[_builtins.float] poll_interval_seconds: The longest pause between two listings while instances are waited for, in seconds. The first pauses are shorter. Default 3.
+        :param pulumi.Input[_builtins.bool] refresh_before_update: Whether each preview, up and destroy first refreshes the instances, all with one listing. Then it sees that a server is gone, renamed or OFFLINE. Default false.
         :param pulumi.Input[_builtins.float] request_timeout_seconds: How long one request may take, in seconds. Default 30.
         :param pulumi.Input[_builtins.int] requests_per_minute: The service's limit on requests per minute to one endpoint. The provider stays 5 % below it. Default 1000.
-        :param pulumi.Input[_builtins.str] require_token_kind: The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
+        :param pulumi.Input['TokenKind'] require_token_kind: The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
         :param pulumi.Input[_builtins.float] settling_seconds: How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default and maximum 60.
         :param pulumi.Input[_builtins.bool] validate_credentials: Whether the provider checks the token with GET /v2/account before any other request. Default true.
         """
@@ -61,6 +64,8 @@ class ProviderArgs:
             pulumi.set(__self__, "leftovers", leftovers)
         if poll_interval_seconds is not None:
             pulumi.set(__self__, "poll_interval_seconds", poll_interval_seconds)
+        if refresh_before_update is not None:
+            pulumi.set(__self__, "refresh_before_update", refresh_before_update)
         if request_timeout_seconds is not None:
             pulumi.set(__self__, "request_timeout_seconds", request_timeout_seconds)
         if requests_per_minute is not None:
@@ -110,14 +115,14 @@ class ProviderArgs:
 
     @_builtins.property
     @pulumi.getter(name="deletePolicy")
-    def delete_policy(self) -> pulumi.Input[Optional[_builtins.str]]:
+    def delete_policy(self) -> pulumi.Input[Optional['DeletePolicy']]:
         """
         What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
         """
         return pulumi.get(self, "delete_policy")
 
     @delete_policy.setter
-    def delete_policy(self, value: pulumi.Input[Optional[_builtins.str]]):
+    def delete_policy(self, value: pulumi.Input[Optional['DeletePolicy']]):
         pulumi.set(self, "delete_policy", value)
 
     @_builtins.property
@@ -134,14 +139,14 @@ class ProviderArgs:
 
     @_builtins.property
     @pulumi.getter
-    def leftovers(self) -> pulumi.Input[Optional[_builtins.str]]:
+    def leftovers(self) -> pulumi.Input[Optional['LeftoverPolicy']]:
         """
         What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default `warn`.
         """
         return pulumi.get(self, "leftovers")
 
     @leftovers.setter
-    def leftovers(self, value: pulumi.Input[Optional[_builtins.str]]):
+    def leftovers(self, value: pulumi.Input[Optional['LeftoverPolicy']]):
         pulumi.set(self, "leftovers", value)
 
     @_builtins.property
@@ -155,6 +160,18 @@ class ProviderArgs:
     @poll_interval_seconds.setter
     def poll_interval_seconds(self, value: pulumi.Input[Optional[_builtins.float]]):
         pulumi.set(self, "poll_interval_seconds", value)
+
+    @_builtins.property
+    @pulumi.getter(name="refreshBeforeUpdate")
+    def refresh_before_update(self) -> pulumi.Input[Optional[_builtins.bool]]:
+        """
+        Whether each preview, up and destroy first refreshes the instances, all with one listing. Then it sees that a server is gone, renamed or OFFLINE. Default false.
+        """
+        return pulumi.get(self, "refresh_before_update")
+
+    @refresh_before_update.setter
+    def refresh_before_update(self, value: pulumi.Input[Optional[_builtins.bool]]):
+        pulumi.set(self, "refresh_before_update", value)
 
     @_builtins.property
     @pulumi.getter(name="requestTimeoutSeconds")
@@ -182,14 +199,14 @@ class ProviderArgs:
 
     @_builtins.property
     @pulumi.getter(name="requireTokenKind")
-    def require_token_kind(self) -> pulumi.Input[Optional[_builtins.str]]:
+    def require_token_kind(self) -> pulumi.Input[Optional['TokenKind']]:
         """
         The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
         """
         return pulumi.get(self, "require_token_kind")
 
     @require_token_kind.setter
-    def require_token_kind(self, value: pulumi.Input[Optional[_builtins.str]]):
+    def require_token_kind(self, value: pulumi.Input[Optional['TokenKind']]):
         pulumi.set(self, "require_token_kind", value)
 
     @_builtins.property
@@ -226,13 +243,14 @@ class Provider(pulumi.ProviderResource):
                  api_token: pulumi.Input[Optional[_builtins.str]] = None,
                  base_url: pulumi.Input[Optional[_builtins.str]] = None,
                  cursor_parameter: pulumi.Input[Optional[_builtins.str]] = None,
-                 delete_policy: pulumi.Input[Optional[_builtins.str]] = None,
+                 delete_policy: pulumi.Input[Optional['DeletePolicy']] = None,
                  destroy_path: pulumi.Input[Optional[_builtins.str]] = None,
-                 leftovers: pulumi.Input[Optional[_builtins.str]] = None,
+                 leftovers: pulumi.Input[Optional['LeftoverPolicy']] = None,
                  poll_interval_seconds: pulumi.Input[Optional[_builtins.float]] = None,
+                 refresh_before_update: pulumi.Input[Optional[_builtins.bool]] = None,
                  request_timeout_seconds: pulumi.Input[Optional[_builtins.float]] = None,
                  requests_per_minute: pulumi.Input[Optional[_builtins.int]] = None,
-                 require_token_kind: pulumi.Input[Optional[_builtins.str]] = None,
+                 require_token_kind: pulumi.Input[Optional['TokenKind']] = None,
                  settling_seconds: pulumi.Input[Optional[_builtins.float]] = None,
                  validate_credentials: pulumi.Input[Optional[_builtins.bool]] = None,
                  __props__=None):
@@ -244,13 +262,14 @@ class Provider(pulumi.ProviderResource):
         :param pulumi.Input[_builtins.str] api_token: Token of the service, `sk_live_…` (billed) or `sk_test_…` (sandbox). Environment: `COMPUTE_API_TOKEN`, or `COMPUTE_API_TOKEN_FILE` with the path of a file that holds it.
         :param pulumi.Input[_builtins.str] base_url: Base address of the service, which ends in `/v2`. It must be https, except on loopback. Environment: `COMPUTE_BASE_URL`.
         :param pulumi.Input[_builtins.str] cursor_parameter: Name of the list's cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.
-        :param pulumi.Input[_builtins.str] delete_policy: What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+        :param pulumi.Input['DeletePolicy'] delete_policy: What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
         :param pulumi.Input[_builtins.str] destroy_path: Path of the service's destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.
-        :param pulumi.Input[_builtins.str] leftovers: What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default `warn`.
+        :param pulumi.Input['LeftoverPolicy'] leftovers: What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default `warn`.
         :param pulumi.Input[_builtins.float] poll_interval_seconds: The longest pause between two listings while instances are waited for, in seconds. The first pauses are shorter. Default 3.
+        :param pulumi.Input[_builtins.bool] refresh_before_update: Whether each preview, up and destroy first refreshes the instances, all with one listing. Then it sees that a server is gone, renamed or OFFLINE. Default false.
         :param pulumi.Input[_builtins.float] request_timeout_seconds: How long one request may take, in seconds. Default 30.
         :param pulumi.Input[_builtins.int] requests_per_minute: The service's limit on requests per minute to one endpoint. The provider stays 5 % below it. Default 1000.
-        :param pulumi.Input[_builtins.str] require_token_kind: The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
+        :param pulumi.Input['TokenKind'] require_token_kind: The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
         :param pulumi.Input[_builtins.float] settling_seconds: How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default and maximum 60.
         :param pulumi.Input[_builtins.bool] validate_credentials: Whether the provider checks the token with GET /v2/account before any other request. Default true.
         """
@@ -281,13 +300,14 @@ class Provider(pulumi.ProviderResource):
                  api_token: pulumi.Input[Optional[_builtins.str]] = None,
                  base_url: pulumi.Input[Optional[_builtins.str]] = None,
                  cursor_parameter: pulumi.Input[Optional[_builtins.str]] = None,
-                 delete_policy: pulumi.Input[Optional[_builtins.str]] = None,
+                 delete_policy: pulumi.Input[Optional['DeletePolicy']] = None,
                  destroy_path: pulumi.Input[Optional[_builtins.str]] = None,
-                 leftovers: pulumi.Input[Optional[_builtins.str]] = None,
+                 leftovers: pulumi.Input[Optional['LeftoverPolicy']] = None,
                  poll_interval_seconds: pulumi.Input[Optional[_builtins.float]] = None,
+                 refresh_before_update: pulumi.Input[Optional[_builtins.bool]] = None,
                  request_timeout_seconds: pulumi.Input[Optional[_builtins.float]] = None,
                  requests_per_minute: pulumi.Input[Optional[_builtins.int]] = None,
-                 require_token_kind: pulumi.Input[Optional[_builtins.str]] = None,
+                 require_token_kind: pulumi.Input[Optional['TokenKind']] = None,
                  settling_seconds: pulumi.Input[Optional[_builtins.float]] = None,
                  validate_credentials: pulumi.Input[Optional[_builtins.bool]] = None,
                  __props__=None):
@@ -306,6 +326,7 @@ class Provider(pulumi.ProviderResource):
             __props__.__dict__["destroy_path"] = destroy_path
             __props__.__dict__["leftovers"] = leftovers
             __props__.__dict__["poll_interval_seconds"] = pulumi.Output.from_input(poll_interval_seconds).apply(pulumi.runtime.to_json) if poll_interval_seconds is not None else None
+            __props__.__dict__["refresh_before_update"] = pulumi.Output.from_input(refresh_before_update).apply(pulumi.runtime.to_json) if refresh_before_update is not None else None
             __props__.__dict__["request_timeout_seconds"] = pulumi.Output.from_input(request_timeout_seconds).apply(pulumi.runtime.to_json) if request_timeout_seconds is not None else None
             __props__.__dict__["requests_per_minute"] = pulumi.Output.from_input(requests_per_minute).apply(pulumi.runtime.to_json) if requests_per_minute is not None else None
             __props__.__dict__["require_token_kind"] = require_token_kind

@@ -41,11 +41,14 @@ describeUnless(noDo, "`pulumi do`", () => {
         doing("list", "--count", "1"),
         JSON.stringify([{ id: "i-one", name: "i-one-name" }], undefined, 2),
       ],
+      [doing("list", "--name-pattern", "I-TWO*", "--status", "ACTIVE"), '"id": "i-two"'],
+      [doing("list", "--name-pattern", "nobody", "--status", "OFFLINE"), "[]"],
       [doing("read", "i-one"), '"i-one-name"'],
     ];
     for (const [args, output] of done) expect(await stack.succeed(...args)).toContain(output);
     const refused: [args: string[], output: string][] = [
       [doing("read", "i-three"), 'has the id "i-three"'],
+      [doing("list", "--status", "GONE"), "status must be one of ACTIVE, OFFLINE, PROVISIONING"],
       [[...withPlugin, "compute:index:getInstance"], "give either id or name, and not both"],
       [doing("patch", "i-one", "--name=x", ...unattended), "name can't be changed"],
       [doing("upsert", "i-one", ...flags, ...unattended), "flavorId, imageId, vpcId would change"],

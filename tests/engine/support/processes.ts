@@ -32,7 +32,9 @@ export function startedBy(ancestor: number): Process[] {
   return all.filter(({ pid }) => pid !== ancestor && below.has(pid));
 }
 
-export const isPlugin = ({ command }: Process) => command.includes("/bin/start.js");
+/** Whether it is the plugin of bin/, or one that was installed from there. */
+export const isPlugin = ({ command }: Process) =>
+  /\/(bin|resource-compute-v[^/]+)\/start\.js/.test(command);
 
 /** Resolves when none of the processes runs any more. If one still runs after `seconds`, kills it and rejects. */
 export async function gone(pids: readonly number[], seconds = 30): Promise<void> {

@@ -46,6 +46,11 @@ func GetPollIntervalSeconds(ctx *pulumi.Context) float64 {
 	return config.GetFloat64(ctx, "compute:pollIntervalSeconds")
 }
 
+// Whether each preview, up and destroy first refreshes the instances, all with one listing. Then it sees that a server is gone, renamed or OFFLINE. Default false.
+func GetRefreshBeforeUpdate(ctx *pulumi.Context) bool {
+	return config.GetBool(ctx, "compute:refreshBeforeUpdate")
+}
+
 // How long one request may take, in seconds. Default 30.
 func GetRequestTimeoutSeconds(ctx *pulumi.Context) float64 {
 	return config.GetFloat64(ctx, "compute:requestTimeoutSeconds")

@@ -49,6 +49,11 @@ pollIntervalSeconds: Optional[float]
 The longest pause between two listings while instances are waited for, in seconds. The first pauses are shorter. Default 3.
 """
 
+refreshBeforeUpdate: Optional[bool]
+"""
+Whether each preview, up and destroy first refreshes the instances, all with one listing. Then it sees that a server is gone, renamed or OFFLINE. Default false.
+"""
+
 requestTimeoutSeconds: Optional[float]
 """
 How long one request may take, in seconds. Default 30.

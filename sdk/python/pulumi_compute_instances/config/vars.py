@@ -70,6 +70,13 @@ class _ExportableConfig(types.ModuleType):
         return __config__.get_float('pollIntervalSeconds')
 
     @_builtins.property
+    def refresh_before_update(self) -> Optional[bool]:
+        """
+        Whether each preview, up and destroy first refreshes the instances, all with one listing. Then it sees that a server is gone, renamed or OFFLINE. Default false.
+        """
+        return __config__.get_bool('refreshBeforeUpdate')
+
+    @_builtins.property
     def request_timeout_seconds(self) -> Optional[float]:
         """
         How long one request may take, in seconds. Default 30.

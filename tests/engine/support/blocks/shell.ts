@@ -6,8 +6,9 @@ import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import metadata from "../../../../metadata.json";
 import rootPackage from "../../../../package.json";
+import { pluginRun } from "../../../../provider/advice";
 import { executable as pluginName } from "../../../../provider/executable";
-import { ensureBuilt } from "../../../../tools/build";
+import { ensureBuilt, installPlugin } from "../../../../tools/build";
 import { commandsIn, type Command } from "../../../../tools/docs/commandLines";
 import { codeSpansOf, type Page } from "../../../../tools/docs/markdown";
 import { bin as ownBin } from "../../../../tools/sdk/npmPackage";
@@ -40,10 +41,17 @@ export const shell: Check = {
   },
 };
 
-/** Returns the problem of a plugin command with a path. Pages write only the name; docs/install.md says where it is. */
+/** Returns the problem of a command that names the executable. Only docs/install.md says where that is. */
 function misspelt({ words: [program = ""] }: Command): string | undefined {
-  const isPlugin = basename(program) === pluginName && program !== pluginName;
-  return isPlugin ? `${program}: pages write ${pluginName}` : undefined;
+  return basename(program) === pluginName ? `${program}: pages write ${pluginRun}` : undefined;
+}
+
+/** Returns the words after `pulumi plugin run … --` in a command of the plugin, or undefined for any other command. */
+function ownWords(words: readonly string[]): readonly string[] | undefined {
+  const start = pluginRun.split(" ");
+  return start.every((word, index) => words[index] === word)
+    ? words.slice(start.length)
+    : undefined;
 }
 
 /** Returns the problems of the commands in the running text of a page. Commands without a rule are ignored. */
@@ -71,10 +79,12 @@ export async function problemWith({ words }: Command, page: string): Promise<str
 /** The subcommands that a block may run. */
 const harmless: Readonly<Record<string, readonly string[] | undefined>> = {
   pulumi: ["config", "stack", "preview", "up", "refresh", "import", "destroy", "about", "version"],
-  "pulumi-resource-compute": ["audit", "discard", "--help", "--version"],
+  [pluginRun]: ["audit", "discard", "--help", "--version"],
 };
 
-function isHarmless({ words: [program = "", ...args], text }: Command): boolean {
+function isHarmless({ words, text }: Command): boolean {
+  const own = ownWords(words);
+  const [program = "", ...args] = own ? [pluginRun, ...own] : words;
   if (program === "export") return true;
   const subcommands = harmless[basename(program)];
   // Without a plan, `audit` ends with 1 if it finds something.
@@ -94,6 +104,7 @@ async function runScript(script: readonly string[]): Promise<string | undefined>
     ...(contains(/compute:apiToken|COMPUTE_API_TOKEN/) ? { token: null } : {}),
   });
   const { stack, service } = fixture;
+  installPlugin(stack.home);
   fixture.control.insert({ id: "i-123", name: "web" });
   if (contains(/^pulumi stack init/)) await stack.succeed("stack", "rm", "--yes", "dev");
   stack.setEnv("ASKED_FOR", tokens.test);
@@ -104,12 +115,11 @@ async function runScript(script: readonly string[]): Promise<string | undefined>
   return await stack.type(["set -e", ...lines].join("\n")).then(() => undefined, String);
 }
 
-/** Replaces the placeholders of a command: the address of the service, the token, and the path of the plugin. */
+/** Replaces the placeholders of a command: the address of the service, and the token. */
 export function filledIn(line: string, url: string): string {
   const filled = line
     .replace(/https:\/\/…\/v2\/?|http:\/\/127\.0\.0\.1:8420\/v2/, url)
-    .replace(/(_TOKEN=)…/, "$1$ASKED_FOR")
-    .replace(/^(?=pulumi-resource-compute\b)/, `${join(root, "bin")}/`);
+    .replace(/(_TOKEN=)…/, "$1$ASKED_FOR");
   // This command reads the value from stdin.
   return /config set --secret \S+$/.test(filled) ? `printf %s "$ASKED_FOR" | ${filled}` : filled;
 }
@@ -139,7 +149,7 @@ const rules: Readonly<Record<string, Rule>> = {
     return there || command === "pulumi" ? undefined : `npx finds no ${command}`;
   },
   pulumi: pulumiProblem,
-  "pulumi-resource-compute": pluginProblem,
+  [pluginName]: pluginProblem,
   go: async ([command, ...args]) =>
     command === "get" ? packageProblem(args, root, [metadata.sdk.go.module]) : undefined,
   pip: async ([command, ...args], folder) => {
@@ -207,6 +217,9 @@ function helpOf(path: readonly string[]): Promise<string> {
 
 /** Returns the problem of a `pulumi` command. Each subcommand and flag must be in the help of the CLI. */
 async function pulumiProblem(words: readonly string[]): Promise<string | undefined> {
+  const own = ownWords(["pulumi", ...words]);
+  if (own) return pluginProblem(own);
+  if (/^plugin run ./.test(words.join(" "))) return `write ${pluginRun}`;
   // `-C` is the only flag with a value before the subcommand.
   const args = words[0] === "-C" ? words.slice(2) : words;
   const path: string[] = [];
@@ -270,7 +283,7 @@ async function pluginProblem([command, ...args]: readonly string[]): Promise<str
   const plugin = await ensureBuilt();
   const lists = async (...words: string[]) => {
     const help = await captured(plugin, [...words, "--help"]);
-    return [...help.matchAll(/^ {2}(?:pulumi-resource-compute )?(\S+)/gm)].map(([, name]) => name);
+    return [...help.matchAll(/^ {2}(\S+)/gm)].map(([, name]) => name);
   };
   if (!(await lists()).includes(command)) return `--help has no ${command}`;
   const flags = args.filter((word) => word.startsWith("-")).map((word) => word.split("=")[0]);

@@ -63,6 +63,13 @@ public final class Config {
         return Codegen.doubleProp("pollIntervalSeconds").config(config).get();
     }
 /**
+ * Whether each preview, up and destroy first refreshes the instances, all with one listing. Then it sees that a server is gone, renamed or OFFLINE. Default false.
+ * 
+ */
+    public Optional<Boolean> refreshBeforeUpdate() {
+        return Codegen.booleanProp("refreshBeforeUpdate").config(config).get();
+    }
+/**
  * How long one request may take, in seconds. Default 30.
  * 
  */

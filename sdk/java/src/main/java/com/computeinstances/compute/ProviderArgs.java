@@ -3,6 +3,9 @@
 
 package com.computeinstances.compute;
 
+import com.computeinstances.compute.enums.DeletePolicy;
+import com.computeinstances.compute.enums.LeftoverPolicy;
+import com.computeinstances.compute.enums.TokenKind;
 import com.pulumi.core.Output;
 import com.pulumi.core.annotations.Import;
 import java.lang.Boolean;
@@ -67,14 +70,14 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
      * What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
      * 
      */
-    @Import(name="deletePolicy")
-    private @Nullable Output<String> deletePolicy;
+    @Import(name="deletePolicy", json=true)
+    private @Nullable Output<DeletePolicy> deletePolicy;
 
     /**
      * @return What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
      * 
      */
-    public Optional<Output<String>> deletePolicy() {
+    public Optional<Output<DeletePolicy>> deletePolicy() {
         return Optional.ofNullable(this.deletePolicy);
     }
 
@@ -97,14 +100,14 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
      * What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin&#39;s records of creates. Default `warn`.
      * 
      */
-    @Import(name="leftovers")
-    private @Nullable Output<String> leftovers;
+    @Import(name="leftovers", json=true)
+    private @Nullable Output<LeftoverPolicy> leftovers;
 
     /**
      * @return What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin&#39;s records of creates. Default `warn`.
      * 
      */
-    public Optional<Output<String>> leftovers() {
+    public Optional<Output<LeftoverPolicy>> leftovers() {
         return Optional.ofNullable(this.leftovers);
     }
 
@@ -121,6 +124,21 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
      */
     public Optional<Output<Double>> pollIntervalSeconds() {
         return Optional.ofNullable(this.pollIntervalSeconds);
+    }
+
+    /**
+     * Whether each preview, up and destroy first refreshes the instances, all with one listing. Then it sees that a server is gone, renamed or OFFLINE. Default false.
+     * 
+     */
+    @Import(name="refreshBeforeUpdate", json=true)
+    private @Nullable Output<Boolean> refreshBeforeUpdate;
+
+    /**
+     * @return Whether each preview, up and destroy first refreshes the instances, all with one listing. Then it sees that a server is gone, renamed or OFFLINE. Default false.
+     * 
+     */
+    public Optional<Output<Boolean>> refreshBeforeUpdate() {
+        return Optional.ofNullable(this.refreshBeforeUpdate);
     }
 
     /**
@@ -157,14 +175,14 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
      * The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
      * 
      */
-    @Import(name="requireTokenKind")
-    private @Nullable Output<String> requireTokenKind;
+    @Import(name="requireTokenKind", json=true)
+    private @Nullable Output<TokenKind> requireTokenKind;
 
     /**
      * @return The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
      * 
      */
-    public Optional<Output<String>> requireTokenKind() {
+    public Optional<Output<TokenKind>> requireTokenKind() {
         return Optional.ofNullable(this.requireTokenKind);
     }
 
@@ -208,6 +226,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         this.destroyPath = $.destroyPath;
         this.leftovers = $.leftovers;
         this.pollIntervalSeconds = $.pollIntervalSeconds;
+        this.refreshBeforeUpdate = $.refreshBeforeUpdate;
         this.requestTimeoutSeconds = $.requestTimeoutSeconds;
         this.requestsPerMinute = $.requestsPerMinute;
         this.requireTokenKind = $.requireTokenKind;
@@ -302,7 +321,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
          * @return builder
          * 
          */
-        public Builder deletePolicy(@Nullable Output<String> deletePolicy) {
+        public Builder deletePolicy(@Nullable Output<DeletePolicy> deletePolicy) {
             $.deletePolicy = deletePolicy;
             return this;
         }
@@ -313,7 +332,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
          * @return builder
          * 
          */
-        public Builder deletePolicy(String deletePolicy) {
+        public Builder deletePolicy(DeletePolicy deletePolicy) {
             return deletePolicy(Output.of(deletePolicy));
         }
 
@@ -344,7 +363,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
          * @return builder
          * 
          */
-        public Builder leftovers(@Nullable Output<String> leftovers) {
+        public Builder leftovers(@Nullable Output<LeftoverPolicy> leftovers) {
             $.leftovers = leftovers;
             return this;
         }
@@ -355,7 +374,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
          * @return builder
          * 
          */
-        public Builder leftovers(String leftovers) {
+        public Builder leftovers(LeftoverPolicy leftovers) {
             return leftovers(Output.of(leftovers));
         }
 
@@ -378,6 +397,27 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
          */
         public Builder pollIntervalSeconds(Double pollIntervalSeconds) {
             return pollIntervalSeconds(Output.of(pollIntervalSeconds));
+        }
+
+        /**
+         * @param refreshBeforeUpdate Whether each preview, up and destroy first refreshes the instances, all with one listing. Then it sees that a server is gone, renamed or OFFLINE. Default false.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder refreshBeforeUpdate(@Nullable Output<Boolean> refreshBeforeUpdate) {
+            $.refreshBeforeUpdate = refreshBeforeUpdate;
+            return this;
+        }
+
+        /**
+         * @param refreshBeforeUpdate Whether each preview, up and destroy first refreshes the instances, all with one listing. Then it sees that a server is gone, renamed or OFFLINE. Default false.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder refreshBeforeUpdate(Boolean refreshBeforeUpdate) {
+            return refreshBeforeUpdate(Output.of(refreshBeforeUpdate));
         }
 
         /**
@@ -428,7 +468,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
          * @return builder
          * 
          */
-        public Builder requireTokenKind(@Nullable Output<String> requireTokenKind) {
+        public Builder requireTokenKind(@Nullable Output<TokenKind> requireTokenKind) {
             $.requireTokenKind = requireTokenKind;
             return this;
         }
@@ -439,7 +479,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
          * @return builder
          * 
          */
-        public Builder requireTokenKind(String requireTokenKind) {
+        public Builder requireTokenKind(TokenKind requireTokenKind) {
             return requireTokenKind(Output.of(requireTokenKind));
         }
 

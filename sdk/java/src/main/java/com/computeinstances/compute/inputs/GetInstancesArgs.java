@@ -3,6 +3,7 @@
 
 package com.computeinstances.compute.inputs;
 
+import com.computeinstances.compute.enums.InstanceStatus;
 import com.pulumi.core.Output;
 import com.pulumi.core.annotations.Import;
 import java.lang.String;
@@ -16,23 +17,39 @@ public final class GetInstancesArgs extends com.pulumi.resources.InvokeArgs {
     public static final GetInstancesArgs Empty = new GetInstancesArgs();
 
     /**
+     * Only instances whose name matches this pattern, in which `*` stands for any characters, and `?` for one, such as `web-*`. Case does not count.
+     * 
+     */
+    @Import(name="namePattern")
+    private @Nullable Output<String> namePattern;
+
+    /**
+     * @return Only instances whose name matches this pattern, in which `*` stands for any characters, and `?` for one, such as `web-*`. Case does not count.
+     * 
+     */
+    public Optional<Output<String>> namePattern() {
+        return Optional.ofNullable(this.namePattern);
+    }
+
+    /**
      * Only instances of this status: `ACTIVE`, `OFFLINE` or `PROVISIONING`.
      * 
      */
     @Import(name="status")
-    private @Nullable Output<String> status;
+    private @Nullable Output<InstanceStatus> status;
 
     /**
      * @return Only instances of this status: `ACTIVE`, `OFFLINE` or `PROVISIONING`.
      * 
      */
-    public Optional<Output<String>> status() {
+    public Optional<Output<InstanceStatus>> status() {
         return Optional.ofNullable(this.status);
     }
 
     private GetInstancesArgs() {}
 
     private GetInstancesArgs(GetInstancesArgs $) {
+        this.namePattern = $.namePattern;
         this.status = $.status;
     }
 
@@ -55,12 +72,33 @@ public final class GetInstancesArgs extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
+         * @param namePattern Only instances whose name matches this pattern, in which `*` stands for any characters, and `?` for one, such as `web-*`. Case does not count.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder namePattern(@Nullable Output<String> namePattern) {
+            $.namePattern = namePattern;
+            return this;
+        }
+
+        /**
+         * @param namePattern Only instances whose name matches this pattern, in which `*` stands for any characters, and `?` for one, such as `web-*`. Case does not count.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder namePattern(String namePattern) {
+            return namePattern(Output.of(namePattern));
+        }
+
+        /**
          * @param status Only instances of this status: `ACTIVE`, `OFFLINE` or `PROVISIONING`.
          * 
          * @return builder
          * 
          */
-        public Builder status(@Nullable Output<String> status) {
+        public Builder status(@Nullable Output<InstanceStatus> status) {
             $.status = status;
             return this;
         }
@@ -71,7 +109,7 @@ public final class GetInstancesArgs extends com.pulumi.resources.InvokeArgs {
          * @return builder
          * 
          */
-        public Builder status(String status) {
+        public Builder status(InstanceStatus status) {
             return status(Output.of(status));
         }
 

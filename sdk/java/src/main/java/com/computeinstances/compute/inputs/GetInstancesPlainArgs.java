@@ -3,6 +3,7 @@
 
 package com.computeinstances.compute.inputs;
 
+import com.computeinstances.compute.enums.InstanceStatus;
 import com.pulumi.core.annotations.Import;
 import java.lang.String;
 import java.util.Objects;
@@ -15,23 +16,39 @@ public final class GetInstancesPlainArgs extends com.pulumi.resources.InvokeArgs
     public static final GetInstancesPlainArgs Empty = new GetInstancesPlainArgs();
 
     /**
+     * Only instances whose name matches this pattern, in which `*` stands for any characters, and `?` for one, such as `web-*`. Case does not count.
+     * 
+     */
+    @Import(name="namePattern")
+    private @Nullable String namePattern;
+
+    /**
+     * @return Only instances whose name matches this pattern, in which `*` stands for any characters, and `?` for one, such as `web-*`. Case does not count.
+     * 
+     */
+    public Optional<String> namePattern() {
+        return Optional.ofNullable(this.namePattern);
+    }
+
+    /**
      * Only instances of this status: `ACTIVE`, `OFFLINE` or `PROVISIONING`.
      * 
      */
     @Import(name="status")
-    private @Nullable String status;
+    private @Nullable InstanceStatus status;
 
     /**
      * @return Only instances of this status: `ACTIVE`, `OFFLINE` or `PROVISIONING`.
      * 
      */
-    public Optional<String> status() {
+    public Optional<InstanceStatus> status() {
         return Optional.ofNullable(this.status);
     }
 
     private GetInstancesPlainArgs() {}
 
     private GetInstancesPlainArgs(GetInstancesPlainArgs $) {
+        this.namePattern = $.namePattern;
         this.status = $.status;
     }
 
@@ -54,12 +71,23 @@ public final class GetInstancesPlainArgs extends com.pulumi.resources.InvokeArgs
         }
 
         /**
+         * @param namePattern Only instances whose name matches this pattern, in which `*` stands for any characters, and `?` for one, such as `web-*`. Case does not count.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder namePattern(@Nullable String namePattern) {
+            $.namePattern = namePattern;
+            return this;
+        }
+
+        /**
          * @param status Only instances of this status: `ACTIVE`, `OFFLINE` or `PROVISIONING`.
          * 
          * @return builder
          * 
          */
-        public Builder status(@Nullable String status) {
+        public Builder status(@Nullable InstanceStatus status) {
             $.status = status;
             return this;
         }

@@ -1,0 +1,90 @@
+/**
+ * Runs the program of docs/sold-out.md: its error hook repeats a create only after the refusal that it names, and no server is
+ * made twice (G2).
+ */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "@jest/globals";
+import { blocksOf } from "../../tools/docs/markdown";
+import { readPage } from "../../tools/docs/pages";
+import { root } from "../../tools/support/paths";
+import { Fixture } from "./support/fixture";
+
+/** With the Automation API the engine runs the program without a language host. That of these tests knows no error hooks. */
+const run = `
+import { LocalWorkspace } from "@pulumi/pulumi/automation";
+const program = async () => import("./index");
+LocalWorkspace.createOrSelectStack({ stackName: "dev", projectName: "instance-example", program }, { workDir: "." })
+  .then((stack) => stack.up({ onOutput: console.log }))
+  .catch((error) => {
+    console.log(String(error));
+    process.exitCode = 1;
+  });
+`;
+
+const soldOut = {
+  kind: "status",
+  method: "POST",
+  status: 422,
+  code: "flavor_sold_out",
+  message: "No instance of this flavor can be created at the moment.",
+} as const;
+
+/** Makes a stack with the program of the page, which waits no time between two tries. */
+async function fixtureOfThePage(): Promise<Fixture> {
+  const fixture = await Fixture.create({ program: join(root, "examples", "instance") });
+  const { stack } = fixture;
+  const [program] = blocksOf(readPage("docs/sold-out.md")).filter(
+    ({ language }) => language === "ts",
+  );
+  writeFileSync(join(stack.project, "index.ts"), program?.text ?? "");
+  writeFileSync(join(stack.project, "run.ts"), run);
+  await stack.succeed("config", "set", "soldOutPauseSeconds", "0");
+  return fixture;
+}
+
+const line = `'${process.execPath}' --import tsx run.ts`;
+
+test("after two refusals because the flavor is sold out, the same up creates one server", async () => {
+  await using fixture = await fixtureOfThePage();
+  const { stack, control } = fixture;
+  const refusals = control.fault({ ...soldOut, times: 2 });
+
+  const output = await stack.type(line);
+
+  expect(output.match(/web: sold out; next try in 0 s/g)).toHaveLength(2);
+  expect(refusals.hits).toBe(2);
+  expect(fixture.posts()).toBe(3);
+  expect(fixture.ids()).toHaveLength(1);
+  expect(await stack.ids()).toEqual(fixture.ids());
+});
+
+test("if the flavor stays sold out, up fails after ten refusals, and nothing was created", async () => {
+  await using fixture = await fixtureOfThePage();
+  const { stack, control } = fixture;
+  control.fault({ ...soldOut, times: "always" });
+
+  expect(await stack.typeFailing(line)).toContain("HTTP 422, code flavor_sold_out");
+
+  expect(fixture.posts()).toBe(10);
+  expect(fixture.ids()).toEqual([]);
+  expect(await stack.instances()).toEqual([]);
+});
+
+// After an answered 500 the provider itself sends the POST again, once.
+test.each([
+  { failure: "a refusal with another code", fault: { code: "invalid_parameter" }, posts: 1 },
+  { failure: "a 409, which leaves the outcome open", fault: { status: 409 }, posts: 1 },
+  { failure: "two answers 500", fault: { status: 500 }, posts: 2 },
+])("after $failure, the hook asks for no other try", async ({ fault, posts }) => {
+  await using fixture = await fixtureOfThePage();
+  const { stack, control } = fixture;
+  control.fault({ ...soldOut, times: "always", ...fault });
+
+  const output = await stack.typeFailing(line);
+
+  expect(output).not.toContain("next try");
+  expect(output).not.toContain("on-error hook");
+  expect(fixture.posts()).toBe(posts);
+  expect(fixture.ids()).toEqual([]);
+});
