@@ -60,6 +60,16 @@ test("without an argument it lists the pending creates, with the commands that t
   expect(await listedKeys()).toEqual([]);
 });
 
+test("for a create without an id whose name the program chose, it does not promise that `pulumi up` takes the instance over", async () => {
+  await leaveOpen("web", { stage: "unknown", kind: "explicit", id: undefined });
+  const { lines } = await run();
+  expect(lines.slice(2, 5)).toEqual([
+    "  first: pulumi up, which names an instance of this name, if there is one, but does not take it over, because the program chose the name",
+    `  take it over by hand, ${selected}: pulumi import compute:index:Instance web '<id>'`,
+    "  <id> is the id of the instance with this name in the service's list",
+  ]);
+});
+
 test("without PULUMI_HOME, a run, doctor and discard use the home folder that the user database names, as the engine does", async () => {
   jest.spyOn(os, "userInfo").mockReturnValue({ ...os.userInfo(), homedir: home });
   const env = { PATH: "", HOME: "/elsewhere" };

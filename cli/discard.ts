@@ -72,10 +72,12 @@ function listPending({ env, print, warn }: Terminal): void {
   const pending = readPendingCreates(env, warn).filter(({ liveness }) => liveness !== "alive");
   if (pending.length === 0) print("There is no pending create.");
   for (const { record, isHere, liveness } of pending) {
-    const { key, urn, name, baseUrl, tokenKind, at, id, stage, stateless } = record;
+    const { key, urn, name, kind, baseUrl, tokenKind, at, id, stage, stateless } = record;
     const instance = id ? `, instance ${id}` : "";
     // An engine was sent the instance's id, so the state may have the instance.
     const isGiven = stage === "replied" || stage === "delivered";
+    // An instance of a name that the program chose may be another's, so no run takes it over by the name.
+    const isTakenOver = id !== undefined || kind !== "explicit";
     const where = stateless
       ? ""
       : `, with stack ${stackNameOf(urn)} of project ${projectOf(urn)} selected`;
@@ -90,11 +92,14 @@ function listPending({ env, print, warn }: Terminal): void {
         "  its run may not have ended: files can't be locked here, so this is not known",
       !stateless &&
         !isGiven &&
-        "  take it over: pulumi up, unless the state has another instance for this resource",
+        (isTakenOver
+          ? "  take it over: pulumi up, unless the state has another instance for this resource"
+          : "  first: pulumi up, which names an instance of this name, if there is one, but does not take it over, because the program chose the name"),
       !stateless &&
         isGiven &&
         "  first: pulumi up, which continues with the instance if the state has it",
       `  take it over by hand${where}: ${importCommand(record, id ?? "<id>")}`,
+      id === undefined && "  <id> is the id of the instance with this name in the service's list",
       // An import may have taken the wrong instance.
       !stateless &&
         `  before that import, if the state has another instance for this resource: ${stateDeleteCommand(urn)}`,

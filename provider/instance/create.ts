@@ -21,6 +21,7 @@ import {
   extraNotice,
   failureError,
   leftoversNotice,
+  lostAnswerNotice,
   partialNotice,
   resumedNotice,
 } from "./messages";
@@ -133,6 +134,8 @@ function keep(
     ledger.move(key, { stage: "accepted", id, at, accepted: { createdAt, networks } });
   } else ledger.move(key, { stage: "accepted", id });
   if (from === "earlierRun") ctx.messages.warning(resumedNotice(accepted, spec), urn);
+  const isAnswerLost = from !== "answer" && networks.length === 0;
+  if (isAnswerLost) ctx.messages.warning(lostAnswerNotice(id), urn);
 }
 
 /** After an unclear POST, warns of each further instance that the POST may have created (G2). Never rejects. */

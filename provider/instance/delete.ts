@@ -56,7 +56,7 @@ export async function deleteInstance(session: Session, request: DeleteRequest): 
   const again = session.hasRecordedSettings ? ", then `pulumi destroy --run-program`" : "";
   const ways = [
     "remove it at the service (its portal), then run this again: the delete succeeds once the instance is gone",
-    `let it run, and drop it from the state: \`${stateDeleteCommand(urn)}\`, the resource option retainOnDelete (once a \`pulumi up\` has recorded it), or \`pulumi config set compute:deletePolicy retain\`${again}`,
+    `let it run, and drop it from the state: \`${stateDeleteCommand(urn)}\` (if Pulumi asks which one: ${id}), the resource option retainOnDelete (once a \`pulumi up\` has recorded it), or \`pulumi config set compute:deletePolicy retain\`${again}`,
     `if the service has a destroy call: \`pulumi config set compute:destroyPath '/v2/instances/{id}'\`${again}`,
   ];
   const why = "and the service documents no call to destroy it";
@@ -93,7 +93,7 @@ async function destroy(
       if (verdict.kind === "absent") return;
       if (verdict.kind === "open") {
         throw new OperationFailed(
-          `DELETE was sent for instance ${id}, but it can't be proven that the instance is gone: ${whyOpen(verdict, session)}. If you know that it is gone: \`${stateDeleteCommand(urn)}\``,
+          `DELETE was sent for instance ${id}, but it can't be proven that the instance is gone: ${whyOpen(verdict, session)}. If you know that it is gone: \`${stateDeleteCommand(urn)}\` (if Pulumi asks which one: ${id})`,
         );
       }
       // A listing may lag behind an earlier DELETE whose response was lost, so a 404 is no error in the settling time.
@@ -187,8 +187,9 @@ async function retain(session: Session, urn: string, instance: Wanted): Promise<
 /** Names in one list, at the end of a run, the instances that its Deletes have dropped from the state. */
 export function reportRetained({ retained, ctx, hasRecordedSettings }: Session): void {
   const named = retained.splice(0);
-  const report = (instances: readonly RetainedInstance[], consequence: string, source = "") => [
-    `instances were dropped from the state, not destroyed (compute:deletePolicy is "retain"${source}). ${consequence}:`,
+  const recorded = hasRecordedSettings ? " in the settings that the last `pulumi up` recorded" : "";
+  const report = (instances: readonly RetainedInstance[], consequence: string) => [
+    `instances were dropped from the state, not destroyed (compute:deletePolicy is "retain"${recorded}). ${consequence}:`,
     ...instances.map(({ id, urn, isListed }) => {
       const doubt = isListed ? "" : ", if it still exists";
       return `  - ${id} (${logicalName(urn)})${doubt}`;
@@ -198,9 +199,7 @@ export function reportRetained({ retained, ctx, hasRecordedSettings }: Session):
   const others = named.filter(({ isBilled }) => !isBilled);
   if (billed.length > 0) {
     const consequence = "They go on running, and are billed until they are removed at the service";
-    // With a live token, the policy is "retain" only if a setting says so.
-    const source = hasRecordedSettings ? ", as the state has recorded it" : "";
-    ctx.messages.warning(report(billed, consequence, source));
+    ctx.messages.warning(report(billed, consequence));
   }
   if (others.length > 0) {
     const consequence = "They stay at the service until their sandbox lifetime is over";

@@ -211,7 +211,7 @@ async function refuseStuckReplacement(session: Session, request: DiffRequest): P
   })();
   if (finding === undefined) return;
   const ways = [
-    "remove it at the service (its portal), then run this again: the new instance is created once the old one is gone",
+    "remove it at the service (its portal), then run this again: the new instance is created once the old one is gone. If this run replaces more instances, it stops at each that still exists, and nothing is created before the last is gone",
     "let it run, and have the new instance created beside it: `pulumi config set compute:deletePolicy retain` (the resource option retainOnDelete needs that setting, too, because the engine does not pass the option to the provider)",
     "if the service has a destroy call: `pulumi config set compute:destroyPath '/v2/instances/{id}'`",
     "undo the change in the program, or name the property in the resource option ignoreChanges",

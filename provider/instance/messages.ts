@@ -67,6 +67,7 @@ function pendingError(
   const begun = `an earlier run began to create "${displayRecordedName(record.name)}" for this resource (${at})`;
   const nothing = "This run created nothing";
   const takeOver = (of: LedgerRecord | CreateSpec["own"]) => withStack(importCommand(of, id), own);
+  const replaced = replacedWays(own, id, key);
   const discard = `forget that create, once you know that it left no running instance: \`${discardCommand(key)}\``;
   const lookFirst = [
     `if \`pulumi stack --show-ids\` shows ${id}: forget the create with \`${discardCommand(key)}\` (\`pulumi refresh\` does that, too), and run again`,
@@ -93,14 +94,23 @@ function pendingError(
   if (why.kind === "unregistered") {
     return withWaysOut(
       `${adriftSummary(record, spec)}. ${nothing}, because compute:leftovers is "fail"`,
-      [`take the earlier instance over as this resource: ${takeOver(own)}`, discard],
+      [`take the earlier instance over as this resource: ${takeOver(own)}`, ...replaced, discard],
     );
   }
   const reason = pendingReason(why, id, record.id !== undefined, paging);
   return withWaysOut(
     `${begun}, and this machine's ledger does not show what became of it: ${reason}. ${nothing}`,
-    [`take the instance over: ${takeOver(record)}`, discard],
+    [`take the instance over: ${takeOver(record)}`, ...replaced, discard],
   );
+}
+
+/** Says what to do before an import, if the create was to replace an instance that the state still has. */
+function replacedWays({ urn, stateless }: CreateSpec["own"], id: string, key: string): string[] {
+  if (stateless) return [];
+  return [
+    `before that import, if the state has another instance for this resource: \`${stateDeleteCommand(urn)}\`, and remove that other instance at the service`,
+    `if other resources depend on that other instance, so that it can't leave the state: remove the instance that the create made (${id}) at the service, forget the create with \`${discardCommand(key)}\`, and run again`,
+  ];
 }
 
 function pendingReason(
@@ -170,6 +180,11 @@ export function resumedNotice({ id, name }: Accepted, spec: CreateSpec): string 
   // Only a name that is not secret is shown as the service lists it.
   const shown = isHashedName(spec.own.name) ? shownName(spec) : name || spec.name;
   return `an earlier run created ${id} ("${shown}") for this resource, and did not give it to an engine. This run takes it over, and creates nothing new`;
+}
+
+/** Returns the warning of a create whose instance was found by its name in a listing. A listing shows few outputs. */
+export function lostAnswerNotice(id: string): string {
+  return `the answer to the create of instance ${id} was lost, and only that answer shows networks, privateIpv4 and createdAt: these outputs stay empty`;
 }
 
 /** Returns the warning of a further instance that an unclear POST may have created. */
@@ -255,9 +270,10 @@ export function leftoversNotice(descriptions: readonly string[]): string[] {
   ];
 }
 
+const setLeftoversWarn = "`pulumi config set compute:leftovers warn`";
+
 function leftoversError({ items, partial }: Leftovers, spec: CreateSpec): string[] {
   const imports = items.map(({ id }) => withStack(importCommand(spec.own, id), spec.own));
-  const createAnyway = "`pulumi config set compute:leftovers warn`";
   return [
     'nothing was created, because compute:leftovers is "fail" and instances may be left over from earlier creates of this resource:',
     ...items.map((item) => `  - ${item.id}: ${whyLeftover(item)}`),
@@ -265,13 +281,13 @@ function leftoversError({ items, partial }: Leftovers, spec: CreateSpec): string
     ...withWaysOut("`pulumi stack --show-ids` lists the instances of the stack", [
       ...(items.length > 0
         ? [
-            `if the stack has the instance, and this run replaces it (\`--replace\`, \`pulumi state taint\`, replacementTrigger or replaceWith): ${createAnyway}`,
+            `if the stack has the instance, and this run replaces it (\`--replace\`, \`pulumi state taint\`, replacementTrigger or replaceWith): ${setLeftoversWarn}`,
             "if the stack has it otherwise: `pulumi refresh`, after which the provider knows that, and run again",
             `if the stack does not have it, and it is this resource's: take it over with ${imports.join(" or ")}`,
             "if no state holds it: remove it at the service",
           ]
         : []),
-      `to create a new instance anyway: ${createAnyway}`,
+      `to create a new instance anyway: ${setLeftoversWarn}`,
     ]),
   ];
 }
@@ -286,11 +302,13 @@ function undeletableError(
   const existence = why
     ? `whether ${instance} still exists is not known (${why.kind === "open" ? whyOpen(why, paging) : why.error.message}). If it does,`
     : `${instance} still exists, and`;
+  // With "retain", the instance counts as a leftover.
+  const leftoversToo = spec.leftovers === "fail" ? ` and ${setLeftoversWarn}` : "";
   return withWaysOut(
     `nothing was created: ${existence} its delete would fail (compute:deletePolicy is "fail"), so two instances would run`,
     [
       "remove it at the service first",
-      "let it run: `pulumi config set compute:deletePolicy retain`",
+      `let it run: \`pulumi config set compute:deletePolicy retain\`${leftoversToo}`,
       `if no state holds it any more (\`pulumi state delete\`): take it over with ${withStack(importCommand(record, id), spec.own)}, or forget it with \`${discardCommand(key)}\``,
     ],
   );
@@ -338,6 +356,7 @@ function unclearError(
           ),
           [
             `find out, remove the others at the service, and take the right one over with ${takeOver("<id>")}`,
+            ...replacedWays(own, "<id>", key),
             discard,
           ],
         );
@@ -346,7 +365,11 @@ function unclearError(
         because(
           `An instance named "${name}" has turned up since, ${id}. The provider did not generate the name, so the instance may belong to something else, and it was not adopted`,
         ),
-        [`if this create made it: take it over with ${takeOver(id)}`, discard],
+        [
+          `if this create made it: take it over with ${takeOver(id)}`,
+          ...replacedWays(own, id, key),
+          discard,
+        ],
       );
     }
     case "none":

@@ -374,6 +374,11 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/delete.ts",
+    text: "in the settings that the last `pulumi up` recorded",
+    ways: { reports },
+  },
+  {
+    file: "provider/instance/delete.ts",
     text: "the delete succeeds once the instance is gone",
     ways: { "remove it": core("delete", "destroy of a live instance fails") },
   },
@@ -519,6 +524,26 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/messages.ts",
+    text: "before that import, if the state has another instance",
+    ways: {
+      "pulumi state delete, pulumi import": engine(
+        "adviceCreate",
+        "after a replacement without a clear answer, the printed %s works",
+      ),
+    },
+  },
+  {
+    file: "provider/instance/messages.ts",
+    text: "if other resources depend on that other instance",
+    ways: {
+      "remove it, discard": engine(
+        "adviceCreate",
+        "after a replacement without a clear answer, the printed %s works",
+      ),
+    },
+  },
+  {
+    file: "provider/instance/messages.ts",
     text: "if you do not want ${id}: remove it at the service, and forget it with",
     ways: {
       "remove it, discard": secondServer("after two runs that saved their states over each other"),
@@ -651,7 +676,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/messages.ts",
-    text: "let it run: `pulumi config set compute:deletePolicy retain`",
+    text: "let it run: \\`pulumi config set compute:deletePolicy retain",
     ways: {
       "remove it": engine(
         "adviceCreate",

@@ -303,10 +303,12 @@ test.each(["a replacement", "a new name without an alias"])(
   },
 );
 
-test.each(["removed at the service", "compute:deletePolicy retain"])(
+test.each(["removed at the service", "compute:deletePolicy retain", "compute:leftovers warn"])(
   "after a replacement was refused because its delete would fail, what the message advises works: %s",
   async (way) => {
-    await using fixture = await Fixture.create({ token: tokens.live });
+    const areLeftoversRefused = way === "compute:leftovers warn";
+    const config = areLeftoversRefused ? { leftovers: "fail" } : {};
+    await using fixture = await Fixture.create({ token: tokens.live, config });
     const { stack, control } = fixture;
     await stack.up();
     const [id = ""] = fixture.ids();
@@ -314,7 +316,8 @@ test.each(["removed at the service", "compute:deletePolicy retain"])(
     expect(refused).toContain(`nothing was created: instance ${id}`);
 
     if (way === "removed at the service") control.remove(id);
-    else await typePrinted(fixture, refused, way);
+    else await typePrinted(fixture, refused, "compute:deletePolicy retain");
+    if (areLeftoversRefused) await typePrinted(fixture, refused, way);
     await stack.up("--replace", urnOf("web"));
 
     await expectAgreement(
@@ -379,6 +382,33 @@ test.each(["pulumi import", "discard"])(
 
     await expectAgreement(fixture);
     expect(fixture.posts()).toBe(way === "discard" ? 2 : 1);
+  },
+);
+
+test.each(["pulumi import", "discard"])(
+  "after a replacement without a clear answer, the printed %s works",
+  async (way) => {
+    await using fixture = await Fixture.create({ program: oneInstance(named) });
+    const { stack, control } = fixture;
+    await stack.up();
+    const [old = ""] = fixture.ids();
+    stack.program(oneInstance({ ...named, flavorId: "premium-8" }));
+    control.fault({ ...creates, kind: "status", status: 503, acted: true });
+    const output = await stack.fail("up");
+    const [id = ""] = fixture.ids().filter((other) => other !== old);
+    expect(output).toContain(`has turned up since, ${id}`);
+
+    if (way === "discard") control.remove(id);
+    else await typePrinted(fixture, output, "pulumi state delete");
+    await typePrinted(fixture, output, way);
+    if (way === "discard") await stack.up();
+    else control.remove(old);
+
+    await expectAgreement(
+      fixture,
+      fixture.ids().filter((other) => other !== old),
+    );
+    expect(fixture.posts()).toBe(way === "discard" ? 3 : 2);
   },
 );
 
