@@ -187,9 +187,8 @@ async function retain(session: Session, urn: string, instance: Wanted): Promise<
 /** Names in one list, at the end of a run, the instances that its Deletes have dropped from the state. */
 export function reportRetained({ retained, ctx, hasRecordedSettings }: Session): void {
   const named = retained.splice(0);
-  const recorded = hasRecordedSettings ? " in the settings that the last `pulumi up` recorded" : "";
-  const report = (instances: readonly RetainedInstance[], consequence: string) => [
-    `instances were dropped from the state, not destroyed (compute:deletePolicy is "retain"${recorded}). ${consequence}:`,
+  const report = (instances: readonly RetainedInstance[], consequence: string, from = "") => [
+    `instances were dropped from the state, not destroyed (compute:deletePolicy is "retain"${from}). ${consequence}:`,
     ...instances.map(({ id, urn, isListed }) => {
       const doubt = isListed ? "" : ", if it still exists";
       return `  - ${id} (${logicalName(urn)})${doubt}`;
@@ -199,7 +198,9 @@ export function reportRetained({ retained, ctx, hasRecordedSettings }: Session):
   const others = named.filter(({ isBilled }) => !isBilled);
   if (billed.length > 0) {
     const consequence = "They go on running, and are billed until they are removed at the service";
-    ctx.messages.warning(report(billed, consequence));
+    // With a test token, "retain" may be the default.
+    const from = hasRecordedSettings ? " in the settings that the last `pulumi up` recorded" : "";
+    ctx.messages.warning(report(billed, consequence, from));
   }
   if (others.length > 0) {
     const consequence = "They stay at the service until their sandbox lifetime is over";
