@@ -1121,6 +1121,22 @@ test.each([
   },
 );
 
+test("an interrupted run, whose instance the next run's state holds, was not under way together with that run", async () => {
+  const [interrupted] = openRuns([]);
+  if (!interrupted) throw new Error("no run");
+  const key = await interrupted.begin(newRecord("web"));
+  interrupted.move(key, { stage: "replied", id: "i-1", ended: true });
+  await interrupted.close();
+  shared.passDays(1);
+  const [next] = openRuns(["i-1"]);
+  if (!next) throw new Error("no run");
+  next.settleId(newRecord("web"), "i-1", "state");
+  next.move(await next.begin(newRecord("db")), { stage: "replied", id: "i-2", ended: true });
+  next.read();
+  next.markDelivered();
+  expect(marksByName()).toEqual({ web: "settled", db: "delivered" });
+});
+
 test("a run that has taken over what another one began does not mark it at its end", async () => {
   const [first, second] = openRuns([], []);
   if (!first || !second) throw new Error("no runs");

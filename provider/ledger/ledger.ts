@@ -86,6 +86,8 @@ export class Ledger {
   #isFolderSynced = false;
   /** The keys of the records of other runs of the stack that were under way together with this one. */
   readonly #overlapping = new Set<string>();
+  /** The keys of the records that it has seen in a state when their run was over. Their `deliveredAt` is the time of that. */
+  readonly #seenAfterEnd = new Set<string>();
   /** Set when the session has ended. Resolves when the lock is released. */
   #closed: Promise<void> | undefined;
 
@@ -196,7 +198,11 @@ export class Ledger {
     const change = { stage: "settled", settled: reason } as const;
     // Its own run may still be under way. Runs that began before now may save an older state over the one that was seen.
     const delivery = reason === "state" ? { deliveredAt: this.#now() } : {};
-    this.#changeAll(select, (record) => ({ ...delivery, ...record, ...change }));
+    this.#changeAll(select, (record) => {
+      const isNew = reason === "state" && record.deliveredAt === undefined;
+      if (isNew && this.#testLiveness(record.owner) === "dead") this.#seenAfterEnd.add(record.key);
+      return { ...delivery, ...record, ...change };
+    });
   }
 
   /**
@@ -449,7 +455,8 @@ export class Ledger {
     const isOverlapping = ({ record, liveness }: LedgerEntry) =>
       isOfOtherRun(record) &&
       ((isPending(record) && liveness === "alive") ||
-        Date.parse(record.deliveredAt ?? "") >= this.#begunAt);
+        (Date.parse(record.deliveredAt ?? "") >= this.#begunAt &&
+          !this.#seenAfterEnd.has(record.key)));
     const overlapping = entries.filter(isOverlapping).map(({ record }) => record);
     if (overlapping.length === 0) return;
     const keys = new Set(overlapping.map(({ key }) => key));

@@ -209,7 +209,7 @@ function rowOf({ world, run }: Scene, key: string | undefined): Row | undefined 
 }
 
 /** Whether the session that owns a record lives and holds its lock. */
-function isOwnerAlive({ runs }: World, row: Row): boolean {
+export function isOwnerAlive({ runs }: World, row: Row): boolean {
   return runs.some((run) => run.session === row.owner && !run.unlocked);
 }
 
@@ -231,7 +231,8 @@ function isOfStack({ scope, urn, stateless }: Row, { plan }: Run): boolean {
 function contestOverlapping({ world, run }: RunScene): Row[] {
   const overlapping = ledgerOf(world, run).filter((row) => {
     if (row.owner === run.session || !isOfStack(row, run)) return false;
-    const hasEndedSince = (row.deliveredAt ?? "") >= run.session.slice(1);
+    const hasEndedSince =
+      (row.deliveredAt ?? "") >= run.session.slice(1) && !run.seenAfterEnd.includes(row.key);
     return hasEndedSince || (isPending(row) && isOwnerAlive(world, row));
   });
   for (const row of overlapping) {

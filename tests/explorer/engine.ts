@@ -3,7 +3,7 @@
  * interrupted anywhere. People act between the runs. `explore.ts` uses this file.
  */
 import { isPending } from "../../provider/ledger/record";
-import { beginCall, contestAtEnd, register } from "./call";
+import { beginCall, contestAtEnd, isOwnerAlive, register } from "./call";
 import { checkDestroyed, checkImported } from "./invariants";
 import { movesOfCall } from "./service";
 import type { Act, Fault, Model, Planned, PlannedRun } from "./slice";
@@ -93,6 +93,7 @@ function begins({ slice, runs }: Model, world: World): Change<World>[] {
           takenOver: [],
           namedByEngine: [],
           proven: [],
+          seenAfterEnd: [],
           unfinished: [],
         }),
     }));
@@ -236,7 +237,10 @@ function settle({ world, run }: RunScene, id: string, settled: "state" | "gone" 
   for (const row of ledgerOf(world, run)) {
     if (row.id !== id) continue;
     if (settled === "state" && (row.stage === "settled" || isContestedSince(row))) continue;
-    if (settled === "state" && world.runs.length > 1) row.deliveredAt ??= String(world.begun);
+    if (settled === "state" && world.runs.length > 1 && row.deliveredAt === undefined) {
+      row.deliveredAt = String(world.begun);
+      if (!isOwnerAlive(world, row)) run.seenAfterEnd = [...run.seenAfterEnd, row.key];
+    }
     Object.assign(row, { stage: "settled", settled });
   }
 }

@@ -136,6 +136,8 @@ export interface Run {
   namedByEngine: string[];
   /** Ids of the instances that a state surely held. */
   proven: string[];
+  /** Keys of the records that it has seen in a state when their run was over. */
+  seenAfterEnd: string[];
   /** The instances that were replied as unfinished: accepted, but not ready. */
   unfinished: { planned: Planned; key: string; id: string }[];
 }
