@@ -128,7 +128,9 @@ testHere(
     const warnedOf = (version: string) => {
       const env = { ...process.env, NODE_OPTIONS: `--import=${passFor(version)}` };
       const options = { cwd: copy.project, env, encoding: "utf8" } as const;
-      const { stderr } = spawnSync("npm", ["install", "--dry-run", "--prefer-offline"], options);
+      // Under `npm run --silent`, npm would print no warnings.
+      const args = ["install", "--dry-run", "--prefer-offline", "--loglevel=warn"];
+      const { stderr } = spawnSync("npm", args, options);
       return [...stderr.matchAll(/EBADENGINE +package: '(.+)@/g)].map(([, name = ""]) => name);
     };
     const { package: name } = metadata.sdk.nodejs;
