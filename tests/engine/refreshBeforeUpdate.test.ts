@@ -1,8 +1,8 @@
 /** Tests that `compute:refreshBeforeUpdate` lets a plain `pulumi up` see what has changed at the service. */
 import { expect, test } from "@jest/globals";
-import { printedCommands } from "../../support/printed";
-import { Fixture, type FixtureOptions } from "../support/fixture";
-import { instances } from "../support/programs";
+import { printedCommands } from "../support/printed";
+import { Fixture, type FixtureOptions } from "./support/fixture";
+import { instances } from "./support/programs";
 
 const program = instances({ web: {}, db: {}, mail: {} });
 const oneListing = { "GET /v2/account": 1, "GET /v2/instances": 1 };
