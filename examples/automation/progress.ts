@@ -6,7 +6,7 @@ export function progressOf(event: EngineEvent): string | undefined {
   const { resourcePreEvent, resOutputsEvent, diagnosticEvent } = event;
   if (resourcePreEvent) return stepOf(resourcePreEvent.metadata, "…");
   if (resOutputsEvent) return stepOf(resOutputsEvent.metadata, "done");
-  if (diagnosticEvent && /^(warning|error|info#err)$/.test(diagnosticEvent.severity)) {
+  if (diagnosticEvent && /^(info|warning|error|info#err)$/.test(diagnosticEvent.severity)) {
     const text = diagnosticEvent.message.replaceAll(/<\{%.*?%\}>/g, "").trim();
     return text === "" ? undefined : text;
   }
