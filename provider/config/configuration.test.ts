@@ -266,6 +266,35 @@ test.each(["sk_live_", "sk_test_"])(
   },
 );
 
+test("a token with `Bearer ` in front of it, or in quotes, is refused in words that the redaction leaves whole (G8, G9)", () => {
+  const told = (token: string) => {
+    const redactor = new Redactor();
+    const args = propertyMap({ baseUrl: required.baseUrl });
+    return [
+      checkConfig(propertyMap({ ...args, apiToken: token }), { env: {}, redactor }),
+      checkConfig(args, { env: { COMPUTE_API_TOKEN: token }, redactor }),
+      checkConfig(args, { env: { COMPUTE_API_TOKEN_FILE: fileOf(`${token}\n`) }, redactor }),
+    ].map(({ failures: [failure] }) => redactor.redact(failure?.reason ?? ""));
+  };
+  const secret = "theCanaryOfAToken123";
+  const alone = "must be the token alone, without `Bearer ` in front of it";
+  for (const token of [`Bearer sk_live_${secret}`, `Authorization: bearer  sk_test_${secret}`]) {
+    expect(told(token)).toEqual([
+      `compute:apiToken ${alone}`,
+      `compute:apiToken (from COMPUTE_API_TOKEN) ${alone}`,
+      expect.stringMatching(new RegExp(`\\(COMPUTE_API_TOKEN_FILE\\) .*: it ${alone}$`)),
+    ]);
+  }
+  const start = expect.stringContaining("must start with sk_live_ or sk_test_");
+  expect(told(`"sk_live_${secret}"`)).toEqual([start, start, start]);
+});
+
+test("of a token with `Bearer ` in front of it, the token alone is hidden, too (G8)", () => {
+  const redactor = new Redactor();
+  checkConfig(propertyMap({ apiToken: "Bearer sk_live_short1" }), { env: {}, redactor });
+  expect(redactor.redact("sk_live_short1")).toBe("[secret]");
+});
+
 test("if COMPUTE_API_TOKEN and the file have different tokens, the error names both places, and no token", () => {
   const file = fileOf(fileToken);
   const env = { COMPUTE_API_TOKEN: "sk_test_otherCanary", COMPUTE_API_TOKEN_FILE: file };

@@ -61,6 +61,9 @@ const baseUrl = nonEmptyString.transform((value, context) => {
   return url.origin + path;
 });
 
+/** What a person may copy together with a token, from the header of a request. */
+export const schemeBefore = /^\s*(authorization:\s*)?bearer\s+/i;
+
 /** Whether this is all of a token but its secret part. */
 export function isTokenPrefix(text: string): boolean {
   return Object.values<string>(tokenPrefixes).includes(text);
@@ -82,6 +85,10 @@ const oneOf = <T extends string>(words: readonly T[], title: string, error: stri
 export const settingTypes = {
   baseUrl,
   apiToken: nonEmptyString
+    .refine((value) => !schemeBefore.test(value), {
+      error: "must be the token alone, without `Bearer ` in front of it",
+      abort: true,
+    })
     .refine((value) => tokenKindOf(value) !== undefined, {
       error: `must start with ${tokenPrefixes.live} or ${tokenPrefixes.test}`,
     })

@@ -2,7 +2,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import type { Redactor } from "../redaction";
-import { isTokenPrefix, settingTypes } from "./settings";
+import { isTokenPrefix, schemeBefore, settingTypes } from "./settings";
 
 /** The environment variable with the path of the file. */
 export const tokenFileVariable = "COMPUTE_API_TOKEN_FILE";
@@ -22,8 +22,9 @@ export function tokenFileProblem(path: string, problem: string): { problem: stri
 export function hideToken(redactor: Redactor, token: string): void {
   if (isTokenPrefix(token.trim())) return;
   redactor.hide(token);
-  // The prefix says only which kind of token this is.
-  redactor.hideParts(token.trim().replace(/^sk_[a-z]+_/, ""));
+  redactor.hide(token.replace(schemeBefore, ""));
+  // The prefix says only which kind of token this is, so messages show it.
+  for (const part of token.trim().split(/\bsk_[a-z]+_/i)) redactor.hideParts(part);
 }
 
 /** Reads the token, without the white space around it, and hides it in messages. */
