@@ -13,6 +13,8 @@ export interface ProviderContext {
   env: NodeJS.ProcessEnv;
   /** Returns the address of the engine, or an empty string if it is not known. */
   engineAddress?: () => string;
+  /** Resolves to whether the engine shows a message that it gets after its last reply. The default is that it does. */
+  showsLastMessages?: () => Promise<boolean>;
   /** The storage of the ledger (records of creates). The default is the file system. */
   disk?: Disk;
   /** The default is `createClient` of `api/client`, loaded when needed. */

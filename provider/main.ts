@@ -11,7 +11,7 @@ import {
   readSchema,
 } from "./executable";
 import { Redactor } from "./redaction";
-import { EngineLog } from "./rpc/engineLog";
+import { cancelsAtEnd, EngineLog } from "./rpc/engineLog";
 import { describeError } from "./rpc/errors";
 import { createServer } from "./rpc/service";
 import { exitWithEngine } from "./rpc/shutdown";
@@ -39,6 +39,7 @@ async function serve(hasEngine: boolean): Promise<void> {
     clock: systemClock,
     env: process.env,
     engineAddress: () => log.address,
+    showsLastMessages: () => log.isOfVersion(cancelsAtEnd),
   };
   const server = createServer({
     loadProvider: async () => (await import("./provider.js")).createProvider(context),

@@ -52,6 +52,24 @@ test("each kind of message has its severity, and none is an error", async () => 
   });
 });
 
+test("an engine has a version in a range only if it says so: an older one can't, and one that is gone does not", async () => {
+  await withEngine(async (engine, log) => {
+    engine.ranges.add(">=3.231.0");
+    expect(await log.isOfVersion(">=3.231.0")).toBe(true);
+    expect(await log.isOfVersion(">=4.0.0")).toBe(false);
+    engine.stop();
+    expect(await log.isOfVersion(">=3.231.0")).toBe(false);
+    log.close();
+    expect(await log.isOfVersion(">=3.231.0")).toBe(false);
+  });
+  const older = await TestEngine.start(false);
+  const log = new EngineLog(new Redactor(), new VirtualClock());
+  log.attach(older.address);
+  expect(await log.isOfVersion(">=3.231.0")).toBe(false);
+  log.close();
+  older.stop();
+});
+
 test("secrets are removed from a message when it is written, a long line is cut, and a long list is whole", async () => {
   await withEngine(async (engine, log, { redactor }) => {
     redactor.hide("sk_live_12345678");

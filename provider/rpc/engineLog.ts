@@ -16,6 +16,9 @@ const severities = { debug: 0, info: 1, warning: 2 } as const;
 const flushMs = 1000;
 const sendMs = 5000;
 
+/** The engines that send Cancel at the end of a run, and show what they get before the reply to it. */
+export const cancelsAtEnd = ">=3.231.0";
+
 /** In UTF-16 units. HTTP/2 trailers, in which an error message is sent twice, are not meant for pages of text. */
 export const maxMessageLength = 4096;
 
@@ -73,6 +76,19 @@ export class EngineLog implements Messages {
       .sleep(flushMs, timer.signal)
       .then(() => this.#lastSent.clear(), ignore);
     await Promise.race([sent, giveUp]);
+  }
+
+  /** Resolves to whether the engine has a version in this range. Engines before 3.217 can't tell, and count as outside. */
+  async isOfVersion(range: string): Promise<boolean> {
+    if (this.#address === "") return false;
+    const client = await (this.#client ??= connect(this.#address));
+    const { RequirePulumiVersionRequest } = await import("@pulumi/pulumi/proto/engine_pb.js");
+    const request = new RequirePulumiVersionRequest().setPulumiVersionRange(range);
+    const deadline = Date.now() + sendMs;
+    return new Promise((resolve) => {
+      const answer = (error: unknown) => resolve(error === null);
+      client.requirePulumiVersion(request, new Metadata(), { deadline }, answer);
+    });
   }
 
   /** Drops all later messages, until an engine attaches. */

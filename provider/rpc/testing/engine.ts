@@ -1,8 +1,13 @@
-/** The log service of an engine, for tests. It keeps every message that it receives. */
-import { Server, ServerCredentials, type handleUnaryCall } from "@grpc/grpc-js";
+/** The services of an engine for its plugins, for tests. It keeps every message that it receives. */
+import { Server, ServerCredentials, status, type handleUnaryCall } from "@grpc/grpc-js";
 import { Empty } from "google-protobuf/google/protobuf/empty_pb";
 import { EngineService } from "@pulumi/pulumi/proto/engine_grpc_pb";
-import { LogSeverity, type LogRequest } from "@pulumi/pulumi/proto/engine_pb";
+import {
+  LogSeverity,
+  RequirePulumiVersionResponse,
+  type LogRequest,
+  type RequirePulumiVersionRequest,
+} from "@pulumi/pulumi/proto/engine_pb";
 
 /** A message that the engine received. */
 export interface LoggedMessage {
@@ -19,9 +24,11 @@ const severities = {
   [LogSeverity.ERROR]: "error",
 } as const;
 
-/** An engine with only a log service. */
+/** An engine that takes messages, and says whether its version is in a range. */
 export class TestEngine {
   readonly logged: LoggedMessage[] = [];
+  /** The ranges of versions that its own is in. */
+  readonly ranges = new Set<string>();
   /** Called before a message is kept and answered. */
   beforeLog: (message: string) => Promise<void> = () => Promise.resolve();
 
@@ -30,7 +37,8 @@ export class TestEngine {
     readonly address: string,
   ) {}
 
-  static async start(): Promise<TestEngine> {
+  /** `asksVersion`: whether a provider can ask for its version, as of engines from 3.217. */
+  static async start(asksVersion = true): Promise<TestEngine> {
     const server = new Server();
     const log: handleUnaryCall<LogRequest, Empty> = ({ request }, callback) => {
       void engine.beforeLog(request.getMessage()).then(() => {
@@ -43,7 +51,15 @@ export class TestEngine {
         callback(null, new Empty());
       });
     };
-    server.addService(EngineService, { log });
+    const requirePulumiVersion: handleUnaryCall<
+      RequirePulumiVersionRequest,
+      RequirePulumiVersionResponse
+    > = ({ request }, callback) => {
+      const isInside = engine.ranges.has(request.getPulumiVersionRange());
+      if (isInside) callback(null, new RequirePulumiVersionResponse());
+      else callback({ code: status.UNKNOWN, details: "another version" });
+    };
+    server.addService(EngineService, { log, ...(asksVersion && { requirePulumiVersion }) });
     const port = await new Promise<number>((resolve, reject) => {
       server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, bound) => {
         if (error) reject(error);
