@@ -3,6 +3,7 @@ import { realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 import metadata from "../metadata.json";
 import type { RequestError } from "./api/errors";
+import type { SettingName, SettingVariables } from "./config/settings";
 import { executablePath, ownFolder } from "./executable";
 import { pulumiHome } from "./pulumiHome";
 import { instanceToken, stackNameOf } from "./pulumiNames";
@@ -12,6 +13,17 @@ export const configCommands = {
   baseUrl: "pulumi config set compute:baseUrl",
   apiToken: "pulumi config set --secret compute:apiToken",
 } as const;
+
+/** Says how to give a setting a value: with a command, or as an argument of the provider that the program makes. */
+export function howToSet(
+  setting: SettingName,
+  value: string,
+  providerUrn: string | undefined,
+): string {
+  return providerUrn === undefined
+    ? `\`pulumi config set compute:${setting} ${quote(value)}\``
+    : `set the argument \`${setting}\` of the provider "${logicalName(providerUrn)}" to "${value}"`;
+}
 
 /** Returns the lines of an error or a warning: what is the case, and then one way out a line. */
 export function withWaysOut(finding: string, ways: readonly string[]): string[] {
@@ -56,9 +68,15 @@ export function nextStep(error: RequestError): string {
   return "Correct what the message names, and run again.";
 }
 
-/** The advice for a run whose settings come from the state (`Session.hasRecordedSettings`). */
-export const recordedSettingsAdvice =
-  "This run used the settings that the last `pulumi up` recorded. If you have changed a setting since then, `pulumi refresh --run-program` uses the current settings, and also records them, as long as the program has an instance. `pulumi destroy --run-program` uses them, too, but with compute:refreshBeforeUpdate only after such a refresh.";
+/**
+ * Returns the advice for a run whose settings come from the state (`Session.hasRecordedSettings`), but for those that come from
+ * these environment variables.
+ */
+export function recordedSettingsAdvice(variables: SettingVariables): string {
+  const taken = Object.entries(variables).map(([name, from]) => `compute:${name} from ${from}`);
+  const but = taken.length > 0 ? `, but took ${taken.join(" and ")}` : "";
+  return `This run used the settings that the last \`pulumi up\` recorded${but}. If you have changed a recorded setting since then, \`pulumi refresh --run-program\` uses the current settings, and also records them, as long as the program has an instance. \`pulumi destroy --run-program\` uses them, too, but with compute:refreshBeforeUpdate only after such a refresh.`;
+}
 
 /**
  * Returns the warning that the cursor parameter did not lead to all pages of a listing. `why` is a phrase such as
@@ -143,6 +161,10 @@ export function withStack(
 export function stateDeleteCommand(urn: string): string {
   return `pulumi state delete ${quote(urn)} --force`;
 }
+
+/** What to add after a command of `stateDeleteCommand`, which Pulumi refuses if other resources depend on that one. */
+export const withDependents =
+  "if other resources depend on it, add `--target-dependents`, which drops them from the state, too";
 
 /** How the pages write a command of the plugin. The words of the command follow. */
 export const pluginRun = `pulumi plugin run --kind resource ${metadata.name} --`;

@@ -18,6 +18,12 @@ test.each([
   expect(originDifference(here, { ...here, ...change })).toMatch(words);
 });
 
+test("an address from the environment is named as such", () => {
+  const there = { ...here, baseUrl: "https://b.example/v2" };
+  const name = "compute:baseUrl (from COMPUTE_BASE_URL)";
+  expect(originDifference(here, there, name)).toContain(`but ${name} is https://b.example/v2`);
+});
+
 test("another token, or an account that is not known, does not count as a difference", () => {
   expect(originDifference(here, { ...here, tokenHash: "another" })).toBeUndefined();
   const { account: _, ...without } = here;

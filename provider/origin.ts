@@ -40,14 +40,16 @@ export function tokenHash({ apiToken, baseUrl }: TokenAtService): string {
 /**
  * Returns how the recorded origin differs from the configured one, as a clause about the instance ("it lives at …"), or
  * undefined if they do not, or if none is recorded. Tokens of one kind differ only if their accounts are known and differ.
+ * `addressName` is what the clause calls the configured address.
  */
 export function originDifference(
   recorded: Origin | undefined,
   configured: Origin,
+  addressName = "compute:baseUrl",
 ): string | undefined {
   if (!recorded) return undefined;
   if (recorded.baseUrl !== configured.baseUrl) {
-    return `it lives at ${recorded.baseUrl}, but compute:baseUrl is ${configured.baseUrl}`;
+    return `it lives at ${recorded.baseUrl}, but ${addressName} is ${configured.baseUrl}`;
   }
   if (recorded.tokenKind !== configured.tokenKind) {
     return `it was made with a ${recorded.tokenKind} token, but the token given now is a ${configured.tokenKind} one`;

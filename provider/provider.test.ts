@@ -5,7 +5,16 @@ import { isPending } from "./ledger/record";
 import { propertyMap, Secret, Unknown, type PropertyMap } from "./propertyValue";
 import { createProvider } from "./provider";
 import { answered, fail, ready } from "./testing/fakeService";
-import { errorOf, inputsOf, liveToken, scene, scopeId, urnOf, type Scene } from "./testing/scene";
+import {
+  acceptedOutputs,
+  errorOf,
+  inputsOf,
+  liveToken,
+  scene,
+  scopeId,
+  urnOf,
+  type Scene,
+} from "./testing/scene";
 
 const urn = urnOf("web");
 const settings = propertyMap({
@@ -150,6 +159,23 @@ test.each([
     expect((await errorOf(provider.delete(removal))).message).not.toContain("--run-program");
   },
 );
+
+test("an error of a run with recorded settings names the settings that come from the environment, and their variables", async () => {
+  const world = scene();
+  world.ctx.env["COMPUTE_BASE_URL"] = "https://wrong.example/v2";
+  world.ctx.env["COMPUTE_API_TOKEN"] = liveToken;
+  const provider = createProvider(world.ctx);
+  await provider.configure({ args: propertyMap({ pollIntervalSeconds: 3 }), scope: scopeId });
+  const { message } = await errorOf(
+    provider.read({ ...removal, inputs: inputsOf(), outputs: acceptedOutputs(world) }),
+  );
+  expect(message).toContain(
+    "but compute:baseUrl (from COMPUTE_BASE_URL) is https://wrong.example/v2",
+  );
+  expect(message).toContain(
+    "This run used the settings that the last `pulumi up` recorded, but took compute:baseUrl from COMPUTE_BASE_URL and compute:apiToken from COMPUTE_API_TOKEN.",
+  );
+});
 
 test("a Ctrl-C before anything was changed is reported as such, and a new engine can configure again", async () => {
   const { provider, service } = await configured();

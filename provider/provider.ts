@@ -3,7 +3,7 @@ import * as crypto from "node:crypto";
 import { Canceled, isEnded, TimedOut } from "./abort";
 import { explain, explicitProvider, isStateless, recordedSettingsAdvice } from "./advice";
 import { RequestError } from "./api/errors";
-import { checkConfig, resolveSettings } from "./config/configuration";
+import { checkConfig, resolveSettings, settingVariables } from "./config/configuration";
 import { settingNames } from "./config/settings";
 import type { ProviderContext } from "./context";
 import { OperationCanceled, OperationFailed } from "./errors";
@@ -49,22 +49,22 @@ export function createProvider(ctx: ProviderContext): Provider {
   };
 
   /**
-   * Hides the secrets of the request, runs the operation, and translates its errors. `isRecorded`: whether the settings of
-   * a Configure come from the state.
+   * Hides the secrets of the request, runs the operation, and translates its errors. `advice`: what to add to an error that is
+   * about settings.
    */
   const perform = async <T>(
     request: object,
     operation: () => T | Promise<T>,
-    isRecorded?: boolean,
+    advice = (): string | undefined => run.session?.settingsAdvice,
   ): Promise<T> => {
     try {
       hideSecrets(request);
       return await operation();
     } catch (error) {
       const own = ownError(error);
-      const hasRecordedSettings = isRecorded ?? run.session?.hasRecordedSettings;
-      if (!hasRecordedSettings || !isAboutSettings(own)) throw own;
-      throw new OperationFailed([...own.lines, recordedSettingsAdvice], { cause: error });
+      const added = advice();
+      if (added === undefined || !isAboutSettings(own)) throw own;
+      throw new OperationFailed([...own.lines, added], { cause: error });
     }
   };
 
@@ -102,6 +102,7 @@ export function createProvider(ctx: ProviderContext): Provider {
     },
 
     configure: ({ urn, scope, args }) => {
+      const variables = settingVariables(args, ctx.env);
       const isRecorded = !run.isProgramRun && !isStateless(urn);
       const configure = () => {
         const settings = resolveSettings(args, ctx, urn);
@@ -117,12 +118,14 @@ export function createProvider(ctx: ProviderContext): Provider {
           scope,
           stateless: isStateless(urn),
           providerUrn: explicitProvider(urn),
-          // Settings from the environment are not recorded.
           hasRecordedSettings: isRecorded && settingNames.some((name) => name in args),
+          variables,
         });
         run.configurationKey = configurationKey;
       };
-      return perform({ args }, configure, isRecorded);
+      return perform({ args }, configure, () =>
+        isRecorded ? recordedSettingsAdvice(variables) : undefined,
+      );
     },
 
     check: (request) =>

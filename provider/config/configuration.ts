@@ -22,6 +22,7 @@ import {
   type SettingName,
   type Settings,
   type SettingValues,
+  type SettingVariables,
 } from "./settings";
 import { hideToken, readTokenFile, tokenFileVariable } from "./tokenFile";
 
@@ -86,7 +87,7 @@ export function resolveSettings(args: PropertyMap, source: SettingsSource, urn?:
   const missing = (["baseUrl", "apiToken"] as const).filter((name) => values[name] === undefined);
   throw new OperationFailed([
     "the provider lacks settings that it needs:",
-    ...missing.map((name) => `  compute:${name}: ${howToSet(name, urn)}`),
+    ...missing.map((name) => `  compute:${name}: ${whereToSet(name, urn)}`),
   ]);
 }
 
@@ -109,7 +110,7 @@ const places = {
   },
 };
 
-function howToSet(name: keyof typeof places, urn: string | undefined): string {
+function whereToSet(name: keyof typeof places, urn: string | undefined): string {
   const { value, flag, command, variables } = places[name];
   if (isStateless(urn)) return `set ${flag}${variables}`;
   const provider = explicitProvider(urn);
@@ -158,6 +159,21 @@ function readSettings(
   }
   refuseConflicts(values as SettingValues, args, refuse);
   return { values: values as SettingValues, problems };
+}
+
+/** Returns the environment variables that settings come from, because the configuration leaves these settings out. */
+export function settingVariables(args: PropertyMap, env: NodeJS.ProcessEnv): SettingVariables {
+  const used = settingNames.flatMap((name) => {
+    const variable = isGiven(args[name]) ? undefined : variableOf(name, env);
+    return variable === undefined ? [] : [[name, variable]];
+  });
+  return Object.fromEntries(used) as SettingVariables;
+}
+
+/** Returns the variable that holds a setting, or the path of its file. An empty variable counts as not set. */
+function variableOf(name: SettingName, env: NodeJS.ProcessEnv): string | undefined {
+  const variables = [name === "apiToken" ? tokenFileVariable : undefined, settingEnvironment[name]];
+  return variables.find((variable) => variable !== undefined && env[variable]);
 }
 
 /** The value of a setting, with the path of its file if it has one, or the reason why it can't be read. */

@@ -167,6 +167,9 @@ export const settingEnvironment: Partial<Record<SettingName, string>> = {
   apiToken: "COMPUTE_API_TOKEN",
 };
 
+/** The environment variables that the settings of a run were taken from. */
+export type SettingVariables = Readonly<Partial<Record<SettingName, string>>>;
+
 /** The checked values of the given settings. The token's file, if it has one, is read again when the token is refused. */
 export type SettingValues = { [K in SettingName]?: z.infer<(typeof settingTypes)[K]> } & {
   apiTokenFile?: string | undefined;

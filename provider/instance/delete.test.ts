@@ -107,6 +107,29 @@ test.each([
   },
 );
 
+test("if the engine shows nothing after the last call, each Delete names the instance that it drops", async () => {
+  const world = existing(retain);
+  world.ctx.showsLastMessages = () => Promise.resolve(false);
+  await remove(world);
+  expect(world.messages.warnings).toEqual([dropped("warning", goOn, "i-1 (web)")]);
+  expect(reported(world)).toEqual([]);
+});
+
+test.each([
+  [retain, true, "status i-1 was dropped from the state, not destroyed"],
+  [retain, false, "status i-1 is gone"],
+  [{}, false, "status i-1 is gone"],
+  [destroyPath, true, "status i-1 is gone"],
+])(
+  "with %j, the Info column ends with the old instance (exists: %s), also in a replacement",
+  async (args, exists, last) => {
+    const world = exists ? existing(args) : scene(args);
+    world.session.ctx.messages.status(urn, "i-2 PROVISIONING");
+    await remove(world);
+    expect(world.messages.all.at(-1)).toBe(last);
+  },
+);
+
 test("with recorded settings, the end of the run says that the policy is the recorded one", () => {
   const world = scene(retain, undefined, { hasRecordedSettings: true });
   world.session.retained.push({ id: "i-1", urn: "", isBilled: true, isListed: true });
@@ -236,6 +259,10 @@ test("after a 404 for an instance that is still listed, the error asks to check 
   expect((await errorOf(remove(world))).message).toContain(
     'Check that compute:destroyPath "/v2/instances/{id}" is right',
   );
+  // The column does not say meanwhile that the service has accepted the DELETE.
+  const shown = world.messages.all.filter((text) => text.startsWith("status "));
+  expect(shown[0]).toContain("DELETE returned 404 for i-1; waiting until it is gone");
+  expect(shown.join()).not.toContain("DELETE was sent");
 });
 
 test("if a listing lags behind an earlier DELETE whose answer was lost, the Delete succeeds", async () => {

@@ -4,14 +4,28 @@
  * the state and lets it run, and "destroy" sends DELETE (`compute:destroyPath`).
  */
 import { isEnded, TimedOut, type Canceled } from "../abort";
-import { explain, logicalName, stateDeleteCommand, withWaysOut } from "../advice";
+import {
+  explain,
+  howToSet,
+  logicalName,
+  stateDeleteCommand,
+  withDependents,
+  withWaysOut,
+} from "../advice";
 import { RequestError } from "../api/errors";
 import { OperationFailed } from "../errors";
 import { whyOpen } from "../evidence/why";
 import type { DeleteRequest } from "../requests";
 import { waits } from "../session/operations";
 import type { RetainedInstance, Session } from "../session/session";
-import { describeExistence, isBilled, lookFor, refuseElsewhere, type Wanted } from "./existence";
+import {
+  describeExistence,
+  isBilled,
+  lookBriefly,
+  lookFor,
+  refuseElsewhere,
+  type Wanted,
+} from "./existence";
 import { heldBy } from "./instance";
 
 /**
@@ -31,21 +45,26 @@ export async function deleteInstance(session: Session, request: DeleteRequest): 
     const reason = "because this run took it over for a resource of the program";
     return ctx.messages.warning(`instance ${id} was not destroyed, ${reason}`, urn);
   }
+  // In a replacement, the column would otherwise go on showing the new instance.
+  const show = (outcome: string) => ctx.messages.status(urn, `${id} ${outcome}`);
   const instance = heldBy(request);
-  if (settings.deletePolicy === "retain" && !run.stateless) return retain(session, urn, instance);
+  if (settings.deletePolicy === "retain" && !run.stateless) {
+    return show(await retain(session, urn, instance));
+  }
   using operation = session.operationOf(request, "delete");
   const { verdict } = await lookFor(session, instance, operation.signal);
   if (verdict.kind === "absent") {
     // Without a recorded origin, the listings may have been another tenant's.
     if (instance.origin) ledger.settleId(settings, id, "gone");
-    return;
+    return show(isGone);
   }
   if (settings.deletePolicy === "destroy") {
     // A listing that shows the instance is of the instance's tenant, so the recorded token need not be compared any more.
     const { acceptedAt } = instance;
     const target = verdict.kind === "listed" ? { id, origin: undefined, acceptedAt } : instance;
     await destroy(session, urn, target, operation.signal);
-    return ledger.settleId(settings, id, "gone");
+    ledger.settleId(settings, id, "gone");
+    return show(isGone);
   }
   const finding = describeExistence(session, instance, verdict);
   if (run.stateless) {
@@ -56,12 +75,24 @@ export async function deleteInstance(session: Session, request: DeleteRequest): 
   const again = session.hasRecordedSettings ? ", then `pulumi destroy --run-program`" : "";
   const ways = [
     "remove it at the service (its portal), then run this again: the delete succeeds once the instance is gone",
-    `let it run, and drop it from the state: \`${stateDeleteCommand(urn)}\` (if Pulumi asks which one: ${id}), the resource option retainOnDelete (once a \`pulumi up\` has recorded it), or \`pulumi config set compute:deletePolicy retain\`${again}`,
-    `if the service has a destroy call: \`pulumi config set compute:destroyPath '/v2/instances/{id}'\`${again}`,
+    `let it run, and drop it from the state: \`${stateDeleteCommand(urn)}\` (if Pulumi asks which one: ${id}; ${withDependents}), the resource option retainOnDelete (once a \`pulumi up\` has recorded it), or ${howToSet("deletePolicy", "retain", run.providerUrn)}${again}`,
+    `${wayToDestroy(session)}${again}`,
   ];
   const why = "and the service documents no call to destroy it";
   throw new OperationFailed(withWaysOut(`${finding}, ${why}`, ways));
 }
+
+/** Says how to have instances destroyed. A policy that was set is not changed by a path alone. */
+export function wayToDestroy({ run, settings }: Session): string {
+  const policy = howToSet("deletePolicy", "destroy", run.providerUrn);
+  if (settings.destroyPath !== undefined)
+    return `call compute:destroyPath, which is set: ${policy}`;
+  const path = howToSet("destroyPath", "/v2/instances/{id}", run.providerUrn);
+  return `if the service has a destroy call: ${path} and ${policy}`;
+}
+
+/** The outcome of a Delete whose instance is proven gone, for the Info column. */
+const isGone = "is gone";
 
 // ── compute:deletePolicy "destroy" ───────────────────────────────────────────────────────────────
 
@@ -83,7 +114,8 @@ async function destroy(
   const start = clock.now();
   const activity = () => {
     const seconds = Math.round((clock.now() - start) / 1000);
-    return `DELETE was sent for ${id}; waiting until it is gone, ${seconds} s`;
+    const answer = isAcknowledged ? "DELETE was sent for" : "DELETE returned 404 for";
+    return `${answer} ${id}; waiting until it is gone, ${seconds} s`;
   };
   operations.setActivity(signal, activity);
   try {
@@ -93,7 +125,7 @@ async function destroy(
       if (verdict.kind === "absent") return;
       if (verdict.kind === "open") {
         throw new OperationFailed(
-          `DELETE was sent for instance ${id}, but it can't be proven that the instance is gone: ${whyOpen(verdict, session)}. If you know that it is gone: \`${stateDeleteCommand(urn)}\` (if Pulumi asks which one: ${id})`,
+          `DELETE was sent for instance ${id}, but it can't be proven that the instance is gone: ${whyOpen(verdict, session)}. If you know that it is gone: \`${stateDeleteCommand(urn)}\` (if Pulumi asks which one: ${id}; ${withDependents})`,
         );
       }
       // A listing may lag behind an earlier DELETE whose response was lost, so a 404 is no error in the settling time.
@@ -167,24 +199,29 @@ function endOf(error: Canceled | TimedOut): string {
 // ── compute:deletePolicy "retain" ────────────────────────────────────────────────────────────────
 
 /**
- * Drops the instance from the state, even if the service can't be reached. The listings only make the list at the end of the
- * run more exact (`reportRetained`).
+ * Drops the instance from the state, even if the service can't be reached. The listings only make what is said of it more
+ * exact (`reportRetained`). Returns the outcome, for the Info column.
  *
  * @throws OperationFailed if the instance lives elsewhere
  */
-async function retain(session: Session, urn: string, instance: Wanted): Promise<void> {
+async function retain(session: Session, urn: string, instance: Wanted): Promise<string> {
   const { id } = instance;
-  const { connection, ledger, retained, settings, state } = session;
+  const { connection, ctx, ledger, retained, settings, state } = session;
   // Another policy may hold elsewhere.
-  refuseElsewhere(instance, connection.place());
+  refuseElsewhere(session, instance, connection.place());
   // An instance that no state is proven to have held may be in another state, so its record is not settled.
   if (state.proven.has(id)) ledger.settleId(settings, id, "dropped");
   const found = await lookBriefly(session, instance);
-  if (found === "absent") return;
+  if (found === "absent") return isGone;
   retained.push({ id, urn, isBilled: isBilled(session, instance), isListed: found === "listed" });
+  if ((await ctx.showsLastMessages?.()) === false) reportRetained(session);
+  return "was dropped from the state, not destroyed";
 }
 
-/** Names in one list, at the end of a run, the instances that its Deletes have dropped from the state. */
+/**
+ * Names in one list the instances that Deletes have dropped from the state since the last such list. Called at the end of a run,
+ * or after each Delete if the engine would not show the list then.
+ */
 export function reportRetained({ retained, ctx, hasRecordedSettings }: Session): void {
   const named = retained.splice(0);
   const report = (instances: readonly RetainedInstance[], consequence: string, from = "") => [
@@ -205,30 +242,5 @@ export function reportRetained({ retained, ctx, hasRecordedSettings }: Session):
   if (others.length > 0) {
     const consequence = "They stay at the service until their sandbox lifetime is over";
     ctx.messages.info(report(others, consequence));
-  }
-}
-
-/** Says what happens to an instance that is dropped from the state. The service removes those of a test token itself. */
-export function describeRetained(session: Session, instance: Wanted): string {
-  return isBilled(session, instance)
-    ? "it continues to run and is billed until it is removed at the service"
-    : "it stays at the service until its sandbox lifetime is over";
-}
-
-/** Returns what the shared listings prove within 10 s. */
-async function lookBriefly(
-  session: Session,
-  instance: Wanted,
-): Promise<"listed" | "absent" | "open"> {
-  if (session.hasRetainLookFailed) return "open";
-  using operation = session.operation(10);
-  try {
-    return (await lookFor(session, instance, operation.signal)).verdict.kind;
-  } catch (error) {
-    session.hasRetainLookFailed = true;
-    session.ctx.messages.debug(
-      `whether ${instance.id} still exists is not known: ${String(error)}`,
-    );
-    return "open";
   }
 }

@@ -258,19 +258,83 @@ test("an instance of another account is not replaced if the replacement would de
   expect((await errorOf(difference)).message).toContain("belongs to account acc-1");
 });
 
-test.each([
-  [{ deletePolicy: "retain" }, "leaves it behind"],
-  [{ destroyPath: "/v2/instances/{id}" }, undefined],
-])(
-  "with %j, Diff warns of the instance that a replacement leaves behind, if any (G4)",
-  async (args, words) => {
-    const world = existing(args);
+test("with destroyPath, Diff sends nothing and warns of nothing, since a replacement leaves nothing behind", async () => {
+  const world = existing({ destroyPath: "/v2/instances/{id}" });
+  const { deleteBeforeReplace } = await diffOf(world, { flavorId: "b" });
+  expect(deleteBeforeReplace).toBe(false);
+  expect(world.messages.all).toEqual([]);
+  expect(world.service.calls).toEqual([]);
+});
+
+const behind = 'replacing instance i-1 leaves it behind (compute:deletePolicy is "retain"): ';
+test.each<[string, Scene["session"]["settings"]["deletePolicy"], (world: Scene) => void, string[]]>(
+  [
+    ["it exists", "retain", () => undefined, [`${behind}it continues to run and is billed`]],
+    ["it is gone", "retain", ({ service }) => void service.instances.clear(), []],
+    [
+      "no listing tells",
+      "retain",
+      ({ service }) => void service.listFaults.push(fail(failed("unreachable", "no route", "GET"))),
+      [`${behind}if it still exists, it continues to run and is billed`],
+    ],
+  ],
+)(
+  "if %s, Diff says what is known of the instance that a replacement leaves behind (G4)",
+  async (_, deletePolicy, prepare, expected) => {
+    const world = existing({ deletePolicy });
+    prepare(world);
     const { deleteBeforeReplace } = await diffOf(world, { flavorId: "b" });
     expect(deleteBeforeReplace).toBe(false);
-    expect(world.messages.warnings).toEqual(words ? [expect.stringContaining(words)] : []);
-    expect(world.service.calls).toEqual([]);
+    expect(world.messages.warnings).toEqual(
+      expected.map((words) => expect.stringContaining(words)),
+    );
   },
 );
+
+/** The Diff of a dependent, before the engine deletes what it depends on: no Check came, and the used output is unknown. */
+function diffAsDependent(world: Scene, news: Values) {
+  const oldOutputs = outputsOf(inputsOf());
+  const sides = { urn, id: "i-1", oldInputs: inputsOf(), oldOutputs, news: inputsOf(news) };
+  return diffInstance(world.session, sides);
+}
+
+test("the engine deletes a dependent for an unknown value alone, so its replacement is refused in the preview, or goes on if it is gone (G4)", async () => {
+  const world = existing();
+  const error = await errorOf(diffAsDependent(world, { vpcId: Unknown.value }));
+  expect(error.message).toMatch(
+    /replacing instance i-1 of web, which uses an output .* will fail.*If this run replaces more/s,
+  );
+  const removed = scene();
+  expect((await diffAsDependent(removed, { vpcId: Unknown.value })).detailed).toEqual({
+    vpcId: "update-replace",
+  });
+  expect([...world.messages.warnings, ...removed.messages.warnings]).toEqual([]);
+});
+
+test("with retain, a dependent that the engine replaces is named, since no other Diff comes (G4)", async () => {
+  const world = existing({ deletePolicy: "retain" });
+  await diffAsDependent(world, { userData: new Secret(Unknown.value) });
+  expect(world.messages.warnings).toEqual([expect.stringContaining(behind)]);
+});
+
+test("the ways out of a refused replacement set both settings that a destroy call needs, where the program's provider takes them", async () => {
+  const waysOf = async (args: Values, providerUrn?: string) => {
+    const world = scene(propertyMap(args), undefined, { providerUrn });
+    world.service.has("i-1", { name: "web" });
+    return (await errorOf(diffOf(world, { flavorId: "b" }))).message;
+  };
+  expect(await waysOf({})).toContain(
+    "`pulumi config set compute:destroyPath '/v2/instances/{id}'` and `pulumi config set compute:deletePolicy destroy`",
+  );
+  const named = { deletePolicy: "fail", destroyPath: "/v2/instances/{id}" };
+  expect(await waysOf(named)).toContain(
+    "call compute:destroyPath, which is set: `pulumi config set compute:deletePolicy destroy`",
+  );
+  const own = "urn:pulumi:dev::proj::pulumi:providers:compute::own";
+  const ways = await waysOf({}, own);
+  expect(ways).toContain('set the argument `deletePolicy` of the provider "own" to "retain"');
+  expect(ways).not.toContain("pulumi config set");
+});
 
 test("the Diff of a refresh names the outputs that have changed, and warns of no replacement (G4)", async () => {
   const world = existing();

@@ -5,7 +5,14 @@
  */
 import { isUtf8 } from "node:buffer";
 import { isDeepStrictEqual } from "node:util";
-import { explain, stateDeleteCommand, withWaysOut } from "../advice";
+import {
+  explain,
+  howToSet,
+  logicalName,
+  stateDeleteCommand,
+  withDependents,
+  withWaysOut,
+} from "../advice";
 import { RequestError } from "../api/errors";
 import { OperationFailed } from "../errors";
 import { originDifference, type Origin } from "../origin";
@@ -14,8 +21,15 @@ import type { DiffKind } from "../pulumiNames";
 import type { DiffRequest, DiffResponse } from "../requests";
 import { timeouts, type Session } from "../session/session";
 import { inputNames, isScript, scriptInputs, type InputName } from "./definition";
-import { describeRetained } from "./delete";
-import { cantTell, describeExistence, lookFor, refuseElsewhere } from "./existence";
+import { wayToDestroy } from "./delete";
+import {
+  cantTell,
+  describeExistence,
+  isBilled,
+  lookBriefly,
+  lookFor,
+  refuseElsewhere,
+} from "./existence";
 import { warnOfTwoHolders } from "./holders";
 import { heldBy, type Instance } from "./instance";
 import { readUserData } from "./userData";
@@ -33,17 +47,27 @@ export async function diffInstance(session: Session, request: DiffRequest): Prom
   const instance = heldBy(request);
   const { detailed, replaced, asserted } = changedInputs(instance, request.news);
   if (run.stateless) refuseChangeWithoutStack(id, replaced, asserted);
-  if (state.checkedSinceRead.has(urn)) warnOfTwoHolders(session, { urn, id }, "program");
+  const isChecked = state.checkedSinceRead.has(urn);
+  if (isChecked) warnOfTwoHolders(session, instance, "program");
+  // Before the engine deletes a resource to replace it afterwards, it calls Diff for each dependent that uses one of its outputs,
+  // as an unknown value. If that replaces the dependent, the engine deletes it first, without another Diff. No other Diff has
+  // unknown inputs without a Check.
+  const isAskedAsDependent = !isChecked && hasUnknown(request.news);
   // The engine calls Diff at two more times. During a refresh, nothing is replaced. After the Read of an import (the outputs
   // then have this session's stamp), the engine itself refuses a replacement.
-  if (state.checkedSinceRead.has(urn) && instance.stamp !== session.id) {
-    const difference = originDifference(instance.origin, connection.place());
+  if ((isChecked || isAskedAsDependent) && instance.stamp !== session.id) {
+    const difference = originDifference(instance.origin, connection.place(), session.addressName);
     if (replaced.length > 0) {
-      const warnings = await judgeReplacement(session, request, replaced);
+      const why = isAskedAsDependent
+        ? "dependent"
+        : isSureToDiffer(request.news, replaced)
+          ? "changed"
+          : "unknown";
+      const warnings = await judgeReplacement(session, request, why);
       warnings.forEach((text) => ctx.messages.warning(text, urn));
     } else if (asserted.length > 0) {
       // An Update that records inputs of an instance out of reach would fail.
-      refuseElsewhere(instance, connection.place());
+      refuseElsewhere(session, instance, connection.place());
     } else if (difference) {
       // An `up` without a change sends no request, so it would not notice.
       const message = `instance ${id} is out of reach of this configuration: ${difference}. It stays as it is in the state, but a refresh, a replacement or a delete with this configuration fails. Run again with the configuration that the instance was created with`;
@@ -51,7 +75,7 @@ export async function diffInstance(session: Session, request: DiffRequest): Prom
     }
   }
   // If only outputs changed, the engine shows a change only if the refresh's Diff names them.
-  const drift = state.checkedSinceRead.has(urn) ? [] : state.takeDrift(id);
+  const drift = isChecked || isAskedAsDependent ? [] : state.takeDrift(id);
   // A Delete that may fail must come before the create, so that no second server is created (G4).
   return { detailed, drift, deleteBeforeReplace: settings.deletePolicy === "fail" };
 }
@@ -136,6 +160,19 @@ function scriptOf(inputs: PropertyMap): Buffer | undefined {
 // ── Replacements ─────────────────────────────────────────────────────────────────────────────────
 
 /**
+ * Why the engine replaces an instance: an input has changed, or perhaps has, as it is not known yet, or the engine replaces
+ * what the instance uses an output of.
+ */
+type ReplacementReason = "changed" | "unknown" | "dependent";
+
+/** Whether one of the inputs that replace the instance is known. The script has two inputs, and both must be known. */
+function isSureToDiffer(news: PropertyMap, replaced: readonly InputName[]): boolean {
+  return replaced.some(
+    (name) => !(isScript(name) ? scriptInputs : [name]).some((input) => hasUnknown(news[input])),
+  );
+}
+
+/**
  * Returns the warnings about a replacement.
  *
  * @throws OperationFailed if the replacement is certain, and its Delete would fail or may fail
@@ -143,26 +180,29 @@ function scriptOf(inputs: PropertyMap): Buffer | undefined {
 async function judgeReplacement(
   session: Session,
   request: DiffRequest,
-  replaced: readonly InputName[],
+  why: ReplacementReason,
 ): Promise<string[]> {
-  const { id, news } = request;
-  // The script has two inputs, and is sure to have changed only if both are known.
-  const isCertain = replaced.some(
-    (name) => !(isScript(name) ? scriptInputs : [name]).some((input) => hasUnknown(news[input])),
-  );
-  if (isCertain) await refuseStuckReplacement(session, request);
+  const { id } = request;
+  if (why !== "unknown") await refuseStuckReplacement(session, request, why);
   switch (session.settings.deletePolicy) {
     case "destroy":
       return [];
     case "retain": {
-      const remains = describeRetained(session, heldBy(request));
+      const instance = heldBy(request);
+      const found = await lookBriefly(session, instance);
+      if (found === "absent") return [];
+      const doubt = found === "open" ? "if it still exists, " : "";
+      // The service removes the instances of a test token itself.
+      const remains = isBilled(session, instance)
+        ? "it continues to run and is billed until it is removed at the service"
+        : "it stays at the service until its sandbox lifetime is over";
       return [
-        `replacing instance ${id} leaves it behind (compute:deletePolicy is "retain"): ${remains}`,
+        `replacing instance ${id} leaves it behind (compute:deletePolicy is "retain"): ${doubt}${remains}`,
       ];
     }
     case "fail":
       // A certain replacement was not refused, so the instance is gone already.
-      if (isCertain) return [];
+      if (why !== "unknown") return [];
       return [
         `replacing instance ${id} will fail, before a second server is created, for as long as ${id} exists, because the service documents no call to destroy it. Whether ${id} is replaced depends on values that are not known yet. If it is replaced, remove it at the service first. See also compute:deletePolicy (the resource option retainOnDelete needs "retain" there) and compute:destroyPath`,
       ];
@@ -174,16 +214,20 @@ async function judgeReplacement(
  *
  * @throws OperationFailed if the Delete would fail or may fail
  */
-async function refuseStuckReplacement(session: Session, request: DiffRequest): Promise<void> {
+async function refuseStuckReplacement(
+  session: Session,
+  request: DiffRequest,
+  reason: Exclude<ReplacementReason, "unknown">,
+): Promise<void> {
   const { id, urn } = request;
-  const { connection, settings } = session;
+  const { connection, run, settings } = session;
   const instance = heldBy(request);
   const refuseOutOfReach = (configured: Origin) => {
-    const difference = originDifference(instance.origin, configured);
+    const difference = originDifference(instance.origin, configured, session.addressName);
     if (!difference) return;
     const ways = [
       "run again with the configuration that the instance was created with",
-      `let it run, and drop it from the state: \`${stateDeleteCommand(urn)}\`; the next run then creates a new instance here`,
+      `let it run, and drop it from the state: \`${stateDeleteCommand(urn)}\` (${withDependents}). The next run then creates anew here what was dropped`,
     ];
     const refused = `instance ${id} can't be replaced with this configuration: ${difference}`;
     throw new OperationFailed(withWaysOut(`${refused}. Nothing was changed`, ways));
@@ -212,11 +256,16 @@ async function refuseStuckReplacement(session: Session, request: DiffRequest): P
   if (finding === undefined) return;
   const ways = [
     "remove it at the service (its portal), then run this again: the new instance is created once the old one is gone. If this run replaces more instances, it stops at each that still exists, and nothing is created before the last is gone",
-    "let it run, and have the new instance created beside it: `pulumi config set compute:deletePolicy retain` (the resource option retainOnDelete needs that setting, too, because the engine does not pass the option to the provider)",
-    "if the service has a destroy call: `pulumi config set compute:destroyPath '/v2/instances/{id}'`",
+    `let it run, and have the new instance created beside it: ${howToSet("deletePolicy", "retain", run.providerUrn)} (the resource option retainOnDelete needs that setting, too, because the engine does not pass the option to the provider)`,
+    wayToDestroy(session),
     "undo the change in the program, or name the property in the resource option ignoreChanges",
   ];
-  const fails = `replacing instance ${id} will fail, before a second server is created: ${finding}`;
+  // The engine shows this error at the other resource.
+  const which =
+    reason === "dependent"
+      ? ` of ${logicalName(urn)}, which uses an output of a resource that this run replaces,`
+      : "";
+  const fails = `replacing instance ${id}${which} will fail, before a second server is created: ${finding}`;
   const why = "and the service documents no call to destroy it. Nothing was changed";
   throw new OperationFailed(withWaysOut(`${fails}, ${why}`, ways));
 }

@@ -32,7 +32,7 @@ export async function lookFor(
 ): Promise<{ verdict: Verdict; origin: Origin }> {
   const { connection, listings, settings, state } = session;
   const { origin } = await connection.open(signal);
-  refuseElsewhere(instance, origin);
+  refuseElsewhere(session, instance, origin);
   const question = {
     subject: { id: instance.id },
     listedBy: listedBy(session, instance),
@@ -40,6 +40,24 @@ export async function lookFor(
   };
   const known = () => ({ vouchers: state.vouchersOf(instance, origin) });
   return { verdict: await ask(listings, question, signal, known), origin };
+}
+
+/** Returns what the shared listings prove within 10 s. After a failed look, the session does not look again. */
+export async function lookBriefly(
+  session: Session,
+  instance: Wanted,
+): Promise<"listed" | "absent" | "open"> {
+  if (session.hasBriefLookFailed) return "open";
+  using operation = session.operation(10);
+  try {
+    return (await lookFor(session, instance, operation.signal)).verdict.kind;
+  } catch (error) {
+    session.hasBriefLookFailed = true;
+    session.ctx.messages.debug(
+      `whether ${instance.id} still exists is not known: ${String(error)}`,
+    );
+    return "open";
+  }
 }
 
 /** Says that the instance still exists, or why this is not known. */
@@ -64,8 +82,12 @@ export function isBilled({ settings }: Session, { origin }: Wanted): boolean {
 }
 
 /** @throws OperationFailed if the recorded origin has another service, token kind or account than the configured one */
-export function refuseElsewhere({ id, origin }: Wanted, configured: Origin): void {
-  const difference = originDifference(origin, configured);
+export function refuseElsewhere(
+  { addressName }: Session,
+  { id, origin }: Wanted,
+  configured: Origin,
+): void {
+  const difference = originDifference(origin, configured, addressName);
   if (!difference) return;
   throw new OperationFailed(
     `instance ${id} is out of reach of this configuration: ${difference}. Nothing was changed. Run again with the configuration that the instance was created with.`,

@@ -1,5 +1,4 @@
 /** The warnings of a session that are said once, or that name a setting. */
-import { recordedSettingsAdvice } from "../advice";
 import type { Settings } from "../config/settings";
 import type { ProviderContext } from "../context";
 import { Once } from "../once";
@@ -8,16 +7,16 @@ import { Once } from "../once";
 export class Notices {
   readonly #ctx: ProviderContext;
   readonly #settings: Settings;
-  readonly #hasRecordedSettings: () => boolean;
+  readonly #settingsAdvice: () => string | undefined;
   readonly #said = new Once();
   /** The descriptions of the leftovers for the next notice. */
   readonly #leftovers: string[] = [];
 
-  /** `hasRecordedSettings`: whether warnings have the advice for settings that come from the state. */
-  constructor(ctx: ProviderContext, settings: Settings, hasRecordedSettings: () => boolean) {
+  /** `settingsAdvice`: the advice at the end of warnings, if settings come from the state. */
+  constructor(ctx: ProviderContext, settings: Settings, settingsAdvice: () => string | undefined) {
     this.#ctx = ctx;
     this.#settings = settings;
-    this.#hasRecordedSettings = hasRecordedSettings;
+    this.#settingsAdvice = settingsAdvice;
   }
 
   /** Whether this is the first call with this subject. For messages that must not be repeated. */
@@ -27,16 +26,14 @@ export class Notices {
 
   /** Prints a warning, which is one or more sentences, about a setting that may be wrong. */
   warnOfSetting(text: string): void {
-    const advice = this.#hasRecordedSettings() ? ` ${recordedSettingsAdvice}` : "";
-    this.#ctx.messages.warning(text + advice);
+    this.#ctx.messages.warning([text, this.#settingsAdvice() ?? []].flat().join(" "));
   }
 
   /** Prints a warning, once for each subject. */
   warnOnce(subject: string, text: string, urn: string): void {
     if (!this.isFirst(subject)) return;
-    const advice = this.#hasRecordedSettings() ? `. ${recordedSettingsAdvice}` : "";
-    const notice = `${text}. The same may be true of other instances of this run${advice}`;
-    this.#ctx.messages.warning(notice, urn);
+    const notice = `${text}. The same may be true of other instances of this run`;
+    this.#ctx.messages.warning([notice, this.#settingsAdvice() ?? []].flat().join(". "), urn);
   }
 
   /**

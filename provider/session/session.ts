@@ -1,6 +1,6 @@
 /** The session: a configured provider, or a command that calls the service, with what its operations share. */
-import { cursorIgnored, wrongCursorAdvice } from "../advice";
-import type { Settings } from "../config/settings";
+import { cursorIgnored, recordedSettingsAdvice, wrongCursorAdvice } from "../advice";
+import type { Settings, SettingVariables } from "../config/settings";
 import { ledgerFolder } from "../ledger/folder";
 import { Ledger, type KnownRun } from "../ledger/ledger";
 import { collect } from "../evidence/collect";
@@ -29,8 +29,10 @@ export interface SessionRun {
   stateless: boolean;
   /** The URN of the explicit provider resource. Undefined for a default provider. */
   providerUrn?: string | undefined;
-  /** Whether the settings come from the state, as in a refresh or destroy without `--run-program`. */
+  /** Whether settings come from the state, as in a refresh or destroy without `--run-program`. */
   hasRecordedSettings: boolean;
+  /** The environment variables that other settings come from. */
+  variables: SettingVariables;
 }
 
 /** An instance that a Delete has dropped from the state, and that may go on running. */
@@ -47,6 +49,7 @@ const commandRun: SessionRun = {
   sessionId: "by-hand",
   stateless: false,
   hasRecordedSettings: false,
+  variables: {},
 };
 
 /** The default time-outs in seconds: `change` for operations that change an instance, `look` for those that only read. */
@@ -76,8 +79,8 @@ export class Session {
   isDestroy = false;
   /** What its Deletes have dropped from the state, and what the run has not named yet. */
   readonly retained: RetainedInstance[] = [];
-  /** Whether the look of a Delete that retains its instance has failed. Further such Deletes do without a look. */
-  hasRetainLookFailed = false;
+  /** Whether a brief look for an instance that "retain" leaves behind has failed. Later ones are left out. */
+  hasBriefLookFailed = false;
   /** Whether listings page by `compute:cursorParameter`, if it is set. */
   #isCursorUsed = true;
 
@@ -94,7 +97,9 @@ export class Session {
     // Each part is given the parts above it.
     this.state = new KnownState(run.sessionId);
     this.creates = new Creates();
-    this.notices = new Notices(ctx, settings, () => this.hasRecordedSettings && !this.isDestroy);
+    this.notices = new Notices(ctx, settings, () =>
+      this.isDestroy ? undefined : this.settingsAdvice,
+    );
     this.ledger = new Ledger(
       ledgerFolder(ctx.env),
       run.sessionId,
@@ -177,9 +182,20 @@ export class Session {
     this.ledger.settleId(seen.origin ?? this.settings, seen.id, "state");
   }
 
-  /** Whether the settings come from the state, and no program has asked for an instance with them, as in `up --refresh`. */
+  /** Whether settings come from the state, and no program has asked for an instance with them, as in `up --refresh`. */
   get hasRecordedSettings(): boolean {
     return this.run.hasRecordedSettings && this.state.checkedSinceRead.size === 0;
+  }
+
+  /** The advice for settings that come from the state, if some do. */
+  get settingsAdvice(): string | undefined {
+    return this.hasRecordedSettings ? recordedSettingsAdvice(this.run.variables) : undefined;
+  }
+
+  /** What messages call the address of this run: the setting, and where it comes from. */
+  get addressName(): string {
+    const { baseUrl } = this.run.variables;
+    return baseUrl === undefined ? "compute:baseUrl" : `compute:baseUrl (from ${baseUrl})`;
   }
 
   /** The cursor parameter with which this session lists. Undefined if none is set, or once it has proved useless. */

@@ -88,6 +88,7 @@ export function scene(
       scope: scopeId,
       stateless: false,
       hasRecordedSettings: false,
+      variables: {},
       ...run,
     },
   );
