@@ -395,7 +395,7 @@ test("after a POST without an answer, the second call searches before it sends a
   world.service.posts.push(nothingMade(failed("unanswered")));
   await errorOf(create(world, { timeoutSeconds: 5 }));
   world.service.has("i-9", { name: "web" });
-  expect((await errorOf(create(world))).message).toContain("instance i-9 of that name exists");
+  expect((await errorOf(create(world))).message).toContain("Instance i-9 of that name exists");
   expect(posts(world)).toBe(1);
 });
 

@@ -405,7 +405,9 @@ class Create implements Disposable {
           id: item.id,
           text: describeLeftover(item, this.#spec),
         }));
-        return this.#session.notices.reportLeftovers(leftovers, leftoversNotice);
+        return this.#session.notices.reportLeftovers(leftovers, (descriptions) =>
+          leftoversNotice(descriptions, this.#spec),
+        );
       }
     }
   }

@@ -47,6 +47,33 @@ test("an instance with the same explicit name is named, but not one with another
   expect(world.messages.warnings[0]).not.toMatch(/i-other|i-tag/);
 });
 
+test.each([
+  ["delivered", { leftovers: "warn" }, "a run on this machine created it for"],
+  ["delivered", { leftovers: "fail" }, "a run on this machine created it for"],
+  ["pending", { leftovers: "fail" }, "a pending create of"],
+] as const)(
+  "if a create of another stack is %s and has the same name, a create with %j names that stack, and no import",
+  async (stage, args, words) => {
+    const first = scene(args);
+    const prod = urn.replace(":dev:", ":prod:");
+    await create(first, "web", prod);
+    const [record] = first.session.ledger.read().map((entry) => entry.record);
+    if (stage === "delivered") first.session.ledger.markDelivered();
+    else first.session.ledger.move(record?.key ?? "", { stage: "sending", id: undefined });
+    const world = first.nextRun(args, { scope: "another-scope" });
+    const created = create(world, "web");
+
+    const told =
+      args.leftovers === "fail"
+        ? (await errorOf(created)).message
+        : (await created, world.messages.warnings.join("\n"));
+
+    expect(told).toContain(`it has the same name, and ${words} ${prod}`);
+    expect(told).toContain("`pulumi up` with stack prod of project proj selected");
+    if (args.leftovers === "warn") expect(told).not.toContain("pulumi import");
+  },
+);
+
 test("resources whose creates share a listing share one warning, and no leftover is named twice", async () => {
   const world = scene();
   for (const name of ["a", "b"]) world.service.has(`i-${name}`, { name });

@@ -2,11 +2,13 @@
 import {
   discardCommand,
   explain,
+  howToSet,
   importAs,
   importCommand,
   logicalName,
   ownCommand,
   stateDeleteCommand,
+  withDependents,
   withStack,
   withWaysOut,
 } from "../advice";
@@ -15,7 +17,7 @@ import { RequestError } from "../api/errors";
 import { OperationFailed } from "../errors";
 import { whyOpen, type Paging } from "../evidence/why";
 import { displayRecordedName, isHashedName, type LedgerRecord } from "../ledger/record";
-import { isSameResource } from "../pulumiNames";
+import { isSameResource, projectOf, stackNameOf } from "../pulumiNames";
 import type { Session } from "../session/session";
 import type { CreateSpec, Failure, Leftover, Leftovers, PendingReason } from "./protocol";
 
@@ -87,7 +89,7 @@ function pendingError(
   }
   if (why.kind === "replied") {
     return withWaysOut(
-      `${begun}, and its engine was given instance ${id}. Whether the engine has saved it is not known. ${nothing}`,
+      `${begun}, and Pulumi was told that its instance is ${id}. Whether a state holds it is not known. ${nothing}`,
       lookFirst,
     );
   }
@@ -97,40 +99,53 @@ function pendingError(
       [`take the earlier instance over as this resource: ${takeOver(own)}`, ...replaced, discard],
     );
   }
+  if (why.kind === "changed" && why.sameToken) {
+    // An import would record what the program asks for now, which is not what the server has.
+    return withWaysOut(
+      `${begun}. Its instance ${id} exists, but the program now asks for a different one. ${nothing}`,
+      [
+        `to keep ${id}: undo the change in the program, and run \`pulumi up\`, which takes the instance over. Then make the change again`,
+        `to do without ${id}: remove it at the service, forget the create with \`${discardCommand(key)}\`, and run again`,
+      ],
+    );
+  }
   const reason = pendingReason(why, id, record.id !== undefined, paging);
-  return withWaysOut(
-    `${begun}, and this machine's ledger does not show what became of it: ${reason}. ${nothing}`,
-    [`take the instance over: ${takeOver(record)}`, ...replaced, discard],
-  );
+  // An import records what the program asks for, unchecked.
+  const unchanged =
+    why.kind === "changed" ? ", with a program that asks for what that run asked for" : "";
+  return withWaysOut(`${begun}. ${reason}. ${nothing}`, [
+    `take the instance over${unchanged}: ${takeOver(record)}`,
+    ...replaced,
+    discard,
+  ]);
 }
 
 /** Says what to do before an import, if the create was to replace an instance that the state still has. */
 function replacedWays({ urn, stateless }: CreateSpec["own"], id: string, key: string): string[] {
   if (stateless) return [];
   return [
-    `before that import, if the state has another instance for this resource: \`${stateDeleteCommand(urn)}\`, and remove that other instance at the service`,
-    `if other resources depend on that other instance, so that it can't leave the state: remove the instance that the create made (${id}) at the service, forget the create with \`${discardCommand(key)}\`, and run again`,
+    `before that import, if the state has another instance for this resource: \`${stateDeleteCommand(urn)}\` (${withDependents}), and remove that other instance at the service`,
+    `to keep that other instance, and what depends on it, in the state: remove the instance that the create made (${id}) at the service, forget the create with \`${discardCommand(key)}\`, and run again`,
   ];
 }
 
+/** Says, in a sentence without its full stop, why a pending create can be neither resumed nor settled. */
 function pendingReason(
   why: Exclude<PendingReason, { kind: "inFlight" | "contested" | "replied" | "unregistered" }>,
   id: string,
   isIdKnown: boolean,
   paging: Paging,
 ): string {
-  const unknown = `whether ${isIdKnown ? id : "its instance"} exists is not known`;
+  const unknown = `Whether ${isIdKnown ? id : "its instance"} exists is not known`;
   switch (why.kind) {
     case "otherScope":
-      return "that create had another provider resource (because of another version of the plugin, or because the stack belongs to another organisation and has the same name), so it may be another stack's create";
+      return "That create had another provider resource (because of another version of the plugin, or because the stack belongs to another organisation and has the same name), so it may be another stack's create";
     case "unlockable":
-      return "whether that run has ended is not known, or other runs keep taking its create over";
+      return "Whether that run has ended is not known, or other runs keep taking its create over";
     case "otherOrigin":
-      return `${why.difference}. With the settings of that create, the next run searches for its instance`;
+      return `Its instance is out of reach: ${why.difference}. With the settings of that create, the next run searches for its instance`;
     case "changed":
-      return why.sameToken
-        ? `instance ${id} exists, but the program now asks for a different one`
-        : `instance ${id} exists, but the token has changed since, so whether the program still asks for the same instance is not known`;
+      return `Its instance ${id} exists, but the token has changed since, so whether the program still asks for the same instance is not known`;
     case "secretName":
       return `${unknown}: its name was secret, and the name or the token has changed since`;
     case "open":
@@ -138,13 +153,13 @@ function pendingReason(
         ? `${unknown}: that run had another token, so this token's listing may be another tenant's`
         : `${unknown}: ${whyOpen(why, paging)}`;
     case "several":
-      return `several instances could be the one it created: ${why.ids.join(", ")}`;
+      return `Several instances could be the one it created: ${why.ids.join(", ")}`;
     case "turnedUp": {
       const ids = why.ids.join(", ");
       const seen =
         why.ids.length > 1
-          ? `several instances of that name exist: ${ids}`
-          : `instance ${ids} of that name exists`;
+          ? `Several instances of that name exist: ${ids}`
+          : `Instance ${ids} of that name exists`;
       return `${seen}, but the provider did not generate the name, so it may belong to something else`;
     }
     case "listingFailed":
@@ -159,7 +174,7 @@ export function adriftNotice(record: LedgerRecord, spec: CreateSpec): string[] {
   return withWaysOut(
     `${adriftSummary(record, spec)}. A new instance is created nevertheless, since compute:leftovers is "warn"`,
     [
-      `if you want the earlier instance instead: \`${stateDeleteCommand(own.urn)}\`, ${withStack(importCommand(own, id), own)}, and remove the new one at the service`,
+      `if you want the earlier instance instead: \`${stateDeleteCommand(own.urn)}\` (${withDependents}), ${withStack(importCommand(own, id), own)}, and remove the new one at the service`,
       `if the earlier one is not running: forget it with \`${discardCommand(key)}\``,
     ],
   );
@@ -179,7 +194,7 @@ function adriftSummary({ id, name, urn, at, baseUrl }: LedgerRecord, { own }: Cr
 export function resumedNotice({ id, name }: Accepted, spec: CreateSpec): string {
   // Only a name that is not secret is shown as the service lists it.
   const shown = isHashedName(spec.own.name) ? shownName(spec) : name || spec.name;
-  return `an earlier run created ${id} ("${shown}") for this resource, and did not give it to an engine. This run takes it over, and creates nothing new`;
+  return `an earlier run created ${id} ("${shown}") for this resource, but ended before Pulumi knew of it. This run takes it over, and creates nothing new`;
 }
 
 /** Returns the warning of a create whose instance was found by its name in a listing. A listing shows few outputs. */
@@ -247,14 +262,25 @@ export const partialNotice =
 
 /** Names one leftover, why it may be one, and the command that imports it. */
 export function describeLeftover(leftover: Leftover, { own }: CreateSpec): string {
-  const takeOver = withStack(importAs("<name>", leftover.id, own.provider), own);
-  return `${leftover.id} (for ${own.urn}): ${whyLeftover(leftover)}; ${takeOver}`;
+  const { id, claim } = leftover;
+  const takeOver = withStack(importAs("<name>", id, own.provider), own);
+  return `${id} (for ${own.urn}): ${whyLeftover(leftover)}; ${claim ? settleClaim(claim) : takeOver}`;
 }
 
-function whyLeftover({ why }: Leftover): string {
+/** Says what to do about a leftover that another stack's create has made, or may have made. */
+function settleClaim({ urn }: NonNullable<Leftover["claim"]>): string {
+  return `\`pulumi up\` with stack ${stackNameOf(urn)} of project ${projectOf(urn)} selected keeps it, takes it over, or says what to do`;
+}
+
+function whyLeftover({ why, claim }: Leftover): string {
+  const others =
+    claim &&
+    (claim.isSure
+      ? `a run on this machine created it for ${claim.urn}`
+      : `a pending create of ${claim.urn} may have made it`);
   return {
     tag: "its name was generated for this resource",
-    name: "it has the same name",
+    name: others === undefined ? "it has the same name" : `it has the same name, and ${others}`,
     delivered: "an earlier run created it for this resource",
     renamed:
       "an earlier run created it for another resource, which this run's program has not registered so far",
@@ -262,17 +288,21 @@ function whyLeftover({ why }: Leftover): string {
 }
 
 /** Returns the warning that names leftovers before new instances are created. */
-export function leftoversNotice(descriptions: readonly string[]): string[] {
+export function leftoversNotice(descriptions: readonly string[], { own }: CreateSpec): string[] {
   return [
     "new instances are created although the service has instances that may be left over from earlier creates. They may also be another stack's, or the ones that this run replaces. If no state holds such an instance, take it over with its command (under a new resource name), or remove it at the service:",
     ...descriptions.map((text) => `  - ${text}`),
-    "With `pulumi config set compute:leftovers fail`, a create fails in this case before anything is sent.",
+    `To have a create fail in this case before anything is sent: ${howToSet("leftovers", "fail", own.provider)}.`,
   ];
 }
 
-const setLeftoversWarn = "`pulumi config set compute:leftovers warn`";
-
 function leftoversError({ items, partial }: Leftovers, spec: CreateSpec): string[] {
+  const setLeftoversWarn = howToSet("leftovers", "warn", spec.own.provider);
+  const claims = items.flatMap(({ id, claim }) =>
+    claim
+      ? [`if ${id} is the other stack's: ${settleClaim(claim)}. Give this one another name`]
+      : [],
+  );
   const imports = items.map(({ id }) => withStack(importCommand(spec.own, id), spec.own));
   return [
     'nothing was created, because compute:leftovers is "fail" and instances may be left over from earlier creates of this resource:',
@@ -284,6 +314,7 @@ function leftoversError({ items, partial }: Leftovers, spec: CreateSpec): string
             `if the stack has the instance, and this run replaces it (\`--replace\`, \`pulumi state taint\`, replacementTrigger or replaceWith): ${setLeftoversWarn}`,
             "if the stack has it otherwise: `pulumi refresh`, after which the provider knows that, and run again",
             `if the stack does not have it, and it is this resource's: take it over with ${imports.join(" or ")}`,
+            ...claims,
             "if no state holds it: remove it at the service",
           ]
         : []),
@@ -302,13 +333,15 @@ function undeletableError(
   const existence = why
     ? `whether ${instance} still exists is not known (${why.kind === "open" ? whyOpen(why, paging) : why.error.message}). If it does,`
     : `${instance} still exists, and`;
+  const { provider } = spec.own;
   // With "retain", the instance counts as a leftover.
-  const leftoversToo = spec.leftovers === "fail" ? ` and ${setLeftoversWarn}` : "";
+  const leftoversToo =
+    spec.leftovers === "fail" ? ` and ${howToSet("leftovers", "warn", provider)}` : "";
   return withWaysOut(
     `nothing was created: ${existence} its delete would fail (compute:deletePolicy is "fail"), so two instances would run`,
     [
       "remove it at the service first",
-      `let it run: \`pulumi config set compute:deletePolicy retain\`${leftoversToo}`,
+      `let it run: ${howToSet("deletePolicy", "retain", provider)}${leftoversToo}`,
       `if no state holds it any more (\`pulumi state delete\`): take it over with ${withStack(importCommand(record, id), spec.own)}, or forget it with \`${discardCommand(key)}\``,
     ],
   );

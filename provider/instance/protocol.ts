@@ -31,7 +31,7 @@ import {
   type Witness,
 } from "../evidence/witness";
 import { isSamePlace, originDifference } from "../origin";
-import { isSameResource } from "../pulumiNames";
+import { isSameResource, stackOf } from "../pulumiNames";
 import { hasTag } from "./naming";
 
 // ── Types ────────────────────────────────────────────────────────────────────────────────────────
@@ -217,6 +217,8 @@ export interface Leftover {
    * resource that may be this one under its old name (`isAdrift`).
    */
   why: "tag" | "name" | "delivered" | "renamed";
+  /** The resource of another stack whose create made the instance (`isSure`), or may have made it. */
+  claim?: { urn: string; isSure: boolean };
 }
 
 /** How a create ends. */
@@ -524,11 +526,13 @@ function findUndeletable(
 
 function findLeftovers(spec: CreateSpec, look: Look): Leftover[] {
   const { listing, entries, registered, ours, held } = look;
-  const reasons = new Map<string, Leftover["why"]>();
+  const reasons = new Map<string, Omit<Leftover, "id">>();
   for (const { id, name } of listing.items.values()) {
     const why = reasonByName(spec, name);
     // The name is compared first, because that is cheaper than a search of all records.
-    if (why && !isExplained(spec, look, id)) reasons.set(id, why);
+    if (!why || isExplained(spec, look, id)) continue;
+    const claim = why === "name" ? findClaim(spec, look, id) : undefined;
+    reasons.set(id, { why, ...(claim && { claim }) });
   }
   for (const entry of entries) {
     const { record, listedBy } = entry;
@@ -539,11 +543,30 @@ function findLeftovers(spec: CreateSpec, look: Look): Leftover[] {
     // The program possibly registers that resource later, so a warning could be wrong. A stop costs nothing.
     if (!isCompleted(spec, entry) && !(isRenamed && spec.leftovers === "fail")) continue;
     const isTooYoung = listing.begunAt < listedBy;
-    if (isTooYoung || listing.items.has(id)) reasons.set(id, isRenamed ? "renamed" : "delivered");
+    if (isTooYoung || listing.items.has(id))
+      reasons.set(id, { why: isRenamed ? "renamed" : "delivered" });
   }
   return [...reasons]
     .filter(([id]) => !ours.has(id) && !held.has(id))
-    .map(([id, why]) => ({ id, why }));
+    .map(([id, reason]) => ({ id, ...reason }));
+}
+
+/** Finds another stack's create that made the instance, or that is pending and asked for the same name. */
+function findClaim({ own }: CreateSpec, { entries }: Look, id: string): Leftover["claim"] {
+  const others = entries
+    .map(({ record }) => record)
+    .filter((record) => isSamePlace(record, own) && !record.stateless)
+    .filter(({ scope, urn }) => scope !== own.scope && stackOf(urn) !== stackOf(own.urn));
+  const maker = others.find((record) => record.id === id);
+  if (maker) return { urn: maker.urn, isSure: true };
+  const candidate = others.find(
+    (record) =>
+      record.id === undefined &&
+      isPending(record) &&
+      isSameName(record.name, own.name) &&
+      !record.before.includes(id),
+  );
+  return candidate && { urn: candidate.urn, isSure: false };
 }
 
 /** Returns why a name may be a leftover's. Another create generates another name with the same tag. */

@@ -93,15 +93,20 @@ test("if it is not known whether the instance exists, the create stops, and its 
   world.service.instances.delete(id);
   world.service.unreadable = 1;
   const importCommand = `pulumi import compute:index:Instance web ${id}`;
-  await expectStopped(world, [`whether ${id} exists is not known`, importCommand, "discard"]);
+  await expectStopped(world, [`Whether ${id} exists is not known`, importCommand, "discard"]);
 });
 
 test("if the program now asks for a different instance, the create fails and says so", async () => {
   const { world, id } = await diedAfterAnswer();
-  const reason = `instance ${id} exists, but the program now asks for a different one`;
-  await expectStopped(world, [reason], { flavorId: "flavor-2" });
+  const reason = `Its instance ${id} exists, but the program now asks for a different one`;
+  await expectStopped(world, [reason, "undo the change", "discard"], { flavorId: "flavor-2" });
+  const { message } = await errorOf(create(world, generated(2), { flavorId: "flavor-2" }));
+  // An import would record the new flavor for the old server.
+  expect(message).not.toContain("pulumi import");
   const rotated = world.nextRun({ apiToken: new Secret("sk_live_another1") });
-  await expectStopped(rotated, ["the token has changed since"]);
+  await expectStopped(rotated, ["the token has changed since", "pulumi import"]);
+  // With the change undone, and the token that the create had, the instance is taken over.
+  expect((await create(rotated.nextRun({}), generated(2))).id).toBe(id);
 });
 
 test("a request with the SSH keys in another order counts as the same", async () => {
@@ -198,7 +203,7 @@ test("a run with another provider resource never resumes the create, but stops a
   const other = world.nextRun({}, { scope: "upgraded" });
   const importCommand = `pulumi import compute:index:Instance web ${id}`;
   await expectStopped(other, [
-    "that create had another provider resource",
+    "That create had another provider resource",
     importCommand,
     "discard",
   ]);
@@ -219,7 +224,7 @@ test("if a run ended abnormally after its reply, the next create stops", async (
   world.service.posts.push(ready);
   const { id } = await create(world, generated(1));
   await expectStopped(world.nextRun(), [
-    `its engine was given instance ${id}`,
+    `Pulumi was told that its instance is ${id}`,
     "pulumi stack --show-ids",
     "discard",
   ]);
@@ -331,7 +336,7 @@ test.each<[string, string, (world: Scene) => number]>([
 test("several possible instances stop the create", async () => {
   const world = await diedAfterPost(generated(1), { acts: true });
   world.service.has("i-9", { name: generated(1) });
-  await expectStopped(world, ["several instances could be the one it created: i-1, i-9"]);
+  await expectStopped(world, ["Several instances could be the one it created: i-1, i-9"]);
 });
 
 test("a listing that is not complete, or that fails, does not prove that there is no instance", async () => {
@@ -363,7 +368,7 @@ test("after an import of its instance, real or previewed, a create is not resume
   await readInstance(world.session, read);
   world.session.ledger.markDelivered();
   await expectStopped(world.nextRun(), [
-    `its engine was given instance ${id}`,
+    `Pulumi was told that its instance is ${id}`,
     "pulumi stack --show-ids",
     "discard",
   ]);
@@ -400,7 +405,7 @@ test("a secret name is recorded as a hash, by which a later run recognizes the n
   expect(error.message).toContain('began to create "[secret]"');
   expect(error.message).toContain("its name was secret");
   expect((await errorOf(create(world.nextRun(), "", secret))).message).toContain(
-    "instance i-1 of that name exists",
+    "Instance i-1 of that name exists",
   );
   expect(posts(world)).toBe(1);
 });

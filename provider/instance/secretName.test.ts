@@ -31,7 +31,10 @@ test("a secret name is hidden if an earlier run's instance exists", async () => 
   const world = scene();
   world.service.posts.push(accept);
   await create(world);
-  expectHidden([(await errorOf(create(world.nextRun()))).message], "its engine was given instance");
+  expectHidden(
+    [(await errorOf(create(world.nextRun()))).message],
+    "Pulumi was told that its instance is",
+  );
 });
 
 test("a secret name is hidden if an instance turns up after a POST without an answer", async () => {
