@@ -21,6 +21,7 @@ import {
   unfinished,
 } from "../testing/scene";
 import { Instance } from "./instance";
+import { generatedName } from "./naming";
 import { readInstance } from "./read";
 
 const urn = urnOf("web");
@@ -430,8 +431,26 @@ test("a refresh of two resources that hold one instance warns once, and a `.get(
 
   for (const resource of ["other", "third"]) await refreshAs(resource, stamped(outputs, "earlier"));
   expect(world.messages.warnings).toEqual([
-    expect.stringMatching(/::web and .*::other of this stack both have instance i-1/),
+    expect.stringMatching(
+      /::web and .*::other of this stack both have instance i-1.*\n {2}- to keep \S+::web: `pulumi state delete \S+::other --force`.*\n {2}- to keep \S+::other: `pulumi state delete \S+::web --force`/,
+    ),
   ]);
+});
+
+test("if two resources hold one instance, the first way out keeps the one that its generated name, or the ledger, names", async () => {
+  const refreshed = async (world: Scene, name: string) => {
+    world.service.has("i-1", { name });
+    const outputs = stamped(propertyMap({ ...stateOf(world), name }), "earlier");
+    for (const resource of ["imported", "web"]) {
+      const inputs = inputsOf();
+      await readInstance(world.session, { ...common, urn: urnOf(resource), inputs, outputs });
+    }
+    return world.messages.warnings.join("\n");
+  };
+  const kept = new RegExp(`created for ${urnOf("web")}\\. .*\n {2}- to keep ${urnOf("web")}: `);
+  const name = generatedName(urnOf("web"), scopeId, new Uint8Array());
+  expect(await refreshed(scene(), name)).toMatch(kept);
+  expect(await refreshed(await afterCreate({ stage: "delivered" }), "web")).toMatch(kept);
 });
 
 test.each<[string, string, { at?: string; before?: string[]; other?: string; partial?: true }]>([
