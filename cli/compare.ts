@@ -1,5 +1,11 @@
 /** Compares the instances that services list with the states of all stacks of the backend. */
-import { discardCommand, importCommand, inStack, stateDeleteCommand } from "../provider/advice";
+import {
+  discardCommand,
+  importCommand,
+  inStack,
+  stateDeleteCommand,
+  withDependents,
+} from "../provider/advice";
 import type { ListItem } from "../provider/api/contract";
 import { isSamePlace, originDifference, type Origin } from "../provider/origin";
 import { instanceToken, isOfStack } from "../provider/pulumiNames";
@@ -123,7 +129,7 @@ export function explainUnmanaged(
     const held = holderOf(resource);
     // An import may have taken the wrong instance.
     const drop = held
-      ? `\`${inStack(stateDeleteCommand(resource.urn), held.stack)}\` (which drops ${held.id} from the state of ${held.stack}, and lets it run), then `
+      ? `\`${inStack(stateDeleteCommand(resource.urn), held.stack)}\` (which drops ${held.id} from the state of ${held.stack}, and lets it run; ${withDependents}), then `
       : "";
     return `${drop}\`${inStack(importCommand(resource, id), stack)}\``;
   };

@@ -26,6 +26,7 @@ const afterKill = typedCommands(
   "after engine and plugin were killed during a POST and the program",
 );
 const refusedDestroy = typedCommands("after a refused destroy, the printed command with %s works");
+const refusedReplacement = engine("adviceDelete", "after a refused replacement, it works with");
 const waits = core("waiting", "after a time-out the id is in the state");
 
 /** A message that reports something and advises nothing. */
@@ -55,6 +56,14 @@ export const advice: readonly Advice[] = [
         "adviceSettings",
         "if a listing takes longer than the time-out of a request",
       ),
+    },
+  },
+  { file: "provider/advice.ts", text: "pulumi config set compute:${setting}", ways: { part } },
+  {
+    file: "provider/advice.ts",
+    text: "set the argument \\`${setting}\\` of the provider",
+    ways: {
+      "the argument": engine("adviceDelete", "after a refused replacement by a provider of the"),
     },
   },
   { file: "provider/advice.ts", text: "`\\`${command}\\``", ways: { part } },
@@ -87,6 +96,11 @@ export const advice: readonly Advice[] = [
     text: "This run used the settings that the last",
     ways: {
       "pulumi refresh --run-program": core("configuration", "if the state still has a wrong"),
+      "the same after an import": engine("adviceSettings", "if an import fails with a wrong"),
+      "correct the variable": engine(
+        "adviceSettings",
+        "if a refresh fails with a wrong address from the environment",
+      ),
       "pulumi destroy --run-program": refusedDestroy,
     },
   },
@@ -156,7 +170,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "cli/compare.ts",
-    text: "from the state of ${held.stack}, and lets it run), then",
+    text: "from the state of ${held.stack}, and lets it run; ${withDependents}), then",
     ways: {
       "pulumi state delete, pulumi import": commands(
         "after a kill during the wait and the import of a wrong instance",
@@ -393,8 +407,13 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/delete.ts",
-    text: "if the service has a destroy call:",
-    ways: { "compute:destroyPath": refusedDestroy },
+    text: 'howToSet("destroyPath", "/v2/instances/{id}"',
+    ways: { "after a destroy": refusedDestroy, "after a replacement": refusedReplacement },
+  },
+  {
+    file: "provider/instance/delete.ts",
+    text: 'howToSet("deletePolicy", "destroy"',
+    ways: { "after a destroy": refusedDestroy, "after a replacement": refusedReplacement },
   },
   {
     file: "provider/instance/delete.ts",
@@ -427,9 +446,9 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/diff.ts",
-    text: "the next run then creates a new instance here",
+    text: "The next run then creates anew here what was dropped",
     ways: {
-      "pulumi state delete": engine(
+      "pulumi state delete --target-dependents": engine(
         "adviceDelete",
         "with another address, the printed state delete",
       ),
@@ -438,24 +457,15 @@ export const advice: readonly Advice[] = [
   {
     file: "provider/instance/diff.ts",
     text: "the new instance is created once the old one is gone",
-    ways: { "remove it": engine("adviceDelete", "after a refused replacement, it works with") },
+    ways: {
+      "remove it": refusedReplacement,
+      "remove each": core("delete", "if a server uses another one's output, the preview refuses"),
+    },
   },
   {
     file: "provider/instance/diff.ts",
     text: "have the new instance created beside it",
-    ways: {
-      "compute:deletePolicy retain": engine(
-        "adviceDelete",
-        "after a refused replacement, it works with",
-      ),
-    },
-  },
-  {
-    file: "provider/instance/diff.ts",
-    text: "if the service has a destroy call:",
-    ways: {
-      "compute:destroyPath": engine("adviceDelete", "after a refused replacement, it works with"),
-    },
+    ways: { "compute:deletePolicy retain": refusedReplacement },
   },
   {
     file: "provider/evidence/why.ts",
@@ -497,7 +507,10 @@ export const advice: readonly Advice[] = [
       "unregistered: pulumi import": secondServer(
         "a run is killed after the 202, and the resource is renamed",
       ),
-      "pending: pulumi import": afterKill,
+      "pending: pulumi import": engine(
+        "adviceCreate",
+        "after an unclear create with several instances of its name",
+      ),
     },
   },
   {
@@ -508,8 +521,18 @@ export const advice: readonly Advice[] = [
         "adviceCreate",
         "a run is killed, the resource renamed and the instance removed: with leftovers fail",
       ),
-      "pending: discard": afterKill,
+      "pending: discard": typedCommands("if Pulumi has installed the plugin, the printed command"),
     },
+  },
+  {
+    file: "provider/instance/messages.ts",
+    text: "undo the change in the program, and run \\`pulumi up\\`",
+    ways: { "pulumi up": afterKill },
+  },
+  {
+    file: "provider/instance/messages.ts",
+    text: "to do without ${id}: remove it at the service, forget the create with",
+    ways: { "remove it, discard": afterKill },
   },
   {
     file: "provider/instance/messages.ts",
@@ -534,7 +557,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/messages.ts",
-    text: "if other resources depend on that other instance",
+    text: "to keep that other instance, and what depends on it, in the state",
     ways: {
       "remove it, discard": engine(
         "adviceCreate",
@@ -612,7 +635,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/messages.ts",
-    text: 'withStack(importAs("<name>", leftover.id',
+    text: 'withStack(importAs("<name>", id, own.provider), own)',
     ways: {
       "pulumi import": engine(
         "adviceCreate",
@@ -622,7 +645,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/messages.ts",
-    text: "With `pulumi config set compute:leftovers fail`, a create fails",
+    text: "To have a create fail in this case before anything is sent",
     ways: {
       "remove it": engine(
         "adviceCreate",
@@ -671,12 +694,12 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/messages.ts",
-    text: '"`pulumi config set compute:leftovers warn`"',
+    text: 'howToSet("leftovers", "warn", spec.own.provider)',
     ways: { "compute:leftovers warn": core("replaceAgain", "--replace creates nothing with") },
   },
   {
     file: "provider/instance/messages.ts",
-    text: "let it run: \\`pulumi config set compute:deletePolicy retain",
+    text: 'let it run: ${howToSet("deletePolicy", "retain", provider)}',
     ways: {
       "remove it": engine(
         "adviceCreate",
@@ -687,6 +710,16 @@ export const advice: readonly Advice[] = [
         "after a replacement was refused because its delete would fail",
       ),
     },
+  },
+  {
+    file: "provider/instance/messages.ts",
+    text: 'howToSet("leftovers", "warn", provider)',
+    ways: { "compute:leftovers warn": engine("adviceCreate", "after a replacement was refused") },
+  },
+  {
+    file: "provider/instance/messages.ts",
+    text: "selected keeps it, takes it over, or says what to do",
+    ways: { "pulumi up": engine("adviceCreate", "if another stack's create made the leftover") },
   },
   {
     file: "provider/instance/messages.ts",
@@ -890,12 +923,17 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/holders.ts",
-    text: "stateDeleteCommand(urn)",
+    text: "in `pulumi stack export`, an imported one has no createdAt",
     ways: { part },
   },
   {
     file: "provider/instance/holders.ts",
     text: "two resources manage one server",
+    ways: { part },
+  },
+  {
+    file: "provider/instance/holders.ts",
+    text: "to keep ${kept}: \\`${stateDeleteCommand(dropped)}",
     ways: {
       "pulumi state delete --force": core(
         "import",

@@ -137,7 +137,7 @@ test.each(["discard", "pulumi refresh"])(
     expect(await typePrinted(fixture, stopped, "pulumi stack --show-ids")).toContain(web);
 
     // The end of the run also names the create of `slow`, which the next run continues.
-    const shown = stopped.slice(stopped.lastIndexOf(`its engine was given instance ${web}`));
+    const shown = stopped.slice(stopped.lastIndexOf(`Pulumi was told that its instance is ${web}`));
     const [error = ""] = shown.split("earlier runs left pending creates");
     await typePrinted(fixture, error, way);
     await stack.up("--replace", urnOf("web"));
@@ -276,6 +276,35 @@ test.each(["pulumi import", "removed at the service"])(
     expect(fixture.posts()).toBe(way === "pulumi import" ? 1 : 2);
   },
 );
+
+test("if another stack's create made the leftover, the `pulumi up` that the message names takes it over there, and nothing is left to do", async () => {
+  // The next run waits for this time-out before a listing proves anything.
+  const config = { requestTimeoutSeconds: "2" };
+  await using fixture = await Fixture.create({ program: oneInstance(named), config });
+  const { stack, control, service } = fixture;
+  await using other = await Stack.create({
+    project: "other",
+    program: oneInstance(named),
+    baseUrl: service.url,
+    config: { pollIntervalSeconds: "0.2", settlingSeconds: "1", leftovers: "fail", ...config },
+    env: { PULUMI_HOME: stack.home, PULUMI_BACKEND_URL: stack.backend },
+  });
+  const waiting = control.fault({ ...lists, kind: "hang", after: 1, times: "always" });
+  const up = stack.start("up");
+  await up.reached(waiting.firstHit);
+  await up.end("both killed", () => waiting.remove());
+  await stack.succeed("cancel", "--yes", "--stack", "organization/proj/dev");
+  const [id = ""] = fixture.ids();
+
+  const stopped = await other.fail("up");
+
+  expect(stopped).toContain(`${id}: it has the same name, and a run on this machine created it`);
+  expect(stopped).toContain("`pulumi up` with stack dev of project proj selected");
+  await expectAgreement(fixture, [id]);
+  other.program(oneInstance({ name: "other-main" }));
+  await other.up();
+  expect(fixture.posts()).toBe(2);
+});
 
 test.each(["a replacement", "a new name without an alias"])(
   "if the leftover that stopped %s is in the stack, the printed command lets the run go on",
@@ -425,7 +454,7 @@ test("after an unclear create with several instances of its name, the printed im
   await up.end("plugin killed");
   hanging.release();
   const output = await stack.fail("up");
-  expect(output).toContain("several instances of that name exist");
+  expect(output).toContain("Several instances of that name exist");
 
   control.remove("i-other");
   await typePrinted(fixture, output, "pulumi import", { "<id>": id });

@@ -5,10 +5,10 @@
 import { expect, test } from "@jest/globals";
 import { startEmulator } from "../../emulator";
 import { Fixture, type FixtureOptions } from "./support/fixture";
-import { oneInstance } from "./support/programs";
+import { instances, oneInstance, type Inputs } from "./support/programs";
 import { canaries } from "./support/secrets";
 import { tokens } from "./support/stack";
-import { expectAgreement, typePrinted, urnOf } from "./support/typing";
+import { expectAgreement, printed, typePrinted, urnOf } from "./support/typing";
 
 const destroyPath = "/v2/instances/{id}";
 const destroys = { method: "DELETE", path: "/v2/instances/*" } as const;
@@ -133,16 +133,17 @@ const waysOfReplacement = {
 };
 
 test.each(Object.entries(waysOfReplacement))(
-  "after a refused replacement, it works with: %s (the old instance runs: %s)",
+  "after a refused replacement, it works with: %s (the old instance runs: %s), also if the configuration has the policy",
   async (way, runs) => {
-    const { fixture, id } = await madeLive();
+    const { fixture, id } = await madeLive({ config: { deletePolicy: "fail" } });
     await using _ = fixture;
     const { stack, control } = fixture;
     stack.program(oneInstance({ flavorId: "premium-8" }));
     const refused = await stack.fail("up");
     expect(refused).toContain(`replacing instance ${id} will fail`);
 
-    if (way.startsWith("compute:")) await typePrinted(fixture, refused, way.split(" ")[0] ?? "");
+    if (way === "compute:destroyPath") await typePrinted(fixture, refused, "deletePolicy destroy");
+    if (way.startsWith("compute:")) await typePrinted(fixture, refused, way);
     else control.remove(id);
     await stack.up();
 
@@ -154,6 +155,32 @@ test.each(Object.entries(waysOfReplacement))(
     );
   },
 );
+
+test("after a refused replacement by a provider of the program's own, the argument that the message names makes it work", async () => {
+  const { fixture } = await madeLive();
+  await using _ = fixture;
+  const { stack, service } = fixture;
+  const programWith = (flavorId: string, more: Inputs = {}) => {
+    const properties = { baseUrl: service.url, settlingSeconds: 1, ...more };
+    const own = { type: "pulumi:providers:compute", properties };
+    return instances(
+      { mine: { inputs: { flavorId }, options: { provider: "${own}" } }, web: {} },
+      { resources: { own } },
+    );
+  };
+  stack.program(programWith("standard-2"));
+  await stack.up();
+  stack.program(programWith("premium-8"));
+  expect(await stack.fail("up")).toContain(
+    'set the argument `deletePolicy` of the provider "own" to "retain"',
+  );
+
+  stack.program(programWith("premium-8", { deletePolicy: "retain" }));
+  await stack.up();
+
+  expect(fixture.posts()).toBe(3);
+  await stack.expectNothingToDo();
+});
 
 test.each(["undo the change", "ignoreChanges"])(
   "after a refused replacement, nothing is left to do with: %s",
@@ -210,25 +237,29 @@ test("with another address, up, refresh, destroy and a replacement refuse, and a
   expect(fixture.posts()).toBe(2);
 });
 
-test("with another address, the printed state delete lets the instance run, and the next up creates one at that address", async () => {
+test("with another address, the printed state delete lets an instance and what depends on it run, and the next up creates both at that address", async () => {
   await using other = await startEmulator({ provisioningSeconds: 0 });
-  await using fixture = await Fixture.create();
+  const program = (flavorId: string) =>
+    instances({ web: { inputs: { flavorId } }, user: { options: { dependsOn: ["${web}"] } } });
+  await using fixture = await Fixture.create({ program: program("standard-2") });
   const { stack } = fixture;
   await stack.up();
   const first = fixture.ids();
   await stack.configure({ baseUrl: other.url });
-  stack.program(oneInstance({ flavorId: "premium-8" }));
+  stack.program(program("premium-8"));
   const refused = await stack.fail("up");
-  expect(refused).toContain("the next run then creates a new instance here");
+  expect(refused).toContain("The next run then creates anew here what was dropped");
 
-  await typePrinted(fixture, refused, "pulumi state delete");
+  const command = printed(refused, "pulumi state delete");
+  await stack.typeFailing(command);
+  await stack.type(`${command} ${printed(refused, "--target-dependents")}`);
   await stack.up();
 
   await expectAgreement(
     fixture,
     other.control.instances().map(({ id }) => id),
   );
-  expect(other.control.instances()).toHaveLength(1);
+  expect(other.control.instances()).toHaveLength(2);
   expect(fixture.ids()).toEqual(first);
 });
 

@@ -190,6 +190,43 @@ test("after a wrong cursor parameter, up and refresh warn no more with the setti
   expect(await stack.refresh()).not.toMatch(told);
 });
 
+test("if an import fails with a wrong address that the state still has, the printed command helps", async () => {
+  await using other = await startEmulator();
+  await using fixture = await Fixture.create();
+  const { stack, service, control } = fixture;
+  await stack.up();
+  const [id = ""] = fixture.ids();
+  control.insert({ id: "i-by-hand", name: "by-hand" });
+  await stack.configure({ baseUrl: other.url });
+  await stack.up();
+  await stack.configure({ baseUrl: service.url });
+  const command = "pulumi import compute:index:Instance by-hand i-by-hand";
+  const failed = await stack.typeFailing(command);
+  expect(failed).toContain('has the id "i-by-hand"');
+
+  await typePrinted(fixture, failed, "pulumi refresh --run-program");
+  await stack.type(command);
+
+  expect(await stack.ids()).toEqual([id, "i-by-hand"].sort());
+});
+
+test("if a refresh fails with a wrong address from the environment, it names the variable, and works once that is corrected", async () => {
+  await using other = await startEmulator();
+  await using fixture = await Fixture.create({ baseUrl: undefined });
+  const { stack, service } = fixture;
+  stack.setEnv("COMPUTE_BASE_URL", service.url);
+  await stack.up();
+  stack.setEnv("COMPUTE_BASE_URL", other.url);
+  const failed = await stack.fail("refresh");
+  expect(failed).toContain(`but compute:baseUrl (from COMPUTE_BASE_URL) is ${other.url}`);
+  expect(failed).toContain("recorded, but took compute:baseUrl from COMPUTE_BASE_URL");
+
+  stack.setEnv("COMPUTE_BASE_URL", service.url);
+  await stack.refresh();
+
+  await expectAgreement(fixture);
+});
+
 // ── The token ────────────────────────────────────────────────────────────────────────────────────
 
 /** Returns the path of a file with this text, outside of the stack's folder, in which no secret may be. */

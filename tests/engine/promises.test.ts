@@ -26,7 +26,7 @@ test("after a plugin was killed and an import only previewed, up creates nothing
 
   // The plugin can't tell a preview of an import from an import.
   const stopped = await stack.fail("up");
-  expect(stopped).toContain(`its engine was given instance ${id}`);
+  expect(stopped).toContain(`Pulumi was told that its instance is ${id}`);
   const [command = ""] = printedCommands(stopped, "pulumi import");
   await stack.type(command);
   await stack.up();
@@ -107,7 +107,7 @@ test.each(["Ctrl-C", "engine killed"] as const)(
     if (end === "engine killed") await stack.succeed("cancel", "--yes");
 
     expect(await stack.fail("up", "--replace", urnOf("web"))).toContain(
-      `its engine was given instance ${web}`,
+      `Pulumi was told that its instance is ${web}`,
     );
     expect(fixture.ids()).toEqual([web, slow]);
     expect(fixture.posts()).toBe(2);

@@ -40,9 +40,9 @@ async function expectClean(fixture: Fixture, ids: readonly string[]): Promise<vo
   expect(await stack.ids()).toEqual([...ids].sort());
 }
 
-test.each(["pulumi import", "discard"])(
-  "after engine and plugin were killed during a POST and the program changed, the printed command with %s works",
-  async (start) => {
+test.each(["pulumi up", "discard"])(
+  "after engine and plugin were killed during a POST and the program changed, what is printed with %s works, and the state tells what the server has",
+  async (way) => {
     await using fixture = await Fixture.create();
     const { stack } = fixture;
     await fixture.endUpInPost("both killed");
@@ -53,10 +53,18 @@ test.each(["pulumi import", "discard"])(
     const [id = ""] = fixture.ids();
     expect(output).toContain(id);
 
-    await stack.type(printed(output, start));
+    if (way === "discard") fixture.control.remove(id);
+    else stack.program(oneInstance());
+    await stack.type(printed(output, way));
 
-    if (start === "discard") await stack.up();
-    await expectClean(fixture, start === "discard" ? fixture.ids().slice(1) : [id]);
+    if (way === "discard") await stack.up();
+    await expectClean(fixture, way === "discard" ? fixture.ids() : [id]);
+    const flavorId = way === "discard" ? "standard-4" : required["flavorId"];
+    expect((await stack.instance()).inputs).toMatchObject({ flavorId });
+    if (way === "discard") return;
+    // The change is then a replacement.
+    stack.program(oneInstance({ flavorId: "standard-4" }));
+    expect(await stack.preview()).toContain(`replacing instance ${id}`);
   },
 );
 
@@ -225,15 +233,17 @@ test("the import that an extra instance prints takes it over as a separate resou
 });
 
 test.each(["pulumi state delete", "deletePolicy retain", "compute:destroyPath"])(
-  "after a refused destroy, the printed command with %s works",
+  "after a refused destroy, the printed command with %s works, also if the configuration has the policy",
   async (wayOut) => {
     const service = { destroyPath: "/v2/instances/{id}" };
-    await using fixture = await Fixture.create({ token: tokens.live, service });
+    const config = { deletePolicy: "fail" };
+    await using fixture = await Fixture.create({ token: tokens.live, service, config });
     const { stack } = fixture;
     await stack.up();
     const output = await stack.fail("destroy");
 
     await stack.type(printed(output, wayOut));
+    if (wayOut === "compute:destroyPath") await stack.type(printed(output, "deletePolicy destroy"));
     await stack.type(printed(output, "pulumi destroy --run-program"));
 
     expect(await stack.instances()).toEqual([]);

@@ -85,7 +85,9 @@ export class PromiseChecker {
     // of them.
     const hasChoice = imports.some((command) => command.includes("<id>"));
     const choice = hasChoice ? text.replaceAll(/answered with instance \S+/g, "") : "";
-    const named = [...imports, choice].join("\n");
+    // An instance that the program no longer asks for is not imported.
+    const keeps = text.match(/to keep \S+: undo the change/g) ?? [];
+    const named = [...imports, ...keeps, choice].join("\n");
     for (const made of this.made.values()) if (named.includes(made.id)) made.namedAt ??= this.now();
   }
 

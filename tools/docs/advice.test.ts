@@ -17,7 +17,7 @@ interface Found {
 
 /** The functions and constants of `provider/advice.ts` that make commands. */
 const makers =
-  /^(?:configCommands\b|(?:ownCommand|discardCommand|importCommand|importPlanCommand|inStack|withStack|stateDeleteCommand|importAs)$)/;
+  /^(?:configCommands\b|(?:howToSet|ownCommand|discardCommand|importCommand|importPlanCommand|inStack|withStack|stateDeleteCommand|importAs)$)/;
 /** What a message contains if it says what to type, or to run something again. */
 const typing = /`(?:pulumi |(?:audit|discard|doctor)\b|<value>`)|\b[Rr]un [^.;`]*\bagain\b/;
 

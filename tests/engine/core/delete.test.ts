@@ -1,6 +1,5 @@
 /** Tests that delete tells the truth, because the service documents no destroy call (G4). */
 import { expect, test } from "@jest/globals";
-import { testUnless } from "../../../tools/support/unless";
 import { Fixture } from "../support/fixture";
 import { instances } from "../support/programs";
 import { isOldest, tokens } from "../support/stack";
@@ -31,31 +30,55 @@ test("destroy of a live instance fails, keeps it in the state, and names the way
   expect(await stack.resources()).toEqual([]);
 });
 
-testUnless(
-  isOldest ? "the oldest engine shows no message that comes after its last call" : undefined,
-  "a destroy of many instances ends with one list of those that go on running and are billed, and without the advice for recorded settings",
-  async () => {
-    const names = Array.from({ length: 12 }, (_, index) => `web-${index}`);
-    const program = instances(Object.fromEntries(names.map((name) => [name, {}])));
-    await using fixture = await Fixture.create({
-      token: tokens.live,
-      program,
-      config: { deletePolicy: "retain" },
+test("a destroy of many instances names those that go on running and are billed, in one list at its end if the engine shows that, and without the advice for recorded settings", async () => {
+  const names = Array.from({ length: 12 }, (_, index) => `web-${index}`);
+  const program = instances(Object.fromEntries(names.map((name) => [name, {}])));
+  await using fixture = await Fixture.create({
+    token: tokens.live,
+    program,
+    config: { deletePolicy: "retain" },
+  });
+  const { stack, control } = fixture;
+  await stack.up();
+
+  const output = await stack.destroy();
+
+  expect(await stack.resources()).toEqual([]);
+  // The CLI prints each message when it comes, and once more at the end.
+  const [, atEnd = ""] = output.split("Diagnostics:");
+  const lists = atEnd.split("They go on running, and are billed").slice(1);
+  for (const { id } of control.instances()) expect(lists.join()).toContain(`- ${id} (web-`);
+  // Engines before 3.231 show nothing that comes after their last call.
+  if (!isOldest) expect(atEnd.match(/warning:/g)).toHaveLength(1);
+  expect(output).not.toContain("This run used the settings");
+});
+
+test("if a server uses another one's output, the preview refuses the replacement of each that still exists, and both are made once both are removed", async () => {
+  const program = (flavorId: string) =>
+    instances({
+      db: { inputs: { flavorId } },
+      web: { inputs: { userData: "#!/bin/sh\n# ${db.ipv4}\n" } },
     });
-    const { stack, control } = fixture;
-    await stack.up();
+  await using fixture = await Fixture.create({
+    token: tokens.live,
+    program: program("standard-2"),
+  });
+  const { stack, control } = fixture;
+  await stack.up();
+  const [db = "", web = ""] = fixture.ids();
+  stack.program(program("premium-8"));
 
-    const output = await stack.destroy();
+  expect(await stack.fail("preview")).toContain(`replacing instance ${db} will fail`);
+  control.remove(db);
+  expect(await stack.fail("preview")).toContain(`replacing instance ${web} of web, which uses`);
+  expect(await stack.ids()).toEqual([db, web].sort());
+  control.remove(web);
+  await stack.up();
 
-    expect(await stack.resources()).toEqual([]);
-    // The CLI prints each message when it comes, and once more at the end.
-    const [, atEnd = ""] = output.split("Diagnostics:");
-    expect(atEnd.match(/warning:/g)).toHaveLength(1);
-    const [, list = ""] = atEnd.split("They go on running, and are billed");
-    for (const { id } of control.instances()) expect(list).toContain(`- ${id} (web-`);
-    expect(output).not.toContain("This run used the settings");
-  },
-);
+  expect(fixture.posts()).toBe(4);
+  expect(await stack.ids()).toEqual(fixture.ids().sort());
+  await stack.expectNothingToDo();
+});
 
 test("with a destroy call configured, destroy ends when the instance is gone", async () => {
   await using fixture = await Fixture.create({
