@@ -264,7 +264,12 @@ export const partialNotice =
 export function describeLeftover(leftover: Leftover, { own }: CreateSpec): string {
   const { id, claim } = leftover;
   const takeOver = withStack(importAs("<name>", id, own.provider), own);
-  return `${id} (for ${own.urn}): ${whyLeftover(leftover)}; ${claim ? settleClaim(claim) : takeOver}`;
+  const next = !claim
+    ? takeOver
+    : claim.isSure
+      ? settleClaim(claim)
+      : `${settleClaim(claim)}. If it is not that stack's: ${takeOver}`;
+  return `${id} (for ${own.urn}): ${whyLeftover(leftover)}; ${next}`;
 }
 
 /** Says what to do about a leftover that another stack's create has made, or may have made. */
@@ -303,7 +308,9 @@ function leftoversError({ items, partial }: Leftovers, spec: CreateSpec): string
       ? [`if ${id} is the other stack's: ${settleClaim(claim)}. Give this one another name`]
       : [],
   );
-  const imports = items.map(({ id }) => withStack(importCommand(spec.own, id), spec.own));
+  const imports = items
+    .filter(({ claim }) => !claim?.isSure)
+    .map(({ id }) => withStack(importCommand(spec.own, id), spec.own));
   return [
     'nothing was created, because compute:leftovers is "fail" and instances may be left over from earlier creates of this resource:',
     ...items.map((item) => `  - ${item.id}: ${whyLeftover(item)}`),
@@ -313,7 +320,11 @@ function leftoversError({ items, partial }: Leftovers, spec: CreateSpec): string
         ? [
             `if the stack has the instance, and this run replaces it (\`--replace\`, \`pulumi state taint\`, replacementTrigger or replaceWith): ${setLeftoversWarn}`,
             "if the stack has it otherwise: `pulumi refresh`, after which the provider knows that, and run again",
-            `if the stack does not have it, and it is this resource's: take it over with ${imports.join(" or ")}`,
+            ...(imports.length > 0
+              ? [
+                  `if the stack does not have it, and it is this resource's: take it over with ${imports.join(" or ")}`,
+                ]
+              : []),
             ...claims,
             "if no state holds it: remove it at the service",
           ]

@@ -543,8 +543,8 @@ function findLeftovers(spec: CreateSpec, look: Look): Leftover[] {
     // The program possibly registers that resource later, so a warning could be wrong. A stop costs nothing.
     if (!isCompleted(spec, entry) && !(isRenamed && spec.leftovers === "fail")) continue;
     const isTooYoung = listing.begunAt < listedBy;
-    if (isTooYoung || listing.items.has(id))
-      reasons.set(id, { why: isRenamed ? "renamed" : "delivered" });
+    const why = isRenamed ? "renamed" : "delivered";
+    if (isTooYoung || listing.items.has(id)) reasons.set(id, { why });
   }
   return [...reasons]
     .filter(([id]) => !ours.has(id) && !held.has(id))
