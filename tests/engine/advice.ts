@@ -352,6 +352,11 @@ export const advice: readonly Advice[] = [
     ways: { reports },
   },
   {
+    file: "provider/config/settings.ts",
+    text: "What the state holds of the user data",
+    ways: { reports },
+  },
+  {
     file: "provider/session/connection.ts",
     text: "Run again to use it",
     ways: {
