@@ -151,22 +151,25 @@ test("a plan of a new stack passes, and so does one without changes and of a rep
   expect(await decrypted(stack)).toEqual(inBoth(hash));
 });
 
-test("a text that the preview does not know yet is known to the up, and a change of it replaces", async () => {
-  const web = { inputs: { userData: `${userData}# \${db.ipv4}\n` } };
-  const program = (flavorId: string) => instances({ db: { inputs: { flavorId } }, web });
-  await using fixture = await withHash({ program: program("standard-2") });
-  const { stack } = fixture;
-  await stack.preview();
-  await stack.up();
-  await stack.expectNothingToDo();
-  stack.program(program("standard-4"));
-  await stack.preview();
-  await stack.up();
-  const [, first, , second] = scripts(fixture);
-  for (const script of [first, second]) expect(script).toMatch(/^#cloud-config[^]*\d+\.\d+\n$/);
-  expect(first).not.toBe(second);
-  expect(await decrypted(stack)).toEqual(inBoth(hash));
-});
+test.each([{}, { deleteBeforeReplace: true }])(
+  "a text that the preview does not know yet is known to the up, and a change of it replaces (%j)",
+  async (options) => {
+    const web = { inputs: { userData: `${userData}# \${db.ipv4}\n` } };
+    const program = (flavorId: string) => instances({ db: { inputs: { flavorId }, options }, web });
+    await using fixture = await withHash({ program: program("standard-2") });
+    const { stack } = fixture;
+    await stack.preview();
+    await stack.up();
+    await stack.expectNothingToDo();
+    stack.program(program("standard-4"));
+    await stack.preview();
+    await stack.up();
+    const [, first, , second] = scripts(fixture);
+    for (const script of [first, second]) expect(script).toMatch(/^#cloud-config[^]*\d+\.\d+\n$/);
+    expect(first).not.toBe(second);
+    expect(await decrypted(stack)).toEqual(inBoth(hash));
+  },
+);
 
 test("after a kill during the POST, the next up goes on with the same instance, and keeps the hash", async () => {
   await using fixture = await withHash();
