@@ -8,9 +8,9 @@ import {
 } from "../provider/advice";
 import type { ListItem } from "../provider/api/contract";
 import { isSamePlace, originDifference, type Origin } from "../provider/origin";
-import { instanceToken, isOfStack } from "../provider/pulumiNames";
+import { isOfStack } from "../provider/pulumiNames";
 import type { RecordedCreate } from "./discard";
-import type { Resource, StackState } from "./pulumi";
+import { isInstance, type Resource, type StackState } from "./pulumi";
 import type { ServiceListing } from "./service";
 
 /** An instance that a service lists, and the resources that manage it. */
@@ -55,9 +55,7 @@ export function compare(
       if (!listed.has(key)) listed.set(key, { service, item, managers: [] });
     }
   }
-  const instances = states
-    .flatMap(({ resources }) => resources)
-    .filter(({ type, id }) => type === instanceToken && id !== "");
+  const instances = states.flatMap(({ resources }) => resources).filter(isInstance);
   const missing = new Map<Resource, ServiceListing>();
   const notComparable = new Map<Resource, string>();
   for (const instance of instances.filter(({ external }) => !external)) {

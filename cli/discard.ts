@@ -109,7 +109,7 @@ function listPending({ env, print, warn }: Terminal): void {
       // An import may have taken the wrong instance.
       !stateless &&
         `  before that import, if the state has another instance for this resource: ${stateDeleteCommand(urn)}`,
-      !stateless && `  ${withDependents}`,
+      !stateless && `  with that command, ${withDependents}`,
       `  forget it, once you know that it left no running instance: ${discardCommand(key)}`,
     ];
     for (const line of lines) if (line) print(line);

@@ -61,9 +61,11 @@ export const inputDescriptions: Readonly<Record<InputName, string>> = {
 
 /** The inputs for the cloud-init script, of which a program may give one. */
 export const scriptInputs = ["userData", "userDataBase64"] as const;
+/** One of them. */
+export type ScriptInput = (typeof scriptInputs)[number];
 
 /** Whether the input is for the cloud-init script, which is encrypted in the state and never printed (G8). */
-export function isScript(name: InputName): boolean {
+export function isScript(name: InputName): name is ScriptInput {
   return (scriptInputs as readonly InputName[]).includes(name);
 }
 

@@ -1,9 +1,8 @@
 /**
  * The Diff call of an Instance. No input can be changed in place, so each change replaces the instance, unless the state
  * does not have the input: an import could not read it, or it was too large (G5). A replacement whose Delete would fail is
- * refused (G4).
+ * refused (G4), and so is one for which there is no user data.
  */
-import { isUtf8 } from "node:buffer";
 import { isDeepStrictEqual } from "node:util";
 import {
   explain,
@@ -20,7 +19,7 @@ import { hasUnknown, isList, reveal, type PropertyMap } from "../propertyValue";
 import type { DiffKind } from "../pulumiNames";
 import type { DiffRequest, DiffResponse } from "../requests";
 import { timeouts, type Session } from "../session/session";
-import { inputNames, isScript, scriptInputs, type InputName } from "./definition";
+import { inputNames, isScript, scriptInputs, type InputName, type ScriptInput } from "./definition";
 import { wayToDestroy } from "./delete";
 import {
   cantTell,
@@ -32,37 +31,38 @@ import {
 } from "./existence";
 import { warnOfTwoHolders } from "./holders";
 import { heldBy, type Instance } from "./instance";
-import { readUserData } from "./userData";
+import { forgetText, isSameUserData, lacksText, readUserData } from "./userData";
 
 /**
  * Compares old and new inputs.
  *
- * @throws OperationFailed for a replacement whose Delete would fail or may fail, for any change without a stack, for an
- *   input to record of an instance out of reach, and if the token is refused. Canceled or TimedOut if the operation ends
- *   first.
+ * @throws OperationFailed for a replacement whose Delete would fail or may fail, or for which there is no user data, for any
+ *   change without a stack, for an input to record of an instance out of reach, and if the token is refused. Canceled or
+ *   TimedOut if the operation ends first.
  */
 export async function diffInstance(session: Session, request: DiffRequest): Promise<DiffResponse> {
-  const { urn, id } = request;
+  const { urn, id, news } = request;
   const { connection, ctx, run, settings, state } = session;
   const instance = heldBy(request);
-  const { detailed, replaced, asserted } = changedInputs(instance, request.news);
+  const { detailed, replaced, asserted } = changedInputs(instance, news);
+  const isTextMissing = lacksText(session, news);
+  // Before the create of a replacement, the engine calls Check once more.
+  forgetText(session, news);
   if (run.stateless) refuseChangeWithoutStack(id, replaced, asserted);
   const isChecked = state.checkedSinceRead.has(urn);
   if (isChecked) warnOfTwoHolders(session, instance, "program");
   // Before the engine deletes a resource to replace it afterwards, it calls Diff for each dependent that uses one of its outputs,
   // as an unknown value. If that replaces the dependent, the engine deletes it first, without another Diff. No other Diff has
   // unknown inputs without a Check.
-  const isAskedAsDependent = !isChecked && hasUnknown(request.news);
+  const isAskedAsDependent = !isChecked && hasUnknown(news);
   // The engine calls Diff at two more times. During a refresh, nothing is replaced. After the Read of an import (the outputs
   // then have this session's stamp), the engine itself refuses a replacement.
   if ((isChecked || isAskedAsDependent) && instance.stamp !== session.id) {
     const difference = originDifference(instance.origin, connection.place(), session.addressName);
     if (replaced.length > 0) {
-      const why = isAskedAsDependent
-        ? "dependent"
-        : isSureToDiffer(request.news, replaced)
-          ? "changed"
-          : "unknown";
+      const isSure = isCertain(replaced, news);
+      if (isTextMissing && isSure) refuseWithoutText(id, replaced);
+      const why = isAskedAsDependent ? "dependent" : isSure ? "changed" : "unknown";
       const warnings = await judgeReplacement(session, request, why);
       warnings.forEach((text) => ctx.messages.warning(text, urn));
     } else if (asserted.length > 0) {
@@ -108,19 +108,30 @@ interface ChangedInputs {
   replaced: InputName[];
   /** Those that the state does not have (`isUnread`) and that the program now asserts. The instance stays. */
   asserted: InputName[];
+  /**
+   * The inputs for the script, if the state has the same script, but as text instead of a hash, or the other way round
+   * (`compute:userDataInState`). The instance stays.
+   */
+  restated: ScriptInput[];
 }
 
 /** Compares the old and the new inputs. */
 export function changedInputs(before: Instance, news: PropertyMap): ChangedInputs {
   const isSameScript =
-    !scriptInputs.some((name) => hasUnknown(news[name])) &&
-    isDeepStrictEqual(scriptOf(before.inputs), scriptOf(news));
-  const changed: ChangedInputs = { detailed: {}, replaced: [], asserted: [] };
+    !scriptInputs.some((name) => hasUnknown(news[name])) && isSameUserData(before.inputs, news);
+  const changed: ChangedInputs = { detailed: {}, replaced: [], asserted: [], restated: [] };
   for (const name of inputNames) {
     const kind = isSameScript && isScript(name) ? undefined : changeOf(name, before, news);
     if (!kind) continue;
     changed.detailed[name] = kind;
     changed[kind === "add" ? "asserted" : "replaced"].push(name);
+  }
+  const script = readUserData(news);
+  const recorded = [before.inputs, before.outputs].map((held) => readUserData(held)?.form);
+  const isInOtherForm = recorded.some((form) => form !== undefined && form !== script?.form);
+  if (isSameScript && script && isInOtherForm && changed.replaced.length === 0) {
+    changed.detailed[script.input] = "update";
+    changed.restated.push(...scriptInputs);
   }
   return changed;
 }
@@ -149,14 +160,6 @@ function comparable(name: InputName, inputs: PropertyMap): unknown {
   return value.length > 0 ? new Set(value) : undefined;
 }
 
-/** Returns the bytes of the script. UTF-8 text gets Unix line endings. */
-function scriptOf(inputs: PropertyMap): Buffer | undefined {
-  const bytes = readUserData(inputs)?.bytes;
-  return bytes && isUtf8(bytes)
-    ? Buffer.from(bytes.toString("utf8").replaceAll("\r\n", "\n"), "utf8")
-    : bytes;
-}
-
 // ── Replacements ─────────────────────────────────────────────────────────────────────────────────
 
 /**
@@ -164,13 +167,6 @@ function scriptOf(inputs: PropertyMap): Buffer | undefined {
  * what the instance uses an output of.
  */
 type ReplacementReason = "changed" | "unknown" | "dependent";
-
-/** Whether one of the inputs that replace the instance is known. The script has two inputs, and both must be known. */
-function isSureToDiffer(news: PropertyMap, replaced: readonly InputName[]): boolean {
-  return replaced.some(
-    (name) => !(isScript(name) ? scriptInputs : [name]).some((input) => hasUnknown(news[input])),
-  );
-}
 
 /**
  * Returns the warnings about a replacement.
@@ -207,6 +203,29 @@ async function judgeReplacement(
         `replacing instance ${id} will fail, before a second server is created, for as long as ${id} exists, because the service documents no call to destroy it. Whether ${id} is replaced depends on values that are not known yet. If it is replaced, remove it at the service first. See also compute:deletePolicy (the resource option retainOnDelete needs "retain" there) and compute:destroyPath`,
       ];
   }
+}
+
+/** Whether one of the inputs is sure to have changed. */
+function isCertain(replaced: readonly InputName[], news: PropertyMap): boolean {
+  // The script has two inputs, and is sure to have changed only if both are known.
+  return replaced.some(
+    (name) => !(isScript(name) ? scriptInputs : [name]).some((input) => hasUnknown(news[input])),
+  );
+}
+
+/**
+ * Refuses a replacement for which the resource option ignoreChanges has put the old hash in place of the user data.
+ *
+ * @throws OperationFailed always
+ */
+function refuseWithoutText(id: string, replaced: readonly InputName[]): never {
+  const names = replaced.join(", ");
+  const ways = [
+    "take userData and userDataBase64 out of ignoreChanges: the new instance then gets the script that the program gives",
+    `undo the change of ${names} in the program, or name ${names} in ignoreChanges, too`,
+  ];
+  const refused = `instance ${id} can't be replaced with the script that it has, which ignoreChanges asks for: the state holds only a hash of it (compute:userDataInState "hash")`;
+  throw new OperationFailed(withWaysOut(`${refused}. Nothing was changed`, ways));
 }
 
 /**

@@ -1,4 +1,7 @@
-/** The Update call of an Instance: finishes a wait that ended too early, and records the inputs that a program asserts. */
+/**
+ * The Update call of an Instance: finishes a wait that ended too early, and records the inputs that a program asserts, and
+ * user data as `compute:userDataInState` says.
+ */
 import { OperationFailed } from "../errors";
 import { hasLeftProvisioning } from "../evidence/poller";
 import { whyOpen } from "../evidence/why";
@@ -23,7 +26,7 @@ export async function updateInstance(
 ): Promise<PropertyMap> {
   const { urn, id, news } = request;
   const before = heldBy(request);
-  const { asserted } = changedInputs(before, news);
+  const { asserted, restated } = changedInputs(before, news);
   if (asserted.length > 0) {
     session.ctx.messages.warning(
       `${asserted.join(", ")} of instance ${id} can't be read from the service, so the state records what the program says, unchecked`,
@@ -35,8 +38,13 @@ export async function updateInstance(
     const after = before.finished().with(before.isUnfinished ? foundByWait : {});
     return after.with(news).outputs;
   }
-  const assertedInOutputs = Object.fromEntries(asserted.map((name) => [name, news[name]]));
-  const withAsserted = (after: Instance) => after.with(assertedInOutputs).outputs;
+  const recorded = Object.fromEntries(
+    [...asserted, ...restated].map((name) => [name, news[name] ?? null]),
+  );
+  const outputsOf = (after: Instance) => after.with(recorded).outputs;
+  const isReady = !before.isUnfinished && before.status !== "PROVISIONING";
+  // For the other form of the script, the service need not be asked.
+  if (restated.length > 0 && asserted.length === 0 && isReady) return outputsOf(before.finished());
 
   using operation = session.operationOf(request, "update");
   const { verdict, origin } = await lookFor(session, before, operation.signal);
@@ -48,16 +56,16 @@ export async function updateInstance(
   const item = verdict.kind === "listed" ? verdict.items[0] : undefined;
   const status = item ? item.status : before.status;
   if (status !== "PROVISIONING" && !before.isUnfinished) {
-    return withAsserted(item ? before.seenAs(item, origin) : before.finished());
+    return outputsOf(item ? before.seenAs(item, origin) : before.finished());
   }
   if (verdict.kind === "open" && verdict.why === "tenant") {
     throw new OperationFailed(`instance ${id} is not in the listing: ${whyOpen(verdict, session)}`);
   }
   // If the wait fails, the engine keeps the old inputs. An asserted input in the outputs would then look changed to the
-  // next Diff, which would replace the instance. So the asserted inputs are added after the wait. Any listing counts, because
+  // next Diff, which would replace the instance. So what is recorded is added after the wait. Any listing counts, because
   // this session sent no POST for the instance.
   const wait = { instance: before.withInputs(news), origin, after: 0 };
-  return withAsserted(
+  return outputsOf(
     item && hasLeftProvisioning(item)
       ? readyInstance(session, wait, item)
       : await waitUntilReady(session, wait, operation.signal),

@@ -67,6 +67,8 @@ export interface History {
   /** How long after its creation an instance may be missing in listings. */
   lagSeconds: number;
   runs: RunPlan[];
+  /** `compute:userDataInState`. With "changes", it differs from run to run. */
+  userDataInState: "secret" | "hash" | "changes";
 }
 
 const faultOf = (at: RequestKind, more: Record<string, unknown>): fc.Arbitrary<ScriptedFault> =>
@@ -138,4 +140,5 @@ export const history: fc.Arbitrary<History> = fc.record({
   provisioningSeconds: fc.constantFrom(0, 0, 0, 2, 2, 12, 60),
   lagSeconds: fc.constantFrom(0, 0, 0, 0, 3, 3, 45),
   runs: fc.array(run, { minLength: 1, maxLength: 3 }),
+  userDataInState: fc.constantFrom("secret", "hash", "changes"),
 });

@@ -23,6 +23,7 @@ import { Random } from "./random";
 import { Timeline } from "./timeline";
 
 const secrets = { token: "CanaryTokenZ7Q9vB", userData: "CanaryUserDataH6J1" };
+const script = `#!/bin/sh\necho ${secrets.userData}\n`;
 /** This long after its POST, every listing is expected to show an instance. */
 const settlingMs = 60_000;
 const maxRunMs = 60 * 60_000;
@@ -142,9 +143,26 @@ class HistoryRun {
       if (this.#messages.some((text) => text.includes(canary)))
         this.#checker.violated("a message contains a secret");
     }
+    this.#checkUserData();
     const { violations, figures } = this.#checker;
     for (const violation of violations) this.#tell(`VIOLATION ${violation}`);
     return { violations, figures, runs: this.#runs.length };
+  }
+
+  /** Each server has its script, which no ledger holds, and with `hash` no state either. */
+  #checkUserData(): void {
+    for (const { id, request } of this.#service.control.instances()) {
+      const got = Buffer.from(request?.user_data ?? "", "base64").toString();
+      if (this.#checker.made.has(id) && got !== script)
+        this.#checker.violated(`${id} was made without its script`);
+    }
+    const kept: object[] = this.#machines.flatMap((machine) => machine.ledger().read());
+    if (this.#history.userDataInState === "hash") {
+      const held = this.#stacks.flatMap(({ resources }) => resources);
+      kept.push(...held.map(({ inputs, outputs }) => reveal({ inputs, outputs }) as object));
+    }
+    if (JSON.stringify(kept).includes(secrets.userData))
+      this.#checker.violated("a state or a ledger holds the user data");
   }
 
   // ── Runs ───────────────────────────────────────────────────────────────────────────────────────
@@ -385,7 +403,7 @@ class HistoryRun {
           flavorId: `kvm-${version}`,
           imageId: "debian-13",
           vpcId: "vpc-1",
-          userData: new Secret(`#!/bin/sh\necho ${secrets.userData}\n`),
+          userData: new Secret(script),
           ...(history.names === "explicit" ? { name: `${name}-1` } : {}),
         }),
       ]),
@@ -403,10 +421,18 @@ class HistoryRun {
       apiToken: new Secret(`sk_${history.live ? "live" : "test"}_acme_${secrets.token}`),
       deletePolicy: policy,
       refreshBeforeUpdate: history.refreshBeforeUpdate,
+      userDataInState: this.#userDataInState(plan),
       leftovers: isWithoutFaults ? "warn" : history.leftovers,
       ...(policy === "destroy" ? { destroyPath: "/v2/instances/{id}" } : {}),
       ...(history.hasCursor ? { cursorParameter: "starting_after" } : {}),
     });
+  }
+
+  #userDataInState(plan: RunPlan | undefined): "secret" | "hash" {
+    const { userDataInState } = this.#history;
+    if (userDataInState !== "changes") return userDataInState;
+    if (plan === undefined) return "hash";
+    return this.#runs.length % 2 === 0 ? "secret" : "hash";
   }
 
   // ── The service ────────────────────────────────────────────────────────────────────────────────

@@ -90,9 +90,11 @@ export class Stack implements AsyncDisposable {
   readonly #plugins: string;
   readonly #running = new Set<ChildProcess>();
   readonly #name: string;
+  readonly #userDataInState: string | undefined;
 
   private constructor(options: StackOptions) {
     this.#name = options.project ?? "proj";
+    this.#userDataInState = options.config?.["userDataInState"];
     this.folder = mkdtempSync(join(tmpdir(), "compute-stack-"));
     this.home = join(this.folder, "home");
     this.project = join(this.folder, "project");
@@ -265,7 +267,7 @@ export class Stack implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const child of this.#running) child.kill("SIGKILL");
     try {
-      refuseSecretsOnDisk(this.folder);
+      refuseSecretsOnDisk(this.folder, this.#userDataInState);
     } finally {
       rmSync(this.folder, { recursive: true, force: true, maxRetries: 3 });
     }
