@@ -45,7 +45,7 @@ const steps: Readonly<Record<string, (...names: string[]) => Promise<void>>> = {
   async audit() {
     await captured("npm", ["audit", "--omit=dev"], { cwd: root });
     say("npm audit: no known vulnerability.");
-    const module = join(root, "sdk", "go", "compute");
+    const module = join(root, "sdk", "go");
     await captured(await ensureGoTool("govulncheck"), ["./..."], { cwd: module });
     say("govulncheck: no known vulnerability in the code that the Go SDK calls.");
   },

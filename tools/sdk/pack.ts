@@ -58,7 +58,7 @@ const packers: Readonly<
     const user = "[user]\n  name = nobody\n  email = nobody@example.com\n";
     const github = `[url "file://${cwd}"]\n  insteadOf = ${metadata.repository}\n`;
     writeFileSync(config, user + github);
-    const source = join("sdk", "go", "compute");
+    const source = join("sdk", "go");
     cpSync(join(root, source), join(cwd, source), { recursive: true });
     const settings = { GOPROXY: "direct", GOSUMDB: "off", GOFLAGS: "-modcacherw" };
     const folders = { GIT_CONFIG_GLOBAL: config, GOMODCACHE: modules };
@@ -110,7 +110,7 @@ export function installCommand(language: Language, files: readonly string[]): st
   const commands: Readonly<Record<Language, string>> = {
     nodejs: `npm install ${first}`,
     python: `pip install ${files.find((file) => file.endsWith(".whl"))}`,
-    go: `go mod edit -replace ${go.module}=${join(root, "sdk", "go", "compute")}`,
+    go: `go mod edit -replace ${go.module}=${join(root, "sdk", "go")}`,
     java: `mvn --file ${join(root, "sdk", "java")} install`,
     dotnet: `dotnet add package ${dotnet.package} --source ${dirname(first)}`,
   };
@@ -131,7 +131,7 @@ const releasePackers: Readonly<Record<Language, (out: string) => Promise<void>>>
   /** What Go's proxy will make from the tag. Not uploaded. */
   async go(out) {
     copyInto(out, await ensurePacked("go"), `${metadata.sdk.go.module}/@v/v*.{zip,mod,info}`);
-    const options = { cwd: copyOf("go/compute"), env: goEnvironment() };
+    const options = { cwd: copyOf("go"), env: goEnvironment() };
     await captured("go", ["vet", "-mod=readonly", "./..."], options);
   },
   /** The jar, its sources, its documentation and, if there is a key, their signatures. */

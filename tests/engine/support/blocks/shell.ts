@@ -151,7 +151,7 @@ const rules: Readonly<Record<string, Rule>> = {
   pulumi: pulumiProblem,
   [pluginName]: pluginProblem,
   go: async ([command, ...args]) =>
-    command === "get" ? packageProblem(args, root, [metadata.sdk.go.module]) : undefined,
+    command === "get" ? packageProblem(args, root, [metadata.sdk.go.package]) : undefined,
   pip: async ([command, ...args], folder) => {
     if (command !== "install") return `pip ${command ?? ""}: add a rule for it`;
     const { package: name } = metadata.sdk.python;
