@@ -1,6 +1,6 @@
 /** Packs the SDKs: for the tests, and for the registries. */
 import { cpSync, globSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { basename, dirname, join, relative } from "node:path";
+import { basename, join, relative } from "node:path";
 import metadata from "../../metadata.json";
 import { goTag } from "../release/versions";
 import { captured } from "../support/command";
@@ -101,20 +101,6 @@ export async function packForRelease(language: Language): Promise<string[]> {
 export function sdkNamed(name: string): Language {
   const sdk = sdkNames.find((sdk) => sdkLanguages[sdk].example === name);
   return sdk ?? oneOf("language", sdkNames, name);
-}
-
-/** Returns the command that installs the packed files in a project, or for Go and Java the sources. */
-export function installCommand(language: Language, files: readonly string[]): string {
-  const { go, dotnet } = metadata.sdk;
-  const [first = ""] = files;
-  const commands: Readonly<Record<Language, string>> = {
-    nodejs: `npm install ${first}`,
-    python: `pip install ${files.find((file) => file.endsWith(".whl"))}`,
-    go: `go mod edit -replace ${go.module}=${join(root, "sdk", "go")}`,
-    java: `mvn --file ${join(root, "sdk", "java")} install`,
-    dotnet: `dotnet add package ${dotnet.package} --source ${dirname(first)}`,
-  };
-  return commands[language];
 }
 
 const releasePackers: Readonly<Record<Language, (out: string) => Promise<void>>> = {
