@@ -97,7 +97,7 @@ function languageOptions() {
       pyproject: { enabled: true },
     },
     go: {
-      importBasePath: go.module,
+      importBasePath: go.package,
       respectSchemaVersion: true,
       generateResourceContainerTypes: true,
     },
