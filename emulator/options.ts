@@ -140,7 +140,7 @@ const definition = z.strictObject({
     .register(infos, {
       must: "a net of IPv4 addresses, such as 127.0.0.0/8",
       flag: "--addresses <net>",
-      help: "net of the public addresses: in 127.0.0.0/8 a program of yours can listen (on macOS in 127.0.0.1/32 only)",
+      help: "net of the public addresses; you can listen in 127.0.0.0/8 (macOS: 127.0.0.1/32)",
     }),
 
   /** With `shuffled`, each listing has another order, unless there is a cursor parameter. */

@@ -1,7 +1,7 @@
 /**
- * The Diff call of an Instance. No input can be changed in place, so each change replaces the instance, unless the state
- * does not have the input: an import could not read it, or it was too large (G5). A replacement whose Delete would fail is
- * refused (G4).
+ * The Diff call of an Instance. The service has no update call, so a change of what it got replaces the instance, unless the
+ * state does not have the input: an import could not read it, or it was too large (G5). A replacement whose Delete would
+ * fail is refused (G4).
  */
 import { isUtf8 } from "node:buffer";
 import { isDeepStrictEqual } from "node:util";
@@ -13,7 +13,7 @@ import { hasUnknown, isList, reveal, type PropertyMap } from "../propertyValue";
 import type { DiffKind } from "../pulumiNames";
 import type { DiffRequest, DiffResponse } from "../requests";
 import { timeouts, type Session } from "../session/session";
-import { inputNames, isScript, scriptInputs, type InputName } from "./definition";
+import { inputNames, isScript, isSent, scriptInputs, type InputName } from "./definition";
 import { describeRetained } from "./delete";
 import { cantTell, describeExistence, lookFor, refuseElsewhere } from "./existence";
 import { warnOfTwoHolders } from "./holders";
@@ -84,6 +84,8 @@ interface ChangedInputs {
   replaced: InputName[];
   /** Those that the state does not have (`isUnread`) and that the program now asserts. The instance stays. */
   asserted: InputName[];
+  /** Those that the service does not get. Only the state changes. */
+  recorded: InputName[];
 }
 
 /** Compares the old and the new inputs. */
@@ -91,12 +93,13 @@ export function changedInputs(before: Instance, news: PropertyMap): ChangedInput
   const isSameScript =
     !scriptInputs.some((name) => hasUnknown(news[name])) &&
     isDeepStrictEqual(scriptOf(before.inputs), scriptOf(news));
-  const changed: ChangedInputs = { detailed: {}, replaced: [], asserted: [] };
+  const changed: ChangedInputs = { detailed: {}, replaced: [], asserted: [], recorded: [] };
   for (const name of inputNames) {
     const kind = isSameScript && isScript(name) ? undefined : changeOf(name, before, news);
     if (!kind) continue;
     changed.detailed[name] = kind;
-    changed[kind === "add" ? "asserted" : "replaced"].push(name);
+    const group = kind === "add" ? "asserted" : "replaced";
+    changed[isSent(name) ? group : "recorded"].push(name);
   }
   return changed;
 }
@@ -105,12 +108,13 @@ export function changedInputs(before: Instance, news: PropertyMap): ChangedInput
 function changeOf(name: InputName, held: Instance, news: PropertyMap): DiffKind | undefined {
   const before = comparable(name, held.inputs);
   const after = comparable(name, news);
+  const suffix = isSent(name) ? "-replace" : "";
   if (before === undefined && after === undefined) return undefined;
-  if (before === undefined) return held.isUnread(name) ? "add" : "add-replace";
-  if (after === undefined) return "delete-replace";
+  if (before === undefined) return held.isUnread(name) ? "add" : `add${suffix}`;
+  if (after === undefined) return `delete${suffix}`;
   // A program that takes over the listed name, for example after a rename at the service, changes nothing.
   if (name === "name" && after === held.name) return undefined;
-  if (!isDeepStrictEqual(before, after)) return "update-replace";
+  if (!isDeepStrictEqual(before, after)) return `update${suffix}`;
   // The engine writes the inputs of an import file to the inputs in the state, but not to the outputs.
   return held.isUnread(name) ? "add" : undefined;
 }

@@ -1,0 +1,79 @@
+/** Tests `waitForPort` with a real listener: no instance is lost or doubled, and only the wait of an `up` connects. */
+import { once } from "node:events";
+import { createServer, type AddressInfo, type Server } from "node:net";
+import { expect, test } from "@jest/globals";
+import { Fixture } from "./support/fixture";
+import { oneInstance } from "./support/programs";
+
+/** The address of the first instance with `--addresses 127.0.0.0/8`. */
+const address = "127.0.0.1";
+
+/** A server that counts its connections. Without a port, it takes a free one. */
+async function listen(port = 0): Promise<{ server: Server; port: number; count: () => number }> {
+  let connections = 0;
+  const server = createServer((socket) => {
+    connections++;
+    socket.destroy();
+  });
+  server.listen(port, address);
+  await once(server, "listening");
+  return { server, port: (server.address() as AddressInfo).port, count: () => connections };
+}
+
+async function freePort(): Promise<number> {
+  const { server, port } = await listen();
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+test("a port that does not answer in time keeps the instance, the next up goes on until the port answers, and later changes connect to nothing", async () => {
+  const port = await freePort();
+  const program = (waitForPort: number | undefined, update = "2m") =>
+    oneInstance({ waitForPort }, { customTimeouts: { create: "4s", update } });
+  await using fixture = await Fixture.create({
+    program: program(port),
+    service: { addresses: "127.0.0.0/8" },
+  });
+  const { stack } = fixture;
+  expect(await stack.preview()).not.toContain(`${port}`);
+
+  const first = await stack.fail("up");
+
+  const [id] = fixture.ids();
+  expect(first).toContain(`${id} ACTIVE, waiting for port ${port}, 0 s of 4 s`);
+  expect(first).toContain(
+    `port ${port} of instance ${id} at ${address} did not answer before the operation's 4 s (customTimeouts.create)`,
+  );
+  expect(first).toContain(`connect ECONNREFUSED ${address}:${port}`);
+  expect(await stack.instance()).toMatchObject({ id, outputs: { status: "ACTIVE" } });
+  await stack.refresh();
+  expect((await stack.instance()).initErrors?.join()).toContain(
+    `port ${port} of instance ${id} has not answered yet`,
+  );
+
+  const second = stack.start("up");
+  await second.printed(`waiting for port ${port}`);
+  const { server, count } = await listen(port);
+  try {
+    await second.succeeded();
+    expect(count()).toBe(1);
+    expect((await stack.instance()).initErrors ?? []).toEqual([]);
+    await stack.expectNothingToDo();
+
+    const before = fixture.service.counts();
+    for (const waitForPort of [await freePort(), undefined, port]) {
+      stack.program(program(waitForPort));
+      expect(await stack.up()).toMatch(/~ 1 updated/);
+      expect((await stack.instance()).outputs?.["waitForPort"] ?? undefined).toBe(waitForPort);
+    }
+    expect(fixture.service.counts()).toEqual(before);
+    await stack.refresh();
+    await stack.expectNothingToDo();
+    expect(count()).toBe(1);
+    expect(fixture.posts()).toBe(1);
+    expect(fixture.ids()).toEqual([id]);
+  } finally {
+    server.close();
+  }
+});
