@@ -135,17 +135,22 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "cli/report.ts",
-    text: "creates each of them once more, unless its resource has an instance by then",
+    text: "creates each of them once more. If its instance is listed above",
     ways: {
       "pulumi import": commands("after a run was killed on another machine, what audit prints"),
-      "pulumi refresh --clear-pending-creates": commands(
-        "after a run was killed on another machine, what audit prints",
-      ),
     },
   },
   {
     file: "cli/report.ts",
-    text: "again later, or with settings that reach them.",
+    text: "--clear-pending-creates --stack <stack>` removes",
+    ways: {
+      "no instance": commands("after a run was killed on another machine, what audit prints"),
+      "an instance": commands("after a run was killed before its create arrived, the %s"),
+    },
+  },
+  {
+    file: "cli/report.ts",
+    text: "again when no run is under way.",
     ways: { "run again": test("tests/lifecycle/audit", "an unreadable stack means") },
   },
   {
@@ -158,7 +163,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "cli/compare.ts",
-    text: "from the state of ${held.stack}, and lets it run), then",
+    text: "from the state of ${held.stack}, and lets it run; ${withDependents}), then",
     ways: {
       "pulumi state delete, pulumi import": commands(
         "after a kill during the wait and the import of a wrong instance",
@@ -239,7 +244,6 @@ export const advice: readonly Advice[] = [
   },
 
   // ── doctor ──
-  { file: "cli/doctor.ts", text: "would wait and slow down", ways: { reports } },
   {
     file: "cli/doctor.ts",
     text: "Correct it, and run",
@@ -247,18 +251,25 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "cli/doctor.ts",
-    text: "works without the account call",
+    text: "works with this, and prints the same warning",
     ways: {
       "pulumi up": core("configuration", "without the scope for a call"),
       "compute:validateCredentials": test("tests/lifecycle/doctor", "a token without the account"),
     },
   },
-  { file: "cli/doctor.ts", text: "drops none: ${why}", ways: { reports } },
-  { file: "cli/doctor.ts", text: "printed no version", ways: { reports } },
+  { file: "cli/doctor.ts", text: "drops none: ${whyIncomplete", ways: { reports } },
+  { file: "cli/doctor.ts", text: "reads this state, too", ways: { reports } },
+  {
+    file: "cli/doctor.ts",
+    text: "makes new instances at this address",
+    ways: {
+      "other settings": test("tests/lifecycle/doctor", "doctor warns of the stack's instances"),
+    },
+  },
   {
     file: "cli/doctor.ts",
     text: "with another state backend, which",
-    ways: { discard: test("tests/lifecycle/doctor", "pending creates, and a ledger folder") },
+    ways: { discard: test("tests/lifecycle/doctor", "pending creates, and records") },
   },
   { file: "cli/doctor.ts", text: "can't work like this", ways: { reports } },
   { file: "cli/doctor.ts", text: "Nothing found prevents", ways: { reports } },
@@ -315,7 +326,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "cli/service.ts",
-    text: "Run the command again later.",
+    text: "Run the command again later. If",
     ways: {
       "run again": test("tests/lifecycle/audit", "if the service answers every request with 429"),
     },
