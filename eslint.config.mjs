@@ -123,8 +123,9 @@ export default tseslint.config(
   wall(
     ["provider/**/*.ts"],
     [wire, http, rpc, outside("emulator", "cli"), shapes],
-    ["provider/rpc/**", "provider/api/**", "provider/main.ts"],
+    ["provider/rpc/**", "provider/api/**", "provider/main.ts", "provider/dialer.ts"],
   ),
+  wall(["provider/dialer.ts"], [wire, rpc, outside("emulator", "cli"), shapes]),
   wall(["provider/rpc/**/*.ts"], [http, outside("emulator", "cli"), loadedLater]),
   wall(["provider/main.ts"], [wire, http, outside("emulator", "cli(?!/run\\.js$)"), loadedLater]),
   wall(["provider/api/**/*.ts"], [wire, outside("emulator", "cli"), above]),

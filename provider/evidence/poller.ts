@@ -1,24 +1,22 @@
-/** Waits for the instances in PROVISIONING. Each look fetches one listing, which all waits of the session share (G7). */
+/** Waits for instances until their status changes. Each look fetches one listing, which all waits of the session share (G7). */
 import { notNeeded, raceAbort } from "../abort";
 import { instanceStatuses, pageLimit } from "../api/serviceConstants";
 import { RequestError } from "../api/errors";
 import type { Clock } from "../clock";
 import type { ListItem } from "../api/contract";
 import type { Listing, ListingSource } from "./listing";
-import { see, witnessOf } from "./witness";
+import { see, witnessOf, type Witness } from "./witness";
 
 /** How the wait for an instance ended. */
 export type WaitResult =
-  /** The instance is listed with a status other than PROVISIONING. */
-  | { kind: "provisioned"; item: ListItem }
+  /** The instance is listed with a status that ends the wait. */
+  | { kind: "left"; item: ListItem }
   /** The instance has left PROVISIONING, but the list that should show it now is cut off. */
   | { kind: "notListed"; lastSeen: ListItem | undefined }
   /** The instance was listed before, and is now proven gone (guarantee G3). */
   | { kind: "deleted" };
 
-interface WaitOptions {
-  /** The mark (`ListingSource.mark`) of the end of the POST. Listings with a lower mark are ignored. 0 if every listing counts. */
-  after: number;
+interface LookOptions {
   /** Every listing that begins at this clock time or later shows the instance, if it exists. */
   listedBy: number;
   signal: AbortSignal;
@@ -26,10 +24,28 @@ interface WaitOptions {
   onLook: (listing: Listing | undefined, problem: string | undefined) => void;
 }
 
+interface WaitOptions extends LookOptions {
+  /** The mark (`ListingSource.mark`) of the end of the POST. Listings with a lower mark are ignored. 0 if every listing counts. */
+  after: number;
+}
+
+/** What differs between the waits. */
+interface WaitKind {
+  after: number;
+  /** The instance as an earlier listing has shown it. */
+  lastSeen?: ListItem | undefined;
+  /** Milliseconds until a wait that has lasted for `waitedMs` needs its next look. */
+  pauseMsAfter: (waitedMs: number) => number;
+  /** Whether the wait is over for an instance that is listed so. */
+  isOver: (item: ListItem) => boolean;
+}
+
 /** When the first looks are due after the start of a wait. An instance of a test token may be ready at once. */
 const firstLooksMs: readonly number[] = [100, 300, 600];
 /** The shortest pause between later looks. */
 const minPauseMs = 500;
+/** How many poll intervals pass between two looks at an instance that is expected to stay as it is. */
+const watchIntervals = 5;
 /** Looks may use this part of the rate limit of GET, unless they would then be more than a poll interval apart. */
 const shareOfRateLimit = 0.5;
 
@@ -78,15 +94,39 @@ export class Poller {
    * @throws any other error of a look (for example a 401), any error of `onLook`, and the reason of `signal`
    */
   async waitWhileProvisioning(id: string, options: WaitOptions): Promise<WaitResult> {
-    const { after, listedBy, signal, onLook } = options;
-    const pollIntervalMs = this.#pollIntervalMs;
-    let witness = witnessOf({ subject: { id }, listedBy, pollIntervalMs });
+    using _wait = this.#waiting(options.signal);
+    return await this.#wait(id, options, {
+      after: options.after,
+      pauseMsAfter: (waitedMs) => this.#pauseMsAfter(waitedMs),
+      isOver: hasLeftProvisioning,
+    });
+  }
+
+  /**
+   * Resolves once the instance `lastSeen` is listed with a status other than ACTIVE and PROVISIONING, or is proven gone. It
+   * takes few looks of its own, but uses those of other waits, and fails as they do.
+   *
+   * @throws as `waitWhileProvisioning`
+   */
+  async waitWhileActive(lastSeen: ListItem, options: LookOptions): Promise<WaitResult> {
+    return await this.#wait(lastSeen.id, options, {
+      after: 0,
+      lastSeen,
+      pauseMsAfter: () => watchIntervals * this.#pollIntervalMs,
+      isOver: (item) => hasLeftProvisioning(item) && item.status !== "ACTIVE",
+    });
+  }
+
+  async #wait(id: string, options: LookOptions, kind: WaitKind): Promise<WaitResult> {
+    const { listedBy, signal, onLook } = options;
+    const { after, isOver, pauseMsAfter } = kind;
+    const question = { subject: { id }, listedBy, pollIntervalMs: this.#pollIntervalMs };
+    let witness: Witness = { ...witnessOf(question), lastSeen: kind.lastSeen };
     const startedAt = this.#clock.now();
-    using _wait = this.#waiting(signal);
     this.#waitCount++;
     try {
       for (;;) {
-        const look = this.#nextLook(startedAt);
+        const look = this.#nextLook(pauseMsAfter(this.#clock.now() - startedAt));
         const listing = await raceAbort(look, signal).catch((error: unknown) => {
           if (!(error instanceof RequestError && error.transient)) throw error;
           onLook(undefined, error.message);
@@ -100,7 +140,7 @@ export class Poller {
         const { lastSeen } = witness;
         if (verdict.kind === "listed") {
           const [item] = verdict.items;
-          if (hasLeftProvisioning(item)) return { kind: "provisioned", item };
+          if (isOver(item)) return { kind: "left", item };
         } else if (verdict.kind === "open") {
           if (verdict.why === "cutOff") return { kind: "notListed", lastSeen };
         } else if (lastSeen) return { kind: "deleted" };
@@ -116,10 +156,9 @@ export class Poller {
     }
   }
 
-  /** Returns the look that all waits share. Brings it forward if a wait with this start needs it earlier. */
-  #nextLook(startedAt: number): Promise<Listing | undefined> {
-    const now = this.#clock.now();
-    const neededHereAt = now + this.#pauseMsAfter(now - startedAt);
+  /** Returns the look that all waits share. Brings it forward if a wait needs it after a shorter pause. */
+  #nextLook(pauseMs: number): Promise<Listing | undefined> {
+    const neededHereAt = this.#clock.now() + pauseMs;
     if (neededHereAt < this.#neededAt) {
       this.#neededAt = neededHereAt;
       this.#pause.abort(notNeeded);
@@ -128,7 +167,7 @@ export class Poller {
   }
 
   /**
-   * Milliseconds until a wait that has lasted for `waitedMs` needs its next look. After the first quick looks, the pause is
+   * The pause in a wait for the end of PROVISIONING. After the first quick looks, the pause is
    * a tenth of the wait so far, but at least `minPauseMs` and at most the poll interval.
    */
   #pauseMsAfter(waitedMs: number): number {

@@ -1,7 +1,7 @@
 /**
- * The Diff call of an Instance. No input can be changed in place, so each change replaces the instance, unless the state
- * does not have the input: an import could not read it, or it was too large (G5). A replacement whose Delete would fail is
- * refused (G4), and so is one for which there is no user data.
+ * The Diff call of an Instance. The service has no update call, so a change of what it got replaces the instance, unless the
+ * state does not have the input: an import could not read it, or it was too large (G5). A replacement whose Delete would
+ * fail is refused (G4), and so is one for which there is no user data.
  */
 import { isDeepStrictEqual } from "node:util";
 import {
@@ -19,7 +19,7 @@ import { hasUnknown, isList, reveal, type PropertyMap } from "../propertyValue";
 import type { DiffKind } from "../pulumiNames";
 import type { DiffRequest, DiffResponse } from "../requests";
 import { timeouts, type Session } from "../session/session";
-import { inputNames, isScript, scriptInputs, type InputName, type ScriptInput } from "./definition";
+import { inputNames, isScript, isSent, scriptInputs, type InputName } from "./definition";
 import { wayToDestroy } from "./delete";
 import {
   cantTell,
@@ -109,29 +109,30 @@ interface ChangedInputs {
   /** Those that the state does not have (`isUnread`) and that the program now asserts. The instance stays. */
   asserted: InputName[];
   /**
-   * The inputs for the script, if the state has the same script, but as text instead of a hash, or the other way round
-   * (`compute:userDataInState`). The instance stays.
+   * Those of which only the state changes: inputs that the service does not get, and those for the script, if the state has
+   * the same script, but as text instead of a hash, or the other way round (`compute:userDataInState`).
    */
-  restated: ScriptInput[];
+  recorded: InputName[];
 }
 
 /** Compares the old and the new inputs. */
 export function changedInputs(before: Instance, news: PropertyMap): ChangedInputs {
   const isSameScript =
     !scriptInputs.some((name) => hasUnknown(news[name])) && isSameUserData(before.inputs, news);
-  const changed: ChangedInputs = { detailed: {}, replaced: [], asserted: [], restated: [] };
+  const changed: ChangedInputs = { detailed: {}, replaced: [], asserted: [], recorded: [] };
   for (const name of inputNames) {
     const kind = isSameScript && isScript(name) ? undefined : changeOf(name, before, news);
     if (!kind) continue;
     changed.detailed[name] = kind;
-    changed[kind === "add" ? "asserted" : "replaced"].push(name);
+    const group = kind === "add" ? "asserted" : "replaced";
+    changed[isSent(name) ? group : "recorded"].push(name);
   }
   const script = readUserData(news);
-  const recorded = [before.inputs, before.outputs].map((held) => readUserData(held)?.form);
-  const isInOtherForm = recorded.some((form) => form !== undefined && form !== script?.form);
+  const forms = [before.inputs, before.outputs].map((held) => readUserData(held)?.form);
+  const isInOtherForm = forms.some((form) => form !== undefined && form !== script?.form);
   if (isSameScript && script && isInOtherForm && changed.replaced.length === 0) {
     changed.detailed[script.input] = "update";
-    changed.restated.push(...scriptInputs);
+    changed.recorded.push(...scriptInputs);
   }
   return changed;
 }
@@ -140,12 +141,13 @@ export function changedInputs(before: Instance, news: PropertyMap): ChangedInput
 function changeOf(name: InputName, held: Instance, news: PropertyMap): DiffKind | undefined {
   const before = comparable(name, held.inputs);
   const after = comparable(name, news);
+  const suffix = isSent(name) ? "-replace" : "";
   if (before === undefined && after === undefined) return undefined;
-  if (before === undefined) return held.isUnread(name) ? "add" : "add-replace";
-  if (after === undefined) return "delete-replace";
+  if (before === undefined) return held.isUnread(name) ? "add" : `add${suffix}`;
+  if (after === undefined) return `delete${suffix}`;
   // A program that takes over the listed name, for example after a rename at the service, changes nothing.
   if (name === "name" && after === held.name) return undefined;
-  if (!isDeepStrictEqual(before, after)) return "update-replace";
+  if (!isDeepStrictEqual(before, after)) return `update${suffix}`;
   // The engine writes the inputs of an import file to the inputs in the state, but not to the outputs.
   return held.isUnread(name) ? "add" : undefined;
 }

@@ -27,6 +27,8 @@ const afterKill = typedCommands(
 );
 const refusedDestroy = typedCommands("after a refused destroy, the printed command with %s works");
 const refusedReplacement = engine("adviceDelete", "after a refused replacement, it works with");
+const portLater = engine("waitForPort", "a port that does not answer in time keeps the instance");
+const portNever = engine("waitForPort", "a port that can't answer is left out of the program");
 const waits = core("waiting", "after a time-out the id is in the state");
 
 /** A message that reports something and advises nothing. */
@@ -805,6 +807,21 @@ export const advice: readonly Advice[] = [
     },
   },
   {
+    file: "provider/instance/read.ts",
+    text: "has not answered yet. \\`pulumi up\\` waits for it",
+    ways: { "pulumi up": portLater },
+  },
+  {
+    file: "provider/instance/port.ts",
+    text: "give the port more time",
+    ways: { "pulumi up, customTimeouts": portLater, "leave it out": portNever },
+  },
+  {
+    file: "provider/instance/ready.ts",
+    text: "can't answer. Start it at the service, then run \\`pulumi up\\`",
+    ways: { "start it": portNever, "leave it out": portNever },
+  },
+  {
     file: "provider/instance/ready.ts",
     text: "listings are cut off before they show it",
     ways: {
@@ -821,7 +838,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/ready.ts",
-    text: "Start it at the service, then run",
+    text: "does not run. Start it at the service, then run",
     ways: {
       "pulumi refresh": engine("adviceReady", "after the warning that an instance is OFFLINE"),
     },

@@ -101,6 +101,8 @@ class HistoryRun {
   readonly #messages: string[] = [];
   #areFaultsOver = false;
   #scopes = 0;
+  /** The ids of the instances whose port has answered. */
+  readonly #reached = new Set<string>();
 
   constructor(history: History, trace: ((line: string) => void) | undefined) {
     this.#history = history;
@@ -121,6 +123,7 @@ class HistoryRun {
       faultFor: (sent) => this.#faultFor(sent),
       instanceFaultsFor: (sent) => this.#instanceFaultsFor(sent),
       acted: (sent, answer) => this.#acted(sent, answer),
+      portAnswers: (address) => this.#portAnswers(address),
       trace: (line) => this.#tell(line),
     });
   }
@@ -372,11 +375,24 @@ class HistoryRun {
         try {
           const reply = await calls.create(request);
           if (!request.preview) onId(request.urn, reply.id);
+          if (!request.preview) this.#checkPort(reply.id, reply.outputs, runOf());
           return reply;
         } catch (error) {
           if (error instanceof InstanceUnfinished) onId(request.urn, error.id);
           throw error;
         }
+      },
+      read: async (request) => {
+        const reply = await calls.read(request);
+        const wasUnfinished = request.outputs?.["__unfinished"] === true;
+        if (reply && wasUnfinished) this.#checkPort(reply.id, reply.outputs, runOf());
+        return reply;
+      },
+      update: async (request) => {
+        const reply = await calls.update(request);
+        const wasUnfinished = request.oldOutputs["__unfinished"] === true && !request.preview;
+        if (wasUnfinished) this.#checkPort(request.id, reply.outputs, runOf());
+        return reply;
       },
       delete: async (request) => {
         await calls.delete(request);
@@ -385,6 +401,27 @@ class HistoryRun {
           made.letGo = "retained by a Delete with a warning";
       },
     };
+  }
+
+  /** The answer of each port that is tried. */
+  #portAnswers(address: string): boolean {
+    const { portSeconds = 0 } = this.#history;
+    const found = this.#service.control
+      .instances()
+      .find(({ ipv4_public, networks }) =>
+        [ipv4_public, ...networks.map(({ ipv4 }) => ipv4)].includes(address),
+      );
+    const opensAt = Date.parse(found?.created_at ?? "") + portSeconds * 1000;
+    if (found?.status !== "ACTIVE" || start + this.#timeline.now < opensAt) return false;
+    this.#reached.add(found.id);
+    return true;
+  }
+
+  /** An instance is finished only once its port has answered, if the program waits for one. */
+  #checkPort(id: string, outputs: PropertyMap, { metFaults }: Run): void {
+    const isAwaited = typeof outputs["waitForPort"] === "number";
+    if (!isAwaited || this.#reached.has(id) || metFaults.has("ids that change")) return;
+    this.#checker.violated(`${id} was ready, although its port had not answered`);
   }
 
   #saves(run: Run, when: "during the run" | "at the end"): boolean {
@@ -405,6 +442,7 @@ class HistoryRun {
           vpcId: "vpc-1",
           userData: new Secret(script),
           ...(history.names === "explicit" ? { name: `${name}-1` } : {}),
+          ...(history.portSeconds === undefined ? {} : { waitForPort: 22 }),
         }),
       ]),
     );
@@ -540,10 +578,15 @@ class HistoryRun {
   }
 
   /**
-   * Imports the instance that the error names by id or name. If that can't be done, removes it, and discards the
+   * Starts the instance that is OFFLINE, or imports the instance that the error names by id or name. If that can't be done, removes it, and discards the
    * record if the message shows that command.
    */
   async #followAdvice(stack: Stack, name: string, { message }: Error): Promise<void> {
+    const [, offline] = /instance (\S+) is OFFLINE, so its port/.exec(message) ?? [];
+    if (offline !== undefined) {
+      this.#tell(`a person starts ${offline}`);
+      return void this.#service.control.setStatus(offline, "ACTIVE");
+    }
     const imports = printedCommands(message, `pulumi import compute:index:Instance ${name} `);
     const ids = imports.map((command) => command.split(" ").at(-1) ?? "");
     // A person knows which stack created it.

@@ -149,19 +149,20 @@ export class Stack implements AsyncDisposable {
     this.#linkModules();
   }
 
+  /** Gives the project the installed packages of another one. */
   #linkModules(installed = join(root, "node_modules")): void {
-    const link = join(this.project, "node_modules");
+    const link = join(this.project, basename(installed));
     if (!existsSync(link)) symlinkSync(installed, link);
   }
 
   #copy(project: string): void {
-    const modules = join(project, "node_modules");
     const isOwn = (file: string) => !["node_modules", "venv", "target"].includes(basename(file));
     cpSync(project, this.project, { recursive: true, filter: isOwn });
-    if (existsSync(modules)) this.#linkModules(modules);
-    // The project is a workspace of this repository, or has no modules of its own.
-    else if (existsSync(join(project, "package.json"))) this.#linkModules();
-    const own = { cwd: this.project, exclude: ["node_modules"] };
+    const modules = ["node_modules", "venv"].map((folder) => join(project, folder));
+    for (const installed of modules.filter(existsSync)) this.#linkModules(installed);
+    // Without modules of its own, the project is a workspace of this repository.
+    if (existsSync(join(project, "package.json"))) this.#linkModules();
+    const own = { cwd: this.project, exclude: ["node_modules", "venv"] };
     for (const name of globSync("**/Pulumi.yaml", own)) {
       appendFileSync(join(this.project, name), this.#plugins);
     }
