@@ -4,6 +4,7 @@ import { instanceStatuses, pageLimit } from "../api/serviceConstants";
 import { RequestError } from "../api/errors";
 import type { Clock } from "../clock";
 import type { ListItem } from "../api/contract";
+import { Once } from "../once";
 import type { Listing, ListingSource } from "./listing";
 import { see, witnessOf } from "./witness";
 
@@ -30,6 +31,11 @@ interface WaitOptions {
 const firstLooksMs: readonly number[] = [100, 300, 600];
 /** The shortest pause between later looks. */
 const minPauseMs = 500;
+/**
+ * No instance is expected to be ready within this part of the shortest time that one of the session has taken. Until then, a
+ * wait for a new instance looks only once in a poll interval.
+ */
+const quietShare = 0.5;
 /** Looks may use this part of the rate limit of GET, unless they would then be more than a poll interval apart. */
 const shareOfRateLimit = 0.5;
 
@@ -54,6 +60,10 @@ export class Poller {
   /** The clock time until which the poller pauses to keep to its share of the rate limit. */
   #earliestAt = 0;
   #pause = new AbortController();
+  /** The shortest time that a new instance of this session was PROVISIONING. Undefined until one has been. */
+  #quickestMs: number | undefined;
+  /** The instances that were waited for. A second wait for one may find it ready at once. */
+  readonly #waitedFor = new Once();
 
   /** `waiting` notes that the operation with this signal waits for a listing (`Operations.waiting`). */
   constructor(
@@ -82,11 +92,14 @@ export class Poller {
     const pollIntervalMs = this.#pollIntervalMs;
     let witness = witnessOf({ subject: { id }, listedBy, pollIntervalMs });
     const startedAt = this.#clock.now();
+    // Accepted just now. The age of any other instance is not known here.
+    const isNew = this.#waitedFor.isFirst(id) && after > 0;
+    let provisioningMs = 0;
     using _wait = this.#waiting(signal);
     this.#waitCount++;
     try {
       for (;;) {
-        const look = this.#nextLook(startedAt);
+        const look = this.#nextLook(startedAt, isNew);
         const listing = await raceAbort(look, signal).catch((error: unknown) => {
           if (!(error instanceof RequestError && error.transient)) throw error;
           onLook(undefined, error.message);
@@ -100,7 +113,11 @@ export class Poller {
         const { lastSeen } = witness;
         if (verdict.kind === "listed") {
           const [item] = verdict.items;
-          if (hasLeftProvisioning(item)) return { kind: "provisioned", item };
+          if (hasLeftProvisioning(item)) {
+            if (isNew) this.#quickestMs = Math.min(this.#quickestMs ?? Infinity, provisioningMs);
+            return { kind: "provisioned", item };
+          }
+          provisioningMs = listing.begunAt - startedAt;
         } else if (verdict.kind === "open") {
           if (verdict.why === "cutOff") return { kind: "notListed", lastSeen };
         } else if (lastSeen) return { kind: "deleted" };
@@ -117,9 +134,9 @@ export class Poller {
   }
 
   /** Returns the look that all waits share. Brings it forward if a wait with this start needs it earlier. */
-  #nextLook(startedAt: number): Promise<Listing | undefined> {
+  #nextLook(startedAt: number, isNew: boolean): Promise<Listing | undefined> {
     const now = this.#clock.now();
-    const neededHereAt = now + this.#pauseMsAfter(now - startedAt);
+    const neededHereAt = now + this.#pauseMsAfter(now - startedAt, isNew);
     if (neededHereAt < this.#neededAt) {
       this.#neededAt = neededHereAt;
       this.#pause.abort(notNeeded);
@@ -128,13 +145,14 @@ export class Poller {
   }
 
   /**
-   * Milliseconds until a wait that has lasted for `waitedMs` needs its next look. After the first quick looks, the pause is
-   * a tenth of the wait so far, but at least `minPauseMs` and at most the poll interval.
+   * Milliseconds until a wait that has lasted for `waitedMs` needs its next look, at most the poll interval. After the first
+   * quick looks, the pause is a tenth of the wait so far, but at least `minPauseMs`.
    */
-  #pauseMsAfter(waitedMs: number): number {
+  #pauseMsAfter(waitedMs: number, isNew: boolean): number {
+    const quietMs = isNew ? quietShare * (this.#quickestMs ?? 0) : 0;
     const firstMs = firstLooksMs.find((ms) => ms > waitedMs);
     const pauseMs = firstMs ? firstMs - waitedMs : Math.max(minPauseMs, waitedMs / 10);
-    return Math.min(this.#pollIntervalMs, pauseMs);
+    return Math.min(this.#pollIntervalMs, Math.max(pauseMs, quietMs - waitedMs));
   }
 
   /** Waits until the next look is due, and fetches its listing. */
