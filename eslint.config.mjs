@@ -123,10 +123,15 @@ export default tseslint.config(
   wall(
     ["provider/**/*.ts"],
     [wire, http, rpc, outside("emulator", "cli"), shapes],
-    ["provider/rpc/**", "provider/api/**", "provider/main.ts"],
+    ["provider/rpc/**", "provider/api/**", "provider/{main,serve,pluginPort}.ts"],
   ),
   wall(["provider/rpc/**/*.ts"], [http, outside("emulator", "cli"), loadedLater]),
-  wall(["provider/main.ts"], [wire, http, outside("emulator", "cli(?!/run\\.js$)"), loadedLater]),
+  wall(
+    ["provider/main.ts"],
+    [wire, http, rpc, outside("emulator", "cli(?!/run\\.js$)"), loadedLater],
+  ),
+  wall(["provider/pluginPort.ts"], [wire, rpc, outside("emulator", "cli"), loadedLater]),
+  wall(["provider/serve.ts"], [wire, http, outside("emulator", "cli"), loadedLater]),
   wall(["provider/api/**/*.ts"], [wire, outside("emulator", "cli"), above]),
   wall(["cli/**/*.ts"], [wire, http, rpc, outside("emulator"), shapes], ["cli/emulator.ts"]),
   // The emulator is a file beside the provider's bundle.
