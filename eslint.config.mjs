@@ -123,8 +123,9 @@ export default tseslint.config(
   wall(
     ["provider/**/*.ts"],
     [wire, http, rpc, outside("emulator", "cli"), shapes],
-    ["provider/rpc/**", "provider/api/**", "provider/{main,serve,pluginPort}.ts"],
+    ["provider/rpc/**", "provider/api/**", "provider/{main,serve,pluginPort,dialer}.ts"],
   ),
+  wall(["provider/dialer.ts"], [wire, rpc, outside("emulator", "cli"), shapes]),
   wall(["provider/rpc/**/*.ts"], [http, outside("emulator", "cli"), loadedLater]),
   wall(
     ["provider/main.ts"],

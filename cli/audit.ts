@@ -29,7 +29,7 @@ import {
   type Summary,
 } from "./report";
 import { planHelp, planOptions, readPlanOptions, writePlan, type PlanOptions } from "./plan";
-import { readAllStates, type Resource } from "./pulumi";
+import { installAdvice, readAllStates, type Resource, runPulumi } from "./pulumi";
 import { explainError, listAgain, listService, type ServiceListing } from "./service";
 import { addOptions, commandLineError, type SettingOptions, stackHelp } from "./settings";
 import { printData, type Terminal } from "./terminal";
@@ -109,6 +109,13 @@ async function audit(
     lines.forEach((line) => io.warn(line));
     addDoubt(findings, what, lines.join("; ").replaceAll("; →", " →"));
   };
+  try {
+    // Without the CLI, the settings of the stack would seem to be missing.
+    await runPulumi(["version"], io.env, installAdvice);
+  } catch (error) {
+    addFailure("the stacks", error);
+    return undefined;
+  }
   const services: ServiceListing[] = [];
   for (const stack of options.stack ?? [undefined]) {
     await listService(options, stack, io).then(
@@ -278,11 +285,14 @@ function addPendingCreates(
   const isHeld = ({ id, urn }: RecordedCreate["record"]) =>
     instances.some((held) => held.id === id && held.urn === urn);
   const inState = pending.filter(({ urn }) => !isLive(urn));
+  const heldIdOf = (create: { urn: string; stack: string | undefined }) =>
+    instances.find(({ urn, stack }) => urn === create.urn && stack === create.stack)?.id;
   const inLedger = creates
     .filter(({ isHere, liveness, record }) => isHere && liveness !== "alive" && !isHeld(record))
     .map(({ record: { urn, name, at, id } }): PendingCreate => {
       const stack = inState.find((create) => create.urn === urn)?.stack;
-      return { urn, name: displayRecordedName(name), stack, at, id };
+      const heldId = heldIdOf({ urn, stack });
+      return { urn, name: displayRecordedName(name), stack, at, id, heldId };
     });
   const isExplaining = ({ urn, id, name }: PendingCreate) =>
     explained.some(
@@ -292,6 +302,8 @@ function addPendingCreates(
     );
   pendingCreates.push(...inLedger.filter((create) => !isExplaining(create)));
   const isInLedger = ({ urn }: Resource) => inLedger.some((create) => create.urn === urn);
-  for (const { urn, name, stack } of inState.filter((create) => !isInLedger(create)))
-    unrecordedCreates.push({ urn, name, stack, at: undefined, id: undefined });
+  for (const { urn, name, stack } of inState.filter((create) => !isInLedger(create))) {
+    const heldId = heldIdOf({ urn, stack });
+    unrecordedCreates.push({ urn, name, stack, at: undefined, id: undefined, heldId });
+  }
 }

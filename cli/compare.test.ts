@@ -21,6 +21,7 @@ const instance = (id: string, more: Partial<Resource> = {}): Resource => ({
   name: undefined,
   origin: here,
   acceptedAt: undefined,
+  provider: undefined,
   external: false,
   ...more,
 });

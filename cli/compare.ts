@@ -1,10 +1,16 @@
 /** Compares the instances that services list with the states of all stacks of the backend. */
-import { discardCommand, importCommand, inStack, stateDeleteCommand } from "../provider/advice";
+import {
+  discardCommand,
+  importCommand,
+  inStack,
+  stateDeleteCommand,
+  withDependents,
+} from "../provider/advice";
 import type { ListItem } from "../provider/api/contract";
 import { isSamePlace, originDifference, type Origin } from "../provider/origin";
-import { instanceToken, isOfStack } from "../provider/pulumiNames";
+import { isOfStack } from "../provider/pulumiNames";
 import type { RecordedCreate } from "./discard";
-import type { Resource, StackState } from "./pulumi";
+import { isInstance, type Resource, type StackState } from "./pulumi";
 import type { ServiceListing } from "./service";
 
 /** An instance that a service lists, and the resources that manage it. */
@@ -49,9 +55,7 @@ export function compare(
       if (!listed.has(key)) listed.set(key, { service, item, managers: [] });
     }
   }
-  const instances = states
-    .flatMap(({ resources }) => resources)
-    .filter(({ type, id }) => type === instanceToken && id !== "");
+  const instances = states.flatMap(({ resources }) => resources).filter(isInstance);
   const missing = new Map<Resource, ServiceListing>();
   const notComparable = new Map<Resource, string>();
   for (const instance of instances.filter(({ external }) => !external)) {
@@ -123,7 +127,7 @@ export function explainUnmanaged(
     const held = holderOf(resource);
     // An import may have taken the wrong instance.
     const drop = held
-      ? `\`${inStack(stateDeleteCommand(resource.urn), held.stack)}\` (which drops ${held.id} from the state of ${held.stack}, and lets it run), then `
+      ? `\`${inStack(stateDeleteCommand(resource.urn), held.stack)}\` (which drops ${held.id} from the state of ${held.stack}, and lets it run; ${withDependents}), then `
       : "";
     return `${drop}\`${inStack(importCommand(resource, id), stack)}\``;
   };

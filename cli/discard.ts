@@ -4,7 +4,13 @@
  */
 import { randomBytes } from "node:crypto";
 import type { Command } from "commander";
-import { discardCommand, importCommand, ownCommand, stateDeleteCommand } from "../provider/advice";
+import {
+  discardCommand,
+  importCommand,
+  ownCommand,
+  stateDeleteCommand,
+  withDependents,
+} from "../provider/advice";
 import { systemClock } from "../provider/clock";
 import { ledgerFolder, ledgerFolders } from "../provider/ledger/folder";
 import { Ledger } from "../provider/ledger/ledger";
@@ -103,6 +109,7 @@ function listPending({ env, print, warn }: Terminal): void {
       // An import may have taken the wrong instance.
       !stateless &&
         `  before that import, if the state has another instance for this resource: ${stateDeleteCommand(urn)}`,
+      !stateless && `  with that command, ${withDependents}`,
       `  forget it, once you know that it left no running instance: ${discardCommand(key)}`,
     ];
     for (const line of lines) if (line) print(line);

@@ -20,13 +20,13 @@ async function findingWith(script: string, check: string): Promise<unknown> {
 test.each([
   ["3.179.0", "FAILED"],
   ["3.180.0", "ok"],
-  ["olga", "warning"],
 ])("for Pulumi %s the engine check of doctor is %s", async (version, result) => {
   expect(await findingWith(`echo v${version}`, "engine")).toMatchObject({ result });
 });
 
 test.each([
   ["PULUMI_ACCESS_TOKEN must be set", /^Log in/],
+  ["unable to open bucket file:///no: no such file", /^Log in.* or set PULUMI_BACKEND_URL/],
   ["passphrase must be set", /^Set PULUMI_CONFIG_PASSPHRASE/],
   ["no postgres://me:Canary@host/db", /^Run this command in the folder/],
 ])("if the CLI says %j, doctor says what to do, without a password (G8)", async (error, next) => {

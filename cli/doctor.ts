@@ -1,25 +1,27 @@
 /** `doctor`: checks whether `pulumi up` can work. It sends GET requests only, and writes no file. */
-import { accessSync, constants } from "node:fs";
-import { dirname } from "node:path";
 import type { Command } from "commander";
 import metadata from "../metadata.json";
-import { TimedOut } from "../provider/abort";
-import { cursorIgnored, nextStep, ownCommand, wrongCursorAdvice } from "../provider/advice";
-import { RequestError } from "../provider/api/errors";
-import type { ClientOptions } from "../provider/api/options";
+import { Canceled, TimedOut } from "../provider/abort";
+import { ownCommand } from "../provider/advice";
 import { pageLimit } from "../provider/api/serviceConstants";
 import type { Settings } from "../provider/config/settings";
-import { OperationFailed } from "../provider/errors";
-import { collect } from "../provider/evidence/collect";
+import type { Text } from "../provider/context";
 import { whyIncomplete } from "../provider/evidence/why";
 import { oldestEngine } from "../provider/executable";
 import { ledgerFolder } from "../provider/ledger/folder";
-import { accountId, leavesTokenUsable } from "../provider/session/connection";
+import { isSamePlace, originDifference } from "../provider/origin";
 import { Session, timeouts } from "../provider/session/session";
 import { isOlder } from "../provider/version";
 import { readPendingCreates, resumeAdvice } from "./discard";
-import { installAdvice, noPulumi, runPulumi } from "./pulumi";
-import { addOptions, checkSettings, type SettingOptions, stackHelp } from "./settings";
+import { installAdvice, isInstance, noPulumi, readState, runPulumi } from "./pulumi";
+import { explainError } from "./service";
+import {
+  addOptions,
+  checkSettings,
+  type FoundSettings,
+  type SettingOptions,
+  stackHelp,
+} from "./settings";
 import {
   asProblem,
   count,
@@ -60,138 +62,145 @@ export function addDoctor(program: Command, io: Terminal): void {
 async function* examine(options: Options, io: Terminal): AsyncGenerator<Finding> {
   const { findings, found } = await checkSettings(options, options.stack, io);
   yield* findings;
-  if (found) yield* checkService(found.settings, io);
-  yield* await checkEngine(io.env);
-  yield* checkLedger(io.env);
+  if (found) yield* checkService(found, io);
+  yield await checkEngine(io.env);
+  yield* checkLedger(io.env, found?.settings);
 }
 
-/** Checks the account, and then the listing, if it can work. */
-async function* checkService(settings: Settings, io: Terminal): AsyncGenerator<Finding> {
-  // `pulumi up` waits after a 429. `doctor` reports it at once.
-  const slowedDown = new AbortController();
-  const onRetry: ClientOptions["onRetry"] = ({ method, path, error }) => {
-    if (error.status !== 429) return;
-    slowedDown.abort(new Problem(`${method} ${path} answered HTTP 429`, tooManyRequests));
+/** Checks the account, then the listing unless that can't work, and then the state. */
+async function* checkService(
+  { settings, stack }: FoundSettings,
+  io: Terminal,
+): AsyncGenerator<Finding> {
+  const warnings: string[] = [];
+  const messages = {
+    ...io.messages,
+    warning: (text: Text) => warnings.push([text].flat().join(" ")),
   };
-  const { createClient } = await import("../provider/api/client.js");
-  const createApi = (options: ClientOptions) => createClient({ ...options, onRetry });
-  const session = new Session(settings, { ...io, createApi }, () => slowedDown.signal);
-  const checks = { account: checkAccount, listing: checkListing };
-  for (const [name, check] of Object.entries(checks)) {
-    const explain = (error: unknown) => [explainFailure(name, error, settings)];
-    const findings = await check(session).catch(explain);
-    yield* findings;
-    if (slowedDown.signal.aborted || findings.some(({ result }) => result === "FAILED")) return;
+  const canceler = new AbortController();
+  const session = new Session(settings, { ...io, messages }, () => canceler.signal);
+  for (const [check, look] of Object.entries({ account: checkAccount, listing: checkListing })) {
+    const finding = await look(session).catch((error: unknown) => explainFailure(check, error));
+    // What the provider warns of, it also warns of in a run.
+    const next = "`pulumi up` works with this, and prints the same warning.";
+    const warned = warnings.splice(0).map((text) => warning(check, text, next));
+    const isDoubted = check === "account" && finding.result === "ok" && warned.length > 0;
+    yield* isDoubted ? warned : [finding, ...warned];
+    if (finding.result !== "ok") break;
   }
+  yield await checkState(stack, session, io.env);
+  // After a time-out, the requests would go on in vain.
+  canceler.abort(new Canceled());
 }
-
-const tooManyRequests =
-  "Other runs use this token, too. `pulumi up` would wait and slow down. docs/scaling.md says how many runs can share a token.";
 
 /** @throws the error itself if it is a defect of the plugin */
-function explainFailure(check: string, error: unknown, { baseUrl }: Settings): Finding {
-  if (error instanceof Problem) return warning(check, error.found, error.next);
-  if (error instanceof RequestError) return failed(check, error.message, nextStep(error));
-  if (error instanceof TimedOut) {
-    const { host } = new URL(baseUrl);
-    const next =
-      "Check compute:baseUrl, the network and the proxy settings; a longer compute:requestTimeoutSeconds may help.";
-    return failed(check, `${host} sent no usable answer within ${error.limit}`, next);
-  }
-  // For example, the value of a proxy variable is not an address.
-  if (error instanceof OperationFailed)
-    return failed(check, error.message, "Correct it, and run `doctor` again.");
-  throw error;
+function explainFailure(check: string, error: unknown): Finding {
+  const lines = explainError(error);
+  if (!lines) throw error;
+  const [found = "", next = "Correct it, and run `doctor` again."] = lines;
+  // `pulumi up` has longer time-outs than `doctor`, and may wait for the end of a pause.
+  const isPause = error instanceof TimedOut && error.pause !== undefined;
+  return (isPause ? warning : failed)(check, found, next.replace("→ ", ""));
 }
 
-async function checkAccount(session: Session): Promise<Finding[]> {
-  const { baseUrl, requestTimeoutMs, validateCredentials } = session.settings;
-  if (!validateCredentials)
-    return [ok("account", "not asked, because compute:validateCredentials is false")];
-  const api = await session.connection.api();
-  using operation = session.operation(requestTimeoutMs / 1000);
-  try {
-    const id = accountId(await api.account(operation.signal));
-    const account = id === undefined ? "" : `, account ${id}`;
-    return [ok("account", `${new URL(baseUrl).host} accepts the token${account}`)];
-  } catch (error) {
-    if (!leavesTokenUsable(error)) throw error;
-    const advice = `${nextStep(error)} \`pulumi up\` works without the account call: if the token is meant to lack the scope for that call, set compute:validateCredentials to false.`;
-    return [warning("account", error.message, advice)];
-  }
+async function checkAccount({ settings, connection, operations }: Session): Promise<Finding> {
+  using operation = operations.begin(settings.requestTimeoutMs / 1000);
+  const { baseUrl, account } = (await connection.open(operation.signal)).origin;
+  return settings.validateCredentials
+    ? ok(
+        "account",
+        `${new URL(baseUrl).host} accepts the token${account ? `, account ${account}` : ""}`,
+      )
+    : ok("account", "not asked, because compute:validateCredentials is false");
 }
 
-async function checkListing(session: Session): Promise<Finding[]> {
-  const { cursorParameter } = session.settings;
-  const api = await session.connection.api();
+async function checkListing(session: Session): Promise<Finding> {
   using operation = session.operation(timeouts.look);
-  const listing = await collect(api, cursorParameter, operation.signal);
+  const listing = await session.listings.get({}, operation.signal);
   const instances = count(listing.items.size, "instance");
-  if (listing.complete) {
-    const isUntried = cursorParameter !== undefined && listing.items.size <= pageLimit.max;
-    const cursor = isUntried
-      ? `; compute:cursorParameter was not tried, since one page shows up to ${pageLimit.max}`
+  if (!listing.complete) {
+    const found = `${instances}, but \`pulumi refresh\` drops none: ${whyIncomplete(listing, session)}`;
+    return warning("listing", found, "docs/scaling.md says what an incomplete listing means.");
+  }
+  const cursor =
+    session.cursorParameter !== undefined && listing.items.size <= pageLimit.max
+      ? "; one page shows them all, so compute:cursorParameter was not tried"
       : "";
-    const found = `${instances}${cursor}; only the first create shows whether the token may create`;
-    return [ok("listing", found)];
-  }
-  const [why, next] = listing.cursorProblem
-    ? [cursorIgnored(cursorParameter, listing.cursorProblem.why), wrongCursorAdvice]
-    : [whyIncomplete(listing, session), "docs/scaling.md says what an incomplete listing means."];
-  return [warning("listing", `${instances}, but \`pulumi refresh\` drops none: ${why}`, next)];
+  const found = `${instances}${cursor}; only the first create shows whether the token may create`;
+  return ok("listing", found);
 }
 
-async function checkEngine(env: NodeJS.ProcessEnv): Promise<Finding[]> {
+/** Checks whether the instances of the stack were made at the place to which the settings lead. */
+async function checkState(
+  stack: string | undefined,
+  { connection, operations }: Session,
+  env: NodeJS.ProcessEnv,
+): Promise<Finding> {
+  if (stack === undefined)
+    return ok("state", "no stack is used, so it is not known where its instances were made");
+  const { problem, resources } = await readState(stack, env);
+  if (problem) return warning("state", problem, "`pulumi up` reads this state, too.");
+  const instances = resources.filter((held) => isInstance(held) && !held.external);
+  if (instances.length === 0) return ok("state", `${stack} has no instance`);
+  using operation = operations.begin(timeouts.look);
+  const origin = connection.isOpen
+    ? (await connection.open(operation.signal)).origin
+    : connection.place();
+  // A provider that the program makes has settings of its own.
+  const known = instances.filter((held) => held.origin && held.provider === undefined);
+  const away = known.flatMap(({ id, origin: recorded }) => {
+    const difference = originDifference(recorded, origin);
+    return difference ? [`${id}: ${difference}`] : [];
+  });
+  const of = `of ${count(instances.length, "instance")} of ${stack}`;
+  const unknown = instances.length - known.length;
+  const rest =
+    unknown > 0
+      ? `; not known: ${unknown}, since the program makes their provider, or the state does not say where they were made`
+      : "";
+  if (away.length === 0)
+    return ok("state", `made with this address and kind of token: ${known.length} ${of}${rest}`);
+  return warning(
+    "state",
+    `made with another address, kind of token or account: ${away.length} ${of} (${away[0]})${rest}`,
+    "`pulumi up` makes new instances at this address, and a refresh, a replacement or a delete of those fails. Use the settings with which they were made.",
+  );
+}
+
+async function checkEngine(env: NodeJS.ProcessEnv): Promise<Finding> {
   const output = await runPulumi(["version"], env, installAdvice).catch(asProblem);
-  if (output instanceof Problem) {
-    // A program that uses the Automation API may install the CLI itself.
-    const make = output.found === noPulumi ? warning : failed;
-    return [make("engine", output.found, output.next)];
-  }
-  const [version] = /\d+\.\d+\.\d+/.exec(output) ?? [];
-  if (version === undefined)
-    return [warning("engine", "`pulumi version` printed no version", installAdvice)];
-  if (isOlder(version, oldestEngine))
-    return [failed("engine", `Pulumi ${version} is older than ${oldestEngine}`, installAdvice)];
+  // A program that uses the Automation API may install the CLI itself.
+  if (output instanceof Problem)
+    return (output.found === noPulumi ? warning : failed)("engine", output.found, output.next);
+  const version = output.trim().replace(/^v/, "");
   const system = `Node ${process.version} (${process.platform} ${process.arch})`;
-  return [
-    ok("engine", `Pulumi ${version}, with ${metadata.name} ${metadata.version} on ${system}`),
-  ];
+  return isOlder(version, oldestEngine)
+    ? failed("engine", `Pulumi ${version} is older than ${oldestEngine}`, installAdvice)
+    : ok("engine", `Pulumi ${version}, with ${metadata.name} ${metadata.version} on ${system}`);
 }
 
-/** Checks the folder of the ledger, in which the provider records its creates. */
-function checkLedger(env: NodeJS.ProcessEnv): Finding[] {
+/** Checks the ledger, in which the provider records its creates. */
+function checkLedger(env: NodeJS.ProcessEnv, settings: Settings | undefined): Finding[] {
   const folder = ledgerFolder(env);
-  const problem = whyNotWritable(folder);
-  if (problem !== undefined) {
-    const next =
-      "Make the folder writable, or set PULUMI_HOME to a writable one. Otherwise, if a run is killed while it creates an instance, the next run does not know of that instance.";
-    return [warning("ledger", `${folder} can't be written (${problem})`, next)];
-  }
   const unreadable: Finding[] = [];
   const creates = readPendingCreates(env, (message) =>
     unreadable.push(warning("ledger", message, `Look at ${folder}.`)),
-  );
-  const pending = creates.filter(({ liveness }) => liveness !== "alive");
-  const here = pending.filter(({ isHere }) => isHere).map(({ record }) => record.urn);
-  const elsewhere = pending.length - here.length;
-  const others = `; ${elsewhere} with another state backend, which \`${ownCommand("discard")}\` lists`;
-  const found = `${count(here.length, "pending create")} in ${folder}${elsewhere > 0 ? others : ""}`;
+  ).filter(({ liveness }) => liveness !== "alive");
+  const here = creates.filter(({ isHere }) => isHere).map(({ record }) => record);
+  const elsewhere = settings ? here.filter((record) => !isSamePlace(record, settings)).length : 0;
+  const others = creates.length - here.length;
+  const found = [
+    `${count(here.length, "pending create")} in ${folder}`,
+    elsewhere > 0 &&
+      `${elsewhere} of them with another address or kind of token than these settings`,
+    others > 0 && `${others} with another state backend, which \`${ownCommand("discard")}\` lists`,
+  ];
+  const text = found.filter(Boolean).join("; ");
   const counted =
-    here.length > 0 ? warning("ledger", found, resumeAdvice(here)) : ok("ledger", found);
+    here.length > 0
+      ? warning("ledger", text, resumeAdvice(here.map(({ urn }) => urn)))
+      : ok("ledger", text);
   return [counted, ...unreadable];
-}
-
-/** Says why this folder can't be written or created, without writing anything. Undefined if it can. */
-function whyNotWritable(folder: string): string | undefined {
-  try {
-    accessSync(folder, constants.W_OK | constants.X_OK);
-    return undefined;
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    const parent = dirname(folder);
-    return code === "ENOENT" && parent !== folder ? whyNotWritable(parent) : (code ?? message);
-  }
 }
 
 function printFinding({ result, check, found, next }: Finding, { print }: Terminal): void {

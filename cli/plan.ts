@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { importPlanCommand, logicalName } from "../provider/advice";
 import { closest } from "../provider/closest";
 import { OperationFailed } from "../provider/errors";
-import { inputNames, inputTypes, isScript } from "../provider/instance/definition";
+import { inputNames, inputTypes, isScript, isSent } from "../provider/instance/definition";
 import { matchesNamePattern, namePatternHelp } from "../provider/namePattern";
 import { instanceToken } from "../provider/pulumiNames";
 import { unreadableStates, type Comparison } from "./compare";
@@ -15,7 +15,9 @@ import { count, Problem, type Terminal } from "./terminal";
 const oldestEngineWithInputs = "3.254";
 
 /** The inputs that `--input` accepts. No secrets: others can read the options and the plan. */
-const acceptedInputs = inputNames.filter((name) => name !== "name" && !isScript(name));
+const acceptedInputs = inputNames.filter(
+  (name) => name !== "name" && !isScript(name) && isSent(name),
+);
 
 /** The options that make a plan, with their help. */
 export const planOptions = {
@@ -148,6 +150,7 @@ function whyRefused(typedName: string | undefined, values: readonly string[]): s
   }
   if (isScript(name))
     return `${name} is a secret, which the plan would hold in clear text; add it to the program after the import`;
+  if (!isSent(name)) return `${name} is for a create only; leave it out`;
   if (name !== "sshKeys" && values.length > 1) return `${name} is given more than once`;
   const { error } = inputTypes[name].safeParse(name === "sshKeys" ? values : values[0]);
   return error && `${name} ${error.issues[0]?.message ?? "is wrong"}`;

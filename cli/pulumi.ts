@@ -3,6 +3,7 @@ import { execFile, type ExecFileException } from "node:child_process";
 import { promisify } from "node:util";
 import * as z from "zod";
 import { withoutPasswords } from "../provider/addresses";
+import { explicitProvider } from "../provider/advice";
 import { oldestEngine } from "../provider/executable";
 import { Instance } from "../provider/instance/instance";
 import { propertyMap, Secret, type PropertyMap } from "../provider/propertyValue";
@@ -43,7 +44,7 @@ export async function runPulumi(args: readonly string[], env: Env, next: string)
       : `failed: ${lastLine.replace(/^error: /, "") || `exit code ${code}`}`;
     const advice = /passphrase/.test(problem)
       ? passphraseAdvice
-      : /PULUMI_ACCESS_TOKEN|log ?in\b/.test(problem)
+      : /PULUMI_ACCESS_TOKEN|log ?in\b|unable to open bucket/.test(problem)
         ? loginAdvice
         : next;
     throw new Problem(`${commandOf(args)} ${problem}`, advice);
@@ -119,10 +120,11 @@ export async function readConfig(
     if (found === noPulumi) return { config: {}, whyNone: noPulumi };
     if (found.includes("no Pulumi.yaml project file"))
       return { config: {}, whyNone: "this folder has no Pulumi project" };
-    // The CLI says the same if the stack that PULUMI_STACK names does not exist.
-    if (found.includes("no stack selected") && !env["PULUMI_STACK"])
-      return { config: {}, whyNone: "no stack is selected" };
-    throw error;
+    if (!found.includes("no stack selected")) throw error;
+    // The CLI says the same in both cases.
+    if (env["PULUMI_STACK"])
+      throw new Problem("this project has no stack of the name in PULUMI_STACK", stackAdvice);
+    return { config: {}, whyNone: "no stack is selected" };
   }
 }
 
@@ -143,19 +145,25 @@ const resourceSchema = z
     urn: z.string().startsWith("urn:"),
     /** Empty for a component, and for a create that was under way. */
     id: z.string().default(""),
+    /** As the state has it: the provider's URN and id. */
+    provider: z.string().optional(),
     /** Whether the program only reads the resource (`Instance.get`), so that the stack does not manage it. */
     external: z.boolean().default(false),
     // In the export, a secret name is an object. Other resources may have any values here.
     inputs: z.object({ name: z.string().optional().catch(undefined) }).catch({}),
     outputs: z.custom<PropertyMap>().optional(),
   })
-  .transform(({ inputs: { name }, outputs = propertyMap({}), ...resource }) => {
+  .transform(({ inputs: { name }, outputs = propertyMap({}), provider, ...resource }) => {
     const held = new Instance({ ...resource, inputs: propertyMap({}), outputs });
     const { origin, acceptedAt } = held;
-    return { ...resource, name, origin, acceptedAt };
+    const providerUrn = provider?.slice(0, provider.lastIndexOf("::"));
+    return { ...resource, name, origin, acceptedAt, provider: explicitProvider(providerUrn) };
   });
 
-/** A resource in the state of a stack, with its origin, and the input `name` unless it is secret. */
+/**
+ * A resource in the state of a stack, with its origin, the input `name` unless it is secret, and the URN of its provider if the
+ * program makes that itself.
+ */
 export type Resource = z.infer<typeof resourceSchema> & { stack: string };
 
 const exportSchema = z.object({
@@ -164,6 +172,11 @@ const exportSchema = z.object({
     pending_operations: z.array(z.object({ resource: resourceSchema, type: z.string() })).nullish(),
   }),
 });
+
+/** Whether the resource is an instance, also one that the program only reads. */
+export function isInstance({ type, id }: Resource): boolean {
+  return type === instanceToken && id !== "";
+}
 
 /** The state of a stack. */
 export interface StackState {
@@ -177,7 +190,7 @@ export interface StackState {
 }
 
 /** Reads the state with its secrets encrypted. */
-async function readState(stack: string, env: Env): Promise<StackState> {
+export async function readState(stack: string, env: Env): Promise<StackState> {
   const args = ["stack", "export", "--stack", stack];
   const exported = await readJson(exportSchema, args, env).catch(asProblem);
   if (exported instanceof Problem)

@@ -1,5 +1,5 @@
 /** What `audit` finds. Its text, its JSON and its exit code come from one table: `sections`. */
-import { ownCommand } from "../provider/advice";
+import { ownCommand, withDependents } from "../provider/advice";
 import { resumeAdvice } from "./discard";
 import { count, type Terminal } from "./terminal";
 
@@ -50,6 +50,8 @@ export interface PendingCreate {
   /** When it began (ISO 8601). Undefined if only a state has it. */
   at: string | undefined;
   id: string | undefined;
+  /** The instance that the state has for the resource. */
+  heldId: string | undefined;
 }
 
 /** Something that could not be decided: an instance, a stack or a service. */
@@ -107,12 +109,13 @@ const unmanagedTitle = (title: string) => (found: readonly UnmanagedInstance[]) 
     ? `${title} (those of a live token are billed)`
     : title;
 
-const createRow = ({ urn, name, at, id, stack }: PendingCreate) => [
+const createRow = ({ urn, name, at, id, stack, heldId }: PendingCreate) => [
   urn,
   name && `"${name}"`,
   at && `started ${at}`,
   id,
   stack && `pending in ${stack}`,
+  heldId && `its resource has instance ${heldId}`,
 ];
 
 /** In the order in which they are printed. The JSON has a list for each, under this name. */
@@ -149,7 +152,8 @@ const sections: { [K in Kind]: Section<FindingOf[K]> } = {
       ...instance.resources.map(({ stack, urn }) => `${stack}: ${urn}`),
     ],
     next: () =>
-      "Keep one resource of each instance. Run no `pulumi up` before all of this is done. Take the others out of their programs, and then out of their states: `pulumi state delete <urn> --force --stack <stack>` (--force, because an import protects the resource).",
+      "Keep one resource of each instance. Run no `pulumi up` before all of this is done. Take the others out of their programs, and then out of their states: `pulumi state delete <urn> --force --stack <stack>` (--force, because an import protects the resource; " +
+      `${withDependents}).`,
   },
   pendingCreates: {
     result: "found",
@@ -161,14 +165,22 @@ const sections: { [K in Kind]: Section<FindingOf[K]> } = {
     result: "found",
     title: () => "Pending creates that the ledger of this machine does not have",
     row: createRow,
-    next: () =>
-      "The next `pulumi up` creates each of them once more, unless its resource has an instance by then. If its instance is listed above, import that first. `pulumi refresh --clear-pending-creates --stack <stack>` removes the pending create.",
+    next: (found) => {
+      const clear =
+        "`pulumi refresh --clear-pending-creates --stack <stack>` removes the pending creates.";
+      if (found.every(({ heldId }) => heldId !== undefined)) return clear;
+      const which = found.some(({ heldId }) => heldId !== undefined)
+        ? "Those whose resource has no instance: the"
+        : "The";
+      return `${which} next \`pulumi up\` creates each of them once more. If its instance is listed above, first do what that line says. ${clear}`;
+    },
   },
   undecided: {
     result: "undecided",
     title: () => "Not decided",
     row: ({ what, why }) => [`${what}: ${why}`],
-    next: () => "Run `audit` again later, or with settings that reach them.",
+    next: () =>
+      "Run `audit` again when no run is under way. If that does not decide it, mend the cause that the line names.",
   },
   notCompared: {
     result: "ok",

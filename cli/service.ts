@@ -1,6 +1,6 @@
 /** The listing of the service, for the commands that need it, and how they explain that it failed. */
 import { Canceled, isEnded, TimedOut } from "../provider/abort";
-import { explain } from "../provider/advice";
+import { nextStep } from "../provider/advice";
 import { RequestError } from "../provider/api/errors";
 import { OperationFailed } from "../provider/errors";
 import type { Listing } from "../provider/evidence/listing";
@@ -67,19 +67,25 @@ export async function listAgain({
   const after = listings.mark();
   // Without a time-out, the requests would never end if the service always answers 429.
   using operation = session.operation(timeouts.look);
-  const listing = await listings.get({ after }, operation.signal);
   const { origin } = await connection.open(operation.signal);
+  const listing = await listings.get({ after }, operation.signal);
   return { session, stack, source, origin, listing };
 }
 
-/** Returns the lines that explain an error to a person, with the next step. Undefined for a defect of the plugin. */
+/**
+ * Returns the lines that explain an error to a person: what failed, and then each next step after "→ ". Undefined for a defect
+ * of the plugin.
+ */
 export function explainError(error: unknown): readonly string[] | undefined {
-  if (error instanceof OperationFailed) return error.lines;
-  if (error instanceof RequestError) return [explain(error)];
-  if (error instanceof TimedOut && error.pause) {
-    return [`${error.message}. Run the command again after that time.`];
-  }
-  return isEnded(error)
-    ? [`the request to the service ${error.message}. Run the command again later.`]
-    : undefined;
+  if (error instanceof RequestError) return [error.message, `→ ${nextStep(error)}`];
+  if (error instanceof OperationFailed)
+    return error.cause instanceof RequestError ? explainError(error.cause) : error.lines;
+  if (!isEnded(error)) return undefined;
+  if (error instanceof TimedOut && error.pause)
+    return [error.message, "→ Run the command again after that time."];
+  const waitedFor = error instanceof TimedOut && error.waitedFor;
+  return [
+    `the command ${error.message}${waitedFor ? `, waiting for ${waitedFor}` : ""}`,
+    "→ Run the command again later. If the service sends no answer at all, check compute:baseUrl, the network and the proxy settings.",
+  ];
 }

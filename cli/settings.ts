@@ -89,11 +89,12 @@ const tokenKindDescriptions = {
 export interface SettingSource {
   /** The name of the stack with organization and project. Undefined if no stack is used. */
   stack: string | undefined;
-  /** Where the settings come from, besides the options, for messages. */
+  /** Where the settings come from, for messages. */
   source: string;
 }
 
-interface FoundSettings extends SettingSource {
+/** Settings without a problem. */
+export interface FoundSettings extends SettingSource {
   settings: Settings;
 }
 
@@ -123,7 +124,7 @@ export async function checkSettings(
     if (name in args || places.some((place) => io.env[place])) continue;
     const configuration = stack
       ? `stack ${stack} in this folder`
-      : "a stack (none is used; --stack NAME names one)";
+      : `a stack (none is used: ${whyNone})`;
     const problem = `it is not set in ${places.join(", ")} or the configuration of ${configuration}`;
     problems.push({ check, problem });
   }
@@ -172,6 +173,7 @@ export async function checkSettings(
   if (!settings) return { findings };
   const whyEnvironment =
     whyNone ?? (size === 0 ? `stack ${stack} has no setting of compute in this folder` : undefined);
-  const source = whyEnvironment ? `the environment, since ${whyEnvironment}` : `stack ${stack}`;
+  const base = whyEnvironment ? `the environment, since ${whyEnvironment}` : `stack ${stack}`;
+  const source = Object.keys(given).length > 0 ? `the options and ${base}` : base;
   return { findings, found: { settings, stack, source } };
 }

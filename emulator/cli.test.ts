@@ -90,18 +90,21 @@ describe("the process", () => {
     const { output, ended } = start("--port", port);
     expect(await ended).toBe(1);
     expect(output.stderr).toBe(
-      `emulator: 127.0.0.1:${port} is already in use; choose another port (--port), or 0 for any free one\n`,
+      `emulator: 127.0.0.1:${port} is already in use. For any free port: npm run emulator -- --port 0\n`,
     );
   });
 
   test.each([
-    [["--list-order", "sideways"], /^emulator: --list-order must be one of .* \(see --help\)\n$/],
+    [
+      ["--list-order", "sideways"],
+      /^emulator: --list-order must be one of .* \(see `npm run emulator -- --help`\)\n$/,
+    ],
     [
       ["--database", "/no/x.db"],
       /^emulator: --database \/no\/x.db can't be used: the folder .*\)\n$/,
     ],
     [["--prt", "1"], /^emulator: unknown option '--prt' \(Did you mean --port\?\) .*\)\n$/],
-    [["--log=x"], /^emulator: --log takes no value \(see --help\)\n$/],
+    [["--log=x"], /^emulator: --log takes no value \(see `npm run.*--help`\)\n$/],
   ])(
     "%j is reported in one line under the name of its flag, with exit code 2",
     async (args, says) => {
@@ -117,7 +120,9 @@ describe("the process", () => {
       expect(await ended).toBe(2);
       expect(output).toEqual({
         stdout: "",
-        stderr: expect.stringMatching(/^emulator: unknown option(?!.*Canary).* \(see --help\)\n$/),
+        stderr: expect.stringMatching(
+          /^emulator: unknown option(?!.*Canary).* \(see `npm run.*--help`\)\n$/,
+        ),
       });
     }
   });

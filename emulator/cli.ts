@@ -45,10 +45,12 @@ export async function main(args: readonly string[], name: string): Promise<numbe
     return 0;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return 0;
-    if (error instanceof OptionError) return fail(`${optionError(error)} (see --help)`, 2);
-    if (error instanceof CommanderError) return fail(`${usageError(error)} (see --help)`, 2);
-    if (error instanceof ListenError) return fail(error.message, 1);
-    throw error;
+    const help = `(see \`${name} --help\`)`;
+    if (error instanceof OptionError) return fail(`${optionError(error)} ${help}`, 2);
+    if (error instanceof CommanderError) return fail(`${usageError(error)} ${help}`, 2);
+    if (!(error instanceof ListenError)) throw error;
+    const next = error.isPortInUse ? `. For any free port: ${name} --port 0` : "";
+    return fail(error.message + next, 1);
   }
 }
 

@@ -6,6 +6,7 @@ import { applyListFaults } from "./faults/list";
 import { FaultScripts, type ScriptedFault } from "./faults/script";
 import { parseTarget, type IncomingRequest, type ServiceRequest } from "./http/request";
 import { errorResponse, ServiceError, type ServiceResponse } from "./http/response";
+import { parseNet } from "./instances/addresses";
 import { openDatabase } from "./instances/database";
 import { InstanceStore } from "./instances/store";
 import { validSettings, type EmulatorOptions, type Settings } from "./options";
@@ -32,8 +33,10 @@ export class EmulatedService {
   /** @throws {OptionError} for invalid options */
   constructor(options: EmulatorOptions) {
     this.settings = validSettings(options);
-    const { database, clock, random } = this.settings;
-    this.state = this.#newState(new InstanceStore(openDatabase(database), clock, random));
+    const { database, clock, random, addresses } = this.settings;
+    const net = addresses === undefined ? undefined : parseNet(addresses);
+    const store = new InstanceStore(openDatabase(database), clock, random, net);
+    this.state = this.#newState(store);
   }
 
   #newState(store: InstanceStore): ServiceState {

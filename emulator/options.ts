@@ -4,6 +4,7 @@
  */
 import * as z from "zod";
 import { documentedRequestsPerMinute } from "../provider/api/contract";
+import { parseNet } from "./instances/addresses";
 import { wallClock, type EmulatorClock } from "./clock";
 import { matchesPattern } from "./pattern";
 import type { RandomSource } from "./random";
@@ -131,6 +132,16 @@ const definition = z.strictObject({
     flag: "--no-ipv4-while-pending",
     help: "leave ipv4_public out while in PROVISIONING",
   }),
+
+  addresses: z
+    .string()
+    .refine((text) => parseNet(text) !== undefined)
+    .optional()
+    .register(infos, {
+      must: "a net of IPv4 addresses, such as 127.0.0.0/8",
+      flag: "--addresses <net>",
+      help: "net of the public addresses; you can listen in 127.0.0.0/8 (macOS: 127.0.0.1/32)",
+    }),
 
   /** With `shuffled`, each listing has another order, unless there is a cursor parameter. */
   listOrder: choiceOption(listOrders, {

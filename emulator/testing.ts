@@ -14,6 +14,11 @@ export interface EmulatorOptions {
   requestsPerMinute?: number;
   /** The path of a DELETE, such as `/v2/instances/{id}`. The service has none, so the default is none. */
   destroyPath?: string;
+  /**
+   * The net of the public addresses, such as `127.0.0.0/8`: a program of this machine can listen there, for `waitForPort`.
+   * macOS has only 127.0.0.1 (`127.0.0.1/32`). By default, nothing answers at the addresses.
+   */
+  addresses?: string;
 }
 
 /** Which requests a fault applies to, and how often. In `path` and `name`, `*` stands for any characters. */

@@ -144,6 +144,10 @@ export function stateDeleteCommand(urn: string): string {
   return `pulumi state delete ${quote(urn)} --force`;
 }
 
+/** What to add after a command of `stateDeleteCommand`, which Pulumi refuses if other resources depend on that one. */
+export const withDependents =
+  "if other resources depend on it, add `--target-dependents`, which drops them from the state, too";
+
 /** How the pages write a command of the plugin. The words of the command follow. */
 export const pluginRun = `pulumi plugin run --kind resource ${metadata.name} --`;
 

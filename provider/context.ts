@@ -2,6 +2,7 @@
 import type { ComputeApi } from "./api/client";
 import type { ClientOptions } from "./api/options";
 import type { Clock } from "./clock";
+import type { Dialer } from "./dialer";
 import type { Disk } from "./ledger/disk";
 import type { Redactor } from "./redaction";
 
@@ -17,6 +18,8 @@ export interface ProviderContext {
   disk?: Disk;
   /** The default is `createClient` of `api/client`, loaded when needed. */
   createApi?: (options: ClientOptions) => ComputeApi;
+  /** For the ports that are awaited. The default is `tcpDialer`. */
+  dialer?: Dialer;
   /** For the ids of sessions and for jitter. The default is `randomBytes` of `node:crypto`. */
   randomBytes?: (count: number) => Uint8Array;
 }

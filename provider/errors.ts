@@ -1,5 +1,6 @@
 /** The ways in which an operation can fail. Any other error is a defect of the provider. */
 import metadata from "../metadata.json";
+import type { Text } from "./context";
 import type { PropertyMap } from "./propertyValue";
 
 /** Returns the message for any other error. */
@@ -41,8 +42,8 @@ export class InstanceUnfinished extends Error {
   constructor(
     readonly id: string,
     readonly state: { inputs: PropertyMap; outputs: PropertyMap },
-    readonly reasons: readonly string[],
+    readonly reasons: readonly Text[],
   ) {
-    super(reasons.join("; "));
+    super(reasons.map((reason) => [reason].flat().join("\n")).join("; "));
   }
 }

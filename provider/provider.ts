@@ -9,6 +9,7 @@ import type { ProviderContext } from "./context";
 import { OperationCanceled, OperationFailed } from "./errors";
 import { invoke, list } from "./functions/functions";
 import { checkInstance } from "./instance/check";
+import { userDataWarning } from "./instance/cloudInit";
 import { createInstance } from "./instance/create";
 import { deleteInstance, reportRetained } from "./instance/delete";
 import { diffInstance } from "./instance/diff";
@@ -16,7 +17,7 @@ import { heldBy, Instance } from "./instance/instance";
 import { reportPendingCreates } from "./instance/pendingCreates";
 import { readInstance } from "./instance/read";
 import { updateInstance } from "./instance/update";
-import { userDataWarning } from "./instance/userData";
+import { inputsForState } from "./instance/userData";
 import { secretStrings } from "./propertyValue";
 import {
   isRefresh,
@@ -44,22 +45,22 @@ export function createProvider(ctx: ProviderContext): Provider {
   });
   let run = newRun();
 
-  const hideSecrets = (values: object): void => {
-    for (const text of secretStrings(values)) ctx.redactor.hide(text);
+  const hideSecrets = (values: object): Disposable => {
+    const hidden = secretStrings(values).map((text) => ctx.redactor.hide(text));
+    return { [Symbol.dispose]: () => hidden.forEach((text) => text[Symbol.dispose]()) };
   };
 
   /**
    * Hides the secrets of the request, runs the operation, and translates its errors. `isRecorded`: whether the settings of
-   * a Configure come from the state.
+   * a Configure come from the state. The operation may end the hiding.
    */
   const perform = async <T>(
     request: object,
-    operation: () => T | Promise<T>,
+    operation: (hidden: Disposable) => T | Promise<T>,
     isRecorded?: boolean,
   ): Promise<T> => {
     try {
-      hideSecrets(request);
-      return await operation();
+      return await operation(hideSecrets(request));
     } catch (error) {
       const own = ownError(error);
       const hasRecordedSettings = isRecorded ?? run.session?.hasRecordedSettings;
@@ -126,20 +127,25 @@ export function createProvider(ctx: ProviderContext): Provider {
     },
 
     check: (request) =>
-      perform(request, async () => {
+      perform(request, async (hiddenRequest) => {
         const { urn, olds } = request;
         const { session } = run;
         session?.state.checkedSinceRead.add(urn);
         session?.state.registered.add(urn);
         const checked = checkInstance(request, session ? session.run.scope : "");
-        hideSecrets(checked.inputs);
+        const hiddenInputs = hideSecrets(checked.inputs);
         if (checked.failures.length > 0) return checked;
         const warning = await userDataWarning(checked.inputs, olds);
         // The engine checks a replacement twice.
         if (warning !== undefined && session?.notices.isFirst(`user data of ${urn}`) !== false) {
           ctx.messages.warning(warning, urn);
         }
-        return checked;
+        const inputs = session ? inputsForState(session, request, checked.inputs) : checked.inputs;
+        // If the state is to hold a hash of the user data, the text is hidden only for as long as the session keeps it.
+        hideSecrets({ olds, inputs });
+        hiddenInputs[Symbol.dispose]();
+        hiddenRequest[Symbol.dispose]();
+        return { ...checked, inputs };
       }),
 
     diff: ofState(diffInstance),

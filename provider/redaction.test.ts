@@ -33,6 +33,18 @@ test("a secret is also replaced in Base64, the form in which user data is sent",
   );
 });
 
+test("a secret is replaced until each call that hides it has ended that", () => {
+  const redactor = new Redactor();
+  const script = "#!/bin/sh\necho a line of the script\n";
+  const [one, other] = [redactor.hide(script), redactor.hide(script)];
+  const shown = () => redactor.redact("x: echo a line of the script");
+  one[Symbol.dispose]();
+  one[Symbol.dispose]();
+  expect(shown()).toBe("x: [secret]");
+  other[Symbol.dispose]();
+  expect(shown()).toBe("x: echo a line of the script");
+});
+
 test("every part of a token of eight characters or more is replaced, and shorter parts are not", () => {
   const redactor = new Redactor();
   redactor.hideParts("0123456789abcdef");

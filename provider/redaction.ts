@@ -27,21 +27,42 @@ export function printable(text: string): string {
 
 /** Replaces the secrets of this process in messages. */
 export class Redactor {
-  readonly #secrets = new Set<string>();
+  /** By text: how many calls of `hide` hide it. */
+  readonly #secrets = new Map<string, number>();
   /** Undefined after a change, until `redact` sorts the secrets again. */
   #longestFirst: string[] | undefined;
   /** Every substring of `partLength` characters of the secrets of `hideParts`. */
   readonly #parts = new Set<string>();
 
-  /** From now on, `redact` replaces `secret`, also in JSON and Base64, and each of its longer lines. */
-  hide(secret: string): void {
+  /**
+   * Until the result is disposed, or else for good, `redact` replaces `secret`, also in JSON and Base64, and each of its
+   * longer lines.
+   */
+  hide(secret: string): Disposable {
     const trimmed = secret.trim();
     // The service gets user data in Base64.
     const base64 = Buffer.from(secret).toString("base64");
     const forms = [trimmed, JSON.stringify(trimmed).slice(1, -1), base64];
     const lines = secret.split(/\r?\n/).map((line) => line.trim());
-    for (const form of forms) if (form.length >= minSecretLength) this.#secrets.add(form);
-    for (const line of lines) if (line.length >= minLineLength) this.#secrets.add(line);
+    const hidden = new Set([
+      ...forms.filter((form) => form.length >= minSecretLength),
+      ...lines.filter((line) => line.length >= minLineLength),
+    ]);
+    this.#count(hidden, 1);
+    return {
+      [Symbol.dispose]: () => {
+        this.#count(hidden, -1);
+        hidden.clear();
+      },
+    };
+  }
+
+  #count(texts: Iterable<string>, change: 1 | -1): void {
+    for (const text of texts) {
+      const count = (this.#secrets.get(text) ?? 0) + change;
+      if (count > 0) this.#secrets.set(text, count);
+      else this.#secrets.delete(text);
+    }
     this.#longestFirst = undefined;
   }
 
@@ -62,7 +83,7 @@ export class Redactor {
 
   #redact(text: string): string {
     // If a line of a secret was replaced before the whole secret, the other lines would stay.
-    this.#longestFirst ??= [...this.#secrets].sort((a, b) => b.length - a.length);
+    this.#longestFirst ??= [...this.#secrets.keys()].sort((a, b) => b.length - a.length);
     let result = text;
     for (const secret of this.#longestFirst) result = result.replaceAll(secret, redactionMark);
     return this.#parts.size > 0 ? this.#redactParts(result) : result;

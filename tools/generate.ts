@@ -1,11 +1,13 @@
 /**
  * `npm run generate`: writes everything that is made from the provider's definitions and the results in bench/:
- * schema.json, the SDKs, the lists and tables in docs/, and the two pages of the Pulumi Registry.
+ * schema.json, the SDKs, what a YAML program has instead of one, the lists and tables in docs/, and the two pages of the
+ * Pulumi Registry.
  *
  *   --check   writes nothing, and fails if a generated file in the repository is not up to date
  */
 import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import metadata from "../metadata.json";
 import { generatedPages } from "./docs/generatedPages";
 import { ensureGoTool } from "./go/tools";
 import { sdkNames } from "./sdk/languages";
@@ -16,6 +18,14 @@ import { writeWhole, temporaryFolder } from "./support/files";
 import { runTool, say, ToolError } from "./support/main";
 import { root } from "./support/paths";
 
+/** Says which plugin a YAML program of the template needs, and where Pulumi finds it, as `pulumi package add` writes it. */
+const yamlSdks = "templates/compute-yaml/sdks";
+const yamlSdk = `packageDeclarationVersion: 1
+name: ${metadata.name}
+version: ${metadata.version}
+downloadUrl: ${metadata.pluginDownloadURL}
+`;
+
 async function main(check: boolean): Promise<void> {
   using temporary = temporaryFolder();
   const scratch = temporary.path;
@@ -23,13 +33,19 @@ async function main(check: boolean): Promise<void> {
   writeFileSync(schema, `${JSON.stringify(packageSchema(), undefined, 2)}\n`);
   await captured(await ensureGoTool("sdkgen"), ["-schema", schema, "-check"]);
   for (const name of sdkNames) await writeSdk(name, schema, join(scratch, "sdk", name));
+  writeWhole(
+    join(scratch, yamlSdks, metadata.name, `${metadata.name}-${metadata.version}.yaml`),
+    yamlSdk,
+  );
   const pages = await generatedPages();
   for (const [page, text] of Object.entries(pages)) writeWhole(join(scratch, page), text);
 
-  const generated = [...Object.keys(pages), "schema.json", ...generatedFiles(scratch, "sdk")];
+  const inFolders = (base: string) =>
+    ["sdk", yamlSdks].flatMap((folder) => generatedFiles(base, folder));
+  const generated = [...Object.keys(pages), "schema.json", ...inFolders(scratch)];
   const stale = [
     ...generated.filter((file) => !isSame(join(scratch, file), join(root, file))),
-    ...generatedFiles(root, "sdk").filter((file) => !existsSync(join(scratch, file))),
+    ...inFolders(root).filter((file) => !existsSync(join(scratch, file))),
   ];
   if (stale.length === 0) return say("Everything generated is up to date.");
   if (check) {

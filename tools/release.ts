@@ -6,7 +6,7 @@
  *   check TAG              says whether the tag, metadata.json and CHANGELOG.md agree
  *   plugins [PLATFORM …]   builds the plugin as a single executable with Node inside, for these platforms or all, and
  *                          packs it in dist/ for `pulumi plugin install`
- *   pack LANGUAGE          packs an SDK for its registry, in .tools/release/, and prints the command that installs it
+ *   pack LANGUAGE          packs an SDK for its registry, in .tools/release/
  *   audit                  looks for known vulnerabilities in npm's registry and at vuln.go.dev
  *   engine                 downloads the newest Pulumi CLI, and runs the core tests with it
  *   report                 opens an issue about a failed `engine`, in the workflow of that name
@@ -20,7 +20,7 @@ import { ensureGoTool } from "./go/tools";
 import { reportNewestEngine, tryNewestEngine } from "./release/newestEngine";
 import { places, type Place } from "./release/publish";
 import { disagreements, releaseNotes } from "./release/versions";
-import { installCommand, packForRelease, sdkNamed } from "./sdk/pack";
+import { packForRelease, sdkNamed } from "./sdk/pack";
 import { captured } from "./support/command";
 import { oneOf, runTool, say, ToolError } from "./support/main";
 import { root } from "./support/paths";
@@ -37,15 +37,12 @@ const steps: Readonly<Record<string, (...names: string[]) => Promise<void>>> = {
     await packPlugins(platforms.map(platformNamed));
   },
   async pack(name = "") {
-    const language = sdkNamed(name);
-    const files = await packForRelease(language);
-    for (const file of files) console.log(file);
-    say(`\nTo install it in a project:\n  ${installCommand(language, files)}`);
+    for (const file of await packForRelease(sdkNamed(name))) console.log(file);
   },
   async audit() {
     await captured("npm", ["audit", "--omit=dev"], { cwd: root });
     say("npm audit: no known vulnerability.");
-    const module = join(root, "sdk", "go", "compute");
+    const module = join(root, "sdk", "go");
     await captured(await ensureGoTool("govulncheck"), ["./..."], { cwd: module });
     say("govulncheck: no known vulnerability in the code that the Go SDK calls.");
   },

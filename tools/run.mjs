@@ -9,6 +9,7 @@ import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { homedir } from "node:os";
 import { delimiter, join, resolve } from "node:path";
+import { clearInterval, setInterval } from "node:timers";
 import { isatty } from "node:tty";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import pulumiArchive from "./support/pulumiArchive.cjs";
@@ -131,6 +132,14 @@ function run(node) {
   const hasTerminal = [0, 1, 2].some((descriptor) => isatty(descriptor));
   process.on("SIGINT", () => hasTerminal || child.kill("SIGINT"));
   for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+
+  // At a SIGTERM, npm ends only the shell between it and this process.
+  const starter = process.ppid;
+  const look = setInterval(() => {
+    if (process.env.npm_lifecycle_event !== name || process.ppid === starter) return;
+    clearInterval(look);
+    child.kill("SIGTERM");
+  }, 100).unref();
 
   child.on("exit", (code, signal) => {
     if (signal === null) process.exit(code);

@@ -1,8 +1,10 @@
 /** Tests tools/run.mjs in a clone without node_modules, with a fake npm and a local server. */
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { beforeEach, expect, test } from "@jest/globals";
 import { temporaryFolder } from "../provider/testing/temporaryFolder";
@@ -91,3 +93,22 @@ test.each([
   expect(printed).toMatch(message);
   expect(code).toBe(1);
 });
+
+test("SIGTERM to `npm run emulator` ends the emulator", async () => {
+  const npm = spawn("npm", ["run", "emulator", "--", "--port", "0"], {
+    cwd: root,
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  // All processes that hold the pipe have ended.
+  const closed = once(npm, "close");
+  let origin = "";
+  for await (const line of createInterface({ input: npm.stdout })) {
+    [, origin = ""] = /^Compute emulator ready at (\S+)\/v2 /.exec(line) ?? [];
+    if (origin) break;
+  }
+  expect((await fetch(`${origin}/control/counts`)).status).toBe(200);
+  npm.stdout.resume();
+  npm.kill("SIGTERM");
+  await closed;
+  await expect(fetch(origin)).rejects.toThrow();
+}, 60_000);

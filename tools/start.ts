@@ -6,8 +6,9 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
+import { readPendingCreates } from "../cli/discard";
 import { closest } from "../provider/closest";
 import { ListenError, OptionError, startEmulator } from "../emulator";
 import { stopSignal } from "../emulator/cli";
@@ -35,6 +36,7 @@ const watchFlag = "--watch";
 const example = join(root, "examples", "instance");
 /** Holds the stack, and the emulator's database and port. */
 const demo = join(toolsDir, "demo");
+const beginAnew = `delete ${relative(process.cwd(), demo)}, which forgets the instances of the demo`;
 const token = "sk_test_demo";
 
 async function main(args: readonly string[]): Promise<void> {
@@ -48,6 +50,7 @@ async function main(args: readonly string[]): Promise<void> {
   ]);
 
   mkdirSync(demo, { recursive: true });
+  if (name === "up") forgetUnsavedRun();
   installPlugin(join(demo, "home"));
   await using emulator = await findOrStartEmulator();
   say(`Emulator of the service: ${emulator.url}`);
@@ -61,12 +64,31 @@ async function main(args: readonly string[]): Promise<void> {
   say(
     code === 0
       ? whatNext(name)
-      : `\npulumi ${name} ended with exit code ${code}; see above. \`npm start\` tries again; if the stack is locked, run \`npm start -- cancel\` first.`,
+      : `\npulumi ${name} ended with exit code ${code}; see above. \`npm start\` tries again; if the stack is locked, run \`npm start -- cancel\` first. To begin anew, ${beginAnew}.`,
   );
   if (args.includes(watchFlag)) {
     say(`\nThe emulator and its page stay at ${emulator.origin} until Ctrl-C.`);
     await stopSignal();
   }
+}
+
+/**
+ * Removes the demo's stack if a second Ctrl-C has ended Pulumi before it saved the ids that it was given. The provider would
+ * refuse to create those instances until a person has looked, and here there is nothing to lose.
+ */
+function forgetUnsavedRun(): void {
+  const { PULUMI_HOME: home = "", PULUMI_BACKEND_URL: backend } = ownPulumi(demo);
+  const creates = readPendingCreates({ PULUMI_HOME: home, PULUMI_BACKEND_URL: backend }, say);
+  const isUnsaved = creates.some(
+    ({ liveness, record }) => liveness === "dead" && record.stage === "replied",
+  );
+  if (!isUnsaved) return;
+  for (const folder of [join(home, "compute"), join(demo, "state")])
+    rmSync(folder, { recursive: true, force: true });
+  say(
+    "Pulumi was ended before it saved which instances it had created. The demo begins anew, with an empty stack.\n" +
+      "With a stack of your own, the provider stops here, and says how to take each instance over.\n",
+  );
 }
 
 /** @throws {ToolError} if a flag comes before the command, or if one is `--watch` misspelled */
@@ -102,17 +124,16 @@ async function findOrStartEmulator(): Promise<Service> {
     writeFileSync(portFile, String(emulator.port));
     return emulator;
   } catch (error) {
-    const remedy = `delete ${relative(process.cwd(), demo)}, which forgets the instances of the demo`;
     if (error instanceof OptionError)
       throw new ToolError(
-        `The database of the demo can't be used (${error.message}). To start anew, ${remedy}.`,
+        `The database of the demo can't be used (${error.message}). To start anew, ${beginAnew}.`,
       );
     if (!(error instanceof ListenError)) throw error;
     const origin = `http://127.0.0.1:${port}`;
     const answer = await fetch(`${origin}/control/counts`).catch(() => undefined);
     if (answer?.ok) return { origin, url: `${origin}/v2`, [Symbol.asyncDispose]: async () => {} };
     throw new ToolError(
-      `Port ${port} is in use, and the instances of the demo have that address. Free the port, or ${remedy}.`,
+      `Port ${port} is in use, and the instances of the demo have that address. Free the port, or ${beginAnew}.`,
     );
   }
 }

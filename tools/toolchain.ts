@@ -1,8 +1,7 @@
 /**
  * `npm run toolchain`: finds the Pulumi CLI and its language hosts on PATH or in ~/.pulumi. If they are not there, it
- * downloads the official ones, or builds them from Go modules if the download fails. It
- * also builds the generators of the SDKs, and at its end prints the PATH for a shell of your own. A second run builds
- * nothing.
+ * downloads the official ones, or builds them from Go modules if the download fails. It also builds the generators of the
+ * SDKs, and at its end prints the PATH for a shell of your own. A second run builds nothing.
  *
  * COMPUTE_PULUMI_MIRROR=https://… downloads from a mirror of https://github.com/pulumi/pulumi/releases/download.
  */

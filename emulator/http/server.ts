@@ -5,6 +5,12 @@ import { setTimeout as wait } from "node:timers/promises";
 /** The server can't listen, for example because the port is in use. */
 export class ListenError extends Error {
   override name = "ListenError";
+  constructor(
+    message: string,
+    readonly isPortInUse: boolean,
+  ) {
+    super(message);
+  }
 }
 
 /** The HTTP server of one emulator, whose `close` also ends the requests and waits that are under way. */
@@ -32,8 +38,7 @@ export class EmulatorServer {
   /** Starts to listen, for `port` 0 on any free port. Resolves with the port. Rejects with a ListenError. */
   async listen(host: string, port: number): Promise<number> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const fail = (error: NodeJS.ErrnoException) =>
-      reject(new ListenError(explainListenError(error, `${host}:${port}`)));
+    const fail = (error: NodeJS.ErrnoException) => reject(listenError(error, `${host}:${port}`));
     this.#server.once("error", fail).listen(port, host, resolve);
     await promise;
     this.#server.off("error", fail);
@@ -54,9 +59,11 @@ export class EmulatorServer {
   };
 }
 
-function explainListenError(error: NodeJS.ErrnoException, address: string): string {
-  if (error.code === "EADDRINUSE")
-    return `${address} is already in use; choose another port (--port), or 0 for any free one`;
-  if (error.code === "EACCES") return `this user may not listen on ${address}`;
-  return `cannot listen on ${address}: ${error.message}`;
+function listenError({ code, message }: NodeJS.ErrnoException, address: string): ListenError {
+  if (code === "EADDRINUSE") return new ListenError(`${address} is already in use`, true);
+  const problem =
+    code === "EACCES"
+      ? `this user may not listen on ${address}`
+      : `cannot listen on ${address}: ${message}`;
+  return new ListenError(problem, false);
 }

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, test } from "@jest/globals";
 import { startEmulator, VirtualClock } from "../index";
 import { seeded } from "../random";
 import { caller } from "../testClient";
-import { privateIpv4, publicIpv4 } from "./addresses";
+import { parseNet, privateIpv4, publicIpv4, publicIpv4In } from "./addresses";
 
 describe("provisioning", () => {
   test("takes as long as the option says, by the emulator's clock", async () => {
@@ -90,6 +90,34 @@ test("no two instances share an address", () => {
     "192.0.2.254",
     "100.64.0.1",
   ]);
+});
+
+test("with a net of their own, the public addresses are those of the net, and no other instance has them unless it is used up", async () => {
+  await using emulator = await startEmulator({ addresses: "127.0.0.0/30", provisioningSeconds: 0 });
+  for (const name of ["a", "b", "c"]) await caller(emulator).create(name);
+  expect(emulator.control.instances().map(({ ipv4_public }) => ipv4_public)).toEqual([
+    "127.0.0.1",
+    "127.0.0.2",
+    "127.0.0.1",
+  ]);
+  const addresses = (text: string, ...numbers: number[]) => {
+    const net = parseNet(text);
+    return net && numbers.map((seq) => publicIpv4In(net, seq));
+  };
+  expect(addresses("127.0.0.0/8", 1, 255, 256, 70_000)).toEqual([
+    "127.0.0.1",
+    "127.0.0.255",
+    "127.0.1.0",
+    "127.1.17.112",
+  ]);
+  expect(addresses("127.0.0.1/32", 1, 2)).toEqual(["127.0.0.1", "127.0.0.1"]);
+  expect(addresses("192.168.7.9/24", 1)).toEqual(["192.168.7.1"]);
+  for (const wrong of ["127.0.0.0", "127.0.0.256/8", "127.0.0.0/33", "::1/128", ""]) {
+    expect(parseNet(wrong)).toBeUndefined();
+    await expect(startEmulator({ addresses: wrong })).rejects.toThrow(
+      "addresses must be a net of IPv4 addresses",
+    );
+  }
 });
 
 describe("a database file", () => {

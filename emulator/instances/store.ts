@@ -5,7 +5,7 @@ import type { EmulatorClock } from "../clock";
 import type { ListOrder } from "../options";
 import { randomHex, shuffle, type RandomSource } from "../random";
 import type { Owner } from "../tokens";
-import { macAddress, privateIpv4, publicIpv4 } from "./addresses";
+import { macAddress, privateIpv4, publicIpv4, publicIpv4In, type Net } from "./addresses";
 
 /** An instance as a listing shows it. */
 export interface InstanceItem {
@@ -102,9 +102,16 @@ export class InstanceStore {
   readonly #database: DatabaseSync;
   readonly #clock: EmulatorClock;
   readonly #random: RandomSource;
+  readonly #publicNet: Net | undefined;
   readonly #statements = new Map<string, StatementSync>();
 
-  constructor(database: DatabaseSync, clock: EmulatorClock, random: RandomSource) {
+  constructor(
+    database: DatabaseSync,
+    clock: EmulatorClock,
+    random: RandomSource,
+    publicNet: Net | undefined,
+  ) {
+    this.#publicNet = publicNet;
     this.#database = database;
     this.#clock = clock;
     this.#random = random;
@@ -141,7 +148,9 @@ export class InstanceStore {
     // Without `existsCondition`, this returns the row even if the instance's lifetime is over already.
     const sql = `UPDATE instance SET ipv4_public = :ipv4, networks = :networks WHERE seq = :seq
       RETURNING ${columns}`;
-    const addresses = { ipv4: publicIpv4(seq), networks: JSON.stringify(networks) };
+    const net = this.#publicNet;
+    const ipv4 = net ? publicIpv4In(net, seq) : publicIpv4(seq);
+    const addresses = { ipv4, networks: JSON.stringify(networks) };
     const [added] = this.#records(sql, { seq, ...addresses });
     if (added === undefined) throw new Error(`instance ${id} is not in the table`);
     return added;

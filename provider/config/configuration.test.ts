@@ -27,6 +27,7 @@ test("with only an address and a token, all other settings have their defaults",
     settlingMs: 60_000,
     deletePolicy: "fail",
     leftovers: "warn",
+    userDataInState: "secret",
     refreshBeforeUpdate: false,
     destroyPath: undefined,
     cursorParameter: undefined,
@@ -47,6 +48,7 @@ test.each([
   ["requireTokenKind", "live", { tokenKind: "live" }],
   // As the SDKs for Java and .NET send an enum.
   ["leftovers", '"fail"', { leftovers: "fail" }],
+  ["userDataInState", "hash", { userDataInState: "hash" }],
   ["baseUrl", "https://b.example/v2/", { baseUrl: "https://b.example/v2" }],
   ["apiToken", "sk_test_xyz123", { tokenKind: "test", deletePolicy: "retain" }],
 ])(

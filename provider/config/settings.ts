@@ -110,6 +110,7 @@ export const settingTypes = {
   }),
   validateCredentials: flag,
   leftovers: oneOf(["warn", "fail"], "LeftoverPolicy", 'must be "warn" or "fail"'),
+  userDataInState: oneOf(["secret", "hash"], "UserDataInState", 'must be "secret" or "hash"'),
   refreshBeforeUpdate: flag,
 } as const;
 
@@ -126,6 +127,7 @@ const defaults = {
   settlingSeconds: maxSettlingSeconds,
   validateCredentials: true,
   leftovers: "warn",
+  userDataInState: "secret",
   refreshBeforeUpdate: false,
 } as const satisfies { [K in SettingName]?: unknown };
 
@@ -149,6 +151,7 @@ export const settingDescriptions: Record<SettingName, string> = {
     "Name of the list's cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.",
   validateCredentials: `Whether the provider checks the token with GET /v2/account before any other request. Default ${defaults.validateCredentials}.`,
   leftovers: `What a create does if the service lists instances that earlier creates of the same resource may have left. \`warn\` names them and creates the instance. \`fail\` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default \`${defaults.leftovers}\`.`,
+  userDataInState: `What the state holds of the user data (\`userData\`, \`userDataBase64\`) of an instance: \`secret\` the text, encrypted, or \`hash\` only a salted hash, in inputs and outputs. Default \`${defaults.userDataInState}\`.`,
   refreshBeforeUpdate: `Whether each preview, up and destroy first refreshes the instances, all with one listing. Then it sees that a server is gone, renamed or OFFLINE. Default ${defaults.refreshBeforeUpdate}.`,
 };
 
@@ -181,6 +184,7 @@ export interface Settings {
   cursorParameter?: string | undefined;
   validateCredentials: boolean;
   leftovers: "warn" | "fail";
+  userDataInState: "secret" | "hash";
   refreshBeforeUpdate: boolean;
 }
 

@@ -37,7 +37,7 @@ test("many waits cost as many listings as one wait (G7)", async () => {
       return wait(world, `i-${n}`).result;
     });
     const results = await Promise.all(waits);
-    expect(results.every(({ kind }) => kind === "provisioned")).toBe(true);
+    expect(results.every(({ kind }) => kind === "left")).toBe(true);
     return world.service.count("list");
   });
   const [one, many] = await Promise.all(costs);
@@ -191,7 +191,7 @@ test("a failed look is reported and repeated", async () => {
     fail(failed("unanswered", "cut", "GET")),
   );
   const { result, problems } = wait(world, "i-1");
-  expect(await result).toMatchObject({ kind: "provisioned" });
+  expect(await result).toMatchObject({ kind: "left" });
   expect(problems).toEqual([
     expect.stringContaining("503"),
     expect.stringContaining("cut"),
@@ -223,7 +223,7 @@ test("a wait that is aborted or whose callback fails ends neither the poller nor
   impatient.abort(new Canceled());
   expect(await errorOf(aborted)).toBeInstanceOf(Canceled);
   expect(await errorOf(broken)).toBe(defect);
-  expect(await healthy).toMatchObject({ kind: "provisioned" });
+  expect(await healthy).toMatchObject({ kind: "left" });
 });
 
 test("a listing that began before the 202 is ignored", async () => {

@@ -1,4 +1,4 @@
-/** Waits for the instances in PROVISIONING. Each look fetches one listing, which all waits of the session share (G7). */
+/** Waits for instances until their status changes. Each look fetches one listing, which all waits of the session share (G7). */
 import { notNeeded, raceAbort } from "../abort";
 import { instanceStatuses, pageLimit } from "../api/serviceConstants";
 import { RequestError } from "../api/errors";
@@ -6,25 +6,39 @@ import type { Clock } from "../clock";
 import type { ListItem } from "../api/contract";
 import { Once } from "../once";
 import type { Listing, ListingSource } from "./listing";
-import { see, witnessOf } from "./witness";
+import { see, witnessOf, type Witness } from "./witness";
 
 /** How the wait for an instance ended. */
 export type WaitResult =
-  /** The instance is listed with a status other than PROVISIONING. */
-  | { kind: "provisioned"; item: ListItem }
+  /** The instance is listed with a status that ends the wait. */
+  | { kind: "left"; item: ListItem }
   /** The instance has left PROVISIONING, but the list that should show it now is cut off. */
   | { kind: "notListed"; lastSeen: ListItem | undefined }
   /** The instance was listed before, and is now proven gone (guarantee G3). */
   | { kind: "deleted" };
 
-interface WaitOptions {
-  /** The mark (`ListingSource.mark`) of the end of the POST. Listings with a lower mark are ignored. 0 if every listing counts. */
-  after: number;
+interface LookOptions {
   /** Every listing that begins at this clock time or later shows the instance, if it exists. */
   listedBy: number;
   signal: AbortSignal;
   /** Called after each look: with the listing, unless it is ignored, or with the message of a transient error. */
   onLook: (listing: Listing | undefined, problem: string | undefined) => void;
+}
+
+interface WaitOptions extends LookOptions {
+  /** The mark (`ListingSource.mark`) of the end of the POST. Listings with a lower mark are ignored. 0 if every listing counts. */
+  after: number;
+}
+
+/** What differs between the waits. */
+interface WaitKind {
+  after: number;
+  /** The instance as an earlier listing has shown it. */
+  lastSeen?: ListItem | undefined;
+  /** Milliseconds until a wait that has lasted for `waitedMs` needs its next look. */
+  pauseMsAfter: (waitedMs: number) => number;
+  /** Whether the wait is over for an instance that is listed so. */
+  isOver: (item: ListItem) => boolean;
 }
 
 /** When the first looks are due after the start of a wait. An instance of a test token may be ready at once. */
@@ -36,6 +50,8 @@ const minPauseMs = 500;
  * wait for a new instance looks only once in a poll interval.
  */
 const quietShare = 0.5;
+/** How many poll intervals pass between two looks at an instance that is expected to stay as it is. */
+const watchIntervals = 5;
 /** Looks may use this part of the rate limit of GET, unless they would then be more than a poll interval apart. */
 const shareOfRateLimit = 0.5;
 
@@ -88,18 +104,57 @@ export class Poller {
    * @throws any other error of a look (for example a 401), any error of `onLook`, and the reason of `signal`
    */
   async waitWhileProvisioning(id: string, options: WaitOptions): Promise<WaitResult> {
-    const { after, listedBy, signal, onLook } = options;
-    const pollIntervalMs = this.#pollIntervalMs;
-    let witness = witnessOf({ subject: { id }, listedBy, pollIntervalMs });
-    const startedAt = this.#clock.now();
+    using _wait = this.#waiting(options.signal);
+    const { after } = options;
     // Accepted just now. The age of any other instance is not known here.
     const isNew = this.#waitedFor.isFirst(id) && after > 0;
+    const startedAt = this.#clock.now();
     let provisioningMs = 0;
-    using _wait = this.#waiting(signal);
+    const onLook: typeof options.onLook = (listing, problem) => {
+      const item = listing?.items.get(id);
+      if (listing && item && !hasLeftProvisioning(item))
+        provisioningMs = listing.begunAt - startedAt;
+      options.onLook(listing, problem);
+    };
+    const result = await this.#wait(
+      id,
+      { ...options, onLook },
+      {
+        after,
+        pauseMsAfter: (waitedMs) => this.#pauseMsAfter(waitedMs, isNew),
+        isOver: hasLeftProvisioning,
+      },
+    );
+    if (isNew && result.kind === "left")
+      this.#quickestMs = Math.min(this.#quickestMs ?? Infinity, provisioningMs);
+    return result;
+  }
+
+  /**
+   * Resolves once the instance `lastSeen` is listed with a status other than ACTIVE and PROVISIONING, or is proven gone. It
+   * takes few looks of its own, but uses those of other waits, and fails as they do.
+   *
+   * @throws as `waitWhileProvisioning`
+   */
+  async waitWhileActive(lastSeen: ListItem, options: LookOptions): Promise<WaitResult> {
+    return await this.#wait(lastSeen.id, options, {
+      after: 0,
+      lastSeen,
+      pauseMsAfter: () => watchIntervals * this.#pollIntervalMs,
+      isOver: (item) => hasLeftProvisioning(item) && item.status !== "ACTIVE",
+    });
+  }
+
+  async #wait(id: string, options: LookOptions, kind: WaitKind): Promise<WaitResult> {
+    const { listedBy, signal, onLook } = options;
+    const { after, isOver, pauseMsAfter } = kind;
+    const question = { subject: { id }, listedBy, pollIntervalMs: this.#pollIntervalMs };
+    let witness: Witness = { ...witnessOf(question), lastSeen: kind.lastSeen };
+    const startedAt = this.#clock.now();
     this.#waitCount++;
     try {
       for (;;) {
-        const look = this.#nextLook(startedAt, isNew);
+        const look = this.#nextLook(pauseMsAfter(this.#clock.now() - startedAt));
         const listing = await raceAbort(look, signal).catch((error: unknown) => {
           if (!(error instanceof RequestError && error.transient)) throw error;
           onLook(undefined, error.message);
@@ -113,11 +168,7 @@ export class Poller {
         const { lastSeen } = witness;
         if (verdict.kind === "listed") {
           const [item] = verdict.items;
-          if (hasLeftProvisioning(item)) {
-            if (isNew) this.#quickestMs = Math.min(this.#quickestMs ?? Infinity, provisioningMs);
-            return { kind: "provisioned", item };
-          }
-          provisioningMs = listing.begunAt - startedAt;
+          if (isOver(item)) return { kind: "left", item };
         } else if (verdict.kind === "open") {
           if (verdict.why === "cutOff") return { kind: "notListed", lastSeen };
         } else if (lastSeen) return { kind: "deleted" };
@@ -133,10 +184,9 @@ export class Poller {
     }
   }
 
-  /** Returns the look that all waits share. Brings it forward if a wait with this start needs it earlier. */
-  #nextLook(startedAt: number, isNew: boolean): Promise<Listing | undefined> {
-    const now = this.#clock.now();
-    const neededHereAt = now + this.#pauseMsAfter(now - startedAt, isNew);
+  /** Returns the look that all waits share. Brings it forward if a wait needs it after a shorter pause. */
+  #nextLook(pauseMs: number): Promise<Listing | undefined> {
+    const neededHereAt = this.#clock.now() + pauseMs;
     if (neededHereAt < this.#neededAt) {
       this.#neededAt = neededHereAt;
       this.#pause.abort(notNeeded);
@@ -145,8 +195,8 @@ export class Poller {
   }
 
   /**
-   * Milliseconds until a wait that has lasted for `waitedMs` needs its next look, at most the poll interval. After the first
-   * quick looks, the pause is a tenth of the wait so far, but at least `minPauseMs`.
+   * The pause in a wait for the end of PROVISIONING, at most the poll interval. After the first quick looks, the pause is a
+   * tenth of the wait so far, but at least `minPauseMs`.
    */
   #pauseMsAfter(waitedMs: number, isNew: boolean): number {
     const quietMs = isNew ? quietShare * (this.#quickestMs ?? 0) : 0;

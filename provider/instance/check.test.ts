@@ -29,7 +29,7 @@ const autonaming = (mode: AutonamingMode, proposedName = "p") => ({
 });
 
 test("valid inputs pass unchanged", () => {
-  const news = { sshKeys: ["a", "b"] };
+  const news = { sshKeys: ["a", "b"], waitForPort: 65535 };
   expect(check(news)).toEqual({ inputs: inputsOf(news), failures: [] });
 });
 
@@ -51,6 +51,12 @@ test("all errors are reported at once, and each names its property (G9)", () => 
     { property: "vpcId", reason: "is required" },
     { property: "", reason: "sshKeys[1] must not be empty" },
     { property: "", reason: expect.stringContaining("both given") },
+  ]);
+});
+
+test.each([0, 65536, 22.5, "22", true])("%j is no port (G9)", (waitForPort) => {
+  expect(failures({ waitForPort })).toEqual([
+    { property: "", reason: "waitForPort must be a whole number from 1 to 65535" },
   ]);
 });
 

@@ -20,6 +20,7 @@ import {
   type InputName,
 } from "./definition";
 import { generatedKey, generatedName, proposedKey } from "./naming";
+import { isUserDataHash } from "./userData";
 
 /**
  * Checks the inputs that the program gives. `scope`, the id of the provider resource, goes into a generated name. It is
@@ -109,6 +110,11 @@ function validationErrors(name: InputName, { olds, news }: CheckRequest): CheckF
   }
   // An instance that has this name already keeps it.
   if (name === "name" && reveal(value) === reveal(olds["name"] ?? null)) return [];
+  if (isScript(name) && isUserDataHash(reveal(value))) {
+    // With the resource option ignoreChanges, the engine gives the old hash in place of the program's text.
+    const isOld = reveal(value) === reveal(olds[name] ?? null);
+    return isOld ? [] : [{ property: "", reason: `${name} ${isOnlyHash}` }];
+  }
   const isBlank = typeof value === "string" && value.trim() === "";
   if (isBlank && isUnread && isRequired(name)) return [{ property: name, reason: fillIn(name) }];
   return problemsOf(name, value).map(({ item, problem }) =>
@@ -117,6 +123,9 @@ function validationErrors(name: InputName, { olds, news }: CheckRequest): CheckF
       : { property: "", reason: `${name}${item} ${problem}` },
   );
 }
+
+const isOnlyHash =
+  'is not a script, but a hash that a state holds in its place (compute:userDataInState is "hash"), for example the output of another instance. Give the script itself';
 
 /** Returns what to do about an input that an import could not read, and that the program leaves blank. */
 function fillIn(name: InputName): string {

@@ -30,6 +30,7 @@ import { pendingSubject } from "./pendingCreates";
 import { PostProgress } from "./progress";
 import * as protocol from "./protocol";
 import { unfinishedError, waitUntilReady, type Wait } from "./ready";
+import { forgetText, inputsForService } from "./userData";
 
 /** How long a POST may continue after Ctrl-C or a time-out, so that its response can still bring the id (G1). */
 const graceMs = 10_000;
@@ -62,13 +63,19 @@ export async function createInstance(
   request: CreateRequest,
 ): Promise<CreateResponse> {
   if (request.preview) {
+    forgetText(session, request.inputs);
     return { id: "", outputs: previewOutputs(request.inputs, session.settings.tokenKind) };
   }
   session.creates.haveBegun = true;
   using operation = session.operationOf(request, "create");
   const { signal } = operation;
   const obtained = unfinishedOf(session, request) ?? (await obtain(session, request, signal));
-  return await finish(session, obtained, signal);
+  // An error hook may repeat a call that has failed so far, and then needs the text. From here on, it gets the instance.
+  try {
+    return await finish(session, obtained, signal);
+  } finally {
+    forgetText(session, request.inputs);
+  }
 }
 
 /** Returns the instance that an earlier call of this session has left unfinished, if an error hook repeats the call. */
@@ -207,7 +214,7 @@ class Create implements Disposable {
     this.#signal = signal;
     this.#api = api;
     this.#origin = origin;
-    this.#args = parseInstanceArgs(reveal(request.inputs));
+    this.#args = parseInstanceArgs(reveal(inputsForService(session, request.inputs)));
     this.#spec = this.#makeSpec();
     this.#progress = new PostProgress(session, signal);
   }

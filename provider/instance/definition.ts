@@ -20,14 +20,20 @@ const base64 = z
     error: "must be Base64 (RFC 4648, standard alphabet)",
   });
 
+const portProblem = { error: "must be a whole number from 1 to 65535" };
+const tcpPort = z.int(portProblem).min(1, portProblem).max(65535, portProblem);
+
 /** The description of the resource in the schema and the docs. */
 export const instanceDescription =
   "A KVM virtual server, created from an image and a flavor and attached to a VPC. " +
   "Instances are billed hourly (not with a test token). The service has no update call, so a " +
-  "change to any input replaces the instance; it documents no destroy call either, so see " +
+  "change to any input but `waitForPort` replaces the instance; it documents no destroy call either, so see " +
   "`compute:deletePolicy` for what a delete does.";
 
-/** The inputs: the fields of the request body (section "POST /v2/instances" of the service's API document). */
+/**
+ * The inputs: the fields of the request body (section "POST /v2/instances" of the service's API document), and
+ * `waitForPort`, which the service does not get.
+ */
 export const inputTypes = {
   name: hostname.optional(),
   flavorId: nonEmptyString,
@@ -36,6 +42,7 @@ export const inputTypes = {
   sshKeys: z.array(nonEmptyString).optional(),
   userData: z.string().optional(),
   userDataBase64: base64.optional(),
+  waitForPort: tcpPort.optional(),
 } as const;
 
 /** The name of an input. */
@@ -57,14 +64,24 @@ export const inputDescriptions: Readonly<Record<InputName, string>> = {
     "A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both.",
   userDataBase64:
     "A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both.",
+  waitForPort:
+    "A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it " +
+    "at its public address, or else at its private one. The service does not get this input, and its changes replace nothing.",
 };
 
 /** The inputs for the cloud-init script, of which a program may give one. */
 export const scriptInputs = ["userData", "userDataBase64"] as const;
+/** One of them. */
+export type ScriptInput = (typeof scriptInputs)[number];
 
 /** Whether the input is for the cloud-init script, which is encrypted in the state and never printed (G8). */
-export function isScript(name: InputName): boolean {
+export function isScript(name: InputName): name is ScriptInput {
   return (scriptInputs as readonly InputName[]).includes(name);
+}
+
+/** Whether the service gets the input in the POST. Only the provider uses the others, so they change in place. */
+export function isSent(name: InputName): boolean {
+  return name !== "waitForPort";
 }
 
 /** Whether a program must give the input. */

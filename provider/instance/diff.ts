@@ -1,9 +1,8 @@
 /**
- * The Diff call of an Instance. No input can be changed in place, so each change replaces the instance, unless the state
- * does not have the input: an import could not read it, or it was too large (G5). A replacement whose Delete would fail is
- * refused (G4).
+ * The Diff call of an Instance. The service has no update call, so a change of what it got replaces the instance, unless the
+ * state does not have the input: an import could not read it, or it was too large (G5). A replacement whose Delete would
+ * fail is refused (G4), and so is one for which there is no user data.
  */
-import { isUtf8 } from "node:buffer";
 import { isDeepStrictEqual } from "node:util";
 import { explain, stateDeleteCommand, withWaysOut } from "../advice";
 import { RequestError } from "../api/errors";
@@ -13,25 +12,28 @@ import { hasUnknown, isList, reveal, type PropertyMap } from "../propertyValue";
 import type { DiffKind } from "../pulumiNames";
 import type { DiffRequest, DiffResponse } from "../requests";
 import { timeouts, type Session } from "../session/session";
-import { inputNames, isScript, scriptInputs, type InputName } from "./definition";
+import { inputNames, isScript, isSent, scriptInputs, type InputName } from "./definition";
 import { describeRetained } from "./delete";
 import { cantTell, describeExistence, lookFor, refuseElsewhere } from "./existence";
 import { warnOfTwoHolders } from "./holders";
 import { heldBy, type Instance } from "./instance";
-import { readUserData } from "./userData";
+import { forgetText, isSameUserData, lacksText, readUserData } from "./userData";
 
 /**
  * Compares old and new inputs.
  *
- * @throws OperationFailed for a replacement whose Delete would fail or may fail, for any change without a stack, for an
- *   input to record of an instance out of reach, and if the token is refused. Canceled or TimedOut if the operation ends
- *   first.
+ * @throws OperationFailed for a replacement whose Delete would fail or may fail, or for which there is no user data, for any
+ *   change without a stack, for an input to record of an instance out of reach, and if the token is refused. Canceled or
+ *   TimedOut if the operation ends first.
  */
 export async function diffInstance(session: Session, request: DiffRequest): Promise<DiffResponse> {
-  const { urn, id } = request;
+  const { urn, id, news } = request;
   const { connection, ctx, run, settings, state } = session;
   const instance = heldBy(request);
-  const { detailed, replaced, asserted } = changedInputs(instance, request.news);
+  const { detailed, replaced, asserted } = changedInputs(instance, news);
+  const isTextMissing = lacksText(session, news);
+  // Before the create of a replacement, the engine calls Check once more.
+  forgetText(session, news);
   if (run.stateless) refuseChangeWithoutStack(id, replaced, asserted);
   if (state.checkedSinceRead.has(urn)) warnOfTwoHolders(session, { urn, id }, "program");
   // The engine calls Diff at two more times. During a refresh, nothing is replaced. After the Read of an import (the outputs
@@ -39,6 +41,7 @@ export async function diffInstance(session: Session, request: DiffRequest): Prom
   if (state.checkedSinceRead.has(urn) && instance.stamp !== session.id) {
     const difference = originDifference(instance.origin, connection.place());
     if (replaced.length > 0) {
+      if (isTextMissing && isCertain(replaced, news)) refuseWithoutText(id, replaced);
       const warnings = await judgeReplacement(session, request, replaced);
       warnings.forEach((text) => ctx.messages.warning(text, urn));
     } else if (asserted.length > 0) {
@@ -84,19 +87,31 @@ interface ChangedInputs {
   replaced: InputName[];
   /** Those that the state does not have (`isUnread`) and that the program now asserts. The instance stays. */
   asserted: InputName[];
+  /**
+   * Those of which only the state changes: inputs that the service does not get, and those for the script, if the state has
+   * the same script, but as text instead of a hash, or the other way round (`compute:userDataInState`).
+   */
+  recorded: InputName[];
 }
 
 /** Compares the old and the new inputs. */
 export function changedInputs(before: Instance, news: PropertyMap): ChangedInputs {
   const isSameScript =
-    !scriptInputs.some((name) => hasUnknown(news[name])) &&
-    isDeepStrictEqual(scriptOf(before.inputs), scriptOf(news));
-  const changed: ChangedInputs = { detailed: {}, replaced: [], asserted: [] };
+    !scriptInputs.some((name) => hasUnknown(news[name])) && isSameUserData(before.inputs, news);
+  const changed: ChangedInputs = { detailed: {}, replaced: [], asserted: [], recorded: [] };
   for (const name of inputNames) {
     const kind = isSameScript && isScript(name) ? undefined : changeOf(name, before, news);
     if (!kind) continue;
     changed.detailed[name] = kind;
-    changed[kind === "add" ? "asserted" : "replaced"].push(name);
+    const group = kind === "add" ? "asserted" : "replaced";
+    changed[isSent(name) ? group : "recorded"].push(name);
+  }
+  const script = readUserData(news);
+  const forms = [before.inputs, before.outputs].map((held) => readUserData(held)?.form);
+  const isInOtherForm = forms.some((form) => form !== undefined && form !== script?.form);
+  if (isSameScript && script && isInOtherForm && changed.replaced.length === 0) {
+    changed.detailed[script.input] = "update";
+    changed.recorded.push(...scriptInputs);
   }
   return changed;
 }
@@ -105,12 +120,13 @@ export function changedInputs(before: Instance, news: PropertyMap): ChangedInput
 function changeOf(name: InputName, held: Instance, news: PropertyMap): DiffKind | undefined {
   const before = comparable(name, held.inputs);
   const after = comparable(name, news);
+  const suffix = isSent(name) ? "-replace" : "";
   if (before === undefined && after === undefined) return undefined;
-  if (before === undefined) return held.isUnread(name) ? "add" : "add-replace";
-  if (after === undefined) return "delete-replace";
+  if (before === undefined) return held.isUnread(name) ? "add" : `add${suffix}`;
+  if (after === undefined) return `delete${suffix}`;
   // A program that takes over the listed name, for example after a rename at the service, changes nothing.
   if (name === "name" && after === held.name) return undefined;
-  if (!isDeepStrictEqual(before, after)) return "update-replace";
+  if (!isDeepStrictEqual(before, after)) return `update${suffix}`;
   // The engine writes the inputs of an import file to the inputs in the state, but not to the outputs.
   return held.isUnread(name) ? "add" : undefined;
 }
@@ -123,14 +139,6 @@ function comparable(name: InputName, inputs: PropertyMap): unknown {
   const value = reveal(inputs[name] ?? null);
   if (!isList(value)) return value ?? undefined;
   return value.length > 0 ? new Set(value) : undefined;
-}
-
-/** Returns the bytes of the script. UTF-8 text gets Unix line endings. */
-function scriptOf(inputs: PropertyMap): Buffer | undefined {
-  const bytes = readUserData(inputs)?.bytes;
-  return bytes && isUtf8(bytes)
-    ? Buffer.from(bytes.toString("utf8").replaceAll("\r\n", "\n"), "utf8")
-    : bytes;
 }
 
 // ── Replacements ─────────────────────────────────────────────────────────────────────────────────
@@ -146,11 +154,8 @@ async function judgeReplacement(
   replaced: readonly InputName[],
 ): Promise<string[]> {
   const { id, news } = request;
-  // The script has two inputs, and is sure to have changed only if both are known.
-  const isCertain = replaced.some(
-    (name) => !(isScript(name) ? scriptInputs : [name]).some((input) => hasUnknown(news[input])),
-  );
-  if (isCertain) await refuseStuckReplacement(session, request);
+  const isSure = isCertain(replaced, news);
+  if (isSure) await refuseStuckReplacement(session, request);
   switch (session.settings.deletePolicy) {
     case "destroy":
       return [];
@@ -162,11 +167,34 @@ async function judgeReplacement(
     }
     case "fail":
       // A certain replacement was not refused, so the instance is gone already.
-      if (isCertain) return [];
+      if (isSure) return [];
       return [
         `replacing instance ${id} will fail, before a second server is created, for as long as ${id} exists, because the service documents no call to destroy it. Whether ${id} is replaced depends on values that are not known yet. If it is replaced, remove it at the service first. See also compute:deletePolicy (the resource option retainOnDelete needs "retain" there) and compute:destroyPath`,
       ];
   }
+}
+
+/** Whether one of the inputs is sure to have changed. */
+function isCertain(replaced: readonly InputName[], news: PropertyMap): boolean {
+  // The script has two inputs, and is sure to have changed only if both are known.
+  return replaced.some(
+    (name) => !(isScript(name) ? scriptInputs : [name]).some((input) => hasUnknown(news[input])),
+  );
+}
+
+/**
+ * Refuses a replacement for which the resource option ignoreChanges has put the old hash in place of the user data.
+ *
+ * @throws OperationFailed always
+ */
+function refuseWithoutText(id: string, replaced: readonly InputName[]): never {
+  const names = replaced.join(", ");
+  const ways = [
+    "take userData and userDataBase64 out of ignoreChanges: the new instance then gets the script that the program gives",
+    `undo the change of ${names} in the program, or name ${names} in ignoreChanges, too`,
+  ];
+  const refused = `instance ${id} can't be replaced with the script that it has, which ignoreChanges asks for: the state holds only a hash of it (compute:userDataInState "hash")`;
+  throw new OperationFailed(withWaysOut(`${refused}. Nothing was changed`, ways));
 }
 
 /**

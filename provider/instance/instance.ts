@@ -100,6 +100,10 @@ export class Instance {
   get ipv4(): string | undefined {
     return textIn(this.outputs["ipv4"]) || undefined;
   }
+  /** The address on a private network. Only the response to the create shows it. */
+  get privateIpv4(): string | undefined {
+    return textIn(this.outputs["privateIpv4"]) || undefined;
+  }
   get tokenKind(): string | undefined {
     return textIn(this.outputs["tokenKind"]);
   }
@@ -119,6 +123,12 @@ export class Instance {
   /** When the service accepted it (ISO 8601). Undefined if that is not known, or settling need not be awaited. */
   get acceptedAt(): string | undefined {
     return textIn(this.outputs[hidden.accepted]);
+  }
+  /** The port that has to answer before the instance is ready, if the program has named one. */
+  get waitForPort(): number | undefined {
+    // Not from the inputs: if an Update fails, the engine keeps the inputs of the run before.
+    const port = reveal(this.outputs["waitForPort"] ?? null);
+    return typeof port === "number" ? port : undefined;
   }
   /** Whether it was not ready when last seen. */
   get isUnfinished(): boolean {

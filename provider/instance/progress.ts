@@ -2,6 +2,7 @@
 import { notNeeded } from "../abort";
 import type { Listing } from "../evidence/listing";
 import type { Session } from "../session/session";
+import type { AwaitedPort, FailedTry } from "./port";
 
 /** Until the id is known, the column shows a wait only after this time. */
 const firstMs = 1000;
@@ -56,17 +57,20 @@ export class WaitProgress {
   status: string | undefined;
   /** Why the last listing failed. Undefined if it did not fail. */
   problem: string | undefined;
+  /** The port that is awaited, once the instance has left PROVISIONING. */
+  port: AwaitedPort | undefined;
   readonly #session: Session;
   readonly #signal: AbortSignal;
   readonly #id: string;
   /** Clock time of the last update of the column. */
   #shownAt = -Infinity;
 
-  /** `signal` is that of the operation. */
-  constructor(session: Session, signal: AbortSignal, id: string) {
+  /** `signal` is that of the operation. `status` is what a listing has just shown, if any. */
+  constructor(session: Session, signal: AbortSignal, id: string, status: string | undefined) {
     this.#session = session;
     this.#signal = signal;
     this.#id = id;
+    this.status = status;
     session.operations.setActivity(signal, () => this.#describe());
     this.#show();
   }
@@ -80,6 +84,25 @@ export class WaitProgress {
       (problem === undefined) !== (this.problem === undefined);
     this.status = status;
     this.problem = problem;
+    this.#showIfDue(isChanged);
+  }
+
+  /** From now on, a port of the instance is awaited. */
+  awaitPort(number: number, status: string | undefined): void {
+    this.status = status;
+    this.port = { number };
+    this.#show();
+  }
+
+  /** Takes a try of the port that has failed. */
+  portFailed(failed: FailedTry): void {
+    if (!this.port) return;
+    const isChanged = failed.message !== this.port.failed?.message;
+    this.port = { ...this.port, failed };
+    this.#showIfDue(isChanged);
+  }
+
+  #showIfDue(isChanged: boolean): void {
     const { clock } = this.#session.ctx;
     if (isChanged || clock.now() - this.#shownAt >= intervalMs) this.#show();
   }
@@ -92,7 +115,10 @@ export class WaitProgress {
 
   #describe(): string {
     const operation = this.#session.operations.of(this.#signal);
-    const text = `${this.#id} ${this.status ?? accepted}${operation ? `, ${operation.time}` : ""}`;
+    const { port } = this;
+    const what = `${this.#id} ${this.status ?? accepted}${port ? `, waiting for port ${port.number}` : ""}`;
+    const lastTry = port?.failed ? ` (${port.failed.message})` : "";
+    const text = `${what}${operation ? `, ${operation.time}` : ""}${lastTry}`;
     // A narrow terminal cuts off the end, so the text begins with what matters most.
     return this.problem ? `last look failed, trying again: ${text} (${this.problem})` : text;
   }

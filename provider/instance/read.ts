@@ -82,6 +82,11 @@ function refresh(session: Session, before: Instance, item: ListItem, origin: Ori
   // That an unfinished instance has become ready is no drift.
   session.state.noteDrift(before.id, before.isUnfinished ? [] : changed);
   checkStatus(session, after, before);
+  const port = before.isUnfinished ? after.waitForPort : undefined;
+  if (port !== undefined) {
+    const reason = `port ${port} of instance ${after.id} has not answered yet. \`pulumi up\` waits for it`;
+    throw unfinishedInstance(after, reason);
+  }
   return after;
 }
 

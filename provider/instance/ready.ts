@@ -1,17 +1,20 @@
 /**
- * Waits until an accepted instance is ready, which is ACTIVE or OFFLINE, and judges its status. Whatever ends the wait,
- * the id and the state of the instance reach the engine, so that no created instance is lost (G1).
+ * Waits until an accepted instance is ready: ACTIVE or OFFLINE, and with `waitForPort` ACTIVE with a port that answers. Whatever
+ * ends the wait, the id and the state of the instance reach the engine, so that no created instance is lost (G1).
  */
-import { Canceled, TimedOut } from "../abort";
-import { importAs } from "../advice";
+import { Canceled, notNeeded, TimedOut } from "../abort";
+import { importAs, withWaysOut } from "../advice";
 import type { ListItem } from "../api/contract";
 import { RequestError } from "../api/errors";
+import type { Text } from "../context";
 import { InstanceUnfinished, OperationFailed } from "../errors";
+import { hasLeftProvisioning, type WaitResult } from "../evidence/poller";
 import type { Origin } from "../origin";
 import { timeouts, type Session } from "../session/session";
 import { listedBy } from "./existence";
 import type { Instance } from "./instance";
 import { reasonOf } from "./messages";
+import { addressOf, describeFailedTry, describePort, waitUntilAnswered, waysToAPort } from "./port";
 import { WaitProgress } from "./progress";
 
 /** An accepted instance, for which an operation waits. */
@@ -24,10 +27,13 @@ export interface Wait {
    * 0 if a listing or the state has already shown the instance: then every listing counts.
    */
   after: number;
+  /** The instance as a listing has shown it just now. */
+  listed?: ListItem | undefined;
 }
 
 /**
- * Waits until the instance has left PROVISIONING, and returns it as it is then.
+ * Waits until the instance has left PROVISIONING, and then until its port answers if the program names one. Returns the
+ * instance as it is then.
  *
  * @throws InstanceUnfinished for every failure.
  */
@@ -36,38 +42,83 @@ export async function waitUntilReady(
   wait: Wait,
   signal: AbortSignal,
 ): Promise<Instance> {
-  const { instance, after } = wait;
-  const { id } = instance;
-  const progress = new WaitProgress(session, signal, id);
+  const { listed } = wait;
+  const progress = new WaitProgress(session, signal, wait.instance.id, listed?.status);
+  let { instance } = wait;
   try {
-    const result = await session.poller.waitWhileProvisioning(id, {
-      after,
-      // Until then, a listing may lack the instance although it exists (compute:settlingSeconds).
-      listedBy: listedBy(session, instance),
-      signal,
-      onLook: (listing, problem) => progress.update(listing, problem),
-    });
-    if (result.kind === "provisioned") return readyInstance(session, wait, result.item);
-    if (result.kind === "notListed") return unlistedInstance(session, wait, result.lastSeen);
-    throw unfinishedInstance(
-      instance,
-      `instance ${id} was listed before, and is now missing from two complete listings. Run \`pulumi up\` again to create it anew`,
-    );
+    const result: WaitResult =
+      listed && hasLeftProvisioning(listed)
+        ? { kind: "left", item: listed }
+        : await session.poller.waitWhileProvisioning(instance.id, {
+            after: wait.after,
+            // Until then, a listing may lack the instance although it exists (compute:settlingSeconds).
+            listedBy: listedBy(session, instance),
+            signal,
+            onLook: (listing, problem) => progress.update(listing, problem),
+          });
+    if (result.kind === "deleted") throw deletedInstance(instance);
+    const item = result.kind === "left" ? result.item : result.lastSeen;
+    instance =
+      result.kind === "left"
+        ? readyInstance(session, wait, result.item)
+        : unlistedInstance(session, wait, item);
+    const port = instance.waitForPort;
+    if (port !== undefined) await waitForPort(port, item);
+    return instance;
   } catch (error) {
     throw unfinishedError(session, error, instance, progress);
   }
+
+  /** Waits until the port answers. Meanwhile `instance` follows the listings, and the wait ends if it is no longer ACTIVE. */
+  async function waitForPort(port: number, item: ListItem | undefined): Promise<void> {
+    progress.awaitPort(port, instance.status);
+    const end = new AbortController();
+    const until = AbortSignal.any([signal, end.signal]);
+    try {
+      const answered = waitUntilAnswered(
+        session.ctx,
+        port,
+        () => addressOf(instance),
+        until,
+        (failed) => progress.portFailed(failed),
+      );
+      // An instance that no listing has shown can't be watched: the listings are cut off before it.
+      const watched = item && watch(item, until).then(() => answered);
+      await Promise.race([answered, watched ?? answered]);
+    } finally {
+      end.abort(notNeeded);
+    }
+  }
+
+  /** Resolves if the listings no longer show the instance, because they are cut off. */
+  async function watch(item: ListItem, until: AbortSignal): Promise<void> {
+    const result = await session.poller.waitWhileActive(item, {
+      listedBy: listedBy(session, instance),
+      signal: until,
+      onLook: (listing, problem) => {
+        const latest = listing?.items.get(item.id);
+        if (latest) instance = instance.seenAs(latest, wait.origin);
+        progress.update(listing, problem);
+      },
+    });
+    if (result.kind === "deleted") throw deletedInstance(instance);
+    if (result.kind === "left") checkStatus(session, instance, instance.unfinished());
+  }
+}
+
+/** Returns the error for an instance that was listed, and is then proven gone (G3). */
+function deletedInstance(instance: Instance): InstanceUnfinished {
+  const reason = `instance ${instance.id} was listed before, and is now missing from two complete listings. Run \`pulumi up\` again to create it anew`;
+  return unfinishedInstance(instance, reason);
 }
 
 /**
  * Returns an instance that has left PROVISIONING, as it is listed.
  *
- * @throws InstanceUnfinished if this provider does not know the status. The service's document does not list all statuses.
+ * @throws InstanceUnfinished as `checkStatus`, if this provider does not know the status (the service's document does not
+ *   list all statuses), or if the instance is OFFLINE and its port is awaited.
  */
-export function readyInstance(
-  session: Session,
-  { instance, origin }: Wait,
-  item: ListItem,
-): Instance {
+function readyInstance(session: Session, { instance, origin }: Wait, item: ListItem): Instance {
   const after = instance.seenAs(item, origin);
   // With this mark, an unknown status is an error. Without it, only a warning.
   checkStatus(session, after, instance.unfinished());
@@ -99,7 +150,8 @@ function unlistedInstance(
  * does not know.
  *
  * @param before The instance before the listing, if a state held it.
- * @throws InstanceUnfinished for PROVISIONING, and for an unknown status if `before` is marked as unfinished.
+ * @throws InstanceUnfinished for PROVISIONING, and if `before` is marked as unfinished for an unknown status, and for OFFLINE
+ *   if a port is awaited.
  */
 export function checkStatus(session: Session, instance: Instance, before?: Instance): void {
   const { id, urn, status } = instance;
@@ -110,6 +162,11 @@ export function checkStatus(session: Session, instance: Instance, before?: Insta
     throw unfinishedInstance(instance, reason);
   }
   if (status === "OFFLINE") {
+    const port = before?.isUnfinished ? instance.waitForPort : undefined;
+    if (port !== undefined) {
+      const reason = `instance ${id} is OFFLINE, so its port ${port} can't answer. Start it at the service, then run \`pulumi up\`, or leave waitForPort out`;
+      throw unfinishedInstance(instance, reason);
+    }
     if (before?.status === "OFFLINE") return;
     const billed = instance.tokenKind === "live" ? ", and is billed," : "";
     const text = `instance ${id} is OFFLINE: it exists${billed} but does not run. Start it at the service, then run \`pulumi refresh\``;
@@ -140,14 +197,24 @@ export function unfinishedError(
   const next = run.stateless
     ? `${id} exists, and no state holds it. To take it over, run \`${importAs("<name>", id)}\``
     : `${id} is kept in the state; the ${nextUp} goes on waiting for it, for as long as customTimeouts.update says (default ${timeouts.change} s)`;
-  return unfinishedInstance(instance, `${endOfWait(error, id, progress)} ${next}`);
+  const finding = `${endOfWait(error, instance, progress)} ${next}`;
+  const port = error instanceof TimedOut ? progress?.port : undefined;
+  return unfinishedInstance(instance, port ? withWaysOut(finding, waysToAPort(port)) : finding);
 }
 
 /** Says what ended the wait. The result ends with a semicolon or a full stop, because a sentence follows it. */
-function endOfWait(error: unknown, id: string, progress?: WaitProgress): string {
-  if (error instanceof Canceled) return `the wait for instance ${id} was canceled;`;
+function endOfWait(error: unknown, instance: Instance, progress?: WaitProgress): string {
+  const { id } = instance;
+  const { port } = progress ?? {};
+  if (error instanceof Canceled) {
+    return `the wait for ${port ? describePort(port, instance) : `instance ${id}`} was canceled;`;
+  }
   if (error instanceof TimedOut && error.pause) {
     return `the wait for instance ${id} ended early: ${error.message}.`;
+  }
+  if (error instanceof TimedOut && port) {
+    const lastTry = port.failed ? `; ${describeFailedTry(port.failed)}` : "";
+    return `${describePort(port, instance)} did not answer before the operation's ${error.limit} were over${lastTry}.`;
   }
   if (error instanceof TimedOut) {
     const { status, problem } = progress ?? {};
@@ -165,7 +232,7 @@ function endOfWait(error: unknown, id: string, progress?: WaitProgress): string 
 }
 
 /** Returns the error that makes the engine keep the instance as unfinished. */
-export function unfinishedInstance(instance: Instance, reason: string): InstanceUnfinished {
+export function unfinishedInstance(instance: Instance, reason: Text): InstanceUnfinished {
   const { id, inputs, outputs } = instance.unfinished();
   return new InstanceUnfinished(id, { inputs, outputs }, [reason]);
 }

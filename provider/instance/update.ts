@@ -1,14 +1,17 @@
-/** The Update call of an Instance: finishes a wait that ended too early, and records the inputs that a program asserts. */
+/**
+ * The Update call of an Instance: finishes a wait that ended too early, and records the inputs that a program asserts, and
+ * those of which only the state changes.
+ */
 import { OperationFailed } from "../errors";
-import { hasLeftProvisioning } from "../evidence/poller";
 import { whyOpen } from "../evidence/why";
 import { Unknown, type PropertyMap } from "../propertyValue";
 import type { UpdateRequest } from "../requests";
 import type { Session } from "../session/session";
+import type { InputName } from "./definition";
 import { changedInputs } from "./diff";
 import { lookFor } from "./existence";
 import { heldBy, type Instance } from "./instance";
-import { readyInstance, waitUntilReady } from "./ready";
+import { waitUntilReady } from "./ready";
 
 /**
  * Returns the new outputs.
@@ -23,20 +26,24 @@ export async function updateInstance(
 ): Promise<PropertyMap> {
   const { urn, id, news } = request;
   const before = heldBy(request);
-  const { asserted } = changedInputs(before, news);
+  const { asserted, recorded } = changedInputs(before, news);
   if (asserted.length > 0) {
     session.ctx.messages.warning(
       `${asserted.join(", ")} of instance ${id} can't be read from the service, so the state records what the program says, unchecked`,
       urn,
     );
   }
+  const valuesOf = (names: readonly InputName[]) =>
+    Object.fromEntries(names.map((name) => [name, news[name] ?? null]));
+  const withChanges = (after: Instance) => after.with(valuesOf([...asserted, ...recorded])).outputs;
   if (request.preview) {
     const foundByWait = { status: Unknown.value, ipv4: Unknown.value };
     const after = before.finished().with(before.isUnfinished ? foundByWait : {});
-    return after.with(news).outputs;
+    return withChanges(after.with(news));
   }
-  const assertedInOutputs = Object.fromEntries(asserted.map((name) => [name, news[name]]));
-  const withAsserted = (after: Instance) => after.with(assertedInOutputs).outputs;
+  const isReady = !before.isUnfinished && before.status !== "PROVISIONING";
+  // Then there is nothing to ask the service.
+  if (recorded.length > 0 && asserted.length === 0 && isReady) return withChanges(before.finished());
 
   using operation = session.operationOf(request, "update");
   const { verdict, origin } = await lookFor(session, before, operation.signal);
@@ -48,7 +55,7 @@ export async function updateInstance(
   const item = verdict.kind === "listed" ? verdict.items[0] : undefined;
   const status = item ? item.status : before.status;
   if (status !== "PROVISIONING" && !before.isUnfinished) {
-    return withAsserted(item ? before.seenAs(item, origin) : before.finished());
+    return withChanges(item ? before.seenAs(item, origin) : before.finished());
   }
   if (verdict.kind === "open" && verdict.why === "tenant") {
     throw new OperationFailed(`instance ${id} is not in the listing: ${whyOpen(verdict, session)}`);
@@ -56,10 +63,7 @@ export async function updateInstance(
   // If the wait fails, the engine keeps the old inputs. An asserted input in the outputs would then look changed to the
   // next Diff, which would replace the instance. So the asserted inputs are added after the wait. Any listing counts, because
   // this session sent no POST for the instance.
-  const wait = { instance: before.withInputs(news), origin, after: 0 };
-  return withAsserted(
-    item && hasLeftProvisioning(item)
-      ? readyInstance(session, wait, item)
-      : await waitUntilReady(session, wait, operation.signal),
-  );
+  const instance = before.withInputs(news).with(valuesOf(recorded));
+  const wait = { instance, origin, after: 0, listed: item };
+  return withChanges(await waitUntilReady(session, wait, operation.signal));
 }

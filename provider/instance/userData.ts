@@ -1,135 +1,130 @@
 /**
- * Finds user data that cloud-init would ignore, which one would otherwise notice only on the running server. No text of
- * this file quotes the user data, because it is secret (G8).
+ * What the state holds of user data (`compute:userDataInState`): the text, as a secret, or a salted hash in its place. With
+ * the hash, only this process has the text, from a Check until the Diff or the Create that follows it. If the create has made
+ * nothing, the text stays until the process ends, because an error hook may repeat the Create.
  */
-import { reveal, type PropertyMap } from "../propertyValue";
-import { scriptInputs, userDataBytes } from "./definition";
+import { isUtf8 } from "node:buffer";
+import { createHash, createHmac, randomBytes } from "node:crypto";
+import { OperationFailed } from "../errors";
+import {
+  propertyMap,
+  reveal,
+  Secret,
+  type PropertyMap,
+  type PropertyValue,
+} from "../propertyValue";
+import type { CheckRequest } from "../requests";
+import type { Session } from "../session/session";
+import { scriptInputs, userDataBytes, type ScriptInput } from "./definition";
 
-/**
- * How user data begins, in lower case. cloud-init ignores the case, and white space before it.
- * https://docs.cloud-init.io/en/latest/explanation/format.html
- */
-const headers = [
-  "#!",
-  "#cloud-config", // Also #cloud-config-archive and #cloud-config-jsonp.
-  "#cloud-boothook",
-  "#include", // Also #include-once.
-  "#part-handler",
-  "#upstart-job",
-  "## template:",
-];
+/** The user data in some inputs: as the program gives it, or as the hash that a state holds in its place. */
+export type UserData =
+  | { form: "text"; input: ScriptInput; text: string; bytes: Buffer }
+  | { form: "hash"; input: ScriptInput; hash: string };
 
-/** The user data, and the input that holds it. */
-interface UserData {
-  name: (typeof scriptInputs)[number];
-  bytes: Buffer;
-}
+const saltBytes = 16;
+/** A text like this always counts as a hash: cloud-init would ignore it anyway. */
+const hashPattern = /^sha256:([0-9a-f]{32}):[0-9a-f]{64}$/;
 
-/** To parse a larger cloud-config would hold up the other resources. */
-const maxParsedBytes = 64 * 1024;
-
-/**
- * Returns a warning if cloud-init would ignore the user data in the checked inputs. Does not judge user data that is
- * not known yet, or that the existing instance has: only a replacement could change that.
- */
-export async function userDataWarning(
-  checked: PropertyMap,
-  olds: PropertyMap,
-): Promise<string | undefined> {
-  const userData = readUserData(checked);
-  if (!userData) return undefined;
-  if (readUserData(olds)?.bytes.equals(userData.bytes)) return undefined;
-  const reason = isRecognized(userData.bytes)
-    ? await cloudConfigProblem(userData.bytes)
-    : headerProblem(userData);
-  return reason === undefined
-    ? undefined
-    : `cloud-init would ignore ${userData.name}: ${reason}. Ignore this warning if the image reads its user data with another program`;
+/** Whether the value is a hash that stands for user data. */
+export function isUserDataHash(value: PropertyValue): value is string {
+  return typeof value === "string" && hashPattern.test(value);
 }
 
 /** Returns the user data in these inputs. Undefined if it is empty, or not known yet. */
 export function readUserData(inputs: PropertyMap): UserData | undefined {
-  for (const name of scriptInputs) {
-    const value = reveal(inputs[name] ?? null);
-    const bytes = typeof value === "string" ? userDataBytes({ [name]: value }) : undefined;
-    if (bytes?.length) return { name, bytes };
+  for (const input of scriptInputs) {
+    const value = reveal(inputs[input] ?? null);
+    if (typeof value !== "string") continue;
+    if (isUserDataHash(value)) return { form: "hash", input, hash: value };
+    const bytes = userDataBytes({ [input]: value });
+    if (bytes?.length) return { form: "text", input, text: value, bytes };
   }
   return undefined;
 }
 
-function isRecognized(bytes: Buffer): boolean {
-  const isGzip = bytes[0] === 0x1f && bytes[1] === 0x8b;
-  const text = beginningOf(bytes);
-  // Like cloud-init, this looks for a MIME header anywhere in the beginning.
-  const isMime = text.includes("mime-version:");
-  return isGzip || isMime || headers.some((header) => text.startsWith(header));
+/** Whether the inputs have the same user data, in whatever form, without regard to the line endings of UTF-8 text. */
+export function isSameUserData(inputs: PropertyMap, others: PropertyMap): boolean {
+  const one = readUserData(inputs);
+  const other = readUserData(others);
+  if (!one || !other) return one === other;
+  const hashed = [one, other].find(({ form }) => form === "hash");
+  const salt = hashed?.form === "hash" ? saltOf(hashed.hash) : Buffer.alloc(saltBytes);
+  return hashWith(salt, one) === hashWith(salt, other);
 }
 
-/** Returns the beginning in lower case, without the white space before it. */
-function beginningOf(bytes: Buffer): string {
-  // `trimStart` would remove a byte order mark, too, which cloud-init does not.
-  const text = bytes.toString("utf8", 0, 4096).replace(/^[ \t\r\n\v\f]+/, "");
-  return text.toLowerCase();
+function saltOf(hash: string): Buffer {
+  return Buffer.from(hashPattern.exec(hash)?.[1] ?? "", "hex");
 }
 
-function headerProblem({ name, bytes }: UserData): string {
-  const text = beginningOf(bytes);
-  if (text.startsWith("\ufeff")) {
-    return "it begins with a byte order mark (BOM), which hides the header. Remove the mark";
-  }
-  if (text.startsWith("---")) {
-    return 'it begins with "---", but the header #cloud-config has to come first. Remove that line, or move it below the header';
-  }
-  if (isBase64OfRecognized(bytes)) {
-    return name === "userData"
-      ? "it is in Base64. Give it as userDataBase64, or as plain text"
-      : "it was encoded in Base64 twice. Encode it once";
-  }
-  if (/^[ \t]*#cloud-config/m.test(text)) {
-    return "its header #cloud-config is not at its beginning. Move it to the first line";
-  }
-  return "it does not begin with a header that cloud-init knows, such as #cloud-config or #!/bin/sh";
+function hashWith(salt: Buffer, userData: UserData): string {
+  if (userData.form === "hash") return userData.hash;
+  const digest = createHash("sha256").update(salt).update(comparable(userData.bytes));
+  return `sha256:${salt.toString("hex")}:${digest.digest("hex")}`;
 }
 
-function isBase64OfRecognized(bytes: Buffer): boolean {
-  const text = bytes.toString("latin1").trim();
-  return /^[A-Za-z0-9+/\s]+=*$/.test(text) && isRecognized(Buffer.from(text, "base64"));
-}
-
-/** Says why cloud-init can't use a cloud-config. Undefined if it can, or if this can't be judged. */
-async function cloudConfigProblem(bytes: Buffer): Promise<string | undefined> {
-  const isCloudConfig = /^#cloud-config(?!-)/.test(beginningOf(bytes));
-  if (!isCloudConfig || bytes.length > maxParsedBytes) return undefined;
-  const text = bytes.toString("utf8");
-  // For cloud-init's parser, but not for this one, these characters end a line.
-  if (/[\u0085\u2028\u2029]/.test(text)) return undefined;
-  const { isMap, LineCounter, parseDocument } = await import("yaml");
-  const lineCounter = new LineCounter();
-  const { errors, contents } = parseDocument(text, {
-    lineCounter,
-    prettyErrors: false, // They quote the text.
-    // At least as tolerant as cloud-init: the last of two equal keys counts, and no tag is judged.
-    strict: false,
-    uniqueKeys: false,
-    schema: "failsafe",
-  });
-  const [error] = errors;
-  if (error) {
-    if (isOnlyOfThisParser(error)) return undefined;
-    const { line } = lineCounter.linePos(error.pos[0]);
-    return `it begins with #cloud-config, but is not valid YAML (line ${line})`;
-  }
-  // Without any keys, there is nothing to ignore.
-  const isEmpty = contents === null || /^(|~|null)$/i.test(String(contents).trim());
-  return isEmpty || isMap(contents)
-    ? undefined
-    : "it begins with #cloud-config, but its YAML is not a mapping of keys to values";
+/** Returns the bytes with Unix line endings if they are UTF-8 text. */
+function comparable(bytes: Buffer): Buffer {
+  if (!isUtf8(bytes) || !bytes.includes("\r\n")) return bytes;
+  return Buffer.from(bytes.toString("utf8").replaceAll("\r\n", "\n"), "utf8");
 }
 
 /**
- * Whether cloud-init's parser may accept what this parser refuses: data that is nested too deeply, or a quoted string
- * or flow collection whose next lines are not indented, or a comment right after a comma.
+ * Returns the checked inputs as the state is to hold them. If that is with a hash, the session keeps the text for a Create.
+ * The salt is the old one as long as the text is the same.
  */
-function isOnlyOfThisParser({ code, message }: { code: string; message: string }): boolean {
-  return code === "RESOURCE_EXHAUSTION" || /^(Missing closing|Flow |Comments must)/.test(message);
+export function inputsForState(
+  { settings, creates, ctx }: Session,
+  { urn, olds, randomSeed }: CheckRequest,
+  checked: PropertyMap,
+): PropertyMap {
+  const userData = readUserData(checked);
+  if (settings.userDataInState !== "hash" || userData?.form !== "text") return checked;
+  const before = readUserData(olds);
+  const isKept = before?.form === "hash" && isSameUserData(olds, checked);
+  const hash = isKept ? before.hash : hashWith(newSalt(urn, randomSeed), userData);
+  const { input, text } = userData;
+  creates.userData.get(hash)?.hidden[Symbol.dispose]();
+  creates.userData.set(hash, { text, hidden: ctx.redactor.hide(text) });
+  return propertyMap({ ...checked, [input]: new Secret(hash) });
+}
+
+/**
+ * Returns a salt. It depends on the engine's seed alone, because `pulumi up --plan` accepts only the hash that the preview had,
+ * and gives the same seed again.
+ */
+function newSalt(urn: string, randomSeed: Uint8Array): Buffer {
+  if (randomSeed.length === 0) return randomBytes(saltBytes);
+  const digest = createHmac("sha256", randomSeed).update(`user data of ${urn}`).digest();
+  return digest.subarray(0, saltBytes);
+}
+
+/** Whether the inputs have only the hash of their user data, and this process does not have the text. */
+export function lacksText({ creates }: Session, inputs: PropertyMap): boolean {
+  const userData = readUserData(inputs);
+  return userData?.form === "hash" && !creates.userData.has(userData.hash);
+}
+
+/**
+ * Returns the inputs as the service gets them: with the text in place of its hash.
+ *
+ * @throws OperationFailed if this process does not have the text
+ */
+export function inputsForService({ creates }: Session, inputs: PropertyMap): PropertyMap {
+  const userData = readUserData(inputs);
+  if (userData?.form !== "hash") return inputs;
+  const kept = creates.userData.get(userData.hash);
+  if (!kept) throw new OperationFailed(textMissing);
+  return propertyMap({ ...inputs, [userData.input]: new Secret(kept.text) });
+}
+
+const textMissing =
+  'nothing was created: with compute:userDataInState "hash", only the process that has checked the inputs has the user data, and this is another one. Set compute:userDataInState to "secret"';
+
+/** Frees the text that the session keeps for these inputs. */
+export function forgetText({ creates }: Session, inputs: PropertyMap): void {
+  const userData = readUserData(inputs);
+  if (userData?.form !== "hash") return;
+  creates.userData.get(userData.hash)?.hidden[Symbol.dispose]();
+  creates.userData.delete(userData.hash);
 }

@@ -63,7 +63,7 @@ function unfinishedFailure(error: InstanceUnfinished, log: EngineLog): CallFailu
   }
   const unfinished = new ErrorResourceInitFailed()
     .setId(error.id)
-    .setReasonsList(reasons.map((reason) => log.clean(reason)))
+    .setReasonsList(reasons.map((reason) => log.clean(...[reason].flat())))
     .setRefreshBeforeUpdate(true)
     .setProperties(outputs)
     .setInputs(inputs);

@@ -195,7 +195,7 @@ export class Connection {
       return accountId(await api.account(this.#canceled()));
     } catch (error) {
       if (!leavesTokenUsable(error))
-        throw isRefusal(error) ? new OperationFailed(explain(error)) : error;
+        throw isRefusal(error) ? new OperationFailed(explain(error), { cause: error }) : error;
       const advice =
         error.status === 403
           ? "If the token is meant to lack the scope for that call, set compute:validateCredentials to false."
@@ -247,7 +247,7 @@ export class Connection {
 }
 
 /** Whether the service answered the account call so that a retry would not change it, but did not refuse the token. */
-export function leavesTokenUsable(error: unknown): error is RequestError {
+function leavesTokenUsable(error: unknown): error is RequestError {
   const isAnswered = error instanceof RequestError && error.kind === "answered";
   return isAnswered && !error.transient && !isRefusal(error);
 }
@@ -260,7 +260,7 @@ function isRefusal(error: unknown): error is RequestError {
  * Returns the id in a response to GET /v2/account, or undefined if it has none. The service's API document does not describe
  * this response.
  */
-export function accountId(account: unknown): string | undefined {
+function accountId(account: unknown): string | undefined {
   const { id } = Object(account) as { id?: unknown };
   // The state can't hold half a surrogate pair, and the id is compared with the one in the state.
   return typeof id === "string" && id !== "" ? id.toWellFormed() : undefined;

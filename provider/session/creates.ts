@@ -11,6 +11,13 @@ export interface Unfinished {
   after: number;
 }
 
+/** User data of which the state is to hold only a hash. */
+export interface KeptText {
+  text: string;
+  /** Hides the text in messages, until the session forgets it. */
+  hidden: Disposable;
+}
+
 /**
  * The creates of a session. To take over is to use an instance that exists instead of creating one. No create takes over an
  * instance of another create, and no delete of an older state entry destroys an instance that was taken over.
@@ -22,4 +29,6 @@ export class Creates {
   readonly unfinished = new Map<string, Unfinished>();
   /** By id: whether a POST of this session made the instance, or it was taken over without being in a POST's response. */
   readonly instances = new Map<string, "made" | "takenOver">();
+  /** By its hash: the text of user data that a create may still need. */
+  readonly userData = new Map<string, KeptText>();
 }

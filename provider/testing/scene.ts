@@ -9,6 +9,7 @@ import { systemDisk } from "../ledger/disk";
 import type { Messages, ProviderContext, Text } from "../context";
 import { Redactor } from "../redaction";
 import { instanceToken } from "../pulumiNames";
+import { FakeDialer } from "./fakeDialer";
 import { FakeService } from "./fakeService";
 import { temporaryFolder } from "./temporaryFolder";
 import { VirtualClock } from "./virtualClock";
@@ -36,6 +37,7 @@ class RecordedMessages implements Messages {
 export interface Scene {
   session: Session;
   service: FakeService;
+  dialer: FakeDialer;
   clock: VirtualClock;
   messages: RecordedMessages;
   ctx: ProviderContext;
@@ -47,7 +49,7 @@ export interface Scene {
 }
 
 /** What all sessions of a test share. */
-type Shared = Pick<Scene, "service" | "clock"> & { home: string };
+type Shared = Pick<Scene, "service" | "dialer" | "clock"> & { home: string };
 
 /** A disk that is never waited for, since the clock would move meanwhile. No test here cuts the power. */
 const disk = { ...systemDisk, sync: async () => undefined, syncFolder: async () => undefined };
@@ -63,7 +65,7 @@ export function scene(
   shared = newShared(),
   run: Partial<SessionRun> = {},
 ): Scene {
-  const { service, clock, home } = shared;
+  const { service, dialer, clock, home } = shared;
   const messages = new RecordedMessages();
   const ctx: ProviderContext = {
     messages,
@@ -71,6 +73,7 @@ export function scene(
     clock,
     env: { PULUMI_HOME: home },
     disk,
+    dialer,
     createApi: () => service,
   };
   const cancellation = new AbortController();
@@ -95,6 +98,7 @@ export function scene(
   return {
     session,
     service,
+    dialer,
     clock,
     messages,
     ctx,
@@ -115,7 +119,12 @@ function newShared(): Shared {
   const clock = new VirtualClock();
   const autoAdvance = clock.autoAdvance();
   cleanups.push(() => autoAdvance[Symbol.dispose]());
-  return { service: new FakeService(), clock, home: temporaryFolder() };
+  return {
+    service: new FakeService(),
+    dialer: new FakeDialer(),
+    clock,
+    home: temporaryFolder(),
+  };
 }
 
 export function urnOf(name: string): string {

@@ -120,4 +120,32 @@ namespace ComputeInstances.Compute
 
         public override string ToString() => _value;
     }
+
+    [EnumType]
+    public readonly struct UserDataInState : IEquatable<UserDataInState>
+    {
+        private readonly string _value;
+
+        private UserDataInState(string value)
+        {
+            _value = value ?? throw new ArgumentNullException(nameof(value));
+        }
+
+        public static UserDataInState Secret { get; } = new UserDataInState("secret");
+        public static UserDataInState Hash { get; } = new UserDataInState("hash");
+
+        public static bool operator ==(UserDataInState left, UserDataInState right) => left.Equals(right);
+        public static bool operator !=(UserDataInState left, UserDataInState right) => !left.Equals(right);
+
+        public static explicit operator string(UserDataInState value) => value._value;
+
+        [EditorBrowsable(EditorBrowsableState.Never)]
+        public override bool Equals(object? obj) => obj is UserDataInState other && Equals(other);
+        public bool Equals(UserDataInState other) => string.Equals(_value, other._value, StringComparison.Ordinal);
+
+        [EditorBrowsable(EditorBrowsableState.Never)]
+        public override int GetHashCode() => _value?.GetHashCode() ?? 0;
+
+        public override string ToString() => _value;
+    }
 }

@@ -11,7 +11,7 @@ using Pulumi;
 namespace ComputeInstances.Compute
 {
     /// <summary>
-    /// A KVM virtual server, created from an image and a flavor and attached to a VPC. Instances are billed hourly (not with a test token). The service has no update call, so a change to any input replaces the instance; it documents no destroy call either, so see `compute:deletePolicy` for what a delete does.
+    /// A KVM virtual server, created from an image and a flavor and attached to a VPC. Instances are billed hourly (not with a test token). The service has no update call, so a change to any input but `waitForPort` replaces the instance; it documents no destroy call either, so see `compute:deletePolicy` for what a delete does.
     /// 
     /// ## Example Usage
     /// ### Web servers
@@ -139,6 +139,12 @@ namespace ComputeInstances.Compute
         [Output("vpcId")]
         public Output<string> VpcId { get; private set; } = null!;
 
+        /// <summary>
+        /// A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input, and its changes replace nothing. Null after `get`, and after an import until the program sets it, because the service does not show it.
+        /// </summary>
+        [Output("waitForPort")]
+        public Output<int?> WaitForPort { get; private set; } = null!;
+
 
         /// <summary>
         /// Create a Instance resource with the given unique name, arguments, and options.
@@ -257,6 +263,12 @@ namespace ComputeInstances.Compute
         /// </summary>
         [Input("vpcId", required: true)]
         public Input<string> VpcId { get; set; } = null!;
+
+        /// <summary>
+        /// A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input, and its changes replace nothing.
+        /// </summary>
+        [Input("waitForPort")]
+        public Input<int>? WaitForPort { get; set; }
 
         public InstanceArgs()
         {

@@ -52,6 +52,12 @@ namespace ComputeInstances.Compute
         [Output("requireTokenKind")]
         public Output<string?> RequireTokenKind { get; private set; } = null!;
 
+        /// <summary>
+        /// What the state holds of the user data (`userData`, `userDataBase64`) of an instance: `secret` the text, encrypted, or `hash` only a salted hash, in inputs and outputs. Default `secret`.
+        /// </summary>
+        [Output("userDataInState")]
+        public Output<string?> UserDataInState { get; private set; } = null!;
+
 
         /// <summary>
         /// Create a Provider resource with the given unique name, arguments, and options.
@@ -162,6 +168,12 @@ namespace ComputeInstances.Compute
         /// </summary>
         [Input("settlingSeconds", json: true)]
         public Input<double>? SettlingSeconds { get; set; }
+
+        /// <summary>
+        /// What the state holds of the user data (`userData`, `userDataBase64`) of an instance: `secret` the text, encrypted, or `hash` only a salted hash, in inputs and outputs. Default `secret`.
+        /// </summary>
+        [Input("userDataInState", json: true)]
+        public Input<ComputeInstances.Compute.UserDataInState>? UserDataInState { get; set; }
 
         /// <summary>
         /// Whether the provider checks the token with GET /v2/account before any other request. Default true.

@@ -8,7 +8,7 @@ import * as enums from "./types/enums";
 import * as utilities from "./utilities";
 
 /**
- * A KVM virtual server, created from an image and a flavor and attached to a VPC. Instances are billed hourly (not with a test token). The service has no update call, so a change to any input replaces the instance; it documents no destroy call either, so see `compute:deletePolicy` for what a delete does.
+ * A KVM virtual server, created from an image and a flavor and attached to a VPC. Instances are billed hourly (not with a test token). The service has no update call, so a change to any input but `waitForPort` replaces the instance; it documents no destroy call either, so see `compute:deletePolicy` for what a delete does.
  *
  * ## Example Usage
  * ### Web servers
@@ -124,6 +124,10 @@ export class Instance extends pulumi.CustomResource {
      * Identifier of the private network (VPC) the instance is attached to.
      */
     declare public readonly vpcId: pulumi.Output<string>;
+    /**
+     * A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input, and its changes replace nothing. Null after `get`, and after an import until the program sets it, because the service does not show it.
+     */
+    declare public readonly waitForPort: pulumi.Output<number | undefined>;
 
     /**
      * Create a Instance resource with the given unique name, arguments, and options.
@@ -152,6 +156,7 @@ export class Instance extends pulumi.CustomResource {
             resourceInputs["userData"] = args?.userData ? pulumi.secret(args.userData) : undefined;
             resourceInputs["userDataBase64"] = args?.userDataBase64 ? pulumi.secret(args.userDataBase64) : undefined;
             resourceInputs["vpcId"] = args?.vpcId;
+            resourceInputs["waitForPort"] = args?.waitForPort;
             resourceInputs["createdAt"] = undefined /*out*/;
             resourceInputs["ipv4"] = undefined /*out*/;
             resourceInputs["networks"] = undefined /*out*/;
@@ -172,6 +177,7 @@ export class Instance extends pulumi.CustomResource {
             resourceInputs["userData"] = undefined /*out*/;
             resourceInputs["userDataBase64"] = undefined /*out*/;
             resourceInputs["vpcId"] = undefined /*out*/;
+            resourceInputs["waitForPort"] = undefined /*out*/;
         }
         opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts);
         const secretOpts = { additionalSecretOutputs: ["userData", "userDataBase64"] };
@@ -212,4 +218,8 @@ export interface InstanceArgs {
      * Identifier of the private network (VPC) the instance is attached to.
      */
     vpcId: pulumi.Input<string>;
+    /**
+     * A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input, and its changes replace nothing.
+     */
+    waitForPort?: pulumi.Input<number | undefined>;
 }

@@ -49,6 +49,10 @@ export class Provider extends pulumi.ProviderResource {
      * The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
      */
     declare public readonly requireTokenKind: pulumi.Output<string | undefined>;
+    /**
+     * What the state holds of the user data (`userData`, `userDataBase64`) of an instance: `secret` the text, encrypted, or `hash` only a salted hash, in inputs and outputs. Default `secret`.
+     */
+    declare public readonly userDataInState: pulumi.Output<string | undefined>;
 
     /**
      * Create a Provider resource with the given unique name, arguments, and options.
@@ -73,6 +77,7 @@ export class Provider extends pulumi.ProviderResource {
             resourceInputs["requestsPerMinute"] = pulumi.output(args?.requestsPerMinute).apply(JSON.stringify);
             resourceInputs["requireTokenKind"] = args?.requireTokenKind;
             resourceInputs["settlingSeconds"] = pulumi.output(args?.settlingSeconds).apply(JSON.stringify);
+            resourceInputs["userDataInState"] = args?.userDataInState;
             resourceInputs["validateCredentials"] = pulumi.output(args?.validateCredentials).apply(JSON.stringify);
         }
         opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts);
@@ -132,6 +137,10 @@ export interface ProviderArgs {
      * How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default and maximum 60.
      */
     settlingSeconds?: pulumi.Input<number | undefined>;
+    /**
+     * What the state holds of the user data (`userData`, `userDataBase64`) of an instance: `secret` the text, encrypted, or `hash` only a salted hash, in inputs and outputs. Default `secret`.
+     */
+    userDataInState?: pulumi.Input<enums.UserDataInState | undefined>;
     /**
      * Whether the provider checks the token with GET /v2/account before any other request. Default true.
      */

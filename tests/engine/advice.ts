@@ -26,6 +26,8 @@ const afterKill = typedCommands(
   "after engine and plugin were killed during a POST and the program",
 );
 const refusedDestroy = typedCommands("after a refused destroy, the printed command with %s works");
+const portLater = engine("waitForPort", "a port that does not answer in time keeps the instance");
+const portNever = engine("waitForPort", "a port that can't answer is left out of the program");
 const waits = core("waiting", "after a time-out the id is in the state");
 
 /** A message that reports something and advises nothing. */
@@ -133,17 +135,22 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "cli/report.ts",
-    text: "creates each of them once more, unless its resource has an instance by then",
+    text: "creates each of them once more. If its instance is listed above",
     ways: {
       "pulumi import": commands("after a run was killed on another machine, what audit prints"),
-      "pulumi refresh --clear-pending-creates": commands(
-        "after a run was killed on another machine, what audit prints",
-      ),
     },
   },
   {
     file: "cli/report.ts",
-    text: "again later, or with settings that reach them.",
+    text: "--clear-pending-creates --stack <stack>` removes",
+    ways: {
+      "no instance": commands("after a run was killed on another machine, what audit prints"),
+      "an instance": commands("after a run was killed before its create arrived, the %s"),
+    },
+  },
+  {
+    file: "cli/report.ts",
+    text: "again when no run is under way.",
     ways: { "run again": test("tests/lifecycle/audit", "an unreadable stack means") },
   },
   {
@@ -156,7 +163,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "cli/compare.ts",
-    text: "from the state of ${held.stack}, and lets it run), then",
+    text: "from the state of ${held.stack}, and lets it run; ${withDependents}), then",
     ways: {
       "pulumi state delete, pulumi import": commands(
         "after a kill during the wait and the import of a wrong instance",
@@ -237,7 +244,6 @@ export const advice: readonly Advice[] = [
   },
 
   // ── doctor ──
-  { file: "cli/doctor.ts", text: "would wait and slow down", ways: { reports } },
   {
     file: "cli/doctor.ts",
     text: "Correct it, and run",
@@ -245,18 +251,25 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "cli/doctor.ts",
-    text: "works without the account call",
+    text: "works with this, and prints the same warning",
     ways: {
       "pulumi up": core("configuration", "without the scope for a call"),
       "compute:validateCredentials": test("tests/lifecycle/doctor", "a token without the account"),
     },
   },
-  { file: "cli/doctor.ts", text: "drops none: ${why}", ways: { reports } },
-  { file: "cli/doctor.ts", text: "printed no version", ways: { reports } },
+  { file: "cli/doctor.ts", text: "drops none: ${whyIncomplete", ways: { reports } },
+  { file: "cli/doctor.ts", text: "reads this state, too", ways: { reports } },
+  {
+    file: "cli/doctor.ts",
+    text: "makes new instances at this address",
+    ways: {
+      "other settings": test("tests/lifecycle/doctor", "doctor warns of the stack's instances"),
+    },
+  },
   {
     file: "cli/doctor.ts",
     text: "with another state backend, which",
-    ways: { discard: test("tests/lifecycle/doctor", "pending creates, and a ledger folder") },
+    ways: { discard: test("tests/lifecycle/doctor", "pending creates, and records") },
   },
   { file: "cli/doctor.ts", text: "can't work like this", ways: { reports } },
   { file: "cli/doctor.ts", text: "Nothing found prevents", ways: { reports } },
@@ -313,7 +326,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "cli/service.ts",
-    text: "Run the command again later.",
+    text: "Run the command again later. If",
     ways: {
       "run again": test("tests/lifecycle/audit", "if the service answers every request with 429"),
     },
@@ -349,6 +362,11 @@ export const advice: readonly Advice[] = [
   {
     file: "provider/config/settings.ts",
     text: "What a create does if the service lists instances",
+    ways: { reports },
+  },
+  {
+    file: "provider/config/settings.ts",
+    text: "What the state holds of the user data",
     ways: { reports },
   },
   {
@@ -756,6 +774,21 @@ export const advice: readonly Advice[] = [
     },
   },
   {
+    file: "provider/instance/read.ts",
+    text: "has not answered yet. \\`pulumi up\\` waits for it",
+    ways: { "pulumi up": portLater },
+  },
+  {
+    file: "provider/instance/port.ts",
+    text: "give the port more time",
+    ways: { "pulumi up, customTimeouts": portLater, "leave it out": portNever },
+  },
+  {
+    file: "provider/instance/ready.ts",
+    text: "can't answer. Start it at the service, then run \\`pulumi up\\`",
+    ways: { "start it": portNever, "leave it out": portNever },
+  },
+  {
     file: "provider/instance/ready.ts",
     text: "listings are cut off before they show it",
     ways: {
@@ -772,7 +805,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/ready.ts",
-    text: "Start it at the service, then run",
+    text: "does not run. Start it at the service, then run",
     ways: {
       "pulumi refresh": engine("adviceReady", "after the warning that an instance is OFFLINE"),
     },

@@ -207,6 +207,8 @@ test.each(["pulumi up", "discard"])(
 
     // The engine still has the pending create, and audit says how that ends.
     const rest = await stack.typeFailing(audit);
+    expect(rest).toContain("its resource has instance");
+    expect(rest).not.toContain("pulumi import");
     await typePrinted(fixture, rest, "--clear-pending-creates", { "<stack>": dev });
 
     expect(fixture.ids()).toHaveLength(1);
@@ -233,7 +235,7 @@ test.each(["audit", "discard"])(
       const report = await stack.typeFailing(`${audit} --stack dev`);
       const explained = sectionOf(report, "In no stack, but explained by a pending create");
       expect(explained).toContain(
-        `(which drops i-wrong from the state of ${dev}, and lets it run)`,
+        `(which drops i-wrong from the state of ${dev}, and lets it run; if other resources`,
       );
       expect(explained).toContain("or says what to do if it is to replace i-wrong. Otherwise: ");
       await typePrinted(fixture, explained, "pulumi state delete");
@@ -291,7 +293,7 @@ test("if the service asks for a pause of an hour, audit and audit --plan end at 
   control.fault({ kind: "status", status: 429, retryAfter: 3600, times: "always" });
   for (const command of [audit, `${audit} --plan plan.json`]) {
     expect(await stack.typeFailing(command)).toMatch(
-      /\. Run the command again after that time\.$/m,
+      /^→ Run the command again after that time\.$/m,
     );
   }
 

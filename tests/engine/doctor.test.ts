@@ -27,6 +27,7 @@ test("doctor checks the configuration and the engine of a stack, and ends with 0
     /^ok +stack +organization\/proj\/dev: 4 settings of compute$/m,
     /^ok +token +test: .*\(compute:apiToken\)$/m,
     /^ok +engine +Pulumi \d+\.\d+\.\d+, with compute \d.* on Node v\d/m,
+    /^ok +state +organization\/proj\/dev has no instance$/m,
     /^All is well\.$/m,
   ])
     expect(well).toMatch(line);
@@ -47,8 +48,11 @@ test("doctor checks the configuration and the engine of a stack, and ends with 0
   expect(await stack.typeFailing(`cd / && ${doctor}`)).toMatch(
     /^ok +stack +none: this folder has no Pulumi project/m,
   );
-  for (const typed of [`${doctor} --stack nowhere`, `PULUMI_STACK=nowhere ${doctor}`])
-    expect(await stack.typeFailing(typed)).toMatch(/^FAILED +stack +`pulumi config` failed/m);
+  for (const [typed, problem] of [
+    [`${doctor} --stack nowhere`, "`pulumi config` failed"],
+    [`PULUMI_STACK=nowhere ${doctor}`, "this project has no stack of the name in PULUMI_STACK"],
+  ] as const)
+    expect(await stack.typeFailing(typed)).toMatch(new RegExp(`^FAILED +stack +${problem}`, "m"));
 });
 
 test("while the service hangs, Ctrl-C ends doctor with exit code 130", async () => {

@@ -11,13 +11,13 @@ import { pages } from "../../tools/docs/pages";
 import { captured, firstLine } from "../../tools/support/command";
 import { ownPulumi } from "../../tools/support/ownPulumi";
 import { testUnless } from "../../tools/support/unless";
-import { languages, missingTools, installed, WorkingCopy } from "./support/installing";
+import { installed, missingTools, npmPackage, WorkingCopy } from "./support/installing";
 import { endGroup } from "./support/processes";
 import { ReleasePage } from "./support/releasePage";
 import { pluginsAt, type Stack } from "./support/stack";
 import { Fixture } from "./support/fixture";
 
-const skipReason = missingTools(languages.TypeScript);
+const skipReason = missingTools(npmPackage);
 const testHere = testUnless.bind(undefined, skipReason);
 
 const plugin = `pulumi-resource-${metadata.name}`;
@@ -28,7 +28,7 @@ let modules: string;
 
 beforeAll(async () => {
   if (skipReason !== undefined) return;
-  ({ project: program } = await installed(languages.TypeScript));
+  ({ project: program } = await installed(npmPackage));
   modules = join(program, "node_modules");
 });
 
@@ -101,7 +101,7 @@ testHere(
   async () => {
     const page = pages.find(({ name }) => name === "docs/testing.md");
     const block = page && blocksOf(page).find(({ language }) => language === "typescript");
-    using copy = new WorkingCopy(await installed(languages.TypeScript));
+    using copy = new WorkingCopy(await installed(npmPackage));
     const { project: cwd } = copy;
     writeFileSync(join(cwd, "program.test.ts"), block?.text ?? "");
     appendFileSync(join(cwd, "Pulumi.yaml"), pluginsAt(directory));
@@ -124,7 +124,7 @@ const older = passFor("22.18.0");
 testHere(
   "on Node 20, npm warns of no package but Pulumi's own, and on Node 18 also of this one",
   async () => {
-    using copy = new WorkingCopy(await installed(languages.TypeScript));
+    using copy = new WorkingCopy(await installed(npmPackage));
     const warnedOf = (version: string) => {
       const env = { ...process.env, NODE_OPTIONS: `--import=${passFor(version)}` };
       const options = { cwd: copy.project, env, encoding: "utf8" } as const;

@@ -97,6 +97,27 @@ test("npm start needs Node and nothing else: it downloads the Pulumi CLI once, a
   expect(asked).toEqual([`/v${version}/pulumi-v${version}-${thisPlatform}.tar.gz`]);
 });
 
+test("after two Ctrl-C in the middle of a create, npm start begins anew", async () => {
+  const interrupted = spawn(process.execPath, [script, "start"], {
+    ...inClone(),
+    stdio: ["ignore", "pipe", "ignore"],
+    detached: true,
+  });
+  const ended = once(interrupted, "close");
+  for await (const line of createInterface({ input: interrupted.stdout })) {
+    if (line.includes("PROVISIONING")) break;
+  }
+  interrupted.stdout.resume();
+  // As at a Ctrl-C, all processes of the group get the signal.
+  for (let times = 0; times < 2; times++) process.kill(-(interrupted.pid ?? 0), "SIGINT");
+  await ended;
+
+  const printed = await start();
+  expect(printed).toContain("The demo begins anew");
+  expect(printed).toContain("3 created");
+  expect(await start("destroy")).toContain("3 deleted");
+});
+
 test("with --watch the emulator stays, and other commands use it", async () => {
   const watching = spawn(process.execPath, [script, "start", "--watch"], {
     ...inClone(),

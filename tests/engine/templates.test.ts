@@ -99,7 +99,7 @@ for (const [name, template] of Object.entries(templates)) {
   testUnless(missingTools(language), title, async () => {
     const project = await pulumiNew(template, "--generate-only");
     const env = {
-      ...(await language.env?.(project)),
+      ...(await language.env?.()),
       ...(await language.installPackedSdk?.(project)),
     };
     await using fixture = await Fixture.create({ program: project, project: "web", env });

@@ -84,7 +84,7 @@ test("finds instances in no stack, gone, in several stacks and elsewhere, pendin
         account: expect.any(String),
         listed: 8,
         complete: true,
-        settings: "the environment, since no stack is selected",
+        settings: "the options and the environment, since no stack is selected",
       },
     ],
     stacks: { read: 2, withInstances: 2 },
@@ -156,6 +156,28 @@ test("a pending operation of a create that a later run has continued is not repo
   }
 });
 
+test("for a pending create whose resource has an instance, audit names only the command that removes it from the state", async (world) => {
+  world.service.control.insert({ id: "i-1", name: "web-2" });
+  const unrecorded = async (...pending: string[]) => {
+    const path = fakePulumi(world, { a: { held: [{ name: "web", id: "i-1" }], pending } });
+    const { text } = await audit(world, path);
+    return text.split("\n\n").find((section) => section.startsWith("Pending creates")) ?? "";
+  };
+  const clear =
+    "`pulumi refresh --clear-pending-creates --stack <stack>` removes the pending creates.";
+  const row = (name: string) => `  ${urnOf(name)}  "${name}"  pending in a`;
+  expect((await unrecorded("web")).split("\n").slice(1)).toEqual([
+    `${row("web")}  its resource has instance i-1`,
+    `  → ${clear}`,
+  ]);
+  expect((await unrecorded("web", "db")).split("\n").slice(2)).toEqual([
+    row("db"),
+    expect.stringMatching(
+      /^ {2}→ Those whose resource has no instance: the next `pulumi up` creates /,
+    ),
+  ]);
+});
+
 test("an instance that the settings of its own stack do not reach is not decided", async (world) => {
   const held = [{ name: "paid", id: "i-paid", origin: { tokenKind: "live" } }] as const;
   for (const selected of ["a", "b"]) {
@@ -219,7 +241,9 @@ test("if the service answers every request with 429, audit and audit --plan say 
     const path = fakePulumi(world, { a: { held } });
     control.fault({ kind: "status", status: 429, times: "always" });
     const failed = await audit(world, path, ...options);
-    expect(failed.warnings.join("\n")).toMatch(/after 300 s\. Run the command again later\.$/m);
+    expect(failed.warnings.join("\n")).toMatch(
+      /^the command timed out after 300 s, .*HTTP 429.*\n→ Run the command again later\./m,
+    );
     expect(failed.code).toBe(code);
 
     control.clearFaults();
@@ -230,15 +254,19 @@ test("if the service answers every request with 429, audit and audit --plan say 
 });
 
 test("if nothing can be compared, audit ends with 3 and says why", async (world) => {
-  const none = await audit(world, "/nonexistent");
+  // Without a stack, there is no address either.
+  const none = await audit(world, "/nonexistent", "--base-url", "no");
   expect(none.code).toBe(3);
-  expect(none.warnings[0]).toMatch(/^there is no pulumi on PATH/);
+  expect(none.warnings).toEqual([
+    "there is no pulumi on PATH",
+    expect.stringMatching(/^→ Install Pulumi/),
+  ]);
   const wrong = ["--json", "--base-url=no", "--settling-seconds=no"];
-  expect(JSON.parse((await audit(world, "/nonexistent", ...wrong)).text)).toMatchObject({
+  const path = fakePulumi(world, {});
+  expect(JSON.parse((await audit(world, path, ...wrong)).text)).toMatchObject({
     undecided: [{ why: expect.stringMatching(/^base URL: .+ → .+; settings: .+ → \S+/) }],
   });
   world.service.control.declareToken(testToken, { state: "revoked" });
-  const path = fakePulumi(world, {});
   const revoked = await auditData(world, path);
   expect(revoked).toEqual({
     code: 3,

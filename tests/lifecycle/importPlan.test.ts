@@ -177,13 +177,13 @@ test("each error is printed with the next step and exit code 1, and there is no 
   });
 
   const noStack = await planIn(world, "/nonexistent", "--stack", "dev");
-  expect(noStack.said[0]).toMatch(/^stack: there is no pulumi on PATH/);
+  expect(noStack.said[0]).toMatch(/^there is no pulumi on PATH$/);
   expect(noStack.said.at(-1)).toBe("there is no plan: see above");
   expect(noStack).toMatchObject({ code: 1, plan: undefined, text: "" });
 
   world.service.control.declareToken(testToken, { state: "revoked" });
   const revoked = await plan(world);
-  expect(revoked.said.join("\n")).toMatch(/HTTP 401.*give a valid one/);
+  expect(revoked.said.join("\n")).toMatch(/HTTP 401.*\n→ The token is .*give a valid one/);
   expect(revoked).toMatchObject({ code: 1, plan: undefined });
 });
 

@@ -353,7 +353,7 @@ export class Engine {
         const inputs = inputsIfUnfinished ?? state.inputs;
         const { outputs } = state;
         const resource = { name, urn, id, inputs, outputs, old: false };
-        await this.#hold({ ...resource, initErrors: reasons, refreshBeforeUpdate: true });
+        await this.#hold({ ...resource, initErrors: reasons.flat(), refreshBeforeUpdate: true });
       }
       throw error;
     }

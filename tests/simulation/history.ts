@@ -64,9 +64,13 @@ export interface History {
   /** Other instances of the token. With more than 100, only a listing with a cursor is complete. */
   otherInstances: number;
   provisioningSeconds: number;
+  /** How long after its creation the port of an ACTIVE instance answers. Undefined if the program waits for no port. */
+  portSeconds: number | undefined;
   /** How long after its creation an instance may be missing in listings. */
   lagSeconds: number;
   runs: RunPlan[];
+  /** `compute:userDataInState`. With "changes", it differs from run to run. */
+  userDataInState: "secret" | "hash" | "changes";
 }
 
 const faultOf = (at: RequestKind, more: Record<string, unknown>): fc.Arbitrary<ScriptedFault> =>
@@ -136,6 +140,8 @@ export const history: fc.Arbitrary<History> = fc.record({
     { weight: 1, arbitrary: fc.constant(104) },
   ),
   provisioningSeconds: fc.constantFrom(0, 0, 0, 2, 2, 12, 60),
+  portSeconds: fc.constantFrom(undefined, undefined, 0, 20, 90),
   lagSeconds: fc.constantFrom(0, 0, 0, 0, 3, 3, 45),
   runs: fc.array(run, { minLength: 1, maxLength: 3 }),
+  userDataInState: fc.constantFrom("secret", "hash", "changes"),
 });

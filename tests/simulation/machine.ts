@@ -96,6 +96,7 @@ export class PluginProcess {
       env: { PULUMI_HOME: home, PULUMI_BACKEND_URL: backend },
       randomBytes: (count) => random.bytes(count),
       disk: this.#disk,
+      dialer: network.dialer(this),
       createApi: (options) =>
         createClient({ ...options, createDispatcher: () => network.dispatcher(this) }),
     });

@@ -113,6 +113,7 @@ async function inMemory(call: Call, fault: Fault): Promise<Outcome> {
     faultFor: () => (left-- > 0 ? fault : undefined),
     instanceFaultsFor: () => [],
     acted: () => undefined,
+    portAnswers: () => true,
     trace: () => undefined,
   });
   const sender = { name: "client", runIfAlive: (run: () => void) => run() };

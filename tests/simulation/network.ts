@@ -10,6 +10,7 @@ import {
   type ListFault,
 } from "../../emulator/faults/kinds";
 import type { InProcessResponse, InProcessEmulator } from "../../emulator/inProcess";
+import type { Dialer } from "../../provider/dialer";
 import type { Fault } from "./faults";
 import type { Random } from "./random";
 import type { Timeline } from "./timeline";
@@ -32,6 +33,8 @@ export interface NetworkHooks {
   instanceFaultsFor(sent: SentRequest): InstanceFault[];
   /** Called once the service has answered. `answer.acted` says whether it did what the request asks for. */
   acted(sent: SentRequest, answer: InProcessResponse): void;
+  /** Whether the ports at this address answer. */
+  portAnswers(address: string): boolean;
   trace(line: string): void;
 }
 
@@ -53,6 +56,24 @@ export class Network {
     };
     const doNothing = () => Promise.resolve();
     return { dispatch, close: doNothing, destroy: doNothing } as unknown as Dispatcher;
+  }
+
+  /** Stands in for TCP. */
+  dialer(sender: Sender): Dialer {
+    const dial: Dialer["dial"] = (address, port, signal) =>
+      new Promise((resolve, reject) => {
+        const end = () => reject(signal.reason as Error);
+        if (signal.aborted) return end();
+        signal.addEventListener("abort", end, { once: true });
+        const arrive = () => {
+          signal.removeEventListener("abort", end);
+          if (this.hooks.portAnswers(address)) return resolve();
+          const code = "ECONNREFUSED";
+          reject(Object.assign(new Error(`connect ${code} ${address}:${port}`), { code }));
+        };
+        this.timeline.after(this.#latency(), () => sender.runIfAlive(arrive));
+      });
+    return { dial };
   }
 
   #send(

@@ -23,6 +23,7 @@ import { Random } from "./random";
 import { Timeline } from "./timeline";
 
 const secrets = { token: "CanaryTokenZ7Q9vB", userData: "CanaryUserDataH6J1" };
+const script = `#!/bin/sh\necho ${secrets.userData}\n`;
 /** This long after its POST, every listing is expected to show an instance. */
 const settlingMs = 60_000;
 const maxRunMs = 60 * 60_000;
@@ -100,6 +101,8 @@ class HistoryRun {
   readonly #messages: string[] = [];
   #areFaultsOver = false;
   #scopes = 0;
+  /** The ids of the instances whose port has answered. */
+  readonly #reached = new Set<string>();
 
   constructor(history: History, trace: ((line: string) => void) | undefined) {
     this.#history = history;
@@ -120,6 +123,7 @@ class HistoryRun {
       faultFor: (sent) => this.#faultFor(sent),
       instanceFaultsFor: (sent) => this.#instanceFaultsFor(sent),
       acted: (sent, answer) => this.#acted(sent, answer),
+      portAnswers: (address) => this.#portAnswers(address),
       trace: (line) => this.#tell(line),
     });
   }
@@ -142,9 +146,26 @@ class HistoryRun {
       if (this.#messages.some((text) => text.includes(canary)))
         this.#checker.violated("a message contains a secret");
     }
+    this.#checkUserData();
     const { violations, figures } = this.#checker;
     for (const violation of violations) this.#tell(`VIOLATION ${violation}`);
     return { violations, figures, runs: this.#runs.length };
+  }
+
+  /** Each server has its script, which no ledger holds, and with `hash` no state either. */
+  #checkUserData(): void {
+    for (const { id, request } of this.#service.control.instances()) {
+      const got = Buffer.from(request?.user_data ?? "", "base64").toString();
+      if (this.#checker.made.has(id) && got !== script)
+        this.#checker.violated(`${id} was made without its script`);
+    }
+    const kept: object[] = this.#machines.flatMap((machine) => machine.ledger().read());
+    if (this.#history.userDataInState === "hash") {
+      const held = this.#stacks.flatMap(({ resources }) => resources);
+      kept.push(...held.map(({ inputs, outputs }) => reveal({ inputs, outputs }) as object));
+    }
+    if (JSON.stringify(kept).includes(secrets.userData))
+      this.#checker.violated("a state or a ledger holds the user data");
   }
 
   // ── Runs ───────────────────────────────────────────────────────────────────────────────────────
@@ -354,11 +375,24 @@ class HistoryRun {
         try {
           const reply = await calls.create(request);
           if (!request.preview) onId(request.urn, reply.id);
+          if (!request.preview) this.#checkPort(reply.id, reply.outputs, runOf());
           return reply;
         } catch (error) {
           if (error instanceof InstanceUnfinished) onId(request.urn, error.id);
           throw error;
         }
+      },
+      read: async (request) => {
+        const reply = await calls.read(request);
+        const wasUnfinished = request.outputs?.["__unfinished"] === true;
+        if (reply && wasUnfinished) this.#checkPort(reply.id, reply.outputs, runOf());
+        return reply;
+      },
+      update: async (request) => {
+        const reply = await calls.update(request);
+        const wasUnfinished = request.oldOutputs["__unfinished"] === true && !request.preview;
+        if (wasUnfinished) this.#checkPort(request.id, reply.outputs, runOf());
+        return reply;
       },
       delete: async (request) => {
         await calls.delete(request);
@@ -367,6 +401,27 @@ class HistoryRun {
           made.letGo = "retained by a Delete with a warning";
       },
     };
+  }
+
+  /** The answer of each port that is tried. */
+  #portAnswers(address: string): boolean {
+    const { portSeconds = 0 } = this.#history;
+    const found = this.#service.control
+      .instances()
+      .find(({ ipv4_public, networks }) =>
+        [ipv4_public, ...networks.map(({ ipv4 }) => ipv4)].includes(address),
+      );
+    const opensAt = Date.parse(found?.created_at ?? "") + portSeconds * 1000;
+    if (found?.status !== "ACTIVE" || start + this.#timeline.now < opensAt) return false;
+    this.#reached.add(found.id);
+    return true;
+  }
+
+  /** An instance is finished only once its port has answered, if the program waits for one. */
+  #checkPort(id: string, outputs: PropertyMap, { metFaults }: Run): void {
+    const isAwaited = typeof outputs["waitForPort"] === "number";
+    if (!isAwaited || this.#reached.has(id) || metFaults.has("ids that change")) return;
+    this.#checker.violated(`${id} was ready, although its port had not answered`);
   }
 
   #saves(run: Run, when: "during the run" | "at the end"): boolean {
@@ -385,8 +440,9 @@ class HistoryRun {
           flavorId: `kvm-${version}`,
           imageId: "debian-13",
           vpcId: "vpc-1",
-          userData: new Secret(`#!/bin/sh\necho ${secrets.userData}\n`),
+          userData: new Secret(script),
           ...(history.names === "explicit" ? { name: `${name}-1` } : {}),
+          ...(history.portSeconds === undefined ? {} : { waitForPort: 22 }),
         }),
       ]),
     );
@@ -403,10 +459,18 @@ class HistoryRun {
       apiToken: new Secret(`sk_${history.live ? "live" : "test"}_acme_${secrets.token}`),
       deletePolicy: policy,
       refreshBeforeUpdate: history.refreshBeforeUpdate,
+      userDataInState: this.#userDataInState(plan),
       leftovers: isWithoutFaults ? "warn" : history.leftovers,
       ...(policy === "destroy" ? { destroyPath: "/v2/instances/{id}" } : {}),
       ...(history.hasCursor ? { cursorParameter: "starting_after" } : {}),
     });
+  }
+
+  #userDataInState(plan: RunPlan | undefined): "secret" | "hash" {
+    const { userDataInState } = this.#history;
+    if (userDataInState !== "changes") return userDataInState;
+    if (plan === undefined) return "hash";
+    return this.#runs.length % 2 === 0 ? "secret" : "hash";
   }
 
   // ── The service ────────────────────────────────────────────────────────────────────────────────
@@ -514,10 +578,15 @@ class HistoryRun {
   }
 
   /**
-   * Imports the instance that the error names by id or name. If that can't be done, removes it, and discards the
+   * Starts the instance that is OFFLINE, or imports the instance that the error names by id or name. If that can't be done, removes it, and discards the
    * record if the message shows that command.
    */
   async #followAdvice(stack: Stack, name: string, { message }: Error): Promise<void> {
+    const [, offline] = /instance (\S+) is OFFLINE, so its port/.exec(message) ?? [];
+    if (offline !== undefined) {
+      this.#tell(`a person starts ${offline}`);
+      return void this.#service.control.setStatus(offline, "ACTIVE");
+    }
     const imports = printedCommands(message, `pulumi import compute:index:Instance ${name} `);
     const ids = imports.map((command) => command.split(" ").at(-1) ?? "");
     // A person knows which stack created it.

@@ -55,6 +55,7 @@ export class Simulation implements Disposable {
       faultFor: (sent) => this.faultFor(sent),
       instanceFaultsFor: () => [],
       acted: (sent) => this.#acted(sent),
+      portAnswers: () => true,
       trace: () => undefined,
     });
   }

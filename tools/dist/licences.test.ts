@@ -36,7 +36,7 @@ const mplModules = { pathPrefix: "github.com/hashicorp/", phrase: "Mozilla Publi
 
 testUnless(missingGo(), "every module that the Go SDK needs has an accepted licence", async () => {
   const format = "{{with .Module}}{{.Path}} {{.Dir}}{{end}}";
-  const cwd = join(root, "sdk/go/compute");
+  const cwd = join(root, "sdk/go");
   const lines = await captured("go", ["list", "-deps", "-f", format, "./..."], { cwd });
   const modules = new Map(
     [...new Set(lines.split("\n"))]

@@ -180,7 +180,7 @@ function packageList(): string {
   const homes: Record<(typeof sdkNames)[number], [string, string]> = {
     nodejs: [nodejs.package, `https://www.npmjs.com/package/${nodejs.package}`],
     python: [python.package, `https://pypi.org/project/${python.package.replaceAll("_", "-")}/`],
-    go: [go.module, `https://pkg.go.dev/${go.module}`],
+    go: [go.package, `https://pkg.go.dev/${go.package}`],
     dotnet: [dotnet.package, `https://www.nuget.org/packages/${dotnet.package}`],
     java: [coordinates, `https://central.sonatype.com/artifact/${coordinates}`],
   };

@@ -3,7 +3,7 @@ import { expect, test } from "@jest/globals";
 import { RequestError } from "../../provider/api/errors";
 import { createInstance } from "../../provider/instance/create";
 import { generatedName } from "../../provider/instance/naming";
-import { userDataWarning } from "../../provider/instance/userData";
+import { userDataWarning } from "../../provider/instance/cloudInit";
 import { propertyMap } from "../../provider/propertyValue";
 import { post } from "../../provider/testing/fakeService";
 import { errorOf, inputsOf, scene, scopeId, urnOf } from "../../provider/testing/scene";

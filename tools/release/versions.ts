@@ -10,7 +10,7 @@ type Packages = Record<"sdk/nodejs", { version: string }>;
 
 /** The tag of the release, and that of the Go module, which must name its folder. */
 export const releaseTag = `v${version}`;
-export const goTag = `sdk/go/compute/v${version}`;
+export const goTag = `sdk/go/v${version}`;
 
 /** Returns what must be fixed before `tag` can be released. */
 export function disagreements(tag: string): string[] {

@@ -13,8 +13,6 @@ export interface SdkLanguage {
   example: ExampleLanguage;
   /** A fenced block that adds the package to a project. */
   install: string;
-  /** The package's folder in the generator's output, if it has one. */
-  folder?: string;
   complete(directory: string): void | Promise<void>;
 }
 
@@ -86,9 +84,7 @@ export const sdkLanguages = {
     title: "Go",
     generator: "sdkgen",
     example: "go",
-    install: shellBlock(`go get ${go.module}`),
-    /** The last part of the import path. */
-    folder: "compute",
+    install: shellBlock(`go get ${go.package}`),
     async complete(directory) {
       // The Pulumi SDK of the generator's version.
       const pulumi = requiredVersion("sdkgen", "github.com/pulumi/pulumi/pkg/v3");

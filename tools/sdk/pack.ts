@@ -1,6 +1,6 @@
 /** Packs the SDKs: for the tests, and for the registries. */
 import { cpSync, globSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { basename, dirname, join, relative } from "node:path";
+import { basename, join, relative } from "node:path";
 import metadata from "../../metadata.json";
 import { goTag } from "../release/versions";
 import { captured } from "../support/command";
@@ -58,7 +58,7 @@ const packers: Readonly<
     const user = "[user]\n  name = nobody\n  email = nobody@example.com\n";
     const github = `[url "file://${cwd}"]\n  insteadOf = ${metadata.repository}\n`;
     writeFileSync(config, user + github);
-    const source = join("sdk", "go", "compute");
+    const source = join("sdk", "go");
     cpSync(join(root, source), join(cwd, source), { recursive: true });
     const settings = { GOPROXY: "direct", GOSUMDB: "off", GOFLAGS: "-modcacherw" };
     const folders = { GIT_CONFIG_GLOBAL: config, GOMODCACHE: modules };
@@ -103,20 +103,6 @@ export function sdkNamed(name: string): Language {
   return sdk ?? oneOf("language", sdkNames, name);
 }
 
-/** Returns the command that installs the packed files in a project, or for Go and Java the sources. */
-export function installCommand(language: Language, files: readonly string[]): string {
-  const { go, dotnet } = metadata.sdk;
-  const [first = ""] = files;
-  const commands: Readonly<Record<Language, string>> = {
-    nodejs: `npm install ${first}`,
-    python: `pip install ${files.find((file) => file.endsWith(".whl"))}`,
-    go: `go mod edit -replace ${go.module}=${join(root, "sdk", "go", "compute")}`,
-    java: `mvn --file ${join(root, "sdk", "java")} install`,
-    dotnet: `dotnet add package ${dotnet.package} --source ${dirname(first)}`,
-  };
-  return commands[language];
-}
-
 const releasePackers: Readonly<Record<Language, (out: string) => Promise<void>>> = {
   async nodejs(out) {
     copyInto(out, await ensurePacked("nodejs"), "*.tgz");
@@ -131,7 +117,7 @@ const releasePackers: Readonly<Record<Language, (out: string) => Promise<void>>>
   /** What Go's proxy will make from the tag. Not uploaded. */
   async go(out) {
     copyInto(out, await ensurePacked("go"), `${metadata.sdk.go.module}/@v/v*.{zip,mod,info}`);
-    const options = { cwd: copyOf("go/compute"), env: goEnvironment() };
+    const options = { cwd: copyOf("go"), env: goEnvironment() };
     await captured("go", ["vet", "-mod=readonly", "./..."], options);
   },
   /** The jar, its sources, its documentation and, if there is a key, their signatures. */

@@ -20,7 +20,7 @@ const packages: [ExampleLanguage, string, string, string, string][] = [
     "pulumi_compute_instances/instance.py",
   ],
   ["csharp", "dotnet", "ComputeInstances.Compute.csproj", "pulumi-plugin.json", "Instance.cs"],
-  ["go", "go/compute", "README.md", "pulumi-plugin.json", "instance.go"],
+  ["go", "go", "README.md", "compute/pulumi-plugin.json", "compute/instance.go"],
   [
     "java",
     "java",

@@ -17,6 +17,7 @@ import {
   instanceDescription,
   isRequired,
   isScript,
+  isSent,
   networkDescriptions,
   outputs,
   requiredOutputs,
@@ -97,7 +98,7 @@ function languageOptions() {
       pyproject: { enabled: true },
     },
     go: {
-      importBasePath: go.module,
+      importBasePath: go.package,
       respectSchemaVersion: true,
       generateResourceContainerTypes: true,
     },
@@ -130,8 +131,8 @@ const unreadNote =
 function instanceSchema() {
   const inputs = propertiesOf(inputNames, (name) => ({
     ...inputProperty(name),
-    // Every change replaces the instance (G5): the service has no update call.
-    willReplaceOnChanges: true,
+    // The service has no update call (G5).
+    ...(isSent(name) && { willReplaceOnChanges: true }),
   }));
   const inputsAsOutputs = propertiesOf(inputNames, (name) =>
     inputProperty(name, requiredOutputs.includes(name) ? "" : unreadNote),

@@ -13,8 +13,7 @@ export async function writeSdk(language: Language, schema: string, out: string):
   const sdk: SdkLanguage = sdkLanguages[language];
   const generator = await ensureGoTool(sdk.generator);
   await captured(generator, ["-schema", schema, "-language", language, "-out", out]);
-  const directory = join(out, sdk.folder ?? ".");
-  await sdk.complete(directory);
+  await sdk.complete(out);
   const readme = `# ${metadata.displayName} for Pulumi, in ${titleOf(sdk.example)}
 
 ${metadata.description}
@@ -28,8 +27,8 @@ The settings (\`compute:baseUrl\`, \`compute:apiToken\` and more), what a delete
 
 This package is generated from the provider's schema. Licence: ${metadata.license}.
 `;
-  writeFileSync(join(directory, "README.md"), readme);
-  cpSync(join(root, "LICENSE"), join(directory, "LICENSE"));
+  writeFileSync(join(out, "README.md"), readme);
+  cpSync(join(root, "LICENSE"), join(out, "LICENSE"));
 }
 
 /** Compiled or installed files, which the languages' tools leave beside the sources. */

@@ -8,7 +8,7 @@ import { ensureProduct } from "./products";
 
 interface Fetched {
   /** The folder of tools/npm. */
-  name: "chromium" | "postgres";
+  name: "chromium" | "command" | "postgres";
   /** For messages: "a PostgreSQL server (about 24 MB)". */
   title: string;
   /** From the folder of the installation. */

@@ -152,6 +152,16 @@ namespace ComputeInstances.Compute
             set => _settlingSeconds.Set(value);
         }
 
+        private static readonly __Value<string?> _userDataInState = new __Value<string?>(() => __config.Get("userDataInState"));
+        /// <summary>
+        /// What the state holds of the user data (`userData`, `userDataBase64`) of an instance: `secret` the text, encrypted, or `hash` only a salted hash, in inputs and outputs. Default `secret`.
+        /// </summary>
+        public static string? UserDataInState
+        {
+            get => _userDataInState.Get();
+            set => _userDataInState.Set(value);
+        }
+
         private static readonly __Value<bool?> _validateCredentials = new __Value<bool?>(() => __config.GetBoolean("validateCredentials"));
         /// <summary>
         /// Whether the provider checks the token with GET /v2/account before any other request. Default true.

@@ -12,7 +12,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// A KVM virtual server, created from an image and a flavor and attached to a VPC. Instances are billed hourly (not with a test token). The service has no update call, so a change to any input replaces the instance; it documents no destroy call either, so see `compute:deletePolicy` for what a delete does.
+// A KVM virtual server, created from an image and a flavor and attached to a VPC. Instances are billed hourly (not with a test token). The service has no update call, so a change to any input but `waitForPort` replaces the instance; it documents no destroy call either, so see `compute:deletePolicy` for what a delete does.
 //
 // ## Example Usage
 // ### Web servers
@@ -95,6 +95,8 @@ type Instance struct {
 	UserDataBase64 pulumi.StringPtrOutput `pulumi:"userDataBase64"`
 	// Identifier of the private network (VPC) the instance is attached to.
 	VpcId pulumi.StringOutput `pulumi:"vpcId"`
+	// A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input, and its changes replace nothing. Null after `get`, and after an import until the program sets it, because the service does not show it.
+	WaitForPort pulumi.IntPtrOutput `pulumi:"waitForPort"`
 }
 
 // NewInstance registers a new resource with the given unique name, arguments, and options.
@@ -171,6 +173,8 @@ type instanceArgs struct {
 	UserDataBase64 *string `pulumi:"userDataBase64"`
 	// Identifier of the private network (VPC) the instance is attached to.
 	VpcId string `pulumi:"vpcId"`
+	// A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input, and its changes replace nothing.
+	WaitForPort *int `pulumi:"waitForPort"`
 }
 
 // The set of arguments for constructing a Instance resource.
@@ -189,6 +193,8 @@ type InstanceArgs struct {
 	UserDataBase64 pulumi.StringPtrInput
 	// Identifier of the private network (VPC) the instance is attached to.
 	VpcId pulumi.StringInput
+	// A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input, and its changes replace nothing.
+	WaitForPort pulumi.IntPtrInput
 }
 
 func (InstanceArgs) ElementType() reflect.Type {
@@ -341,6 +347,11 @@ func (o InstanceOutput) UserDataBase64() pulumi.StringPtrOutput {
 // Identifier of the private network (VPC) the instance is attached to.
 func (o InstanceOutput) VpcId() pulumi.StringOutput {
 	return o.ApplyT(func(v *Instance) pulumi.StringOutput { return v.VpcId }).(pulumi.StringOutput)
+}
+
+// A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input, and its changes replace nothing. Null after `get`, and after an import until the program sets it, because the service does not show it.
+func (o InstanceOutput) WaitForPort() pulumi.IntPtrOutput {
+	return o.ApplyT(func(v *Instance) pulumi.IntPtrOutput { return v.WaitForPort }).(pulumi.IntPtrOutput)
 }
 
 type InstanceArrayOutput struct{ *pulumi.OutputState }

@@ -27,6 +27,8 @@ type Provider struct {
 	Leftovers pulumi.StringPtrOutput `pulumi:"leftovers"`
 	// The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
 	RequireTokenKind pulumi.StringPtrOutput `pulumi:"requireTokenKind"`
+	// What the state holds of the user data (`userData`, `userDataBase64`) of an instance: `secret` the text, encrypted, or `hash` only a salted hash, in inputs and outputs. Default `secret`.
+	UserDataInState pulumi.StringPtrOutput `pulumi:"userDataInState"`
 }
 
 // NewProvider registers a new resource with the given unique name, arguments, and options.
@@ -73,6 +75,8 @@ type providerArgs struct {
 	RequireTokenKind *TokenKind `pulumi:"requireTokenKind"`
 	// How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default and maximum 60.
 	SettlingSeconds *float64 `pulumi:"settlingSeconds"`
+	// What the state holds of the user data (`userData`, `userDataBase64`) of an instance: `secret` the text, encrypted, or `hash` only a salted hash, in inputs and outputs. Default `secret`.
+	UserDataInState *UserDataInState `pulumi:"userDataInState"`
 	// Whether the provider checks the token with GET /v2/account before any other request. Default true.
 	ValidateCredentials *bool `pulumi:"validateCredentials"`
 }
@@ -103,6 +107,8 @@ type ProviderArgs struct {
 	RequireTokenKind TokenKindPtrInput
 	// How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default and maximum 60.
 	SettlingSeconds pulumi.Float64PtrInput
+	// What the state holds of the user data (`userData`, `userDataBase64`) of an instance: `secret` the text, encrypted, or `hash` only a salted hash, in inputs and outputs. Default `secret`.
+	UserDataInState UserDataInStatePtrInput
 	// Whether the provider checks the token with GET /v2/account before any other request. Default true.
 	ValidateCredentials pulumi.BoolPtrInput
 }
@@ -172,6 +178,11 @@ func (o ProviderOutput) Leftovers() pulumi.StringPtrOutput {
 // The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
 func (o ProviderOutput) RequireTokenKind() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *Provider) pulumi.StringPtrOutput { return v.RequireTokenKind }).(pulumi.StringPtrOutput)
+}
+
+// What the state holds of the user data (`userData`, `userDataBase64`) of an instance: `secret` the text, encrypted, or `hash` only a salted hash, in inputs and outputs. Default `secret`.
+func (o ProviderOutput) UserDataInState() pulumi.StringPtrOutput {
+	return o.ApplyT(func(v *Provider) pulumi.StringPtrOutput { return v.UserDataInState }).(pulumi.StringPtrOutput)
 }
 
 func init() {

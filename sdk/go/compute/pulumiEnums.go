@@ -674,6 +674,171 @@ func (in *tokenKindPtr) ToTokenKindPtrOutputWithContext(ctx context.Context) Tok
 	return pulumi.ToOutputWithContext(ctx, in).(TokenKindPtrOutput)
 }
 
+type UserDataInState string
+
+const (
+	UserDataInStateSecret = UserDataInState("secret")
+	UserDataInStateHash   = UserDataInState("hash")
+)
+
+func (UserDataInState) ElementType() reflect.Type {
+	return reflect.TypeOf((*UserDataInState)(nil)).Elem()
+}
+
+func (e UserDataInState) ToUserDataInStateOutput() UserDataInStateOutput {
+	return pulumi.ToOutput(e).(UserDataInStateOutput)
+}
+
+func (e UserDataInState) ToUserDataInStateOutputWithContext(ctx context.Context) UserDataInStateOutput {
+	return pulumi.ToOutputWithContext(ctx, e).(UserDataInStateOutput)
+}
+
+func (e UserDataInState) ToUserDataInStatePtrOutput() UserDataInStatePtrOutput {
+	return e.ToUserDataInStatePtrOutputWithContext(context.Background())
+}
+
+func (e UserDataInState) ToUserDataInStatePtrOutputWithContext(ctx context.Context) UserDataInStatePtrOutput {
+	return UserDataInState(e).ToUserDataInStateOutputWithContext(ctx).ToUserDataInStatePtrOutputWithContext(ctx)
+}
+
+func (e UserDataInState) ToStringOutput() pulumi.StringOutput {
+	return pulumi.ToOutput(pulumi.String(e)).(pulumi.StringOutput)
+}
+
+func (e UserDataInState) ToStringOutputWithContext(ctx context.Context) pulumi.StringOutput {
+	return pulumi.ToOutputWithContext(ctx, pulumi.String(e)).(pulumi.StringOutput)
+}
+
+func (e UserDataInState) ToStringPtrOutput() pulumi.StringPtrOutput {
+	return pulumi.String(e).ToStringPtrOutputWithContext(context.Background())
+}
+
+func (e UserDataInState) ToStringPtrOutputWithContext(ctx context.Context) pulumi.StringPtrOutput {
+	return pulumi.String(e).ToStringOutputWithContext(ctx).ToStringPtrOutputWithContext(ctx)
+}
+
+type UserDataInStateOutput struct{ *pulumi.OutputState }
+
+func (UserDataInStateOutput) ElementType() reflect.Type {
+	return reflect.TypeOf((*UserDataInState)(nil)).Elem()
+}
+
+func (o UserDataInStateOutput) ToUserDataInStateOutput() UserDataInStateOutput {
+	return o
+}
+
+func (o UserDataInStateOutput) ToUserDataInStateOutputWithContext(ctx context.Context) UserDataInStateOutput {
+	return o
+}
+
+func (o UserDataInStateOutput) ToUserDataInStatePtrOutput() UserDataInStatePtrOutput {
+	return o.ToUserDataInStatePtrOutputWithContext(context.Background())
+}
+
+func (o UserDataInStateOutput) ToUserDataInStatePtrOutputWithContext(ctx context.Context) UserDataInStatePtrOutput {
+	return o.ApplyTWithContext(ctx, func(_ context.Context, v UserDataInState) *UserDataInState {
+		return &v
+	}).(UserDataInStatePtrOutput)
+}
+
+func (o UserDataInStateOutput) ToStringOutput() pulumi.StringOutput {
+	return o.ToStringOutputWithContext(context.Background())
+}
+
+func (o UserDataInStateOutput) ToStringOutputWithContext(ctx context.Context) pulumi.StringOutput {
+	return o.ApplyTWithContext(ctx, func(_ context.Context, e UserDataInState) string {
+		return string(e)
+	}).(pulumi.StringOutput)
+}
+
+func (o UserDataInStateOutput) ToStringPtrOutput() pulumi.StringPtrOutput {
+	return o.ToStringPtrOutputWithContext(context.Background())
+}
+
+func (o UserDataInStateOutput) ToStringPtrOutputWithContext(ctx context.Context) pulumi.StringPtrOutput {
+	return o.ApplyTWithContext(ctx, func(_ context.Context, e UserDataInState) *string {
+		v := string(e)
+		return &v
+	}).(pulumi.StringPtrOutput)
+}
+
+type UserDataInStatePtrOutput struct{ *pulumi.OutputState }
+
+func (UserDataInStatePtrOutput) ElementType() reflect.Type {
+	return reflect.TypeOf((**UserDataInState)(nil)).Elem()
+}
+
+func (o UserDataInStatePtrOutput) ToUserDataInStatePtrOutput() UserDataInStatePtrOutput {
+	return o
+}
+
+func (o UserDataInStatePtrOutput) ToUserDataInStatePtrOutputWithContext(ctx context.Context) UserDataInStatePtrOutput {
+	return o
+}
+
+func (o UserDataInStatePtrOutput) Elem() UserDataInStateOutput {
+	return o.ApplyT(func(v *UserDataInState) UserDataInState {
+		if v != nil {
+			return *v
+		}
+		var ret UserDataInState
+		return ret
+	}).(UserDataInStateOutput)
+}
+
+func (o UserDataInStatePtrOutput) ToStringPtrOutput() pulumi.StringPtrOutput {
+	return o.ToStringPtrOutputWithContext(context.Background())
+}
+
+func (o UserDataInStatePtrOutput) ToStringPtrOutputWithContext(ctx context.Context) pulumi.StringPtrOutput {
+	return o.ApplyTWithContext(ctx, func(_ context.Context, e *UserDataInState) *string {
+		if e == nil {
+			return nil
+		}
+		v := string(*e)
+		return &v
+	}).(pulumi.StringPtrOutput)
+}
+
+// UserDataInStateInput is an input type that accepts values of the UserDataInState enum
+// A concrete instance of `UserDataInStateInput` can be one of the following:
+//
+//	UserDataInStateSecret
+//	UserDataInStateHash
+type UserDataInStateInput interface {
+	pulumi.Input
+
+	ToUserDataInStateOutput() UserDataInStateOutput
+	ToUserDataInStateOutputWithContext(context.Context) UserDataInStateOutput
+}
+
+var userDataInStatePtrType = reflect.TypeOf((**UserDataInState)(nil)).Elem()
+
+type UserDataInStatePtrInput interface {
+	pulumi.Input
+
+	ToUserDataInStatePtrOutput() UserDataInStatePtrOutput
+	ToUserDataInStatePtrOutputWithContext(context.Context) UserDataInStatePtrOutput
+}
+
+type userDataInStatePtr string
+
+func UserDataInStatePtr(v string) UserDataInStatePtrInput {
+	return (*userDataInStatePtr)(&v)
+}
+
+func (*userDataInStatePtr) ElementType() reflect.Type {
+	return userDataInStatePtrType
+}
+
+func (in *userDataInStatePtr) ToUserDataInStatePtrOutput() UserDataInStatePtrOutput {
+	return pulumi.ToOutput(in).(UserDataInStatePtrOutput)
+}
+
+func (in *userDataInStatePtr) ToUserDataInStatePtrOutputWithContext(ctx context.Context) UserDataInStatePtrOutput {
+	return pulumi.ToOutputWithContext(ctx, in).(UserDataInStatePtrOutput)
+}
+
 func init() {
 	pulumi.RegisterInputType(reflect.TypeOf((*DeletePolicyInput)(nil)).Elem(), DeletePolicy("fail"))
 	pulumi.RegisterInputType(reflect.TypeOf((*DeletePolicyPtrInput)(nil)).Elem(), DeletePolicy("fail"))
@@ -683,6 +848,8 @@ func init() {
 	pulumi.RegisterInputType(reflect.TypeOf((*LeftoverPolicyPtrInput)(nil)).Elem(), LeftoverPolicy("warn"))
 	pulumi.RegisterInputType(reflect.TypeOf((*TokenKindInput)(nil)).Elem(), TokenKind("live"))
 	pulumi.RegisterInputType(reflect.TypeOf((*TokenKindPtrInput)(nil)).Elem(), TokenKind("live"))
+	pulumi.RegisterInputType(reflect.TypeOf((*UserDataInStateInput)(nil)).Elem(), UserDataInState("secret"))
+	pulumi.RegisterInputType(reflect.TypeOf((*UserDataInStatePtrInput)(nil)).Elem(), UserDataInState("secret"))
 	pulumi.RegisterOutputType(DeletePolicyOutput{})
 	pulumi.RegisterOutputType(DeletePolicyPtrOutput{})
 	pulumi.RegisterOutputType(InstanceStatusOutput{})
@@ -691,4 +858,6 @@ func init() {
 	pulumi.RegisterOutputType(LeftoverPolicyPtrOutput{})
 	pulumi.RegisterOutputType(TokenKindOutput{})
 	pulumi.RegisterOutputType(TokenKindPtrOutput{})
+	pulumi.RegisterOutputType(UserDataInStateOutput{})
+	pulumi.RegisterOutputType(UserDataInStatePtrOutput{})
 }

@@ -140,6 +140,17 @@ Object.defineProperty(exports, "settlingSeconds", {
 });
 
 /**
+ * What the state holds of the user data (`userData`, `userDataBase64`) of an instance: `secret` the text, encrypted, or `hash` only a salted hash, in inputs and outputs. Default `secret`.
+ */
+export declare const userDataInState: string | undefined;
+Object.defineProperty(exports, "userDataInState", {
+    get() {
+        return __config.get("userDataInState");
+    },
+    enumerable: true,
+});
+
+/**
  * Whether the provider checks the token with GET /v2/account before any other request. Default true.
  */
 export declare const validateCredentials: boolean | undefined;

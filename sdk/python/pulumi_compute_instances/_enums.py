@@ -11,6 +11,7 @@ __all__ = [
     'InstanceStatus',
     'LeftoverPolicy',
     'TokenKind',
+    'UserDataInState',
 ]
 
 
@@ -38,3 +39,9 @@ class LeftoverPolicy(_builtins.str, Enum):
 class TokenKind(_builtins.str, Enum):
     LIVE = "live"
     TEST = "test"
+
+
+@pulumi.type_token("compute:index:UserDataInState")
+class UserDataInState(_builtins.str, Enum):
+    SECRET = "secret"
+    HASH = "hash"

@@ -26,7 +26,8 @@ class InstanceArgs:
                  name: pulumi.Input[Optional[_builtins.str]] = None,
                  ssh_keys: pulumi.Input[Optional[Sequence[pulumi.Input[_builtins.str]]]] = None,
                  user_data: pulumi.Input[Optional[_builtins.str]] = None,
-                 user_data_base64: pulumi.Input[Optional[_builtins.str]] = None):
+                 user_data_base64: pulumi.Input[Optional[_builtins.str]] = None,
+                 wait_for_port: pulumi.Input[Optional[_builtins.int]] = None):
         """
         The set of arguments for constructing a Instance resource.
 
@@ -37,6 +38,7 @@ class InstanceArgs:
         :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] ssh_keys: IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter.
         :param pulumi.Input[_builtins.str] user_data: A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both.
         :param pulumi.Input[_builtins.str] user_data_base64: A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both.
+        :param pulumi.Input[_builtins.int] wait_for_port: A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input, and its changes replace nothing.
         """
         pulumi.set(__self__, "flavor_id", flavor_id)
         pulumi.set(__self__, "image_id", image_id)
@@ -49,6 +51,8 @@ class InstanceArgs:
             pulumi.set(__self__, "user_data", user_data)
         if user_data_base64 is not None:
             pulumi.set(__self__, "user_data_base64", user_data_base64)
+        if wait_for_port is not None:
+            pulumi.set(__self__, "wait_for_port", wait_for_port)
 
     @_builtins.property
     @pulumi.getter(name="flavorId")
@@ -134,6 +138,18 @@ class InstanceArgs:
     def user_data_base64(self, value: pulumi.Input[Optional[_builtins.str]]):
         pulumi.set(self, "user_data_base64", value)
 
+    @_builtins.property
+    @pulumi.getter(name="waitForPort")
+    def wait_for_port(self) -> pulumi.Input[Optional[_builtins.int]]:
+        """
+        A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input, and its changes replace nothing.
+        """
+        return pulumi.get(self, "wait_for_port")
+
+    @wait_for_port.setter
+    def wait_for_port(self, value: pulumi.Input[Optional[_builtins.int]]):
+        pulumi.set(self, "wait_for_port", value)
+
 
 @pulumi.type_token("compute:index:Instance")
 class Instance(pulumi.CustomResource):
@@ -148,9 +164,10 @@ class Instance(pulumi.CustomResource):
                  user_data: pulumi.Input[Optional[_builtins.str]] = None,
                  user_data_base64: pulumi.Input[Optional[_builtins.str]] = None,
                  vpc_id: pulumi.Input[Optional[_builtins.str]] = None,
+                 wait_for_port: pulumi.Input[Optional[_builtins.int]] = None,
                  __props__=None):
         """
-        A KVM virtual server, created from an image and a flavor and attached to a VPC. Instances are billed hourly (not with a test token). The service has no update call, so a change to any input replaces the instance; it documents no destroy call either, so see `compute:deletePolicy` for what a delete does.
+        A KVM virtual server, created from an image and a flavor and attached to a VPC. Instances are billed hourly (not with a test token). The service has no update call, so a change to any input but `waitForPort` replaces the instance; it documents no destroy call either, so see `compute:deletePolicy` for what a delete does.
 
         ## Example Usage
         ### Web servers
@@ -195,6 +212,7 @@ class Instance(pulumi.CustomResource):
         :param pulumi.Input[_builtins.str] user_data: A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both.
         :param pulumi.Input[_builtins.str] user_data_base64: A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both.
         :param pulumi.Input[_builtins.str] vpc_id: Identifier of the private network (VPC) the instance is attached to.
+        :param pulumi.Input[_builtins.int] wait_for_port: A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input, and its changes replace nothing.
         """
         ...
     @overload
@@ -203,7 +221,7 @@ class Instance(pulumi.CustomResource):
                  args: InstanceArgs,
                  opts: Optional[pulumi.ResourceOptions] = None):
         """
-        A KVM virtual server, created from an image and a flavor and attached to a VPC. Instances are billed hourly (not with a test token). The service has no update call, so a change to any input replaces the instance; it documents no destroy call either, so see `compute:deletePolicy` for what a delete does.
+        A KVM virtual server, created from an image and a flavor and attached to a VPC. Instances are billed hourly (not with a test token). The service has no update call, so a change to any input but `waitForPort` replaces the instance; it documents no destroy call either, so see `compute:deletePolicy` for what a delete does.
 
         ## Example Usage
         ### Web servers
@@ -261,6 +279,7 @@ class Instance(pulumi.CustomResource):
                  user_data: pulumi.Input[Optional[_builtins.str]] = None,
                  user_data_base64: pulumi.Input[Optional[_builtins.str]] = None,
                  vpc_id: pulumi.Input[Optional[_builtins.str]] = None,
+                 wait_for_port: pulumi.Input[Optional[_builtins.int]] = None,
                  __props__=None):
         opts = pulumi.ResourceOptions.merge(_utilities.get_resource_opts_defaults(), opts)
         if not isinstance(opts, pulumi.ResourceOptions):
@@ -283,6 +302,7 @@ class Instance(pulumi.CustomResource):
             if vpc_id is None and not opts.urn:
                 raise TypeError("Missing required property 'vpc_id'")
             __props__.__dict__["vpc_id"] = vpc_id
+            __props__.__dict__["wait_for_port"] = wait_for_port
             __props__.__dict__["created_at"] = None
             __props__.__dict__["ipv4"] = None
             __props__.__dict__["networks"] = None
@@ -326,6 +346,7 @@ class Instance(pulumi.CustomResource):
         __props__.__dict__["user_data"] = None
         __props__.__dict__["user_data_base64"] = None
         __props__.__dict__["vpc_id"] = None
+        __props__.__dict__["wait_for_port"] = None
         return Instance(resource_name, opts=opts, __props__=__props__)
 
     @_builtins.property
@@ -431,4 +452,12 @@ class Instance(pulumi.CustomResource):
         Identifier of the private network (VPC) the instance is attached to.
         """
         return pulumi.get(self, "vpc_id")
+
+    @_builtins.property
+    @pulumi.getter(name="waitForPort")
+    def wait_for_port(self) -> pulumi.Output[Optional[_builtins.int]]:
+        """
+        A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input, and its changes replace nothing. Null after `get`, and after an import until the program sets it, because the service does not show it.
+        """
+        return pulumi.get(self, "wait_for_port")
 

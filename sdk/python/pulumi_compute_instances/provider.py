@@ -32,6 +32,7 @@ class ProviderArgs:
                  requests_per_minute: pulumi.Input[Optional[_builtins.int]] = None,
                  require_token_kind: pulumi.Input[Optional['TokenKind']] = None,
                  settling_seconds: pulumi.Input[Optional[_builtins.float]] = None,
+                 user_data_in_state: pulumi.Input[Optional['UserDataInState']] = None,
                  validate_credentials: pulumi.Input[Optional[_builtins.bool]] = None):
         """
         The set of arguments for constructing a Provider resource.
@@ -48,6 +49,7 @@ class ProviderArgs:
         :param pulumi.Input[_builtins.int] requests_per_minute: The service's limit on requests per minute to one endpoint. The provider stays 5 % below it. Default 1000.
         :param pulumi.Input['TokenKind'] require_token_kind: The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
         :param pulumi.Input[_builtins.float] settling_seconds: How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default and maximum 60.
+        :param pulumi.Input['UserDataInState'] user_data_in_state: What the state holds of the user data (`userData`, `userDataBase64`) of an instance: `secret` the text, encrypted, or `hash` only a salted hash, in inputs and outputs. Default `secret`.
         :param pulumi.Input[_builtins.bool] validate_credentials: Whether the provider checks the token with GET /v2/account before any other request. Default true.
         """
         if api_token is not None:
@@ -74,6 +76,8 @@ class ProviderArgs:
             pulumi.set(__self__, "require_token_kind", require_token_kind)
         if settling_seconds is not None:
             pulumi.set(__self__, "settling_seconds", settling_seconds)
+        if user_data_in_state is not None:
+            pulumi.set(__self__, "user_data_in_state", user_data_in_state)
         if validate_credentials is not None:
             pulumi.set(__self__, "validate_credentials", validate_credentials)
 
@@ -222,6 +226,18 @@ class ProviderArgs:
         pulumi.set(self, "settling_seconds", value)
 
     @_builtins.property
+    @pulumi.getter(name="userDataInState")
+    def user_data_in_state(self) -> pulumi.Input[Optional['UserDataInState']]:
+        """
+        What the state holds of the user data (`userData`, `userDataBase64`) of an instance: `secret` the text, encrypted, or `hash` only a salted hash, in inputs and outputs. Default `secret`.
+        """
+        return pulumi.get(self, "user_data_in_state")
+
+    @user_data_in_state.setter
+    def user_data_in_state(self, value: pulumi.Input[Optional['UserDataInState']]):
+        pulumi.set(self, "user_data_in_state", value)
+
+    @_builtins.property
     @pulumi.getter(name="validateCredentials")
     def validate_credentials(self) -> pulumi.Input[Optional[_builtins.bool]]:
         """
@@ -252,6 +268,7 @@ class Provider(pulumi.ProviderResource):
                  requests_per_minute: pulumi.Input[Optional[_builtins.int]] = None,
                  require_token_kind: pulumi.Input[Optional['TokenKind']] = None,
                  settling_seconds: pulumi.Input[Optional[_builtins.float]] = None,
+                 user_data_in_state: pulumi.Input[Optional['UserDataInState']] = None,
                  validate_credentials: pulumi.Input[Optional[_builtins.bool]] = None,
                  __props__=None):
         """
@@ -271,6 +288,7 @@ class Provider(pulumi.ProviderResource):
         :param pulumi.Input[_builtins.int] requests_per_minute: The service's limit on requests per minute to one endpoint. The provider stays 5 % below it. Default 1000.
         :param pulumi.Input['TokenKind'] require_token_kind: The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
         :param pulumi.Input[_builtins.float] settling_seconds: How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default and maximum 60.
+        :param pulumi.Input['UserDataInState'] user_data_in_state: What the state holds of the user data (`userData`, `userDataBase64`) of an instance: `secret` the text, encrypted, or `hash` only a salted hash, in inputs and outputs. Default `secret`.
         :param pulumi.Input[_builtins.bool] validate_credentials: Whether the provider checks the token with GET /v2/account before any other request. Default true.
         """
         ...
@@ -309,6 +327,7 @@ class Provider(pulumi.ProviderResource):
                  requests_per_minute: pulumi.Input[Optional[_builtins.int]] = None,
                  require_token_kind: pulumi.Input[Optional['TokenKind']] = None,
                  settling_seconds: pulumi.Input[Optional[_builtins.float]] = None,
+                 user_data_in_state: pulumi.Input[Optional['UserDataInState']] = None,
                  validate_credentials: pulumi.Input[Optional[_builtins.bool]] = None,
                  __props__=None):
         opts = pulumi.ResourceOptions.merge(_utilities.get_resource_opts_defaults(), opts)
@@ -331,6 +350,7 @@ class Provider(pulumi.ProviderResource):
             __props__.__dict__["requests_per_minute"] = pulumi.Output.from_input(requests_per_minute).apply(pulumi.runtime.to_json) if requests_per_minute is not None else None
             __props__.__dict__["require_token_kind"] = require_token_kind
             __props__.__dict__["settling_seconds"] = pulumi.Output.from_input(settling_seconds).apply(pulumi.runtime.to_json) if settling_seconds is not None else None
+            __props__.__dict__["user_data_in_state"] = user_data_in_state
             __props__.__dict__["validate_credentials"] = pulumi.Output.from_input(validate_credentials).apply(pulumi.runtime.to_json) if validate_credentials is not None else None
         super(Provider, __self__).__init__(
             'compute',
@@ -385,4 +405,12 @@ class Provider(pulumi.ProviderResource):
         The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
         """
         return pulumi.get(self, "require_token_kind")
+
+    @_builtins.property
+    @pulumi.getter(name="userDataInState")
+    def user_data_in_state(self) -> pulumi.Output[Optional[_builtins.str]]:
+        """
+        What the state holds of the user data (`userData`, `userDataBase64`) of an instance: `secret` the text, encrypted, or `hash` only a salted hash, in inputs and outputs. Default `secret`.
+        """
+        return pulumi.get(self, "user_data_in_state")
 

@@ -40,6 +40,7 @@ const misplaced = {
   sshKeys: [{ password }, "", password],
   userData: [password],
   userDataBase64: `~${password}~`,
+  waitForPort: password,
   rootPassword: password,
 };
 test.each([

@@ -41,6 +41,14 @@ test("the search finds a secret inside a longer string in Base64, and in a file"
   }
 });
 
+test("with hashes in the state, the search also finds user data in its secrets", async () => {
+  await using fixture = await Fixture.create({ program: oneInstance({ userData }) });
+  const { folder, up } = fixture.stack;
+  await up();
+  expect(() => refuseSecretsOnDisk(folder)).not.toThrow();
+  expect(() => refuseSecretsOnDisk(folder, "hash")).toThrow("G8 broken: a secret in");
+});
+
 /** Encrypts a log as the engine does, in one chunk. */
 function encryptLog(text: string, stackKey = deriveKey(encryptionSalt)): Buffer {
   const encrypt = (key: Buffer, nonce: Buffer, bytes: Buffer) => {
@@ -94,33 +102,39 @@ const debug = ["--debug", "--logtostderr", "--logflow", isOldest ? "-v=6" : "-v=
 const debugNode = ["--logtostderr", "--logflow", "-v=2"];
 const secretName = { "fn::secret": canaries.name };
 
-test("at the highest verbosity at which the engine prints no properties itself, no secret is printed or written to disk", async () => {
-  const inputs = { userData, name: secretName };
-  await using fixture = await Fixture.create({
-    program: oneInstance(inputs, { customTimeouts: { create: "5s" } }),
-    env: { COMPUTE_DEBUG: "1" },
-    service: never,
-  });
-  const { stack, control } = fixture;
-  await stack.succeed("config", "set", "--secret", "compute:apiToken", tokens.live);
+test.each(["secret", "hash"])(
+  "at the highest verbosity at which the engine prints no properties itself, no secret is printed or written to disk (compute:userDataInState: %s)",
+  async (userDataInState) => {
+    const inputs = { userData, name: secretName };
+    await using fixture = await Fixture.create({
+      program: oneInstance(inputs, { customTimeouts: { create: "5s" } }),
+      env: { COMPUTE_DEBUG: "1" },
+      config: { userDataInState },
+      service: never,
+    });
+    const { stack, control } = fixture;
+    await stack.succeed("config", "set", "--secret", "compute:apiToken", tokens.live);
 
-  // The instance is not finished, so the details of the error contain the user data too.
-  const unfinished = await stack.fail("up", ...debug);
-  control.settle();
-  await stack.up(...debug);
-  control.fault({ method: "GET", times: "always", kind: "status", status: 400 });
-  await stack.fail("refresh", ...debug);
+    // The instance is not finished, so the details of the error contain the user data too.
+    const unfinished = await stack.fail("up", ...debug);
+    control.settle();
+    await stack.up(...debug);
+    control.fault({ method: "GET", times: "always", kind: "status", status: 400 });
+    await stack.fail("refresh", ...debug);
 
-  expect(unfinished).toMatch(/POST \/v2\/instances 202 \d+ bytes/);
-  const state = await stack.succeed("stack", "export", "--show-secrets=false");
-  expect(state).toContain("1b47061264138c4ac30d75fd1eb44270");
-  expect(state).toContain("standard-2");
-  // Every output has been searched. The disk, with the engine's logs of the provider's messages, is searched at the end.
-  if (isOldest) return;
-  const logs = readdirSync(join(stack.home, "logs")).map((name) => join(stack.home, "logs", name));
-  const opened = logs.map((path) => openLog(path, readFileSync(path), [encryptionSalt]).text);
-  expect(opened.join("\n")).toContain("POST /v2/instances 202");
-});
+    expect(unfinished).toMatch(/POST \/v2\/instances 202 \d+ bytes/);
+    const state = await stack.succeed("stack", "export", "--show-secrets=false");
+    expect(state).toContain("1b47061264138c4ac30d75fd1eb44270");
+    expect(state).toContain("standard-2");
+    // Every output has been searched. The disk, with the engine's logs of the provider's messages, is searched at the end.
+    if (isOldest) return;
+    const logs = readdirSync(join(stack.home, "logs")).map((name) =>
+      join(stack.home, "logs", name),
+    );
+    const opened = logs.map((path) => openLog(path, readFileSync(path), [encryptionSalt]).text);
+    expect(opened.join("\n")).toContain("POST /v2/instances 202");
+  },
+);
 
 test("user data is secret even if no SDK marks it as a secret", async () => {
   await using fixture = await Fixture.create();

@@ -53,9 +53,15 @@ export function openLog(path: string, bytes: Buffer, salts: readonly string[]): 
   }
 }
 
+/** Returns the secrets in a file of a state, decrypted, one after the other. */
+export function secretsIn(bytes: Buffer, salts: readonly string[]): Buffer {
+  const found = bytes.toString("latin1").matchAll(/"ciphertext": *"(v1:[^"]+)"/g);
+  return Buffer.concat([...found].map(([, text = ""]) => opened(text, salts)));
+}
+
 function decryptLog(bytes: Buffer, salts: readonly string[]): Buffer {
   const keyEnd = keyStart + bytes.readUInt16BE(magic.length);
-  const key = sessionKey(bytes.subarray(keyStart, keyEnd).toString(), salts);
+  const key = opened(bytes.subarray(keyStart, keyEnd).toString(), salts);
   const chunks: Buffer[] = [];
   for (let at = keyEnd; at + 4 <= bytes.length;) {
     const end = at + 4 + bytes.readUInt32BE(at);
@@ -67,9 +73,10 @@ function decryptLog(bytes: Buffer, salts: readonly string[]): Buffer {
   return Buffer.concat(chunks);
 }
 
-function sessionKey(encrypted: string, salts: readonly string[]): Buffer {
+/** Decrypts a text that is encrypted like the secrets of a stack. */
+function opened(encrypted: string, salts: readonly string[]): Buffer {
   const [version, nonce = "", text = ""] = encrypted.split(":");
-  if (version !== "v1") throw new Error(`a session key of another kind: ${encrypted}`);
+  if (version !== "v1") throw new Error(`a ciphertext of another kind: ${encrypted}`);
   for (const salt of salts) {
     try {
       return decrypted(keyOf(salt), Buffer.from(nonce, "base64"), Buffer.from(text, "base64"));
@@ -77,7 +84,7 @@ function sessionKey(encrypted: string, salts: readonly string[]): Buffer {
       // This is the salt of another stack.
     }
   }
-  throw new Error("none of the salts decrypts its session key");
+  throw new Error("none of the salts decrypts a ciphertext");
 }
 
 const keys = new Map<string, Buffer>();

@@ -11,21 +11,26 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import metadata from "../../../metadata.json";
+import { installPlugin } from "../../../tools/build";
 import { ensurePacked } from "../../../tools/sdk/pack";
 import { blocksOf } from "../../../tools/docs/markdown";
 import { readPage } from "../../../tools/docs/pages";
 import { captured } from "../../../tools/support/command";
+import { temporaryFolder } from "../../../tools/support/files";
+import { ownPulumi } from "../../../tools/support/ownPulumi";
 import { withLock } from "../../../tools/support/products";
 import { root } from "../../../tools/support/paths";
 
 /** A language whose programs the tests run. */
 export interface Language {
   example: string;
+  /** Of the commands in docs/install.md, if they are not those for most languages. */
+  heading?: string;
   needs: readonly string[];
   /** Returns the environment variables that the project needs on a machine with nothing of this repository. */
-  env?(project: string): Promise<NodeJS.ProcessEnv>;
+  env?(): Promise<NodeJS.ProcessEnv>;
   /** Installs the SDK of a project from its local package, as if from the registry. Returns further variables. */
   installPackedSdk?(project: string): Promise<NodeJS.ProcessEnv | void>;
 }
@@ -41,7 +46,6 @@ async function goSettings(): Promise<NodeJS.ProcessEnv> {
   };
 }
 
-/** The languages, by the headings of docs/install.md. */
 export const languages = {
   TypeScript: {
     example: "instance",
@@ -58,10 +62,6 @@ export const languages = {
   Python: {
     example: "instance-python",
     needs: ["python3"],
-    env: (project) =>
-      Promise.resolve({
-        PATH: [join(project, "venv", "bin"), process.env["COMPUTE_TEST_PATH"]].join(delimiter),
-      }),
     async installPackedSdk(cwd) {
       const packages = await ensurePacked("python");
       const bin = join(cwd, "venv", "bin");
@@ -91,10 +91,18 @@ export const languages = {
   },
   Java: {
     example: "instance-java",
+    heading: "Java",
     needs: ["java", "mvn"],
     env: async () => ({ MAVEN_OPTS: `-Dmaven.repo.local=${await ensurePacked("java")}` }),
   },
 } satisfies Readonly<Record<string, Language>>;
+
+/** A TypeScript project with the npm package, which has more than the SDK. */
+export const npmPackage: Language = {
+  example: "instance",
+  heading: "The npm package",
+  needs: ["npm"],
+};
 
 const installPage = readPage("docs/install.md");
 
@@ -122,23 +130,35 @@ function isInstalled(command: string): boolean {
   }
 }
 
+/** Returns the variables of a machine with the plugin, whose Pulumi home is in `folder`. */
+export function withPlugin(folder: string): NodeJS.ProcessEnv {
+  const variables = ownPulumi(folder);
+  installPlugin(variables["PULUMI_HOME"] ?? "");
+  return { ...variables, PATH: process.env["COMPUTE_TEST_PATH"] };
+}
+
 export interface Installed {
   project: string;
   env: NodeJS.ProcessEnv;
 }
 
-/** Installs an example outside of the repository, once per test run. Tests only read it, or make a `WorkingCopy`. */
-export async function installed(language: Language): Promise<Installed> {
-  const folder = process.env["COMPUTE_TEST_INSTALLED"] ?? "";
-  const project = join(folder, language.example);
+/**
+ * Installs an example outside of the repository, once per test run, on a machine with the plugin. Tests only read it, or
+ * make a `WorkingCopy`.
+ */
+export async function installed({ example, heading, ...language }: Language): Promise<Installed> {
+  const name = [example, heading ?? "SDK"].join("-").replaceAll(" ", "-");
+  const project = join(process.env["COMPUTE_TEST_INSTALLED"] ?? "", name);
   const done = `${project}.json`;
-  await withLock(`installing ${language.example}`, undefined, async () => {
+  await withLock(`installing ${name}`, undefined, async () => {
     if (existsSync(done)) return;
     mkdirSync(project);
-    const env = (await language.env?.(project)) ?? {};
-    const [heading = ""] = Object.entries(languages).find(([, entry]) => entry === language) ?? [];
-    const options = { cwd: project, env: { ...process.env, ...env } };
-    await captured("sh", ["-ec", installBlock(heading)], options);
+    const env = (await language.env?.()) ?? {};
+    using pulumi = temporaryFolder();
+    const own = withPlugin(pulumi.path);
+    const options = { cwd: project, env: { ...process.env, ...own, ...env } };
+    const block = installBlock(heading ?? "2. The program and the SDK");
+    await captured("sh", ["-ec", block.replace("/instance/", `/${example}/`)], options);
     // The settings of a developer's own stacks are not part of the example.
     for (const file of globSync("Pulumi.*.yaml", { cwd: project })) rmSync(join(project, file));
     writeFileSync(done, JSON.stringify(env));

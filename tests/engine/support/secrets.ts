@@ -1,7 +1,7 @@
 /** Searches everything that a command prints or leaves on disk for secrets (G8: no secret leaks). */
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { encryptionSalt, openLog, saltsIn } from "./engineLogs";
+import { encryptionSalt, openLog, saltsIn, secretsIn } from "./engineLogs";
 
 /**
  * Strings that only the service may see: every token and all user data of these tests contain one. The canary of user
@@ -98,10 +98,20 @@ export function refuseSecrets(
   }
 }
 
-/** Searches every file in a folder, and the engine's decrypted logs. @throws if one contains a secret */
-export function refuseSecretsOnDisk(folder: string): void {
+/**
+ * Searches every file in a folder, and the engine's decrypted logs. With `hash` as `compute:userDataInState`, also decrypts
+ * each secret of a state, and searches it for user data.
+ *
+ * @throws if one contains a secret
+ */
+export function refuseSecretsOnDisk(folder: string, userDataInState = "secret"): void {
   const files = filesBelow(folder).map((path) => ({ path, bytes: readFileSync(path) }));
   const salts = new Set([encryptionSalt, ...files.flatMap(({ bytes }) => saltsIn(bytes))]);
+  if (userDataInState === "hash") {
+    for (const { path, bytes } of files) {
+      refuseSecrets(`a secret in ${path}`, secretsIn(bytes, [...salts]), ["userData"]);
+    }
+  }
   for (const { path, bytes } of files) {
     refuseSecrets("the name of a file", path);
     if (basename(dirname(path)) !== "logs") refuseSecrets(path, bytes);

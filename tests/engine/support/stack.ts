@@ -90,9 +90,11 @@ export class Stack implements AsyncDisposable {
   readonly #plugins: string;
   readonly #running = new Set<ChildProcess>();
   readonly #name: string;
+  readonly #userDataInState: string | undefined;
 
   private constructor(options: StackOptions) {
     this.#name = options.project ?? "proj";
+    this.#userDataInState = options.config?.["userDataInState"];
     this.folder = mkdtempSync(join(tmpdir(), "compute-stack-"));
     this.home = join(this.folder, "home");
     this.project = join(this.folder, "project");
@@ -147,19 +149,20 @@ export class Stack implements AsyncDisposable {
     this.#linkModules();
   }
 
+  /** Gives the project the installed packages of another one. */
   #linkModules(installed = join(root, "node_modules")): void {
-    const link = join(this.project, "node_modules");
+    const link = join(this.project, basename(installed));
     if (!existsSync(link)) symlinkSync(installed, link);
   }
 
   #copy(project: string): void {
-    const modules = join(project, "node_modules");
     const isOwn = (file: string) => !["node_modules", "venv", "target"].includes(basename(file));
     cpSync(project, this.project, { recursive: true, filter: isOwn });
-    if (existsSync(modules)) this.#linkModules(modules);
-    // The project is a workspace of this repository, or has no modules of its own.
-    else if (existsSync(join(project, "package.json"))) this.#linkModules();
-    const own = { cwd: this.project, exclude: ["node_modules"] };
+    const modules = ["node_modules", "venv"].map((folder) => join(project, folder));
+    for (const installed of modules.filter(existsSync)) this.#linkModules(installed);
+    // Without modules of its own, the project is a workspace of this repository.
+    if (existsSync(join(project, "package.json"))) this.#linkModules();
+    const own = { cwd: this.project, exclude: ["node_modules", "venv"] };
     for (const name of globSync("**/Pulumi.yaml", own)) {
       appendFileSync(join(this.project, name), this.#plugins);
     }
@@ -265,7 +268,7 @@ export class Stack implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const child of this.#running) child.kill("SIGKILL");
     try {
-      refuseSecretsOnDisk(this.folder);
+      refuseSecretsOnDisk(this.folder, this.#userDataInState);
     } finally {
       rmSync(this.folder, { recursive: true, force: true, maxRetries: 3 });
     }

@@ -6,11 +6,14 @@ import { testToken, type World } from "./world";
 
 export const urnOf = (name: string) => `urn:pulumi:dev::p::compute:index:Instance::${name}`;
 
-interface HeldInstance {
+/** An instance in the state of a stack. */
+export interface HeldInstance {
   name: string;
   id: string;
   /** Whether the state only reads the instance (`get`). */
   external?: boolean;
+  /** The URN and the id of its provider. The default provider by default. */
+  provider?: string;
   /** Changes of the recorded origin: service, token kind and token hash. With null, the state has no origin. */
   origin?: Partial<Origin> | null;
 }
@@ -43,13 +46,17 @@ export function fakePulumi(
       state === "broken"
         ? { resources: [{ type, urn: "broken" }] }
         : {
-            resources: (state.held ?? []).map(({ name, id, external, origin: other }) => ({
-              type,
-              urn: urnOf(name),
-              id,
-              external,
-              outputs: other === null ? {} : { __origin: { ...origin, tokenHash: hash, ...other } },
-            })),
+            resources: (state.held ?? []).map(
+              ({ name, id, external, provider, origin: other }) => ({
+                type,
+                urn: urnOf(name),
+                id,
+                external,
+                provider,
+                outputs:
+                  other === null ? {} : { __origin: { ...origin, tokenHash: hash, ...other } },
+              }),
+            ),
             // An interrupted delete counts for no command.
             pending_operations: [...(state.pending ?? []), "deleted"].map((name) => ({
               type: name === "deleted" ? "deleting" : "creating",

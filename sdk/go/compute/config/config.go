@@ -71,6 +71,11 @@ func GetSettlingSeconds(ctx *pulumi.Context) float64 {
 	return config.GetFloat64(ctx, "compute:settlingSeconds")
 }
 
+// What the state holds of the user data (`userData`, `userDataBase64`) of an instance: `secret` the text, encrypted, or `hash` only a salted hash, in inputs and outputs. Default `secret`.
+func GetUserDataInState(ctx *pulumi.Context) string {
+	return config.Get(ctx, "compute:userDataInState")
+}
+
 // Whether the provider checks the token with GET /v2/account before any other request. Default true.
 func GetValidateCredentials(ctx *pulumi.Context) bool {
 	return config.GetBool(ctx, "compute:validateCredentials")

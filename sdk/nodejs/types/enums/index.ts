@@ -31,3 +31,10 @@ export const TokenKind = {
 } as const;
 
 export type TokenKind = (typeof TokenKind)[keyof typeof TokenKind];
+
+export const UserDataInState = {
+    Secret: "secret",
+    Hash: "hash",
+} as const;
+
+export type UserDataInState = (typeof UserDataInState)[keyof typeof UserDataInState];

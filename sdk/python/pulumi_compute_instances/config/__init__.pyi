@@ -74,6 +74,11 @@ settlingSeconds: Optional[float]
 How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default and maximum 60.
 """
 
+userDataInState: Optional[str]
+"""
+What the state holds of the user data (`userData`, `userDataBase64`) of an instance: `secret` the text, encrypted, or `hash` only a salted hash, in inputs and outputs. Default `secret`.
+"""
+
 validateCredentials: Optional[bool]
 """
 Whether the provider checks the token with GET /v2/account before any other request. Default true.

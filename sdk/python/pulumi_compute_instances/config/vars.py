@@ -105,6 +105,13 @@ class _ExportableConfig(types.ModuleType):
         return __config__.get_float('settlingSeconds')
 
     @_builtins.property
+    def user_data_in_state(self) -> Optional[str]:
+        """
+        What the state holds of the user data (`userData`, `userDataBase64`) of an instance: `secret` the text, encrypted, or `hash` only a salted hash, in inputs and outputs. Default `secret`.
+        """
+        return __config__.get('userDataInState')
+
+    @_builtins.property
     def validate_credentials(self) -> Optional[bool]:
         """
         Whether the provider checks the token with GET /v2/account before any other request. Default true.

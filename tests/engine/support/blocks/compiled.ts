@@ -5,9 +5,10 @@ import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:f
 import { dirname, join } from "node:path";
 import { captured } from "../../../../tools/support/command";
 import { ToolError } from "../../../../tools/support/main";
+import { ensureFetched } from "../../../../tools/support/npm";
 import { root, toolsDir } from "../../../../tools/support/paths";
 import { languages, missingTools, installed, WorkingCopy } from "../installing";
-import { lineOf, reportLines, type Check } from "./samples";
+import { lineOf, reportLines, type Check, type Sample } from "./samples";
 
 // ── Go: checks all blocks with one `go vet`, in a module in which the SDK is installed as a user does it.
 
@@ -77,7 +78,11 @@ export const typescript: Check = {
     }
     const settings = {
       extends: join(root, "examples", "instance", "tsconfig.json"),
-      compilerOptions: { moduleDetection: "force", typeRoots: [join(root, "node_modules/@types")] },
+      compilerOptions: {
+        moduleDetection: "force",
+        typeRoots: [join(root, "node_modules/@types")],
+        paths: await commandPaths(samples),
+      },
       files: samples.map((_, index) => `${index}/index.ts`),
     };
     writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(settings));
@@ -91,6 +96,23 @@ export const typescript: Check = {
     }
   },
 };
+
+/** Fetches the command provider's SDK if a sample uses it, and returns where the compiler finds it. */
+async function commandPaths(samples: readonly Sample[]): Promise<Record<string, string[]>> {
+  if (!samples.some(({ text }) => text.includes('"@pulumi/command"'))) return {};
+  const folder = await ensureFetched({
+    name: "command",
+    title: "Pulumi's command provider for programs",
+    outputs: ["node_modules/@pulumi/command/index.d.ts"],
+  });
+  const pathOf = (name: string, installation: string) => join(installation, "node_modules", name);
+  return {
+    "@pulumi/command": [pathOf("@pulumi/command", folder)],
+    // One copy for all, because classes of two copies are two types.
+    "@pulumi/pulumi": [pathOf("@pulumi/pulumi", root)],
+    "@pulumi/pulumi/*": [pathOf("@pulumi/pulumi/*", root)],
+  };
+}
 
 // ── C#, without .NET: each argument must be a property of the SDK's class, and the brackets must match.
 

@@ -151,8 +151,7 @@ const rules: Readonly<Record<string, Rule>> = {
     if (command === "run") return missingScript(args[0]);
     if (["start", "test"].includes(command)) return missingScript(command);
     if (["install", "i"].includes(command)) {
-      const { package: name } = metadata.sdk.nodejs;
-      return packageProblem(args, folder, [name, `./${name}-${metadata.version}.tgz`]);
+      return packageProblem(args, folder, [metadata.sdk.nodejs.package]);
     }
     return undefined;
   },
@@ -164,11 +163,10 @@ const rules: Readonly<Record<string, Rule>> = {
   pulumi: pulumiProblem,
   [pluginName]: pluginProblem,
   go: async ([command, ...args]) =>
-    command === "get" ? packageProblem(args, root, [metadata.sdk.go.module]) : undefined,
+    command === "get" ? packageProblem(args, root, [metadata.sdk.go.package]) : undefined,
   pip: async ([command, ...args], folder) => {
     if (command !== "install") return `pip ${command ?? ""}: add a rule for it`;
-    const { package: name } = metadata.sdk.python;
-    return packageProblem(args, folder, [name, `./${name}-${metadata.version}-py3-none-any.whl`]);
+    return packageProblem(args, folder, [metadata.sdk.python.package]);
   },
   node: async ([script = ""], folder) =>
     // The code to evaluate is not checked, nor are the tests that Node finds by itself.

@@ -1,8 +1,10 @@
-// A language host that writes programs, which `pulumi import` needs, in front of an older host, which runs them.
+// A language host that writes programs and SDKs, which `pulumi import` and `pulumi package add` need, in front of an older
+// host, which runs programs.
 //
-// The Go proxy has no language host that knows the call GenerateProgram, but it has the generators that the official
-// hosts call. This program answers that call, and forwards all others to the older host. The name of the executable,
-// pulumi-language-LANGUAGE, says the language. The older host is compute-host-LANGUAGE in the same folder.
+// The Go proxy has no language host that knows the calls GenerateProgram, GeneratePackage and Link, but it has the
+// libraries that the official hosts call for them. This program answers these calls, and forwards all others to the older
+// host. The name of the executable, pulumi-language-LANGUAGE, says the language. The older host is compute-host-LANGUAGE in
+// the same folder.
 package main
 
 import (
@@ -18,26 +20,29 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/hashicorp/hcl/v2"
 	golang "github.com/pulumi/pulumi/pkg/v3/codegen/go"
-	"github.com/pulumi/pulumi/pkg/v3/codegen/hcl2/syntax"
 	"github.com/pulumi/pulumi/pkg/v3/codegen/nodejs"
-	"github.com/pulumi/pulumi/pkg/v3/codegen/pcl"
 	"github.com/pulumi/pulumi/pkg/v3/codegen/python"
-	"github.com/pulumi/pulumi/pkg/v3/codegen/schema"
-	"github.com/pulumi/pulumi/sdk/v3/go/common/resource/plugin"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/util/rpcutil"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/workspace"
 	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/protobuf/types/known/emptypb"
 )
 
-// generators has Pulumi's writer of programs for each language.
-var generators = map[string]func(*pcl.Program) (map[string][]byte, hcl.Diagnostics, error){
-	"nodejs": nodejs.GenerateProgram,
-	"python": python.GenerateProgram,
-	"go":     golang.GenerateProgram,
+// language has what differs between the languages.
+type language struct {
+	writeProgram writeProgram
+	writePackage writePackage
+	// Records in the files of a project where its packages are. Returns how a program imports each.
+	link link
+}
+
+var languages = map[string]language{
+	"nodejs": {nodejs.GenerateProgram, writeNodejs, linkNodejs},
+	"python": {python.GenerateProgram, writePython, linkPython},
+	"go":     {golang.GenerateProgram, writeGo, linkGo},
 }
 
 func main() {
@@ -59,8 +64,8 @@ func run() error {
 	}
 	folder, name := filepath.Split(executable)
 	older := strings.Replace(name, "pulumi-language-", "compute-host-", 1)
-	language := strings.TrimSuffix(strings.TrimPrefix(older, "compute-host-"), ".exe")
-	host := exec.Command(filepath.Join(folder, older), os.Args[1:]...)
+	name = strings.TrimSuffix(strings.TrimPrefix(older, "compute-host-"), ".exe")
+	host := exec.Command(filepath.Join(folder, older), append(olderOptions(name), os.Args[1:]...)...)
 	host.Stderr = os.Stderr
 	stdout, err := host.StdoutPipe()
 	if err != nil {
@@ -89,7 +94,7 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	server := proxy{older: connection, generate: generators[language]}
+	server := proxy{older: connection, language: languages[name]}
 	served, err := rpcutil.ServeWithOptions(rpcutil.ServeOptions{Options: []grpc.ServerOption{
 		grpc.UnknownServiceHandler(server.handle),
 	}})
@@ -103,27 +108,59 @@ func run() error {
 	return host.Wait()
 }
 
-// proxy answers GenerateProgram, and forwards all other calls.
+// olderOptions returns what an older host takes on its command line, and today's engine sends in its calls. The engine starts
+// a host in the folder of the project.
+func olderOptions(name string) []string {
+	path, err := workspace.DetectProjectPath()
+	if name != "python" || err != nil {
+		return nil
+	}
+	project, err := workspace.LoadProject(path)
+	if err != nil {
+		return nil
+	}
+	virtualenv, ok := project.Runtime.Options()["virtualenv"].(string)
+	if !ok {
+		return nil
+	}
+	return []string{"-virtualenv", virtualenv, "-root", filepath.Dir(path)}
+}
+
+// proxy answers the calls that the older host does not know, and forwards all others.
 type proxy struct {
 	older    *grpc.ClientConn
-	generate func(*pcl.Program) (map[string][]byte, hcl.Diagnostics, error)
+	language language
 }
 
 // handle answers one call. No call of a language host has more than one request.
 func (p proxy) handle(_ any, caller grpc.ServerStream) error {
 	method, _ := grpc.MethodFromServerStream(caller)
-	if method == pulumirpc.LanguageRuntime_GenerateProgram_FullMethodName {
-		var request pulumirpc.GenerateProgramRequest
-		if err := caller.RecvMsg(&request); err != nil {
-			return err
-		}
-		response, err := p.generateProgram(&request)
-		if err != nil {
-			return err
-		}
-		return caller.SendMsg(response)
+	switch method {
+	case pulumirpc.LanguageRuntime_GenerateProgram_FullMethodName:
+		return answer(caller, p.language.generateProgram)
+	case pulumirpc.LanguageRuntime_GeneratePackage_FullMethodName:
+		return answer(caller, p.language.generatePackage)
+	case pulumirpc.LanguageRuntime_Link_FullMethodName:
+		return answer(caller, p.language.linkPackages)
 	}
+	return p.forward(method, caller)
+}
 
+func answer[Request, Response any](
+	caller grpc.ServerStream, call func(context.Context, *Request) (*Response, error),
+) error {
+	var request Request
+	if err := caller.RecvMsg(&request); err != nil {
+		return err
+	}
+	response, err := call(caller.Context(), &request)
+	if err != nil {
+		return err
+	}
+	return caller.SendMsg(response)
+}
+
+func (p proxy) forward(method string, caller grpc.ServerStream) error {
 	ctx, cancel := context.WithCancel(caller.Context())
 	defer cancel()
 	description := &grpc.StreamDesc{ServerStreams: true}
@@ -153,42 +190,4 @@ func (p proxy) handle(_ any, caller grpc.ServerStream) error {
 			return err
 		}
 	}
-}
-
-// generateProgram does what the official language hosts do.
-func (p proxy) generateProgram(
-	request *pulumirpc.GenerateProgramRequest,
-) (*pulumirpc.GenerateProgramResponse, error) {
-	loader, err := schema.NewLoaderClient(request.LoaderTarget)
-	if err != nil {
-		return nil, err
-	}
-	defer loader.Close()
-	parser := syntax.NewParser()
-	for path, contents := range request.Source {
-		if err := parser.ParseFile(strings.NewReader(contents), path); err != nil {
-			return nil, err
-		}
-		if parser.Diagnostics.HasErrors() {
-			return nil, parser.Diagnostics
-		}
-	}
-	var options []pcl.BindOption
-	if !request.Strict {
-		options = pcl.NonStrictBindOptions()
-	}
-	program, diagnostics, err := pcl.BindProgram(parser.Files, schema.NewCachedLoader(loader), options...)
-	if err != nil {
-		return nil, err
-	}
-	response := pulumirpc.GenerateProgramResponse{}
-	if !diagnostics.HasErrors() {
-		files, more, err := p.generate(program)
-		if err != nil {
-			return nil, err
-		}
-		response.Source, diagnostics = files, append(diagnostics, more...)
-	}
-	response.Diagnostics = plugin.HclDiagnosticsToRPCDiagnostics(diagnostics)
-	return &response, nil
 }

@@ -98,6 +98,13 @@ public final class Config {
         return Codegen.doubleProp("settlingSeconds").config(config).get();
     }
 /**
+ * What the state holds of the user data (`userData`, `userDataBase64`) of an instance: `secret` the text, encrypted, or `hash` only a salted hash, in inputs and outputs. Default `secret`.
+ * 
+ */
+    public Optional<String> userDataInState() {
+        return Codegen.stringProp("userDataInState").config(config).get();
+    }
+/**
  * Whether the provider checks the token with GET /v2/account before any other request. Default true.
  * 
  */

@@ -10,13 +10,14 @@ import com.pulumi.core.Output;
 import com.pulumi.core.annotations.Export;
 import com.pulumi.core.annotations.ResourceType;
 import com.pulumi.core.internal.Codegen;
+import java.lang.Integer;
 import java.lang.String;
 import java.util.List;
 import java.util.Optional;
 import javax.annotation.Nullable;
 
 /**
- * A KVM virtual server, created from an image and a flavor and attached to a VPC. Instances are billed hourly (not with a test token). The service has no update call, so a change to any input replaces the instance; it documents no destroy call either, so see `compute:deletePolicy` for what a delete does.
+ * A KVM virtual server, created from an image and a flavor and attached to a VPC. Instances are billed hourly (not with a test token). The service has no update call, so a change to any input but `waitForPort` replaces the instance; it documents no destroy call either, so see `compute:deletePolicy` for what a delete does.
  * 
  * ## Example Usage
  * ### Web servers
@@ -262,6 +263,20 @@ public class Instance extends com.pulumi.resources.CustomResource {
      */
     public Output<String> vpcId() {
         return this.vpcId;
+    }
+    /**
+     * A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input, and its changes replace nothing. Null after `get`, and after an import until the program sets it, because the service does not show it.
+     * 
+     */
+    @Export(name="waitForPort", refs={Integer.class}, tree="[0]")
+    private Output</* @Nullable */ Integer> waitForPort;
+
+    /**
+     * @return A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input, and its changes replace nothing. Null after `get`, and after an import until the program sets it, because the service does not show it.
+     * 
+     */
+    public Output<Optional<Integer>> waitForPort() {
+        return Codegen.optional(this.waitForPort);
     }
 
     /**

@@ -6,6 +6,7 @@ package com.computeinstances.compute;
 import com.pulumi.core.Output;
 import com.pulumi.core.annotations.Import;
 import com.pulumi.exceptions.MissingRequiredPropertyException;
+import java.lang.Integer;
 import java.lang.String;
 import java.util.List;
 import java.util.Objects;
@@ -122,6 +123,21 @@ public final class InstanceArgs extends com.pulumi.resources.ResourceArgs {
         return this.vpcId;
     }
 
+    /**
+     * A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input, and its changes replace nothing.
+     * 
+     */
+    @Import(name="waitForPort")
+    private @Nullable Output<Integer> waitForPort;
+
+    /**
+     * @return A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input, and its changes replace nothing.
+     * 
+     */
+    public Optional<Output<Integer>> waitForPort() {
+        return Optional.ofNullable(this.waitForPort);
+    }
+
     private InstanceArgs() {}
 
     private InstanceArgs(InstanceArgs $) {
@@ -132,6 +148,7 @@ public final class InstanceArgs extends com.pulumi.resources.ResourceArgs {
         this.userData = $.userData;
         this.userDataBase64 = $.userDataBase64;
         this.vpcId = $.vpcId;
+        this.waitForPort = $.waitForPort;
     }
 
     public static Builder builder() {
@@ -307,6 +324,27 @@ public final class InstanceArgs extends com.pulumi.resources.ResourceArgs {
          */
         public Builder vpcId(String vpcId) {
             return vpcId(Output.of(vpcId));
+        }
+
+        /**
+         * @param waitForPort A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input, and its changes replace nothing.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder waitForPort(@Nullable Output<Integer> waitForPort) {
+            $.waitForPort = waitForPort;
+            return this;
+        }
+
+        /**
+         * @param waitForPort A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input, and its changes replace nothing.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder waitForPort(Integer waitForPort) {
+            return waitForPort(Output.of(waitForPort));
         }
 
         public InstanceArgs build() {

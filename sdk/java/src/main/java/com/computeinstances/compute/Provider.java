@@ -103,6 +103,20 @@ public class Provider extends com.pulumi.resources.ProviderResource {
     public Output<Optional<String>> requireTokenKind() {
         return Codegen.optional(this.requireTokenKind);
     }
+    /**
+     * What the state holds of the user data (`userData`, `userDataBase64`) of an instance: `secret` the text, encrypted, or `hash` only a salted hash, in inputs and outputs. Default `secret`.
+     * 
+     */
+    @Export(name="userDataInState", refs={String.class}, tree="[0]")
+    private Output</* @Nullable */ String> userDataInState;
+
+    /**
+     * @return What the state holds of the user data (`userData`, `userDataBase64`) of an instance: `secret` the text, encrypted, or `hash` only a salted hash, in inputs and outputs. Default `secret`.
+     * 
+     */
+    public Output<Optional<String>> userDataInState() {
+        return Codegen.optional(this.userDataInState);
+    }
 
     /**
      *

@@ -6,6 +6,7 @@ package com.computeinstances.compute;
 import com.computeinstances.compute.enums.DeletePolicy;
 import com.computeinstances.compute.enums.LeftoverPolicy;
 import com.computeinstances.compute.enums.TokenKind;
+import com.computeinstances.compute.enums.UserDataInState;
 import com.pulumi.core.Output;
 import com.pulumi.core.annotations.Import;
 import java.lang.Boolean;
@@ -202,6 +203,21 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
+     * What the state holds of the user data (`userData`, `userDataBase64`) of an instance: `secret` the text, encrypted, or `hash` only a salted hash, in inputs and outputs. Default `secret`.
+     * 
+     */
+    @Import(name="userDataInState", json=true)
+    private @Nullable Output<UserDataInState> userDataInState;
+
+    /**
+     * @return What the state holds of the user data (`userData`, `userDataBase64`) of an instance: `secret` the text, encrypted, or `hash` only a salted hash, in inputs and outputs. Default `secret`.
+     * 
+     */
+    public Optional<Output<UserDataInState>> userDataInState() {
+        return Optional.ofNullable(this.userDataInState);
+    }
+
+    /**
      * Whether the provider checks the token with GET /v2/account before any other request. Default true.
      * 
      */
@@ -231,6 +247,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         this.requestsPerMinute = $.requestsPerMinute;
         this.requireTokenKind = $.requireTokenKind;
         this.settlingSeconds = $.settlingSeconds;
+        this.userDataInState = $.userDataInState;
         this.validateCredentials = $.validateCredentials;
     }
 
@@ -502,6 +519,27 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
          */
         public Builder settlingSeconds(Double settlingSeconds) {
             return settlingSeconds(Output.of(settlingSeconds));
+        }
+
+        /**
+         * @param userDataInState What the state holds of the user data (`userData`, `userDataBase64`) of an instance: `secret` the text, encrypted, or `hash` only a salted hash, in inputs and outputs. Default `secret`.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder userDataInState(@Nullable Output<UserDataInState> userDataInState) {
+            $.userDataInState = userDataInState;
+            return this;
+        }
+
+        /**
+         * @param userDataInState What the state holds of the user data (`userData`, `userDataBase64`) of an instance: `secret` the text, encrypted, or `hash` only a salted hash, in inputs and outputs. Default `secret`.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder userDataInState(UserDataInState userDataInState) {
+            return userDataInState(Output.of(userDataInState));
         }
 
         /**

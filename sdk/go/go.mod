@@ -1,4 +1,4 @@
-module github.com/compute-instances/pulumi-compute/sdk/go/compute
+module github.com/compute-instances/pulumi-compute/sdk/go
 
 go 1.25.11
 

@@ -1,0 +1,30 @@
+/** Tries whether a port answers by TCP. Tests pass a dialer of their own. */
+import { createConnection } from "node:net";
+
+/** Opens connections. */
+export interface Dialer {
+  /**
+   * Opens a connection, and closes it at once. Rejects with the error of the system, which has a `code` such as
+   * ECONNREFUSED, or with the reason of `signal`.
+   */
+  dial(address: string, port: number, signal: AbortSignal): Promise<void>;
+}
+
+/** Connects directly from this machine, even if HTTP goes through a proxy. */
+export const tcpDialer: Dialer = {
+  async dial(address, port, signal) {
+    signal.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const socket = createConnection({ host: address, port });
+    const end = () => reject(signal.reason as Error);
+    signal.addEventListener("abort", end, { once: true });
+    socket.once("connect", resolve);
+    socket.on("error", reject);
+    try {
+      await promise;
+    } finally {
+      signal.removeEventListener("abort", end);
+      socket.destroy();
+    }
+  },
+};

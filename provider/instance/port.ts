@@ -1,0 +1,119 @@
+/** The wait for a port of an instance (the input `waitForPort`), and what its end says. */
+import { deadline, TimedOut } from "../abort";
+import type { ProviderContext } from "../context";
+import { tcpDialer } from "../dialer";
+import type { Instance } from "./instance";
+
+/** The pause between two tries. */
+const pauseMs = 1000;
+/** How long one try may last. A firewall that drops packets answers nothing at all. */
+const trySeconds = 5;
+
+/** A try that has failed. */
+export interface FailedTry {
+  /** The address that was tried. Undefined if the service has shown none. */
+  address?: string;
+  /** The system's code, such as ECONNREFUSED. */
+  code?: string | undefined;
+  message: string;
+}
+
+/** A port that is awaited. */
+export interface AwaitedPort {
+  number: number;
+  /** The last try. Undefined before the end of the first. */
+  failed?: FailedTry | undefined;
+}
+
+/** Returns the address at which a port is tried: the public one or else the private one. */
+export function addressOf({ ipv4, privateIpv4 }: Instance): string | undefined {
+  return ipv4 ?? privateIpv4;
+}
+
+/**
+ * Tries the port until it answers.
+ *
+ * @param address Returns the address for the next try.
+ * @param onFailed Called after each try that failed.
+ * @throws the reason of `signal`, and any error of `onFailed`
+ */
+export async function waitUntilAnswered(
+  { clock, dialer = tcpDialer }: ProviderContext,
+  port: number,
+  address: () => string | undefined,
+  signal: AbortSignal,
+  onFailed: (failed: FailedTry) => void,
+): Promise<void> {
+  for (;;) {
+    signal.throwIfAborted();
+    const failed = await tryOnce(address());
+    if (!failed) return;
+    onFailed(failed);
+    await clock.sleep(pauseMs, signal);
+  }
+
+  async function tryOnce(target: string | undefined): Promise<FailedTry | undefined> {
+    if (target === undefined) return { message: "the service has shown no address of it" };
+    using ending = deadline(clock, trySeconds, signal);
+    try {
+      await dialer.dial(target, port, ending.signal);
+      return undefined;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof TimedOut) {
+        const message = `connect ETIMEDOUT ${target}:${port} (nothing came back within ${trySeconds} s)`;
+        return { address: target, code: "ETIMEDOUT", message };
+      }
+      const { code, message } = error as NodeJS.ErrnoException;
+      // Node names the local end of some connections that failed at once, which says nothing.
+      return { address: target, code, message: message.replace(/ - Local \(.*\)$/, "") };
+    }
+  }
+}
+
+/** The codes of tries of which nothing has come back from the instance. */
+const unreachable: ReadonlySet<string> = new Set([
+  "ETIMEDOUT",
+  "EHOSTUNREACH",
+  "EHOSTDOWN",
+  "ENETUNREACH",
+  "ENETDOWN",
+  "EACCES",
+  "EPERM",
+]);
+
+/** Says which port of which instance is awaited, and at which address. */
+export function describePort({ number, failed }: AwaitedPort, { id, ipv4 }: Instance): string {
+  const address = failed?.address;
+  const port = `port ${number} of instance ${id}`;
+  if (address === undefined) return port;
+  return address === ipv4
+    ? `${port} at ${address}`
+    : `${port} at its private address ${address} (the service lists no public one)`;
+}
+
+/** Says what the last try tells about the network between this machine and the instance. */
+export function describeFailedTry({ address, code, message }: FailedTry): string {
+  const last = `the last try: ${message}`;
+  if (code === "ECONNREFUSED") {
+    return `${last}. So ${address} is reached, but nothing listens on that port yet`;
+  }
+  if (code !== undefined && unreachable.has(code)) {
+    return `${last}. So either this machine can't reach the network of ${address}, or a firewall stops the connection, or the server's own network is not up yet`;
+  }
+  return last;
+}
+
+/** Returns the ways out of a wait for a port that did not answer. */
+export function waysToAPort({ failed }: AwaitedPort): string[] {
+  const isUnreachable = failed?.code !== undefined && unreachable.has(failed.code);
+  return [
+    ...(isUnreachable
+      ? [
+          `run Pulumi on a machine that reaches ${failed.address}. The connection is direct, also where HTTP goes through a proxy`,
+        ]
+      : []),
+    "give the port more time: the resource option customTimeouts (create, and update for the next `pulumi up`)",
+    "leave waitForPort out, and the instance is ready once it is ACTIVE",
+  ];
+}

@@ -1,0 +1,124 @@
+/** Tests `waitForPort` with a real listener: no instance is lost or doubled, and only the wait of an `up` connects. */
+import { once } from "node:events";
+import { createServer, type AddressInfo, type Server } from "node:net";
+import { expect, test } from "@jest/globals";
+import { Fixture } from "./support/fixture";
+import { instances, oneInstance } from "./support/programs";
+
+/** The address of the first instance with `--addresses 127.0.0.0/8`. */
+const address = "127.0.0.1";
+
+/** A server that counts its connections. Without a port, it takes a free one. */
+async function listen(port = 0): Promise<{ server: Server; port: number; count: () => number }> {
+  let connections = 0;
+  const server = createServer((socket) => {
+    connections++;
+    socket.destroy();
+  });
+  server.listen(port, address);
+  await once(server, "listening");
+  return { server, port: (server.address() as AddressInfo).port, count: () => connections };
+}
+
+async function freePort(): Promise<number> {
+  const { server, port } = await listen();
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+test("a port that does not answer in time keeps the instance, the next up goes on until the port answers, and later changes connect to nothing (G1)", async () => {
+  const port = await freePort();
+  const program = (waitForPort: number | undefined, update = "2m") =>
+    oneInstance({ waitForPort }, { customTimeouts: { create: "4s", update } });
+  await using fixture = await Fixture.create({
+    program: program(port),
+    service: { addresses: "127.0.0.0/8" },
+  });
+  const { stack } = fixture;
+  expect(await stack.preview()).not.toContain(`${port}`);
+
+  const first = await stack.fail("up");
+
+  const [id] = fixture.ids();
+  expect(first).toContain(`${id} ACTIVE, waiting for port ${port}, `);
+  expect(first).toContain(
+    `port ${port} of instance ${id} at ${address} did not answer before the operation's 4 s (customTimeouts.create)`,
+  );
+  expect(first).toContain(`connect ECONNREFUSED ${address}:${port}`);
+  expect(await stack.instance()).toMatchObject({ id, outputs: { status: "ACTIVE" } });
+  await stack.refresh();
+  expect((await stack.instance()).initErrors?.join()).toContain(
+    `port ${port} of instance ${id} has not answered yet`,
+  );
+
+  const second = stack.start("up");
+  await second.printed(`waiting for port ${port}`);
+  const { server, count } = await listen(port);
+  try {
+    await second.succeeded();
+    expect(count()).toBe(1);
+    expect((await stack.instance()).initErrors ?? []).toEqual([]);
+    await stack.expectNothingToDo();
+
+    const before = fixture.service.counts();
+    for (const waitForPort of [await freePort(), undefined, port]) {
+      stack.program(program(waitForPort));
+      expect(await stack.up()).toMatch(/~ 1 updated/);
+      expect((await stack.instance()).outputs?.["waitForPort"] ?? undefined).toBe(waitForPort);
+    }
+    expect(fixture.service.counts()).toEqual(before);
+    await stack.refresh();
+    await stack.expectNothingToDo();
+    expect(count()).toBe(1);
+    expect(fixture.posts()).toBe(1);
+    expect(fixture.ids()).toEqual([id]);
+  } finally {
+    server.close();
+  }
+});
+
+test("a port that can't answer is left out of the program, or its OFFLINE instance is started at the service, and the next up finishes each (G1)", async () => {
+  const { server, port } = await listen();
+  const closed = await freePort();
+  const customTimeouts = { create: "3s", update: "30s" };
+  const named = (silent?: number, released?: number) =>
+    instances({
+      silent: { inputs: { name: "silent", waitForPort: silent }, options: { customTimeouts } },
+      released: { inputs: { name: "released", waitForPort: released } },
+      started: { inputs: { name: "started", waitForPort: port } },
+    });
+  await using fixture = await Fixture.create({
+    program: named(closed, port),
+    // Each instance has the same address.
+    service: {
+      addresses: `${address}/32`,
+      endStatus: (name) => (name === "silent" ? "ACTIVE" : "OFFLINE"),
+    },
+  });
+  try {
+    const { stack, control } = fixture;
+    const output = await stack.fail("up");
+    expect(output).toContain("leave waitForPort out, and the instance is ready once it is ACTIVE");
+    expect(output).toContain(
+      `is OFFLINE, so its port ${port} can't answer. Start it at the service`,
+    );
+
+    const started = control.instances().find(({ name }) => name === "started");
+    control.setStatus(started?.id ?? "", "ACTIVE");
+    stack.program(named());
+    await stack.up();
+
+    const held = await stack.instances();
+    expect(held.map(({ outputs }) => [outputs?.["name"], outputs?.["status"]]).sort()).toEqual([
+      ["released", "OFFLINE"],
+      ["silent", "ACTIVE"],
+      ["started", "ACTIVE"],
+    ]);
+    expect(held.flatMap(({ initErrors }) => initErrors ?? [])).toEqual([]);
+    expect(fixture.posts()).toBe(3);
+    await stack.expectNothingToDo();
+  } finally {
+    server.close();
+  }
+});
