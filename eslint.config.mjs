@@ -123,11 +123,16 @@ export default tseslint.config(
   wall(
     ["provider/**/*.ts"],
     [wire, http, rpc, outside("emulator", "cli"), shapes],
-    ["provider/rpc/**", "provider/api/**", "provider/main.ts", "provider/dialer.ts"],
+    ["provider/rpc/**", "provider/api/**", "provider/{main,serve,pluginPort,dialer}.ts"],
   ),
   wall(["provider/dialer.ts"], [wire, rpc, outside("emulator", "cli"), shapes]),
   wall(["provider/rpc/**/*.ts"], [http, outside("emulator", "cli"), loadedLater]),
-  wall(["provider/main.ts"], [wire, http, outside("emulator", "cli(?!/run\\.js$)"), loadedLater]),
+  wall(
+    ["provider/main.ts"],
+    [wire, http, rpc, outside("emulator", "cli(?!/run\\.js$)"), loadedLater],
+  ),
+  wall(["provider/pluginPort.ts"], [wire, rpc, outside("emulator", "cli"), loadedLater]),
+  wall(["provider/serve.ts"], [wire, http, outside("emulator", "cli"), loadedLater]),
   wall(["provider/api/**/*.ts"], [wire, outside("emulator", "cli"), above]),
   wall(["cli/**/*.ts"], [wire, http, rpc, outside("emulator"), shapes], ["cli/emulator.ts"]),
   // The emulator is a file beside the provider's bundle.

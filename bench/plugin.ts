@@ -21,12 +21,13 @@ export function inputsOf(name: string): PropertyMap {
   return propertyMap({ name, ...instanceInputs });
 }
 
-/** Starts a plugin, and returns it with its client. */
-export async function startPlugin(executable: string) {
+/** Starts a plugin, and returns it with its client. Without an engine that takes its messages, it sends none. */
+export async function startPlugin(executable: string, takesMessages = true) {
   const engine = await TestEngine.start();
   const home = temporaryFolder();
   const start = performance.now();
-  const child = spawn(executable, [engine.address], {
+  const address = takesMessages ? engine.address : "";
+  const child = spawn(executable, takesMessages ? [address] : [], {
     stdio: ["pipe", "pipe", "inherit"],
     env: { ...process.env, PULUMI_HOME: home.path },
   });
@@ -40,7 +41,7 @@ export async function startPlugin(executable: string) {
 
     /** Adds `settings` to those that every benchmark needs. */
     async configure(service: EmulatorProcess, settings: Record<string, PropertyValue> = {}) {
-      await client.handshake(engine.address);
+      await client.handshake(address);
       const common = { requestsPerMinute: noLimit, cursorParameter };
       const access = { baseUrl: service.url, apiToken: new Secret(token) };
       await client.configure(propertyMap({ ...access, ...common, ...settings }));

@@ -28,6 +28,8 @@ export async function gatherTools() {
   symlinkSync(goPeer, go.executable);
   const stock = pluginFiles(join(folder, "stock"));
   writeLauncher(stock.executable, join(root, "bench", "peers", "stock", "index.cjs"));
+  const bare = pluginFiles(join(folder, "bare"));
+  writeLauncher(bare.executable, join(root, "bench", "peers", "bare", "index.cjs"));
   // An installed Pulumi has it beside its language host. One built from modules does not.
   const dynamicProvider = join(root, "node_modules/@pulumi/pulumi/cmd/dynamic-provider/index.js");
   writeLauncher(join(folder, "pulumi-resource-pulumi-nodejs"), dynamicProvider);
@@ -41,6 +43,8 @@ export async function gatherTools() {
     go,
     /** A provider that answers at once, on the server of `@pulumi/pulumi/provider`. */
     stock,
+    /** A Node process that only opens a port for HTTP/2. */
+    bare,
     /** With the generic REST provider. Undefined if there is no Terraform on PATH. */
     terraform: terraform === undefined ? undefined : { command: terraform, providers: toolsBin },
     /** First on the engine's PATH. Has the program that runs dynamic providers. */

@@ -1,13 +1,16 @@
 /**
- * Tests what the built plugin loads before it prints its port, because the engine waits for the port at every start.
+ * Tests what the built plugin loads before it prints its port, and before it answers, because the engine waits for both at
+ * every start.
  */
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { beforeAll, expect, test } from "@jest/globals";
 import { ensureBuilt } from "../tools/build";
-import { firstLine } from "../tools/support/command";
 import { root } from "../tools/support/paths";
+import { connect } from "./rpc/testing/client";
 
 const bundle = join(root, "bin", "provider.js");
 
@@ -22,57 +25,86 @@ function modulesOf(source: string): { name: string; bytes: number; lazy: boolean
   });
 }
 
-/** Returns the names of the lazy modules, and of Node's own modules, that have run when the port is printed. */
-async function loadedAtPort(): Promise<{ ran: string[]; node: string[] }> {
-  const hook = join(root, "provider", "testing", "recordLoads.cjs");
-  const child = spawn(process.execPath, ["--require", hook, bundle], {
-    stdio: ["ignore", "ignore", "pipe"],
-  });
-  try {
-    return JSON.parse(await firstLine(child.stderr)) as { ran: string[]; node: string[] };
-  } finally {
-    child.kill("SIGKILL");
-  }
+/** The lazy modules, and Node's own modules, that have run. */
+interface Ran {
+  ran: string[];
+  node: string[];
 }
 
-let loaded: { name: string; bytes: number }[];
-let node: string[];
+/** Returns what has run when the plugin prints its port, and when it has answered its first call. */
+async function recordLoads(): Promise<{ atPort: Ran; atAnswer: Ran }> {
+  const hook = join(root, "provider", "testing", "recordLoads.cjs");
+  const child = spawn(process.execPath, ["--require", hook, bundle], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  using cleanup = new DisposableStack();
+  cleanup.defer(() => child.kill("SIGKILL"));
+  const reports = createInterface(child.stderr);
+  const nextReport = async () => {
+    const [line] = (await once(reports, "line")) as [string];
+    return JSON.parse(line) as Ran;
+  };
+  const port = once(createInterface(child.stdout), "line");
+  const atPort = await nextReport();
+  const client = connect(Number((await port)[0]));
+  cleanup.defer(() => client.close());
+  await client.version();
+  const next = nextReport();
+  child.kill("SIGUSR2");
+  return { atPort, atAnswer: await next };
+}
+
+type Loaded = readonly { name: string; bytes: number }[];
+
+let loaded: { atPort: Loaded; atAnswer: Loaded };
+let node: Ran["node"];
 beforeAll(async () => {
   await ensureBuilt();
-  const atPort = await loadedAtPort();
-  node = atPort.node;
-  const ran = new Set(atPort.ran);
-  loaded = modulesOf(readFileSync(bundle, "utf8")).filter(
-    ({ name, lazy }) => !lazy || ran.has(name),
-  );
+  const { atPort, atAnswer } = await recordLoads();
+  const modules = modulesOf(readFileSync(bundle, "utf8"));
+  const loadedIn = ({ ran }: Ran) =>
+    modules.filter(({ name, lazy }) => !lazy || ran.includes(name));
+  loaded = { atPort: loadedIn(atPort), atAnswer: loadedIn(atAnswer) };
+  ({ node } = atAnswer);
 });
 
-const ours = () => loaded.filter(({ name }) => !name.startsWith("node_modules/"));
-const others = () => loaded.filter(({ name }) => name.startsWith("node_modules/"));
-const bytes = (modules: readonly { bytes: number }[]) =>
-  modules.reduce((sum, module) => sum + module.bytes, 0);
+const isPackage = ({ name }: { name: string }) => name.startsWith("node_modules/");
+const namesOf = (modules: Loaded) => [...new Set(modules.map(({ name }) => name))].sort();
+const bytes = (modules: Loaded) => modules.reduce((sum, module) => sum + module.bytes, 0);
 
-test("of the provider's modules, only those that speak to the engine are loaded before the port is printed", () => {
-  const names = new Set(ours().map(({ name }) => name));
-  const elsewhere = [...names].filter((name) => !name.startsWith("provider/rpc/")).sort();
+test("before the port is printed, nothing is loaded but what opens it", () => {
+  expect(namesOf(loaded.atPort)).toEqual([
+    "metadata.json",
+    "provider/executable.ts",
+    "provider/main.ts",
+    "provider/pluginPort.ts",
+  ]);
+});
+
+test("of the provider's modules, only those that speak to the engine are loaded before the first answer", () => {
+  const ours = loaded.atAnswer.filter((module) => !isPackage(module));
+  const elsewhere = namesOf(ours).filter((name) => !name.startsWith("provider/rpc/"));
   expect(elsewhere).toEqual([
     "metadata.json",
     "provider/clock.ts",
     "provider/errors.ts",
     "provider/executable.ts",
     "provider/main.ts",
+    "provider/pluginPort.ts",
     "provider/propertyValue.ts",
     "provider/pulumiNames.ts",
     "provider/redaction.ts",
+    "provider/serve.ts",
     "provider/starter.ts",
     "provider/version.ts",
   ]);
-  expect(bytes(ours())).toBeLessThan(64 * 1024);
+  expect(bytes(ours)).toBeLessThan(64 * 1024);
 });
 
-test("of the packages, only gRPC and the engine's messages are loaded, but neither zod nor undici", () => {
+test("of the packages, only gRPC and the engine's messages are loaded before the first answer, but neither zod nor undici", () => {
   const packages = new Map<string, number>();
-  for (const { name } of others()) {
+  const others = loaded.atAnswer.filter(isPackage);
+  for (const { name } of others) {
     const [, folder = ""] = /^node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(name) ?? [];
     packages.set(folder, (packages.get(folder) ?? 0) + 1);
   }
@@ -83,7 +115,7 @@ test("of the packages, only gRPC and the engine's messages are loaded, but neith
     "@pulumi/pulumi": 5,
     "google-protobuf": 4,
   });
-  expect(bytes(others())).toBeLessThan(1150 * 1024);
+  expect(bytes(others)).toBeLessThan(1150 * 1024);
 });
 
 test("of Node's modules, neither undici (for `fetch`) nor sqlite is loaded", () => {

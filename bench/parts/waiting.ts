@@ -20,12 +20,13 @@ async function createAndWait(
   size: number,
   provisioningSeconds: string,
   requestsPerMinute = noLimit,
+  takesMessages = true,
 ): Promise<Wait> {
   await using service = await startService({
     "provisioning-seconds": provisioningSeconds,
     "requests-per-minute": requestsPerMinute,
   });
-  await using plugin = await startPlugin(tools.ours.executable);
+  await using plugin = await startPlugin(tools.ours.executable, takesMessages);
   await plugin.configure(service, { requestsPerMinute });
 
   const start = Date.now();
@@ -55,10 +56,26 @@ export async function waiting(tools: Tools, quick: boolean): Promise<Figure[]> {
   const bySize = Object.fromEntries(
     sizes.map((size) => [size, () => createAndWait(tools, size, provisioningSeconds)]),
   );
-  const samples = await takeTurns(quick ? 1 : 3, bySize, { warm: false });
-  return sizes.map((size) =>
-    totalTime(`${size} ${size === 1 ? "instance" : "instances"} at once`, samples[size] ?? []),
-  );
+  const largest = Math.max(...sizes);
+  const silent = () => createAndWait(tools, largest, provisioningSeconds, noLimit, false);
+  const contestants = { ...bySize, silent };
+  const samples: Record<string, Wait[]> = await takeTurns(quick ? 1 : 3, contestants, {
+    warm: false,
+  });
+  const times = (name: string | number) =>
+    (samples[name] ?? []).map(({ wallSeconds }) => wallSeconds);
+  return [
+    ...sizes.map((size) =>
+      totalTime(`${size} ${size === 1 ? "instance" : "instances"} at once`, samples[size] ?? []),
+    ),
+    figure(
+      `${largest} instances at once, with the messages to the engine, a line for each request among them`,
+      "s",
+      times(largest),
+      "without any message",
+      times("silent"),
+    ),
+  ];
 }
 
 /**

@@ -36,8 +36,8 @@ export interface ClientOptions {
   clock: Clock;
   /** Removes control characters and secrets from a string (G8). */
   redact: (text: string) => string;
-  /** Called with one redacted line for each try of a request. Set if COMPUTE_DEBUG=1. */
-  debug?: ((line: string) => void) | undefined;
+  /** Called with one redacted line for each try of a request. */
+  log: (line: string) => void;
   /**
    * Called after each failed try that is to be repeated. After a 429, it is called once for all requests of the endpoint, and
    * again if another 429 makes the pause longer by a second or more.

@@ -18,7 +18,7 @@ import {
 
 const list = "GET /v2/instances?limit=5&after=%1Btok";
 
-test("COMPUTE_DEBUG writes one line per request with method, path, status, bytes, request_id and time", async () => {
+test("one line is written per request, with method, path, status, bytes, request_id and time", async () => {
   const lines: string[] = [];
   const clock = new VirtualClock();
   clock.autoAdvance();
@@ -31,7 +31,7 @@ test("COMPUTE_DEBUG writes one line per request with method, path, status, bytes
       { expect: list, react: answer(200, { data: [], has_more: false }) },
     ],
     async ({ baseUrl }) => {
-      const client = testClient(baseUrl, { clock, debug: (line) => lines.push(line) });
+      const client = testClient(baseUrl, { clock, log: (line) => lines.push(line) });
       await client.listPage({ limit: 5, cursor }, never);
     },
   );
@@ -58,7 +58,7 @@ test("no debug line or error shows the token or the user data, whatever the serv
       ...times(1, { expect: "GET /v2/account", react: answer(403, echo) }),
     ],
     async ({ baseUrl }) => {
-      const client = testClient(baseUrl, { debug: (line) => lines.push(line) });
+      const client = testClient(baseUrl, { log: (line) => lines.push(line) });
       const failures = [];
       for (let post = 0; post < 5; post++) {
         failures.push(await failedPost(create(client, { body })));

@@ -70,6 +70,94 @@ test("a new wait gets its first looks early even if other waits have lasted long
   expect(looks.slice(before, before + 3)).toEqual([60_100, 60_300, 60_600]);
 });
 
+/**
+ * Runs creates of new instances, `parallel` at a time. Each is ready after its time in `readyMs`. Returns the clock times of
+ * the looks, and by how much each answer came after the instance was ready.
+ */
+async function runCreates(world: Scene, parallel: number, readyMs: readonly number[]) {
+  const { service, clock, session } = world;
+  const readyAt = new Map<string, number>();
+  const looks: number[] = [];
+  service.page = () => {
+    looks.push(clock.now());
+    for (const [id, at] of readyAt) if (at <= clock.now()) service.set(id, { status: "ACTIVE" });
+    return undefined;
+  };
+  const latenessMs: number[] = [];
+  const left = [...readyMs];
+  const worker = async () => {
+    for (let ms = left.shift(); ms !== undefined; ms = left.shift()) {
+      const id = `i-${service.instances.size}`;
+      service.has(id, { status: "PROVISIONING" });
+      const ready = clock.now() + ms;
+      readyAt.set(id, ready);
+      await wait(world, id, never, session.listings.markWrite()).result;
+      latenessMs.push(clock.now() - ready);
+    }
+  };
+  await Promise.all(Array.from({ length: parallel }, worker));
+  return { looks, latenessMs };
+}
+
+test("20 instances of 10 s, 8 at a time: after the first 8, the waits cost less than two thirds of the listings, and no answer comes later", async () => {
+  const tenSeconds = Array<number>(20).fill(10_000);
+  const { looks, latenessMs } = await runCreates(scene(), 8, tenSeconds);
+  const alone = await runCreates(scene(), 8, tenSeconds.slice(0, 8));
+  expect(looks.length).toBeLessThan(alone.looks.length * (1 + 2 * (2 / 3)));
+  expect(Math.max(...latenessMs)).toBeLessThanOrEqual(Math.max(...alone.latenessMs));
+});
+
+test("new instances that take at least half as long as the quickest one before are answered as soon as if there was none", async () => {
+  /** Half a second, or a tenth of the time. A listing takes no time here. */
+  const boundMs = (ms: number) => Math.max(500, ms / 10);
+  for (const quickestMs of [50, 700, 3000, 10_000, 25_000]) {
+    for (const times of [0.5, 0.55, 0.7, 1, 1.2]) {
+      const world = scene();
+      await runCreates(world, 1, [quickestMs]);
+      const ms = times * quickestMs;
+      const { latenessMs } = await runCreates(world, 1, [ms]);
+      expect(latenessMs[0]).toBeLessThanOrEqual(boundMs(ms));
+    }
+  }
+});
+
+test("an instance that is ready much sooner than those before is answered within the poll interval, and the next one at once", async () => {
+  const world = scene();
+  const { pollIntervalMs } = world.session.settings;
+  const { latenessMs } = await runCreates(world, 1, [20_000, 200, 200]);
+  const [, surprising = NaN, next] = latenessMs;
+  expect(surprising).toBeGreaterThan(1000);
+  expect(surprising).toBeLessThanOrEqual(pollIntervalMs);
+  expect(next).toBe(100);
+});
+
+test.each([
+  ["an earlier run has created", ["resumed"]],
+  ["was waited for before", ["accepted", "accepted"]],
+])(
+  "an instance that %s gets its first looks early, however long others have taken",
+  async (_, waits) => {
+    const world = scene();
+    const { clock, service, session } = world;
+    await runCreates(world, 1, [20_000]);
+    await clock.sleep(1000);
+    service.has("i-old", { status: "PROVISIONING" });
+    let start = NaN;
+    const looks = activeAt(world, Infinity);
+    for (const how of waits) {
+      start = clock.now();
+      looks.splice(0);
+      const impatient = new AbortController();
+      const after = how === "accepted" ? session.listings.markWrite() : 0;
+      const { result } = wait(world, "i-old", impatient.signal, after);
+      await clock.sleep(1000);
+      impatient.abort(new Canceled());
+      await errorOf(result);
+    }
+    expect(looks.map((at) => at - start)).toEqual([100, 300, 600]);
+  },
+);
+
 test("successive creates use at most half of the rate limit for looks, and looks go on", async () => {
   const world = scene({ cursorParameter: "after" });
   world.service.cursorParameter = "after";

@@ -4,6 +4,7 @@ import { instanceStatuses, pageLimit } from "../api/serviceConstants";
 import { RequestError } from "../api/errors";
 import type { Clock } from "../clock";
 import type { ListItem } from "../api/contract";
+import { Once } from "../once";
 import type { Listing, ListingSource } from "./listing";
 import { see, witnessOf, type Witness } from "./witness";
 
@@ -44,6 +45,11 @@ interface WaitKind {
 const firstLooksMs: readonly number[] = [100, 300, 600];
 /** The shortest pause between later looks. */
 const minPauseMs = 500;
+/**
+ * No instance is expected to be ready within this part of the shortest time that one of the session has taken. Until then, a
+ * wait for a new instance looks only once in a poll interval.
+ */
+const quietShare = 0.5;
 /** How many poll intervals pass between two looks at an instance that is expected to stay as it is. */
 const watchIntervals = 5;
 /** Looks may use this part of the rate limit of GET, unless they would then be more than a poll interval apart. */
@@ -70,6 +76,10 @@ export class Poller {
   /** The clock time until which the poller pauses to keep to its share of the rate limit. */
   #earliestAt = 0;
   #pause = new AbortController();
+  /** The shortest time that a new instance of this session was PROVISIONING. Undefined until one has been. */
+  #quickestMs: number | undefined;
+  /** The instances that were waited for. A second wait for one may find it ready at once. */
+  readonly #waitedFor = new Once();
 
   /** `waiting` notes that the operation with this signal waits for a listing (`Operations.waiting`). */
   constructor(
@@ -95,11 +105,29 @@ export class Poller {
    */
   async waitWhileProvisioning(id: string, options: WaitOptions): Promise<WaitResult> {
     using _wait = this.#waiting(options.signal);
-    return await this.#wait(id, options, {
-      after: options.after,
-      pauseMsAfter: (waitedMs) => this.#pauseMsAfter(waitedMs),
-      isOver: hasLeftProvisioning,
-    });
+    const { after } = options;
+    // Accepted just now. The age of any other instance is not known here.
+    const isNew = this.#waitedFor.isFirst(id) && after > 0;
+    const startedAt = this.#clock.now();
+    let provisioningMs = 0;
+    const onLook: typeof options.onLook = (listing, problem) => {
+      const item = listing?.items.get(id);
+      if (listing && item && !hasLeftProvisioning(item))
+        provisioningMs = listing.begunAt - startedAt;
+      options.onLook(listing, problem);
+    };
+    const result = await this.#wait(
+      id,
+      { ...options, onLook },
+      {
+        after,
+        pauseMsAfter: (waitedMs) => this.#pauseMsAfter(waitedMs, isNew),
+        isOver: hasLeftProvisioning,
+      },
+    );
+    if (isNew && result.kind === "left")
+      this.#quickestMs = Math.min(this.#quickestMs ?? Infinity, provisioningMs);
+    return result;
   }
 
   /**
@@ -167,13 +195,14 @@ export class Poller {
   }
 
   /**
-   * The pause in a wait for the end of PROVISIONING. After the first quick looks, the pause is
-   * a tenth of the wait so far, but at least `minPauseMs` and at most the poll interval.
+   * The pause in a wait for the end of PROVISIONING, at most the poll interval. After the first quick looks, the pause is a
+   * tenth of the wait so far, but at least `minPauseMs`.
    */
-  #pauseMsAfter(waitedMs: number): number {
+  #pauseMsAfter(waitedMs: number, isNew: boolean): number {
+    const quietMs = isNew ? quietShare * (this.#quickestMs ?? 0) : 0;
     const firstMs = firstLooksMs.find((ms) => ms > waitedMs);
     const pauseMs = firstMs ? firstMs - waitedMs : Math.max(minPauseMs, waitedMs / 10);
-    return Math.min(this.#pollIntervalMs, pauseMs);
+    return Math.min(this.#pollIntervalMs, Math.max(pauseMs, quietMs - waitedMs));
   }
 
   /** Waits until the next look is due, and fetches its listing. */

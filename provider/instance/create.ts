@@ -173,11 +173,13 @@ function lookAt(session: Session, listing: Listing): protocol.Look {
 /** Reads the ledger, and adds until when the instance of each record need not be listed. */
 function entriesOf(session: Session): protocol.Entry[] {
   const { requestTimeoutMs } = session.settings;
+  // A run of a thousand creates reads a thousand records with each of them.
+  const clocks = session.clocks();
   return session.ledger.read().map((entry) => {
     const { at, stage } = entry.record;
     // A killed run recorded only the time before its POST, which may have taken as long as the time-out of a request.
     const maxRequestMs = stage === "sending" ? requestTimeoutMs : 0;
-    return { ...entry, listedBy: session.settledBy(at) + maxRequestMs };
+    return { ...entry, listedBy: session.settledBy(at, clocks) + maxRequestMs };
   });
 }
 
@@ -338,7 +340,7 @@ class Create implements Disposable {
       case "writingRecord": {
         const key = await ledger.begin({ ...state.fields, at: this.#now() });
         this.#recordKey = key;
-        return { kind: "recorded", key, entries: entriesOf(this.#session) };
+        return { kind: "recorded", key, entries: ledger.read() };
       }
       case "posting":
         return await this.#post();

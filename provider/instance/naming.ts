@@ -44,9 +44,12 @@ export function tagOf(urn: string, scope: string): string {
   return base32([scope, types, logicalName(urn)].join("\n"), tagLength);
 }
 
+/** The tag and the random characters at the end of a generated name. A service may change the case of a name. */
+const generatedEnd = new RegExp(`-([a-z2-7]{${tagLength}})[a-z2-7]{${randomLength}}$`, "i");
+
 /** Whether the listed name ends like a name that was generated with this tag. */
 export function hasTag(name: string | undefined, tag: string): boolean {
-  return name !== undefined && new RegExp(`-${tag}[a-z2-7]{${randomLength}}$`, "i").test(name);
+  return name !== undefined && generatedEnd.exec(name)?.[1]?.toLowerCase() === tag;
 }
 
 /** Returns `length` base-32 characters of the SHA-256 hash of `data`. */

@@ -43,7 +43,8 @@ export async function updateInstance(
   }
   const isReady = !before.isUnfinished && before.status !== "PROVISIONING";
   // Then there is nothing to ask the service.
-  if (recorded.length > 0 && asserted.length === 0 && isReady) return withChanges(before.finished());
+  if (recorded.length > 0 && asserted.length === 0 && isReady)
+    return withChanges(before.finished());
 
   using operation = session.operationOf(request, "update");
   const { verdict, origin } = await lookFor(session, before, operation.signal);

@@ -441,7 +441,9 @@ export class Ledger {
       record,
       liveness: liveness.get(record.owner) ?? "unknown",
     });
-    this.#contestOverlapping(records.map(entryOf));
+    const ofOthers = records.filter(({ owner }) => owner !== this.#sessionId);
+    if (ofOthers.length === 0) return records.map(entryOf);
+    this.#contestOverlapping(ofOthers.map(entryOf));
     return this.#records().map(entryOf);
   }
 

@@ -1,5 +1,4 @@
 /** The gRPC server of the plugin. It keeps track of the running calls, and loads the provider when needed. */
-import { promisify } from "node:util";
 import {
   Server,
   ServerCredentials,
@@ -9,6 +8,7 @@ import {
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 import { ResourceProviderService } from "@pulumi/pulumi/proto/provider_grpc_pb";
+import type { PluginPort } from "../pluginPort";
 import type { CancelReason, Provider } from "../requests";
 import type { EngineLog } from "./engineLog";
 import { describeError, toCallFailure } from "./errors";
@@ -28,6 +28,7 @@ export interface ServerDependencies {
 export class ProviderServer {
   readonly #server: Server;
   readonly #dependencies: ServerDependencies;
+  #port: PluginPort | undefined;
   #provider: Promise<Provider> | undefined;
   readonly #running = new Set<Promise<void>>();
 
@@ -44,10 +45,11 @@ export class ProviderServer {
     this.#server.addService(ResourceProviderService, calls);
   }
 
-  /** Resolves to the port, which is open for this machine only. */
-  listen(): Promise<number> {
-    const bind = promisify(this.#server.bindAsync.bind(this.#server));
-    return bind("127.0.0.1:0", ServerCredentials.createInsecure());
+  /** Answers the calls that come on this port, until the server is stopped. */
+  answerOn(port: PluginPort): void {
+    const connections = this.#server.createConnectionInjector(ServerCredentials.createInsecure());
+    this.#port = port;
+    port.onConnection((socket) => connections.injectConnection(socket));
   }
 
   /** How many calls have no reply yet. */
@@ -77,12 +79,14 @@ export class ProviderServer {
   async drain(): Promise<void> {
     // For grpc-js, a call ends with its connection. But its handler may still write the id of an instance to the ledger
     // (records of creates on disk), so that the instance is not lost (G1).
-    const closed = new Promise<void>((resolve) => this.#server.tryShutdown(() => resolve()));
-    await Promise.all([closed, ...this.#running]);
+    this.#server.tryShutdown(() => undefined);
+    // grpc-js does not wait until the last reply is sent, because it has not opened the port.
+    await Promise.all([this.#port?.close(), ...this.#running]);
   }
 
   /** Closes all connections and the log to the engine at once. */
   stop(): void {
+    void this.#port?.close();
     this.#server.forceShutdown();
     this.#dependencies.log.close();
   }

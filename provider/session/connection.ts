@@ -222,6 +222,7 @@ export class Connection {
     const createApi = this.#ctx.createApi ?? (await import("../api/client.js")).createClient;
     const { messages, redactor, clock, env, randomBytes = crypto.randomBytes } = this.#ctx;
     const { baseUrl, requestTimeoutMs, requestsPerMinute, destroyPath } = this.#settings;
+    const severity = env["COMPUTE_DEBUG"] === "1" ? "info" : "debug";
     try {
       return createApi({
         baseUrl,
@@ -234,7 +235,7 @@ export class Connection {
         env,
         redact: (text) => redactor.redact(text),
         random: () => Buffer.from(randomBytes(4)).readUInt32BE() / 2 ** 32,
-        debug: env["COMPUTE_DEBUG"] === "1" ? (line) => messages.info(line) : undefined,
+        log: (line) => messages[severity](line),
         ...more,
       });
     } catch (error) {

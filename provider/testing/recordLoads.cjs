@@ -1,6 +1,6 @@
 /**
- * Loaded by `node --require` before the bundle of the plugin. When the plugin prints its port, this prints to stderr which
- * modules have run by then: the lazily loaded modules of the bundle, and those of Node.
+ * Loaded by `node --require` before the bundle of the plugin. When the plugin prints its port, and at each SIGUSR2, this
+ * prints to stderr which modules have run by then: the lazily loaded modules of the bundle, and those of Node.
  */
 "use strict";
 const Module = require("node:module");
@@ -19,9 +19,13 @@ Module.prototype._compile = function (source, ...rest) {
   return compile.call(this, source.replace(helpers, "recordLoad($1)"), ...rest);
 };
 
+const report = () =>
+  process.stderr.write(`${JSON.stringify({ ran, node: process.moduleLoadList })}\n`);
+process.on("SIGUSR2", report);
+
 const { write } = process.stdout;
 process.stdout.write = function (...args) {
   process.stdout.write = write;
-  process.stderr.write(`${JSON.stringify({ ran, node: process.moduleLoadList })}\n`);
+  report();
   return write.apply(this, args);
 };

@@ -1,4 +1,4 @@
-/** Takes each request through all steps: rate limit, sending, debug log, error status, reading of the body, retries. */
+/** Takes each request through all steps: rate limit, sending, log, error status, reading of the body, retries. */
 import { raceAbort } from "../../abort";
 import type { ClientOptions } from "../options";
 import { RequestError } from "../errors";
@@ -41,7 +41,7 @@ export function createSender(options: ClientOptions) {
     }
     let end: RequestEnd = { sent: false };
     try {
-      // Send the request, wait for the whole response, and write the debug log.
+      // Send the request, wait for the whole response, and log the request.
       const sending = transport.send(request, token, () => (end = { sent: true }));
       const response = await logOutcome(request, sending, options);
       const { status } = response;
@@ -107,20 +107,21 @@ function isTokenRefusal({ kind, status, method, hasEnvelope }: RequestError): bo
   return kind === "answered" && status === 401 && (method !== "POST" || hasEnvelope);
 }
 
-/** Settles as `sending` does. If COMPUTE_DEBUG=1, also writes one line. Of a body, it has only a `request_id` (G8). */
+/** Settles as `sending` does, and writes one line. Of a body, the line has only a `request_id` (G8). */
 async function logOutcome(
   { method, path, target }: HttpRequest,
   sending: Promise<HttpResponse>,
-  { clock, redact, debug }: ClientOptions,
+  { clock, redact, log }: ClientOptions,
 ): Promise<HttpResponse> {
-  if (!debug) return sending;
   const begunAt = clock.now();
   let outcome = "aborted after";
   try {
     const response = await sending;
     const header = response.header("x-request-id") ?? "";
-    const requestId = readEnvelope(response)?.requestId ?? response.request.redact(header);
-    outcome = `${response.status} ${response.body.length} bytes${requestId && ` ${requestId}`} in`;
+    const { status, body } = response;
+    const envelope = isSuccess(status) ? undefined : readEnvelope(response);
+    const requestId = envelope?.requestId ?? response.request.redact(header);
+    outcome = `${status} ${body.length} bytes${requestId && ` ${requestId}`} in`;
     return response;
   } catch (error) {
     if (error instanceof RequestError) {
@@ -130,6 +131,6 @@ async function logOutcome(
     throw error;
   } finally {
     const ms = Math.round(clock.now() - begunAt);
-    debug(oneLine(`${method} ${target} ${outcome} ${ms} ms`, 1000, redact));
+    log(oneLine(`${method} ${target} ${outcome} ${ms} ms`, 1000, redact));
   }
 }

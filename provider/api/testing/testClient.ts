@@ -26,6 +26,7 @@ export function testClient(baseUrl: string, more: Partial<ClientOptions> = {}): 
     requestsPerMinute: 1000,
     userAgent: "pulumi-compute/0.0.0",
     clock: selfMovingClock(),
+    log: () => undefined,
     redact: (text) => text.replace(/[\p{Cc}]/gu, "").replaceAll(testToken, "[token]"),
     env: {},
     random: () => 0.5,

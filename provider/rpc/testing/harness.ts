@@ -1,6 +1,7 @@
 /** A server, a test engine and a client for a test. */
 import type { Provider } from "../../requests";
 import type { Messages } from "../../context";
+import { openPluginPort } from "../../pluginPort";
 import { VirtualClock } from "../../testing/virtualClock";
 import { Redactor } from "../../redaction";
 import { EngineLog } from "../engineLog";
@@ -45,7 +46,9 @@ export async function withServer(
     log,
     version: "1.2.3",
   });
-  const client = connect(await server.listen());
+  const port = await openPluginPort();
+  server.answerOn(port);
+  const client = connect(port.number);
   try {
     await body({ client, server, engine, redactor, calls, loads });
   } finally {

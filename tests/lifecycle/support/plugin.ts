@@ -2,6 +2,7 @@
 import metadata from "../../../metadata.json";
 import { systemClock } from "../../../provider/clock";
 import { Secret, propertyMap, type PropertyValue } from "../../../provider/propertyValue";
+import { openPluginPort } from "../../../provider/pluginPort";
 import { createProvider } from "../../../provider/provider";
 import { EngineLog } from "../../../provider/rpc/engineLog";
 import { createServer } from "../../../provider/rpc/service";
@@ -59,7 +60,9 @@ export async function startPlugin(
     log,
     version: metadata.version,
   });
-  const client = connect(await server.listen());
+  const port = await openPluginPort();
+  server.answerOn(port);
+  const client = connect(port.number);
   const stop = () => {
     client.close();
     server.stop();

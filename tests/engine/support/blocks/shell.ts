@@ -129,7 +129,20 @@ type Rule = (args: readonly string[], folder: string) => Promise<string | undefi
 
 const pass: Rule = async () => undefined;
 const commonPrograms = [
-  ...["cat", "cd", "cp", "curl", "exit", "export", "git", "mkdir", "python3", "sha256sum", "tar"],
+  ...[
+    "cat",
+    "cd",
+    "cp",
+    "curl",
+    "exit",
+    "export",
+    "git",
+    "grep",
+    "mkdir",
+    "python3",
+    "sha256sum",
+    "tar",
+  ],
   "test",
 ];
 
