@@ -1,4 +1,4 @@
-/** The plugin as a program: its name, its files, and how it was started. */
+/** The plugin as a program: its name, its files, how it was started, and which signals end it. */
 import { existsSync, fstatSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -19,6 +19,9 @@ export function executablePath(): string {
   const pathBeside = join(ownFolder, executable);
   return existsSync(pathBeside) ? pathBeside : executable;
 }
+
+/** SIGHUP comes when the terminal is closed in which a person has started the plugin. */
+export const endSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /** Whether stdin comes from another process. Only then, the end of stdin can mean that the other process has ended. */
 export function isStdinPiped(): boolean {

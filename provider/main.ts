@@ -1,7 +1,13 @@
 /** The entry point of the plugin. It opens and prints the port, and then loads what answers: the engine waits for the port. */
 import { isatty } from "node:tty";
 import metadata from "../metadata.json";
-import { executable, isCommand, isStartedByEngine, pluginDescription } from "./executable";
+import {
+  endSignals,
+  executable,
+  isCommand,
+  isStartedByEngine,
+  pluginDescription,
+} from "./executable";
 import { openPluginPort } from "./pluginPort";
 
 async function main(argv: readonly string[]): Promise<void> {
@@ -17,12 +23,17 @@ async function main(argv: readonly string[]): Promise<void> {
   process.stdout.on("error", () => undefined);
   process.stderr.on("error", () => undefined);
 
+  // Until the code that answers is loaded, no call is running whose end a signal would have to wait for.
+  const exit = () => process.exit(0);
+  for (const signal of endSignals) process.on(signal, exit);
+
   const hasEngine = isStartedByEngine(argv);
   const port = await openPluginPort();
   if (!hasEngine && isatty(2)) await greet(port.number);
   process.stdout.write(`${port.number}\n`);
   const { serve } = await import("./serve.js");
   serve(port, hasEngine);
+  for (const signal of endSignals) process.off(signal, exit);
 }
 
 /** Tells a person at a terminal what this program is. */

@@ -1,5 +1,6 @@
 /** Ends the process after a signal, or when the engine is gone. */
 import type { Clock } from "../clock";
+import { endSignals } from "../executable";
 import type { CancelReason } from "../requests";
 
 /** How long running calls may go on after a signal. The engine kills a plugin five seconds after SIGINT. */
@@ -8,9 +9,6 @@ export const afterSignalMs = 4000;
 export const afterEngineMs = 15_000;
 /** How long the exit may wait for the last answer to be sent. */
 const idleMs = 250;
-
-/** SIGHUP comes when the terminal is closed in which a person has started the plugin. */
-const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /** The part of `process` that `exitWithEngine` uses. */
 export interface PluginProcess {
@@ -62,7 +60,7 @@ export function exitWithEngine(
     const hasFinished = signal === "SIGINT" && engineStdin && server.runningCalls === 0;
     end(hasFinished ? "finished" : "interrupted", afterSignalMs);
   };
-  for (const signal of signals) ownProcess.on(signal, onSignal);
+  for (const signal of endSignals) ownProcess.on(signal, onSignal);
 
   engineStdin?.on("error", () => undefined);
   // Also after a signal: an answer that comes now reaches nobody.

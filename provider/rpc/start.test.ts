@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { status } from "@grpc/grpc-js";
 import metadata from "../../metadata.json";
-import { isCommand, isStartedByEngine } from "../executable";
+import { endSignals, isCommand, isStartedByEngine } from "../executable";
 import { propertyMap } from "../propertyValue";
 import { connect, type TestClient } from "./testing/client";
 import { TestEngine } from "./testing/engine";
@@ -108,7 +108,13 @@ test.each([
   });
 });
 
-test.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)(
+test.each(endSignals)("%s that comes with the port ends the plugin in order", async (signal) => {
+  await using plugin = await startPlugin(bundle, ["127.0.0.1:1"], process.env);
+  plugin.process.kill(signal);
+  expect(await plugin.ended).toBe(0);
+});
+
+test.each(endSignals)(
   "%s during a Create cancels it, and its instance still reaches the engine (G1)",
   async (signal) => {
     await withPlugin(async (started) => {
