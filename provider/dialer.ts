@@ -1,5 +1,6 @@
 /** Tries whether a port answers by TCP. Tests pass a dialer of their own. */
 import { createConnection } from "node:net";
+import { raceAbort } from "./abort";
 
 /** Opens connections. */
 export interface Dialer {
@@ -16,14 +17,11 @@ export const tcpDialer: Dialer = {
     signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const socket = createConnection({ host: address, port });
-    const end = () => reject(signal.reason as Error);
-    signal.addEventListener("abort", end, { once: true });
     socket.once("connect", resolve);
     socket.on("error", reject);
     try {
-      await promise;
+      await raceAbort(promise, signal);
     } finally {
-      signal.removeEventListener("abort", end);
       socket.destroy();
     }
   },

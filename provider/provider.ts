@@ -144,7 +144,8 @@ export function createProvider(ctx: ProviderContext): Provider {
           ctx.messages.warning(warning, urn);
         }
         const inputs = session ? inputsForState(session, request, checked.inputs) : checked.inputs;
-        // If the state is to hold a hash of the user data, the text is hidden only for as long as the session keeps it.
+        if (inputs === checked.inputs) return checked;
+        // The state is to hold a hash of the user data, so the text is hidden only for as long as the session keeps it.
         hideSecrets({ olds, inputs });
         hiddenInputs[Symbol.dispose]();
         hiddenRequest[Symbol.dispose]();

@@ -59,11 +59,12 @@ export class Redactor {
 
   #count(texts: Iterable<string>, change: 1 | -1): void {
     for (const text of texts) {
-      const count = (this.#secrets.get(text) ?? 0) + change;
+      const before = this.#secrets.get(text) ?? 0;
+      const count = before + change;
       if (count > 0) this.#secrets.set(text, count);
       else this.#secrets.delete(text);
+      if (before === 0 || count === 0) this.#longestFirst = undefined;
     }
-    this.#longestFirst = undefined;
   }
 
   /** From now on, `redact` also replaces parts of `secret`, since a service may mask or cut what it repeats. */

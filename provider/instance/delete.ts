@@ -206,7 +206,7 @@ function endOf(error: Canceled | TimedOut): string {
  */
 async function retain(session: Session, urn: string, instance: Wanted): Promise<string> {
   const { id } = instance;
-  const { connection, ctx, ledger, retained, settings, state } = session;
+  const { connection, ledger, retained, settings, state } = session;
   // Another policy may hold elsewhere.
   refuseElsewhere(session, instance, connection.place());
   // An instance that no state is proven to have held may be in another state, so its record is not settled.
@@ -214,7 +214,7 @@ async function retain(session: Session, urn: string, instance: Wanted): Promise<
   const found = await lookBriefly(session, instance);
   if (found === "absent") return isGone;
   retained.push({ id, urn, isBilled: isBilled(session, instance), isListed: found === "listed" });
-  if ((await ctx.showsLastMessages?.()) === false) reportRetained(session);
+  if (!(await session.showsLastMessages())) reportRetained(session);
   return "was dropped from the state, not destroyed";
 }
 

@@ -3,6 +3,7 @@
  * server of both. The engine refuses no such import, and tells the provider nothing of the state.
  */
 import { stateDeleteCommand, withDependents, withWaysOut } from "../advice";
+import type { LedgerRecord } from "../ledger/record";
 import { isSamePlace } from "../origin";
 import { isSameResource } from "../pulumiNames";
 import type { Phase } from "../session/knownState";
@@ -41,10 +42,11 @@ export function warnOfTwoHolders(session: Session, holding: Holding, phase: Phas
 function warn(session: Session, holding: Holding, other: string, finding: string): void {
   const { urn, id } = holding;
   if (!session.notices.isFirst(`holders of ${id}`)) return;
-  const first = [urn, other].find((holder) => isFor(session, holding, holder)) ?? other;
+  const maker = [urn, other].find((holder) => isFor(session, holding, holder));
+  const first = maker ?? other;
   const second = first === urn ? other : urn;
-  const known = isFor(session, holding, first)
-    ? `The instance was created for ${first}`
+  const known = maker
+    ? `The instance was created for ${maker}`
     : "Keep the one that the instance was created for: in `pulumi stack export`, an imported one has no createdAt";
   const keep = (kept: string, dropped: string) =>
     `to keep ${kept}: \`${stateDeleteCommand(dropped)}\` (${withDependents})`;
@@ -59,36 +61,29 @@ function warn(session: Session, holding: Holding, other: string, finding: string
 
 /** Whether the instance was created for this resource: its generated name has the resource's tag, or the ledger says so. */
 function isFor(session: Session, { id, name }: Holding, urn: string): boolean {
-  const { ledger, run, settings } = session;
-  const { scope } = run;
-  if (scope === undefined || run.stateless) return false;
+  const { scope, stateless } = session.run;
+  if (scope === undefined || stateless) return false;
   if (hasTag(name, tagOf(urn, scope))) return true;
-  return ledger
-    .read()
-    .some(
-      ({ record }) =>
-        record.id === id &&
-        record.scope === scope &&
-        isSamePlace(record, settings) &&
-        isSameResource(record.urn, urn),
-    );
+  return recordsOf(session, id).some((record) => isSameResource(record.urn, urn));
 }
 
 /** Returns the URN of another resource of this stack for which a run on this machine created the instance. */
-function recordedHolder(
-  { ledger, run, settings }: Session,
-  { urn, id }: Holding,
-): string | undefined {
-  if (run.scope === undefined || run.stateless) return undefined;
-  const entry = ledger
+function recordedHolder(session: Session, { urn, id }: Holding): string | undefined {
+  return recordsOf(session, id).find(
+    (record) =>
+      !isSameResource(record.urn, urn) &&
+      (record.stage === "delivered" || record.settled === "state"),
+  )?.urn;
+}
+
+/** Returns the ledger's records of the instance, as far as runs of this stack made them. */
+function recordsOf({ ledger, run, settings }: Session, id: string): LedgerRecord[] {
+  const { scope, stateless } = run;
+  if (scope === undefined || stateless) return [];
+  return ledger
     .read()
-    .find(
-      ({ record }) =>
-        record.id === id &&
-        record.scope === run.scope &&
-        isSamePlace(record, settings) &&
-        !isSameResource(record.urn, urn) &&
-        (record.stage === "delivered" || record.settled === "state"),
+    .map(({ record }) => record)
+    .filter(
+      (record) => record.id === id && record.scope === scope && isSamePlace(record, settings),
     );
-  return entry?.record.urn;
 }

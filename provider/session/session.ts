@@ -83,6 +83,7 @@ export class Session {
   hasBriefLookFailed = false;
   /** Whether listings page by `compute:cursorParameter`, if it is set. */
   #isCursorUsed = true;
+  #showsLastMessages: Promise<boolean> | undefined;
 
   constructor(
     settings: Settings,
@@ -195,6 +196,11 @@ export class Session {
   /** The advice for settings that come from the state, if some do. */
   get settingsAdvice(): string | undefined {
     return this.hasRecordedSettings ? recordedSettingsAdvice(this.run.variables) : undefined;
+  }
+
+  /** Asks the engine once whether it shows a message that it gets after its last reply. */
+  showsLastMessages(): Promise<boolean> {
+    return (this.#showsLastMessages ??= this.ctx.showsLastMessages?.() ?? Promise.resolve(true));
   }
 
   /** What messages call the address of this run: the setting, and where it comes from. */
