@@ -183,6 +183,22 @@ test("successive creates use at most half of the rate limit for looks, and looks
   await Promise.all(waits);
 });
 
+test("90 creates that begin within two seconds cost at most 20 looks more than one create, although no rate limit is near", async () => {
+  const looksOf = async (count: number) => {
+    const world = scene({ requestsPerMinute: 10_000_000 });
+    const looks = activeAt(world, 10_000);
+    const waits: Promise<unknown>[] = [];
+    for (let n = 0; n < count; n++) {
+      world.service.has(`i-${n}`, { status: "PROVISIONING" });
+      waits.push(wait(world, `i-${n}`).result);
+      await world.clock.sleep(2000 / count);
+    }
+    await Promise.all(waits);
+    return looks.length;
+  };
+  expect(await looksOf(90)).toBeLessThanOrEqual((await looksOf(1)) + 20);
+});
+
 test("a failed look is reported and repeated", async () => {
   const world = scene();
   world.service.has("i-1");

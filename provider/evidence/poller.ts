@@ -43,8 +43,10 @@ interface WaitKind {
 
 /** When the first looks are due after the start of a wait. An instance of a test token may be ready at once. */
 const firstLooksMs: readonly number[] = [100, 300, 600];
-/** The shortest pause between later looks. */
+/** The shortest pause between later looks of one wait. */
 const minPauseMs = 500;
+/** The shortest pause between the looks of all waits. Without it, creates that begin one by one could cause one listing each. */
+const minSharedPauseMs = 100;
 /**
  * No instance is expected to be ready within this part of the shortest time that one of the session has taken. Until then, a
  * wait for a new instance looks only once in a poll interval.
@@ -73,7 +75,7 @@ export class Poller {
   #look: Promise<Listing | undefined> | undefined;
   /** The clock time at which the first of the waits needs the next look. */
   #neededAt = Infinity;
-  /** The clock time until which the poller pauses to keep to its share of the rate limit. */
+  /** The clock time until which the poller pauses after the last look, whoever needs the next one. */
   #earliestAt = 0;
   #pause = new AbortController();
   /** The shortest time that a new instance of this session was PROVISIONING. Undefined until one has been. */
@@ -225,8 +227,10 @@ export class Poller {
       if (!listing.complete) requests += instanceStatuses.length;
       return listing;
     } finally {
-      const costMs = Math.min(this.#pollIntervalMs, requests * this.#msPerRequest);
-      this.#earliestAt = Math.max(this.#earliestAt, this.#clock.now() + costMs);
+      if (requests > 0) {
+        const shareMs = Math.min(this.#pollIntervalMs, requests * this.#msPerRequest);
+        this.#earliestAt = this.#clock.now() + Math.max(minSharedPauseMs, shareMs);
+      }
       this.#look = undefined;
     }
   }
