@@ -46,9 +46,8 @@ async function oneInstance(tools: Tools, runs: number): Promise<Figure[]> {
 /** With and without the engine's snapshots, which take most of the time. */
 async function manyInstances(tools: Tools, count: number, runs: number): Promise<Figure[]> {
   const up = ["up", "--yes", "--skip-preview", "--parallel", String(count)];
-  const settings = { pollIntervalSeconds: 0.05 };
   const measure = async (pluginFolder: string, env: object, service?: EmulatorProcess) => {
-    const options = { count, pluginFolder, env: { ...env }, service, settings };
+    const options = { count, pluginFolder, env: { ...env }, service };
     using project = await yamlProject(tools, options);
     return await seconds(() => project.run(...up));
   };

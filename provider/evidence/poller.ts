@@ -228,8 +228,8 @@ export class Poller {
       return listing;
     } finally {
       if (requests > 0) {
-        const shareMs = Math.min(this.#pollIntervalMs, requests * this.#msPerRequest);
-        this.#earliestAt = this.#clock.now() + Math.max(minSharedPauseMs, shareMs);
+        const pauseMs = Math.max(minSharedPauseMs, requests * this.#msPerRequest);
+        this.#earliestAt = this.#clock.now() + Math.min(this.#pollIntervalMs, pauseMs);
       }
       this.#look = undefined;
     }
