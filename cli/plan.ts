@@ -1,5 +1,6 @@
 /** `audit --plan FILE`: writes the instances that `audit` finds in no stack as the file for `pulumi import --file`. */
-import { writeFileSync } from "node:fs";
+import { statSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
 import { importPlanCommand, logicalName } from "../provider/advice";
 import { closest } from "../provider/closest";
 import { OperationFailed } from "../provider/errors";
@@ -58,8 +59,13 @@ interface Audited {
   stack: string | undefined;
 }
 
-/** @throws OperationFailed for wrong inputs */
+/** @throws OperationFailed for wrong inputs, and if the folder of the file does not exist */
 export function readPlanOptions(file: string, { name, input = [] }: PlanOptions): PlanRequest {
+  if (!statSync(dirname(file), { throwIfNoEntry: false })?.isDirectory())
+    throw new OperationFailed([
+      "--plan: the folder of the file does not exist",
+      "→ Make it, or name another file.",
+    ]);
   return { file, namePattern: name ?? "*", inputs: parseInputs(input) };
 }
 

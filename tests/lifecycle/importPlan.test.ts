@@ -173,6 +173,11 @@ test("each error is printed with the next step and exit code 1, and there is no 
   const nowhere = await plan(world, "--plan", join(world.home, "no", "folder"));
   expect(nowhere).toMatchObject({
     code: 1,
+    said: [expect.stringMatching(/folder of the file does not exist/), expect.stringMatching(/^→/)],
+  });
+  expect(world.service.counts()).toEqual({});
+  expect(await plan(world, "--plan", world.home)).toMatchObject({
+    code: 1,
     said: [expect.stringMatching(/the plan can't be written/), expect.stringMatching(/^→/)],
   });
 
