@@ -59,7 +59,7 @@ export async function run(argv: readonly string[], io: Terminal): Promise<number
   for (const add of [addDoctor, addDiscard, addAudit, addEmulator]) add(program, io);
 
   try {
-    await program.parseAsync(argv, { from: "user" });
+    await program.parseAsync(withoutHelp(argv, program), { from: "user" });
     return io.exitCode;
   } catch (error) {
     if (!(error instanceof CommanderError)) {
@@ -75,6 +75,13 @@ export async function run(argv: readonly string[], io: Terminal): Promise<number
     io.warn(`See ${ownCommand(...(command ? [command.name()] : []), "--help")}`);
     return 2;
   }
+}
+
+/** Leaves out `help` before a word that is no command. Commander would print the whole help instead of an error. */
+function withoutHelp(argv: readonly string[], { commands }: Command): readonly string[] {
+  const [first, word] = argv;
+  const isUnknown = word !== undefined && !commands.some((known) => known.name() === word);
+  return first === "help" && isUnknown ? argv.slice(1) : argv;
 }
 
 /** Refuses a value that begins with "-", probably the next option, and an empty one, probably an unset shell variable. */
