@@ -11,6 +11,7 @@ const here: Origin = { baseUrl: "https://a.example/v2", tokenKind: "live", token
 const service = (ids: string[], origin = here) =>
   ({
     origin,
+    session: { addressName: "compute:baseUrl" },
     listing: { items: new Map(ids.map((id) => [id, { id }])) },
   }) as unknown as ServiceListing;
 const instance = (id: string, more: Partial<Resource> = {}): Resource => ({

@@ -60,7 +60,9 @@ export function compare(
   const notComparable = new Map<Resource, string>();
   for (const instance of instances.filter(({ external }) => !external)) {
     const { id } = instance;
-    const reachable = services.filter(({ origin }) => !originDifference(instance.origin, origin));
+    const differenceFrom = ({ origin, session }: ServiceListing) =>
+      originDifference(instance.origin, origin, session.addressName);
+    const reachable = services.filter((service) => differenceFrom(service) === undefined);
     const lister = reachable.find(({ listing }) => listing.items.has(id));
     // The recorded token first: another one may be of another tenant.
     const service =
@@ -69,7 +71,7 @@ export function compare(
     if (lister) listed.get(keyOf(lister.origin, id))?.managers.push(instance);
     else if (service && instance.origin) missing.set(instance, service);
     else {
-      const difference = services[0] && originDifference(instance.origin, services[0].origin);
+      const difference = services[0] && differenceFrom(services[0]);
       notComparable.set(instance, difference ?? "its state does not say where it lives");
     }
   }
@@ -107,14 +109,14 @@ export interface Explanation {
 
 /** Explains an unmanaged instance by a pending create, or by a stack that holds the same id with another account. */
 export function explainUnmanaged(
-  { service: { origin }, item: { id, name } }: ListedInstance,
+  { service: { origin, session }, item: { id, name } }: ListedInstance,
   { states, instances, pending }: StackContents,
   creates: readonly RecordedCreate[],
 ): Explanation | undefined {
   for (const held of instances.filter((instance) => instance.id === id && !instance.external)) {
     if (!held.origin || !isSamePlace(held.origin, origin)) continue;
     // It is the same instance if both accounts are users of one tenant.
-    const difference = originDifference(held.origin, origin);
+    const difference = originDifference(held.origin, origin, session.addressName);
     return {
       note: `stack ${held.stack} has an instance with this id: ${difference}`,
       isOpen: true,

@@ -10,7 +10,7 @@ import { whyIncomplete } from "../provider/evidence/why";
 import { oldestEngine } from "../provider/executable";
 import { ledgerFolder } from "../provider/ledger/folder";
 import { isSamePlace, originDifference } from "../provider/origin";
-import { Session, timeouts } from "../provider/session/session";
+import { commandRun, Session, timeouts } from "../provider/session/session";
 import { isOlder } from "../provider/version";
 import { readPendingCreates, resumeAdvice } from "./discard";
 import { installAdvice, isInstance, noPulumi, readState, runPulumi } from "./pulumi";
@@ -69,7 +69,7 @@ async function* examine(options: Options, io: Terminal): AsyncGenerator<Finding>
 
 /** Checks the account, then the listing unless that can't work, and then the state. */
 async function* checkService(
-  { settings, stack }: FoundSettings,
+  { settings, stack, variables }: FoundSettings,
   io: Terminal,
 ): AsyncGenerator<Finding> {
   const warnings: string[] = [];
@@ -78,7 +78,8 @@ async function* checkService(
     warning: (text: Text) => warnings.push([text].flat().join(" ")),
   };
   const canceler = new AbortController();
-  const session = new Session(settings, { ...io, messages }, () => canceler.signal);
+  const ctx = { ...io, messages };
+  const session = new Session(settings, ctx, () => canceler.signal, commandRun(variables));
   for (const [check, look] of Object.entries({ account: checkAccount, listing: checkListing })) {
     const finding = await look(session).catch((error: unknown) => explainFailure(check, error));
     // What the provider warns of, it also warns of in a run.
@@ -133,7 +134,7 @@ async function checkListing(session: Session): Promise<Finding> {
 /** Checks whether the instances of the stack were made at the place to which the settings lead. */
 async function checkState(
   stack: string | undefined,
-  { connection, operations }: Session,
+  { connection, operations, addressName }: Session,
   env: NodeJS.ProcessEnv,
 ): Promise<Finding> {
   if (stack === undefined)
@@ -149,7 +150,7 @@ async function checkState(
   // A provider that the program makes has settings of its own.
   const known = instances.filter((held) => held.origin && held.provider === undefined);
   const away = known.flatMap(({ id, origin: recorded }) => {
-    const difference = originDifference(recorded, origin);
+    const difference = originDifference(recorded, origin, addressName);
     return difference ? [`${id}: ${difference}`] : [];
   });
   const of = `of ${count(instances.length, "instance")} of ${stack}`;

@@ -5,7 +5,7 @@ import { RequestError } from "../provider/api/errors";
 import { OperationFailed } from "../provider/errors";
 import type { Listing } from "../provider/evidence/listing";
 import type { Origin } from "../provider/origin";
-import { Session, timeouts } from "../provider/session/session";
+import { commandRun, Session, timeouts } from "../provider/session/session";
 import { checkSettings, type SettingOptions, type SettingSource } from "./settings";
 import type { Terminal } from "./terminal";
 
@@ -39,11 +39,11 @@ export async function listService(
       failures.flatMap(({ check, found, next }) => [`${check}: ${found}`, `→ ${next}`]),
     );
   }
-  const { settings, ...from } = found;
+  const { settings, variables, ...from } = found;
   // Ctrl-C ends the whole process.
   const canceler = new AbortController();
   try {
-    const session = new Session(settings, io, () => canceler.signal);
+    const session = new Session(settings, io, () => canceler.signal, commandRun(variables));
     return await listAgain({ session, ...from });
   } catch (error) {
     // After a time-out, the requests would go on in vain.

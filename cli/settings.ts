@@ -1,7 +1,11 @@
 /** The settings of a command: its options for them, and their check. */
 import type { Command } from "commander";
 import { configCommands, inStack } from "../provider/advice";
-import { resolveSettings, settingProblems } from "../provider/config/configuration";
+import {
+  resolveSettings,
+  settingProblems,
+  settingVariables,
+} from "../provider/config/configuration";
 import {
   secretSettings,
   settingDescriptions,
@@ -9,6 +13,7 @@ import {
   settingNames,
   type SettingName,
   type Settings,
+  type SettingVariables,
 } from "../provider/config/settings";
 import { tokenFileVariable } from "../provider/config/tokenFile";
 import { propertyMap } from "../provider/propertyValue";
@@ -96,6 +101,8 @@ export interface SettingSource {
 /** Settings without a problem. */
 export interface FoundSettings extends SettingSource {
   settings: Settings;
+  /** The environment variables from which some of them come. */
+  variables: SettingVariables;
 }
 
 /**
@@ -175,5 +182,8 @@ export async function checkSettings(
     whyNone ?? (size === 0 ? `stack ${stack} has no setting of compute in this folder` : undefined);
   const base = whyEnvironment ? `the environment, since ${whyEnvironment}` : `stack ${stack}`;
   const source = Object.keys(given).length > 0 ? `the options and ${base}` : base;
-  return { findings, found: { settings, stack, source } };
+  return {
+    findings,
+    found: { settings, variables: settingVariables(args, io.env), stack, source },
+  };
 }

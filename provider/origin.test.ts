@@ -2,6 +2,7 @@
 import { expect, test } from "@jest/globals";
 import { originDifference, tokenHash, type Origin } from "./origin";
 
+const addressName = "compute:baseUrl (from COMPUTE_BASE_URL)";
 const here: Origin = {
   baseUrl: "https://a.example/v2",
   tokenKind: "live",
@@ -15,20 +16,21 @@ test.each([
   // It also says what to do if the ids of accounts are of users, not tenants.
   [{ account: "acc-2" }, /belongs to account acc-1.*compute:validateCredentials to false/],
 ])("if the origin differs by %j, the difference is reported", (change, words) => {
-  expect(originDifference(here, { ...here, ...change })).toMatch(words);
+  expect(originDifference(here, { ...here, ...change }, addressName)).toMatch(words);
 });
 
 test("an address from the environment is named as such", () => {
   const there = { ...here, baseUrl: "https://b.example/v2" };
-  const name = "compute:baseUrl (from COMPUTE_BASE_URL)";
-  expect(originDifference(here, there, name)).toContain(`but ${name} is https://b.example/v2`);
+  expect(originDifference(here, there, addressName)).toContain(
+    `but ${addressName} is https://b.example/v2`,
+  );
 });
 
 test("another token, or an account that is not known, does not count as a difference", () => {
-  expect(originDifference(here, { ...here, tokenHash: "another" })).toBeUndefined();
+  expect(originDifference(here, { ...here, tokenHash: "another" }, addressName)).toBeUndefined();
   const { account: _, ...without } = here;
-  expect(originDifference(here, without)).toBeUndefined();
-  expect(originDifference(without, here)).toBeUndefined();
+  expect(originDifference(here, without, addressName)).toBeUndefined();
+  expect(originDifference(without, here, addressName)).toBeUndefined();
 });
 
 test("the hash differs for each token, and contains no part of it", () => {

@@ -45,7 +45,7 @@ export function tokenHash({ apiToken, baseUrl }: TokenAtService): string {
 export function originDifference(
   recorded: Origin | undefined,
   configured: Origin,
-  addressName = "compute:baseUrl",
+  addressName: string,
 ): string | undefined {
   if (!recorded) return undefined;
   if (recorded.baseUrl !== configured.baseUrl) {

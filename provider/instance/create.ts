@@ -263,7 +263,7 @@ class Create implements Disposable {
   }
 
   #makeSpec(): protocol.CreateSpec {
-    const { settings, run } = this.#session;
+    const { settings, run, addressName } = this.#session;
     const { scope, stateless } = run;
     const { urn, inputs } = this.#request;
     const { name } = this.#args;
@@ -281,6 +281,7 @@ class Create implements Disposable {
       },
       name,
       session: this.#session.id,
+      addressName,
       tag: scope === undefined || stateless ? undefined : tagOf(urn, scope),
       leftovers: settings.leftovers,
       deleteFails: settings.deletePolicy === "fail",

@@ -46,6 +46,8 @@ export interface CreateSpec {
   name: string;
   /** The id of this session. */
   session: string;
+  /** What messages call the configured address (`Session.addressName`). */
+  addressName: string;
   /** The tag (`tagOf`) in generated names of this resource. Undefined if the scope is not known, or if stateless. */
   tag: string | undefined;
   /** The setting `compute:leftovers`. */
@@ -404,7 +406,7 @@ function judgeEarlier(
   if (!first) return beforeBaseline(spec, earlier, entries, registered);
 
   const { record, liveness, listedBy } = given ?? first;
-  const difference = originDifference(record, spec.own);
+  const difference = originDifference(record, spec.own, spec.addressName);
   if (difference !== undefined) {
     return failPending(record, { kind: "otherOrigin", difference });
   }

@@ -44,13 +44,10 @@ export interface RetainedInstance {
   isListed: boolean;
 }
 
-/** The run of a command, which never creates an instance. */
-const commandRun: SessionRun = {
-  sessionId: "by-hand",
-  stateless: false,
-  hasRecordedSettings: false,
-  variables: {},
-};
+/** Returns the run of a command, which never creates an instance. */
+export function commandRun(variables: SettingVariables): SessionRun {
+  return { sessionId: "by-hand", stateless: false, hasRecordedSettings: false, variables };
+}
 
 /** The default time-outs in seconds: `change` for operations that change an instance, `look` for those that only read. */
 export const timeouts = { change: 15 * 60, look: 5 * 60 } as const;
@@ -89,7 +86,7 @@ export class Session {
     settings: Settings,
     ctx: ProviderContext,
     canceled: () => AbortSignal,
-    run: SessionRun = commandRun,
+    run: SessionRun,
   ) {
     this.settings = settings;
     this.ctx = ctx;

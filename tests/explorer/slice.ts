@@ -182,6 +182,7 @@ function specOf(plan: Plan, run: number, resource: Resource): CreateSpec {
     },
     name,
     session: `s${run}`,
+    addressName: "compute:baseUrl",
     tag: stateless ? undefined : tag,
     leftovers: plan.leftovers ?? "warn",
     deleteFails: plan.deletePolicy === "fail",
