@@ -24,10 +24,30 @@ export interface Figure {
   ratio: number;
 }
 
+/** Where and with what the figures were measured. */
+export interface Machine {
+  cores: number;
+  memoryGB: number;
+  platform: string;
+  node: string;
+  pulumi: string;
+}
+
+/** The content of bench/results.json. */
 export interface Results {
-  machine: { cores: number; memoryGB: number; platform: string; node: string; pulumi: string };
-  date: string;
-  figures: readonly Figure[];
+  machine: Machine;
+  /** By the name of the part. What a figure is compared with was measured in the same run. */
+  parts: Readonly<Record<string, { date: string; figures: readonly Figure[] }>>;
+}
+
+const resultsPath = join(root, "bench", "results.json");
+
+export function readResults(): Results {
+  return JSON.parse(readFileSync(resultsPath, "utf8")) as Results;
+}
+
+export function figuresOf({ parts }: Results): Figure[] {
+  return Object.values(parts).flatMap(({ figures }) => figures);
 }
 
 /** @throws if there are no values */
@@ -98,9 +118,7 @@ export function round(value: number): string {
 
 /** Returns the list in docs/performance.md: each measurement, and below it what it is compared with. */
 export function figureList(): string {
-  const json = readFileSync(join(root, "bench", "results.json"), "utf8");
-  const { figures } = JSON.parse(json) as Results;
-  return Object.values(Object.groupBy(figures, ({ what }) => what))
+  return Object.values(Object.groupBy(figuresOf(readResults()), ({ what }) => what))
     .flatMap((group = []) => {
       const [first] = group;
       if (!first) return [];

@@ -4,14 +4,23 @@
  * simulates for five minutes how runners share the rate limit of one token, and replaces bench/scaling.json.
  *
  *   --quick                  measures less of everything, in three minutes, and replaces nothing
- *   --only waiting,startup   runs only these parts: waiting, limit, peers, refresh, startup, engine, scaling. Without
- *                            some of the first six, bench/results.json and the charts are not replaced
+ *   --only waiting,startup   runs only these parts: waiting, limit, peers, refresh, startup, engine, scaling. The figures
+ *                            of the others stay, if they were measured on such a machine. Otherwise nothing is replaced
  */
 import { availableParallelism, totalmem } from "node:os";
 import { join, relative } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { format } from "prettier";
 import { drawCharts } from "../bench/charts";
-import { amount, round, type Figure, type Results } from "../bench/figure";
+import {
+  amount,
+  figuresOf,
+  readResults,
+  round,
+  type Figure,
+  type Machine,
+  type Results,
+} from "../bench/figure";
 import { engine } from "../bench/parts/engine";
 import { peers } from "../bench/parts/peers";
 import { refresh } from "../bench/parts/refresh";
@@ -29,26 +38,29 @@ type MeasuredPart = keyof typeof measuredParts;
 
 async function measure(chosen: readonly MeasuredPart[], quick: boolean): Promise<void> {
   using tools = await gatherTools();
-  const figures: Figure[] = [];
+  const date = new Date().toISOString().slice(0, 10);
+  const measured: Record<string, Results["parts"][string]> = {};
   for (const name of chosen) {
     say(`Measuring ${name} …`);
-    const measured = await measuredParts[name](tools, quick);
-    figures.push(...measured);
-    print(name, measured);
+    const figures = await measuredParts[name](tools, quick);
+    measured[name] = { date, figures };
+    print(name, figures);
   }
-  const results: Results = {
-    machine: {
-      cores: availableParallelism(),
-      memoryGB: Math.round(totalmem() / 2 ** 30),
-      platform: `${process.platform} ${process.arch}`,
-      node: process.versions.node,
-      pulumi: tools.toolchain.version,
-    },
-    date: new Date().toISOString().slice(0, 10),
-    figures,
+  const machine: Machine = {
+    cores: availableParallelism(),
+    memoryGB: Math.round(totalmem() / 2 ** 30),
+    platform: `${process.platform} ${process.arch}`,
+    node: process.versions.node,
+    pulumi: tools.toolchain.version,
   };
-  const isComplete = !quick && chosen.length === measuredNames.length;
-  write({ "bench/results.json": await json(results), ...drawCharts(figures) }, isComplete);
+  const known = readResults();
+  const kept = !quick && isDeepStrictEqual(known.machine, machine) ? known.parts : {};
+  const results: Results = { machine, parts: { ...kept, ...measured } };
+  const isComplete = !quick && measuredNames.every((name) => name in results.parts);
+  write(
+    { "bench/results.json": await json(results), ...drawCharts(figuresOf(results)) },
+    isComplete,
+  );
 }
 
 async function simulateScaling(quick: boolean): Promise<void> {
