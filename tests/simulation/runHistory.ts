@@ -8,6 +8,7 @@ import {
   type InProcessEmulator,
 } from "../../emulator/inProcess";
 import type { InstanceFault } from "../../emulator/faults/kinds";
+import type { InstanceRecord } from "../../emulator/instances/store";
 import { matchesPattern } from "../../emulator/pattern";
 import { InstanceUnfinished } from "../../provider/errors";
 import { propertyMap, reveal, Secret, type PropertyMap } from "../../provider/propertyValue";
@@ -103,6 +104,8 @@ class HistoryRun {
   #scopes = 0;
   /** The ids of the instances whose port has answered. */
   readonly #reached = new Set<string>();
+  /** Waits ask for a port once a second. To look at all instances each time took a tenth of all histories. */
+  readonly #idsByAddress = new Map<string, string>();
 
   constructor(history: History, trace: ((line: string) => void) | undefined) {
     this.#history = history;
@@ -406,15 +409,24 @@ class HistoryRun {
   /** The answer of each port that is tried. */
   #portAnswers(address: string): boolean {
     const { portSeconds = 0 } = this.#history;
-    const found = this.#service.control
-      .instances()
-      .find(({ ipv4_public, networks }) =>
-        [ipv4_public, ...networks.map(({ ipv4 }) => ipv4)].includes(address),
-      );
+    const found = this.#instanceAt(address);
     const opensAt = Date.parse(found?.created_at ?? "") + portSeconds * 1000;
     if (found?.status !== "ACTIVE" || start + this.#timeline.now < opensAt) return false;
     this.#reached.add(found.id);
     return true;
+  }
+
+  #instanceAt(address: string): InstanceRecord | undefined {
+    const { control } = this.#service;
+    const known = this.#idsByAddress.get(address);
+    if (known !== undefined) return control.instance(known);
+    const found = control
+      .instances()
+      .find(({ ipv4_public, networks }) =>
+        [ipv4_public, ...networks.map(({ ipv4 }) => ipv4)].includes(address),
+      );
+    if (found) this.#idsByAddress.set(address, found.id);
+    return found;
   }
 
   /** An instance is finished only once its port has answered, if the program waits for one. */
