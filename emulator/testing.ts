@@ -31,14 +31,21 @@ export interface FaultConditions {
   name?: string;
   /** How many of these requests pass before the fault begins. The default is 0. */
   after?: number;
-  /** How many requests the fault applies to. The default is 1. With `Infinity`, it lasts until it is removed. */
-  times?: number;
+  /** How many requests the fault applies to. The default is 1. With "always", it lasts until it is removed. */
+  times?: number | "always";
 }
 
 /** A way in which the service misbehaves. `acted` says whether the service first does what the request asks for. */
 export type Misbehavior =
-  /** An error response, such as 429 with `retryAfter` in seconds, or 503. */
-  | { kind: "status"; status: number; retryAfter?: number; message?: string; acted?: boolean }
+  /** An error response, such as 429 with `retryAfter` in seconds, or 503. `code` is the code in its body. */
+  | {
+      kind: "status";
+      status: number;
+      retryAfter?: number;
+      code?: string;
+      message?: string;
+      acted?: boolean;
+    }
   /** The response is lost, because the connection breaks. With `acted: true`, the service has made the instance before. */
   | { kind: "reset"; acted?: boolean }
   /** No response comes, until the caller gives up. With `acted: true`, the service has made the instance before. */
