@@ -15,7 +15,7 @@ import { count, Problem, type Terminal } from "./terminal";
 /** The first version of Pulumi that reads inputs from the file of `pulumi import --file`. */
 const oldestEngineWithInputs = "3.254";
 
-/** The inputs that `--input` accepts. No secrets: others can read the options and the plan. */
+/** The inputs that `--input` accepts: what the service got. No secrets, since others can read the options and the plan. */
 const acceptedInputs = inputNames.filter(
   (name) => name !== "name" && !isScript(name) && isSent(name),
 );
@@ -61,12 +61,20 @@ interface Audited {
 
 /** @throws OperationFailed for wrong inputs, and if the folder of the file does not exist */
 export function readPlanOptions(file: string, { name, input = [] }: PlanOptions): PlanRequest {
-  if (!statSync(dirname(file), { throwIfNoEntry: false })?.isDirectory())
+  if (!isFolder(dirname(file)))
     throw new OperationFailed([
-      "--plan: the folder of the file does not exist",
+      "--plan: the folder of the file does not exist, or can't be read",
       "→ Make it, or name another file.",
     ]);
   return { file, namePattern: name ?? "*", inputs: parseInputs(input) };
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
 }
 
 /**
@@ -156,7 +164,8 @@ function whyRefused(typedName: string | undefined, values: readonly string[]): s
   }
   if (isScript(name))
     return `${name} is a secret, which the plan would hold in clear text; add it to the program after the import`;
-  if (!isSent(name)) return `${name} is for a create only; leave it out`;
+  if (!isSent(name))
+    return `${name} says nothing about the instance at the service; add it to the program after the import`;
   if (name !== "sshKeys" && values.length > 1) return `${name} is given more than once`;
   const { error } = inputTypes[name].safeParse(name === "sshKeys" ? values : values[0]);
   return error && `${name} ${error.issues[0]?.message ?? "is wrong"}`;
