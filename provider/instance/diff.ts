@@ -27,7 +27,9 @@ import {
   isBilled,
   lookBriefly,
   lookFor,
+  outOfReach,
   refuseElsewhere,
+  runAgainWithItsOwn,
 } from "./existence";
 import { warnOfTwoHolders } from "./holders";
 import { heldBy, type Instance } from "./instance";
@@ -44,11 +46,12 @@ export async function diffInstance(session: Session, request: DiffRequest): Prom
   const { urn, id, news } = request;
   const { connection, ctx, run, settings, state } = session;
   const instance = heldBy(request);
-  const { detailed, replaced, asserted } = changedInputs(instance, news);
+  const changed = changedInputs(instance, news);
+  const { detailed, replaced, asserted } = changed;
   const isTextMissing = lacksText(session, news);
   // Before the create of a replacement, the engine calls Check once more.
   forgetText(session, news);
-  if (run.stateless) refuseChangeWithoutStack(id, replaced, asserted);
+  if (run.stateless) refuseChangeWithoutStack(id, changed);
   const isChecked = state.checkedSinceRead.has(urn);
   if (isChecked) warnOfTwoHolders(session, instance, "program");
   // Before the engine deletes a resource to replace it afterwards, it calls Diff for each dependent that uses one of its outputs,
@@ -70,7 +73,7 @@ export async function diffInstance(session: Session, request: DiffRequest): Prom
       refuseElsewhere(session, instance, connection.place());
     } else if (difference) {
       // An `up` without a change sends no request, so it would not notice.
-      const message = `instance ${id} is out of reach of this configuration: ${difference}. It stays as it is in the state, but a refresh, a replacement or a delete with this configuration fails. Run again with the configuration that the instance was created with`;
+      const message = `${outOfReach(id, difference)}. It stays as it is in the state, but a refresh, a replacement or a delete with this configuration fails; ${runAgainWithItsOwn}`;
       session.notices.warnOnce("out of reach", message, urn);
     }
   }
@@ -85,12 +88,17 @@ export async function diffInstance(session: Session, request: DiffRequest): Prom
  *
  * @throws OperationFailed if an input changed
  */
-function refuseChangeWithoutStack(id: string, replaced: InputName[], asserted: InputName[]): void {
+function refuseChangeWithoutStack(
+  id: string,
+  { replaced, asserted, recorded }: ChangedInputs,
+): void {
   const reasons = [
     replaced.length > 0 &&
       `${replaced.join(", ")} can't be changed, because the service has no call to change an instance`,
     asserted.length > 0 &&
       `whether ${asserted.join(", ")} would change can't be told, because the service does not show it`,
+    recorded.length > 0 &&
+      `${recorded.join(", ")} would be kept nowhere, because no state holds it`,
   ].filter(Boolean);
   if (reasons.length === 0) return;
   throw new OperationFailed(
@@ -247,7 +255,7 @@ async function refuseStuckReplacement(
     const difference = originDifference(instance.origin, configured, session.addressName);
     if (!difference) return;
     const ways = [
-      "run again with the configuration that the instance was created with",
+      runAgainWithItsOwn,
       `let it run, and drop it from the state: \`${stateDeleteCommand(urn)}\` (${withDependents}). The next run then creates anew here what was dropped`,
     ];
     const refused = `instance ${id} can't be replaced with this configuration: ${difference}`;

@@ -81,6 +81,15 @@ export function isBilled({ settings }: Session, { origin }: Wanted): boolean {
   return (origin ?? settings).tokenKind === "live";
 }
 
+/** A way out, for an instance out of reach. */
+export const runAgainWithItsOwn =
+  "run again with the configuration that the instance was created with";
+
+/** `difference` is that of `originDifference`. */
+export function outOfReach(id: string, difference: string): string {
+  return `instance ${id} is out of reach of this configuration: ${difference}`;
+}
+
 /** @throws OperationFailed if the recorded origin has another service, token kind or account than the configured one */
 export function refuseElsewhere(
   { addressName }: Session,
@@ -90,6 +99,6 @@ export function refuseElsewhere(
   const difference = originDifference(origin, configured, addressName);
   if (!difference) return;
   throw new OperationFailed(
-    `instance ${id} is out of reach of this configuration: ${difference}. Nothing was changed. Run again with the configuration that the instance was created with.`,
+    `${outOfReach(id, difference)}. Nothing was changed; ${runAgainWithItsOwn}.`,
   );
 }

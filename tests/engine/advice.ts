@@ -454,16 +454,6 @@ export const advice: readonly Advice[] = [
   // ── Diff ──
   {
     file: "provider/instance/diff.ts",
-    text: "It stays as it is in the state, but a refresh",
-    ways: { "run again": engine("adviceDelete", "with another address, up, refresh, destroy") },
-  },
-  {
-    file: "provider/instance/diff.ts",
-    text: '"run again with the configuration',
-    ways: { "run again": engine("adviceDelete", "with another address, up, refresh, destroy") },
-  },
-  {
-    file: "provider/instance/diff.ts",
     text: "The next run then creates anew here what was dropped",
     ways: {
       "pulumi state delete --target-dependents": engine(
@@ -501,7 +491,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/existence.ts",
-    text: "Nothing was changed. Run again with the configuration",
+    text: "run again with the configuration that the instance was created with",
     ways: { "run again": engine("adviceDelete", "with another address, up, refresh, destroy") },
   },
 
