@@ -73,7 +73,7 @@ async function main(args: readonly string[]): Promise<void> {
 }
 
 /**
- * Removes the demo's stack if a second Ctrl-C has ended Pulumi before it saved the ids that it was given. The provider would
+ * Removes the demo's stack if Pulumi was ended, and may not have saved the ids that it was given. The provider would
  * refuse to create those instances until a person has looked, and here there is nothing to lose.
  */
 function forgetUnsavedRun(): void {
@@ -86,7 +86,7 @@ function forgetUnsavedRun(): void {
   for (const folder of [join(home, "compute"), join(demo, "state")])
     rmSync(folder, { recursive: true, force: true });
   say(
-    "Pulumi was ended before it saved which instances it had created. The demo begins anew, with an empty stack.\n" +
+    "Pulumi was ended, and may not have saved which instances it had created. The demo begins anew, with an empty stack.\n" +
       "With a stack of your own, the provider stops here, and says how to take each instance over.\n",
   );
 }

@@ -1,5 +1,5 @@
 /**
- * Computes addresses from `seq`, the number of a row, counted from 1. So no two instances share an address, unless the
+ * Computes addresses from `seq`, the number of a row, counted from 1. No two instances share an address, unless the
  * option `addresses` names a net that is too small.
  */
 

@@ -1,4 +1,4 @@
-/** Tests that debug lines and errors show no secrets (G8). */
+/** Tests that the lines on requests and the errors show no secrets (G8). */
 import { inspect } from "node:util";
 import { expect, test } from "@jest/globals";
 import { VirtualClock } from "../testing/virtualClock";
@@ -42,7 +42,7 @@ test("one line is written per request, with method, path, status, bytes, request
   ]);
 });
 
-test("no debug line or error shows the token or the user data, whatever the service answers (G8)", async () => {
+test("no request line and no error shows the token or the user data, whatever the service answers (G8)", async () => {
   const lines: string[] = [];
   const user_data = Buffer.from("#!/bin/sh\necho canary-user-data\n").toString("base64");
   const echo = `Bearer ${testToken} ${user_data}`;

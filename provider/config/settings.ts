@@ -148,7 +148,7 @@ export const settingDescriptions: Record<SettingName, string> = {
     "The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.",
   requestsPerMinute: `The service's limit on requests per minute to one endpoint. The provider stays 5 % below it. Default ${defaults.requestsPerMinute}.`,
   requestTimeoutSeconds: `How long one request may take, in seconds. Default ${defaults.requestTimeoutSeconds}.`,
-  pollIntervalSeconds: `The longest pause between two listings while instances are waited for, in seconds. The first pauses are shorter. Default ${defaults.pollIntervalSeconds}.`,
+  pollIntervalSeconds: `The longest pause between two listings while instances are PROVISIONING, in seconds. The first pauses are shorter. While only ports are awaited, the pause is five times as long. Default ${defaults.pollIntervalSeconds}.`,
   settlingSeconds: `How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default and maximum ${maxSettlingSeconds}.`,
   deletePolicy:
     "What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).",

@@ -7,7 +7,7 @@ import { isTokenPrefix, schemeBefore, settingTypes } from "./settings";
 /** The environment variable with the path of the file. */
 export const tokenFileVariable = "COMPUTE_API_TOKEN_FILE";
 
-/** Of a longer file, too much would be hidden in messages. */
+/** A longer file is no token, and to hide it would hide too much of the messages. */
 const maxFileBytes = 16 * 1024;
 
 /** The token, or what is wrong with the file. The problem never shows a token. */

@@ -32,7 +32,6 @@ interface WaitOptions extends LookOptions {
 
 /** What differs between the waits. */
 interface WaitKind {
-  after: number;
   /** The instance as an earlier listing has shown it. */
   lastSeen?: ListItem | undefined;
   /** Milliseconds until a wait that has lasted for `waitedMs` needs its next look. */
@@ -45,7 +44,10 @@ interface WaitKind {
 const firstLooksMs: readonly number[] = [100, 300, 600];
 /** The shortest pause between later looks of one wait. */
 const minPauseMs = 500;
-/** The shortest pause between the looks of all waits. Without it, creates that begin one by one could cause one listing each. */
+/**
+ * The shortest pause between the looks of all waits, unless the poll interval is shorter. Without it, creates that begin one by
+ * one could cause one listing each.
+ */
 const minSharedPauseMs = 100;
 /**
  * No instance is expected to be ready within this part of the shortest time that one of the session has taken. Until then, a
@@ -122,7 +124,6 @@ export class Poller {
       id,
       { ...options, onLook },
       {
-        after,
         pauseMsAfter: (waitedMs) => this.#pauseMsAfter(waitedMs, isNew),
         isOver: hasLeftProvisioning,
       },
@@ -139,17 +140,20 @@ export class Poller {
    * @throws as `waitWhileProvisioning`
    */
   async waitWhileActive(lastSeen: ListItem, options: LookOptions): Promise<WaitResult> {
-    return await this.#wait(lastSeen.id, options, {
-      after: 0,
-      lastSeen,
-      pauseMsAfter: () => watchIntervals * this.#pollIntervalMs,
-      isOver: (item) => hasLeftProvisioning(item) && item.status !== "ACTIVE",
-    });
+    return await this.#wait(
+      lastSeen.id,
+      { ...options, after: 0 },
+      {
+        lastSeen,
+        pauseMsAfter: () => watchIntervals * this.#pollIntervalMs,
+        isOver: (item) => hasLeftProvisioning(item) && item.status !== "ACTIVE",
+      },
+    );
   }
 
-  async #wait(id: string, options: LookOptions, kind: WaitKind): Promise<WaitResult> {
-    const { listedBy, signal, onLook } = options;
-    const { after, isOver, pauseMsAfter } = kind;
+  async #wait(id: string, options: WaitOptions, kind: WaitKind): Promise<WaitResult> {
+    const { after, listedBy, signal, onLook } = options;
+    const { isOver, pauseMsAfter } = kind;
     const question = { subject: { id }, listedBy, pollIntervalMs: this.#pollIntervalMs };
     let witness: Witness = { ...witnessOf(question), lastSeen: kind.lastSeen };
     const startedAt = this.#clock.now();

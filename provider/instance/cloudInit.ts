@@ -20,7 +20,7 @@ const headers = [
 ];
 
 /** User data of which there is more than a hash. */
-type Text = Extract<UserData, { form: "text" }>;
+type ScriptText = Extract<UserData, { form: "text" }>;
 
 /** To parse a larger cloud-config would hold up the other resources. */
 const maxParsedBytes = 64 * 1024;
@@ -58,7 +58,7 @@ function beginningOf(bytes: Buffer): string {
   return text.toLowerCase();
 }
 
-function headerProblem({ input, bytes }: Text): string {
+function headerProblem({ input, bytes }: ScriptText): string {
   const text = beginningOf(bytes);
   if (text.startsWith("\ufeff")) {
     return "it begins with a byte order mark (BOM), which hides the header. Remove the mark";

@@ -29,7 +29,7 @@ import { nameKind, tagOf } from "./naming";
 import { pendingSubject } from "./pendingCreates";
 import { PostProgress } from "./progress";
 import * as protocol from "./protocol";
-import { unfinishedError, waitUntilReady, type Wait } from "./ready";
+import { unfinishedError, waitUntilReady, type ReadyWait } from "./ready";
 import { forgetText, inputsForService } from "./userData";
 
 /** How long a POST may continue after Ctrl-C or a time-out, so that its response can still bring the id (G1). */
@@ -45,7 +45,7 @@ const maxRenewedBaselineAgeMs = 15_000;
 /** An instance that a create has obtained, and the key of the create's record. */
 interface Obtained {
   key: string;
-  wait: Wait;
+  wait: ReadyWait;
   /** How it was obtained. Undefined if an earlier call of this session has obtained it. */
   by?: { result: AcceptedResult; spec: protocol.CreateSpec };
 }
@@ -173,7 +173,7 @@ function lookAt(session: Session, listing: Listing): protocol.Look {
 /** Reads the ledger, and adds until when the instance of each record need not be listed. */
 function entriesOf(session: Session): protocol.Entry[] {
   const { requestTimeoutMs } = session.settings;
-  // A run of a thousand creates reads a thousand records with each of them.
+  // Read once: with a thousand creates, this function is called a thousand times for a thousand records.
   const clocks = session.clocks();
   return session.ledger.read().map((entry) => {
     const { at, stage } = entry.record;

@@ -31,8 +31,8 @@ import { heldBy } from "./instance";
 /**
  * Deletes an instance as `compute:deletePolicy` says. Leaves an instance that this run has taken over.
  *
- * @throws OperationFailed if the instance lives elsewhere. With "retain", nothing else (without a stack, "retain" is like
- *   "fail"). OperationFailed if the token is refused; with "fail", if the instance exists or may exist; with "destroy", if the
+ * @throws OperationFailed if the instance lives elsewhere ("retain" does not ask for the account). With "retain", nothing else
+ *   (without a stack, "retain" is like "fail"). OperationFailed if the token is refused; with "fail", if the instance exists or may exist; with "destroy", if the
  *   DELETE fails or is not proven to have worked. RequestError if a listing before the DELETE fails. The error that ended the
  *   operation before the DELETE.
  */
@@ -202,7 +202,7 @@ function endOf(error: Canceled | TimedOut): string {
  * Drops the instance from the state, even if the service can't be reached. The listings only make what is said of it more
  * exact (`reportRetained`). Returns the outcome, for the Info column.
  *
- * @throws OperationFailed if the instance lives elsewhere
+ * @throws OperationFailed if the instance has another address or token kind. The account is not asked for
  */
 async function retain(session: Session, urn: string, instance: Wanted): Promise<string> {
   const { id } = instance;

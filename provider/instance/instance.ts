@@ -60,7 +60,7 @@ export class Instance {
     this.outputs = outputs;
   }
 
-  /** The instance of a 202 to the POST, the only response that shows `networks` and `createdAt`. */
+  /** The instance that a create has obtained. Only a 202 to the POST shows `networks` and `createdAt`. */
   static accepted(
     { urn, inputs }: { urn: string; inputs: PropertyMap },
     accepted: Accepted,

@@ -139,7 +139,7 @@ function pendingReason(
   const unknown = `Whether ${isIdKnown ? id : "its instance"} exists is not known`;
   switch (why.kind) {
     case "otherScope":
-      return "That create had another provider resource (because of another version of the plugin, or because the stack belongs to another organisation and has the same name), so it may be another stack's create";
+      return "That create had another provider resource (because of another version of the plugin, or because the stack belongs to another organization and has the same name), so it may be another stack's create";
     case "unlockable":
       return "Whether that run has ended is not known, or other runs keep taking its create over";
     case "otherOrigin":

@@ -242,7 +242,7 @@ test("while ports are awaited, a listing is taken every fifth poll interval, for
   expect(many).toBe(one);
 });
 
-test("listings that fail for a while do not end the wait, and a refused token does", async () => {
+test("listings that fail for a while do not end the wait, and a token that lacks the scope does", async () => {
   const world = answersAt(80_000);
   const ended = create(world);
   await world.clock.sleep(20_000);

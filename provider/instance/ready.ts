@@ -18,7 +18,7 @@ import { addressOf, describeFailedTry, describePort, waitUntilAnswered, waysToAP
 import { WaitProgress } from "./progress";
 
 /** An accepted instance, for which an operation waits. */
-export interface Wait {
+export interface ReadyWait {
   instance: Instance;
   /** The service and the token with which it was created or found. */
   origin: Origin;
@@ -39,7 +39,7 @@ export interface Wait {
  */
 export async function waitUntilReady(
   session: Session,
-  wait: Wait,
+  wait: ReadyWait,
   signal: AbortSignal,
 ): Promise<Instance> {
   const { listed } = wait;
@@ -69,7 +69,7 @@ export async function waitUntilReady(
     throw unfinishedError(session, error, instance, progress);
   }
 
-  /** Waits until the port answers. Meanwhile `instance` follows the listings, and the wait ends if it is no longer ACTIVE. */
+  /** Waits until the port answers. Meanwhile `instance` follows the listings, and the wait ends at a status other than ACTIVE and PROVISIONING. */
   async function waitForPort(port: number, item: ListItem | undefined): Promise<void> {
     progress.awaitPort(port, instance.status);
     const end = new AbortController();
@@ -118,7 +118,11 @@ function deletedInstance(instance: Instance): InstanceUnfinished {
  * @throws InstanceUnfinished as `checkStatus`, if this provider does not know the status (the service's document does not
  *   list all statuses), or if the instance is OFFLINE and its port is awaited.
  */
-function readyInstance(session: Session, { instance, origin }: Wait, item: ListItem): Instance {
+function readyInstance(
+  session: Session,
+  { instance, origin }: ReadyWait,
+  item: ListItem,
+): Instance {
   const after = instance.seenAs(item, origin);
   // With this mark, an unknown status is an error. Without it, only a warning.
   checkStatus(session, after, instance.unfinished());
@@ -131,7 +135,7 @@ function readyInstance(session: Session, { instance, origin }: Wait, item: ListI
  */
 function unlistedInstance(
   session: Session,
-  { instance, origin }: Wait,
+  { instance, origin }: ReadyWait,
   lastSeen: ListItem | undefined,
 ): Instance {
   const { id, urn } = instance;
@@ -191,9 +195,9 @@ export function unfinishedError(
 ): InstanceUnfinished {
   if (error instanceof InstanceUnfinished) return error;
   const { id } = instance;
-  // Stateless is `pulumi do` without a stack: the engine saves no state.
   const isPaused = error instanceof TimedOut && error.pause !== undefined;
   const nextUp = isPaused ? "next `pulumi up` after that time" : "next `pulumi up`";
+  // Stateless is `pulumi do` without a stack: the engine saves no state.
   const next = run.stateless
     ? `${id} exists, and no state holds it. To take it over, run \`${importAs("<name>", id)}\``
     : `${id} is kept in the state; the ${nextUp} goes on waiting for it, for as long as customTimeouts.update says (default ${timeouts.change} s)`;

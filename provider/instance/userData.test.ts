@@ -312,7 +312,7 @@ test("a create that an error hook repeats after a refusal has the script", async
   expect(service.bodies.at(-1)).toMatchObject({ user_data: base64(script) });
 });
 
-test("two instances with one script each have it, whichever is made first", async () => {
+test("two instances with one script each have it, although the first create forgets its text", async () => {
   const world = await started("hash");
   const { check, create, provider, service } = world;
   service.posts.push(ready, ready);

@@ -24,7 +24,7 @@ export type UserData =
 
 const saltBytes = 16;
 /** A text like this always counts as a hash: cloud-init would ignore it anyway. */
-const hashPattern = /^sha256:([0-9a-f]{32}):[0-9a-f]{64}$/;
+const hashPattern = new RegExp(`^sha256:([0-9a-f]{${2 * saltBytes}}):[0-9a-f]{64}$`);
 
 /** Whether the value is a hash that stands for user data. */
 export function isUserDataHash(value: PropertyValue): value is string {
@@ -59,12 +59,12 @@ function saltOf(hash: string): Buffer {
 
 function hashWith(salt: Buffer, userData: UserData): string {
   if (userData.form === "hash") return userData.hash;
-  const digest = createHash("sha256").update(salt).update(comparable(userData.bytes));
+  const digest = createHash("sha256").update(salt).update(withUnixLineEndings(userData.bytes));
   return `sha256:${salt.toString("hex")}:${digest.digest("hex")}`;
 }
 
 /** Returns the bytes with Unix line endings if they are UTF-8 text. */
-function comparable(bytes: Buffer): Buffer {
+function withUnixLineEndings(bytes: Buffer): Buffer {
   if (!isUtf8(bytes) || !bytes.includes("\r\n")) return bytes;
   return Buffer.from(bytes.toString("utf8").replaceAll("\r\n", "\n"), "utf8");
 }
@@ -90,8 +90,8 @@ export function inputsForState(
 }
 
 /**
- * Returns a salt. It depends on the engine's seed alone, because `pulumi up --plan` accepts only the hash that the preview had,
- * and gives the same seed again.
+ * Returns a salt. It depends only on the URN and the engine's seed, because `pulumi up --plan` accepts only the hash that the
+ * preview had, and gives the same seed again. An engine that gives no seed gets a random salt.
  */
 function newSalt(urn: string, randomSeed: Uint8Array): Buffer {
   if (randomSeed.length === 0) return randomBytes(saltBytes);

@@ -16,7 +16,7 @@ const severities = { debug: 0, info: 1, warning: 2 } as const;
 const flushMs = 1000;
 const sendMs = 5000;
 
-/** The engines that send Cancel at the end of a run, and show what they get before the reply to it. */
+/** The engines that send Cancel at the end of a run, and still show what the plugin sends then. */
 export const cancelsAtEnd = ">=3.231.0";
 
 /** In UTF-16 units. HTTP/2 trailers, in which an error message is sent twice, are not meant for pages of text. */

@@ -42,7 +42,7 @@ export class Connection {
   #opened: Promise<{ api: ComputeApi; origin: Origin }> | undefined;
   /** The token that the client uses. */
   #token: string;
-  /** Whether `open` has returned an origin. From then on, the session belongs to the tenant of its token. */
+  /** As `isOpen`. From then on, the session belongs to the tenant of its token. */
   #hasOrigin = false;
   #renewal: Promise<string | undefined> | undefined;
   /** What was said about the token's file. */
@@ -79,7 +79,7 @@ export class Connection {
     return await raceAbort(this.#opened, signal);
   }
 
-  /** Whether the account call, if there is one, has ended. */
+  /** Whether `open` has returned an origin. */
   get isOpen(): boolean {
     return this.#hasOrigin;
   }

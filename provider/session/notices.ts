@@ -37,8 +37,7 @@ export class Notices {
   }
 
   /**
-   * Names leftovers, each once and described by its `text`. What creates that waited for one listing report is named in one
-   * notice.
+   * Names leftovers, each once and described by its `text`. Creates that waited for the same listing share one notice.
    */
   reportLeftovers(
     leftovers: readonly { id: string; text: string }[],

@@ -31,7 +31,7 @@ export interface SessionRun {
   providerUrn?: string | undefined;
   /** Whether settings come from the state, as in a refresh or destroy without `--run-program`. */
   hasRecordedSettings: boolean;
-  /** The environment variables that other settings come from. */
+  /** The environment variables from which the settings come that the configuration leaves out. */
   variables: SettingVariables;
 }
 

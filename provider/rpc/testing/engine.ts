@@ -37,7 +37,7 @@ export class TestEngine {
     readonly address: string,
   ) {}
 
-  /** `asksVersion`: whether a provider can ask for its version, as of engines from 3.217. */
+  /** `asksVersion`: whether a provider can ask for its version, as it can of engines since 3.217. */
   static async start(asksVersion = true): Promise<TestEngine> {
     const server = new Server();
     const log: handleUnaryCall<LogRequest, Empty> = ({ request }, callback) => {

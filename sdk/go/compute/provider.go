@@ -63,7 +63,7 @@ type providerArgs struct {
 	DestroyPath *string `pulumi:"destroyPath"`
 	// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default `warn`.
 	Leftovers *LeftoverPolicy `pulumi:"leftovers"`
-	// The longest pause between two listings while instances are waited for, in seconds. The first pauses are shorter. Default 3.
+	// The longest pause between two listings while instances are PROVISIONING, in seconds. The first pauses are shorter. While only ports are awaited, the pause is five times as long. Default 3.
 	PollIntervalSeconds *float64 `pulumi:"pollIntervalSeconds"`
 	// Whether each preview, up and destroy first refreshes the instances, all with one listing. Then it sees that a server is gone, renamed or OFFLINE. Default false.
 	RefreshBeforeUpdate *bool `pulumi:"refreshBeforeUpdate"`
@@ -95,7 +95,7 @@ type ProviderArgs struct {
 	DestroyPath pulumi.StringPtrInput
 	// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default `warn`.
 	Leftovers LeftoverPolicyPtrInput
-	// The longest pause between two listings while instances are waited for, in seconds. The first pauses are shorter. Default 3.
+	// The longest pause between two listings while instances are PROVISIONING, in seconds. The first pauses are shorter. While only ports are awaited, the pause is five times as long. Default 3.
 	PollIntervalSeconds pulumi.Float64PtrInput
 	// Whether each preview, up and destroy first refreshes the instances, all with one listing. Then it sees that a server is gone, renamed or OFFLINE. Default false.
 	RefreshBeforeUpdate pulumi.BoolPtrInput
