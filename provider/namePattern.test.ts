@@ -13,6 +13,8 @@ test.each([
   ["a.b+(c)[d]", "A.b+(c)[d]"],
   ["^$|\\{}", "^$|\\{}"],
   ["two*lines", "two\nlines"],
+  ["*a*b*", "xaxbx"],
+  ["a*a", "aba"],
 ])("%j matches %j", (pattern, name) => {
   expect(matchesNamePattern(pattern, name)).toBe(true);
 });
@@ -24,6 +26,10 @@ test.each([
   ["web-?", "web-12"],
   ["a.b", "axb"],
   ["?", ""],
+  ["a*a", "a"],
+  ["a*b*c", "abcab"],
+  // A regular expression would try all ways to divide the name among the stars.
+  [`${"*a".repeat(30)}*b`, "a".repeat(1000)],
 ])("%j does not match %j", (pattern, name) => {
   expect(matchesNamePattern(pattern, name)).toBe(false);
 });
