@@ -27,6 +27,7 @@ test("a port that listens answers, a port that does not is refused, and an abort
     code: "ECONNREFUSED",
     message: `connect ECONNREFUSED 127.0.0.1:${port}`,
   });
+  await expect(tcpDialer.dial("localhost", port, never)).rejects.toThrow("is not an IP address");
   const ending = new AbortController();
   const trying = tcpDialer.dial("127.0.0.1", port, ending.signal);
   ending.abort(new Canceled());

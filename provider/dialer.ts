@@ -1,12 +1,12 @@
 /** Tries whether a port answers by TCP. Tests pass a dialer of their own. */
-import { createConnection } from "node:net";
+import { createConnection, isIP } from "node:net";
 import { raceAbort } from "./abort";
 
 /** Opens connections. */
 export interface Dialer {
   /**
    * Opens a connection, and closes it at once. Rejects with the error of the system, which has a `code` such as
-   * ECONNREFUSED, or with the reason of `signal`.
+   * ECONNREFUSED, or with the reason of `signal`. A name is not looked up: it could be that of any host of this network.
    */
   dial(address: string, port: number, signal: AbortSignal): Promise<void>;
 }
@@ -15,6 +15,7 @@ export interface Dialer {
 export const tcpDialer: Dialer = {
   async dial(address, port, signal) {
     signal.throwIfAborted();
+    if (isIP(address) === 0) throw new Error(`"${address}" is not an IP address`);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const socket = createConnection({ host: address, port });
     socket.once("connect", resolve);
