@@ -11,6 +11,7 @@ import {
   requestTimeoutMs,
   selfMovingClock,
   testClient,
+  testToken,
   times,
   withServer,
 } from "./testing/testClient";
@@ -48,6 +49,21 @@ test("a page has its readable items, and the number of unreadable ones", async (
   );
 });
 
+test("a listing shows no token, and an item whose id contains it is not read (G8)", async () => {
+  const data = [
+    { id: "a", name: `web ${testToken}`, status: testToken, ipv4_public: null },
+    { id: `b-${testToken}`, name: "db" },
+  ];
+  await withServer(
+    [{ expect: list, react: answer(200, { data, has_more: false }) }],
+    async ({ baseUrl }) => {
+      const page = await testClient(baseUrl).listPage({ limit: 100 }, never);
+      expect(page.items).toEqual([{ id: "a", name: "web [secret]", status: "[secret]" }]);
+      expect(page.unreadableWhy).toContain("contains the token");
+    },
+  );
+});
+
 test("a listing's strings become one printable line; an item whose id is not printable, or is Pulumi's unknown value, is not read (G8)", async () => {
   const unreadableIds = ["\u001b[31mb", "b\u202e", "b\n", "\u2066b", "\tb", "b\u2028", unknownText];
   const data = [
@@ -61,7 +77,8 @@ test("a listing's strings become one printable line; an item whose id is not pri
         items: [{ id: "a", name: "we[2Jb", status: "ACTIVE", ipv4_public: "192.0.2.1 forged" }],
         hasMore: false,
         unreadable: unreadableIds.length,
-        unreadableWhy: "its id is not printable, or means an unknown value to Pulumi",
+        unreadableWhy:
+          "its id is not printable, contains the token, or means an unknown value to Pulumi",
       });
     },
   );

@@ -4,7 +4,7 @@
  */
 import * as z from "zod";
 import { unknownTexts } from "../pulumiNames";
-import { printable } from "../redaction";
+import { printable, redactionMark } from "../redaction";
 
 export * from "./serviceConstants.js";
 
@@ -28,13 +28,17 @@ const printableText = z.string().transform(printable);
 
 /**
  * An instance id, exactly as the service gave it: with a cleaned one, the instance could be taken for gone (G3). An id
- * that is not printable, or that Pulumi would take for an unknown value, does not fit.
+ * that is not printable, that Pulumi would take for an unknown value, or that had the token in it, does not fit.
  */
 const id = z
   .string()
   .min(1)
   .refine(
-    (value) => value === printable(value) && !value.includes("\t") && !unknownTexts.has(value),
+    (value) =>
+      value === printable(value) &&
+      !value.includes("\t") &&
+      !value.includes(redactionMark) &&
+      !unknownTexts.has(value),
   );
 
 /** A field that is dropped if it does not have the documented type. The rest of the body is still read. */
@@ -56,7 +60,7 @@ function whyUnreadable(element: unknown): string {
   if (typeof id === "number") return idIsNumber;
   if (id === undefined || id === "") return "it has no id";
   return typeof id === "string"
-    ? "its id is not printable, or means an unknown value to Pulumi"
+    ? "its id is not printable, contains the token, or means an unknown value to Pulumi"
     : "its id is not a text";
 }
 

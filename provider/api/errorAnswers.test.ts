@@ -55,7 +55,7 @@ test("a malformed field of the envelope does not hide the other fields", async (
 test("the service's message becomes one short line without control characters or the token (G8)", async () => {
   const message = `red \u001b[31m\n\n alert ${testToken} ${"x".repeat(5000)}`;
   const failure = await refusedWith(answer(403, { error: { ...envelope, message } }));
-  expect(failure.service.message).toMatch(/^red \[31m alert \[token\] x+…$/);
+  expect(failure.service.message).toMatch(/^red \[31m alert \[secret\] x+…$/);
   expect(failure.service.message?.length).toBe(1000);
 });
 
