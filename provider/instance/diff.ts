@@ -147,7 +147,8 @@ export function changedInputs(before: Instance, news: PropertyMap): ChangedInput
 
 /** Returns how one input changed, or undefined if it did not change. */
 function changeOf(name: InputName, held: Instance, news: PropertyMap): DiffKind | undefined {
-  const before = comparable(name, held.inputs);
+  // If an Update fails, the engine keeps the inputs of the run before, and the outputs of this one.
+  const before = comparable(name, isSent(name) ? held.inputs : held.outputs);
   const after = comparable(name, news);
   const suffix = isSent(name) ? "-replace" : "";
   if (before === undefined && after === undefined) return undefined;

@@ -191,6 +191,25 @@ test("a port that was added while the instance was unfinished is still awaited a
   await unfinishedOf(refresh(world, { inputs: old, outputs: state.outputs }));
 });
 
+test.each([
+  ["left out again", inputsOf(), inputsOf(), null],
+  ["changed back", inputsOf({ waitForPort: 21 }), inputsOf({ waitForPort: 21 }), 21],
+])(
+  "a port that was awaited in vain is %s with the next up, although the engine kept the old inputs",
+  async (_, old, news, expected) => {
+    const world = answersAt(Infinity);
+    world.service.posts.splice(0, 1);
+    const error = await errorOf(create(world, 20, old));
+    if (!(error instanceof InstanceUnfinished)) throw error;
+    world.service.set("i-1", { status: "ACTIVE", ...at });
+    const { state } = await unfinishedOf(update(world, error.state));
+    world.dialer.outcome = (target) => (target.endsWith(":22") ? "ECONNREFUSED" : "answer");
+    const outputs = await update(world, { inputs: old, outputs: state.outputs }, news);
+    expect(outputs).toMatchObject({ waitForPort: expected });
+    expect("__unfinished" in outputs).toBe(false);
+  },
+);
+
 test.each<[string, (world: Scene) => void, string]>([
   ["is gone", ({ service }) => service.instances.delete("i-1"), "missing from two complete"],
   [

@@ -33,6 +33,8 @@ export interface RunPlan {
   operation: Operation;
   /** Another version of the program changes an input, so that instances are replaced. */
   version: number;
+  /** The port for which the program waits, if the history has ports (`portSeconds`). A change replaces nothing. */
+  port: number | undefined;
   timeoutSeconds: number;
   faults: ScriptedFault[];
   /** An interruption after this many steps of the plugin. */
@@ -102,6 +104,7 @@ const run: fc.Arbitrary<RunPlan> = fc.record({
   machine: fc.constantFrom(0, 0, 1),
   operation: fc.constantFrom("up", "up", "up", "up", ...operations),
   version: fc.constantFrom(1, 1, 1, 2),
+  port: fc.constantFrom(22, 22, 22, 23, undefined),
   timeoutSeconds: fc.constantFrom(200, 200, 200, 30, 100),
   faults: fc
     .array(anyFault, { maxLength: 2 })
@@ -140,7 +143,7 @@ export const history: fc.Arbitrary<History> = fc.record({
     { weight: 1, arbitrary: fc.constant(104) },
   ),
   provisioningSeconds: fc.constantFrom(0, 0, 0, 2, 2, 12, 60),
-  portSeconds: fc.constantFrom(undefined, undefined, 0, 20, 90),
+  portSeconds: fc.constantFrom(undefined, undefined, undefined, 0, 20, 90, 600),
   lagSeconds: fc.constantFrom(0, 0, 0, 0, 3, 3, 45),
   runs: fc.array(run, { minLength: 1, maxLength: 3 }),
   userDataInState: fc.constantFrom("secret", "hash", "changes"),

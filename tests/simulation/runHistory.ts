@@ -187,7 +187,7 @@ class HistoryRun {
     if (locking.length > 0 && !isAllowed) return;
     await this.#actBefore(plan);
     const run = this.#begin(stack, machine, plan);
-    const program = this.#program(plan.version);
+    const program = this.#program(plan);
     const options = { timeoutSeconds: plan.timeoutSeconds };
     const operation = {
       up: () => run.engine.up(program, options),
@@ -378,7 +378,7 @@ class HistoryRun {
         try {
           const reply = await calls.create(request);
           if (!request.preview) onId(request.urn, reply.id);
-          if (!request.preview) this.#checkPort(reply.id, reply.outputs, runOf());
+          if (!request.preview) this.#checkPort(reply.id, reply.outputs, request.inputs, runOf());
           return reply;
         } catch (error) {
           if (error instanceof InstanceUnfinished) onId(request.urn, error.id);
@@ -388,13 +388,13 @@ class HistoryRun {
       read: async (request) => {
         const reply = await calls.read(request);
         const wasUnfinished = request.outputs?.["__unfinished"] === true;
-        if (reply && wasUnfinished) this.#checkPort(reply.id, reply.outputs, runOf());
+        if (reply && wasUnfinished) this.#checkPort(reply.id, reply.outputs, undefined, runOf());
         return reply;
       },
       update: async (request) => {
         const reply = await calls.update(request);
         const wasUnfinished = request.oldOutputs["__unfinished"] === true && !request.preview;
-        if (wasUnfinished) this.#checkPort(request.id, reply.outputs, runOf());
+        if (wasUnfinished) this.#checkPort(request.id, reply.outputs, request.news, runOf());
         return reply;
       },
       delete: async (request) => {
@@ -429,9 +429,20 @@ class HistoryRun {
     return found;
   }
 
-  /** An instance is finished only once its port has answered, if the program waits for one. */
-  #checkPort(id: string, outputs: PropertyMap, { metFaults }: Run): void {
-    const isAwaited = typeof outputs["waitForPort"] === "number";
+  /**
+   * An instance is finished only once its port has answered, if the program waits for one. `inputs` are those of the program,
+   * if the call has them.
+   */
+  #checkPort(
+    id: string,
+    outputs: PropertyMap,
+    inputs: PropertyMap | undefined,
+    { metFaults }: Run,
+  ): void {
+    const port = outputs["waitForPort"] ?? null;
+    if (inputs && port !== (inputs["waitForPort"] ?? null))
+      this.#checker.violated(`${id} was ready with another port than the program's`);
+    const isAwaited = typeof port === "number";
     if (!isAwaited || this.#reached.has(id) || metFaults.has("ids that change")) return;
     this.#checker.violated(`${id} was ready, although its port had not answered`);
   }
@@ -442,8 +453,9 @@ class HistoryRun {
     return run.saves++ === 0 || plan?.saves !== "the first only";
   }
 
-  #program(version: number): Program {
+  #program({ version, port }: { version: number; port: number | undefined }): Program {
     const history = this.#history;
+    const isAwaited = history.portSeconds !== undefined && port !== undefined;
     const names = ["web", "db", "queue"].slice(0, history.resources);
     return Object.fromEntries(
       names.map((name) => [
@@ -454,7 +466,7 @@ class HistoryRun {
           vpcId: "vpc-1",
           userData: new Secret(script),
           ...(history.names === "explicit" ? { name: `${name}-1` } : {}),
-          ...(history.portSeconds === undefined ? {} : { waitForPort: 22 }),
+          ...(isAwaited ? { waitForPort: port } : {}),
         }),
       ]),
     );
@@ -566,7 +578,7 @@ class HistoryRun {
     const ups = this.#runs.filter(
       (run) => run.stack === stack && run.plan?.operation.startsWith("up"),
     );
-    const program = this.#program(ups.at(-1)?.plan?.version ?? 1);
+    const program = this.#program({ version: ups.at(-1)?.plan?.version ?? 1, port: 22 });
     let problem = "";
     for (let round = 0; round < 6; round++) {
       const { did, failed } = (await this.#runWithoutFaults(stack, (engine) => engine.up(program)))
