@@ -42,6 +42,8 @@ export interface DiffResponse {
   detailed: Readonly<Record<string, DiffKind>>;
   /** The outputs that a refresh has found changed. The output `name` is the name at the service, not the program's. */
   drift?: readonly string[];
+  /** Whether an Update is needed, even if no change is named. */
+  needsUpdate?: boolean;
   deleteBeforeReplace: boolean;
 }
 

@@ -358,7 +358,12 @@ test("if an import does not match the program, Diff prints nothing, since the en
 
 test("without a change, Diff prints nothing, and still deletes first if Delete would fail (G4)", async () => {
   const world = existing();
-  expect(await diffOf(world, {})).toEqual({ detailed: {}, drift: [], deleteBeforeReplace: true });
+  expect(await diffOf(world, {})).toEqual({
+    detailed: {},
+    drift: [],
+    needsUpdate: false,
+    deleteBeforeReplace: true,
+  });
   expect(world.messages.all).toEqual([]);
   expect(world.service.calls).toEqual([]);
 });

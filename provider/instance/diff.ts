@@ -80,7 +80,8 @@ export async function diffInstance(session: Session, request: DiffRequest): Prom
   // If only outputs changed, the engine shows a change only if the refresh's Diff names them.
   const drift = isChecked || isAskedAsDependent ? [] : state.takeDrift(id);
   // A Delete that may fail must come before the create, so that no second server is created (G4).
-  return { detailed, drift, deleteBeforeReplace: settings.deletePolicy === "fail" };
+  const deleteBeforeReplace = settings.deletePolicy === "fail";
+  return { detailed, drift, needsUpdate: changed.recorded.length > 0, deleteBeforeReplace };
 }
 
 /**
@@ -110,7 +111,10 @@ function refuseChangeWithoutStack(
 
 /** The inputs that changed. */
 interface ChangedInputs {
-  /** How each of them changed. */
+  /**
+   * How each of them changed, without those of a script of which only the form changes. If a property is named, the option
+   * `replaceOnChanges` makes the engine replace the instance.
+   */
   detailed: Partial<Record<InputName, DiffKind>>;
   /** Those whose change replaces the instance. */
   replaced: InputName[];
@@ -138,10 +142,8 @@ export function changedInputs(before: Instance, news: PropertyMap): ChangedInput
   const script = readUserData(news);
   const forms = [before.inputs, before.outputs].map((held) => readUserData(held)?.form);
   const isInOtherForm = forms.some((form) => form !== undefined && form !== script?.form);
-  if (isSameScript && script && isInOtherForm && changed.replaced.length === 0) {
-    changed.detailed[script.input] = "update";
+  if (isSameScript && script && isInOtherForm && changed.replaced.length === 0)
     changed.recorded.push(...scriptInputs);
-  }
   return changed;
 }
 

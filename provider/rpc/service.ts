@@ -212,7 +212,8 @@ function readDiffRequest(request: pb.DiffRequest | pb.UpdateRequest): DiffReques
   };
 }
 
-function toDiffReply({ detailed, drift = [], deleteBeforeReplace }: DiffResponse): pb.DiffResponse {
+function toDiffReply(response: DiffResponse): pb.DiffResponse {
+  const { detailed, drift = [], needsUpdate = false, deleteBeforeReplace } = response;
   const reply = new pb.DiffResponse()
     .setDeletebeforereplace(deleteBeforeReplace)
     // Without a detailed diff, the engine shows every output as changed.
@@ -226,7 +227,8 @@ function toDiffReply({ detailed, drift = [], deleteBeforeReplace }: DiffResponse
   for (const [name, kind] of Object.entries(detailed)) add(name, kind, true);
   for (const name of drift) add(name, "update", false);
   const { DIFF_NONE, DIFF_SOME } = pb.DiffResponse.DiffChanges;
-  return reply.setChanges(reply.getDiffsList().length === 0 ? DIFF_NONE : DIFF_SOME);
+  const isChanged = needsUpdate || reply.getDiffsList().length > 0;
+  return reply.setChanges(isChanged ? DIFF_SOME : DIFF_NONE);
 }
 
 function readAutonamingMode(mode: number): AutonamingMode {

@@ -81,7 +81,9 @@ test("an up keeps the hash. A second up, a refresh, an export and import, and an
 });
 
 test("switching the setting replaces nothing, and one up takes the text out of inputs and outputs, or puts it back", async () => {
-  await using fixture = await Fixture.create({ program: oneInstance({ userData }) });
+  // Where any change replaces, this one must not.
+  const program = oneInstance({ userData }, { replaceOnChanges: ["*"] });
+  await using fixture = await Fixture.create({ program });
   const { stack } = fixture;
   await stack.up();
   const text = (await decrypted(stack)).inputs["userData"];
