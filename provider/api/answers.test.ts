@@ -50,18 +50,20 @@ test("a page has its readable items, and the number of unreadable ones", async (
 });
 
 test("a listing shows no token, and an item whose id contains it is not read (G8)", async () => {
-  const data = [
-    { id: "a", name: `web ${testToken}`, status: testToken, ipv4_public: null },
-    { id: `b-${testToken}`, name: "db" },
-  ];
-  await withServer(
-    [{ expect: list, react: answer(200, { data, has_more: false }) }],
-    async ({ baseUrl }) => {
-      const page = await testClient(baseUrl).listPage({ limit: 100 }, never);
-      expect(page.items).toEqual([{ id: "a", name: "web [secret]", status: "[secret]" }]);
-      expect(page.unreadableWhy).toContain("contains the token");
-    },
-  );
+  const escaped = testToken.replaceAll("_", "\\u005f");
+  const marked = `${testToken.slice(0, 10)}\u200e${testToken.slice(10)}`;
+  const body = `{ "data": [
+    { "id": "a", "name": "web ${testToken}", "status": "${escaped}", "ipv4_public": "${marked}" },
+    { "id": "b-${testToken}" }, { "id": "c-${escaped}" }
+  ], "has_more": false }`;
+  const react = answer(200, body, { "content-type": "application/json" });
+  await withServer([{ expect: list, react }], async ({ baseUrl }) => {
+    const page = await testClient(baseUrl).listPage({ limit: 100 }, never);
+    const mark = "[secret]";
+    expect(page.items).toEqual([{ id: "a", name: `web ${mark}`, status: mark, ipv4_public: mark }]);
+    expect(page.unreadable).toBe(2);
+    expect(page.unreadableWhy).toContain("contains the token");
+  });
 });
 
 test("a listing's strings become one printable line; an item whose id is not printable, or is Pulumi's unknown value, is not read (G8)", async () => {
@@ -78,7 +80,7 @@ test("a listing's strings become one printable line; an item whose id is not pri
         hasMore: false,
         unreadable: unreadableIds.length,
         unreadableWhy:
-          "its id is not printable, contains the token, or means an unknown value to Pulumi",
+          "its id is not printable, is too long, contains the token, or means an unknown value to Pulumi",
       });
     },
   );

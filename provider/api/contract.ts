@@ -5,6 +5,7 @@
 import * as z from "zod";
 import { unknownTexts } from "../pulumiNames";
 import { printable, redactionMark } from "../redaction";
+import { maxIdLength } from "./serviceConstants";
 
 export * from "./serviceConstants.js";
 
@@ -28,11 +29,13 @@ const printableText = z.string().transform(printable);
 
 /**
  * An instance id, exactly as the service gave it: with a cleaned one, the instance could be taken for gone (G3). An id
- * that is not printable, that Pulumi would take for an unknown value, or that had the token in it, does not fit.
+ * that is not printable, that Pulumi would take for an unknown value, that had the token in it, or that is too long for the
+ * messages to the engine, does not fit.
  */
 const id = z
   .string()
   .min(1)
+  .max(maxIdLength)
   .refine(
     (value) =>
       value === printable(value) &&
@@ -60,7 +63,7 @@ function whyUnreadable(element: unknown): string {
   if (typeof id === "number") return idIsNumber;
   if (id === undefined || id === "") return "it has no id";
   return typeof id === "string"
-    ? "its id is not printable, contains the token, or means an unknown value to Pulumi"
+    ? "its id is not printable, is too long, contains the token, or means an unknown value to Pulumi"
     : "its id is not a text";
 }
 

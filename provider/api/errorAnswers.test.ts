@@ -68,6 +68,12 @@ const bodies: [string, Reaction, RegExp][] = [
     answer(404, "<!--x--><style>p{}</style><title>nginx</title><p>Gone\u0007 away</p>", html),
     /Not Found: an HTML page: nginx Gone away \(HTTP 404\)$/,
   ],
+  // To search for the end of each of them would take half an hour.
+  [
+    "HTML without ends",
+    answer(404, "<script ".repeat(1_000_000), html),
+    /HTML page: +\(HTTP 404\)$/,
+  ],
   ["other JSON", answer(404, { error: "no" }), /Not Found: \{"error":"no"\} \(HTTP 404\)$/],
   ["long", answer(404, "😀".repeat(9000)), /Not Found: (😀){99}\ufffd… \(HTTP 404\)$/],
   ["endless", flood(404, 50), /Not Found: \(\d+ characters\) \(HTTP 404\)$/],

@@ -27,3 +27,6 @@ export function tokenKindOf(token: string): TokenKind | undefined {
 
 /** The prefix of `request_id` in the error envelope (section "Error envelope"). */
 export const requestIdPrefix = "req_";
+
+/** The longest id that is read, in characters: ids are in the state, in messages and in each record of the ledger. */
+export const maxIdLength = 1000;

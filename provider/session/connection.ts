@@ -7,7 +7,7 @@ import type { ComputeApi } from "../api/client";
 import type { ListItem } from "../api/contract";
 import { RequestError } from "../api/errors";
 import type { ClientOptions, Retry } from "../api/options";
-import { pageLimit, tokenKindOf } from "../api/serviceConstants";
+import { maxIdLength, pageLimit, tokenKindOf } from "../api/serviceConstants";
 import type { Settings } from "../config/settings";
 import { readTokenFile, tokenFileProblem, type TokenFileContent } from "../config/tokenFile";
 import { OperationFailed } from "../errors";
@@ -257,11 +257,12 @@ function isRefusal(error: unknown): error is RequestError {
 }
 
 /**
- * Returns the id in a response to GET /v2/account, or undefined if it has none. The service's API document does not describe
+ * Returns the id in a response to GET /v2/account, or undefined if it has none, or one too long. The service's API document does not describe
  * this response.
  */
 function accountId(account: unknown): string | undefined {
   const { id } = Object(account) as { id?: unknown };
+  if (typeof id !== "string" || id === "" || id.length > maxIdLength) return undefined;
   // The state can't hold half a surrogate pair, and the id is compared with the one in the state.
-  return typeof id === "string" && id !== "" ? id.toWellFormed() : undefined;
+  return id.toWellFormed();
 }

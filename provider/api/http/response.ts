@@ -2,6 +2,7 @@
 import { STATUS_CODES } from "node:http";
 import type * as z from "zod";
 import { tolerant } from "../contract";
+import { printable, redactionMark } from "../../redaction";
 import { RequestError, type ServiceError } from "../errors";
 import type { HttpResponse } from "./transport";
 
@@ -125,8 +126,11 @@ function parseJson(response: HttpResponse): { value: unknown } | { problem: stri
   const text = new TextDecoder().decode(response.body);
   if (!text.trim()) return { problem: "is empty" };
   try {
-    // A `__proto__` key would change the prototype of an object to which it is copied, so it is dropped.
-    const reviver = (key: string, value: unknown) => (key === "__proto__" ? undefined : value);
+    const reviver = (key: string, value: unknown) => {
+      // It would change the prototype of an object to which it is copied.
+      if (key === "__proto__") return undefined;
+      return typeof value === "string" ? withoutToken(value, response.token) : value;
+    };
     return { value: JSON.parse(text, reviver) as unknown };
   } catch (error) {
     // The parser's own message quotes the body, which may hold secrets.
@@ -139,6 +143,13 @@ function parseJson(response: HttpResponse): { value: unknown } | { problem: stri
     return { problem: `is encoded (${encodingName}), which was not asked for` };
   }
   return { problem: isHtml(response) ? "is an HTML page, not JSON" : "is not JSON" };
+}
+
+/** No output may show the token, and a service could list it as a name, for example (no secret in the state, G8). */
+function withoutToken(text: string, token: string): string {
+  // Characters that are removed later may be inside the token.
+  const shown = [text, printable(text)].find((form) => form.includes(token));
+  return shown?.replaceAll(token, redactionMark) ?? text;
 }
 
 /** The length of the longest string that is redacted and shown, in characters. Of a longer one, the length is shown. */
@@ -161,7 +172,9 @@ function excerptOf(response: HttpResponse): string {
   const { redact } = response.request;
   const text = response.body.toString("utf8");
   if (!isHtml(response)) return oneLine(text, 200, redact);
-  const words = text.replace(/<(script|style)\b[^]*?<\/\1\s*>/gi, " ").replace(/<[^>]*>?/g, " ");
+  // What is not closed goes to the end. Otherwise each tag without an end would be a search through the whole page.
+  const scripts = /<(script|style)\b(?:[^]*?<\/\1\s*>|[^]*)/gi;
+  const words = text.replace(scripts, " ").replace(/<[^>]*>?/g, " ");
   return `an HTML page: ${oneLine(words, 200, redact)}`;
 }
 
