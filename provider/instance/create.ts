@@ -157,17 +157,18 @@ async function warnOfExtras(
     .get({ notBefore: ctx.clock.now() }, operation.signal)
     .catch(() => listings.latest);
   if (!listing) return;
-  for (const id of protocol.findNewInstances(lookAt(session, listing), post)) {
+  for (const id of protocol.findNewInstances(lookAt(session, listing, spec.own.urn), post)) {
     ctx.messages.warning(extraNotice(id, spec), spec.own.urn);
   }
 }
 
 /** Returns a listing together with what the session and the ledger know now. */
-function lookAt(session: Session, listing: Listing): protocol.Look {
+function lookAt(session: Session, listing: Listing, urn: string): protocol.Look {
   const { creates, state } = session;
   const { observedIds: named, proven: held, registered } = state;
   const entries = entriesOf(session);
-  return { listing, ours: creates.instances, named, held, entries, registered };
+  const heldByOthers = state.heldByOthers(urn);
+  return { listing, ours: creates.instances, named, held, heldByOthers, entries, registered };
 }
 
 /** Reads the ledger, and adds until when the instance of each record need not be listed. */
@@ -355,7 +356,7 @@ class Create implements Disposable {
     const { ctx, listings, state } = this.#session;
     const notBefore = ctx.clock.now() - maxAgeMs;
     const listing = await listings.get({ after: this.#postMark, notBefore }, this.#signal);
-    const look = lookAt(this.#session, listing);
+    const look = lookAt(this.#session, listing, this.#request.urn);
     if (search?.of === "record") {
       const { id = "" } = search.record;
       look.vouchers = state.vouchersOf({ id, origin: search.record }, this.#origin);
@@ -386,7 +387,7 @@ class Create implements Disposable {
     if (outcome.kind === "unclear") {
       this.#progress.show("the create has no clear answer; searching for its instance");
     }
-    const look = lookAt(this.#session, listedBefore);
+    const look = lookAt(this.#session, listedBefore, this.#request.urn);
     return { kind: "posted", outcome, look, hashedName, now: ctx.clock.now() };
   }
 

@@ -15,10 +15,11 @@ import {
 import { RequestError } from "../api/errors";
 import { OperationFailed } from "../errors";
 import { originDifference, type Origin } from "../origin";
-import { hasUnknown, isList, reveal, type PropertyMap } from "../propertyValue";
+import { hasSecret, hasUnknown, isList, reveal, type PropertyMap } from "../propertyValue";
 import type { DiffKind } from "../pulumiNames";
 import type { DiffRequest, DiffResponse } from "../requests";
 import { timeouts, type Session } from "../session/session";
+import { isSameName } from "../evidence/witness";
 import { inputNames, isScript, isSent, scriptInputs, type InputName } from "./definition";
 import { wayToDestroy } from "./delete";
 import {
@@ -121,8 +122,9 @@ interface ChangedInputs {
   /** Those that the state does not have (`isUnread`) and that the program now asserts. The instance stays. */
   asserted: InputName[];
   /**
-   * Those of which only the state changes: inputs that the service does not get, and those for the script, if the state has
-   * the same script, but as text instead of a hash, or the other way round (`compute:userDataInState`).
+   * Those of which only the state changes: inputs that the service does not get, inputs that have become secret, and those for
+   * the script, if the state has the same script, but as text instead of a hash, or the other way round
+   * (`compute:userDataInState`).
    */
   recorded: InputName[];
 }
@@ -134,7 +136,10 @@ export function changedInputs(before: Instance, news: PropertyMap): ChangedInput
   const changed: ChangedInputs = { detailed: {}, replaced: [], asserted: [], recorded: [] };
   for (const name of inputNames) {
     const kind = isSameScript && isScript(name) ? undefined : changeOf(name, before, news);
-    if (!kind) continue;
+    if (!kind) {
+      if (hasSecret(news[name]) && !hasSecret(before.outputs[name])) changed.recorded.push(name);
+      continue;
+    }
     changed.detailed[name] = kind;
     const group = kind === "add" ? "asserted" : "replaced";
     changed[isSent(name) ? group : "recorded"].push(name);
@@ -156,8 +161,12 @@ function changeOf(name: InputName, held: Instance, news: PropertyMap): DiffKind 
   if (before === undefined && after === undefined) return undefined;
   if (before === undefined) return held.isUnread(name) ? "add" : `add${suffix}`;
   if (after === undefined) return `delete${suffix}`;
-  // A program that takes over the listed name, for example after a rename at the service, changes nothing.
-  if (name === "name" && after === held.name) return undefined;
+  // A program that takes over the listed name, for example after a rename at the service, changes nothing. A service may write
+  // a name in another case, so after an import the state has that spelling.
+  if (name === "name" && typeof after === "string") {
+    const known = [held.name, typeof before === "string" ? before : undefined];
+    if (known.some((spelling) => isSameName(spelling, after))) return undefined;
+  }
   if (!isDeepStrictEqual(before, after)) return `update${suffix}`;
   // The engine writes the inputs of an import file to the inputs in the state, but not to the outputs.
   return held.isUnread(name) ? "add" : undefined;

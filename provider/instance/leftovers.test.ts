@@ -12,6 +12,8 @@ import {
   held,
 } from "../testing/scene";
 import { createInstance } from "./create";
+import { diffInstance } from "./diff";
+import { heldBy } from "./instance";
 import { generatedName, tagOf } from "./naming";
 
 const urn = urnOf("web");
@@ -164,6 +166,22 @@ test("a create for `--replace` fails before the POST if the Delete of the old in
   again.session.ledger.settle(again.session.ledger.read()[0]?.record.key ?? "", "discarded");
   await create(again, "web");
   expect(posts(again)).toBe(2);
+});
+
+test("a new resource with the old name of a renamed one is created beside the renamed one's instance, whatever the policy", async () => {
+  const world = scene({ deletePolicy: "fail" });
+  const { id, outputs } = await create(world, "web");
+  world.session.ledger.markDelivered();
+  const next = world.nextRun();
+  const { session } = next;
+  // The resource has another name now, and an alias.
+  const inputs = inputsOf();
+  const renamed = { urn: urnOf("api"), id, oldInputs: inputs, oldOutputs: outputs, news: inputs };
+  session.observe(heldBy(renamed));
+  session.state.checkedSinceRead.add(renamed.urn);
+  await diffInstance(session, renamed);
+  expect((await create(next, "web")).id).not.toBe(id);
+  expect(posts(next)).toBe(2);
 });
 
 describe("a create whose Delete would fail, after an earlier run's instance", () => {

@@ -175,7 +175,9 @@ export interface Look {
   named: Ids;
   /** Ids of the instances that a Pulumi state is proven to have held. */
   held: Ids;
-  /** While a record is searched for: `Known.vouchers`. */
+  /** Ids of those that another resource of the program has now, as after a rename with an alias. */
+  heldByOthers: Ids;
+  /** While a record is searched for: `KnownState.vouchersOf`. */
   vouchers?: ReadonlySet<string> | undefined;
   entries: readonly Entry[];
   registered: Urns;
@@ -513,16 +515,16 @@ function judgeBaseline(
   return next({ phase: "awaitingPermit", attempt: first }, reports);
 }
 
-/** Finds a completed create of this resource whose instance is not proven gone. */
+/** Finds a completed create of this resource whose instance is not proven gone, and is no other resource's now. */
 function findUndeletable(
   spec: CreateSpec,
   { goneIds = [] }: Earlier,
-  { entries }: Look,
+  { entries, heldByOthers }: Look,
 ): Entry | undefined {
   return entries.find((entry) => {
     const { id } = entry.record;
     if (!isCompleted(spec, entry) || relation(spec, entry.record) !== "same") return false;
-    return id !== undefined && !goneIds.includes(id);
+    return id !== undefined && !goneIds.includes(id) && !heldByOthers.has(id);
   });
 }
 
@@ -676,12 +678,12 @@ function judgeAnswer(
   const { listing, ours, named, entries } = look;
   const known = [attempt.baseline.items, listing.items, ours, named];
   // Without another create of this name, a name that differs is just another spelling.
-  const names = name === undefined || name === spec.name ? [] : [name, hashedName];
+  const names = isSameName(name, spec.name) ? [] : [name, hashedName];
   const isOfAnother = ({ record }: LedgerEntry) => {
     if (record.key === key || !isSamePlace(record, spec.own)) return false;
     if (record.id !== undefined) return record.id === id && record.settled !== "gone";
     // The other create's own 202 may be still to come.
-    return isPending(record) && names.includes(record.name);
+    return isPending(record) && names.some((spelling) => isSameName(spelling, record.name));
   };
   if (!known.some((ids) => ids.has(id)) && !entries.some(isOfAnother)) return outcome;
   return { kind: "unclear", failure: knownIdError(id) };

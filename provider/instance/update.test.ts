@@ -100,6 +100,19 @@ test("the inputs that a program asserts of an imported instance are recorded wit
   expect(changedInputs(held(outputs, { inputs: news }), news).detailed).toEqual({});
 });
 
+test("inputs that become secret are secret in the outputs, too, after an update that sends nothing (G8)", async () => {
+  const world = scene();
+  const inputs = inputsOf({ sshKeys: ["key-1"] });
+  const oldOutputs = propertyMap({ ...inputs, name: "WEB", status: "ACTIVE" });
+  const news = inputsOf({ name: new Secret("web"), sshKeys: new Secret(["key-1"]) });
+  const changed = changedInputs(held(oldOutputs, { inputs }), news);
+  expect(changed).toMatchObject({ detailed: {}, recorded: ["name", "sshKeys"] });
+  const outputs = await update(world, oldOutputs, { oldInputs: inputs, news });
+  expect(outputs).toMatchObject({ name: new Secret("WEB"), sshKeys: new Secret(["key-1"]) });
+  expect(changedInputs(held(outputs, { inputs: news }), news).recorded).toEqual([]);
+  expect(world.service.calls).toEqual([]);
+});
+
 test("asserted inputs are recorded without a wait, even if no listing shows the instance or its status", async () => {
   for (const status of ["hidden", undefined]) {
     const world = scene();

@@ -4,7 +4,7 @@
  */
 import { OperationFailed } from "../errors";
 import { whyOpen } from "../evidence/why";
-import { Unknown, type PropertyMap } from "../propertyValue";
+import { secretLike, Unknown, type PropertyMap } from "../propertyValue";
 import type { UpdateRequest } from "../requests";
 import type { Session } from "../session/session";
 import type { InputName } from "./definition";
@@ -33,8 +33,11 @@ export async function updateInstance(
       urn,
     );
   }
+  const valueOf = (name: InputName) =>
+    // The output is the name as the service shows it.
+    (name === "name" && secretLike(news[name], before.name)) || (news[name] ?? null);
   const valuesOf = (names: readonly InputName[]) =>
-    Object.fromEntries(names.map((name) => [name, news[name] ?? null]));
+    Object.fromEntries(names.map((name) => [name, valueOf(name)]));
   const withChanges = (after: Instance) => after.with(valuesOf([...asserted, ...recorded])).outputs;
   if (request.preview) {
     const foundByWait = { status: Unknown.value, ipv4: Unknown.value };

@@ -5,6 +5,7 @@
  */
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
+import { isSameName } from "../evidence/witness";
 import { Once } from "../once";
 import { isSamePlace, type Place } from "../origin";
 import { isSameResource, stackOf } from "../pulumiNames";
@@ -215,7 +216,7 @@ export class Ledger {
     const hasMadeIt = (record: LedgerRecord) =>
       isPending(record) &&
       record.id === undefined &&
-      names.includes(record.name) &&
+      names.some((name) => isSameName(name, record.name)) &&
       isOnlyOneOf(record);
     const select = (records: LedgerRecord[]): LedgerRecord[] => {
       const ofPlace = records.filter((record) => isSamePlace(record, place));

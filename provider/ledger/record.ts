@@ -170,13 +170,16 @@ export function isAllowedChange(record: Progress | undefined, change: Progress):
 /** The prefix of a hashed name in a record. */
 const hashPrefix = "secret:";
 
-/** Returns a name for a record. A name that the program made secret is hashed with the token as the key (G8). */
+/**
+ * Returns a name for a record. A name that the program made secret is hashed with the token as the key (G8), in lower case,
+ * because the case of a name does not count (`isSameName`).
+ */
 export function recordedName(
   name: string,
   isSecret: boolean,
   { apiToken }: { readonly apiToken: string },
 ): string {
-  return isSecret ? hashPrefix + keyedFingerprint(apiToken, name, 32) : name;
+  return isSecret ? hashPrefix + keyedFingerprint(apiToken, name.toLowerCase(), 32) : name;
 }
 
 /** Whether the name in a record is a hash. */

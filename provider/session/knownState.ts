@@ -72,6 +72,15 @@ export class KnownState {
     return [...holders].find((holder) => holder !== urn);
   }
 
+  /** The ids of the instances that a state held for another resource of the program than this one. */
+  heldByOthers(urn: string): Ids {
+    const isOther = (holder: string) => holder !== urn;
+    const held = [...this.#holders.program].filter(
+      ([id, holders]) => this.proven.has(id) && [...holders].some(isOther),
+    );
+    return new Map(held);
+  }
+
   /** Whether a state held an instance of this resource with the stamp of the session `sessionId`. */
   heldOneStampedBy(sessionId: string, urn: string): boolean {
     return this.#stamps.has(`${sessionId} ${urn}`);

@@ -371,6 +371,7 @@ export function lookAt(scene: Scene, shown: readonly string[], complete: boolean
     ours: new Set(run.made),
     named: new Set(run.namedByEngine),
     held: new Set(run.proven),
+    heldByOthers: new Set(),
     vouchers: vouchersFor(scene),
     entries: ledgerEntries(scene),
     registered: registeredIn(scene),
