@@ -330,8 +330,17 @@ test("two instances with one script each have it, although the first create forg
   ]);
 });
 
+test("a replacement that is checked twice, without a Diff in between, keeps no script", async () => {
+  const { world, held } = await created("hash", secretScript);
+  const { check, create, service } = await started("hash", world);
+  service.posts.push(ready);
+  await check(secretScript, held.inputs, seed(2));
+  await create(await check(secretScript, noInputs, seed(2)));
+  expect(isHidden(world)).toBe(false);
+});
+
 test("after the creates, the memory of the scripts is free again", async () => {
-  const { check, provider, service } = await started("hash");
+  const { provider, service } = await started("hash");
   const count = 20;
   const megabyte = 1 << 20;
   service.posts.push(...Array.from({ length: count }, () => ready));
@@ -339,7 +348,9 @@ test("after the creates, the memory of the scripts is free again", async () => {
   const checked: PropertyMap[] = [];
   for (let n = 0; n < count; n++) {
     const userData = `#!/bin/sh\n# ${n}\n${"echo canary canary\n".repeat(megabyte / 20)}`;
-    checked.push(await check(inputsOf({ name: `web-${n}`, userData }), noInputs, seed(n)));
+    const news = inputsOf({ name: `web-${n}`, userData });
+    const rest = { olds: noInputs, news, randomSeed: seed(n) };
+    checked.push((await provider.check({ urn: urnOf(`web-${n}`), ...rest })).inputs);
   }
   const kept = heapAfterCollection() - before;
   expect(kept).toBeGreaterThan(count * megabyte * 0.9);

@@ -14,6 +14,7 @@ import {
   type PropertyValue,
 } from "../propertyValue";
 import type { CheckRequest } from "../requests";
+import type { Creates } from "../session/creates";
 import type { Session } from "../session/session";
 import { scriptInputs, userDataBytes, type ScriptInput } from "./definition";
 
@@ -84,8 +85,10 @@ export function inputsForState(
   const isKept = before?.form === "hash" && isSameUserData(olds, checked);
   const hash = isKept ? before.hash : hashWith(newSalt(urn, randomSeed), userData);
   const { input, text } = userData;
-  creates.userData.get(hash)?.hidden[Symbol.dispose]();
-  creates.userData.set(hash, { text, hidden: ctx.redactor.hide(text) });
+  // The engine checks a replacement twice, and the second time without the old inputs, so with another salt.
+  for (const [known, { urn: of }] of creates.userData)
+    if (of === urn || known === hash) forget(creates, known);
+  creates.userData.set(hash, { urn, text, hidden: ctx.redactor.hide(text) });
   return propertyMap({ ...checked, [input]: new Secret(hash) });
 }
 
@@ -124,7 +127,10 @@ const textMissing =
 /** Frees the text that the session keeps for these inputs. */
 export function forgetText({ creates }: Session, inputs: PropertyMap): void {
   const userData = readUserData(inputs);
-  if (userData?.form !== "hash") return;
-  creates.userData.get(userData.hash)?.hidden[Symbol.dispose]();
-  creates.userData.delete(userData.hash);
+  if (userData?.form === "hash") forget(creates, userData.hash);
+}
+
+function forget({ userData }: Creates, hash: string): void {
+  userData.get(hash)?.hidden[Symbol.dispose]();
+  userData.delete(hash);
 }

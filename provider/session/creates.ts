@@ -13,6 +13,7 @@ export interface Unfinished {
 
 /** User data of which the state is to hold only a hash. */
 export interface KeptText {
+  urn: string;
   text: string;
   /** Hides the text in messages, until the session forgets it. */
   hidden: Disposable;
