@@ -229,6 +229,10 @@ test.each<[string, Post[], string]>([
     const { message } = await errorOf(create(world));
     expect(message).toContain(words);
     expect(message).toMatch(/the next `pulumi up`|`pulumi import .*discard/s);
+    // The create may have been the first step of a replacement.
+    expect(message).toMatch(
+      /before that import, .*another instance.*`pulumi state delete .*::web /,
+    );
     expect(posts(world)).toBe(each.length);
     expect(records(world).filter(isPending)).toMatchObject([{ before: ["old"] }]);
   },

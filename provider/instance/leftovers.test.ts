@@ -10,11 +10,14 @@ import {
   urnOf,
   type Scene,
   held,
+  stamped,
 } from "../testing/scene";
+import { temporaryFolder } from "../testing/temporaryFolder";
 import { createInstance } from "./create";
 import { diffInstance } from "./diff";
 import { heldBy } from "./instance";
 import { generatedName, tagOf } from "./naming";
+import { readInstance } from "./read";
 
 const urn = urnOf("web");
 const tag = tagOf(urn, scopeId);
@@ -121,6 +124,42 @@ test("with compute:leftovers fail, no POST is sent, and the message says which a
   expect(message).toMatch(/--replace.*taint.*replacementTrigger.*replaceWith/);
   expect(message).toContain("compute:leftovers warn");
 });
+
+test.each<[string, "this machine" | "another machine", string]>([
+  ["has the old name of another one, which an alias renamed", "this machine", generated()],
+  ["has the old name of another one, which an alias renamed", "another machine", generated()],
+  ["shares its explicit name with another one", "this machine", "shared"],
+  ["shares its explicit name with another one", "another machine", "shared"],
+])(
+  "with compute:leftovers fail, a new resource that %s, whose instance was made on %s, is created in the `pulumi up --refresh` that its error names",
+  async (_, machine, name) => {
+    const args = { leftovers: "fail", deletePolicy: "retain" };
+    const maker = scene(args);
+    // An alias does not change the URN in the ledger.
+    const { id, outputs } = await create(maker, name, name === "shared" ? urnOf("first") : urn);
+    maker.session.ledger.markDelivered();
+    const emptied = { ...maker, home: temporaryFolder() };
+    const next = machine === "this machine" ? maker.nextRun() : scene(args, emptied);
+    next.session.state.registered.add(urn);
+    const before = posts(next);
+    const { message } = await errorOf(create(next, name));
+    expect(message).toContain("if the stack has it otherwise: `pulumi up --refresh`");
+    expect(posts(next)).toBe(before);
+
+    // The engine reads what the state holds, also in a run that does nothing else, and then asks for the create.
+    const refresh = async ({ session }: Scene) => {
+      const state = stamped(outputs, "an-earlier-one");
+      session.observe(held(state, { id, urn: urnOf("first") }));
+      const of = { urn: urnOf("first"), id, inputs: inputsOf({ name }), outputs: state };
+      await readInstance(session, { ...of, timeoutSeconds: 0 });
+    };
+    const again = next.nextRun();
+    await refresh(again);
+    again.session.state.registered.add(urn);
+    expect((await create(again, name)).id).not.toBe(id);
+    expect(posts(again)).toBe(before + 1);
+  },
+);
 
 test("an incomplete listing causes one message with `warn`, and an error with `fail`", async () => {
   const world = scene();

@@ -17,6 +17,7 @@ import { RequestError } from "../api/errors";
 import { OperationFailed } from "../errors";
 import { whyOpen, type Paging } from "../evidence/why";
 import { displayRecordedName, isHashedName, type LedgerRecord } from "../ledger/record";
+import { isSamePlace } from "../origin";
 import { isSameResource, projectOf, stackNameOf } from "../pulumiNames";
 import type { Session } from "../session/session";
 import type { CreateSpec, Failure, Leftover, Leftovers, PendingReason } from "./protocol";
@@ -69,11 +70,13 @@ function pendingError(
   const begun = `an earlier run began to create "${displayRecordedName(record.name)}" for this resource (${at})`;
   const nothing = "This run created nothing";
   const takeOver = (of: LedgerRecord | CreateSpec["own"]) => withStack(importCommand(of, id), own);
-  const replaced = replacedWays(own, id, key);
+  const cleared = clearedWays(own);
+  const replaced = [...cleared, ...keptWays(own, id, key)];
   const discard = `forget that create, once you know that it left no running instance: \`${discardCommand(key)}\``;
   const lookFirst = [
     `if \`pulumi stack --show-ids\` shows ${id}: forget the create with \`${discardCommand(key)}\` (\`pulumi refresh\` does that, too), and run again`,
     `if it does not show ${id}: take the instance over with ${takeOver(record)}`,
+    ...cleared,
   ];
   if (why.kind === "inFlight") {
     return `another run, which is still under way, creates "${displayRecordedName(record.name)}" for this resource (${at}), so this run created nothing. Run again once that run has ended`;
@@ -90,13 +93,24 @@ function pendingError(
   if (why.kind === "replied") {
     return withWaysOut(
       `${begun}, and Pulumi was told that its instance is ${id}. Whether a state holds it is not known. ${nothing}`,
-      lookFirst,
+      [...lookFirst, ...keptWays(own, id, key)],
     );
   }
   if (why.kind === "unregistered") {
+    const ways = isSamePlace(record, own)
+      ? unregisteredWays(record, id, spec)
+      : [
+          withItsSettings(record),
+          ...(mayHaveMoved(record, own)
+            ? [
+                `${ifMoved}: take it over as this resource with ${takeOver(own)}, and forget the create with \`${discardCommand(key)}\``,
+                ...cleared,
+              ]
+            : []),
+        ];
     return withWaysOut(
       `${adriftSummary(record, spec)}. ${nothing}, because compute:leftovers is "fail"`,
-      [`take the earlier instance over as this resource: ${takeOver(own)}`, ...replaced, discard],
+      [...ways, discard],
     );
   }
   if (why.kind === "changed" && why.sameToken) {
@@ -113,21 +127,68 @@ function pendingError(
   // An import records what the program asks for, unchecked.
   const unchanged =
     why.kind === "changed" ? ", with a program that asks for what that run asked for" : "";
+  const isElsewhere = why.kind === "otherOrigin";
+  const reachable = isElsewhere ? ", with these settings" : "";
   return withWaysOut(`${begun}. ${reason}. ${nothing}`, [
-    `take the instance over${unchanged}: ${takeOver(record)}`,
+    ...(isElsewhere ? [withItsSettings(record)] : []),
+    `take the instance over${unchanged}${reachable}: ${takeOver(record)}`,
     ...replaced,
     discard,
   ]);
 }
 
-/** Says what to do before an import, if the create was to replace an instance that the state still has. */
-function replacedWays({ urn, stateless }: CreateSpec["own"], id: string, key: string): string[] {
+/**
+ * Says what to do before an import as one of the resources, if the state has an instance of that resource, for example because
+ * the create was to replace it.
+ */
+function clearedWays({ urn, stateless }: CreateSpec["own"], ...urns: readonly string[]): string[] {
+  if (stateless) return [];
+  const resources = urns.length > 0 ? urns : [urn];
+  const drop = resources.map((of) => `\`${stateDeleteCommand(of)}\``).join(" or ");
+  return [
+    `before that import, if the state has another instance for the same resource: ${drop} (${withDependents}), and remove that other instance at the service`,
+  ];
+}
+
+/** Says how to keep the instance that the create was to replace, if the state still has it. */
+function keptWays({ stateless }: CreateSpec["own"], id: string, key: string): string[] {
   if (stateless) return [];
   return [
-    `before that import, if the state has another instance for this resource: \`${stateDeleteCommand(urn)}\` (${withDependents}), and remove that other instance at the service`,
     `to keep that other instance, and what depends on it, in the state: remove the instance that the create made (${id}) at the service, forget the create with \`${discardCommand(key)}\`, and run again`,
   ];
 }
+
+/** Returns the ways out if a pending create stops this one because the program has not registered its resource so far. */
+function unregisteredWays(record: LedgerRecord, id: string, { own }: CreateSpec): string[] {
+  const takeOver = (of: LedgerRecord | CreateSpec["own"]) => withStack(importCommand(of, id), own);
+  return [
+    // Until a Read shows that the state has the instance, the record stops this create.
+    `if the program still has that resource: take its instance over with ${takeOver(record)}, then \`pulumi up --refresh\``,
+    `if the program has renamed it: take its instance over as this resource with ${takeOver(own)}`,
+    ...clearedWays(own, record.urn, own.urn),
+    ...keptWays(own, id, record.key),
+  ];
+}
+
+/** Names the settings of a record's create. */
+function settingsOf({ baseUrl, tokenKind, account }: LedgerRecord): string {
+  const of = account === undefined ? "" : ` of account ${account}`;
+  return `the settings of that create (${baseUrl}, a ${tokenKind} token${of})`;
+}
+
+/** The way to a pending create whose instance is out of reach of a run that has created nothing. */
+function withItsSettings(record: LedgerRecord): string {
+  return `run again with ${settingsOf(record)}: that run continues the create, or says what to do`;
+}
+
+/** Whether the addresses may be of one service. */
+function mayHaveMoved(record: LedgerRecord, own: CreateSpec["own"]): boolean {
+  return record.baseUrl !== own.baseUrl && record.tokenKind === own.tokenKind;
+}
+
+/** When an import with the address of this run finds the instance of a create at another one. */
+const ifMoved =
+  "if both addresses are of one service, and its list at this one shows the earlier instance";
 
 /** Says, in a sentence without its full stop, why a pending create can be neither resumed nor settled. */
 function pendingReason(
@@ -143,7 +204,7 @@ function pendingReason(
     case "unlockable":
       return "Whether that run has ended is not known, or other runs keep taking its create over";
     case "otherOrigin":
-      return `Its instance is out of reach: ${why.difference}. With the settings of that create, the next run searches for its instance`;
+      return `Its instance is out of reach: ${why.difference}`;
     case "changed":
       return `Its instance ${id} exists, but the token has changed since, so whether the program still asks for the same instance is not known`;
     case "secretName":
@@ -169,25 +230,45 @@ function pendingReason(
 
 /** Returns the warning that names a pending create which may be this resource's, and which the create can't resume. */
 export function adriftNotice(record: LedgerRecord, spec: CreateSpec): string[] {
-  const { id = "<id>", key } = record;
+  const { id = "<id>", key, urn } = record;
   const { own } = spec;
+  const dropNew = `\`${stateDeleteCommand(own.urn)}\` (${withDependents})`;
+  const takeOver = withStack(importCommand(own, id), own);
+  const removeNew = "and remove the new one at the service";
+  const elsewhere = [
+    // An import uses the settings that the last `pulumi up` recorded.
+    isSameResource(urn, own.urn)
+      ? `if you want the earlier instance instead: first configure ${settingsOf(record)}. Then ${dropNew}, \`pulumi up\`, which continues that create or says what to do, ${removeNew}`
+      : `if you want the earlier instance, too: configure ${settingsOf(record)}, run \`pulumi up\`, and then ${withStack(importAs("<name>", id, own.provider), own)}`,
+    ...(mayHaveMoved(record, own)
+      ? [
+          `${ifMoved}: ${dropNew}, ${takeOver}, ${removeNew}. Then forget the create with \`${discardCommand(key)}\``,
+        ]
+      : []),
+  ];
   return withWaysOut(
     `${adriftSummary(record, spec)}. A new instance is created nevertheless, since compute:leftovers is "warn"`,
     [
-      `if you want the earlier instance instead: \`${stateDeleteCommand(own.urn)}\` (${withDependents}), ${withStack(importCommand(own, id), own)}, and remove the new one at the service`,
+      ...(isSamePlace(record, own)
+        ? [`if you want the earlier instance instead: ${dropNew}, ${takeOver}, ${removeNew}`]
+        : elsewhere),
       `if the earlier one is not running: forget it with \`${discardCommand(key)}\``,
     ],
   );
 }
 
-/** Names a pending create of another URN or address, and says why this create does not resume it. */
-function adriftSummary({ id, name, urn, at, baseUrl }: LedgerRecord, { own }: CreateSpec): string {
+/** Names a pending create of another URN or place, and says why this create does not resume it. */
+function adriftSummary(record: LedgerRecord, { own }: CreateSpec): string {
+  const { id, name, urn, at, baseUrl, tokenKind } = record;
   const instance = id === undefined ? "" : `, instance ${id},`;
-  const isSame = isSameResource(urn, own.urn);
-  const why = isSame
-    ? `at ${baseUrl}, and this run uses ${own.baseUrl}`
-    : `for ${urn}, which this run's program has not registered so far. If the program has renamed that resource to "${logicalName(own.urn)}": an alias does not carry a pending create over`;
-  return `an earlier run began to create "${displayRecordedName(name)}"${instance} (${at}) ${why}`;
+  const begun = `an earlier run began to create "${displayRecordedName(name)}"${instance} (${at})`;
+  if (isSameResource(urn, own.urn)) {
+    return baseUrl === own.baseUrl
+      ? `${begun} with a ${tokenKind} token, and this run has a ${own.tokenKind} one`
+      : `${begun} at ${baseUrl}, and this run uses ${own.baseUrl}`;
+  }
+  const where = isSamePlace(record, own) ? "" : ` at ${baseUrl} with a ${tokenKind} token`;
+  return `${begun}${where} for ${urn}, which this run's program has not registered so far. If the program has renamed that resource to "${logicalName(own.urn)}": an alias does not carry a pending create over`;
 }
 
 /** Returns the warning of a create that takes over an earlier run's instance. */
@@ -233,24 +314,29 @@ export function pendingNotice(
 
 /** Names a pending create, and then one way out a line. */
 function describePending(record: LedgerRecord, { run, settings, state }: Session): string[] {
-  const { urn, id, key, name, scope, baseUrl, stage, at } = record;
+  const { urn, id, key, name, scope, baseUrl, tokenKind, stage, at } = record;
   const instance = id === undefined ? "" : `, instance ${id}`;
   const isOfStack = scope !== undefined && scope === run.scope;
   // The stack may have another name since then.
   const [ownUrn = urn] = isOfStack ? state.registered : [];
   const stack = { urn: ownUrn, stateless: record.stateless };
   const isRegistered = [...state.registered].some((registered) => isSameResource(registered, urn));
-  const isResumed = isOfStack && baseUrl === settings.baseUrl && stage !== "replied";
+  const isResumable = isOfStack && stage !== "replied";
+  // Another stack has settings of its own.
+  const isElsewhere = isOfStack && !isSamePlace(record, settings);
   const missing =
     isOfStack && !isRegistered
       ? ". This run's program has not registered that resource (if it has renamed it, import under the new name)"
       : "";
+  const its = settingsOf(record);
   const ways = [
-    ...(isResumed ? ["the next create of that resource searches for it"] : []),
-    `take it over: ${withStack(importCommand(record, id ?? "<id>"), stack)}`,
+    ...(isResumable
+      ? [`the next create of that resource${isElsewhere ? ` with ${its}` : ""} searches for it`]
+      : []),
+    `take it over${isElsewhere ? `, once a \`pulumi up\` has recorded ${its}` : ""}: ${withStack(importCommand(record, id ?? "<id>"), stack)}`,
     `forget it, once you know that it left no running instance: \`${discardCommand(key)}\``,
   ];
-  const head = `"${displayRecordedName(name)}"${instance} at ${baseUrl} (${at}) for ${urn}${missing}`;
+  const head = `"${displayRecordedName(name)}"${instance} at ${baseUrl} (${tokenKind} token, ${at}) for ${urn}${missing}`;
   return [`  ${head}. Ways out:`, ...ways.map((way) => `    - ${way}`)];
 }
 
@@ -319,10 +405,11 @@ function leftoversError({ items, partial }: Leftovers, spec: CreateSpec): string
       ...(items.length > 0
         ? [
             `if the stack has the instance, and this run replaces it (\`--replace\`, \`pulumi state taint\`, replacementTrigger or replaceWith): ${setLeftoversWarn}`,
-            "if the stack has it otherwise: `pulumi refresh`, after which the provider knows that, and run again",
+            "if the stack has it otherwise: `pulumi up --refresh`, which shows the provider what the state holds before it creates anything",
             ...(imports.length > 0
               ? [
                   `if the stack does not have it, and it is this resource's: take it over with ${imports.join(" or ")}`,
+                  ...clearedWays(spec.own),
                 ]
               : []),
             ...claims,
@@ -381,6 +468,7 @@ function unclearError(
           "on another machine: first look for the name in the service's list",
         ]),
     `if the instance turns up: take it over with ${takeOver("<id>")}`,
+    ...clearedWays(own),
   ];
   const notFound = (seen: string) =>
     withWaysOut(
@@ -400,7 +488,8 @@ function unclearError(
           ),
           [
             `find out, remove the others at the service, and take the right one over with ${takeOver("<id>")}`,
-            ...replacedWays(own, "<id>", key),
+            ...clearedWays(own),
+            ...keptWays(own, "<id>", key),
             discard,
           ],
         );
@@ -411,7 +500,8 @@ function unclearError(
         ),
         [
           `if this create made it: take it over with ${takeOver(id)}`,
-          ...replacedWays(own, id, key),
+          ...clearedWays(own),
+          ...keptWays(own, id, key),
           discard,
         ],
       );

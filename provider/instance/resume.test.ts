@@ -1,8 +1,8 @@
 /** Tests of what a run does with the record of an earlier run that died during a create (G1). */
-import { expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { Secret } from "../propertyValue";
 import { answered, fail, failed, post, ready } from "../testing/fakeService";
-import { errorOf, inputsOf, scene, urnOf, type Scene, held } from "../testing/scene";
+import { errorOf, inputsOf, scene, testToken, urnOf, type Scene, held } from "../testing/scene";
 import { isPending } from "../ledger/record";
 import { createInstance } from "./create";
 import { reportPendingCreates } from "./pendingCreates";
@@ -132,6 +132,14 @@ function createRegistered(world: Scene, name: string, resourceUrn: string) {
   return create(world, name, {}, resourceUrn);
 }
 
+/** Imports the instance as this resource, as the engine does. */
+async function importAs({ session }: Scene, id: string, resourceUrn: string) {
+  const of = { urn: resourceUrn, id, inputs: undefined, outputs: undefined, timeoutSeconds: 0 };
+  const imported = await readInstance(session, of);
+  session.ledger.markDelivered();
+  return imported;
+}
+
 test("after a rename of the resource, the pending create is named before the POST, with the import that suits the new name", async () => {
   const { world, id } = await diedAfterAnswer();
   const before = [...world.messages.warnings];
@@ -161,6 +169,123 @@ test("with compute:leftovers fail, a pending create that the program does not re
   both.service.posts.push(ready);
   await createRegistered(both, "other", urnOf("second"));
   expect(posts(both)).toBe(2);
+});
+
+test("with compute:leftovers fail, a pending create of a resource that depends on this one stops the create, until the printed import and a refresh in the same run", async () => {
+  const args = { leftovers: "fail" };
+  const { world, id } = await diedAfterAnswer(generated(1), scene(args));
+  const { message } = await errorOf(createRegistered(world, "first", urnOf("first")));
+  const printed = `\`pulumi import compute:index:Instance web ${id}\` with stack dev selected, then \`pulumi up --refresh\``;
+  const [firstWay] = message.split("Ways out:\n  - ").slice(1);
+  expect(firstWay).toMatch(/^if the program still has that resource: take its instance over with /);
+  expect(firstWay).toContain(printed);
+  expect(message).toContain(
+    `state delete ${urn} --force\` or \`pulumi state delete ${urnOf("first")}`,
+  );
+
+  const importing = world.nextRun();
+  const { inputs = inputsOf(), outputs = inputsOf() } = (await importAs(importing, id, urn)) ?? {};
+  // Without a refresh, nothing tells the next run what the state holds.
+  const plain = importing.nextRun();
+  await errorOf(createRegistered(plain, "first", urnOf("first")));
+  expect(posts(plain)).toBe(1);
+  const up = plain.nextRun();
+  up.session.observe(held(outputs, { id, urn }));
+  await readInstance(up.session, { urn, id, timeoutSeconds: 0, inputs, outputs });
+  up.service.posts.push(ready);
+  expect((await createRegistered(up, "first", urnOf("first"))).id).not.toBe(id);
+  expect(posts(up)).toBe(2);
+});
+
+describe("a pending create of the resource with another kind of token", () => {
+  const begin = () => diedAfterAnswer(generated(1), scene({ apiToken: new Secret(testToken) }));
+  const live = {};
+  const its = "the settings of that create (https://api.example.com/v2, a test token)";
+  const differs = "with a test token, and this run has a live one";
+
+  test("is named with the way to its instance, which begins with its settings and works", async () => {
+    const { world, id } = await begin();
+    const other = world.nextRun(live);
+    other.service.posts.push(ready);
+    await createRegistered(other, generated(2), urn);
+    expect(other.messages.warnings).toEqual([expect.stringContaining(differs)]);
+    const [warning = ""] = other.messages.warnings;
+    expect(warning).toMatch(
+      /Ways out:\n {2}- if you want the earlier instance instead: first configure /,
+    );
+    expect(warning.indexOf(its)).toBeLessThan(warning.indexOf("pulumi state delete"));
+    expect(warning).not.toContain("pulumi import");
+    other.session.ledger.markDelivered();
+
+    // After `pulumi state delete`, the engine asks for a create.
+    const back = other.nextRun({ apiToken: new Secret(testToken) });
+    expect((await createRegistered(back, generated(3), urn)).id).toBe(id);
+  });
+
+  test("stops the create with compute:leftovers fail, and nothing is to be imported or deleted from the state", async () => {
+    const { world, id } = await begin();
+    const strict = world.nextRun({ leftovers: "fail" });
+    const { message } = await errorOf(createRegistered(strict, generated(2), urn));
+    expect(message).toContain(differs);
+    expect(message).toContain(`Ways out:\n  - run again with ${its}`);
+    expect(message).not.toMatch(/pulumi import|state delete/);
+    const back = strict.nextRun({ leftovers: "fail", apiToken: new Secret(testToken) });
+    expect((await createRegistered(back, generated(3), urn)).id).toBe(id);
+  });
+
+  test("is named at the end of a run with the settings that its resource's next create needs", async () => {
+    const { world, id } = await begin();
+    const other = world.nextRun(live);
+    other.session.state.registered.add(urn);
+    other.session.creates.haveBegun = true;
+    reportPendingCreates(other.session);
+    expect(other.messages.warnings).toEqual([
+      expect.stringContaining(`the next create of that resource with ${its} searches for it`),
+    ]);
+    expect(other.messages.warnings[0]).toContain(
+      `take it over, once a \`pulumi up\` has recorded ${its}: `,
+    );
+    const back = other.nextRun({ apiToken: new Secret(testToken) });
+    expect((await createRegistered(back, generated(3), urn)).id).toBe(id);
+  });
+});
+
+test("with compute:leftovers fail, a pending create at another address names that address, and the import that works if the service has only moved", async () => {
+  const { world, id } = await diedAfterAnswer();
+  const args = { leftovers: "fail", baseUrl: "https://b.example/v2" };
+  const moved = world.nextRun(args);
+  const { message } = await errorOf(createRegistered(moved, generated(2), urn));
+  expect(message).toContain(
+    "at https://api.example.com/v2, and this run uses https://b.example/v2",
+  );
+  const [settings, importing] = message.split("Ways out:\n").at(-1)?.split("\n") ?? [];
+  expect(settings).toMatch(/^ {2}- run again with .*https:\/\/api\.example\.com\/v2, a live token/);
+  expect(importing).toMatch(/both addresses are of one service.*discard/);
+  expect(importing).toContain(`\`pulumi import compute:index:Instance web ${id}\``);
+
+  const again = moved.nextRun(args);
+  await importAs(again, id, urn);
+  again.session.ledger.settle(records(again)[0]?.key ?? "", "discarded");
+  const next = again.nextRun(args);
+  next.service.posts.push(ready);
+  await createRegistered(next, "other", urnOf("second"));
+  expect(posts(next)).toBe(2);
+});
+
+test("after a rename of the resource and a change of the address, the import that is printed works with the settings that are named", async () => {
+  const { world, id } = await diedAfterAnswer();
+  const moved = world.nextRun({ baseUrl: "https://b.example/v2" });
+  moved.service.posts.push(ready);
+  await createRegistered(moved, generated(2), urnOf("renamed"));
+  const [warning = ""] = moved.messages.warnings;
+  expect(warning).toContain(`at https://api.example.com/v2 with a live token for ${urn}`);
+  expect(warning).toMatch(
+    new RegExp(
+      `too: configure the settings of that create \\(https://api.example.com/v2, a live token\\), run \`pulumi up\`, and then \`pulumi import compute:index:Instance '<name>' ${id}\``,
+    ),
+  );
+  const back = moved.nextRun({});
+  expect(await importAs(back, id, urnOf("another"))).toMatchObject({ id });
 });
 
 test("other pending creates of the project are named once, at the end of the run", async () => {
@@ -227,6 +352,21 @@ test("if a run ended abnormally after its reply, the next create stops", async (
     `Pulumi was told that its instance is ${id}`,
     "pulumi stack --show-ids",
     "discard",
+    `before that import, if the state has another instance for the same resource: \`pulumi state delete ${urn} --force\``,
+    "to keep that other instance",
+  ]);
+});
+
+test("if another run of the stack was under way, the error names the import, and what comes before it if the state has another instance", async () => {
+  const world = scene();
+  world.service.posts.push(ready);
+  const { id } = await create(world, generated(1));
+  const [{ key = "" } = {}] = records(world);
+  world.session.ledger.move(key, { stage: "delivered", contested: true });
+  await expectStopped(world.nextRun(), [
+    `if it does not show ${id}: take the instance over`,
+    `before that import, if the state has another instance for the same resource: \`pulumi state delete ${urn} --force\``,
+    `if you do not want ${id}`,
   ]);
 });
 
@@ -374,12 +514,20 @@ test("after an import of its instance, real or previewed, a create is not resume
   ]);
 });
 
-test("the record of a create with another account is not settled, and the error names both commands", async () => {
+test("the record of a create with another account is not settled, and the error names that account for both ways to the instance", async () => {
   const world = scene();
   world.service.accountAnswer = async () => ({ id: "acct_other" });
-  const { world: next } = await diedAfterAnswer(generated(1), world);
+  const { world: next, id } = await diedAfterAnswer(generated(1), world);
   next.service.accountAnswer = async () => ({ id: "acct_mine" });
-  await expectStopped(next, ["acct_other", "pulumi import", "discard"]);
+  const its =
+    "the settings of that create (https://api.example.com/v2, a live token of account acct_other)";
+  await expectStopped(next, [
+    `run again with ${its}`,
+    "take the instance over, with these settings: `pulumi import",
+    "discard",
+  ]);
+  next.service.accountAnswer = async () => ({ id: "acct_other" });
+  expect((await create(next.nextRun(), generated(3))).id).toBe(id);
 });
 
 test("an instance that the engine has named for another resource is never adopted", async () => {

@@ -555,7 +555,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/messages.ts",
-    text: "before that import, if the state has another instance",
+    text: "`\\`${stateDeleteCommand(of)}\\``",
     ways: {
       "pulumi state delete, pulumi import": engine(
         "adviceCreate",
@@ -592,6 +592,75 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/messages.ts",
+    text: "`\\`${stateDeleteCommand(own.urn)}\\` (${withDependents})`",
+    ways: { part },
+  },
+  {
+    file: "provider/instance/messages.ts",
+    text: "if you want the earlier instance instead: first configure",
+    ways: {
+      "its settings, pulumi state delete, pulumi up": test(
+        "provider/instance/resume",
+        "is named with the way to its instance, which begins with its settings and works",
+      ),
+    },
+  },
+  {
+    file: "provider/instance/messages.ts",
+    text: "if you want the earlier instance, too: configure",
+    ways: {
+      "its settings, pulumi up, pulumi import": test(
+        "provider/instance/resume",
+        "after a rename of the resource and a change of the address, the import that is printed",
+      ),
+    },
+  },
+  {
+    file: "provider/instance/messages.ts",
+    text: "${ifMoved}: ${dropNew}, ${takeOver}, ${removeNew}",
+    ways: {
+      "pulumi state delete, pulumi import": engine(
+        "adviceCreate",
+        "a run is killed and the service gets another address",
+      ),
+    },
+  },
+  {
+    file: "provider/instance/messages.ts",
+    text: "${ifMoved}: take it over as this resource with",
+    ways: {
+      "pulumi import, discard": test(
+        "provider/instance/resume",
+        "with compute:leftovers fail, a pending create at another address names",
+      ),
+    },
+  },
+  {
+    file: "provider/instance/messages.ts",
+    text: "run again with ${settingsOf(record)}",
+    ways: {
+      "another kind of token": test(
+        "provider/instance/resume",
+        "stops the create with compute:leftovers fail, and nothing is to be imported",
+      ),
+      "another account": test(
+        "provider/instance/resume",
+        "the record of a create with another account is not settled",
+      ),
+    },
+  },
+  {
+    file: "provider/instance/messages.ts",
+    text: "if the program still has that resource: take its instance over with",
+    ways: {
+      "pulumi import, pulumi up --refresh": test(
+        "provider/instance/resume",
+        "with compute:leftovers fail, a pending create of a resource that depends on this one",
+      ),
+    },
+  },
+  {
+    file: "provider/instance/messages.ts",
     text: "if the earlier one is not running: forget it with",
     ways: {
       discard: engine(
@@ -613,8 +682,12 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/messages.ts",
-    text: "take it over: ${withStack(importCommand(record",
+    text: "once a \\`pulumi up\\` has recorded ${its}",
     ways: {
+      "its settings": test(
+        "provider/instance/resume",
+        "is named at the end of a run with the settings that its resource's next create needs",
+      ),
       "pulumi import": engine(
         "adviceCreate",
         "after a kill during the create of a resource that the program then lacks",
@@ -691,9 +764,16 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/messages.ts",
-    text: "after which the provider knows that, and run again",
+    text: "if the stack has it otherwise: `pulumi up --refresh`",
     ways: {
-      "pulumi refresh": engine("adviceCreate", "if the leftover that stopped %s is in the stack"),
+      "pulumi up --refresh": engine(
+        "adviceCreate",
+        "if the leftover that stopped %s is in the stack",
+      ),
+      "the same beside an alias": test(
+        "provider/instance/leftovers",
+        "with compute:leftovers fail, a new resource that %s",
+      ),
       "remove it": engine(
         "adviceCreate",
         "after a leftover stopped the create, what the message advises works",

@@ -322,8 +322,8 @@ test.each(["a replacement", "a new name without an alias"])(
     const stopped = await stack.fail("up", ...options);
     expect(await typePrinted(fixture, stopped, "pulumi stack --show-ids")).toContain(id);
 
-    const command = isReplacement ? "pulumi config set compute:leftovers warn" : "pulumi refresh";
-    await typePrinted(fixture, stopped, command);
+    const way = isReplacement ? "pulumi config set compute:leftovers warn" : "pulumi up --refresh";
+    await typePrinted(fixture, stopped, way);
     await stack.up(...options);
 
     expect(fixture.ids()).not.toContain(id);
