@@ -94,7 +94,8 @@ test("an instance that the next `pulumi up` takes over, and an id that can't be 
   const { control } = world.service;
   control.insert({ id: "i-open", name: "open" });
   control.insert({ id: "i-\u001b[2Jevil", name: "a\nFAILED" });
-  control.insert({ id: `i-${testToken}`, name: `n-${testToken}` });
+  const part = testToken.slice(-12);
+  control.insert({ id: `i-${part}`, name: `n-${part}` });
   control.insert({ id: "i-free", name: "free" });
   control.insert({ id: "i-running", name: "running" });
   const { url: baseUrl } = world.service;
