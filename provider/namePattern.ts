@@ -10,7 +10,7 @@ export const namePatternHelp = "in which * stands for any characters, and ? for 
 export function matchesNamePattern(pattern: string, name: string): boolean {
   const [expected, given] = [[...pattern.toLowerCase()], [...name.toLowerCase()]];
   let at = 0;
-  /** The last star so far, and how many characters of the name it may stand for at least. */
+  /** The last star so far, and the place in the name up to which it stands for characters. */
   let star: { at: number; upTo: number } | undefined;
   for (let read = 0; read < given.length;) {
     if (expected[at] === "*") star = { at: at++, upTo: read };

@@ -14,12 +14,12 @@ import {
 } from "../advice";
 import { RequestError } from "../api/errors";
 import { OperationFailed } from "../errors";
+import { isSameName } from "../evidence/witness";
 import { originDifference, type Origin } from "../origin";
 import { hasSecret, hasUnknown, isList, reveal, type PropertyMap } from "../propertyValue";
 import type { DiffKind } from "../pulumiNames";
 import type { DiffRequest, DiffResponse } from "../requests";
 import { timeouts, type Session } from "../session/session";
-import { isSameName } from "../evidence/witness";
 import { inputNames, isScript, isSent, scriptInputs, type InputName } from "./definition";
 import { wayToDestroy } from "./delete";
 import {

@@ -55,6 +55,14 @@ function shownName({ own }: CreateSpec): string {
   return displayRecordedName(own.name);
 }
 
+/** What an import command is made from: a record, or the create of this run. */
+type Importable = LedgerRecord | CreateSpec["own"];
+
+/** Returns the command that imports the instance as the resource of `of`, into the stack of this run. */
+function takeOverCommand(own: CreateSpec["own"], of: Importable, id: string): string {
+  return withStack(importCommand(of, id), own);
+}
+
 // ── Pending creates ──────────────────────────────────────────────────────────────────────────────
 
 function pendingError(
@@ -69,9 +77,8 @@ function pendingError(
   const id = record.id ?? onlyCandidate ?? "<id>";
   const begun = `an earlier run began to create "${displayRecordedName(record.name)}" for this resource (${at})`;
   const nothing = "This run created nothing";
-  const takeOver = (of: LedgerRecord | CreateSpec["own"]) => withStack(importCommand(of, id), own);
+  const takeOver = (of: Importable) => takeOverCommand(own, of, id);
   const cleared = clearedWays(own);
-  const replaced = [...cleared, ...keptWays(own, id, key)];
   const discard = `forget that create, once you know that it left no running instance: \`${discardCommand(key)}\``;
   const lookFirst = [
     `if \`pulumi stack --show-ids\` shows ${id}: forget the create with \`${discardCommand(key)}\` (\`pulumi refresh\` does that, too), and run again`,
@@ -132,7 +139,7 @@ function pendingError(
   return withWaysOut(`${begun}. ${reason}. ${nothing}`, [
     ...(isElsewhere ? [withItsSettings(record)] : []),
     `take the instance over${unchanged}${reachable}: ${takeOver(record)}`,
-    ...replaced,
+    ...replacedWays(own, id, key),
     discard,
   ]);
 }
@@ -141,9 +148,11 @@ function pendingError(
  * Says what to do before an import as one of the resources, if the state has an instance of that resource, for example because
  * the create was to replace it.
  */
-function clearedWays({ urn, stateless }: CreateSpec["own"], ...urns: readonly string[]): string[] {
+function clearedWays(
+  { urn, stateless }: CreateSpec["own"],
+  resources: readonly string[] = [urn],
+): string[] {
   if (stateless) return [];
-  const resources = urns.length > 0 ? urns : [urn];
   const drop = resources.map((of) => `\`${stateDeleteCommand(of)}\``).join(" or ");
   return [
     `before that import, if the state has another instance for the same resource: ${drop} (${withDependents}), and remove that other instance at the service`,
@@ -158,14 +167,19 @@ function keptWays({ stateless }: CreateSpec["own"], id: string, key: string): st
   ];
 }
 
+/** Says what to do with an instance that the create was to replace, before an import or instead of it. */
+function replacedWays(own: CreateSpec["own"], id: string, key: string): string[] {
+  return [...clearedWays(own), ...keptWays(own, id, key)];
+}
+
 /** Returns the ways out if a pending create stops this one because the program has not registered its resource so far. */
 function unregisteredWays(record: LedgerRecord, id: string, { own }: CreateSpec): string[] {
-  const takeOver = (of: LedgerRecord | CreateSpec["own"]) => withStack(importCommand(of, id), own);
+  const takeOver = (of: Importable) => takeOverCommand(own, of, id);
   return [
     // Until a Read shows that the state has the instance, the record stops this create.
     `if the program still has that resource: take its instance over with ${takeOver(record)}, then \`pulumi up --refresh\``,
     `if the program has renamed it: take its instance over as this resource with ${takeOver(own)}`,
-    ...clearedWays(own, record.urn, own.urn),
+    ...clearedWays(own, [record.urn, own.urn]),
     ...keptWays(own, id, record.key),
   ];
 }
@@ -233,7 +247,7 @@ export function adriftNotice(record: LedgerRecord, spec: CreateSpec): string[] {
   const { id = "<id>", key, urn } = record;
   const { own } = spec;
   const dropNew = `\`${stateDeleteCommand(own.urn)}\` (${withDependents})`;
-  const takeOver = withStack(importCommand(own, id), own);
+  const takeOver = takeOverCommand(own, own, id);
   const removeNew = "and remove the new one at the service";
   const elsewhere = [
     // An import uses the settings that the last `pulumi up` recorded.
@@ -396,7 +410,7 @@ function leftoversError({ items, partial }: Leftovers, spec: CreateSpec): string
   );
   const imports = items
     .filter(({ claim }) => !claim?.isSure)
-    .map(({ id }) => withStack(importCommand(spec.own, id), spec.own));
+    .map(({ id }) => takeOverCommand(spec.own, spec.own, id));
   return [
     'nothing was created, because compute:leftovers is "fail" and instances may be left over from earlier creates of this resource:',
     ...items.map((item) => `  - ${item.id}: ${whyLeftover(item)}`),
@@ -440,7 +454,7 @@ function undeletableError(
     [
       "remove it at the service first",
       `let it run: ${howToSet("deletePolicy", "retain", provider)}${leftoversToo}`,
-      `if no state holds it any more (\`pulumi state delete\`): take it over with ${withStack(importCommand(record, id), spec.own)}, or forget it with \`${discardCommand(key)}\``,
+      `if no state holds it any more (\`pulumi state delete\`): take it over with ${takeOverCommand(spec.own, record, id)}, or forget it with \`${discardCommand(key)}\``,
     ],
   );
 }
@@ -455,7 +469,7 @@ function unclearError(
 ): string[] {
   const { own, settlingMs } = spec;
   const name = shownName(spec);
-  const takeOver = (id: string) => withStack(importCommand(own, id), own);
+  const takeOver = (id: string) => takeOverCommand(own, own, id);
   const discard = `if this create made none of them: forget the create with \`${discardCommand(key)}\`, and run again`;
   const because = (finding: string) => `${error.message}. ${finding}`;
   const search = [
@@ -488,8 +502,7 @@ function unclearError(
           ),
           [
             `find out, remove the others at the service, and take the right one over with ${takeOver("<id>")}`,
-            ...clearedWays(own),
-            ...keptWays(own, "<id>", key),
+            ...replacedWays(own, "<id>", key),
             discard,
           ],
         );
@@ -500,8 +513,7 @@ function unclearError(
         ),
         [
           `if this create made it: take it over with ${takeOver(id)}`,
-          ...clearedWays(own),
-          ...keptWays(own, id, key),
+          ...replacedWays(own, id, key),
           discard,
         ],
       );

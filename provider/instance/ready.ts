@@ -69,7 +69,10 @@ export async function waitUntilReady(
     throw unfinishedError(session, error, instance, progress);
   }
 
-  /** Waits until the port answers. Meanwhile `instance` follows the listings, and the wait ends at a status other than ACTIVE and PROVISIONING. */
+  /**
+   * Waits until the port answers. Meanwhile `instance` follows the listings, and the wait ends at a status other than ACTIVE
+   * and PROVISIONING.
+   */
   async function waitForPort(port: number, item: ListItem | undefined): Promise<void> {
     progress.awaitPort(port, instance.status);
     const end = new AbortController();

@@ -33,9 +33,11 @@ export async function updateInstance(
       urn,
     );
   }
-  const valueOf = (name: InputName) =>
+  const valueOf = (name: InputName) => {
+    const value = news[name] ?? null;
     // The output is the name as the service shows it.
-    (name === "name" && secretLike(news[name], before.name)) || (news[name] ?? null);
+    return name === "name" ? (secretLike(value, before.name) ?? value) : value;
+  };
   const valuesOf = (names: readonly InputName[]) =>
     Object.fromEntries(names.map((name) => [name, valueOf(name)]));
   const withChanges = (after: Instance) => after.with(valuesOf([...asserted, ...recorded])).outputs;

@@ -257,8 +257,8 @@ function isRefusal(error: unknown): error is RequestError {
 }
 
 /**
- * Returns the id in a response to GET /v2/account, or undefined if it has none, or one too long. The service's API document does not describe
- * this response.
+ * Returns the id in a response to GET /v2/account, or undefined if it has none, or one that is too long. The service's API
+ * document does not describe this response.
  */
 function accountId(account: unknown): string | undefined {
   const { id } = Object(account) as { id?: unknown };

@@ -147,6 +147,8 @@ function parseJson(response: HttpResponse): { value: unknown } | { problem: stri
 
 /** No output may show the token, and a service could list it as a name, for example (no secret in the state, G8). */
 function withoutToken(text: string, token: string): string {
+  // `printable` makes no text longer, and nearly every text of a listing is shorter than a token.
+  if (text.length < token.length) return text;
   // Characters that are removed later may be inside the token.
   const shown = [text, printable(text)].find((form) => form.includes(token));
   return shown?.replaceAll(token, redactionMark) ?? text;
