@@ -519,6 +519,16 @@ export const advice: readonly Advice[] = [
         "adviceCreate",
         "after an unclear create with several instances of its name",
       ),
+      "left over: pulumi import": typedCommands(
+        "after a kill during a create and the loss of the ledger",
+      ),
+      "not found: pulumi import": typedCommands(
+        "the import that a pending create of an explicit provider",
+      ),
+      "turned up: pulumi import": engine(
+        "adviceCreate",
+        "after an unclear create with a name that the program gave",
+      ),
     },
   },
   {
@@ -740,13 +750,6 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/messages.ts",
-    text: "withStack(importCommand(spec.own, id), spec.own)",
-    ways: {
-      "pulumi import": typedCommands("after a kill during a create and the loss of the ledger"),
-    },
-  },
-  {
-    file: "provider/instance/messages.ts",
     text: "`pulumi stack --show-ids` lists the instances of the stack",
     ways: {
       "pulumi stack": engine("adviceCreate", "if the leftover that stopped %s is in the stack"),
@@ -835,19 +838,6 @@ export const advice: readonly Advice[] = [
     text: "on this machine searches for it before it creates anything",
     ways: {
       "pulumi up": engine("adviceCreate", "after a create that no listing showed, the next up"),
-    },
-  },
-  {
-    file: "provider/instance/messages.ts",
-    text: "withStack(importCommand(own, id), own)",
-    ways: {
-      "not found: pulumi import": typedCommands(
-        "the import that a pending create of an explicit provider",
-      ),
-      "turned up: pulumi import": engine(
-        "adviceCreate",
-        "after an unclear create with a name that the program gave",
-      ),
     },
   },
   {
