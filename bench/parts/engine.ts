@@ -11,7 +11,8 @@ const stockPeer = "a stock provider that answers at once";
 export async function engine(tools: Tools, quick: boolean): Promise<Figure[]> {
   return [
     ...(await oneInstance(tools, quick ? 1 : 9)),
-    ...(await manyInstances(tools, quick ? 100 : 300, quick ? 1 : 3)),
+    ...(await manyInstances(tools, 100, quick ? 1 : 7)),
+    ...(quick ? [] : await manyInstances(tools, 300, 3)),
   ];
 }
 

@@ -90,9 +90,54 @@ test("the messages of one resource arrive in the order in which they were writte
   await withEngine(async (engine, log) => {
     engine.beforeLog = async (message) => systemClock.sleep(20 - Number(message) * 2);
     const texts = Array.from({ length: 10 }, (_, index) => String(index));
-    for (const text of texts) log.status(instanceUrn, text);
+    for (const text of texts) log.warning(text, instanceUrn);
     await log.flush();
     expect(engine.logged.map(({ message }) => message)).toEqual(texts);
+  });
+});
+
+test("while the engine holds up a message, a newer status replaces one that waits, debug lines are sent together, and nothing else is lost", async () => {
+  await withEngine(async (engine, log) => {
+    const { promise: isReleased, resolve: release } = Promise.withResolvers<void>();
+    const { promise: isHeldUp, resolve: holdUp } = Promise.withResolvers<void>();
+    engine.beforeLog = async () => {
+      holdUp();
+      await isReleased;
+    };
+    log.status("", "first");
+    await isHeldUp;
+    log.status("", "PROVISIONING, 1 s");
+    log.status("", "PROVISIONING, 2 s");
+    log.debug("GET 1");
+    log.debug("GET 2");
+    log.warning("careful");
+    log.debug("GET 3");
+    log.warning("once more");
+    log.warning("and again");
+    log.status("", "ACTIVE");
+    release();
+    await log.flush();
+    expect(engine.logged.map(({ message }) => message)).toEqual([
+      "first",
+      "PROVISIONING, 2 s",
+      "GET 1\nGET 2",
+      "careful",
+      "GET 3",
+      "once more",
+      "and again",
+      "ACTIVE",
+    ]);
+  });
+});
+
+test("debug lines that wait are sent in messages of at most some 64,000 characters", async () => {
+  await withEngine(async (engine, log) => {
+    const line = "x".repeat(maxMessageLength);
+    for (let n = 0; n < 100; n++) log.debug(line);
+    await log.flush();
+    const lengths = engine.logged.map(({ message }) => message.length);
+    expect(Math.max(...lengths)).toBeLessThan(70_000);
+    expect(engine.logged.flatMap(({ message }) => message.split("\n"))).toHaveLength(100);
   });
 });
 

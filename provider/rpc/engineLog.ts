@@ -1,7 +1,6 @@
 /** Sends messages for the person who runs Pulumi to the log service of the engine. */
 import { Metadata, credentials } from "@grpc/grpc-js";
 import type { EngineClient } from "@pulumi/pulumi/proto/engine_grpc_pb";
-import type { LogRequest } from "@pulumi/pulumi/proto/engine_pb";
 import type { Clock } from "../clock";
 import type { Messages, Text } from "../context";
 import type { Redactor } from "../redaction";
@@ -22,17 +21,36 @@ export const cancelsAtEnd = ">=3.231.0";
 /** In UTF-16 units. HTTP/2 trailers, in which an error message is sent twice, are not meant for pages of text. */
 export const maxMessageLength = 4096;
 
+/** A message that becomes longer than this takes in no more lines. In UTF-16 units. */
+const maxJoinedLength = 65_536;
+
+/** What the engine is to show or to record. It shows an ephemeral message in the Info column only, and does not keep it. */
+interface Message {
+  severity: keyof typeof severities;
+  isEphemeral: boolean;
+  text: string;
+}
+
+/** The messages about one resource, or about none. */
+interface Sending {
+  /** Resolves when the last of them was sent or has failed. */
+  last: Promise<void>;
+  /** The last of them, as long as it waits for earlier ones. */
+  waiting: Message | undefined;
+}
+
 /**
  * Sends messages to the attached engine, and drops them while there is none. Only messages of the same URN wait for
- * each other, so that an older status does not replace a newer one. No method throws, and only `flush` waits.
+ * each other, so that an older status does not replace a newer one. Many messages cost few calls: a status that waits
+ * is replaced by a newer one, and debug lines that wait are sent together. No method throws, and only `flush` waits.
  */
 export class EngineLog implements Messages {
   readonly #redactor: Redactor;
   readonly #clock: Clock;
   #address = "";
   #client: Promise<EngineClient> | undefined;
-  /** By URN: resolves when the last message was sent or has failed. */
-  readonly #lastSent = new Map<string, Promise<void>>();
+  /** By URN, as long as the engine has not accepted them all. */
+  readonly #sending = new Map<string, Sending>();
 
   constructor(redactor: Redactor, clock: Clock) {
     this.#redactor = redactor;
@@ -68,13 +86,14 @@ export class EngineLog implements Messages {
    * reply, and would not show a later warning.
    */
   async flush(): Promise<void> {
-    if (this.#lastSent.size === 0) return;
+    if (this.#sending.size === 0) return;
     const timer = new AbortController();
-    const sent = Promise.all(this.#lastSent.values()).then(() => timer.abort());
+    const all = [...this.#sending.values()].map(({ last }) => last);
+    const sent = Promise.all(all).then(() => timer.abort());
     // An engine that does not accept messages must delay only this reply.
     const giveUp = this.#clock
       .sleep(flushMs, timer.signal)
-      .then(() => this.#lastSent.clear(), ignore);
+      .then(() => this.#sending.clear(), ignore);
     await Promise.race([sent, giveUp]);
   }
 
@@ -98,28 +117,42 @@ export class EngineLog implements Messages {
     this.#address = "";
   }
 
-  /** The engine shows an ephemeral message in the Info column only, and does not keep it. */
-  #log(severity: keyof typeof severities, text: Text, urn = "", isEphemeral = false): void {
+  #log(severity: Message["severity"], text: Text, urn = "", isEphemeral = false): void {
     if (this.#address === "") return;
     const client = (this.#client ??= connect(this.#address));
     // Each line is cut by itself, so that a long list is whole.
-    const message = [text]
+    const cleaned = [text]
       .flat()
       .map((line) => this.clean(line))
       .join("\n");
-    const send = async () => {
-      const { LogRequest } = await import("@pulumi/pulumi/proto/engine_pb.js");
-      const request = new LogRequest().setSeverity(severities[severity]).setMessage(message);
-      await sendTo(await client, request.setUrn(urn).setEphemeral(isEphemeral));
-    };
-    const sent = (this.#lastSent.get(urn) ?? Promise.resolve())
-      .then(send)
+    const message = { severity, isEphemeral, text: cleaned };
+    const earlier = this.#sending.get(urn);
+    if (earlier?.waiting && tookIn(earlier.waiting, message)) return;
+    const last = (earlier?.last ?? Promise.resolve())
+      .then(async () => {
+        if (sending.waiting === message) sending.waiting = undefined;
+        await send(await client, urn, message);
+      })
       .catch(ignore)
       .finally(() => {
-        if (this.#lastSent.get(urn) === sent) this.#lastSent.delete(urn);
+        if (this.#sending.get(urn) === sending) this.#sending.delete(urn);
       });
-    this.#lastSent.set(urn, sent);
+    const sending: Sending = { last, waiting: message };
+    this.#sending.set(urn, sending);
   }
+}
+
+/** Puts the message into the one that waits before it, if that loses nothing that is to be kept. Returns whether it did. */
+function tookIn(waiting: Message, { severity, isEphemeral, text }: Message): boolean {
+  if (waiting.severity !== severity || waiting.isEphemeral !== isEphemeral) return false;
+  if (isEphemeral) {
+    waiting.text = text;
+    return true;
+  }
+  // The engine shows each of the others to a person, as a message by itself.
+  if (severity !== "debug" || waiting.text.length > maxJoinedLength) return false;
+  waiting.text += `\n${text}`;
+  return true;
 }
 
 async function connect(address: string): Promise<EngineClient> {
@@ -129,7 +162,17 @@ async function connect(address: string): Promise<EngineClient> {
 }
 
 /** Resolves even if the call fails: a lost message can't be reported to anybody. */
-function sendTo(client: EngineClient, request: LogRequest): Promise<void> {
+async function send(
+  client: EngineClient,
+  urn: string,
+  { severity, isEphemeral, text }: Message,
+): Promise<void> {
+  const { LogRequest } = await import("@pulumi/pulumi/proto/engine_pb.js");
+  const request = new LogRequest()
+    .setSeverity(severities[severity])
+    .setMessage(text)
+    .setUrn(urn)
+    .setEphemeral(isEphemeral);
   const deadline = Date.now() + sendMs;
   return new Promise((resolve) => {
     client.log(request, new Metadata(), { deadline }, () => resolve());

@@ -5,7 +5,7 @@ import { instances, userData } from "../support/programs";
 import { isOldest } from "../support/stack";
 
 /** Selects the messages about requests in a decrypted log. docs/troubleshoot.md has this command. */
-const ask = `pulumi logs decrypt --latest | grep -E '"msg":"(GET|POST|DELETE) /'`;
+const ask = `pulumi logs decrypt --latest | grep -E '"msg":".*(GET|POST|DELETE) /'`;
 
 /** Method, target, status and request_id. */
 const requestLine = /^(\w+ \S+ \d{3}) \d+ bytes( req_\S+)? in \d+ ms$/;
@@ -26,8 +26,10 @@ test("the encrypted log of a run has each of its requests once with status and r
   const records = (await stack.type(ask)).split("\n").filter((line) => line.startsWith("{"));
   const logged = records.flatMap((record) => {
     const { msg } = JSON.parse(record) as { msg: string };
-    const [, outcome, requestId = ""] = requestLine.exec(msg) ?? [];
-    return outcome === undefined ? [] : [outcome + requestId];
+    return msg.split("\n").flatMap((line) => {
+      const [, outcome, requestId = ""] = requestLine.exec(line) ?? [];
+      return outcome === undefined ? [] : [outcome + requestId];
+    });
   });
   const sent = control.requests().map(({ id, method, path, query, status = NaN }) => {
     const parameters = new URLSearchParams(query).toString();
