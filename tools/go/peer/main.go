@@ -15,19 +15,34 @@ import (
 // Instance is the resource. The package infer derives the token of the resource from this type.
 type Instance struct{}
 
-// InstanceArgs has the inputs that the programs of the benchmarks set.
+// InstanceArgs has the inputs of our resource.
 type InstanceArgs struct {
-	Name     string `pulumi:"name"`
-	FlavorId string `pulumi:"flavorId"`
-	ImageId  string `pulumi:"imageId"`
-	VpcId    string `pulumi:"vpcId"`
+	Name           string   `pulumi:"name,optional"`
+	FlavorId       string   `pulumi:"flavorId"`
+	ImageId        string   `pulumi:"imageId"`
+	VpcId          string   `pulumi:"vpcId"`
+	SshKeys        []string `pulumi:"sshKeys,optional"`
+	UserData       *string  `pulumi:"userData,optional" provider:"secret"`
+	UserDataBase64 *string  `pulumi:"userDataBase64,optional" provider:"secret"`
+	WaitForPort    *int     `pulumi:"waitForPort,optional"`
 }
 
-// InstanceState has the outputs that an instance has after the wait.
+// InstanceState has the outputs of our resource, so that the engine writes as much state, but for our hidden outputs.
 type InstanceState struct {
 	InstanceArgs
-	Status string `pulumi:"status"`
-	Ipv4   string `pulumi:"ipv4"`
+	Status      string    `pulumi:"status"`
+	Ipv4        string    `pulumi:"ipv4"`
+	Networks    []Network `pulumi:"networks"`
+	PrivateIpv4 string    `pulumi:"privateIpv4"`
+	CreatedAt   string    `pulumi:"createdAt"`
+	TokenKind   string    `pulumi:"tokenKind"`
+}
+
+// Network is an entry of the output "networks".
+type Network struct {
+	Type       string `pulumi:"type"`
+	Ipv4       string `pulumi:"ipv4"`
+	MacAddress string `pulumi:"macAddress"`
 }
 
 // Create answers at once, so that only the engine, the connection and the SDK take time.
@@ -38,7 +53,9 @@ func (Instance) Create(
 	if preview {
 		return "", state, nil
 	}
-	state.Status, state.Ipv4 = "ACTIVE", "203.0.113.1"
+	state.Status, state.Ipv4, state.PrivateIpv4 = "ACTIVE", "203.0.113.1", "10.0.0.1"
+	state.Networks = []Network{{Type: "private", Ipv4: "10.0.0.1", MacAddress: "52:54:00:00:00:01"}}
+	state.CreatedAt, state.TokenKind = "2026-01-01T00:00:00Z", "test"
 	return "i-" + input.Name, state, nil
 }
 
