@@ -46,7 +46,7 @@ test("getInstance: no instance is an error, which says so if an unlisted one may
 
 test("getInstance: several instances of one name are an error that names their ids", async () => {
   const error = await errorOf(call(populated(), "getInstance", { name: "twin" }));
-  expect(error.message).toContain('2 instances named "twin": i-2, i-3');
+  expect(error.message).toContain('2 instances named "twin". Give the id of one of them: i-2, i-3');
 });
 
 test.each([

@@ -66,7 +66,7 @@ export const functions: Record<FunctionToken, FunctionDefinition> = {
       if (others.length > 0) {
         const ids = found.map((item) => item.id).join(", ");
         throw new OperationFailed(
-          `there are ${found.length} instances ${what}: ${ids}. Give the id instead.`,
+          `there are ${found.length} instances ${what}. Give the id of one of them: ${ids}`,
         );
       }
       return instanceSummary(only);

@@ -1,5 +1,6 @@
 /** Tests of leftovers: instances that earlier creates may have left. They are named before a POST, and never adopted. */
 import { describe, expect, jest, test } from "@jest/globals";
+import { maxMessageLength } from "../rpc/engineLog";
 import { ready } from "../testing/fakeService";
 import {
   errorOf,
@@ -50,6 +51,18 @@ test("an instance with the same explicit name is named, but not one with another
   await create(world, "web");
   expect(world.messages.warnings).toEqual([expect.stringContaining("i-same")]);
   expect(world.messages.warnings[0]).not.toMatch(/i-other|i-tag/);
+});
+
+test("an error about many leftovers names the first ones, and keeps its ways out", async () => {
+  const world = scene({ leftovers: "fail" });
+  for (let n = 0; n < 60; n++) world.service.has(`i-${n}`, { name: "web" });
+  const { message: shown } = await errorOf(create(world, "web"));
+  expect(shown.length).toBeLessThan(maxMessageLength);
+  expect(shown).toContain("  - i-4: it has the same name\n  - and 55 more\n");
+  expect(shown).toContain("take it over with `pulumi import compute:index:Instance web '<id>'`");
+  expect(shown).toContain(
+    "to create a new instance anyway: `pulumi config set compute:leftovers warn`",
+  );
 });
 
 test.each([

@@ -55,6 +55,15 @@ function shownName({ own }: CreateSpec): string {
   return displayRecordedName(own.name);
 }
 
+/** An error names at most so many instances: it is cut at `maxMessageLength` as a whole, and its ways out come last. */
+const maxNamed = 5;
+
+/** Names the first instances of a list, and says how many more it has. */
+function someOf(ids: readonly string[]): string {
+  const more = ids.length - maxNamed;
+  return ids.slice(0, maxNamed).join(", ") + (more > 0 ? ` and ${more} more` : "");
+}
+
 /** What an import command is made from: a record, or the create of this run. */
 type Importable = LedgerRecord | CreateSpec["own"];
 
@@ -228,9 +237,9 @@ function pendingReason(
         ? `${unknown}: that run had another token, so this token's listing may be another tenant's`
         : `${unknown}: ${whyOpen(why, paging)}`;
     case "several":
-      return `Several instances could be the one it created: ${why.ids.join(", ")}`;
+      return `Several instances could be the one it created: ${someOf(why.ids)}`;
     case "turnedUp": {
-      const ids = why.ids.join(", ");
+      const ids = someOf(why.ids);
       const seen =
         why.ids.length > 1
           ? `Several instances of that name exist: ${ids}`
@@ -403,17 +412,21 @@ export function leftoversNotice(descriptions: readonly string[], { own }: Create
 
 function leftoversError({ items, partial }: Leftovers, spec: CreateSpec): string[] {
   const setLeftoversWarn = howToSet("leftovers", "warn", spec.own.provider);
-  const claims = items.flatMap(({ id, claim }) =>
+  const named = items.slice(0, maxNamed);
+  const notNamed = items.length - named.length;
+  const claims = named.flatMap(({ id, claim }) =>
     claim
       ? [`if ${id} is the other stack's: ${settleClaim(claim)}. Give this one another name`]
       : [],
   );
-  const imports = items
-    .filter(({ claim }) => !claim?.isSure)
-    .map(({ id }) => takeOverCommand(spec.own, spec.own, id));
+  const importable = items.filter(({ claim }) => !claim?.isSure).map(({ id }) => id);
+  const imports = (importable.length > 2 ? ["<id>"] : importable).map((id) =>
+    takeOverCommand(spec.own, spec.own, id),
+  );
   return [
     'nothing was created, because compute:leftovers is "fail" and instances may be left over from earlier creates of this resource:',
-    ...items.map((item) => `  - ${item.id}: ${whyLeftover(item)}`),
+    ...named.map((item) => `  - ${item.id}: ${whyLeftover(item)}`),
+    ...(notNamed > 0 ? [`  - and ${notNamed} more`] : []),
     ...(partial ? [`  - ${partialNotice}`] : []),
     ...withWaysOut("`pulumi stack --show-ids` lists the instances of the stack", [
       ...(items.length > 0
@@ -495,7 +508,7 @@ function unclearError(
     case "turnedUp": {
       const [id = "<id>"] = why.ids;
       if (why.ids.length > 1) {
-        const ids = why.ids.join(", ");
+        const ids = someOf(why.ids);
         return withWaysOut(
           because(
             `Several instances named "${name}" have turned up since: ${ids}. Which of them this create made is not known`,
