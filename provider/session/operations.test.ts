@@ -138,11 +138,14 @@ test("a wait that begins during a pause ends at once if the pause is too long fo
   expect(late.signal.aborted).toBe(false);
 });
 
-test("after a time-out, the last failed try of the innermost wait is named", async () => {
+test.each([
+  ["the innermost wait", "permit", "listing"],
+  ["a wait that fails beside another", "listing", "account"],
+] as const)("after a time-out, %s is named with its last failed try", async (_, outer, inner) => {
   const { clock, operations, retry } = setUp();
   const operation = operations.begin(20, { option: "customTimeouts.read" });
-  operations.waiting(operation.signal, waits.permit);
-  operations.waiting(operation.signal, waits.listing);
+  operations.waiting(operation.signal, waits[outer]);
+  operations.waiting(operation.signal, waits[inner]);
   retry(1000, { error: answered(503, "GET") });
   await clock.advance(20_000);
   expect(operation.signal.reason).toMatchObject({

@@ -121,7 +121,9 @@ export class Operation implements Ending {
   }
 
   #timedOut(pause?: Pause): TimedOut {
-    const [wait, error] = [...this.#waits].at(-1) ?? [];
+    const all = [...this.#waits];
+    // An operation may wait for the account and a listing at once, and only one of them fail.
+    const [wait, error] = all.findLast(([, failure]) => failure) ?? all.at(-1) ?? [];
     const lastTry = error ? `, and the last try failed: ${error.message}` : "";
     const waitedFor = wait && wait.what + lastTry;
     return new TimedOut(this.seconds, { option: this.#owner.option, waitedFor, pause });
