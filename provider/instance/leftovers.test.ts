@@ -1,5 +1,8 @@
 /** Tests of leftovers: instances that earlier creates may have left. They are named before a POST, and never adopted. */
+import { readdirSync, utimesSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, jest, test } from "@jest/globals";
+import { ledgerFolder } from "../ledger/folder";
 import { maxMessageLength } from "../rpc/engineLog";
 import { ready } from "../testing/fakeService";
 import {
@@ -16,7 +19,7 @@ import {
 import { temporaryFolder } from "../testing/temporaryFolder";
 import { createInstance } from "./create";
 import { diffInstance } from "./diff";
-import { heldBy } from "./instance";
+import { heldBy, Instance } from "./instance";
 import { generatedName, tagOf } from "./naming";
 import { readInstance } from "./read";
 
@@ -268,6 +271,26 @@ describe("a create whose Delete would fail, after an earlier run's instance", ()
       `instance ${id}, which an earlier run created for this resource, still`,
     );
     expect(posts(next)).toBe(1);
+  });
+
+  test("is refused for a year, although later runs clear the ledger of what is over", async () => {
+    const first = scene({ deletePolicy: "fail" });
+    const { id, outputs } = await create(first, "web");
+    first.session.ledger.markDelivered();
+    const refresh = first.nextRun();
+    const { origin, stamp } = new Instance({ urn, id, inputs: inputsOf({}), outputs });
+    refresh.session.observe({ id, urn, origin, stamp });
+    const folder = ledgerFolder(refresh.ctx.env);
+    const date = refresh.clock.date();
+    for (const file of readdirSync(folder)) utimesSync(join(folder, file), date, date);
+    refresh.clock.setWallClock(new Date(date.getTime() + 300 * 24 * 60 * 60 * 1000));
+    const later = refresh.nextRun();
+    await create(later, "other", urnOf("other"));
+    const { message } = await errorOf(create(later.nextRun(), "web"));
+    expect(message).toContain(
+      `instance ${id}, which an earlier run created for this resource, still`,
+    );
+    expect(posts(later)).toBe(2);
   });
 
   test("is refused if the listings are not complete, and says so", async () => {

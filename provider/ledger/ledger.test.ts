@@ -601,40 +601,40 @@ test("a delivered record stays delivered, since its age proves nothing", async (
   expect(shared.records).toMatchObject([{ stage: "delivered" }]);
 });
 
-test("the file of a dead session is removed 30 days after its records were delivered, unless one is contested", async () => {
-  const deliver = async (name: string, contest: boolean) => {
-    const ledger = shared.openSession();
-    const key = await ledger.begin(newRecord(name));
-    ledger.move(key, { stage: "replied", id: `i-${name}` });
-    if (contest) shared.openSession().contest(key);
-    ledger.markDelivered();
-    await ledger.close();
-  };
-  await deliver("plain", false);
-  await deliver("contested", true);
-  const namesLater = async () => {
-    await shared.openSession().begin(newRecord("later"));
-    return [...new Set(shared.records.map(({ name }) => name))].sort();
-  };
-  shared.passDays(29);
-  expect(await namesLater()).toEqual(["contested", "later", "plain"]);
-  shared.passDays(2);
-  expect(await namesLater()).toEqual(["contested", "later"]);
-  shared.passDays(1000);
-  expect(await namesLater()).toEqual(["contested", "later"]);
-  const [contested] = shared.records.filter(({ name }) => name === "contested");
-  shared.openSession().settle(contested?.key ?? "", "discarded");
-  shared.passDays(8);
-  expect(await namesLater()).toEqual(["later"]);
-});
+test.each([
+  ["test", { stage: "delivered" }, 30],
+  ["test", { stage: "settled", settled: "state" }, 30],
+  ["live", { stage: "delivered" }, 365],
+  ["live", { stage: "settled", settled: "state" }, 365],
+  ["live", { stage: "settled", settled: "dropped" }, 365],
+  ["live", { stage: "settled", settled: "discarded" }, 365],
+  ["live", { stage: "settled", settled: "gone" }, 7],
+  ["live", { stage: "settled", settled: "absent" }, 7],
+  ["live", { stage: "refused" }, 7],
+  ["test", { stage: "replied" }, Infinity],
+  ["live", { stage: "delivered", contested: true }, Infinity],
+] as const)(
+  "the record of a %s token and a dead session, with %j, is kept for %d days",
+  async (tokenKind, progress, days) => {
+    await shared.leave("web", { tokenKind, ...progress, id: "i-1" });
+    const isKeptLater = async () => {
+      await shared.openSession().begin(newRecord("later"));
+      return shared.records.some(({ name }) => name === "web");
+    };
+    shared.passDays(Math.min(days, 10_000) - 1);
+    expect(await isKeptLater()).toBe(true);
+    shared.passDays(2);
+    expect(await isKeptLater()).toBe(days === Infinity);
+  },
+);
 
-test("a file is removed if its session is dead, all its records are settled and 7 days have passed", async () => {
+test("a file is removed only if its session is dead and all its records are, and a damaged one is kept for 30 days", async () => {
   const at = new Date().toISOString();
   const alive = shared.openSession();
   alive.move(await alive.begin(newRecord("alive")), { stage: "refused" });
   await shared.leave("open", { stage: "unknown" });
   await shared.leave("delivered", { stage: "delivered", at });
-  await shared.leave("settled", { stage: "settled", settled: "state", id: "i-1" });
+  await shared.leave("settled", { stage: "settled", settled: "gone", id: "i-1" });
   await shared.leave("refused", { stage: "refused" });
   appendFileSync((await shared.leave("damaged", { stage: "refused" })).file, "{\n");
   appendFileSync((await shared.leave("cut off", { stage: "refused" })).file, "{");

@@ -11,6 +11,7 @@ import { isSamePlace, type Place } from "../origin";
 import { isSameResource, stackOf } from "../pulumiNames";
 import { isMissing, systemDisk, type Disk, type Lock } from "./disk";
 import {
+  daysKept,
   isAllowedChange,
   isInFlight,
   isPending,
@@ -51,12 +52,8 @@ export interface ImportedInstance {
 }
 
 const dayMs = 24 * 60 * 60 * 1000;
-/** How long a dead session's file is kept whose records are all settled or refused. */
-const settledFileKeptMs = 7 * dayMs;
-/** How long a dead session's file is kept that is damaged. */
-const damagedFileKeptMs = 30 * dayMs;
-/** How long a delivered record is kept, unless it is contested. */
-const deliveredKeptMs = 30 * dayMs;
+/** How long a dead session's file is kept that is damaged: an unreadable line may be about an instance that no state holds. */
+const damagedFileKeptDays = 30;
 /** The longest wait for the common lock. Other processes hold it for milliseconds, unless they are stopped. */
 const maxLockWaitMs = 2000;
 
@@ -394,24 +391,18 @@ export class Ledger {
     return [...this.#files.values()].flatMap(({ records }) => [...records.values()]);
   }
 
-  /** Removes the old files of dead sessions whose records are no longer needed. */
+  /** Removes the files of dead sessions whose records are no longer needed. */
   #prune(): void {
     const now = this.#clock.date().getTime();
-    const isDone = (record: LedgerRecord) =>
-      ["settled", "refused"].includes(record.stage) ||
-      (record.stage === "delivered" &&
-        !record.contested &&
-        now - Date.parse(record.deliveredAt ?? record.at) > deliveredKeptMs);
     // What can't be removed now is left to the next session.
     using lock = this.#lockCommon(0);
     if (lock.state !== "taken") return;
     this.#refresh();
     for (const [sessionId, file] of this.#files) {
-      const age = now - (file.stat?.mtimeMs ?? now);
-      // An unreadable line may be about an instance that no state holds.
+      const days = (now - (file.stat?.mtimeMs ?? now)) / dayMs;
       const isUnreadable = file.isDamaged || file.endsWithinLine;
-      if (age <= (isUnreadable ? damagedFileKeptMs : settledFileKeptMs)) continue;
-      if (![...file.records.values()].every(isDone)) continue;
+      const kept = [...file.records.values()].map(daysKept);
+      if (days <= Math.max(isUnreadable ? damagedFileKeptDays : 0, ...kept)) continue;
       if (this.#testLiveness(sessionId) === "dead") file.remove();
     }
   }

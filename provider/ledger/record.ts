@@ -117,6 +117,17 @@ export function isContested({ stage, contested }: Progress): boolean {
   return stage === "delivered" && contested === true;
 }
 
+/**
+ * How many days the record of a dead session is kept after the last change of its file. A live instance is billed for as long
+ * as it runs, and its record stops a create that would leave it running unnoticed. Test instances are ephemeral.
+ */
+export function daysKept(record: LedgerRecord): number {
+  if (isPending(record) || isContested(record)) return Infinity;
+  const hasNone = record.stage === "refused" || ["gone", "absent"].includes(record.settled ?? "");
+  if (hasNone) return 7;
+  return record.tokenKind === "test" ? 30 : 365;
+}
+
 const contestMarkSchema = z.object({
   /** The run that marks: the address of its engine or, if that is not known, its session. */
   by: z.string(),
