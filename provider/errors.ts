@@ -43,6 +43,8 @@ export class InstanceUnfinished extends Error {
     readonly id: string,
     readonly state: { inputs: PropertyMap; outputs: PropertyMap },
     readonly reasons: readonly Text[],
+    /** Whether the instance is proven gone since. The next Read drops it from the state. */
+    readonly isGone = false,
   ) {
     super(reasons.map((reason) => [reason].flat().join("\n")).join("; "));
   }

@@ -394,6 +394,19 @@ test("the second call goes on waiting for the known id, even if a listing fails"
   expect(posts(world)).toBe(1);
 });
 
+test("the second call creates a new instance if the first was proven gone during the wait", async () => {
+  const world = scene();
+  const first = errorOf(create(world));
+  void world.clock.sleep(90_000).then(() => world.service.instances.delete("i-1"));
+  expect((await first).message).toContain("now missing from two complete listings");
+  expect(world.session.ledger.read().map(({ record }) => record.settled)).toEqual(["gone"]);
+
+  const second = create(world);
+  void world.clock.sleep(90_000).then(() => world.service.set("i-2", { status: "ACTIVE" }));
+  expect(await second).toMatchObject({ id: "i-2", outputs: { status: "ACTIVE" } });
+  expect(posts(world)).toBe(2);
+});
+
 test("after a POST without an answer, the second call searches before it sends anything", async () => {
   const world = scene();
   world.service.posts.push(nothingMade(failed("unanswered")));

@@ -119,7 +119,9 @@ async function finish(
   } catch (error) {
     const unfinished = unfinishedError(session, error, instance);
     const { outputs } = unfinished.state;
-    creates.unfinished.set(urn, { key, id, outputs, after });
+    // If an error hook repeats the create, it makes a new instance only in place of one that is gone.
+    if (unfinished.isGone) creates.unfinished.delete(urn);
+    else creates.unfinished.set(urn, { key, id, outputs, after });
     throw unfinished;
   } finally {
     // If no engine receives the id, the next run resumes the create.
