@@ -79,16 +79,18 @@ export function recordedSettingsAdvice(variables: SettingVariables): string {
 }
 
 /**
- * Returns the warning that the cursor parameter did not lead to all pages of a listing. `why` is a phrase such as
- * "a page repeated instances of an earlier page".
+ * Returns the warning that the cursor parameter did not lead to all pages of a listing, and never will if `isLasting`. `why` is a
+ * phrase such as "a page repeated instances of an earlier page".
  */
-export function cursorIgnored(parameter: string | undefined, why: string): string {
-  return `the service did not page by compute:cursorParameter "${parameter}" (${why}); instances are listed by status instead, at most 100 of each`;
+export function cursorWarning(
+  parameter: string | undefined,
+  { why, isLasting }: { why: string; isLasting: boolean },
+): string {
+  const setting = `compute:cursorParameter "${parameter}"`;
+  return isLasting
+    ? `the service did not page by ${setting} (${why}); instances are listed by status instead, at most 100 of each. The rest of this run lists without it. Set compute:cursorParameter to the name that the service uses for the parameter, or remove the setting.`
+    : `the pages of a listing by ${setting} may lack instances (${why}); its instances are also listed by status, at most 100 of each. The next listing uses the parameter again. If every run says this, the service may use another parameter.`;
 }
-
-/** What to do about a cursor parameter that does not work. */
-export const wrongCursorAdvice =
-  "Set compute:cursorParameter to the name that the service uses for the parameter, or remove the setting.";
 
 /** Returns the name that the program gave the resource: what follows the stack, the project and the type in the URN. */
 export function logicalName(urn: string): string {

@@ -47,18 +47,21 @@ test("with a cursor that the service supports, all pages are fetched", async () 
   expect([complete, items.size, cursorProblem]).toEqual([true, 250, undefined]);
 });
 
+const idsOf = (from: number, to: number) =>
+  Array.from({ length: to - from + 1 }, (_, n) => ({ id: `i-${from + n}` }));
 const page = (items: { id: string }[], hasMore = false) => ({ items, hasMore, unreadable: 0 });
 let pageCount = 0;
 const repeated = "a page repeated instances of an earlier page";
 const empty = "a page had no readable instance, although more were promised";
 const endless = "the list had not ended after 500 pages";
 const lasting = (why: string) => ({ why, isLasting: true });
+const passing = (why: string) => ({ why, isLasting: false });
 
 test.each<[string, FakeService["page"], CursorProblem, number]>([
   ["is ignored", undefined, lasting(repeated), 100],
-  ["leads to an overlap", () => page([{ id: "i-100" }, { id: "i-150" }]), lasting(repeated), 101],
+  ["leads to an overlap", () => page([{ id: "i-100" }, { id: "i-150" }]), passing(repeated), 101],
   // The parameter may mean something else to the service.
-  ["leads to an empty page before the end", () => page([]), { why: empty, isLasting: false }, 100],
+  ["leads to an empty page before the end", () => page([]), passing(empty), 100],
   ["never ends", () => page([{ id: `p-${pageCount++}` }], true), lasting(endless), 599],
 ])("a cursor that %s is reported, and proves nothing (G3)", async (_what, after, problem, seen) => {
   const fake = service(150);
@@ -72,6 +75,26 @@ test.each<[string, FakeService["page"], CursorProblem, number]>([
   // The instances are listed by status instead.
   expect(fake.calls.slice(-3)).toEqual(["list PROVISIONING", "list ACTIVE", "list OFFLINE"]);
 });
+
+test.each([
+  // In the order of the last change, the newest last: i-1 has just become ACTIVE.
+  ["to a later page", [...idsOf(201, 250), { id: "i-1" }]],
+  // With the newest first: the last instance of the page before has just become ACTIVE, so the list begins anew behind it.
+  ["to the first page", idsOf(1, 100)],
+])(
+  "an instance that moves %s while the pages are fetched makes only this listing incomplete (G3)",
+  async (_where, last) => {
+    const fake = service(250);
+    const second = page(idsOf(101, 200), true);
+    const third = page(last, true);
+    fake.page = ({ cursor }) => cursor && (cursor.value === "i-100" ? second : third);
+    const { complete, cursorProblem } = await collectFrom(fake, "starting_after");
+    expect({ complete, cursorProblem }).toEqual({
+      complete: false,
+      cursorProblem: passing(repeated),
+    });
+  },
+);
 
 test("if the service refuses the cursor with a 400, the instances are listed by status", async () => {
   const fake = service(150);

@@ -31,11 +31,11 @@ export async function collect(
   const listPage = (query?: Partial<PageQuery>) =>
     api.listPage({ limit: pageLimit.max, ...query }, signal);
   const items = new Map<string, ListItem>();
-  /** Adds a page to the listing. Returns whether an earlier page already had one of the page's instances. */
-  function addPage(page: Page): boolean {
-    const isRepeated = page.items.some(({ id }) => items.has(id));
+  /** Adds a page to the listing. Returns how many of the page's instances an earlier page already had. */
+  function addPage(page: Page): number {
+    const repeated = page.items.filter(({ id }) => items.has(id));
     for (const item of page.items) items.set(item.id, item);
-    return isRepeated;
+    return repeated.length;
   }
 
   let page = await listPage();
@@ -59,7 +59,14 @@ export async function collect(
       }
       unreadable += page.unreadable;
       unreadableWhy ??= page.unreadableWhy;
-      if (addPage(page)) return lasting("a page repeated instances of an earlier page");
+      const repeatedCount = addPage(page);
+      if (repeatedCount > 0) {
+        const why = "a page repeated instances of an earlier page";
+        // Any page with a new instance shows that the service knows the parameter. Then an instance has moved in the list (as in
+        // one by the last change), and another one may have moved past the pages. The next listing may show everything.
+        const isIgnored = pageCount === 1 && repeatedCount === page.items.length;
+        return isIgnored ? lasting(why) : passing(why);
+      }
       // A wrong parameter can make a page empty, which is no proof of the list's end (G3).
       if (!page.items.length) {
         return passing("a page had no readable instance, although more were promised");

@@ -27,7 +27,7 @@ export interface FetchedListing extends ListingContent {
 export interface CursorProblem {
   /** A phrase such as "a page repeated instances of an earlier page". */
   readonly why: string;
-  /** Whether the list did not end, or repeated itself. Then further listings by this cursor would only waste requests. */
+  /** Whether the list did not end, or began anew. Then further listings by this cursor would only waste requests. */
   readonly isLasting: boolean;
 }
 

@@ -64,6 +64,27 @@ test("after a page that the service refused, the next listing uses the cursor ag
   expect(messages.warnings).toEqual([expect.not.stringContaining("The rest of this run")]);
 });
 
+test("after an instance that moved while the pages were fetched, the next listing uses the cursor again", async () => {
+  const { session, service, messages, clock } = scene({ cursorParameter: "after" });
+  service.cursorParameter = "after";
+  for (let n = 0; n < 250; n++) service.has(`i-${n}`);
+  // The list is in the order of the last change, and the first instance has just changed.
+  service.listFaults.push(undefined, () => {
+    const moved = service.instances.get("i-0");
+    service.instances.delete("i-0");
+    service.has("i-0", moved);
+  });
+  for (const complete of [false, true]) {
+    expect(await session.listings.get(session.listings.recent(), never)).toMatchObject({
+      complete,
+    });
+    await clock.sleep(10_000);
+  }
+  expect(messages.warnings).toEqual([
+    expect.stringMatching(/\(a page repeated instances.*The next listing uses the parameter again/),
+  ]);
+});
+
 test("a search for an instance says that the cursor was given up", async () => {
   const { session, service } = scene({ cursorParameter: "after" });
   for (let n = 0; n < 150; n++) service.has(`i-${n}`);

@@ -1,5 +1,5 @@
 /** The session: a configured provider, or a command that calls the service, with what its operations share. */
-import { cursorIgnored, recordedSettingsAdvice, wrongCursorAdvice } from "../advice";
+import { cursorWarning, recordedSettingsAdvice } from "../advice";
 import type { Settings, SettingVariables } from "../config/settings";
 import { ledgerFolder } from "../ledger/folder";
 import { Ledger, type KnownRun } from "../ledger/ledger";
@@ -212,16 +212,10 @@ export class Session {
   }
 
   /** Gives the cursor up if it is useless: each listing would be up to 500 requests that prove nothing. */
-  #noteCursorProblem({ why, isLasting }: CursorProblem): void {
-    const problem = cursorIgnored(this.settings.cursorParameter, why);
-    if (isLasting) {
-      this.#isCursorUsed = false;
-      this.notices.warnOfSetting(
-        `${problem}. The rest of this run lists without it. ${wrongCursorAdvice}`,
-      );
-    } else if (this.notices.isFirst("cursor")) {
-      this.ctx.messages.warning(problem);
-    }
+  #noteCursorProblem(problem: CursorProblem): void {
+    if (problem.isLasting) this.#isCursorUsed = false;
+    else if (!this.notices.isFirst("cursor")) return;
+    this.notices.warnOfSetting(cursorWarning(this.settings.cursorParameter, problem));
   }
 
   /** Begins an operation, which a cancel or this time-out ends. */
