@@ -104,7 +104,7 @@ export function createClient(options: ClientOptions): ComputeApi {
 
     async destroyInstance(id, signal) {
       if (!destroyPath) throw new Error("compute:destroyPath is not set");
-      const pathOf = (segment: string) => destroyPath.replace("{id}", () => segment);
+      const pathOf = (segment: string) => destroyPath.replaceAll("{id}", () => segment);
       // Such an id can't be a segment of a path.
       if (["", ".", ".."].includes(id) || !id.isWellFormed()) {
         const cause = "this id can't be part of a path";

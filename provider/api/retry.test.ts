@@ -106,6 +106,14 @@ test.each([true, false])(
   },
 );
 
+test("each {id} of the path of the destroy call becomes the id", async () => {
+  const expected = "DELETE /v2/instances/i-1/removals/i-1";
+  await withServer([{ expect: expected, react: answer(204) }], async ({ baseUrl }) => {
+    const client = testClient(baseUrl, { destroyPath: "/v2/instances/{id}/removals/{id}" });
+    await client.destroyInstance("i-1", never);
+  });
+});
+
 test("an id is encoded as one segment of the path, or refused", async () => {
   const expected = "DELETE /v2/instances/a%2F..%3Fb%23%24%26";
   await withServer([{ expect: expected, react: answer(204) }], async ({ baseUrl }) => {
