@@ -3,11 +3,13 @@
  * of `--plan`.
  */
 import type { Command } from "commander";
+import { inStack, stateDeleteCommand, withDependents } from "../provider/advice";
 import { OperationFailed } from "../provider/errors";
 import { whyIncomplete, whyOpen } from "../provider/evidence/why";
-import type { Verdict } from "../provider/evidence/witness";
+import { isOfTenant, type Verdict } from "../provider/evidence/witness";
 import { lookFor } from "../provider/instance/existence";
 import { displayRecordedName } from "../provider/ledger/record";
+import { KnownState } from "../provider/session/knownState";
 import { timeouts } from "../provider/session/session";
 import {
   compare,
@@ -139,10 +141,13 @@ async function audit(
   }
 }
 
-/** What the listings prove about an instance that the first look missed, and why, if it is nothing. */
+/** What the listings prove about an instance that the first look missed. */
 interface Searched {
   kind: Verdict["kind"];
-  doubt: string | undefined;
+  /** Why they prove nothing. */
+  doubt?: string | undefined;
+  /** Whether a refresh of the instance's stack keeps it, although it is gone. */
+  isKept?: boolean;
 }
 
 /** What the second look shows, and what became of the instances that the first one missed. */
@@ -172,9 +177,14 @@ async function lookTwice(
   }
   const checks = [...first.missing].map(async ([instance, { session }]) => {
     using operation = session.operation(timeouts.look);
-    const { verdict } = await lookFor(session, instance, operation.signal);
-    const doubt = verdict.kind === "open" ? whyOpen(verdict, session) : undefined;
-    return [instance, { kind: verdict.kind, doubt }] as const;
+    const { verdict, origin } = await lookFor(session, instance, operation.signal);
+    const searched: Searched = { kind: verdict.kind };
+    if (verdict.kind === "open") searched.doubt = whyOpen(verdict, session);
+    if (verdict.kind === "absent") {
+      const vouchers = stateInRefresh(instance, first.instances).vouchersOf(instance, origin);
+      searched.isKept = !isOfTenant(verdict.proof, vouchers);
+    }
+    return [instance, searched] as const;
   });
   const searched = new Map<Resource, Searched>(await Promise.all(checks));
   const second = compare(await Promise.all(services.map(listAgain)), await readAllStates(env));
@@ -195,6 +205,15 @@ async function lookTwice(
     ),
     searched,
   };
+}
+
+/** What a refresh of the instance's stack knows when it reads the instance: its provider sees none of the other stacks. */
+function stateInRefresh({ stack, provider }: Resource, instances: readonly Resource[]): KnownState {
+  const state = new KnownState("by-hand");
+  for (const held of instances) {
+    if (held.stack === stack && held.provider === provider) state.observe(held);
+  }
+  return state;
 }
 
 /** Sorts what was seen into the findings. */
@@ -224,10 +243,13 @@ function summarize(
   }
   findings.inSeveral.push(...managed.filter(({ resources }) => resources.length > 1));
 
-  for (const [instance, { kind, doubt }] of seen.searched) {
+  for (const [instance, { kind, doubt, isKept }] of seen.searched) {
     const { id, stack, urn } = instance;
     const isHeld = seen.instances.some((held) => isSameResource(held, instance) && held.id === id);
-    if (isHeld && kind === "absent") findings.gone.push({ id, stack, urn });
+    const note = isKept
+      ? `a refresh of its stack keeps it, because only another stack shows that the token used now is of the same tenant as the recorded one: \`${inStack(stateDeleteCommand(urn), stack)}\` drops it (${withDependents})`
+      : undefined;
+    if (isHeld && kind === "absent") findings.gone.push({ id, stack, urn, note });
     if (isHeld && doubt !== undefined) addDoubt(findings, `instance ${id} of ${stack}`, doubt);
   }
   for (const [{ id, stack, urn }, why] of seen.notComparable) {

@@ -36,6 +36,12 @@ interface HeldInstance extends ResourceName {
   id: string;
 }
 
+/** An instance in a state that is gone. */
+interface GoneInstance extends HeldInstance {
+  /** How it gets out of the state, if a refresh does not drop it. */
+  note: string | undefined;
+}
+
 /** An instance in a state that no listing shows, and why the listings say nothing about it. */
 interface NotCompared extends HeldInstance {
   why: string;
@@ -63,7 +69,7 @@ interface Doubt {
 interface FindingOf {
   inNoStack: UnmanagedInstance;
   explained: UnmanagedInstance;
-  gone: HeldInstance;
+  gone: GoneInstance;
   inSeveral: ManagedInstance;
   pendingCreates: PendingCreate;
   unrecordedCreates: PendingCreate;
@@ -140,9 +146,14 @@ const sections: { [K in Kind]: Section<FindingOf[K]> } = {
   gone: {
     result: "found",
     title: () => "In a stack but gone",
-    row: ({ id, stack, urn }) => [id, stack, urn],
-    next: () =>
-      "`pulumi refresh --stack <stack>` drops them from the state, and the next `pulumi up --stack <stack>` creates new ones.",
+    row: ({ id, stack, urn, note }) => [id, stack, urn, note],
+    next: (found) => {
+      const kept = found.filter(({ note }) => note !== undefined).length;
+      const renew = "The next `pulumi up --stack <stack>` creates new ones.";
+      if (kept === found.length) return `Do what the line of each says. ${renew}`;
+      const start = kept > 0 ? "First do what the lines with a command say. Then " : "";
+      return `${start}\`pulumi refresh --stack <stack>\` drops ${kept > 0 ? "the others" : "them"} from the state. ${renew}`;
+    },
   },
   inSeveral: {
     result: "found",

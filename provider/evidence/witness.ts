@@ -127,12 +127,14 @@ export function see(
     return open(why, { lackedBy: listing, wereDifferent: true });
   }
   if (!isLater(lackedBy)) return open("once", { lackedBy, wereDifferent });
-  const isOfTenant =
-    lastSeen !== undefined ||
-    vouchers === undefined ||
-    [...vouchers].some((id) => listing.items.has(id));
-  if (!isOfTenant) return open("tenant", { lackedBy: listing });
+  if (lastSeen === undefined && !isOfTenant(listing, vouchers))
+    return open("tenant", { lackedBy: listing });
   return { verdict: { kind: "absent", proof: listing }, witness: { question, lastSeen, lackedBy } };
+}
+
+/** Whether the listing is surely of the tenant of these instances (`Known`). */
+export function isOfTenant({ items }: Evidence, vouchers: Known["vouchers"]): boolean {
+  return vouchers === undefined || [...vouchers].some((id) => items.has(id));
 }
 
 /** Whether one more listing may tell more, even if nothing changes at the service. */

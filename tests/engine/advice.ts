@@ -137,8 +137,20 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "cli/report.ts",
-    text: "drops them from the state, and the next",
-    ways: { "pulumi refresh, pulumi up": commands("audit finds an instance made by hand") },
+    text: "`pulumi up --stack <stack>` creates new ones.",
+    ways: { "pulumi up": commands("audit finds an instance made by hand") },
+  },
+  {
+    file: "cli/report.ts",
+    text: "--stack <stack>\\` drops",
+    ways: { "pulumi refresh": commands("audit finds an instance made by hand") },
+  },
+  {
+    file: "cli/audit.ts",
+    text: "a refresh of its stack keeps it",
+    ways: {
+      "pulumi state delete": commands("after a new token, audit finds an instance gone that a"),
+    },
   },
   {
     file: "cli/report.ts",

@@ -78,6 +78,33 @@ test("audit finds an instance made by hand and one that is gone: its commands, a
   await expectAllWell(fixture);
 });
 
+test("after a new token, audit finds an instance gone that a refresh of its stack keeps: its command drops it", async () => {
+  await using fixture = await Fixture.create();
+  const { stack, service, control } = fixture;
+  await stack.up();
+  const [gone = ""] = fixture.ids();
+  await using other = await Stack.create({
+    project: "other",
+    program: oneInstance(),
+    baseUrl: service.url,
+    env: { PULUMI_HOME: stack.home, PULUMI_BACKEND_URL: stack.backend },
+  });
+  await other.up();
+  ageCreates(stack);
+  control.remove(gone);
+  control.declareToken(tokens.test, { state: "revoked" });
+  stack.setEnv("COMPUTE_API_TOKEN", `${tokens.test}-renewed`);
+  expect(await stack.refresh()).toContain("may be another tenant's");
+
+  const found = sectionOf(await stack.typeFailing(audit), "In a stack but gone");
+  await typePrinted(fixture, found, "pulumi state delete");
+  await typePrinted(fixture, found, "pulumi up", { "<stack>": dev });
+
+  await expectAllWell(fixture, await stack.ids());
+  expect(await stack.ids()).not.toContain(gone);
+  expect(fixture.posts()).toBe(3);
+});
+
 test("audit finds an instance that three resources manage: its command leaves one of them, and the instance runs on", async () => {
   await using fixture = await Fixture.create();
   const { stack, service } = fixture;

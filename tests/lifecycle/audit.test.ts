@@ -311,6 +311,40 @@ test("with a new token, an instance is gone only if the listing shows another on
   expect(await auditData(world, path)).toMatchObject({ code: 1, gone: [{ id: "i-2" }] });
 });
 
+test("with a new token, audit advises a refresh only where the stack itself shows another instance of the recorded token", async (world) => {
+  const origin = { tokenHash: "before" };
+  world.service.control.insert({ id: "i-1", name: "web" });
+  const web = { name: "web", id: "i-1", origin };
+  const db = { name: "db", id: "i-2", origin };
+  const own = "urn:pulumi:dev::p::pulumi:providers:compute::own::id";
+  const texts = [];
+  for (const stacks of [
+    { a: { held: [web, db] } },
+    { a: { held: [web] }, b: { held: [db] } },
+    // Each provider of a program has a session of its own.
+    { a: { held: [web, { ...db, provider: own }] } },
+    { a: { held: [web, db] }, b: { held: [{ ...db, id: "i-3" }] } },
+  ]) {
+    const path = fakePulumi(world, stacks);
+    const { text } = await audit(world, path, "--poll-interval-seconds", "0.2");
+    texts.push(text.split("\n\n").find((part) => part.startsWith("In a stack but gone")));
+  }
+  const row = (id: string, stack: string, note = "") =>
+    `\n {2}${id} {2}${stack} {2}${urnOf("db")}${note}`;
+  const drop = (stack: string) =>
+    ` {2}a refresh .*: \`pulumi state delete '?${urnOf("db")}'? --force --stack ${stack}\` drops it .*`;
+  const up = "[Tt]he next `pulumi up --stack <stack>` creates new ones\\.";
+  const refresh = (what: string) =>
+    `\`pulumi refresh --stack <stack>\` drops ${what} from the state\\. `;
+  const expected = [
+    `${row("i-2", "a")}\n {2}→ ${refresh("them")}${up}$`,
+    `${row("i-2", "b", drop("b"))}\n {2}→ Do what the line of each says\\. ${up}$`,
+    `${row("i-2", "a", drop("a"))}\n {2}→ Do what the line of each says\\. ${up}$`,
+    `${row("i-2", "a")}${row("i-3", "b", drop("b"))}\n {2}→ First .* Then ${refresh("the others")}${up}$`,
+  ];
+  expect(texts).toEqual(expected.map((lines) => expect.stringMatching(new RegExp(lines))));
+});
+
 test("a create of a run that is under way on this machine is not reported as pending", async (world) => {
   const path = fakePulumi(world, { a: { pending: ["web"] } });
   const running = new Ledger(world.ledger, "running", () => undefined, {
