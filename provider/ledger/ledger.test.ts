@@ -656,6 +656,27 @@ test("a file is removed only if its session is dead and all its records are, and
   expect(shared.files().filter((name) => name.endsWith(".lock"))).toHaveLength(4);
 });
 
+test("a lock whose session was killed while it removed a file is removed after 7 days, but no lock that is held", async () => {
+  const { file, key } = await shared.leave("web", { stage: "settled", settled: "state" });
+  const left = key.replace(/-\d+$/, ".lock");
+  const alive = shared.openSession();
+  alive.move(await alive.begin(newRecord("alive")), { stage: "refused" });
+  // As after a kill between the two steps of a removal.
+  rmSync(file);
+  rmSync(join(shared.folder, "s1.jsonl"));
+  const locksLater = async () => {
+    const later = shared.openSession();
+    later.move(await later.begin(newRecord("later")), { stage: "refused" });
+    await later.close();
+    return shared.files().filter((name) => name === left || name === "s1.lock");
+  };
+  shared.passDays(6);
+  expect(await locksLater()).toEqual([left, "s1.lock"].sort());
+  shared.passDays(2);
+  expect(await locksLater()).toEqual(["s1.lock"]);
+  expect(shared.warnings).toEqual([]);
+});
+
 test("whether a session is alive that could not take its lock is unknown, and its record is not taken over", async () => {
   const lock: Disk["lock"] = (path) => {
     writeFileSync(path, "");

@@ -54,6 +54,10 @@ export interface ImportedInstance {
 const dayMs = 24 * 60 * 60 * 1000;
 /** How long a dead session's file is kept that is damaged: an unreadable line may be about an instance that no state holds. */
 const damagedFileKeptDays = 30;
+/** How long a lock without a file is kept: longer than any session takes from its lock to its file. */
+const orphanedLockKeptMs = 7 * dayMs;
+/** The name of the common lock, which is no session's. */
+const common = "common";
 /** The longest wait for the common lock. Other processes hold it for milliseconds, unless they are stopped. */
 const maxLockWaitMs = 2000;
 
@@ -405,6 +409,16 @@ export class Ledger {
       if (days <= Math.max(isUnreadable ? damagedFileKeptDays : 0, ...kept)) continue;
       if (this.#testLiveness(sessionId) === "dead") file.remove();
     }
+    try {
+      for (const name of this.#disk.list(this.#folder)) {
+        const [, sessionId] = /^(\w+)\.lock$/.exec(name) ?? [];
+        if (sessionId === undefined || sessionId === common || this.#files.has(sessionId)) continue;
+        const file = new SessionFile(sessionId, this.#folder, this.#disk);
+        file.removeOrphanedLock(now - orphanedLockKeptMs);
+      }
+    } catch {
+      // Left for the next session, too.
+    }
   }
 
   /**
@@ -421,7 +435,7 @@ export class Ledger {
 
   /** Tries to take the lock that a session holds while it changes or removes what another session has left. */
   #lockCommon(waitMs: number): Lock {
-    return this.#disk.lock(join(this.#folder, "common.lock"), { make: true, waitMs });
+    return this.#disk.lock(join(this.#folder, `${common}.lock`), { make: true, waitMs });
   }
 
   /** Does what `read` does, but for the warnings. */

@@ -160,6 +160,18 @@ export class SessionFile {
     this.#disk.remove(this.#lockPath);
   }
 
+  /**
+   * Removes the lock of a dead session that has no file: its removal was interrupted. A session that is just being made has no
+   * file either, and may not hold its lock yet, so only a lock from before `madeBefore` (milliseconds since the epoch) counts.
+   *
+   * @throws the error of the system if the files can't be looked for
+   */
+  removeOrphanedLock(madeBefore: number): void {
+    const lock = this.#disk.stat(this.#lockPath);
+    if (!lock || lock.mtimeMs >= madeBefore || this.#disk.stat(this.path)) return;
+    if (this.testLiveness() === "dead") this.#disk.remove(this.#lockPath);
+  }
+
   #applyLine(line: string): void {
     if (line.endsWith(abandonedEnd)) return;
     try {
