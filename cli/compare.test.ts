@@ -56,7 +56,7 @@ test.each<[string, ServiceListing[], Resource[], Partial<ReturnType<typeof compa
     { managed: ["both by 1", "twice by 2"], unmanaged: ["alone"], missing: ["missing of token 1"] },
   ],
   [
-    "an instance with the same id at another service is a different instance",
+    "an instance with the same id at another address is not managed by the one here",
     [service(["i-1"])],
     [instance("i-1", { origin: { ...here, baseUrl: "https://b.example/v2" } })],
     { unmanaged: ["i-1"], notComparable: ["i-1"] },
@@ -120,6 +120,25 @@ test.each([
   if (note) expect(found).toMatchObject({ urn: record.urn, note: expect.stringMatching(note) });
   else expect(found).toBeUndefined();
 });
+
+const moved: Origin = { ...here, baseUrl: "https://b.example/v2" };
+test.each<[string, Origin | undefined, RegExp | undefined]>([
+  ["at another address", moved, /^stack dev has an instance with this id: it lives at https:\/\/b/],
+  ["at another address, of another token kind", { ...moved, tokenKind: "test" }, undefined],
+  ["of another token kind", { ...here, tokenKind: "test" }, undefined],
+])(
+  "an unmanaged instance whose id a stack has %s may be the same one unless token kinds differ",
+  (_where, origin, note) => {
+    const seen = compare(
+      [service(["i-1"])],
+      [{ stack: "dev", resources: [instance("i-1", { origin })], pending: [] }],
+    );
+    const [listed] = seen.listed;
+    const found = listed && explainUnmanaged(listed, seen, []);
+    if (note) expect(found).toEqual({ note: expect.stringMatching(note), isOpen: true });
+    else expect(found).toBeUndefined();
+  },
+);
 
 test.each([
   ["organization/proj/dev", "organization/proj/dev"],

@@ -1,6 +1,7 @@
 /** Compares the instances that services list with the states of all stacks of the backend. */
 import {
   discardCommand,
+  importAs,
   importCommand,
   inStack,
   stateDeleteCommand,
@@ -101,26 +102,28 @@ export function isSameResource(one: Resource, other: Resource): boolean {
 export interface Explanation {
   /** What may have made it, and how it gets into a stack. */
   note: string;
-  /** The URN of the pending create. Undefined if a stack holds the id with another account. */
+  /** The URN of the pending create. Undefined if a stack holds the id with another address or account. */
   urn?: string;
   /** Whether the instance may be managed all the same. */
   isOpen?: true;
 }
 
-/** Explains an unmanaged instance by a pending create, or by a stack that holds the same id with another account. */
+/** Explains an unmanaged instance by a pending create, or by a stack that holds the same id with another address or account. */
 export function explainUnmanaged(
   { service: { origin, session }, item: { id, name } }: ListedInstance,
   { states, instances, pending }: StackContents,
   creates: readonly RecordedCreate[],
 ): Explanation | undefined {
   for (const held of instances.filter((instance) => instance.id === id && !instance.external)) {
-    if (!held.origin || !isSamePlace(held.origin, origin)) continue;
-    // It is the same instance if both accounts are users of one tenant.
+    if (held.origin?.tokenKind !== origin.tokenKind) continue;
+    // It is the same instance if both addresses are of one service, and both accounts are users of one tenant.
     const difference = originDifference(held.origin, origin, session.addressName);
-    return {
-      note: `stack ${held.stack} has an instance with this id: ${difference}`,
-      isOpen: true,
-    };
+    const note = `stack ${held.stack} has an instance with this id: ${difference}`;
+    const ifOther =
+      held.origin.baseUrl === origin.baseUrl
+        ? ""
+        : `. If both addresses are of one service, that stack manages it; if not, \`${importAs("<name>", id)}\` takes it over`;
+    return { note: note + ifOther, isOpen: true };
   }
   const holderOf = ({ urn }: { urn: string }) => instances.find((instance) => instance.urn === urn);
   const takeOver = (resource: { urn: string; provider?: string | undefined }) => {

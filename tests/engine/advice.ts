@@ -205,6 +205,13 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "cli/compare.ts",
+    text: "If both addresses are of one service, that stack manages it",
+    ways: {
+      "pulumi import": commands("audit does not decide whether an instance whose id a stack has"),
+    },
+  },
+  {
+    file: "cli/compare.ts",
     text: "takes it over, or says what to do",
     ways: {
       "pulumi up": commands("after a run was killed during a create, the `pulumi up` that audit"),

@@ -105,6 +105,27 @@ test("after a new token, audit finds an instance gone that a refresh of its stac
   expect(fixture.posts()).toBe(3);
 });
 
+test("audit does not decide whether an instance whose id a stack has at another address is that one: its command takes over one that is not", async () => {
+  await using fixture = await Fixture.create();
+  await fixture.stack.up();
+  const [id = ""] = fixture.ids();
+  await using elsewhere = await Fixture.create({
+    program: emptyProgram,
+    project: "other",
+    env: { PULUMI_HOME: fixture.stack.home, PULUMI_BACKEND_URL: fixture.stack.backend },
+  });
+  elsewhere.control.insert({ id, name: "by-hand" });
+  const open = sectionOf(await elsewhere.stack.typeFailing(audit), "Not decided");
+  expect(open).toContain(`it lives at ${fixture.service.url}`);
+
+  await typePrinted(elsewhere, open, "pulumi import", { "<name>": "by-hand" });
+  elsewhere.stack.program(instances({ "by-hand": { inputs: { name: "by-hand" } } }));
+  await elsewhere.stack.up();
+
+  await expectAgreement(elsewhere, [id]);
+  expect(await elsewhere.stack.type(audit)).toMatch(/^managed +1 instance$/m);
+});
+
 test("audit finds an instance that three resources manage: its command leaves one of them, and the instance runs on", async () => {
   await using fixture = await Fixture.create();
   const { stack, service } = fixture;

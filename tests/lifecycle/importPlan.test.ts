@@ -207,7 +207,7 @@ test("the resource names of the plan are not in use in the stack to import into,
 
 test("the plan leaves out what any stack of the backend manages", async (world) => {
   const { control } = world.service;
-  for (const id of ["i-a", "i-b", "i-read", "i-live", "i-lost", "i-hand", "i-ben"]) {
+  for (const id of ["i-a", "i-b", "i-read", "i-live", "i-lost", "i-hand", "i-ben", "i-moved"]) {
     control.insert({ id, name: id });
   }
   for (let n = 0; n < 7; n++) control.insert({ id: `i-${n}`, name: `web-${n}` });
@@ -223,6 +223,7 @@ test("the plan leaves out what any stack of the backend manages", async (world) 
           { name: "read", id: "i-read", external: true },
           { name: "live", id: "i-live", origin: { tokenKind: "live" } },
           { name: "ben", id: "i-ben", origin: { account: "ben" } },
+          { name: "moved", id: "i-moved", origin: { baseUrl: "https://b.example/v2" } },
         ],
         pending: ["i-lost"],
       },
@@ -235,6 +236,9 @@ test("the plan leaves out what any stack of the backend manages", async (world) 
   expect(text).toMatch(/^managed +9 instances$/m);
   expect(text).toMatch(/^ {2}i-a {2}"i-a" .* dev: urn:\S+::a {2}prod: urn:\S+::a$/m);
   expect(text).toMatch(/^ {2}instance i-ben "i-ben": stack prod has an instance with this id: it/m);
+  expect(text).toMatch(
+    /^ {2}instance i-moved "i-moved": stack prod has .* lives at https:\/\/b\./m,
+  );
   expect(text).toMatch(/^ {2}i-lost {2}"i-lost" .* it has the name of a pending create; if/m);
   expect(said).toEqual([expect.stringMatching(/^3 instances are in the plan\. Next: /)]);
   expect(code).toBe(0);
