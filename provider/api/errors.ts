@@ -51,7 +51,10 @@ export class RequestError extends Error {
   readonly status: number | undefined;
   /** The error envelope. An empty object if the response carried no envelope. */
   readonly service: ServiceError;
-  /** Whether a retry within seconds would fail as well, for example because of the certificate. */
+  /**
+   * Whether a retry within seconds would fail as well, for example because of the certificate. It may still be `transient`: a wait
+   * of minutes goes on, since a person may renew the certificate.
+   */
   readonly lasting: boolean;
   /** Whether the service may have carried out the request in this try or (`request.ts`) an earlier one. */
   readonly mayHaveActed: boolean;

@@ -1,6 +1,7 @@
 /** Tests when the poller looks at listings, and how its waits end. */
 import { expect, test } from "@jest/globals";
 import { Canceled } from "../abort";
+import { RequestError } from "../api/errors";
 import { answered, fail, failed } from "../testing/fakeService";
 import { errorOf, scene, type Scene } from "../testing/scene";
 
@@ -199,17 +200,20 @@ test("90 creates that begin within two seconds cost at most 20 looks more than o
   expect(await looksOf(90)).toBeLessThanOrEqual((await looksOf(1)) + 20);
 });
 
-test("a failed look is reported and repeated", async () => {
+test("a failed look is reported and repeated, also one that a bad certificate fails", async () => {
   const world = scene();
   world.service.has("i-1");
+  const expired = { kind: "unreachable", cause: "expired", method: "GET", path: "/v2" } as const;
   world.service.listFaults.push(
     fail(answered(503, "GET")),
+    fail(new RequestError({ ...expired, lasting: true })),
     fail(failed("unanswered", "cut", "GET")),
   );
   const { result, problems } = wait(world, "i-1");
   expect(await result).toMatchObject({ kind: "left" });
   expect(problems).toEqual([
     expect.stringContaining("503"),
+    expect.stringContaining("expired"),
     expect.stringContaining("cut"),
     undefined,
   ]);
