@@ -237,6 +237,25 @@ test.each(["handshake", "attach"] as const)(
   },
 );
 
+test("what is said after the next engine has attached does not join what still waits for the last one", async () => {
+  await withEngine(async (last, log) => {
+    const next = await TestEngine.start();
+    last.beforeLog = () => new Promise(() => undefined);
+    try {
+      for (const text of ["a", "b"]) log.debug(text);
+      for (const text of ["1 s", "2 s"]) log.status(instanceUrn, text);
+      log.attach(next.address);
+      for (const text of ["c", "d"]) log.debug(text);
+      log.status(instanceUrn, "3 s");
+      await log.flush();
+      const told = next.logged.flatMap(({ message }) => message.split("\n"));
+      expect(told.sort()).toEqual(["3 s", "c", "d"]);
+    } finally {
+      next.stop();
+    }
+  });
+});
+
 test("messages that were sent are not kept in memory", async () => {
   await withEngine(async (engine, log) => {
     const heapAfter = async (messages: number) => {

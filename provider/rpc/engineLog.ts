@@ -115,6 +115,8 @@ export class EngineLog implements Messages {
     void this.#client?.then((client) => client.close(), ignore);
     this.#client = undefined;
     this.#address = "";
+    // What waits is for the engine until now. Nothing for the next one may join it, or wait for it.
+    this.#sending.clear();
   }
 
   #log(severity: Message["severity"], text: Text, urn = "", isEphemeral = false): void {
