@@ -24,9 +24,9 @@ const settings = propertyMap({
 
 const configuration = { args: settings, scope: scopeId };
 
-async function configured(world: Scene = scene()) {
+async function configured(world: Scene = scene(), args = settings) {
   const provider = createProvider(world.ctx);
-  await provider.configure(configuration);
+  await provider.configure({ ...configuration, args });
   return { ...world, provider };
 }
 const state = (): PropertyMap => inputsOf({ status: "ACTIVE" });
@@ -204,6 +204,63 @@ test("with PULUMI_DEBUG_PROVIDERS, a second configuration is refused, and the sa
   provider.cancel("finished");
   provider.renew();
   await provider.configure(other);
+});
+
+// --- attach mode: the next engine begins a run in this process, and the last one sent no Cancel ---
+
+test("after an engine that was killed, a replacement neither adopts nor destroys the unfinished instance that it replaces", async () => {
+  const world = scene();
+  const destroying = propertyMap({ ...settings, destroyPath: "/v2/instances/{id}" });
+  const { provider, service } = await configured(world, destroying);
+  service.posts.push((body, _signal, service) => service.accept(body), ready);
+  const unfinished = await errorOf(provider.create({ ...creation, timeoutSeconds: 5 }));
+  service.set("i-1", { status: "ACTIVE" });
+  provider.renew();
+  await provider.configure({ ...configuration, args: destroying });
+  // `up --replace` calls Check and Create, and then Delete with the old state.
+  await provider.check({ ...check, olds: propertyMap({}) });
+  const { message } = await errorOf(provider.create(creation));
+  expect(unfinished).toMatchObject({ id: "i-1" });
+  expect(message).toContain("Pulumi was told that its instance is i-1");
+  expect([...service.instances.keys()]).toEqual(["i-1"]);
+});
+
+test("after an engine that was killed, a create of the next engine is not another run's that is under way", async () => {
+  const { provider, service } = await configured();
+  service.posts.push(ready, ready);
+  const { id } = await provider.create(creation);
+  // A person has removed it at the portal.
+  service.instances.delete(id);
+  provider.renew();
+  await provider.configure(configuration);
+  expect((await provider.create(creation)).id).toBe("i-2");
+});
+
+test("after an engine that was killed, a replacement whose delete would fail is refused (G4)", async () => {
+  const failing = propertyMap({ ...settings, deletePolicy: "fail" });
+  const { provider, service } = await configured(scene(), failing);
+  service.posts.push(ready);
+  const { id, outputs } = await provider.create(creation);
+  provider.renew();
+  await provider.configure({ ...configuration, args: failing });
+  await provider.check(check);
+  const change = { urn, id, oldInputs: inputsOf(), oldOutputs: outputs };
+  const news = inputsOf({ flavorId: "other" });
+  const { message } = await errorOf(provider.diff({ ...change, news }));
+  expect(message).toContain(`replacing instance ${id} will fail`);
+});
+
+test("a call that is under way when the next engine begins is canceled, and a Cancel of the next engine delivers no record of the run before", async () => {
+  const { provider, service, session } = await configured();
+  service.posts.push(ready);
+  const { id, outputs } = await provider.create(creation);
+  service.listFaults.push(() => new Promise(() => undefined));
+  const reading = errorOf(provider.read({ ...slowRead, urn, id, outputs }));
+  provider.renew();
+  await provider.configure(configuration);
+  provider.cancel("finished");
+  expect(await reading).toBeInstanceOf(OperationCanceled);
+  expect(session.ledger.read().map(({ record }) => record.stage)).toEqual(["replied"]);
 });
 
 // --- the ledger: outputs settle a record only if their stamp (`__run`) is another session's id (G1) ---

@@ -21,6 +21,7 @@ import { inputsForState } from "./instance/userData";
 import { secretStrings } from "./propertyValue";
 import {
   isRefresh,
+  type CancelReason,
   type CreateRequest,
   type DeleteRequest,
   type DiffRequest,
@@ -34,7 +35,7 @@ import { Session } from "./session/session";
 /** Creates the provider. It serves one configuration at a time, which is a `Session`. */
 export function createProvider(ctx: ProviderContext): Provider {
   const { randomBytes = crypto.randomBytes } = ctx;
-  /** What holds until another engine connects. */
+  /** What holds until another engine begins a run. */
   const newRun = () => ({
     cancellation: new AbortController(),
     sessionId: Buffer.from(randomBytes(6)).toString("hex"),
@@ -95,6 +96,20 @@ export function createProvider(ctx: ProviderContext): Provider {
     ...response,
     refreshBeforeUpdate: settings.refreshBeforeUpdate,
   });
+
+  const cancel = (reason: CancelReason): void => {
+    const { session, cancellation } = run;
+    // The creates that still run read this when they end.
+    if (session && reason === "engineGone") session.hasEngine = false;
+    else if (session) reportRetained(session);
+    // After an interrupt, a second Ctrl-C may end the engine before it saves the replies. So `finished` then proves
+    // nothing.
+    if (session && reason === "finished" && !cancellation.signal.aborted) {
+      session.ledger.markDelivered();
+      reportPendingCreates(session);
+    } else session?.ledger.endRun();
+    cancellation.abort(new Canceled());
+  };
 
   return {
     checkConfig: (request) => {
@@ -170,21 +185,10 @@ export function createProvider(ctx: ProviderContext): Provider {
     invoke: inSession(invoke),
     list: inSession(list),
 
-    cancel: (reason) => {
-      const { session, cancellation } = run;
-      // The creates that still run read this when they end.
-      if (session && reason === "engineGone") session.hasEngine = false;
-      else if (session) reportRetained(session);
-      // After an interrupt, a second Ctrl-C may end the engine before it saves the replies. So `finished` then proves
-      // nothing.
-      if (session && reason === "finished" && !cancellation.signal.aborted) {
-        session.ledger.markDelivered();
-        reportPendingCreates(session);
-      } else session?.ledger.endRun();
-      cancellation.abort(new Canceled());
-    },
+    cancel,
     renew: () => {
-      if (!run.cancellation.signal.aborted) return;
+      // The engine before was killed, or its version sends no Cancel: whether it has saved its state is not known.
+      if (!run.cancellation.signal.aborted) cancel("engineGone");
       void run.session?.close();
       run = newRun();
     },

@@ -151,6 +151,9 @@ export interface Provider {
    * normal shutdown, and when the engine is gone. Never exits the process.
    */
   cancel(reason: CancelReason): void;
-  /** Called when an engine connects. Drops the configuration of an earlier engine that has canceled. */
+  /**
+   * Called when an engine begins a run. Ends the run before as one whose engine is gone, unless it was canceled, and drops its
+   * configuration.
+   */
   renew(): void;
 }

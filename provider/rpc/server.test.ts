@@ -7,6 +7,7 @@ import { Secret, Unknown, propertyMap } from "../propertyValue";
 import { instanceToken, unknownText } from "../pulumiNames";
 import { instanceUrn } from "./testing/client";
 import { withServer } from "./testing/harness";
+import type { RecordedCall } from "./testing/scriptedProvider";
 import { maxDepth } from "./properties";
 
 const inputs = propertyMap({ name: "web", userData: new Secret("#!/bin/sh") });
@@ -14,8 +15,8 @@ const outputs = propertyMap({ name: "web", status: "ACTIVE", userData: new Secre
 const target = { urn: instanceUrn };
 const created = { id: "i-1", outputs, refreshBeforeUpdate: false };
 
-test("Handshake and Configure report the same capabilities to the engine, and a new engine renews the provider", async () => {
-  await withServer({}, async ({ client, calls, engine }) => {
+test("Handshake and Configure report the same capabilities to the engine", async () => {
+  await withServer({}, async ({ client }) => {
     expect((await client.handshake()).toObject()).toMatchObject({
       acceptSecrets: true,
       acceptResources: true,
@@ -30,9 +31,6 @@ test("Handshake and Configure report the same capabilities to the engine, and a 
       supportspreview: true,
       supportsAutonamingConfiguration: true,
     });
-    await client.handshake();
-    await client.attach(engine.address);
-    expect(calls.map(([name]) => name)).toEqual(["configure", "renew", "renew"]);
   });
 });
 
@@ -411,5 +409,142 @@ test("a Cancel is answered even if the provider throws", async () => {
     expect(engine.logged).toMatchObject([
       { severity: "debug", message: expect.stringContaining("Error: no") },
     ]);
+  });
+});
+
+// --- attach mode (PULUMI_DEBUG_PROVIDERS): one process serves several engines, one after the other (G2) ---
+
+const settings = propertyMap({});
+const namesOf = (calls: readonly RecordedCall[]) => calls.map(([name]) => name);
+const refusedAs = (message: string) => ({
+  code: status.FAILED_PRECONDITION,
+  message: expect.stringContaining(message),
+});
+
+test.each(["with", "without"])(
+  "the next engine begins a run of its own, after one %s a Cancel",
+  async (cancel) => {
+    await withServer({}, async ({ connect, calls }) => {
+      const first = await connect("127.0.0.1:1001");
+      await first.client.configure(settings);
+      await first.client.create({ inputs });
+      if (cancel === "with") await first.client.cancel();
+      await first.end();
+      const next = await connect("127.0.0.1:1002");
+      await next.client.checkConfig({ news: settings });
+      await next.client.configure(settings);
+      const canceled = cancel === "with" ? ["cancel"] : [];
+      expect(namesOf(calls)).toEqual(
+        ["configure", "create", canceled, "renew", "checkConfig", "configure"].flat(),
+      );
+    });
+  },
+);
+
+test("an engine that attaches again after its Cancel begins another run", async () => {
+  await withServer({}, async ({ connect, calls }) => {
+    const address = "127.0.0.1:1001";
+    const { client } = await connect(address);
+    await client.configure(settings);
+    // Another provider resource of the program.
+    const second = await connect(address);
+    await second.client.configure(settings);
+    await client.cancel();
+    await second.client.cancel();
+    const again = await connect(address);
+    await again.client.configure(settings);
+    const names = ["configure", "configure", "cancel", "cancel", "renew", "configure"];
+    expect(namesOf(calls)).toEqual(names);
+  });
+});
+
+test("a host that only reads the schema, at an address of its own, changes nothing for the run under way", async () => {
+  const script = (messages: { info(text: string): void }) => ({
+    create: async () => {
+      messages.info("created");
+      return created;
+    },
+  });
+  await withServer(script, async ({ connect, calls, engine }) => {
+    // `up --refresh` first configures the recorded provider, and then reads the schema for the program.
+    const { client } = await connect(engine.address);
+    await client.configure(settings);
+    const host = await connect("127.0.0.1:1002");
+    await host.client.schema();
+    const second = await connect(engine.address);
+    await second.client.checkConfig({ news: settings });
+    await host.client.cancel();
+    await host.end();
+    await client.create({ inputs });
+    expect(namesOf(calls)).toEqual(["configure", "checkConfig", "create"]);
+    expect(engine.logged.map(({ message }) => message)).toEqual(["created"]);
+  });
+});
+
+test("while the engine of a run is connected, another one is refused, and its Cancel ends nothing", async () => {
+  const script = (messages: { info(text: string): void }) => ({
+    create: async () => {
+      messages.info("created");
+      return created;
+    },
+  });
+  await withServer(script, async ({ connect, calls, engine }) => {
+    const { client } = await connect(engine.address);
+    await client.configure(settings);
+    const other = await connect("127.0.0.1:1002");
+    const refused = refusedAs("already serves another run");
+    await expect(other.client.checkConfig({ news: settings })).rejects.toMatchObject(refused);
+    await expect(other.client.configure(settings)).rejects.toMatchObject(refused);
+    await expect(other.client.create({ inputs })).rejects.toMatchObject(refused);
+    await expect(other.client.list(instanceToken)).rejects.toMatchObject(refused);
+    await other.client.cancel();
+    await other.end();
+    await client.create({ inputs });
+    expect(namesOf(calls)).toEqual(["configure", "create"]);
+    expect(engine.logged.map(({ message }) => message)).toEqual(["created"]);
+  });
+});
+
+test("after a Cancel, the engine's calls do not go on in the run of the next engine, even if it is gone in the middle of one", async () => {
+  const { promise: answered, resolve } = Promise.withResolvers<void>();
+  const create = async () => {
+    await answered;
+    return created;
+  };
+  await withServer({ create }, async ({ connect, calls, server }) => {
+    const first = await connect("127.0.0.1:1001");
+    await first.client.configure(settings);
+    const request = new pb.CreateRequest().setUrn(target.urn).setType(instanceToken);
+    const ended = Promise.withResolvers<void>();
+    const lost = first.client.raw.create(request, () => ended.resolve());
+    await first.client.version();
+    await first.client.cancel();
+    const next = await connect("127.0.0.1:1002");
+    await next.client.configure(settings);
+    const refused = refusedAs("already serves another run");
+    await expect(first.client.delete({ id: "i-1" })).rejects.toMatchObject(refused);
+    lost.cancel();
+    await ended.promise;
+    // Calls of one connection arrive in their order.
+    await first.client.version();
+    resolve();
+    await server.drain();
+    expect(namesOf(calls)).toEqual(["configure", "create", "cancel", "renew", "configure"]);
+  });
+});
+
+test("once an engine that sent no Cancel was replaced, a call that may be its own is refused", async () => {
+  await withServer({}, async ({ connect, calls }) => {
+    const first = await connect("127.0.0.1:1001");
+    await first.client.configure(settings);
+    // It has not used the connection for long, so it makes its next call on another one.
+    await first.end();
+    const again = await connect("");
+    await again.client.create({ inputs });
+    const next = await connect("127.0.0.1:1002");
+    await next.client.configure(settings);
+    const refused = refusedAs("can't tell whether this call comes from that run");
+    await expect(again.client.create({ inputs })).rejects.toMatchObject(refused);
+    expect(namesOf(calls)).toEqual(["configure", "create", "renew", "configure"]);
   });
 });

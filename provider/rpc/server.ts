@@ -11,6 +11,7 @@ import { ResourceProviderService } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import type { PluginPort } from "../pluginPort";
 import type { CancelReason, Provider } from "../requests";
 import type { EngineLog } from "./engineLog";
+import { Engines, type Caller } from "./engines";
 import { describeError, toCallFailure } from "./errors";
 
 /** What a server is made with. */
@@ -30,6 +31,9 @@ export class ProviderServer {
   readonly #dependencies: ServerDependencies;
   #port: PluginPort | undefined;
   #provider: Promise<Provider> | undefined;
+  readonly #engines = new Engines();
+  /** Whether the run of the served engine was canceled. */
+  #isRunOver = false;
   readonly #running = new Set<Promise<void>>();
 
   constructor(dependencies: ServerDependencies) {
@@ -49,7 +53,10 @@ export class ProviderServer {
   answerOn(port: PluginPort): void {
     const connections = this.#server.createConnectionInjector(ServerCredentials.createInsecure());
     this.#port = port;
-    port.onConnection((socket) => connections.injectConnection(socket));
+    port.onConnection((socket) => {
+      this.#engines.connected(socket);
+      connections.injectConnection(socket);
+    });
   }
 
   /** How many calls have no reply yet. */
@@ -59,12 +66,34 @@ export class ProviderServer {
 
   /** Tells the provider to end its waits (`Provider.cancel`). Never throws. */
   cancel(reason: CancelReason): void {
+    this.#isRunOver = true;
     this.#tellProvider((provider) => provider.cancel(reason));
   }
 
-  /** Called when an engine connects. In attach mode, the process serves one engine after the other. */
-  attachEngine(engineAddress: string): void {
-    this.#dependencies.log.attach(engineAddress);
+  /** Does the same for an engine's call of Cancel, unless it comes from another engine than the one whose run this is. */
+  cancelFor(caller: Caller): void {
+    if (!this.#engines.isServed(caller)) return;
+    this.cancel(this.runningCalls === 0 ? "finished" : "interrupted");
+  }
+
+  /** Called when an engine connects, which may only read the schema. */
+  attachEngine(caller: Caller, engine: string): void {
+    this.#engines.attached(caller, engine);
+    const { served } = this.#engines;
+    if (served === "") this.#dependencies.log.attach(engine);
+    // An engine may do a preview and an update one after the other.
+    else if (engine === served && this.#isRunOver) this.#beginRun();
+  }
+
+  /** Begins a run if the caller's engine does. @throws OperationFailed if a run that is not the caller's may be under way */
+  #serve(caller: Caller, begins: boolean): void {
+    if (!this.#engines.serve(caller, begins, this.#isRunOver)) return;
+    this.#dependencies.log.attach(this.#engines.served);
+    this.#beginRun();
+  }
+
+  #beginRun(): void {
+    this.#isRunOver = false;
     this.#tellProvider((provider) => provider.renew());
   }
 
@@ -93,16 +122,33 @@ export class ProviderServer {
 
   /** Returns the handler of a call that does not need the provider. */
   unary<Request, Reply>(
-    handle: (request: Request) => Reply | Promise<Reply>,
+    handle: (request: Request, caller: Caller) => Reply | Promise<Reply>,
   ): handleUnaryCall<Request, Reply> {
-    return (call, callback) => this.#run(callback, async () => handle(call.request));
+    return (call, callback) => this.#run(callback, async () => handle(call.request, call));
   }
 
   /** Returns the handler of a call that needs the provider. */
   withProvider<Request, Reply>(
     handle: (provider: Provider, request: Request) => Promise<Reply>,
   ): handleUnaryCall<Request, Reply> {
-    return this.unary(async (request) => handle(await this.#load(), request));
+    return this.#withProvider(handle, false);
+  }
+
+  /** Returns the handler of a call that needs the provider, and with which engines begin a run. */
+  beginningRun<Request, Reply>(
+    handle: (provider: Provider, request: Request) => Promise<Reply>,
+  ): handleUnaryCall<Request, Reply> {
+    return this.#withProvider(handle, true);
+  }
+
+  #withProvider<Request, Reply>(
+    handle: (provider: Provider, request: Request) => Promise<Reply>,
+    begins: boolean,
+  ): handleUnaryCall<Request, Reply> {
+    return this.unary(async (request, caller) => {
+      this.#serve(caller, begins);
+      return handle(await this.#load(), request);
+    });
   }
 
   /**
@@ -113,13 +159,17 @@ export class ProviderServer {
     handle: handleUnaryCall<Request, Reply>,
   ): handleUnaryCall<Request, Reply> {
     return (call, callback) => {
-      const onGone = () => this.cancel("engineGone");
-      call.once("cancelled", onGone);
+      const onGone = () => {
+        if (this.#engines.served === served) this.cancel("engineGone");
+      };
       handle(call, (...outcome) => {
         // This event comes after every reply, too.
         call.off("cancelled", onGone);
         callback(...outcome);
       });
+      // When the caller goes away, the process may serve another engine.
+      const { served } = this.#engines;
+      if (this.#engines.isServed(call)) call.once("cancelled", onGone);
     };
   }
 
@@ -133,7 +183,10 @@ export class ProviderServer {
         for (const reply of replies ?? []) call.write(reply);
         call.end();
       };
-      this.#run(callback, async () => handle(await this.#load(), call.request));
+      this.#run(callback, async () => {
+        this.#serve(call, false);
+        return handle(await this.#load(), call.request);
+      });
     };
   }
 

@@ -42,28 +42,29 @@ function providerCalls(server: ProviderServer, { schema, log, version }: ServerD
       .setFailuresList(toCheckFailures(failures));
 
   return {
-    handshake: server.unary((request: pb.ProviderHandshakeRequest) => {
-      server.attachEngine(request.getEngineAddress());
+    handshake: server.unary((request: pb.ProviderHandshakeRequest, call) => {
+      server.attachEngine(call, request.getEngineAddress());
       return new pb.ProviderHandshakeResponse()
         .setAcceptSecrets(true)
         .setAcceptResources(true)
         .setAcceptOutputs(true)
         .setSupportsAutonamingConfiguration(true);
     }),
-    attach: server.unary((request: PluginAttach) => {
-      server.attachEngine(request.getAddress());
+    attach: server.unary((request: PluginAttach, call) => {
+      server.attachEngine(call, request.getAddress());
       return new Empty();
     }),
     getPluginInfo: server.unary(() => new PluginInfo().setVersion(version)),
     getSchema: server.unary(async () => new pb.GetSchemaResponse().setSchema(await schema())),
     // The engine regards a plugin that does not reply as crashed. It also sends Cancel while calls are running, so the
     // process does not exit.
-    cancel: (_call, callback) => {
+    cancel: (call, callback) => {
       callback(null, new Empty());
-      server.cancel(server.runningCalls === 0 ? "finished" : "interrupted");
+      server.cancelFor(call);
     },
 
-    checkConfig: server.withProvider(async (provider, request: pb.CheckRequest) => {
+    // The engine calls CheckConfig if the program runs, and else only Configure.
+    checkConfig: server.beginningRun(async (provider, request: pb.CheckRequest) => {
       const sent = decodeProperties(request.getNews());
       const { settings, own } = splitInputs(sent);
       const { inputs, failures } = await provider.checkConfig({ news: settings });
@@ -75,7 +76,7 @@ function providerCalls(server: ProviderServer, { schema, log, version }: ServerD
       const olds = decodeProperties(request.getOldInputs());
       return toDiffReply(diffSettings(olds, decodeProperties(request.getNews())));
     }),
-    configure: server.withProvider(async (provider, request: pb.ConfigureRequest) => {
+    configure: server.beginningRun(async (provider, request: pb.ConfigureRequest) => {
       const id = request.getId();
       if (!id) throw new InvalidMessage("the Configure request has no id of the provider resource");
       await provider.configure({

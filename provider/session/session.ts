@@ -54,7 +54,7 @@ export const timeouts = { change: 15 * 60, look: 5 * 60 } as const;
 
 /**
  * The settings, and what all operations with them share. A session begins with Configure (or a command), and ends with the
- * process, or when another engine connects after a Cancel. Sessions share only the ledger's folder.
+ * process, or when another engine begins a run in it. Sessions share only the ledger's folder.
  */
 export class Session {
   readonly settings: Settings;
@@ -80,6 +80,8 @@ export class Session {
   hasBriefLookFailed = false;
   /** Whether listings page by `compute:cursorParameter`, if it is set. */
   #isCursorUsed = true;
+  /** As in `KnownRun`. The process may serve another engine while calls of this session still run. */
+  readonly #engine: string | undefined;
   #showsLastMessages: Promise<boolean> | undefined;
 
   constructor(
@@ -92,6 +94,7 @@ export class Session {
     this.ctx = ctx;
     this.canceled = canceled;
     this.run = run;
+    this.#engine = ctx.engineAddress?.() || undefined;
     // Each part is given the parts above it.
     this.state = new KnownState(run.sessionId);
     this.creates = new Creates();
@@ -146,7 +149,7 @@ export class Session {
   /** Returns what the ledger needs to tell which other sessions serve another run of the same stack. */
   #knownRun(): KnownRun {
     const { scope, stateless } = this.run;
-    const engine = this.ctx.engineAddress?.() || undefined;
+    const engine = this.#engine;
     if (stateless) return { engine };
     const [urn] = this.state.registered;
     return { engine, scope, urn, proven: this.state.proven };

@@ -51,6 +51,8 @@ export class TestClient {
       "grpc.max_receive_message_length": -1,
       "grpc.max_send_message_length": -1,
       "grpc.enable_http_proxy": 0,
+      // Each client has a connection of its own, as each provider of an engine has.
+      "grpc.use_local_subchannel_pool": 1,
     });
   }
 
