@@ -78,6 +78,8 @@ export interface EngineContext {
   saves(when: SaveTime): boolean;
   randomSeed(): Uint8Array;
   newScope(): string;
+  /** Whether the engine cancels its plugin at the end, even after a success. Some, such as 3.180, do not. */
+  cancels?: boolean;
 }
 
 type SaveTime = "during the run" | "at the end";
@@ -399,9 +401,8 @@ export class Engine {
     }
   }
 
-  /** Every engine cancels its plugin at the end, even after a success. */
   async #end(): Promise<void> {
-    this.calls.cancel("finished");
+    if (this.ctx.cancels !== false) this.calls.cancel("finished");
     await this.ctx.pause();
     this.#save("at the end");
   }

@@ -73,6 +73,11 @@ export interface History {
   runs: RunPlan[];
   /** `compute:userDataInState`. With "changes", it differs from run to run. */
   userDataInState: "secret" | "hash" | "changes";
+  /**
+   * Whether the runs of a machine attach to one process of the plugin (PULUMI_DEBUG_PROVIDERS), one after the other, and how
+   * their engines end.
+   */
+  attached: "no" | "with a Cancel" | "without a Cancel";
 }
 
 const faultOf = (at: RequestKind, more: Record<string, unknown>): fc.Arbitrary<ScriptedFault> =>
@@ -147,4 +152,7 @@ export const history: fc.Arbitrary<History> = fc.record({
   lagSeconds: fc.constantFrom(0, 0, 0, 0, 3, 3, 45),
   runs: fc.array(run, { minLength: 1, maxLength: 3 }),
   userDataInState: fc.constantFrom("secret", "hash", "changes"),
+  attached: fc.constantFrom(
+    ...(["no", "no", "no", "no", "no", "no", "with a Cancel", "without a Cancel"] as const),
+  ),
 });

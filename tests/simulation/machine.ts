@@ -135,6 +135,26 @@ export class PluginProcess {
     this.#endWithin(afterEngineMs, "engineGone");
   }
 
+  /** The next engine attaches to the process, which serves it as a run of its own. */
+  attach(): void {
+    this.hasEngine = true;
+    this.steps = 0;
+    this.runIfAlive(() => this.#provider.renew());
+  }
+
+  /** The engine that had attached has died. That shows only at a Create under way (`ProviderServer.whileEngineWaits`). */
+  detach(): void {
+    this.hasEngine = false;
+    if (this.#creates > 0) this.runIfAlive(() => this.#provider.cancel("engineGone"));
+  }
+  /** How many Creates are under way. */
+  #creates = 0;
+
+  /** Whether no call is under way. */
+  get isIdle(): boolean {
+    return this.#rejections.size === 0;
+  }
+
   #endWithin(ms: number, reason: CancelReason): void {
     if (!this.alive) return;
     this.#provider.cancel(reason);
@@ -180,7 +200,10 @@ export class PluginProcess {
       configure: counted((request) => provider.configure(request)),
       check: counted((request) => provider.check(request)),
       diff: counted((request) => provider.diff(request)),
-      create: counted((request) => provider.create(request)),
+      create: counted((request) => {
+        this.#creates++;
+        return provider.create(request).finally(() => this.#creates--);
+      }),
       update: counted((request) => provider.update(request)),
       read: counted((request) => provider.read(request)),
       delete: counted((request) => provider.delete(request)),

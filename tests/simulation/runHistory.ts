@@ -37,6 +37,8 @@ interface Run extends Poster {
   machine: Machine;
   plugin: PluginProcess;
   engine: Engine;
+  /** Whether its engine has attached to the plugin, which then goes on without it. */
+  isAttached: boolean;
   isEngineAlive: boolean;
   /** Its engine has ended or died. */
   isOver: boolean;
@@ -99,6 +101,8 @@ class HistoryRun {
   readonly #stacks: Stack[];
   readonly #checker: PromiseChecker;
   readonly #runs: Run[] = [];
+  /** The last run on each machine whose engine has attached to a plugin. */
+  readonly #lastAttached = new Map<Machine, Run>();
   readonly #messages: string[] = [];
   #areFaultsOver = false;
   #scopes = 0;
@@ -204,7 +208,12 @@ class HistoryRun {
     const name = `r${this.#runs.length + 1}`;
     const [timeline, random, network] = [this.#timeline, this.#random, this.#network];
     const trace = (line: string) => this.#tell(line);
-    const plugin = new PluginProcess({ timeline, random, network, trace }, machine, name);
+    const isAttached = this.#attaches(machine);
+    const last = this.#lastAttached.get(machine);
+    const isReused = isAttached && last?.plugin.alive === true;
+    const plugin = isReused
+      ? last.plugin
+      : new PluginProcess({ timeline, random, network, trace }, machine, name);
     const urns = new Map<string, string>();
     const run: Run = {
       name,
@@ -214,6 +223,7 @@ class HistoryRun {
       plan,
       urns,
       disk: machine.disk,
+      isAttached,
       isEngineAlive: true,
       isOver: false,
       isKilled: false,
@@ -243,6 +253,7 @@ class HistoryRun {
           saves: (when) => this.#saves(run, when),
           randomSeed: () => random.bytes(32),
           newScope: () => (run.scope = `scope-${++this.#scopes}`),
+          cancels: !isAttached || this.#history.attached !== "without a Cancel",
         },
       ),
     };
@@ -254,9 +265,21 @@ class HistoryRun {
       if (plan?.end && step === plan.end.step) this.#interrupt(run, plan.end.how);
     };
     this.#tell(`${name} begins: ${plan ? JSON.stringify(plan) : "without faults"}`);
+    if (isReused) {
+      this.#tell(`${name} attaches to the plugin of ${last.plugin.name}`);
+      plugin.attach();
+    }
+    if (isAttached) this.#lastAttached.set(machine, run);
     this.#runs.push(run);
     machine.processes.add(plugin);
     return run;
+  }
+
+  /** A plugin that is busy serves no other engine, so a person then lets the engine start its own. */
+  #attaches(machine: Machine): boolean {
+    const last = this.#lastAttached.get(machine);
+    const isBusy = last?.plugin.alive === true && !(last.isOver && last.plugin.isIdle);
+    return this.#history.attached !== "no" && !isBusy;
   }
 
   #start(run: Run, operation: () => Promise<void>): void {
@@ -269,7 +292,7 @@ class HistoryRun {
         );
       }
       run.isOver = true;
-      run.plugin.signal();
+      if (!run.isAttached) run.plugin.signal();
     };
     operation().then(onEnd, (error: unknown) => {
       run.engine.failed.push({ name: "", error: error as Error });
@@ -305,7 +328,8 @@ class HistoryRun {
           if (how !== "engine killed") run.engine.cancel();
           if (how === "Ctrl-C") return;
           endEngine(run);
-          plugin.orphan();
+          if (run.isAttached) plugin.detach();
+          else plugin.orphan();
         });
       case "plugin killed":
         run.isKilled = true;
@@ -500,7 +524,7 @@ class HistoryRun {
   // ── The service ────────────────────────────────────────────────────────────────────────────────
 
   #faultFor(sent: SentRequest): Fault | undefined {
-    const run = this.#runs.find(({ plugin }) => plugin === sent.sender);
+    const run = this.#runs.findLast(({ plugin }) => plugin === sent.sender);
     if (!run || this.#areFaultsOver) return undefined;
     const kind = kindOf(sent);
     const nth = run.counts[kind]++;
@@ -537,7 +561,7 @@ class HistoryRun {
   }
 
   #acted({ sender, method, path, body }: SentRequest, answer: InProcessResponse): void {
-    const run = this.#runs.find(({ plugin }) => plugin === sender);
+    const run = this.#runs.findLast(({ plugin }) => plugin === sender);
     if (!run) return;
     if (method === "POST" && answer.acted) {
       const name = nameIn(body);
