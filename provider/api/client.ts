@@ -1,7 +1,7 @@
 /** The client of the service. Loads undici, so it is imported when the first request is made. */
 import { type CreateBody, type InstanceStatus, type Page, paths, tolerant } from "./contract";
 import { RequestError } from "./errors";
-import type { Permit } from "./http/rateLimit";
+import type { Front, Permit } from "./http/rateLimit";
 import { createSender } from "./http/request";
 import { readAccount, readAs } from "./http/response";
 import type { HttpRequest } from "./http/transport";
@@ -9,7 +9,7 @@ import { withholdUserData } from "./http/withholdUserData";
 import type { ClientOptions } from "./options";
 import { outcomeOf, type PostOutcome } from "./postOutcome";
 
-export type { Permit };
+export type { Front, Permit };
 
 /** The query of GET /v2/instances. */
 export interface PageQuery {
@@ -31,8 +31,11 @@ export interface ComputeApi {
   /** GET /v2/instances. */
   listPage(query: PageQuery, signal: AbortSignal): Promise<Page>;
 
-  /** Waits until the rate limit allows a POST (G6). Each permit has to be used or released. */
-  acquirePostPermit(signal: AbortSignal): Promise<Permit>;
+  /**
+   * Waits until this POST is the next one. The front then waits until the rate limit allows it (G6). Each front has to be
+   * disposed of, and each of its permits used or released.
+   */
+  reachPostFront(signal: AbortSignal): Promise<Front>;
 
   /**
    * Sends POST /v2/instances once, on a new connection (a create is never blindly retried, G2), and uses up the permit.
@@ -57,7 +60,7 @@ export function createClient(options: ClientOptions): ComputeApi {
   const { redact, destroyPath } = options;
   /** What the base address has before /v2, mostly nothing. */
   const pathPrefix = new URL(options.baseUrl).pathname.slice(0, -"/v2".length);
-  const { send, acquirePermit, close } = createSender(options);
+  const { send, reachFront, close } = createSender(options);
 
   /** A request that `signal` cancels. */
   function requestTo(
@@ -82,7 +85,7 @@ export function createClient(options: ClientOptions): ComputeApi {
       return send({ ...request, target }, readAs(tolerant.page));
     },
 
-    acquirePostPermit: (signal) => acquirePermit("POST", paths.instances, signal),
+    reachPostFront: (signal) => reachFront("POST", paths.instances, signal),
 
     async createInstance(body, permit, { unsent, grace }) {
       const signal = AbortSignal.any([unsent, grace]);

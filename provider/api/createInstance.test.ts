@@ -8,6 +8,7 @@ import {
   createBody,
   failedPost,
   never,
+  permitOf,
   requestTimeoutMs,
   testClient,
   withServer,
@@ -191,10 +192,10 @@ test("a permit allows one POST, and a released permit allows none", async () => 
     const clock = new VirtualClock();
     const client = testClient(baseUrl, { clock, requestsPerMinute: 2 });
     const signals = { unsent: never, grace: never };
-    const unused = await client.acquirePostPermit(never);
+    const unused = await permitOf(client);
     unused.release();
     unused.release();
-    const permit = await client.acquirePostPermit(never);
+    const permit = await permitOf(client);
     const send = () => client.createInstance(createBody, permit, signals);
     const first = send();
     permit.release();
@@ -204,7 +205,7 @@ test("a permit allows one POST, and a released permit allows none", async () => 
       kind: "notSent",
     });
     // The limit is one request per minute, and the released permit does not count.
-    const next = client.acquirePostPermit(never);
+    const next = permitOf(client);
     await clock.advance(60_000);
     expect(clock.sleeping).toBe(1);
     await clock.advance(1);

@@ -3,7 +3,7 @@
  * the instance is ready. Once the id is known, every error carries it, so that no created instance is lost (G1).
  */
 import { grace, isEnded } from "../abort";
-import type { ComputeApi, Permit } from "../api/client";
+import type { ComputeApi, Front, Permit } from "../api/client";
 import { RequestError } from "../api/errors";
 import { keyedFingerprint } from "../fingerprint";
 import { recordedName } from "../ledger/record";
@@ -37,10 +37,10 @@ const graceMs = 10_000;
 /** The time-out of the listing that a create fetches at its end, to find further instances. */
 const lastListingSeconds = 30;
 /**
- * The maximum age of the listing for a renewed baseline (the listing before the POST). Creates that the rate limit
- * delays share such a listing. With 2,000 instances, each listing takes 20 requests.
+ * How long after its end a listing can become a renewed baseline (the listing before the POST), at least. Creates that the rate
+ * limit delays share such a listing. With 2,000 instances, each listing takes 20 requests.
  */
-const maxRenewedBaselineAgeMs = 15_000;
+const minSharedMs = 30_000;
 
 /** An instance that a create has obtained, and the key of the create's record. */
 interface Obtained {
@@ -173,6 +173,15 @@ function lookAt(session: Session, listing: Listing, urn: string): protocol.Look 
   return { listing, ours: creates.instances, named, held, heldByOthers, entries, registered };
 }
 
+/**
+ * How long after its begin the latest listing can become a renewed baseline. A listing that took long is used for as long again.
+ * Otherwise, at a low limit, most requests would be those of listings, and few those of creates.
+ */
+function sharedMs(latest: Listing | undefined): number {
+  const tookMs = latest ? latest.endedAt - latest.begunAt : 0;
+  return tookMs + Math.max(minSharedMs, tookMs);
+}
+
 /** Reads the ledger, and adds until when the instance of each record need not be listed. */
 function entriesOf(session: Session): protocol.Entry[] {
   const { requestTimeoutMs } = session.settings;
@@ -197,6 +206,8 @@ class Create implements Disposable {
   readonly #args: InstanceArgs;
   readonly #spec: protocol.CreateSpec;
   readonly #progress: PostProgress;
+  /** From when this create is the next one to send, until it does. */
+  #front: Front | undefined;
   #permit: Permit | undefined;
   /** The key of this create's record, or of the record that it resumes. */
   #recordKey: string | undefined;
@@ -224,7 +235,18 @@ class Create implements Disposable {
 
   [Symbol.dispose](): void {
     this.#progress.stop();
-    this.#permit?.release();
+    this.#giveBack();
+  }
+
+  /**
+   * Gives back what the phase must not hold, so that no create waits for what another one only holds. A create that waits for a
+   * listing or for another run has no permit, since the listing may need the rest of the limit.
+   */
+  #giveBack(phase?: protocol.State["phase"]): void {
+    if (phase !== "writingRecord" && phase !== "posting") this.#permit?.release();
+    if (phase === "takingBaseline" || phase === "awaitingPermit") return;
+    this.#front?.[Symbol.dispose]();
+    this.#front = undefined;
   }
 
   /**
@@ -311,11 +333,10 @@ class Create implements Disposable {
     const { clock } = ctx;
     const signal = this.#signal;
     const { wakeAt } = state;
+    this.#giveBack(state.phase);
     if (wakeAt !== undefined) await clock.sleep(Math.max(0, wakeAt - clock.now()), signal);
     switch (state.phase) {
       case "readingLedger": {
-        // A create that gives way to another run's create returns its unused permit.
-        this.#permit?.release();
         const { registered } = this.#session.state;
         return {
           kind: "ledgerRead",
@@ -334,11 +355,14 @@ class Create implements Disposable {
         return await this.#list(0, state.search);
       case "takingBaseline":
         this.#progress.show("listing the existing instances before the create");
-        return await this.#list(state.attempt ? maxRenewedBaselineAgeMs : recentMs);
+        return await this.#list(state.attempt ? sharedMs(listings.latest) : recentMs);
       case "awaitingPermit": {
         this.#progress.show("waiting for the rate limit");
         using _wait = this.#session.operations.waiting(signal, waits.permit);
-        this.#permit = await this.#api.acquirePostPermit(signal);
+        this.#front ??= await this.#api.reachPostFront(signal);
+        this.#permit = await this.#front.permit(signal, () =>
+          protocol.isBaselineUsable(state, clock.now()),
+        );
         return { kind: "permitted", now: clock.now() };
       }
       case "writingRecord": {

@@ -4,11 +4,9 @@ import { failed, post, ready } from "../testing/fakeService";
 import { errorOf, inputsOf, scene, urnOf, type Scene } from "../testing/scene";
 import { createInstance } from "./create";
 
-const urn = urnOf("web");
-
-function create({ session }: Scene) {
-  const inputs = inputsOf({ name: "web" });
-  const request = { urn, inputs, timeoutSeconds: 0, preview: false };
+function create({ session }: Scene, name = "web") {
+  const inputs = inputsOf({ name });
+  const request = { urn: urnOf(name), inputs, timeoutSeconds: 0, preview: false };
   return createInstance(session, request);
 }
 
@@ -49,11 +47,61 @@ test("the Info column says that the service accepts a create slowly", async () =
 
 test.each([
   ["used if it is half a minute old", 30, 1],
-  ["renewed while the permit is held, if it is older", 31, 2],
+  ["renewed, if it is older", 31, 2],
 ])("a baseline is %s (G2)", async (_, wait, listings) => {
   const world = delayed(wait);
   await create(world);
   const before = world.service.calls.slice(0, world.service.calls.indexOf("create web"));
+  expect(before.filter((call) => call === "list")).toHaveLength(listings);
+});
+
+test("a create that renews its baseline holds no permit, since the listing may need the rest of the limit, and stays the next one to send", async () => {
+  const world = delayed(31, 0);
+  const { service } = world;
+  const held: object[] = [];
+  const note = () => void held.push({ permits: service.openPermits, fronts: service.openFronts });
+  service.listFaults.push(note, note);
+  await create(world);
+  expect(held).toEqual([
+    { permits: 0, fronts: 0 },
+    { permits: 0, fronts: 1 },
+  ]);
+  expect({ permits: service.openPermits, fronts: service.openFronts }).toEqual({
+    permits: 0,
+    fronts: 0,
+  });
+});
+
+test.each([
+  ["used if the permit comes two minutes later", 120, 2],
+  ["renewed again, if it comes later", 121, 3],
+])("a renewed baseline is %s", async (_, wait, listings) => {
+  const world = delayed(31, wait);
+  await create(world);
+  const before = world.service.calls.slice(0, world.service.calls.indexOf("create web"));
+  expect(before.filter((call) => call === "list")).toHaveLength(listings);
+});
+
+test.each([
+  ["for half a minute after its end", 1, 30, 2],
+  ["and no longer", 1, 31, 3],
+  ["for as long as it took, if that was longer", 40, 40, 2],
+  ["and no longer", 40, 41, 3],
+])("creates share a renewed baseline %s", async (_, tookSeconds, wait, listings) => {
+  const world = scene();
+  const { clock, service } = world;
+  const sleep = (seconds: number) => clock.sleep(seconds * 1000);
+  // The baseline that both share is too old when the rate limit permits the first POST.
+  service.listFaults.push(undefined, () => sleep(tookSeconds));
+  service.permitHolds.push(() => sleep(31));
+  service.permitHolds.push(() => sleep(31 + tookSeconds + wait));
+  // The instance of the first POST causes no listing yet.
+  service.posts.push(async (...args) => {
+    await sleep(100);
+    return ready(...args);
+  }, ready);
+  await Promise.all([create(world, "web"), create(world, "db")]);
+  const before = service.calls.slice(0, service.calls.indexOf("create db"));
   expect(before.filter((call) => call === "list")).toHaveLength(listings);
 });
 
@@ -81,4 +129,5 @@ test("a create that ends while it waits for its permit leaves no record and no t
   expect(world.session.ledger.read()).toEqual([]);
   expect(world.clock.sleeping).toBe(0);
   expect(world.service.count("create")).toBe(0);
+  expect(world.service.openFronts).toBe(0);
 });

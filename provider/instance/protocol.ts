@@ -85,8 +85,11 @@ type Work =
    * Fetches the baseline, or with `attempt` a newer one, since that attempt's is too old → `listed`, `listingFailed`
    */
   | { phase: "takingBaseline"; earlier: Earlier; attempt?: Attempt }
-  /** Waits for the rate limit → `permitted` */
-  | { phase: "awaitingPermit"; attempt: Attempt }
+  /**
+   * Waits for the rate limit → `permitted`. A create whose baseline was renewed, which ended at the clock time `renewedAt`, is
+   * still the next one to send.
+   */
+  | { phase: "awaitingPermit"; attempt: Attempt; renewedAt?: number }
   /** Writes the record of this create, and waits until it is on the disk → `recorded` */
   | { phase: "writingRecord"; attempt: Attempt; fields: RecordFields }
   /** Sends the POST that the record `key` describes → `posted` */
@@ -301,6 +304,11 @@ type UnclearReason =
 
 /** The maximum age of a baseline at the time when the rate limit permits the POST. An older one is renewed. */
 const maxBaselineAgeMs = 30_000;
+/**
+ * The longest wait for the rate limit with a renewed baseline. The listing may have used what the limit had left, so the POST
+ * comes up to a minute later. Renewing the baseline for that would never end. A longer wait is due to a pause.
+ */
+const maxRenewedWaitMs = 120_000;
 /** The most attempts to take over a record, and the most POSTs that fail before a byte is sent. */
 const maxTries = 4;
 /** The change of the record of a POST that was not sent, or that surely created nothing. */
@@ -332,7 +340,7 @@ export function step(spec: CreateSpec, state: State, event: Event): Transition {
     case "takingBaseline":
       return judgeBaseline(spec, state, event);
     case "awaitingPermit":
-      return afterPermit(spec, state.attempt, expect(event, "permitted").now);
+      return afterPermit(spec, state, expect(event, "permitted").now);
     case "writingRecord":
       return afterRecord(spec, state.attempt, expect(event, "recorded"));
     case "posting":
@@ -496,7 +504,7 @@ function judgeBaseline(
   event: Event,
 ): Transition {
   if (event.kind === "listingFailed") return fail(event);
-  const { look } = expect(event, "listed");
+  const { look, now } = expect(event, "listed");
   const { items, complete, begunAt } = look.listing;
   const undeletable = spec.deleteFails ? findUndeletable(spec, earlier, look) : undefined;
   if (undeletable) {
@@ -510,7 +518,10 @@ function judgeBaseline(
   const reports: SideEffect[] = isClean ? [] : [{ do: "reportLeftovers", ...leftovers }];
 
   const baseline = { items, begunAt };
-  if (attempt) return writeRecord(spec, { ...attempt, baseline }, reports);
+  if (attempt) {
+    const renewed = { ...attempt, baseline };
+    return next({ phase: "awaitingPermit", attempt: renewed, renewedAt: now }, reports);
+  }
   const first = { baseline, earlier, unsentCount: 0 };
   return next({ phase: "awaitingPermit", attempt: first }, reports);
 }
@@ -597,15 +608,24 @@ function isExplained(spec: CreateSpec, { entries, registered }: Look, id: string
 
 // ── The POST ─────────────────────────────────────────────────────────────────────────────────────
 
-function afterPermit(spec: CreateSpec, attempt: Attempt, now: number): Transition {
-  const { baseline, earlier } = attempt;
-  const isOld = now - baseline.begunAt > maxBaselineAgeMs;
-  return isOld ? next({ phase: "takingBaseline", earlier, attempt }) : writeRecord(spec, attempt);
+function afterPermit(spec: CreateSpec, state: StateOf<"awaitingPermit">, now: number): Transition {
+  const { attempt } = state;
+  if (isBaselineUsable(state, now)) return writeRecord(spec, attempt);
+  return next({ phase: "takingBaseline", earlier: attempt.earlier, attempt });
 }
 
-function writeRecord(spec: CreateSpec, attempt: Attempt, effects: SideEffect[] = []): Transition {
+/** Whether a POST may be sent now. Otherwise the baseline has to be renewed first. */
+export function isBaselineUsable(
+  { attempt, renewedAt }: StateOf<"awaitingPermit">,
+  now: number,
+): boolean {
+  if (renewedAt !== undefined) return now - renewedAt <= maxRenewedWaitMs;
+  return now - attempt.baseline.begunAt <= maxBaselineAgeMs;
+}
+
+function writeRecord(spec: CreateSpec, attempt: Attempt): Transition {
   const fields = { ...spec.own, before: idsNamed(spec.name, attempt.baseline.items) };
-  return next({ phase: "writingRecord", attempt, fields }, effects);
+  return next({ phase: "writingRecord", attempt, fields });
 }
 
 /**

@@ -7,7 +7,7 @@ import { InstanceUnfinished } from "../../provider/errors";
 import { propertyMap, Secret } from "../../provider/propertyValue";
 import type { Fault } from "./faults";
 import type { SentRequest } from "./network";
-import { Simulation, program, type Run } from "./simulation";
+import { Simulation, cursor, program, type Run } from "./simulation";
 
 const daySeconds = 86_400;
 const settings = propertyMap({
@@ -186,6 +186,34 @@ test("of two operations that share a listing, the one with the longer time-out w
   expect(long.at).toBeGreaterThanOrEqual(1200);
   expect(simulation.posts).toBe(1);
 });
+
+test.each([
+  [1, 4, 0],
+  [2, 4, 0],
+  [3, 8, 0],
+  [4, 20, 0],
+  [5, 20, 0],
+  [60, 300, 90],
+  [100, 400, 90],
+])(
+  "if the service counts POSTs and listings together, %d a minute, %d creates neither wait for each other for ever nor time out, also after a pause of %d s",
+  async (requestsPerMinute, count, pauseSeconds) => {
+    const rate = { requestsPerMinute, rateScope: "path" } as const;
+    using simulation = new Simulation({ provisioningSeconds: 5, ...cursor, ...rate });
+    let hasPaused = pauseSeconds === 0;
+    // The pause begins when the POSTs of the first minute have used the limit up, and later ones need a new baseline.
+    simulation.faultFor = (sent) => {
+      if (hasPaused || !isListing(sent) || simulation.seconds < 80) return undefined;
+      hasPaused = true;
+      return tooMany(`${pauseSeconds}`);
+    };
+    const run = simulation.begin({ ...cursor, requestsPerMinute });
+    await simulation.timeline.untilEnd(run.engine.up(program(count)));
+    expect(run.engine.failed).toEqual([]);
+    expect(hasPaused).toBe(true);
+    expect(simulation.ids).toHaveLength(count);
+  },
+);
 
 test("in a 429 storm, the Info column says what the service answers, and when the next try is", async () => {
   using simulation = new Simulation();

@@ -16,7 +16,7 @@ type Method = "GET" | "POST";
 function setUp(limit: number, random = 0.5) {
   const clock = new VirtualClock();
   const pauses: number[] = [];
-  const acquire = createRateLimit({
+  const { acquirePermit, reachFront } = createRateLimit({
     clock,
     random: () => random,
     requestsPerMinute: Math.ceil(limit / 0.95),
@@ -24,7 +24,7 @@ function setUp(limit: number, random = 0.5) {
   });
   /** Waits for a permit and uses it. */
   const enter = (method: Method, signal = never): Promise<Use> =>
-    acquire(method, "/v2/instances", signal).then(inUse);
+    acquirePermit(method, "/v2/instances", signal).then(inUse);
   const order: string[] = [];
   /** Sends a request that ends at once. `order` gets its name and the second in which it was sent. */
   const request = (name: string, method: Method = "GET", ending = answered) =>
@@ -33,7 +33,7 @@ function setUp(limit: number, random = 0.5) {
       end(ending);
     });
   const names = () => order.map((entry) => entry.split("@")[0]);
-  return { clock, enter, pauses, order, names, request };
+  return { clock, enter, reachFront, pauses, order, names, request };
 }
 
 /** A permit that is in use. */
@@ -116,6 +116,84 @@ describe("after a 429 that the client's own requests don't explain", () => {
     await clock.advance(20_000);
     expect(order).toEqual(["POST@0", "GET@1", "POST@9"]);
   });
+});
+
+describe("at the front of a queue", () => {
+  const path = "/v2/instances";
+
+  test("others of the endpoint wait until the front is left, and other endpoints don't", async () => {
+    const { clock, reachFront, order, request } = setUp(10);
+    const front = await reachFront("POST", path, never);
+    void request("next", "POST");
+    void request("GET");
+    await clock.advance(1000);
+    expect(order).toEqual(["GET@0"]);
+    front[Symbol.dispose]();
+    await clock.advance(0);
+    expect(order).toEqual(["GET@0", "next@1"]);
+    expect(clock.sleeping).toBe(0);
+  });
+
+  test("who is not ready when a request may be sent gets no permit, and the window has room", async () => {
+    const { clock, reachFront, order, request } = setUp(1);
+    await request("first", "POST");
+    using front = await reachFront("POST", path, never);
+    let answer: unknown = "none";
+    void front.permit(never, () => false).then((permit) => (answer = permit));
+    await clock.advance(60_000);
+    expect(answer).toBe("none");
+    await clock.advance(1);
+    expect(answer).toBeUndefined();
+    void front.permit(never, () => true).then((permit) => permit?.release());
+    await clock.advance(0);
+    expect(order).toEqual(["first@0"]);
+    expect(clock.sleeping).toBe(0);
+  });
+
+  test("who waits for the front can give up, and then the next one reaches it", async () => {
+    const { clock, reachFront } = setUp(1);
+    const first = await reachFront("POST", path, never);
+    const abort = new AbortController();
+    const second = reachFront("POST", path, abort.signal);
+    const third = reachFront("POST", path, never);
+    abort.abort(new Error("cancelled"));
+    await expect(second).rejects.toThrow("cancelled");
+    first[Symbol.dispose]();
+    (await third)[Symbol.dispose]();
+    expect(clock.sleeping).toBe(0);
+  });
+
+  test.each([1, 2, 3, 10, 60])(
+    "POSTs that each need a GET first all end, although one window has both, and the limit of %d is kept (G6)",
+    async (limit) => {
+      const { clock, reachFront, order, request } = setUp(limit);
+      const times = () => order.map((entry) => Number(entry.split("@")[1]) * 1000);
+      await request("GET", "GET", tooMany(1000));
+      const count = 2 * limit + 1;
+      for (let n = 0; n < count; n++) {
+        void reachFront("POST", path, never).then(async (front) => {
+          let isReady = false;
+          let permit: Permit | undefined;
+          while (!(permit = await front.permit(never, () => isReady))) {
+            await request("GET");
+            isReady = true;
+          }
+          front[Symbol.dispose]();
+          const { end } = inUse(permit);
+          order.push(`POST@${clock.now() / 1000}`);
+          await clock.sleep(500);
+          end(answered);
+        });
+      }
+      await clock.advance(60 * 60_000);
+      expect(order.filter((entry) => entry.startsWith("POST"))).toHaveLength(count);
+      for (const start of times()) {
+        const inWindow = times().filter((time) => time >= start && time <= start + 60_000);
+        expect(inWindow.length).toBeLessThanOrEqual(limit);
+      }
+      expect(clock.sleeping).toBe(0);
+    },
+  );
 });
 
 test("a long request counts until a window after its end", async () => {

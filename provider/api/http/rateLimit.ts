@@ -74,6 +74,18 @@ export interface Permit {
   release(): void;
 }
 
+/**
+ * The front of an endpoint's queue. Disposing of it lets the next one go on. Who has to send another request first does so
+ * at the front, without a permit. If such permits filled a window, that other request could have to wait for them.
+ */
+export interface Front extends Disposable {
+  /**
+   * Resolves when a request may be sent, or rejects with the signal's reason. Resolves to undefined if `isReady` then returns
+   * false.
+   */
+  permit(signal: AbortSignal, isReady: () => boolean): Promise<Permit | undefined>;
+}
+
 /** The window and the back-off of one endpoint. */
 class Endpoint {
   /** Whether a request waits for the next permit. */
@@ -114,26 +126,58 @@ export function createRateLimit({ clock, random, requestsPerMinute, onPause }: R
   /** Aborted and replaced whenever a request ends, so that waiting requests compute their wait anew. */
   let requestEnded = new AbortController();
 
-  /** Resolves when a request may be sent, or rejects with the signal's reason. `path` is the template of a path with an id. */
-  return (method: string, path: string, signal: AbortSignal): Promise<Permit> => {
+  return { reachFront, acquirePermit };
+
+  /**
+   * Resolves once all earlier requests to the endpoint have left its queue, or rejects with the signal's reason. `path` is the
+   * template of a path with an id.
+   */
+  function reachFront(method: string, path: string, signal: AbortSignal): Promise<Front> {
+    const endpoint = endpointOf(method, path);
+    const reached = Promise.withResolvers<Front>();
+    const left = Promise.withResolvers<void>();
+    const queued = queues.run(`${method} ${path}`, signal, () => {
+      reached.resolve({
+        permit: (permitSignal, isReady) =>
+          whenFree(endpoint, permitSignal, () => (isReady() ? permitFor(endpoint) : undefined)),
+        [Symbol.dispose]: left.resolve,
+      });
+      return left.promise;
+    });
+    queued.catch(reached.reject);
+    return reached.promise;
+  }
+
+  /** Resolves when a request may be sent, or rejects with the signal's reason. `path` is as for `reachFront`. */
+  function acquirePermit(method: string, path: string, signal: AbortSignal): Promise<Permit> {
+    const endpoint = endpointOf(method, path);
+    const take = () => permitFor(endpoint);
+    return queues.run(`${method} ${path}`, signal, () => whenFree(endpoint, signal, take));
+  }
+
+  function endpointOf(method: string, path: string): Endpoint {
     const existing = endpoints.find((known) => known.method === method && known.path === path);
     const endpoint = existing ?? new Endpoint(method, path);
     if (!existing) endpoints.push(endpoint);
-    return queues.run(`${method} ${path}`, signal, async () => {
-      endpoint.isWaiting = true;
-      try {
-        for (;;) {
-          const waitMs = permitAt(endpoint) - clock.now();
-          if (waitMs <= 0) return permitFor(endpoint);
-          const wake = AbortSignal.any([signal, requestEnded.signal]);
-          // Each sleep lasts at most a minute, since `waitMs` may be Infinity.
-          await clock.sleep(Math.min(waitMs, windowMs), wake).catch(() => signal.throwIfAborted());
-        }
-      } finally {
-        endpoint.isWaiting = false;
+    return endpoint;
+  }
+
+  /** Calls `take` at a time at which the endpoint may get a permit, and resolves to its result. */
+  async function whenFree<T>(endpoint: Endpoint, signal: AbortSignal, take: () => T): Promise<T> {
+    endpoint.isWaiting = true;
+    try {
+      for (;;) {
+        signal.throwIfAborted();
+        const waitMs = permitAt(endpoint) - clock.now();
+        if (waitMs <= 0) return take();
+        const wake = AbortSignal.any([signal, requestEnded.signal]);
+        // Each sleep lasts at most a minute, since `waitMs` may be Infinity.
+        await clock.sleep(Math.min(waitMs, windowMs), wake).catch(() => undefined);
       }
-    });
-  };
+    } finally {
+      endpoint.isWaiting = false;
+    }
+  }
 
   /** The clock time from which this endpoint may get a permit. Infinity if a request under way has to end first. */
   function permitAt(endpoint: Endpoint): number {
@@ -193,7 +237,9 @@ export function createRateLimit({ clock, random, requestsPerMinute, onPause }: R
     const { sent, status, retryAfterMs = 0, failure } = end;
     endpoint.underWay--;
     if (sent) endpoint.endTimes.push(clock.now());
-    const isExplained = requestsInWindow(countedWith(endpoint)) >= limit * explainingPart;
+    const count = requestsInWindow(countedWith(endpoint));
+    // A request alone does not explain its own 429, not even at the lowest limit.
+    const isExplained = count > 1 && count >= limit * explainingPart;
     if (status === 429 && !isExplained) pathsCountedTogether.add(endpoint.path);
     if (endpoint.pausesInARow !== pausesBefore) {
       // The request began before the pause. Its 429 is of the burst that caused the pause, and its success proves nothing.

@@ -22,7 +22,7 @@ type Read<T> = (response: HttpResponse) => T;
  */
 export function createSender(options: ClientOptions) {
   const { clock, random, onRetry, renewToken } = options;
-  const acquirePermit = createRateLimit({
+  const { acquirePermit, reachFront } = createRateLimit({
     ...options,
     onPause: ({ failure, ...pause }) => failure && onRetry?.({ ...pause, error: failure }),
   });
@@ -32,7 +32,7 @@ export function createSender(options: ClientOptions) {
 
   async function sendOnce<T>(request: HttpRequest, read: Read<T>, given?: Permit): Promise<T> {
     const { method, path, endpoint, cancelUnsent } = request;
-    // Wait for the rate limit, unless the caller has waited (`acquirePostPermit`).
+    // Wait for the rate limit, unless the caller has waited (`reachPostFront`).
     const permit = given ?? (await acquirePermit(method, endpoint, cancelUnsent));
     const endPermit = permit.use();
     if (!endPermit) {
@@ -99,7 +99,7 @@ export function createSender(options: ClientOptions) {
     }
   }
 
-  return { send, acquirePermit, close: transport.close };
+  return { send, reachFront, close: transport.close };
 }
 
 /** Whether the service refused the token, and did nothing. A POST's 401 without an error envelope may be a proxy's. */
