@@ -302,7 +302,7 @@ type UnclearReason =
   | { kind: "none" }
   | { kind: "stopped"; error: Error };
 
-/** The maximum age of a baseline at the time when the rate limit permits the POST. An older one is renewed. */
+/** The maximum age of a baseline when the POST is the next one to send, and when it is permitted. An older one is renewed. */
 const maxBaselineAgeMs = 30_000;
 /**
  * The longest wait for the rate limit with a renewed baseline. The listing may have used what the limit had left, so the POST

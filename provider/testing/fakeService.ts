@@ -110,6 +110,7 @@ export class FakeService implements ComputeApi {
   }
 
   async #permit(signal: AbortSignal, isReady: () => boolean): Promise<Permit | undefined> {
+    if (!isReady()) return undefined;
     await raceAbort(Promise.resolve(this.permitHolds.shift()?.(signal)), signal);
     signal.throwIfAborted();
     if (!isReady()) return undefined;

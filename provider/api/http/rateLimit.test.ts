@@ -134,12 +134,14 @@ describe("at the front of a queue", () => {
     expect(clock.sleeping).toBe(0);
   });
 
-  test("who is not ready when a request may be sent gets no permit, and the window has room", async () => {
+  test("who is not ready, now or when a request may be sent, gets no permit, and the window has room", async () => {
     const { clock, reachFront, order, request } = setUp(1);
     await request("first", "POST");
     using front = await reachFront("POST", path, never);
+    expect(await front.permit(never, () => false)).toBeUndefined();
     let answer: unknown = "none";
-    void front.permit(never, () => false).then((permit) => (answer = permit));
+    const isReady = () => clock.now() < 60_000;
+    void front.permit(never, isReady).then((permit) => (answer = permit));
     await clock.advance(60_000);
     expect(answer).toBe("none");
     await clock.advance(1);

@@ -80,8 +80,8 @@ export interface Permit {
  */
 export interface Front extends Disposable {
   /**
-   * Resolves when a request may be sent, or rejects with the signal's reason. Resolves to undefined if `isReady` then returns
-   * false.
+   * Resolves when a request may be sent, or rejects with the signal's reason. Resolves to undefined if `isReady` returns false
+   * now, so that what is missing is done while the limit allows no request, or then.
    */
   permit(signal: AbortSignal, isReady: () => boolean): Promise<Permit | undefined>;
 }
@@ -138,8 +138,11 @@ export function createRateLimit({ clock, random, requestsPerMinute, onPause }: R
     const left = Promise.withResolvers<void>();
     const queued = queues.run(`${method} ${path}`, signal, () => {
       reached.resolve({
-        permit: (permitSignal, isReady) =>
-          whenFree(endpoint, permitSignal, () => (isReady() ? permitFor(endpoint) : undefined)),
+        permit: async (permitSignal, isReady) => {
+          if (!isReady()) return undefined;
+          const take = () => (isReady() ? permitFor(endpoint) : undefined);
+          return await whenFree(endpoint, permitSignal, take);
+        },
         [Symbol.dispose]: left.resolve,
       });
       return left.promise;
