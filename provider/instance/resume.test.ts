@@ -370,6 +370,19 @@ test("if another run of the stack was under way, the error names the import, and
   ]);
 });
 
+test("after the clock was set back, a run that is over seems to have been under way, and the ways out hold", async () => {
+  const first = scene();
+  first.service.posts.push(ready, ready);
+  const { id } = await create(first, generated(1));
+  first.session.ledger.markDelivered();
+  first.clock.setWallClock(new Date(first.clock.date().getTime() - 60 * 60 * 1000));
+  const next = first.nextRun();
+  await expectStopped(next, ["under way together with another run", `if it does not show ${id}`]);
+  const [{ key = "" } = {}] = records(next);
+  next.session.ledger.settle(key, "discarded");
+  expect((await create(next.nextRun(), generated(2))).id).toBe("i-2");
+});
+
 test("if another run's create is under way, the create waits for it, and then resumes it", async () => {
   const first = await underWay();
   void first.clock.sleep(20_000).then(() => first.session.ledger.close());
