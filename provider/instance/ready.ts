@@ -111,10 +111,10 @@ export async function waitUntilReady(
 
 /** Returns the error for an instance that was listed, and is then proven gone (G3), and settles its record. */
 function goneInstance({ ledger, settings }: Session, instance: Instance): InstanceUnfinished {
-  const { id, inputs, outputs } = instance.unfinished();
+  const { id } = instance;
   ledger.settleId(settings, id, "gone");
   const reason = `instance ${id} was listed before, and is now missing from two complete listings. Run \`pulumi up\` again to create it anew`;
-  return new InstanceUnfinished(id, { inputs, outputs }, [reason], true);
+  return unfinishedInstance(instance, reason, true);
 }
 
 /**
@@ -241,7 +241,11 @@ function endOfWait(error: unknown, instance: Instance, progress?: WaitProgress):
 }
 
 /** Returns the error that makes the engine keep the instance as unfinished. */
-export function unfinishedInstance(instance: Instance, reason: Text): InstanceUnfinished {
+export function unfinishedInstance(
+  instance: Instance,
+  reason: Text,
+  isGone = false,
+): InstanceUnfinished {
   const { id, inputs, outputs } = instance.unfinished();
-  return new InstanceUnfinished(id, { inputs, outputs }, [reason]);
+  return new InstanceUnfinished(id, { inputs, outputs }, [reason], isGone);
 }

@@ -421,6 +421,14 @@ const refusedAs = (message: string) => ({
   message: expect.stringContaining(message),
 });
 
+/** The script of a provider that tells the engine of each create. */
+const tellsOfCreate = (messages: { info(text: string): void }) => ({
+  create: async () => {
+    messages.info("created");
+    return created;
+  },
+});
+
 test.each(["with", "without"])(
   "the next engine begins a run of its own, after one %s a Cancel",
   async (cancel) => {
@@ -459,13 +467,7 @@ test("an engine that attaches again after its Cancel begins another run", async 
 });
 
 test("a host that only reads the schema, at an address of its own, changes nothing for the run under way", async () => {
-  const script = (messages: { info(text: string): void }) => ({
-    create: async () => {
-      messages.info("created");
-      return created;
-    },
-  });
-  await withServer(script, async ({ connect, calls, engine }) => {
+  await withServer(tellsOfCreate, async ({ connect, calls, engine }) => {
     // `up --refresh` first configures the recorded provider, and then reads the schema for the program.
     const { client } = await connect(engine.address);
     await client.configure(settings);
@@ -482,13 +484,7 @@ test("a host that only reads the schema, at an address of its own, changes nothi
 });
 
 test("while the engine of a run is connected, another one is refused, and its Cancel ends nothing", async () => {
-  const script = (messages: { info(text: string): void }) => ({
-    create: async () => {
-      messages.info("created");
-      return created;
-    },
-  });
-  await withServer(script, async ({ connect, calls, engine }) => {
+  await withServer(tellsOfCreate, async ({ connect, calls, engine }) => {
     const { client } = await connect(engine.address);
     await client.configure(settings);
     const other = await connect("127.0.0.1:1002");

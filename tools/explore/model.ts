@@ -28,6 +28,10 @@ function walk(slice: Slice): number {
 /** A rule that is left out, and the protocol without it. */
 type CompiledMutant = Mutant & { readonly rules: Rules };
 
+function compileMutants(): CompiledMutant[] {
+  return readMutants().map((mutant) => ({ ...mutant, rules: rulesWithout(mutant) }));
+}
+
 /** @throws {ToolError} if no promise breaks without one of the rules */
 function walkMutants(mutants: readonly CompiledMutant[]): void {
   const survived: string[] = [];
@@ -52,7 +56,7 @@ function walkMutants(mutants: readonly CompiledMutant[]): void {
 export function exploreModel({ slice, deep }: { slice: string | undefined; deep: boolean }): void {
   const start = performance.now();
   // Before the long walk, so that a rule that is written otherwise now is noticed at once.
-  const mutants = readMutants().map((mutant) => ({ ...mutant, rules: rulesWithout(mutant) }));
+  const mutants = slice === undefined ? compileMutants() : [];
   const chosen =
     slice === undefined ? slices.filter((each) => deep || !each.deep) : [sliceNamed(slice)];
   let states = 0;
