@@ -150,11 +150,6 @@ export class PluginProcess {
   /** How many Creates are under way. */
   #creates = 0;
 
-  /** Whether no call is under way. */
-  get isIdle(): boolean {
-    return this.#rejections.size === 0;
-  }
-
   #endWithin(ms: number, reason: CancelReason): void {
     if (!this.alive) return;
     this.#provider.cancel(reason);

@@ -28,6 +28,7 @@ export interface SentRequest {
 }
 
 export interface NetworkHooks {
+  /** Called once for each request, when it is sent. */
   faultFor(sent: SentRequest): Fault | undefined;
   /** Faults of the instance that a POST creates, beside a fault of the request. */
   instanceFaultsFor(sent: SentRequest): InstanceFault[];

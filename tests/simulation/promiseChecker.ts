@@ -43,6 +43,8 @@ export interface Poster extends Saver {
   metFaults: ReadonlySet<string>;
   /** Whether a message said that the listing before a create was not complete. */
   reportedPartial: boolean;
+  /** The ids that its engine has asked to delete. */
+  deletes: ReadonlySet<string>;
 }
 
 /** How old the listing before a create may be when the service acts on the POST. */
@@ -199,9 +201,13 @@ export class PromiseChecker {
     }
   }
 
-  /** The stack that destroys an instance must hold it or have held it, and no other stack may hold it (4). */
-  onDestroy(id: string, stack: Stack): void {
+  /**
+   * The engine of the run that destroys an instance must have asked for it. Its stack must hold it or have held it, and no
+   * other stack may hold it (4).
+   */
+  onDestroy(id: string, { stack, deletes }: Pick<Poster, "deletes"> & { stack: Stack }): void {
     if (!this.made.has(id)) this.violated(`${id}, which no run created, is destroyed`);
+    if (!deletes.has(id)) this.violated(`${id} is destroyed by a run that was not asked to`);
     // An engine destroys what its own state holds, even if another engine has saved its state over that.
     if (!stack.ids.includes(id) && !this.made.get(id)?.overwrittenBy)
       this.violated(`${id} is destroyed by a stack that does not hold it`);

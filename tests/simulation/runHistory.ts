@@ -52,6 +52,7 @@ interface Run extends Poster {
   counts: Record<RequestKind, number>;
   /** By the name of the instance. */
   urns: Map<string, string>;
+  deletes: Set<string>;
 }
 
 export interface Outcome {
@@ -101,6 +102,8 @@ class HistoryRun {
   readonly #stacks: Stack[];
   readonly #checker: PromiseChecker;
   readonly #runs: Run[] = [];
+  /** The run that has sent a request. When the service acts on it, another run may be attached to the process. */
+  readonly #runOf = new WeakMap<SentRequest, Run>();
   /** The last run on each machine whose engine has attached to a plugin. */
   readonly #lastAttached = new Map<Machine, Run>();
   readonly #messages: string[] = [];
@@ -233,6 +236,7 @@ class HistoryRun {
       metFaults: new Set(),
       reportedPartial: false,
       counts: { account: 0, list: 0, post: 0, delete: 0 },
+      deletes: new Set(),
       get replacing() {
         return this.engine.replacing;
       },
@@ -275,11 +279,11 @@ class HistoryRun {
     return run;
   }
 
-  /** A plugin that is busy serves no other engine, so a person then lets the engine start its own. */
+  /** A plugin serves no other engine during a run, so a person then lets the engine start its own. */
   #attaches(machine: Machine): boolean {
     const last = this.#lastAttached.get(machine);
-    const isBusy = last?.plugin.alive === true && !(last.isOver && last.plugin.isIdle);
-    return this.#history.attached !== "no" && !isBusy;
+    const isServing = last?.plugin.alive === true && !last.isOver;
+    return this.#history.attached !== "no" && !isServing;
   }
 
   #start(run: Run, operation: () => Promise<void>): void {
@@ -422,6 +426,7 @@ class HistoryRun {
         return reply;
       },
       delete: async (request) => {
+        runOf().deletes.add(request.id);
         await calls.delete(request);
         const made = this.#checker.made.get(request.id);
         if (made && this.#checker.isAlive(request.id))
@@ -523,9 +528,12 @@ class HistoryRun {
 
   // ── The service ────────────────────────────────────────────────────────────────────────────────
 
+  /** Called when the request is sent. */
   #faultFor(sent: SentRequest): Fault | undefined {
     const run = this.#runs.findLast(({ plugin }) => plugin === sent.sender);
-    if (!run || this.#areFaultsOver) return undefined;
+    if (!run) return undefined;
+    this.#runOf.set(sent, run);
+    if (this.#areFaultsOver) return undefined;
     const kind = kindOf(sent);
     const nth = run.counts[kind]++;
     const scripted = run.plan?.faults.find(
@@ -560,8 +568,9 @@ class HistoryRun {
     return [{ kind: "appearsAfter", seconds: this.#random.between(0, lagSeconds) }];
   }
 
-  #acted({ sender, method, path, body }: SentRequest, answer: InProcessResponse): void {
-    const run = this.#runs.findLast(({ plugin }) => plugin === sender);
+  #acted(sent: SentRequest, answer: InProcessResponse): void {
+    const { method, path, body } = sent;
+    const run = this.#runOf.get(sent);
     if (!run) return;
     if (method === "POST" && answer.acted) {
       const name = nameIn(body);
@@ -574,7 +583,7 @@ class HistoryRun {
       this.#checker.onCreate({ id, name, urn, stack, disk, by: run, scope, listedFrom }, run);
     }
     if (method === "DELETE" && answer.status < 300) {
-      this.#checker.onDestroy(path.split("/").at(-1) ?? "", run.stack);
+      this.#checker.onDestroy(path.split("/").at(-1) ?? "", run);
     }
   }
 
