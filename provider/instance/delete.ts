@@ -32,9 +32,9 @@ import { heldBy } from "./instance";
  * Deletes an instance as `compute:deletePolicy` says. Leaves an instance that this run has taken over.
  *
  * @throws OperationFailed if the instance lives elsewhere ("retain" does not ask for the account). With "retain", nothing else
- *   (without a stack, "retain" is like "fail"). OperationFailed if the token is refused; with "fail", if the instance exists or may exist; with "destroy", if the
- *   DELETE fails or is not proven to have worked. RequestError if a listing before the DELETE fails. The error that ended the
- *   operation before the DELETE.
+ *   (without a stack, "retain" is like "fail"). OperationFailed if the token is refused; with "fail", if the instance exists or
+ *   may exist; with "destroy", if the DELETE fails or is not proven to have worked. RequestError if a listing before the DELETE
+ *   fails. The error that ended the operation before the DELETE.
  */
 export async function deleteInstance(session: Session, request: DeleteRequest): Promise<void> {
   const { id, urn } = request;

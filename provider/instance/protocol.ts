@@ -834,7 +834,7 @@ function settle(key: string, as: "gone" | "absent", earlier: Earlier): Transitio
   return next({ phase: "readingLedger", earlier }, [{ do: "settleRecord", key, as }]);
 }
 
-/** Returns the ids that neither the POST of this record nor of this create has made: other records, and the session, explain them. */
+/** Returns the ids of the instances that the POST of this record has not made: other records, and the session, explain them. */
 function explainedIn({ ours, named, entries }: Look, key: string): ReadonlySet<string> {
   const others = entries.flatMap(({ record: { id, key: other } }) =>
     id !== undefined && other !== key ? [id] : [],

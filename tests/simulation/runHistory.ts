@@ -635,8 +635,8 @@ class HistoryRun {
   }
 
   /**
-   * Starts the instance that is OFFLINE, or imports the instance that the error names by id or name. If that can't be done, removes it, and discards the
-   * record if the message shows that command.
+   * Starts the instance that is OFFLINE, or imports the instance that the error names by id or name. If that can't be done,
+   * removes it, and discards the record if the message shows that command.
    */
   async #followAdvice(stack: Stack, name: string, { message }: Error): Promise<void> {
     const [, offline] = /instance (\S+) is OFFLINE, so its port/.exec(message) ?? [];
