@@ -8,7 +8,6 @@ import {
   type InProcessEmulator,
 } from "../../emulator/inProcess";
 import type { InstanceFault } from "../../emulator/faults/kinds";
-import type { InstanceRecord } from "../../emulator/instances/store";
 import { matchesPattern } from "../../emulator/pattern";
 import { InstanceUnfinished } from "../../provider/errors";
 import { propertyMap, reveal, Secret, type PropertyMap } from "../../provider/propertyValue";
@@ -111,8 +110,8 @@ class HistoryRun {
   #scopes = 0;
   /** The ids of the instances whose port has answered. */
   readonly #reached = new Set<string>();
-  /** Waits ask for a port once a second. To look at all instances each time took a tenth of all histories. */
-  readonly #idsByAddress = new Map<string, string>();
+  /** By address. Waits ask for a port once a second, and to look at the instances each time takes a tenth of all histories. */
+  readonly #ports = new Map<string, { id: string; opensAt: number }>();
 
   constructor(history: History, trace: ((line: string) => void) | undefined) {
     this.#history = history;
@@ -437,25 +436,25 @@ class HistoryRun {
 
   /** The answer of each port that is tried. */
   #portAnswers(address: string): boolean {
-    const { portSeconds = 0 } = this.#history;
-    const found = this.#instanceAt(address);
-    const opensAt = Date.parse(found?.created_at ?? "") + portSeconds * 1000;
-    if (found?.status !== "ACTIVE" || start + this.#timeline.now < opensAt) return false;
-    this.#reached.add(found.id);
+    const port = this.#ports.get(address) ?? this.#findPort(address);
+    if (!port || this.#timeline.now < port.opensAt) return false;
+    if (this.#service.control.instance(port.id)?.status !== "ACTIVE") return false;
+    this.#reached.add(port.id);
     return true;
   }
 
-  #instanceAt(address: string): InstanceRecord | undefined {
-    const { control } = this.#service;
-    const known = this.#idsByAddress.get(address);
-    if (known !== undefined) return control.instance(known);
-    const found = control
+  #findPort(address: string): { id: string; opensAt: number } | undefined {
+    const found = this.#service.control
       .instances()
       .find(({ ipv4_public, networks }) =>
         [ipv4_public, ...networks.map(({ ipv4 }) => ipv4)].includes(address),
       );
-    if (found) this.#idsByAddress.set(address, found.id);
-    return found;
+    if (!found) return undefined;
+    const { portSeconds = 0 } = this.#history;
+    const opensAt = Date.parse(found.created_at) - start + portSeconds * 1000;
+    const port = { id: found.id, opensAt };
+    this.#ports.set(address, port);
+    return port;
   }
 
   /**

@@ -97,9 +97,15 @@ export function clockOf(
   };
 }
 
-/** Every callback of a settled promise runs before that of `setImmediate`. */
+let drains = 0;
+
+/**
+ * Every callback of a settled promise runs before that of `process.nextTick`, which takes less time than `setImmediate`. But
+ * Node sees a rejection that nobody handles, and messages to the process, only before the callback of `setImmediate`.
+ */
 function drained(): Promise<void> {
   return new Promise((resolve) => {
-    setImmediate(resolve);
+    if (++drains % 100 === 0) setImmediate(resolve);
+    else process.nextTick(resolve);
   });
 }
