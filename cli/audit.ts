@@ -6,15 +6,17 @@ import type { Command } from "commander";
 import { inStack, stateDeleteCommand, withDependents } from "../provider/advice";
 import { OperationFailed } from "../provider/errors";
 import { whyIncomplete, whyOpen } from "../provider/evidence/why";
-import { isOfTenant, type Verdict } from "../provider/evidence/witness";
+import { isOfTenant, isSameName, type Verdict } from "../provider/evidence/witness";
 import { lookFor } from "../provider/instance/existence";
 import { displayRecordedName } from "../provider/ledger/record";
+import { redactionMark } from "../provider/redaction";
 import { KnownState } from "../provider/session/knownState";
 import { timeouts } from "../provider/session/session";
 import {
   compare,
   explainUnmanaged,
   isSameResource,
+  stackOfRecord,
   unreadableStates,
   type Comparison,
   type ListedInstance,
@@ -33,8 +35,14 @@ import {
 import { planHelp, planOptions, readPlanOptions, writePlan, type PlanOptions } from "./plan";
 import { installAdvice, readAllStates, type Resource, runPulumi } from "./pulumi";
 import { explainError, listAgain, listService, type ServiceListing } from "./service";
-import { addOptions, commandLineError, type SettingOptions, stackHelp } from "./settings";
-import { printData, type Terminal } from "./terminal";
+import {
+  addOptions,
+  commandLineError,
+  givenOptions,
+  type SettingOptions,
+  stackHelp,
+} from "./settings";
+import { printData, Problem, type Terminal } from "./terminal";
 
 interface Options extends SettingOptions, PlanOptions {
   json?: true;
@@ -86,7 +94,7 @@ export function addAudit(program: Command, io: Terminal): void {
       const { undecided } = findings;
       printData({ result, ...(audited ? { ...audited.summary, ...findings } : { undecided }) }, io);
     } else if (audited) {
-      printReport(audited.summary, findings, options, io);
+      printReport(audited.summary, findings, { ...options, given: givenOptions(options) }, io);
       if (!request) io.print(verdict);
     }
     if (!request) io.exitCode = exitCode;
@@ -136,7 +144,8 @@ async function audit(
     const seen = await lookTwice(services, io.env);
     return { services, seen, summary: summarize(services, seen, findings, io) };
   } catch (error) {
-    addFailure("the stacks", error);
+    // Only the CLI, which reads the stacks, has a `Problem`.
+    addFailure(error instanceof Problem ? "the stacks" : "the service", error);
     return undefined;
   }
 }
@@ -242,10 +251,11 @@ function summarize(
 
   const managed = [];
   for (const listed of seen.listed) {
-    const { id, name = "", status = "" } = listed.item;
+    const { id, status = "" } = listed.item;
     if (listed.managers.length > 0) {
       const resources = listed.managers.map(({ stack, urn }) => ({ stack, urn }));
-      managed.push({ id, name, status, resources });
+      const isNameSecret = listed.managers.some((manager) => manager.isNameSecret);
+      managed.push({ id, name: shownName(listed, isNameSecret), status, resources });
     } else addUnmanaged(listed, seen, creates, findings);
   }
   findings.inSeveral.push(...managed.filter(({ resources }) => resources.length > 1));
@@ -259,10 +269,12 @@ function summarize(
     if (isHeld && kind === "absent") findings.gone.push({ id, stack, urn, note });
     if (isHeld && doubt !== undefined) addDoubt(findings, `instance ${id} of ${stack}`, doubt);
   }
-  for (const [{ id, stack, urn }, why] of seen.notComparable) {
+  for (const [instance, why] of seen.notComparable) {
+    const { id, stack, urn } = instance;
     findings.notCompared.push({ id, stack, urn, why });
-    // The settings of a stack should reach the stack's instances. Instances of other stacks may live elsewhere.
-    if (services.some((service) => service.stack === stack))
+    // The settings of a stack should reach the stack's instances. Instances of other stacks may live elsewhere, and so may those
+    // of a provider that the program makes.
+    if (instance.provider === undefined && services.some((service) => service.stack === stack))
       addDoubt(findings, `instance ${id} of ${stack}`, why);
   }
   addPendingCreates(seen, creates, findings);
@@ -279,15 +291,21 @@ function summarize(
   };
 }
 
+/** Returns the name for the report, which shows none that the program made a secret. */
+function shownName({ item: { name = "" } }: ListedInstance, isSecret = false): string {
+  return isSecret ? redactionMark : name;
+}
+
 function addUnmanaged(
   listed: ListedInstance,
   seen: Seen,
   creates: readonly RecordedCreate[],
   findings: Findings,
 ): void {
-  const { id, name = "", status = "", ipv4_public: ipv4 } = listed.item;
+  const { id, status = "", ipv4_public: ipv4 } = listed.item;
   const { baseUrl, tokenKind } = listed.service.origin;
   const explanation = explainUnmanaged(listed, seen, creates);
+  const name = shownName(listed, explanation?.isNameSecret);
   const doubts = [
     explanation?.isOpen && explanation.note,
     status === "PROVISIONING" &&
@@ -311,32 +329,39 @@ function addUnmanaged(
  * under way on this machine, and those in the ledger whose instance is listed: its line says what to do about the create.
  */
 function addPendingCreates(
-  { pending, instances }: Seen,
+  { states, pending, instances }: Seen,
   creates: readonly RecordedCreate[],
   { explained, pendingCreates, unrecordedCreates }: Findings,
 ): void {
-  const isLive = (urn: string) =>
-    creates.some(({ liveness, record }) => liveness === "alive" && record.urn === urn);
+  const recorded = creates.map((create) => {
+    const { urn } = create.record;
+    return { ...create, urn, stack: stackOfRecord(create.record, states) };
+  });
+  const isLive = (create: Resource) =>
+    recorded.some((other) => other.liveness === "alive" && isSameResource(other, create));
   const isHeld = ({ id, urn }: RecordedCreate["record"]) =>
     instances.some((held) => held.id === id && held.urn === urn);
-  const inState = pending.filter(({ urn }) => !isLive(urn));
+  const inState = pending.filter((create) => !isLive(create));
   const heldIdOf = (create: { urn: string; stack: string | undefined }) =>
-    instances.find(({ urn, stack }) => urn === create.urn && stack === create.stack)?.id;
-  const inLedger = creates
-    .filter(({ isHere, liveness, record }) => isHere && liveness !== "alive" && !isHeld(record))
-    .map(({ record: { urn, name, at, id } }): PendingCreate => {
-      const stack = inState.find((create) => create.urn === urn)?.stack;
-      const heldId = heldIdOf({ urn, stack });
-      return { urn, name: displayRecordedName(name), stack, at, id, heldId };
-    });
+    instances.find((held) => isSameResource(held, create))?.id;
+  const inLedger = recorded.filter(
+    ({ isHere, liveness, record }) => isHere && liveness !== "alive" && !isHeld(record),
+  );
+  const isInState = (create: { urn: string; stack: string | undefined }) =>
+    inState.some((other) => isSameResource(other, create));
+  const found = inLedger.map((create): PendingCreate => {
+    const { urn, name, at, id } = create.record;
+    const stack = isInState(create) ? create.stack : undefined;
+    return { urn, name: displayRecordedName(name), stack, at, id, heldId: heldIdOf(create) };
+  });
   const isExplaining = ({ urn, id, name }: PendingCreate) =>
     explained.some(
       (instance) =>
         instance.pendingCreate === urn &&
-        (id === undefined ? instance.name === name : instance.id === id),
+        (id === undefined ? isSameName(instance.name, name ?? "") : instance.id === id),
     );
-  pendingCreates.push(...inLedger.filter((create) => !isExplaining(create)));
-  const isInLedger = ({ urn }: Resource) => inLedger.some((create) => create.urn === urn);
+  pendingCreates.push(...found.filter((create) => !isExplaining(create)));
+  const isInLedger = (create: Resource) => inLedger.some((other) => isSameResource(other, create));
   for (const { urn, name, stack } of inState.filter((create) => !isInLedger(create))) {
     const heldId = heldIdOf({ urn, stack });
     unrecordedCreates.push({ urn, name, stack, at: undefined, id: undefined, heldId });

@@ -20,6 +20,8 @@ const instance = (id: string, more: Partial<Resource> = {}): Resource => ({
   type: "compute:index:Instance",
   id,
   name: undefined,
+  isNameSecret: false,
+  hasGeneratedName: false,
   origin: here,
   acceptedAt: undefined,
   provider: undefined,

@@ -8,6 +8,8 @@ import {
   withDependents,
 } from "../provider/advice";
 import type { ListItem } from "../provider/api/contract";
+import { isSameName } from "../provider/evidence/witness";
+import { isHashedName, recordedName, type LedgerRecord } from "../provider/ledger/record";
 import { isSamePlace, originDifference, type Origin } from "../provider/origin";
 import { isOfStack } from "../provider/pulumiNames";
 import type { RecordedCreate } from "./discard";
@@ -77,12 +79,14 @@ export function compare(
     }
   }
   const all = [...listed.values()];
-  // Pulumi keeps a pending create that a later run has continued, until `pulumi refresh --clear-pending-creates`.
-  const isContinued = (create: Resource) =>
-    create.name !== undefined &&
+  // Pulumi keeps a pending create that a later run has continued, until `pulumi refresh --clear-pending-creates`. Only a
+  // generated name shows that it was continued: the create of a replacement asks for the same explicit name again.
+  const isContinued = ({ name, hasGeneratedName, ...create }: Resource) =>
+    name !== undefined &&
+    hasGeneratedName &&
     all.some(
       ({ item, managers }) =>
-        item.name === create.name && managers.some((manager) => isSameResource(manager, create)),
+        isSameName(item.name, name) && managers.some((manager) => isSameResource(manager, create)),
     );
   const pending = states.flatMap((state) => state.pending).filter((create) => !isContinued(create));
   return { states, instances, pending, listed: all, missing, notComparable };
@@ -94,8 +98,26 @@ export function unreadableStates({ states }: StackContents): StackState[] {
 }
 
 /** Whether the two are the same resource of the same stack. */
-export function isSameResource(one: Resource, other: Resource): boolean {
+export function isSameResource(
+  one: { stack: string | undefined; urn: string },
+  other: { stack: string | undefined; urn: string },
+): boolean {
   return one.stack === other.stack && one.urn === other.urn;
+}
+
+/**
+ * Returns the stack of a recorded create. Undefined if it can't be told: stacks of two organizations can have the same URNs, and
+ * then only the provider resource, if it is in a state, tells them apart.
+ */
+export function stackOfRecord(
+  { urn, scope }: LedgerRecord,
+  states: readonly StackState[],
+): string | undefined {
+  const candidates = states.filter(({ stack }) => isOfStack(urn, stack));
+  const stacks = new Set(candidates.map(({ stack }) => stack));
+  if (stacks.size <= 1) return [...stacks][0];
+  return candidates.find(({ resources }) => resources.some(({ id }) => id !== "" && id === scope))
+    ?.stack;
 }
 
 /** What may have made an unmanaged instance. */
@@ -106,6 +128,8 @@ export interface Explanation {
   urn?: string;
   /** Whether the instance may be managed all the same. */
   isOpen?: true;
+  /** Whether the program made the name a secret. */
+  isNameSecret?: boolean;
 }
 
 /** Explains an unmanaged instance by a pending create, or by a stack that holds the same id with another address or account. */
@@ -125,45 +149,64 @@ export function explainUnmanaged(
         : `. If both addresses are of one service, that stack manages it; if not, \`${importAs("<name>", id)}\` takes it over`;
     return { note: note + ifOther, isOpen: true };
   }
-  const holderOf = ({ urn }: { urn: string }) => instances.find((instance) => instance.urn === urn);
-  const takeOver = (resource: { urn: string; provider?: string | undefined }) => {
-    // The stack that is selected may be another one.
-    const stack = states.find((state) => isOfStack(resource.urn, state.stack))?.stack;
+  interface Created {
+    urn: string;
+    provider?: string | undefined;
+    stack: string | undefined;
+  }
+  const holderOf = (create: Created) =>
+    instances.find((instance) => isSameResource(instance, create));
+  const takeOver = (resource: Created) => {
     const held = holderOf(resource);
     // An import may have taken the wrong instance.
     const drop = held
       ? `\`${inStack(stateDeleteCommand(resource.urn), held.stack)}\` (which drops ${held.id} from the state of ${held.stack}, and lets it run; ${withDependents}), then `
       : "";
-    return `${drop}\`${inStack(importCommand(resource, id), stack)}\``;
+    // The stack that is selected may be another one.
+    return `${drop}\`${inStack(importCommand(resource, id), resource.stack)}\``;
   };
-  const isNamed = (create: { name?: string | undefined }) =>
-    name !== undefined && create.name === name;
+  const isNamed = (wanted: string | undefined) => wanted !== undefined && isSameName(name, wanted);
+  const isNamedInRecord = (recorded: string) =>
+    isHashedName(recorded)
+      ? name !== undefined && recordedName(name, true, session.settings) === recorded
+      : isNamed(recorded);
   const records = creates.filter(({ record }) => isSamePlace(record, origin));
   const create =
     records.find(({ record }) => record.id === id) ??
-    records.find(({ record }) => !record.id && isNamed(record) && !record.before.includes(id));
+    records.find(
+      ({ record }) => !record.id && isNamedInRecord(record.name) && !record.before.includes(id),
+    );
   if (create) {
     const { record, isHere, liveness } = create;
     const { urn, stage, stateless } = record;
-    if (liveness === "alive")
-      return { urn, isOpen: true, note: `a run may be creating it right now for ${urn}` };
+    const isNameSecret = isHashedName(record.name);
+    if (liveness === "alive") {
+      const note = `a run may be creating it right now for ${urn}`;
+      return { urn, isOpen: true, note, isNameSecret };
+    }
     // In these stages, the engine may have saved the instance, so the next run refuses to resume. A stateless create has no
     // stack.
     const isResumed = !["replied", "delivered"].includes(stage) && !stateless;
     // Unless the next run replaces that one, it asks for no create.
-    const held = holderOf(record);
-    const otherwise = held ? ` if it is to replace ${held.id}. Otherwise: ${takeOver(record)}` : "";
+    const created = { ...record, stack: stackOfRecord(record, states) };
+    const held = holderOf(created);
+    const otherwise = held
+      ? ` if it is to replace ${held.id}. Otherwise: ${takeOver(created)}`
+      : "";
     const how = isResumed
       ? `the next \`pulumi up\`${isHere ? "" : " with another state backend"} takes it over, or says what to do${otherwise}. If the program no longer has that resource, \`${discardCommand(record.key)}\` forgets the create`
-      : `to take it over: ${takeOver(record)}`;
+      : `to take it over: ${takeOver(created)}`;
     const why = record.id
       ? `an earlier run created it for ${urn}`
       : `it has the name of a pending create of ${urn}`;
-    return { urn, note: `${why}; ${how}` };
+    return { urn, note: `${why}; ${how}`, isNameSecret };
   }
-  const isRecorded = (urn: string) =>
-    creates.some(({ isHere, record }) => isHere && record.urn === urn);
-  const sameNamed = pending.filter((other) => isNamed(other) && !isRecorded(other.urn));
+  const isRecorded = (other: Resource) =>
+    creates.some(
+      ({ isHere, record }) =>
+        isHere && isSameResource({ urn: record.urn, stack: stackOfRecord(record, states) }, other),
+    );
+  const sameNamed = pending.filter((other) => isNamed(other.name) && !isRecorded(other));
   if (!sameNamed[0]) return undefined;
   const ways = sameNamed.map(takeOver).join(", or ");
   const note = `it has the name of a pending create; if that create made it, take it over: ${ways}`;

@@ -2,11 +2,17 @@
 import { execFile, type ExecFileException } from "node:child_process";
 import { promisify } from "node:util";
 import * as z from "zod";
-import { withoutPasswords } from "../provider/addresses";
+import { withoutPasswordsInText } from "../provider/addresses";
 import { explicitProvider } from "../provider/advice";
 import { oldestEngine } from "../provider/executable";
-import { Instance } from "../provider/instance/instance";
-import { propertyMap, Secret, type PropertyMap } from "../provider/propertyValue";
+import { Instance, textIn } from "../provider/instance/instance";
+import { nameKind } from "../provider/instance/naming";
+import {
+  propertyMap,
+  Secret,
+  type PropertyMap,
+  type PropertyValue,
+} from "../provider/propertyValue";
 import { instanceToken } from "../provider/pulumiNames";
 import { asProblem, Problem } from "./terminal";
 
@@ -38,7 +44,7 @@ export async function runPulumi(args: readonly string[], env: Env, next: string)
     const { code, killed, stderr = "" } = error as ExecFileException & { stderr?: string };
     if (code === "ENOENT") throw new Problem(noPulumi, installAdvice);
     // The CLI prints the URL of the backend with its password.
-    const lastLine = withoutPasswords(stderr.trim().split("\n").at(-1) ?? "");
+    const lastLine = withoutPasswordsInText(stderr.trim().split("\n").at(-1) ?? "");
     const problem = killed
       ? `did not end within ${timeoutMs / 1000} s`
       : `failed: ${lastLine.replace(/^error: /, "") || `exit code ${code}`}`;
@@ -149,15 +155,28 @@ const resourceSchema = z
     provider: z.string().optional(),
     /** Whether the program only reads the resource (`Instance.get`), so that the stack does not manage it. */
     external: z.boolean().default(false),
-    // In the export, a secret name is an object. Other resources may have any values here.
-    inputs: z.object({ name: z.string().optional().catch(undefined) }).catch({}),
+    // Other resources may have anything here.
+    inputs: z.record(z.string(), z.custom<PropertyValue>()).catch({}),
     outputs: z.custom<PropertyMap>().optional(),
   })
-  .transform(({ inputs: { name }, outputs = propertyMap({}), provider, ...resource }) => {
-    const held = new Instance({ ...resource, inputs: propertyMap({}), outputs });
+  .transform(({ inputs: anyInputs, outputs = propertyMap({}), provider, ...resource }) => {
+    const inputs = propertyMap(anyInputs);
+    const held = new Instance({ ...resource, inputs, outputs });
     const { origin, acceptedAt } = held;
     const providerUrn = provider?.slice(0, provider.lastIndexOf("::"));
-    return { ...resource, name, origin, acceptedAt, provider: explicitProvider(providerUrn) };
+    const name = textIn(inputs["name"]);
+    // In the export, a secret is an object.
+    const isNameSecret = name === undefined && "name" in inputs;
+    const hasGeneratedName = nameKind(inputs) === "generated";
+    return {
+      ...resource,
+      name,
+      isNameSecret,
+      hasGeneratedName,
+      origin,
+      acceptedAt,
+      provider: explicitProvider(providerUrn),
+    };
   });
 
 /**

@@ -86,6 +86,8 @@ export type Findings = { [K in Kind]: FindingOf[K][] };
 interface AdviceOptions {
   stack?: readonly string[];
   plan?: string;
+  /** The words of the options for settings. */
+  given: readonly string[];
 }
 
 /** A kind of finding. The row of a finding leaves out what is undefined or empty. */
@@ -130,10 +132,10 @@ const sections: { [K in Kind]: Section<FindingOf[K]> } = {
     result: "found",
     title: unmanagedTitle("In no stack"),
     row: unmanagedRow,
-    next: (_, { stack: [stack, ...others] = [], plan }) => {
+    next: (_, { stack: [stack, ...others] = [], plan, given }) => {
       const stackWords = stack === undefined ? [] : ["--stack", others[0] ? "<name>" : stack];
       return plan === undefined
-        ? `Take them over (\`${ownCommand("audit", "--plan", "FILE", ...stackWords)}\`), or remove them at the service (its portal).`
+        ? `Take them over (\`${ownCommand("audit", "--plan", "FILE", ...stackWords, ...given)}\`), or remove them at the service (its portal).`
         : "Take them over with the plan, or remove them at the service (its portal).";
     },
   },
@@ -198,7 +200,7 @@ const sections: { [K in Kind]: Section<FindingOf[K]> } = {
     title: () => "Not compared",
     row: ({ id, stack, why }) => [id, stack, why],
     next: () =>
-      "Run `audit` with their base URL and token. For a stack of this folder's project, --stack NAME reads both: give it for each stack.",
+      "Run `audit` with their base URL and token. For a stack of this folder's project, --stack NAME reads both, unless the program makes their provider: give it for each stack.",
   },
 };
 

@@ -57,7 +57,7 @@ test.each([
     const found = lines.flatMap((line) => /^ {2}(?:-h, )?(--\S+)/.exec(line)?.[1] ?? []);
     expect(found).toEqual(expect.arrayContaining(options));
     if (command === "discard") expect(found).toEqual(options);
-    // A command that neither creates nor deletes accepts the settings for creates and deletes, but its help hides them.
+    // A command that neither creates nor deletes has no options for the settings of creates and deletes.
     expect(found.includes("--delete-policy")).toBe(command === "doctor");
     expect(found.join()).not.toMatch(/--(api-)?token/);
     expect(code).toBe(0);

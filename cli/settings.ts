@@ -64,6 +64,14 @@ export function addOptions(
   return command;
 }
 
+/** Returns the words of the options that were given for settings, to type them once more. */
+export function givenOptions(options: SettingOptions): string[] {
+  return optionNames.flatMap((name) => {
+    const value = options[name];
+    return value === undefined ? [] : [optionOf(name), value];
+  });
+}
+
 /** The code of an error whose message is ours and may be printed. Commander's repeat what was typed (G8). */
 export const wrongCommandLine = "compute.wrongCommandLine";
 

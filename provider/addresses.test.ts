@@ -1,6 +1,6 @@
 /** Tests that passwords are removed from the addresses of state backends. */
 import { expect, test } from "@jest/globals";
-import { withoutPasswords } from "./addresses";
+import { withoutPasswords, withoutPasswordsInText } from "./addresses";
 
 test.each([
   ["postgres://me:pw-1@db.example/state?sslmode=require"],
@@ -16,6 +16,15 @@ test("passwords are removed from every address in a message", () => {
     `unable to open postgres://${auth}db/a: no, postgres://${auth}db/b`;
   expect(withoutPasswords(message("me:pw-1@"))).toBe(message("me@"));
   expect(withoutPasswords("no postgres://db/a?password=pw-1: why?")).toMatch(/^no .*\/a why\?$/);
+});
+
+test.each([
+  ["postgres://me:pa/s@s@db.example/state?sslmode=require&sslpassword=pw"],
+  ["postgres://me:pa#s?s@db.example/state?sslpassword=pw&a=b"],
+])("from a message with the wrong address %s, too", (url) => {
+  const message = withoutPasswordsInText(`error: parse "${url}": invalid port ":pa" after host`);
+  expect(message).toMatch(/^error: parse "postgres:\/\/me@db\.example\/state\?.*": invalid port/);
+  expect(message).not.toMatch(/:pa|=pw|s@s/);
 });
 
 test.each([

@@ -308,6 +308,16 @@ test("if COMPUTE_API_TOKEN and the file have different tokens, the error names b
   });
 });
 
+test("the path of the token's file may look like a token", () => {
+  const path = join(temporaryFolder(), "sk_live_compute");
+  writeFileSync(path, "sk_live_Canary1\n");
+  const { failures: told } = checkConfig(
+    propertyMap({ baseUrl: required.baseUrl }),
+    source({ COMPUTE_API_TOKEN_FILE: path }),
+  );
+  expect(told).toEqual([]);
+});
+
 test.each([
   [
     "a file that does not exist",

@@ -29,7 +29,8 @@ export function hideToken(redactor: Redactor, token: string): void {
 
 /** Reads the token, without the white space around it, and hides it in messages. */
 export function readTokenFile(path: string, redactor: Redactor): TokenFileContent {
-  if (/sk_(live|test)_/i.test(path)) {
+  // A folder may have such a name, but no token begins like an absolute path.
+  if (/sk_(live|test)_/i.test(path) && !isAbsolute(path)) {
     hideToken(redactor, path);
     return {
       problem: `${tokenFileVariable} holds a token, but must be the path of a file that holds one; set COMPUTE_API_TOKEN to a token`,

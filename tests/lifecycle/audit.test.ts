@@ -7,6 +7,8 @@ import { afterEach, expect, jest } from "@jest/globals";
 import { systemClock } from "../../provider/clock";
 import { typed } from "../../cli/testing/typed";
 import { Ledger } from "../../provider/ledger/ledger";
+import { recordedName } from "../../provider/ledger/record";
+import { redactionMark } from "../../provider/redaction";
 import { leaveOpen, newRecord } from "../../provider/testing/ledgerRecord";
 import { fakePulumi, urnOf } from "./support/fakePulumi";
 import { test, testToken, type World } from "./support/world";
@@ -56,7 +58,7 @@ test("finds instances in no stack, gone, in several stacks and elsewhere, pendin
   control.insert({ id: "i-now", name: "now", status: "PROVISIONING" });
   const made = { baseUrl: world.service.url, tokenKind: "test", stage: "accepted" } as const;
   await leaveOpen(world.ledger, "left", { ...made, id: "i-left" });
-  const replied = { stage: "replied", id: "i-replied", urn: urnOf("web") } as const;
+  const replied = { stage: "replied", id: "i-replied", urn: urnOf("web", "a") } as const;
   await leaveOpen(world.ledger, "web", { ...made, ...replied });
   const path = fakePulumi(world, {
     a: {
@@ -92,8 +94,8 @@ test("finds instances in no stack, gone, in several stacks and elsewhere, pendin
     inSeveral: [
       expect.objectContaining({
         resources: [
-          { stack: "a", urn: urnOf("web") },
-          { stack: "b", urn: urnOf("again") },
+          { stack: "a", urn: urnOf("web", "a") },
+          { stack: "b", urn: urnOf("again", "b") },
         ],
       }),
     ],
@@ -102,7 +104,7 @@ test("finds instances in no stack, gone, in several stacks and elsewhere, pendin
       expect.objectContaining({ id: "i-read", note: "a reads it, but does not manage it" }),
     ],
     explained: expect.any(Array),
-    gone: [{ id: "i-gone", stack: "a", urn: urnOf("db") }],
+    gone: [{ id: "i-gone", stack: "a", urn: urnOf("db", "a") }],
     undecided: [
       { what: 'instance i-ben "i-ben"', why: expect.stringMatching(/^stack a has an instance/) },
       { what: 'instance i-now "now"', why: expect.stringMatching(/^in no stack, but PROV/) },
@@ -110,11 +112,26 @@ test("finds instances in no stack, gone, in several stacks and elsewhere, pendin
     ],
     // The lines of the explained instances say what to do about the other creates.
     pendingCreates: [],
-    unrecordedCreates: [{ stack: "a", urn: urnOf("i-lost"), name: "i-lost" }],
+    unrecordedCreates: [{ stack: "a", urn: urnOf("i-lost", "a"), name: "i-lost" }],
     notCompared: [
-      { id: "i-paid", stack: "a", urn: urnOf("paid"), why: expect.stringMatching(/live token/) },
-      { id: "i-old", stack: "a", urn: urnOf("old"), why: expect.stringMatching(/does not say/) },
-      { id: "i-ben", stack: "a", urn: urnOf("ben"), why: expect.stringMatching(/account ben/) },
+      {
+        id: "i-paid",
+        stack: "a",
+        urn: urnOf("paid", "a"),
+        why: expect.stringMatching(/live token/),
+      },
+      {
+        id: "i-old",
+        stack: "a",
+        urn: urnOf("old", "a"),
+        why: expect.stringMatching(/does not say/),
+      },
+      {
+        id: "i-ben",
+        stack: "a",
+        urn: urnOf("ben", "a"),
+        why: expect.stringMatching(/account ben/),
+      },
     ],
   });
   const explained = found["explained"] as Record<string, string>[];
@@ -131,7 +148,9 @@ test("finds instances in no stack, gone, in several stacks and elsewhere, pendin
     ),
   });
   const { code, text } = await audit(world, path, "--poll-interval-seconds", "0.2");
-  expect(text).toMatch(/^In no stack \(2\):\n( {2}i-(hand|read) .*\n){2} {2}→ Take them/m);
+  expect(text).toMatch(
+    /^In no stack \(2\):\n( {2}i-(hand|read) .*\n){2} {2}→ Take them .* --plan FILE --poll-interval-seconds 0\.2`/m,
+  );
   // An instance of a pending create has one advice, which is not to remove it at the service.
   expect(text).toMatch(
     /^In no stack, but explained by a pending create \(3\):\n( {2}i-\S+ .*\n){3} {2}→ Do what/m,
@@ -143,17 +162,110 @@ test("finds instances in no stack, gone, in several stacks and elsewhere, pendin
   expect(code).toBe(1);
 });
 
-test("a pending operation of a create that a later run has continued is not reported", async (world) => {
-  world.service.control.insert({ id: "i-1", name: "web" });
-  // The create's record is still pending after the state has the instance.
-  const record = { stage: "replied", id: "i-1", urn: urnOf("web") } as const;
-  await leaveOpen(world.ledger, "web", { baseUrl: world.service.url, ...record });
-  for (const pending of ["web", "db"]) {
-    const state = { held: [{ name: "web", id: "i-1" }], pending: [pending] };
-    const { code, unrecordedCreates } = await auditData(world, fakePulumi(world, { a: state }));
-    expect(code).toBe(pending === "web" ? 0 : 1);
-    expect(unrecordedCreates).toHaveLength(code as number);
-  }
+test("a pending create that a later run has continued is not reported, if its generated name shows that", async (world) => {
+  const name = "web-abcdefgh";
+  world.service.control.insert({ id: "i-1", name });
+  const audited = async (resource: string, inputs: object) => {
+    const pending = [{ name: resource, inputs }];
+    const held = [{ name: "web", id: "i-1" }];
+    const { code, unrecordedCreates } = await auditData(
+      world,
+      fakePulumi(world, { a: { held, pending } }),
+    );
+    return { code, reported: (unrecordedCreates as object[]).length };
+  };
+  const generated = { name, __generated: name };
+  expect(await audited("web", generated)).toEqual({ code: 0, reported: 0 });
+  const upperCase = { name: "WEB-ABCDEFGH", __generated: "WEB-ABCDEFGH" };
+  expect(await audited("web", upperCase)).toEqual({ code: 0, reported: 0 });
+  expect(await audited("db", generated)).toEqual({ code: 1, reported: 1 });
+  // The create of a replacement asks for the explicit name that the instance to be replaced has.
+  expect(await audited("web", { name })).toEqual({ code: 1, reported: 1 });
+});
+
+test("the new instance of a replacement that was killed has its line, and is not in the plan, although it has the name of the old one", async (world) => {
+  for (const id of ["i-old", "i-new"]) world.service.control.insert({ id, name: "web" });
+  const state = { held: [{ name: "web", id: "i-old" }], pending: ["web"] };
+  const path = fakePulumi(world, { a: state });
+  expect(await auditData(world, path)).toMatchObject({
+    code: 1,
+    inNoStack: [],
+    explained: [
+      {
+        id: "i-new",
+        note: expect.stringMatching(
+          /: `pulumi state delete .*--stack a` \(which drops i-old .*, then `pulumi import \S+ web i-new --stack a`$/,
+        ),
+      },
+    ],
+  });
+});
+
+test("a pending create explains an instance whose name the service lists in another case", async (world) => {
+  world.service.control.insert({ id: "i-1", name: "db1" });
+  const pending = [{ name: "db", inputs: { name: "DB1" } }];
+  expect(await auditData(world, fakePulumi(world, { a: { pending } }))).toMatchObject({
+    inNoStack: [],
+    explained: [{ id: "i-1" }],
+  });
+  const record = { baseUrl: world.service.url, name: "DB1", urn: urnOf("db", "a") };
+  await leaveOpen(world.ledger, "db", record);
+  expect(await auditData(world, fakePulumi(world, { a: { pending } }))).toMatchObject({
+    inNoStack: [],
+    explained: [{ id: "i-1" }],
+    pendingCreates: [],
+    unrecordedCreates: [],
+  });
+});
+
+test("of two organizations whose stacks have the same URNs, the commands name the one whose create was pending", async (world) => {
+  for (const id of ["i-alice", "i-acme"]) world.service.control.insert({ id, name: "web" });
+  const [alice, acme] = ["alice/p/dev", "acme/p/dev"];
+  const held = [{ name: "web", id: "i-alice" }];
+  const urn = urnOf("web");
+  const take = "`pulumi import compute:index:Instance web i-acme --stack acme/p/dev`";
+  const stacks = {
+    [alice]: { held, providers: ["scope-alice"] },
+    [acme]: { pending: ["web"], providers: ["scope-acme"] },
+  };
+  const inState = await auditData(world, fakePulumi(world, stacks));
+  const note = expect.stringMatching(`take it over: ${take}$`);
+  expect(inState).toMatchObject({ explained: [{ id: "i-acme", note }] });
+
+  // The record is about the other stack's resource of this URN.
+  const recorded = { baseUrl: world.service.url, urn, stage: "unknown" } as const;
+  await leaveOpen(world.ledger, "web", { ...recorded, name: "other", scope: "scope-alice" });
+  expect(await auditData(world, fakePulumi(world, stacks))).toMatchObject({
+    explained: [{ id: "i-acme", note }],
+    pendingCreates: [{ urn, heldId: "i-alice" }],
+    unrecordedCreates: [{ urn, stack: acme }],
+  });
+
+  const given = { stage: "replied", id: "i-acme", scope: "scope-acme" } as const;
+  await leaveOpen(world.ledger, "web", { ...recorded, ...given });
+  const replied = (await auditData(world, fakePulumi(world, stacks)))["explained"];
+  expect(replied).toEqual([
+    expect.objectContaining({ note: expect.stringMatching(`to take it over: ${take}$`) }),
+  ]);
+});
+
+test("a name that the program made secret is not printed (G8)", async (world) => {
+  for (const id of ["i-1", "i-2"]) world.service.control.insert({ id, name: `canary-${id}` });
+  const name = { "4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270" };
+  const held = [{ name: "web", id: "i-1", inputs: { name } }];
+  const hashed = recordedName("canary-i-2", true, { apiToken: testToken });
+  const record = { baseUrl: world.service.url, urn: urnOf("db", "a"), name: hashed };
+  await leaveOpen(world.ledger, "db", record);
+  const path = fakePulumi(world, { a: { held }, b: { held } });
+  const found = await auditData(world, path);
+  expect(found).toMatchObject({
+    managed: [{ id: "i-1", name: redactionMark }],
+    inNoStack: [],
+    explained: [{ id: "i-2", name: redactionMark }],
+    pendingCreates: [],
+  });
+  const { text, warnings } = await audit(world, path, "--poll-interval-seconds", "0.2");
+  expect([JSON.stringify(found), text, ...warnings].join("\n")).not.toContain("canary");
 });
 
 test("for a pending create whose resource has an instance, audit names only the command that removes it from the state", async (world) => {
@@ -165,7 +277,7 @@ test("for a pending create whose resource has an instance, audit names only the 
   };
   const clear =
     "`pulumi refresh --clear-pending-creates --stack <stack>` removes the pending creates.";
-  const row = (name: string) => `  ${urnOf(name)}  "${name}"  pending in a`;
+  const row = (name: string) => `  ${urnOf(name, "a")}  "${name}"  pending in a`;
   expect((await unrecorded("web")).split("\n").slice(1)).toEqual([
     `${row("web")}  its resource has instance i-1`,
     `  → ${clear}`,
@@ -178,7 +290,7 @@ test("for a pending create whose resource has an instance, audit names only the 
   ]);
 });
 
-test("an instance that the settings of its own stack do not reach is not decided", async (world) => {
+test("an instance that the settings of its own stack do not reach is not decided, unless the program makes its provider", async (world) => {
   const held = [{ name: "paid", id: "i-paid", origin: { tokenKind: "live" } }] as const;
   for (const selected of ["a", "b"]) {
     const path = fakePulumi(world, { a: { held: [...held] }, b: {} }, { selected });
@@ -191,6 +303,13 @@ test("an instance that the settings of its own stack do not reach is not decided
         : { code: 0, undecided: [] },
     );
   }
+  const own = "urn:pulumi:a::p::pulumi:providers:compute::own::id";
+  const path = fakePulumi(
+    world,
+    { a: { held: held.map((one) => ({ ...one, provider: own })) } },
+    { selected: "a" },
+  );
+  expect(await auditData(world, path)).toMatchObject({ code: 0, notCompared: [{ id: "i-paid" }] });
 });
 
 test("an unreadable stack means that no instance counts as in no stack, an incomplete listing that none counts as gone", async (world) => {
@@ -330,9 +449,9 @@ test("with a new token, audit advises a refresh only where the stack itself show
     texts.push(text.split("\n\n").find((part) => part.startsWith("In a stack but gone")));
   }
   const row = (id: string, stack: string, note = "") =>
-    `\n {2}${id} {2}${stack} {2}${urnOf("db")}${note}`;
+    `\n {2}${id} {2}${stack} {2}${urnOf("db", stack)}${note}`;
   const drop = (stack: string) =>
-    ` {2}a refresh .*: \`pulumi state delete '?${urnOf("db")}'? --force --stack ${stack}\` drops it .*`;
+    ` {2}a refresh .*: \`pulumi state delete '?${urnOf("db", stack)}'? --force --stack ${stack}\` drops it .*`;
   const up = "[Tt]he next `pulumi up --stack <stack>` creates new ones\\.";
   const refresh = (what: string) =>
     `\`pulumi refresh --stack <stack>\` drops ${what} from the state\\. `;
@@ -350,11 +469,11 @@ test("a create of a run that is under way on this machine is not reported as pen
   const running = new Ledger(world.ledger, "running", () => undefined, {
     date: () => new Date(),
   });
-  await running.begin(newRecord("web", { urn: urnOf("web") }));
+  await running.begin(newRecord("web", { urn: urnOf("web", "a") }));
   expect(await auditData(world, path)).toMatchObject({ code: 0, pendingCreates: [] });
   await running.close();
   expect(await auditData(world, path)).toMatchObject({
     code: 1,
-    pendingCreates: [{ urn: urnOf("web"), stack: "a" }],
+    pendingCreates: [{ urn: urnOf("web", "a"), stack: "a" }],
   });
 });

@@ -249,7 +249,8 @@ test("the plan leaves out what any stack of the backend manages", async (world) 
 
 test("a pending create that a later run has continued explains no other instance of its name", async (world) => {
   for (const id of ["i-1", "i-2"]) world.service.control.insert({ id, name: "web" });
-  const dev = { held: [{ name: "web", id: "i-1" }], pending: ["web"] };
+  const inputs = { name: "web", __generated: "web" };
+  const dev = { held: [{ name: "web", id: "i-1" }], pending: [{ name: "web", inputs }] };
   const path = fakePulumi(world, { dev }, { selected: "dev" });
   expect((await planIn(world, path)).plan).toEqual(["web-i-2=i-2"]);
 });

@@ -4,7 +4,9 @@ import { join } from "node:path";
 import { tokenHash, type Origin } from "../../../provider/origin";
 import { testToken, type World } from "./world";
 
-export const urnOf = (name: string) => `urn:pulumi:dev::p::compute:index:Instance::${name}`;
+/** Without an organization, the name of a stack is that in its URNs. */
+export const urnOf = (name: string, stack = "dev") =>
+  `urn:pulumi:${stack.replace(/.*\//, "")}::p::compute:index:Instance::${name}`;
 
 /** An instance in the state of a stack. */
 export interface HeldInstance {
@@ -14,6 +16,7 @@ export interface HeldInstance {
   external?: boolean;
   /** The URN and the id of its provider. The default provider by default. */
   provider?: string;
+  inputs?: object;
   /** Changes of the recorded origin: service, token kind and token hash. With null, the state has no origin. */
   origin?: Partial<Origin> | null;
 }
@@ -31,8 +34,10 @@ export function fakePulumi(
     string,
     | {
         held?: HeldInstance[];
-        /** The names of instances with a pending create operation. */
-        pending?: string[];
+        /** The instances with a pending create operation, some by their name alone. */
+        pending?: (string | { name: string; inputs: object })[];
+        /** The ids of its provider resources. */
+        providers?: string[];
       }
     | "broken"
   >,
@@ -46,31 +51,38 @@ export function fakePulumi(
       state === "broken"
         ? { resources: [{ type, urn: "broken" }] }
         : {
-            resources: (state.held ?? []).map(
-              ({ name, id, external, provider, origin: other }) => ({
-                type,
-                urn: urnOf(name),
+            resources: [
+              ...(state.providers ?? []).map((id) => ({
+                type: "pulumi:providers:compute",
+                urn: urnOf("default", stack),
                 id,
-                external,
-                provider,
+              })),
+              ...(state.held ?? []).map(({ name, origin: other, ...held }) => ({
+                type,
+                urn: urnOf(name, stack),
+                ...held,
                 outputs:
                   other === null ? {} : { __origin: { ...origin, tokenHash: hash, ...other } },
-              }),
-            ),
+              })),
+            ],
             // An interrupted delete counts for no command.
-            pending_operations: [...(state.pending ?? []), "deleted"].map((name) => ({
-              type: name === "deleted" ? "deleting" : "creating",
-              resource: { type, urn: urnOf(name), inputs: { name } },
-            })),
+            pending_operations: [...(state.pending ?? []), "deleted"].map((one) => {
+              const { name, inputs } =
+                typeof one === "string" ? { name: one, inputs: { name: one } } : one;
+              return {
+                type: name === "deleted" ? "deleting" : "creating",
+                resource: { type, urn: urnOf(name, stack), inputs },
+              };
+            }),
           };
-    writeFileSync(join(home, `${stack}.json`), JSON.stringify({ deployment }));
+    writeFileSync(join(home, `${stack.replaceAll("/", "_")}.json`), JSON.stringify({ deployment }));
   }
   const names = JSON.stringify(Object.keys(stacks).map((name) => ({ name })));
   const noStack = "echo 'error: no stack selected; please use `pulumi stack select`' >&2; exit 1";
   const answers = {
     version: "echo v3.258.0",
     "stack ls": `echo '${names}'`,
-    "stack export": `cat '${home}'/"$4".json`,
+    "stack export": `cat '${home}'/"$(echo "$4" | tr / _)".json`,
     config: selected === undefined ? noStack : `echo '${JSON.stringify(config)}'`,
     "stack --show-name": `echo '${selected}'`,
   };
