@@ -196,7 +196,7 @@ export function createProvider(ctx: ProviderContext): Provider {
 }
 
 const secondConfiguration =
-  "this process already serves another configuration of the provider, and it can't tell the calls of the two configurations apart. Use only one provider in a program that runs with PULUMI_DEBUG_PROVIDERS, or run the program without it";
+  "this process already serves another configuration of the provider, and it can't tell the calls of the two configurations apart. With PULUMI_DEBUG_PROVIDERS, use only one provider in a program, and change its settings in an `up` that has nothing else to do, since a refresh still uses the recorded ones. Or run without it";
 
 /** Whether other settings may prevent this error, which is neither a time-out nor within the service. */
 function isAboutSettings(error: unknown): error is OperationFailed {

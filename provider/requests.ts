@@ -118,7 +118,7 @@ export type Kept<Response> = Response & {
  * Why the waits end. Several reasons may come one after the other.
  *
  * - `interrupted`: by Ctrl-C or a signal. Replies may still reach the engine.
- * - `finished`: the engine has received every reply, and will save them.
+ * - `finished`: the engine has received every reply, and is expected to save them. (A hook of the program may still be running.)
  * - `engineGone`: the engine has ended, so that replies reach nobody any more.
  */
 export type CancelReason = "interrupted" | "finished" | "engineGone";
@@ -131,7 +131,7 @@ export interface Provider {
    * already serves another configuration.
    *
    * @param request `urn` and `scope` are URN and id of the provider resource. The id is the same in every run of a stack,
-   *   another one in each stack, and not known in the first preview.
+   *   another one in each stack (unless `pulumi state move` has copied it), and not known in the first preview.
    */
   configure(request: {
     urn?: string | undefined;

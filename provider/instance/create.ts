@@ -70,12 +70,7 @@ export async function createInstance(
   using operation = session.operationOf(request, "create");
   const { signal } = operation;
   const obtained = unfinishedOf(session, request) ?? (await obtain(session, request, signal));
-  // An error hook may repeat a call that has failed so far, and then needs the text. From here on, it gets the instance.
-  try {
-    return await finish(session, obtained, signal);
-  } finally {
-    forgetText(session, request.inputs);
-  }
+  return await finish(session, obtained, signal);
 }
 
 /** Returns the instance that an earlier call of this session has left unfinished, if an error hook repeats the call. */
@@ -112,6 +107,7 @@ async function finish(
     if (by) keep(session, instance, by);
     try {
       const { outputs } = await waitUntilReady(session, wait, signal);
+      forgetText(session, instance.inputs);
       return { id, outputs };
     } finally {
       if (by?.result.unclearPost) await warnOfExtras(session, by.result.unclearPost, by.spec);
@@ -119,9 +115,12 @@ async function finish(
   } catch (error) {
     const unfinished = unfinishedError(session, error, instance);
     const { outputs } = unfinished.state;
-    // If an error hook repeats the create, it makes a new instance only in place of one that is gone.
+    // If an error hook repeats the create, it makes a new instance, from the same text, only in place of one that is gone.
     if (unfinished.isGone) creates.unfinished.delete(urn);
-    else creates.unfinished.set(urn, { key, id, outputs, after });
+    else {
+      creates.unfinished.set(urn, { key, id, outputs, after });
+      forgetText(session, instance.inputs);
+    }
     throw unfinished;
   } finally {
     // If no engine receives the id, the next run resumes the create.

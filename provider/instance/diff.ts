@@ -133,11 +133,13 @@ interface ChangedInputs {
 export function changedInputs(before: Instance, news: PropertyMap): ChangedInputs {
   const isSameScript =
     !scriptInputs.some((name) => hasUnknown(news[name])) && isSameUserData(before.inputs, news);
+  const becomesSecret = (name: InputName) =>
+    hasSecret(news[name]) && !hasSecret(before.outputs[name]);
   const changed: ChangedInputs = { detailed: {}, replaced: [], asserted: [], recorded: [] };
   for (const name of inputNames) {
     const kind = isSameScript && isScript(name) ? undefined : changeOf(name, before, news);
     if (!kind) {
-      if (hasSecret(news[name]) && !hasSecret(before.outputs[name])) changed.recorded.push(name);
+      if (!isScript(name) && becomesSecret(name)) changed.recorded.push(name);
       continue;
     }
     changed.detailed[name] = kind;
@@ -147,7 +149,8 @@ export function changedInputs(before: Instance, news: PropertyMap): ChangedInput
   const script = readUserData(news);
   const forms = [before.inputs, before.outputs].map((held) => readUserData(held)?.form);
   const isInOtherForm = forms.some((form) => form !== undefined && form !== script?.form);
-  if (isSameScript && script && isInOtherForm && changed.replaced.length === 0)
+  const isRecorded = isInOtherForm || scriptInputs.some(becomesSecret);
+  if (isSameScript && script && isRecorded && changed.replaced.length === 0)
     changed.recorded.push(...scriptInputs);
   return changed;
 }

@@ -293,6 +293,21 @@ describe("a create whose Delete would fail, after an earlier run's instance", ()
     expect(posts(later)).toBe(2);
   });
 
+  test("is refused after an upgrade of the plugin or with another provider, once a run has seen the instance in the state", async () => {
+    const first = scene({ deletePolicy: "fail" });
+    const { id, outputs } = await create(first, "web");
+    first.session.ledger.markDelivered();
+    const upgraded = first.nextRun(undefined, { scope: "after-the-upgrade" });
+    const { origin, stamp } = new Instance({ urn, id, inputs: inputsOf({}), outputs });
+    upgraded.session.observe({ id, urn, origin, stamp });
+    const replacing = upgraded.nextRun();
+    const { message } = await errorOf(create(replacing, "web"));
+    expect(message).toContain(
+      `instance ${id}, which an earlier run created for this resource, still`,
+    );
+    expect(posts(replacing)).toBe(1);
+  });
+
   test("is refused if the listings are not complete, and says so", async () => {
     const { next, id } = await afterRemoval();
     next.service.unreadable = 1;

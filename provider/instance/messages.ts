@@ -18,7 +18,7 @@ import { OperationFailed } from "../errors";
 import { whyOpen, type Paging } from "../evidence/why";
 import { displayRecordedName, isHashedName, type LedgerRecord } from "../ledger/record";
 import { isSamePlace } from "../origin";
-import { isSameResource, projectOf, stackNameOf } from "../pulumiNames";
+import { isSameResource, projectOf, stackNameOf, stackOf } from "../pulumiNames";
 import type { Session } from "../session/session";
 import type { CreateSpec, Failure, Leftover, Leftovers, PendingReason } from "./protocol";
 
@@ -69,7 +69,9 @@ type Importable = LedgerRecord | CreateSpec["own"];
 
 /** Returns the command that imports the instance as the resource of `of`, into the stack of this run. */
 function takeOverCommand(own: CreateSpec["own"], of: Importable, id: string): string {
-  return withStack(importCommand(of, id), own);
+  // The stack may have been renamed since, and its provider resource with it.
+  const { provider } = of.scope === own.scope ? own : of;
+  return withStack(importCommand({ urn: of.urn, provider }, id), own);
 }
 
 // ── Pending creates ──────────────────────────────────────────────────────────────────────────────
@@ -111,6 +113,15 @@ function pendingError(
       `${begun}, and Pulumi was told that its instance is ${id}. Whether a state holds it is not known. ${nothing}`,
       [...lookFirst, ...keptWays(own, id, key)],
     );
+  }
+  if (why.kind === "otherStack") {
+    const begunThere = `a run of stack ${stackNameOf(record.urn)} began to create "${displayRecordedName(record.name)}" (${at}) for ${record.urn}. That stack and this one have one provider resource, so either it was renamed to this one, or \`pulumi state move\` moved resources between the two`;
+    return withWaysOut(`${begunThere}. ${nothing}`, [
+      `if that stack exists: ${runThere(record)}. Then run this again`,
+      `if it was renamed to this one: take the instance over with ${takeOver(own)}`,
+      ...cleared,
+      discard,
+    ]);
   }
   if (why.kind === "unregistered") {
     const ways = isSamePlace(record, own)
@@ -215,7 +226,10 @@ const ifMoved =
 
 /** Says, in a sentence without its full stop, why a pending create can be neither resumed nor settled. */
 function pendingReason(
-  why: Exclude<PendingReason, { kind: "inFlight" | "contested" | "replied" | "unregistered" }>,
+  why: Exclude<
+    PendingReason,
+    { kind: "inFlight" | "contested" | "replied" | "unregistered" | "otherStack" }
+  >,
   id: string,
   isIdKnown: boolean,
   paging: Paging,
@@ -339,10 +353,13 @@ export function pendingNotice(
 function describePending(record: LedgerRecord, { run, settings, state }: Session): string[] {
   const { urn, id, key, name, scope, baseUrl, tokenKind, stage, at } = record;
   const instance = id === undefined ? "" : `, instance ${id}`;
-  const isOfStack = scope !== undefined && scope === run.scope;
-  // The stack may have another name since then.
-  const [ownUrn = urn] = isOfStack ? state.registered : [];
+  const hasScope = scope !== undefined && scope === run.scope;
+  const [ownUrn = urn] = hasScope ? state.registered : [];
+  const isOfStack = hasScope && stackOf(ownUrn) === stackOf(urn);
+  // The stack may have another name since then, or the record is that of a stack with which this one has exchanged resources.
+  const isOfOtherName = hasScope && !isOfStack;
   const stack = { urn: ownUrn, stateless: record.stateless };
+  const provider = hasScope ? run.providerUrn : record.provider;
   const isRegistered = [...state.registered].some((registered) => isSameResource(registered, urn));
   const isResumable = isOfStack && stage !== "replied";
   // Another stack has settings of its own.
@@ -353,10 +370,11 @@ function describePending(record: LedgerRecord, { run, settings, state }: Session
       : "";
   const its = settingsOf(record);
   const ways = [
+    ...(isOfOtherName ? [runThere(record)] : []),
     ...(isResumable
       ? [`the next create of that resource${isElsewhere ? ` with ${its}` : ""} searches for it`]
       : []),
-    `take it over${isElsewhere ? `, once a \`pulumi up\` has recorded ${its}` : ""}: ${withStack(importCommand(record, id ?? "<id>"), stack)}`,
+    `${isOfOtherName ? "if that stack was renamed to this one: " : ""}take it over${isElsewhere ? `, once a \`pulumi up\` has recorded ${its}` : ""}: ${withStack(importCommand({ urn, provider }, id ?? "<id>"), stack)}`,
     `forget it, once you know that it left no running instance: \`${discardCommand(key)}\``,
   ];
   const head = `"${displayRecordedName(name)}"${instance} at ${baseUrl} (${tokenKind} token, ${at}) for ${urn}${missing}`;
@@ -376,26 +394,27 @@ export function describeLeftover(leftover: Leftover, { own }: CreateSpec): strin
   const next = !claim
     ? takeOver
     : claim.isSure
-      ? settleClaim(claim)
-      : `${settleClaim(claim)}. If it is not that stack's: ${takeOver}`;
+      ? runThere(claim)
+      : `${runThere(claim)}. If it is not that stack's: ${takeOver}`;
   return `${id} (for ${own.urn}): ${whyLeftover(leftover)}; ${next}`;
 }
 
-/** Says what to do about a leftover that another stack's create has made, or may have made. */
-function settleClaim({ urn }: NonNullable<Leftover["claim"]>): string {
+/** Says what to do about an instance that the create of this URN, of another stack, has made or may have made. */
+function runThere({ urn }: { urn: string }): string {
   return `\`pulumi up\` with stack ${stackNameOf(urn)} of project ${projectOf(urn)} selected keeps it, takes it over, or says what to do`;
 }
 
 function whyLeftover({ why, claim }: Leftover): string {
   const others =
     claim &&
-    (claim.isSure
+    (claim.hasMade
       ? `a run on this machine created it for ${claim.urn}`
       : `a pending create of ${claim.urn} may have made it`);
+  const and = others === undefined ? "" : `, and ${others}`;
   return {
-    tag: "its name was generated for this resource",
-    name: others === undefined ? "it has the same name" : `it has the same name, and ${others}`,
-    delivered: "an earlier run created it for this resource",
+    tag: `its name was generated for this resource${and}`,
+    name: `it has the same name${and}`,
+    delivered: others ?? "an earlier run created it for this resource",
     renamed:
       "an earlier run created it for another resource, which this run's program has not registered so far",
   }[why];
@@ -415,9 +434,7 @@ function leftoversError({ items, partial }: Leftovers, spec: CreateSpec): string
   const named = items.slice(0, maxNamed);
   const notNamed = items.length - named.length;
   const claims = named.flatMap(({ id, claim }) =>
-    claim
-      ? [`if ${id} is the other stack's: ${settleClaim(claim)}. Give this one another name`]
-      : [],
+    claim ? [`if ${id} is the other stack's: ${runThere(claim)}. Give this one another name`] : [],
   );
   const importable = items.filter(({ claim }) => !claim?.isSure).map(({ id }) => id);
   const imports = (importable.length > 2 ? ["<id>"] : importable).map((id) =>

@@ -224,8 +224,11 @@ export interface Leftover {
    * resource that may be this one under its old name (`isAdrift`).
    */
   why: "tag" | "name" | "delivered" | "renamed";
-  /** The resource of another stack whose create made the instance (`isSure`), or may have made it. */
-  claim?: { urn: string; isSure: boolean };
+  /**
+   * The resource of another stack whose create made the instance (`hasMade`), or may have made it. `isSure` says whether it is
+   * surely another stack: otherwise this stack may have had that name.
+   */
+  claim?: { urn: string; hasMade: boolean; isSure: boolean };
 }
 
 /** How a create ends. */
@@ -288,8 +291,9 @@ export type PendingReason =
   | { kind: "contested" }
   /** The program has registered no resource with the record's URN so far, and may have renamed that resource. */
   | { kind: "unregistered" }
-  /** The record has the same URN, but another provider resource. */
+  /** As `relation` says. */
   | { kind: "otherScope" }
+  | { kind: "otherStack" }
   | { kind: "otherOrigin"; difference: string }
   /** The digests differ. With another token, that proves nothing, because each digest is keyed with its token. */
   | { kind: "changed"; sameToken: boolean }
@@ -353,31 +357,40 @@ export function step(spec: CreateSpec, state: State, event: Event): Transition {
 // ── Pending creates of this resource ─────────────────────────────────────────────────────────────
 
 /**
- * Returns how a record is related to this resource. Only a record of the "same" is ever resumed. One of "otherScope"
- * has the same URN, stack included, under another provider resource: it may be this stack's (after an upgrade of the
- * plugin), or that of another stack with the same name.
+ * Returns how a record is related to this resource. Only a record of the "same" is ever resumed.
+ *
+ * - "otherScope": it has the same URN, stack included, under another provider resource. It may be this stack's (after an
+ *   upgrade of the plugin), or that of another stack with the same name.
+ * - "otherStack": it has the same provider resource, but was written under another name of the stack. The stack may have been
+ *   renamed, or resources were moved between two stacks (`pulumi state move`), which then both have the provider resource.
  */
-function relation({ own }: CreateSpec, record: LedgerRecord): "same" | "otherScope" | "none" {
-  if (own.stateless || !isSamePlace(record, own)) return "none";
+function relation(
+  { own }: CreateSpec,
+  record: LedgerRecord,
+): "same" | "otherScope" | "otherStack" | "none" {
+  if (own.stateless || record.stateless || !isSamePlace(record, own)) return "none";
   const isSameScope = own.scope !== undefined && record.scope === own.scope;
-  if (isSameScope && isSameResource(record.urn, own.urn)) return "same";
-  return record.urn === own.urn && !record.stateless ? "otherScope" : "none";
+  if (record.urn === own.urn) return isSameScope ? "same" : "otherScope";
+  return isSameScope && isSameResource(record.urn, own.urn) ? "otherStack" : "none";
 }
 
 /**
  * Whether a create of this resource, or of the same URN, must be resumed or settled before a POST, or stops this create.
- * The session of another scope may live: a plugin can outlive an engine that saved nothing.
+ * The session of another scope may live: a plugin can outlive an engine that saved nothing. But no stack is renamed during a
+ * run, so a live session of another stack name is another stack's.
  */
-function isInTheWay(spec: CreateSpec, { record }: LedgerEntry): boolean {
-  return (isPending(record) || isContested(record)) && relation(spec, record) !== "none";
+function isInTheWay(spec: CreateSpec, { record, liveness }: LedgerEntry): boolean {
+  const related = relation(spec, record);
+  if (related === "none" || (related === "otherStack" && liveness === "alive")) return false;
+  return isPending(record) || isContested(record);
 }
 
 /** Whether an engine was given the record's instance and ended in order, or a state held the instance. */
 function isCompleted(spec: CreateSpec, { record }: LedgerEntry): boolean {
   const { stage, settled } = record;
   const related = relation(spec, record);
-  if (related === "otherScope") return stage === "delivered";
-  return related === "same" && (stage === "delivered" || settled === "state");
+  if (related !== "same") return related !== "none" && stage === "delivered";
+  return stage === "delivered" || settled === "state";
 }
 
 /** Whether the program of this run has registered the record's resource, by its present URN. */
@@ -392,7 +405,8 @@ function isRegistered({ urn }: LedgerRecord, registered: Urns): boolean {
 function isAdrift(spec: CreateSpec, record: LedgerRecord, registered: Urns): boolean {
   const { own } = spec;
   if (own.stateless || record.stateless || own.scope === undefined) return false;
-  if (record.scope !== own.scope || relation(spec, record) !== "none") return false;
+  if (record.scope !== own.scope || stackOf(record.urn) !== stackOf(own.urn)) return false;
+  if (relation(spec, record) !== "none") return false;
   return isSameResource(record.urn, own.urn) || !isRegistered(record, registered);
 }
 
@@ -416,6 +430,7 @@ function judgeEarlier(
   if (!first) return beforeBaseline(spec, earlier, entries, registered);
 
   const { record, liveness, listedBy } = given ?? first;
+  if (relation(spec, record) === "otherStack") return failPending(record, { kind: "otherStack" });
   const difference = originDifference(record, spec.own, spec.addressName);
   if (difference !== undefined) {
     return failPending(record, { kind: "otherOrigin", difference });
@@ -546,7 +561,7 @@ function findLeftovers(spec: CreateSpec, look: Look): Leftover[] {
     const why = reasonByName(spec, name);
     // The name is compared first, because that is cheaper than a search of all records.
     if (!why || isExplained(spec, look, id)) continue;
-    const claim = why === "name" ? findClaim(spec, look, id) : undefined;
+    const claim = findClaim(spec, look, id, why);
     reasons.set(id, { why, ...(claim && { claim }) });
   }
   for (const entry of entries) {
@@ -559,29 +574,46 @@ function findLeftovers(spec: CreateSpec, look: Look): Leftover[] {
     if (!isCompleted(spec, entry) && !(isRenamed && spec.leftovers === "fail")) continue;
     const isTooYoung = listing.begunAt < listedBy;
     const why = isRenamed ? "renamed" : "delivered";
-    if (isTooYoung || listing.items.has(id)) reasons.set(id, { why });
+    const claim = claimOf(spec, record);
+    if (isTooYoung || listing.items.has(id)) reasons.set(id, { why, ...(claim && { claim }) });
   }
   return [...reasons]
     .filter(([id]) => !ours.has(id) && !held.has(id))
     .map(([id, reason]) => ({ id, ...reason }));
 }
 
-/** Finds another stack's create that made the instance, or that is pending and asked for the same name. */
-function findClaim({ own }: CreateSpec, { entries }: Look, id: string): Leftover["claim"] {
+/**
+ * Finds another stack's create that made the instance or, if the program chose the name, that is pending and asked for the same
+ * name.
+ */
+function findClaim(
+  spec: CreateSpec,
+  { entries }: Look,
+  id: string,
+  why: "tag" | "name",
+): Leftover["claim"] {
+  const { own } = spec;
   const others = entries
     .map(({ record }) => record)
     .filter((record) => isSamePlace(record, own) && !record.stateless)
-    .filter(({ scope, urn }) => scope !== own.scope && stackOf(urn) !== stackOf(own.urn));
+    .filter(({ urn }) => stackOf(urn) !== stackOf(own.urn));
   const maker = others.find((record) => record.id === id);
-  if (maker) return { urn: maker.urn, isSure: true };
+  if (maker) return claimOf(spec, maker);
   const candidate = others.find(
     (record) =>
+      why === "name" &&
       record.id === undefined &&
       isPending(record) &&
       isSameName(record.name, own.name) &&
       !record.before.includes(id),
   );
-  return candidate && { urn: candidate.urn, isSure: false };
+  return candidate && { urn: candidate.urn, hasMade: false, isSure: false };
+}
+
+/** Returns the claim of the stack whose create made the instance. Undefined if that is this stack. */
+function claimOf({ own }: CreateSpec, { urn, scope }: LedgerRecord): Leftover["claim"] {
+  if (stackOf(urn) === stackOf(own.urn)) return undefined;
+  return { urn, hasMade: true, isSure: scope !== own.scope };
 }
 
 /** Returns why a name may be a leftover's. Another create generates another name with the same tag. */
@@ -601,7 +633,9 @@ function isExplained(spec: CreateSpec, { entries, registered }: Look, id: string
     if (record.id !== id) return false;
     if (settled === "dropped" || settled === "discarded") return true;
     if (record.stateless) return stage === "delivered";
-    if (settled !== "state" || relation(spec, record) !== "none") return false;
+    if (settled !== "state") return false;
+    const related = relation(spec, record);
+    if (related !== "none") return related === "otherStack";
     return scope !== spec.own.scope || isRegistered(record, registered);
   });
 }

@@ -92,8 +92,12 @@ test("a time-out before any listing has shown the instance says so", async () =>
   const world = scene();
   const pending = wait(world, 20);
   world.service.instances.clear();
-  expect((await unfinishedOf(pending)).message).toContain(
+  const { message } = await unfinishedOf(pending);
+  expect(message).toContain(
     "no listing had shown instance i-1 yet when the operation's 20 s (customTimeouts.create) were over",
+  );
+  expect(message).toContain(
+    "If listings prove that it is gone, that run creates a new one instead",
   );
 });
 

@@ -4,7 +4,9 @@ import { Secret } from "../propertyValue";
 import { answered, fail, failed, post, ready } from "../testing/fakeService";
 import { errorOf, inputsOf, scene, testToken, urnOf, type Scene, held } from "../testing/scene";
 import { isPending } from "../ledger/record";
+import type { ReadResponse } from "../requests";
 import { createInstance } from "./create";
+import { Instance } from "./instance";
 import { reportPendingCreates } from "./pendingCreates";
 import { readInstance } from "./read";
 
@@ -120,10 +122,67 @@ test("another name that the engine proposed (`pulumi:autonaming`) counts as the 
   expect((await create(world, "app-2", proposed("app-2"))).id).toBe(id);
 });
 
-test("after a rename of the stack, the create is resumed", async () => {
-  const { world, id } = await diedAfterAnswer();
-  const other = urn.replace(":dev:", ":prod:");
-  expect((await create(world, generated(2), {}, other)).id).toBe(id);
+describe("under another name of the stack, but with the same provider resource, as after `stack rename` or `state move`,", () => {
+  const prod = urn.replace(":dev:", ":prod:");
+
+  test("a pending create stops the create. After a rename, the printed import takes its instance over", async () => {
+    const { world, id } = await diedAfterAnswer();
+    const { message } = await errorOf(create(world, generated(2), {}, prod));
+    expect(message).toContain("a run of stack dev began to create");
+    const command = `pulumi import compute:index:Instance web ${id}`;
+    expect(message).toContain(
+      `take the instance over with \`${command}\` with stack prod selected`,
+    );
+    const imported = await importAs(world, id, prod);
+    const next = world.nextRun();
+    next.session.observe(new Instance({ urn: prod, ...(imported as ReadResponse) }));
+    expect(records(next)).toMatchObject([{ stage: "settled", settled: "state", urn: prod }]);
+    expect(posts(next)).toBe(1);
+  });
+
+  test("a pending create stops the create. If that stack exists, an `up` there goes on, and then this one creates its own instance", async () => {
+    const { world, id } = await diedAfterAnswer();
+    const { message } = await errorOf(create(world, generated(2), {}, prod));
+    expect(message).toContain("`pulumi up` with stack dev of project proj selected");
+    const dev = world.nextRun();
+    expect((await create(dev, generated(3))).id).toBe(id);
+    dev.session.ledger.markDelivered();
+    const again = dev.nextRun();
+    again.service.posts.push(ready);
+    expect((await create(again, generated(4), {}, prod)).id).not.toBe(id);
+    // The tag in the name is the same in both stacks.
+    expect(again.messages.warnings).toEqual([
+      expect.stringMatching(
+        new RegExp(
+          `${id} .*: .* created it for ${urn}; \`pulumi up\` with stack dev .* If it is not that stack's: \`pulumi import `,
+        ),
+      ),
+    ]);
+  });
+
+  test("the end of a run names a pending create with both ways, and `fail` does not stop another resource for it", async () => {
+    const { world } = await diedAfterAnswer(generated(1), scene({ leftovers: "fail" }));
+    world.service.posts.push(ready);
+    const db = prod.replace("::web", "::db");
+    world.session.state.registered.add(db);
+    await create(world, "db", {}, db);
+    reportPendingCreates(world.session);
+    const [warning = ""] = world.messages.warnings;
+    expect(warning).toContain("`pulumi up` with stack dev of project proj selected");
+    expect(warning).toMatch(/if that stack was renamed to this one: take it over: .* stack prod/);
+  });
+
+  test("neither a create that is under way nor one that has ended at the same time stops the create", async () => {
+    const dev = await underWay();
+    dev.session.state.registered.add(urn);
+    const other = dev.beside();
+    other.service.posts.push(ready);
+    await createRegistered(other, generated(2), prod);
+    expect(posts(other)).toBe(2);
+    dev.session.ledger.markDelivered();
+    other.session.ledger.markDelivered();
+    expect(records(other).filter(({ contested }) => contested)).toEqual([]);
+  });
 });
 
 /** Registers the resource, as Check does, and creates it. */

@@ -313,6 +313,34 @@ test("a create that an error hook repeats after a refusal has the script", async
   expect(service.bodies.at(-1)).toMatchObject({ user_data: base64(script) });
 });
 
+test("a create that an error hook repeats, because its first instance is gone, has the script", async () => {
+  const world = await started("hash");
+  const { check, create, service, clock } = world;
+  const inputs = await check(secretScript);
+  const first = errorOf(create(inputs));
+  void clock.sleep(90_000).then(() => service.instances.delete("i-1"));
+  expect((await first).message).toContain("now missing from two complete listings");
+  service.posts.push(ready);
+  await create(inputs);
+  expect(service.bodies.at(-1)).toMatchObject({ user_data: base64(script) });
+  expect(isHidden(world)).toBe(false);
+});
+
+test.each<[Mode]>([["secret"], ["hash"]])(
+  "with %s, the same script as the other input leaves nothing in the first one's output",
+  async (mode) => {
+    const { world, held } = await created(mode, secretScript);
+    const { check, diff, provider } = await started(mode, world);
+    const news = inputsOf({ userDataBase64: new Secret(base64(script)) });
+    const inputs = await check(news, held.inputs);
+    expect(await diff(held, inputs)).toMatchObject({ detailed: {}, needsUpdate: true });
+    const { id, inputs: oldInputs, outputs: oldOutputs } = held;
+    const rest = { news: inputs, timeoutSeconds: 0, preview: false };
+    const { outputs } = await provider.update({ urn, id, oldInputs, oldOutputs, ...rest });
+    expect(outputs).toMatchObject({ userData: null, userDataBase64: inputs["userDataBase64"] });
+  },
+);
+
 test("two instances with one script each have it, although the first create forgets its text", async () => {
   const world = await started("hash");
   const { check, create, provider, service } = world;

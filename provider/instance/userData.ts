@@ -1,7 +1,7 @@
 /**
  * What the state holds of user data (`compute:userDataInState`): the text, as a secret, or a salted hash in its place. With
  * the hash, only this process has the text, from a Check until the Diff or the Create that follows it. If the create has made
- * nothing, the text stays until the process ends, because an error hook may repeat the Create.
+ * nothing, or its instance is gone, the text stays until the process ends, because an error hook may repeat the Create.
  */
 import { isUtf8 } from "node:buffer";
 import { createHash, createHmac, randomBytes } from "node:crypto";

@@ -973,10 +973,29 @@ test.each(["state", "gone", "dropped", "discarded"] as const)(
 );
 
 const otherStack = "urn:pulumi:prod::proj::compute:index:Instance::web";
+
+test("a record follows its instance to the resource that has it now, as an alias, an upgrade of the plugin or `state move` makes it, and is written once", async () => {
+  const { key } = await shared.leave("web", { stage: "delivered", id: "i-1" });
+  const disk = slowDisk();
+  const ledger = shared.openSession(disk);
+  const holder = { urn: `${otherStack}-2`, scope: "another", provider: "urn:of:provider" };
+  for (let n = 0; n < 2; n++) ledger.settleId(newRecord("web"), "i-1", "state", holder);
+  expect(shared.records).toMatchObject([{ key, stage: "settled", settled: "state", ...holder }]);
+  expect(disk.lines).toHaveLength(1);
+  const next = shared.openSession(disk);
+  next.settleId(newRecord("web"), "i-1", "state", holder);
+  expect(disk.lines).toHaveLength(1);
+  next.settleId(newRecord("web"), "i-1", "state", { ...holder, urn: otherStack });
+  expect(shared.records).toMatchObject([{ urn: otherStack, settled: "state" }]);
+  next.settleId(newRecord("web"), "i-1", "gone");
+  next.settleId(newRecord("web"), "i-1", "state", holder);
+  expect(shared.records).toMatchObject([{ urn: otherStack, settled: "gone" }]);
+});
+
 test.each([
   { other: {}, contested: true },
   { other: { scope: "another" }, contested: true },
-  { other: { urn: otherStack }, contested: true },
+  { other: { urn: otherStack }, contested: false },
   { other: { urn: otherStack, scope: "another" }, contested: false },
   { other: { urn: otherStack, scope: undefined }, contested: false },
   { other: { stateless: true }, contested: false },

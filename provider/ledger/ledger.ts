@@ -38,6 +38,13 @@ export interface KnownRun {
   proven?: ReadonlySet<string>;
 }
 
+/** A resource whose instance a state holds. The fields are as in `LedgerRecord`. */
+export interface Holder {
+  urn: string;
+  scope: string;
+  provider: string | undefined;
+}
+
 /** An instance that an import gives to the engine. */
 export interface ImportedInstance {
   place: Place;
@@ -189,15 +196,27 @@ export class Ledger {
    * Settles the records of any session with this place (service and token kind) and instance id. A state does not settle
    * those that another run, which still was under way when this session began, has marked as contested: that run's engine
    * may since have saved an older state over the one that was seen.
+   *
+   * @param holder the resource for which a state holds the instance. The record is that resource's from then on
    */
-  settleId(place: Place, id: string, reason: SettleReason): void {
+  settleId(
+    place: Place,
+    id: string,
+    reason: SettleReason,
+    holder: Holder | undefined = undefined,
+  ): void {
     const ofInstance = (records: LedgerRecord[]) =>
       records.filter((record) => record.id === id && isSamePlace(record, place));
+    const isOf = (record: LedgerRecord) =>
+      record.settled === "state" &&
+      (!holder || (record.urn === holder.urn && record.scope === holder.scope));
     const select = (records: LedgerRecord[]) =>
       reason === "state"
-        ? ofInstance(records).filter((record) => !this.#isContestedSinceBegin(record))
+        ? ofInstance(records).filter(
+            (record) => !isOf(record) && !this.#isContestedSinceBegin(record),
+          )
         : ofInstance(records);
-    const change = { stage: "settled", settled: reason } as const;
+    const change = { stage: "settled", settled: reason, ...holder } as const;
     // Its own run may still be under way. Runs that began before now may save an older state over the one that was seen.
     const delivery = reason === "state" ? { deliveredAt: this.#now() } : {};
     this.#changeAll(select, (record) => {
@@ -502,22 +521,24 @@ export class Ledger {
 
   /**
    * Returns whether the owner of a record serves another run of this session's stack, which need not be under way. A
-   * program with several provider resources has a session for each of them, with one engine.
+   * program with several provider resources has a session for each of them, with one engine. Two stacks can have one provider
+   * resource (`pulumi state move`), so its id, the scope, counts only as long as no resource has told the name of the stack.
    */
   #otherRunOfStack(): (record: LedgerRecord) => boolean {
     const { engine, scope, urn } = this.#run();
     const isOwn = (record: LedgerRecord) => record.owner === this.#sessionId;
     const own = this.#records().filter((record) => isOwn(record) && !record.stateless);
-    const scopes = new Set([scope, ...own.map((record) => record.scope)]);
-    const stacks = new Set(
-      [urn, ...own.map((record) => record.urn)].map((someUrn) => someUrn && stackOf(someUrn)),
-    );
-    scopes.delete(undefined);
+    const urns = [urn, ...own.map((record) => record.urn)].filter((some) => some !== undefined);
+    const stacks = new Set(urns.map(stackOf));
+    const isOfStack = (record: LedgerRecord) =>
+      stacks.size > 0
+        ? stacks.has(stackOf(record.urn))
+        : scope !== undefined && record.scope === scope;
     return (record) =>
       !isOwn(record) &&
       !record.stateless &&
       (engine === undefined || record.engine !== engine) &&
-      (scopes.has(record.scope) || stacks.has(stackOf(record.urn)));
+      isOfStack(record);
   }
 
   #now(): string {

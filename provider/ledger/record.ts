@@ -9,7 +9,10 @@ const sessionIdSchema = z.string().regex(/^\w+$/);
 
 const requestedSchema = z.object({
   ...originSchema.shape,
-  /** The id of the provider resource. It is the same in every run of a stack and different in each stack. */
+  /**
+   * The id of the provider resource. It is the same in every run of a stack, and another one in each stack unless `pulumi state
+   * move` has copied it.
+   */
   scope: z.string().optional(),
   /** Set if `pulumi do --stateless` began the create. Such creates have the same URN, but are not related. */
   stateless: z.literal(true).optional(),
@@ -70,7 +73,8 @@ export const recordSchema = z.object({
     .optional(),
   /**
    * Why the record is settled.
-   * - `state`: a state held the instance, as outputs with the id of another session (`__run`) prove.
+   * - `state`: a state held the instance, as outputs with the id of another session (`__run`) prove. The URN, the scope and the
+   *   provider are then those of the resource that had it when it was last seen.
    * - `gone`: the instance is proven gone.
    * - `dropped`: a Delete reported that it leaves the instance running.
    * - `discarded`: a person used the `discard` command.
@@ -169,13 +173,13 @@ export function isInFlight({ record, liveness }: LedgerEntry): boolean {
 }
 
 /**
- * Whether a record may change to this stage. A settled record stays settled, and only the reason `state` may change: also
- * to contested, since another engine may have saved an older state over the one that held the instance.
+ * Whether a record may change to this stage. A settled record stays settled, and only one whose reason is `state` may change: to
+ * another reason or another resource, or to contested, since another engine may have saved an older state over the one that
+ * held the instance.
  */
 export function isAllowedChange(record: Progress | undefined, change: Progress): boolean {
   if (record?.stage !== "settled") return true;
-  const isOtherReason = change.stage === "settled" && change.settled !== "state";
-  return record.settled === "state" && (isOtherReason || isContested(change));
+  return record.settled === "state" && (change.stage === "settled" || isContested(change));
 }
 
 /** The prefix of a hashed name in a record. */

@@ -1,7 +1,10 @@
 /** Tests of what a session learns about Pulumi's state. */
 import { expect, jest, test } from "@jest/globals";
 import { propertyMap, type PropertyMap } from "../propertyValue";
-import { scene, type Scene, held } from "../testing/scene";
+import { scene, scopeId, type Scene, held, urnOf } from "../testing/scene";
+
+/** The resource of `held`. */
+const holder = { urn: urnOf("web"), scope: scopeId, provider: undefined };
 
 /** Outputs as in a state, with the session id `run` as their stamp, and with the hash of a token. */
 function outputsOf({ session }: Scene, run?: string, tokenHash?: string): PropertyMap {
@@ -21,7 +24,7 @@ test.each([
     world.session.observe(held(outputsOf(world, run ?? world.session.id), { id: "i-1" }));
     expect(world.session.state.proven.has("i-1")).toBe(proves);
     expect(settled.mock.calls).toEqual(
-      proves ? [[expect.objectContaining({ tokenKind: "live" }), "i-1", "state"]] : [],
+      proves ? [[expect.objectContaining({ tokenKind: "live" }), "i-1", "state", holder]] : [],
     );
   },
 );
@@ -39,7 +42,9 @@ test("records are settled for the service in the outputs, not for the service in
   const otherOrigin = { baseUrl: "https://other.example/v2", tokenKind: "test", tokenHash: "0" };
   const outputs = propertyMap({ __origin: propertyMap(otherOrigin), __run: "an-earlier-run" });
   world.session.observe(held(outputs, { id: "i-1" }));
-  expect(settled.mock.calls).toEqual([[expect.objectContaining(otherOrigin), "i-1", "state"]]);
+  expect(settled.mock.calls).toEqual([
+    [expect.objectContaining(otherOrigin), "i-1", "state", holder],
+  ]);
 });
 
 test("the vouchers of an instance are the other ones that were recorded with its token (G3)", () => {

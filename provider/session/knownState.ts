@@ -29,6 +29,8 @@ export class KnownState {
   /** The ids of the instances that a state held, as outputs with the stamp of another session prove. */
   readonly proven = new Set<string>();
   readonly #sessionId: string;
+  /** The first URN that `observe` has noted. */
+  #observedUrn: string | undefined;
   /** The observed ids, each with the token hashes in its origins (`__origin` in the outputs). */
   readonly #tokenHashes = new Map<string, Set<string>>();
   /**
@@ -48,9 +50,16 @@ export class KnownState {
     this.#sessionId = sessionId;
   }
 
+  /** The URN of some resource of the stack. Undefined until a call has named one. */
+  get someUrn(): string | undefined {
+    const [urn = this.#observedUrn] = this.registered;
+    return urn;
+  }
+
   /** Notes the instance of a call. */
   observe(seen: Seen): void {
     const { id, urn = "", origin, stamp } = seen;
+    if (urn !== "") this.#observedUrn ??= urn;
     const hashes = this.#tokenHashes.get(id) ?? new Set();
     if (origin) hashes.add(origin.tokenHash);
     this.#tokenHashes.set(id, hashes);

@@ -18,8 +18,8 @@ export interface SessionRun {
   /** A random string. A command has a fixed one. */
   sessionId: string;
   /**
-   * The id of the provider resource: the same in every run of a stack, another one in each stack. Undefined if it is not
-   * known yet.
+   * The id of the provider resource: the same in every run of a stack, another one in each stack unless `pulumi state move` has
+   * copied it. Undefined if it is not known yet.
    */
   scope?: string | undefined;
   /**
@@ -151,8 +151,8 @@ export class Session {
     const { scope, stateless } = this.run;
     const engine = this.#engine;
     if (stateless) return { engine };
-    const [urn] = this.state.registered;
-    return { engine, scope, urn, proven: this.state.proven };
+    const { someUrn: urn, proven } = this.state;
+    return { engine, scope, urn, proven };
   }
 
   /** The id of the session, which is the stamp of the instances that it creates, takes over or imports. */
@@ -180,12 +180,16 @@ export class Session {
 
   /**
    * Notes the instance of a call. If a state is proven to have held it, the ledger's records of the instance are settled: no
-   * run resumes their creates.
+   * run resumes their creates. They follow the instance to the resource that has it now.
    */
   observe(seen: Seen): void {
     this.state.observe(seen);
     if (!this.state.isFromState(seen)) return;
-    this.ledger.settleId(seen.origin ?? this.settings, seen.id, "state");
+    const { id, urn, origin = this.settings } = seen;
+    const { scope, stateless, providerUrn: provider } = this.run;
+    const isKnown = urn !== undefined && scope !== undefined && !stateless;
+    const holder = isKnown ? { urn, scope, provider } : undefined;
+    this.ledger.settleId(origin, id, "state", holder);
   }
 
   /** Whether settings come from the state, and no program has asked for an instance with them, as in `up --refresh`. */

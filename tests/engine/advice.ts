@@ -212,7 +212,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "cli/compare.ts",
-    text: "${drop}\\`${inStack(importCommand(resource, id), stack)}",
+    text: "${drop}\\`${inStack(importCommand(resource, id), resource.stack)}",
     ways: {
       "pulumi import": commands("after a run was killed on another machine, what audit prints"),
     },
@@ -541,10 +541,13 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/messages.ts",
-    text: "withStack(importCommand(of, id), own)",
+    text: "withStack(importCommand({ urn: of.urn, provider }, id), own)",
     ways: {
       "contested: pulumi import": secondServer("after `pulumi cancel` and a second run"),
       "replied: pulumi import": promises("after a plugin was killed and an import only previewed"),
+      "of a stack that was renamed: pulumi import": secondServer(
+        "a run is killed after the 202, and the stack is renamed",
+      ),
       "unregistered: pulumi import": secondServer(
         "a run is killed after the 202, and the resource is renamed",
       ),
@@ -563,6 +566,20 @@ export const advice: readonly Advice[] = [
         "after an unclear create with a name that the program gave",
       ),
     },
+  },
+  {
+    file: "provider/instance/messages.ts",
+    text: "so either it was renamed to this one, or",
+    ways: {
+      "`pulumi state move`": {
+        noRun: "it says how two stacks get one provider resource; each way out has its own entry",
+      },
+    },
+  },
+  {
+    file: "provider/instance/messages.ts",
+    text: "if that stack exists: ${runThere(record)}",
+    ways: { "pulumi up there, run again": secondServer("after `state move`, two stacks have one") },
   },
   {
     file: "provider/instance/messages.ts",

@@ -34,6 +34,25 @@ test("an instance that is removed at the service during the wait is created anew
   expect((await stack.instance()).outputs?.["status"]).toBe("ACTIVE");
 });
 
+test("an instance that no listing has shown within the time-out is created anew by the next up, if it is gone", async () => {
+  const options = { customTimeouts: { create: "4s" } };
+  const pauses = { settlingSeconds: "1", pollIntervalSeconds: "0.2" };
+  const program = instances({ web: { options } });
+  await using fixture = await Fixture.create({ program, config: pauses, service: never });
+  const { stack, control } = fixture;
+  control.fault({ ...creates, kind: "appearsAfter", seconds: 3600 });
+  const failed = await stack.fail("up");
+  expect(failed).toContain("If listings prove that it is gone, that run creates a new one instead");
+  control.remove(fixture.ids()[0] ?? "");
+
+  const again = await fixture.upInWait();
+  control.settle();
+  await again.succeeded();
+
+  await expectAgreement(fixture);
+  expect(fixture.posts()).toBe(2);
+});
+
 test("if the listings are cut off before a new instance, the cursor parameter and the printed refresh show its status", async () => {
   await using fixture = await Fixture.create({ service: { cursorParameter: "after" } });
   const { stack, control } = fixture;

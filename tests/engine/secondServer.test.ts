@@ -166,3 +166,65 @@ test.each(["web-1", undefined])(
     await expectAgreement(fixture, [id]);
   },
 );
+
+test("a run is killed after the 202, and the stack is renamed: nothing is created, and the import that is printed works", async () => {
+  await using fixture = await Fixture.create({ token: tokens.live, service: never });
+  const { stack, control } = fixture;
+  const up = await fixture.upInWait();
+  await up.end("both killed");
+  control.settle();
+  await stack.succeed("cancel", "--yes");
+  await stack.succeed("stack", "rename", "renamed");
+
+  const stopped = await stack.fail("up");
+
+  expect(stopped).toContain("a run of stack dev began to create");
+  await typePrinted(fixture, stopped, "pulumi import compute:index:Instance web ");
+  await expectAgreement(fixture, fixture.ids());
+  expect(fixture.posts()).toBe(1);
+});
+
+test("after `state move`, two stacks have one provider resource: neither takes over what the other's killed run has created, and `up` of that one, as printed, goes on", async () => {
+  await using fixture = await Fixture.create({
+    token: tokens.live,
+    program: instances({ db: {} }),
+    service: { provisioningSeconds: (name) => (name.startsWith("web") ? Infinity : 0) },
+  });
+  const { stack, control, service } = fixture;
+  const select = async (name: string, ...resources: string[]) => {
+    await stack.succeed("stack", "select", name);
+    stack.program(instances(Object.fromEntries(resources.map((resource) => [resource, {}]))));
+  };
+  await stack.up();
+  await stack.succeed("stack", "init", "staging");
+  await stack.configure({ baseUrl: service.url });
+  const [source, dest] = ["organization/proj/dev", "organization/proj/staging"];
+  await stack.succeed("state", "move", urnOf("db"), "--yes", "--source", source, "--dest", dest);
+  await select("staging", "db", "web");
+  const killed = stack.start("up");
+  await killed.printed("PROVISIONING");
+  await killed.end("both killed");
+  control.settle();
+  await stack.succeed("cancel", "--yes");
+
+  await select("dev", "web");
+  const stopped = await stack.fail("up");
+  expect(stopped).toContain("a run of stack staging began to create");
+  expect(stopped).toContain("`pulumi up` with stack staging of project proj selected");
+  expect(fixture.posts()).toBe(2);
+
+  await select("staging", "db", "web");
+  await expectAgreement(fixture, fixture.ids());
+  const ofStaging = fixture.ids();
+  await select("dev", "web");
+  const again = stack.start("up");
+  await again.printed("PROVISIONING");
+  control.settle();
+  // A run of staging has seen its instance in the state, so it is no leftover, although its name has the same tag.
+  expect(await again.succeeded()).not.toContain("warning");
+  await expectAgreement(
+    fixture,
+    fixture.ids().filter((id) => !ofStaging.includes(id)),
+  );
+  expect(fixture.posts()).toBe(3);
+});

@@ -1,6 +1,7 @@
 /** Carries out what the create protocol decides for one Create call, as `create.ts` does, in the explorer's world. */
 import { RequestError, type FailureKind } from "../../provider/api/errors";
 import { isPending } from "../../provider/ledger/record";
+import { stackOf } from "../../provider/pulumiNames";
 import type {
   Entry,
   Event,
@@ -214,14 +215,8 @@ export function isOwnerAlive({ runs }: World, row: Row): boolean {
 }
 
 /** Whether the record is of the run's stack. */
-function isOfStack({ scope, urn, stateless }: Row, { plan }: Run): boolean {
-  const stackOf = (whole: string) => whole.split("::", 2).join("::");
-  return (
-    !stateless &&
-    plan.program.some(
-      ({ spec: { own } }) => scope === own.scope || stackOf(urn) === stackOf(own.urn),
-    )
-  );
+function isOfStack({ urn, stateless }: Row, { plan }: Run): boolean {
+  return !stateless && plan.program.some(({ spec: { own } }) => stackOf(urn) === stackOf(own.urn));
 }
 
 /**

@@ -227,8 +227,16 @@ function endNormally(scene: RunScene): void {
   endRun(scene);
 }
 
-/** Settles the records of an instance on the machine of this run, unless they are settled. */
-function settle({ world, run }: RunScene, id: string, settled: "state" | "gone" | "dropped"): void {
+/**
+ * Settles the records of an instance on the machine of this run. With `urn`, that of the resource for which the state holds the
+ * instance, also those that a state has settled before.
+ */
+function settle(
+  { world, run }: RunScene,
+  id: string,
+  settled: "state" | "gone" | "dropped",
+  urn?: string,
+): void {
   // A run that ended since this one began may have saved an older state over the one that this one has read.
   const isContestedSince = ({ owner, contests = {} }: Row) =>
     Object.entries(contests).some(
@@ -236,12 +244,14 @@ function settle({ world, run }: RunScene, id: string, settled: "state" | "gone" 
     );
   for (const row of ledgerOf(world, run)) {
     if (row.id !== id) continue;
-    if (settled === "state" && (row.stage === "settled" || isContestedSince(row))) continue;
+    const scope = run.plan.program[0]?.spec.own.scope;
+    const isSettled = row.stage === "settled" && (row.settled !== "state" || row.urn === urn);
+    if (settled === "state" && (isSettled || isContestedSince(row))) continue;
     if (settled === "state" && world.runs.length > 1 && row.deliveredAt === undefined) {
       row.deliveredAt = String(world.begun);
       if (!isOwnerAlive(world, row)) run.seenAfterEnd = [...run.seenAfterEnd, row.key];
     }
-    Object.assign(row, { stage: "settled", settled });
+    Object.assign(row, { stage: "settled", settled, ...(urn !== undefined && { urn, scope }) });
   }
 }
 
@@ -249,19 +259,19 @@ function settle({ world, run }: RunScene, id: string, settled: "state" | "gone" 
  * Notes a call that brings an instance's outputs. Their stamp is the id of the session that made them. The stamp of
  * another session proves that a state held the instance, so its records are then settled.
  */
-function noteOutputs(scene: RunScene, { id, stamp }: StateEntry): void {
+function noteOutputs(scene: RunScene, { id, stamp }: StateEntry, urn: string): void {
   const { run } = scene;
   if (!run.namedByEngine.includes(id)) run.namedByEngine = [...run.namedByEngine, id];
   if (stamp === run.session || run.proven.includes(id)) return;
   run.proven = [...run.proven, id];
-  settle(scene, id, "state");
+  settle(scene, id, "state", urn);
 }
 
 /** The engine calls Diff. A resource without changes needs no further step. */
 function diff(scene: RunScene, planned: Planned, held: StateEntry): void {
   const { world, run } = scene;
   register(run, planned);
-  noteOutputs(scene, held);
+  noteOutputs(scene, held, planned.urn);
   if (instanceOf(world, held.id)?.digest === planned.digest)
     run.todo = run.todo.filter((other) => other !== planned);
 }
@@ -281,7 +291,8 @@ function remove(scene: RunScene, id: string): void {
   const { world, run } = scene;
   const state = run.snapshot;
   const index = state.findIndex((entry) => entry.id === id && entry.old);
-  noteOutputs(scene, state[index] as StateEntry);
+  const entry = state[index] as StateEntry;
+  noteOutputs(scene, entry, entry.urn);
   if (run.plan.deletePolicy === "retain") {
     change(world, id, { letGo: true });
     settle(scene, id, "dropped");

@@ -4,7 +4,7 @@
  * no instance of somebody else is taken over or destroyed (4). The explorer checks them at each step.
  */
 import { isPending, type LedgerRecord } from "../../provider/ledger/record";
-import { isSameResource } from "../../provider/pulumiNames";
+import { isSameResource, stackOf } from "../../provider/pulumiNames";
 import type { Planned } from "./slice";
 import type { Failure } from "../../provider/instance/protocol";
 import {
@@ -257,7 +257,10 @@ export function checkLeftover({ world, run, call }: Scene, id: string): void {
   const isOther = (planned: Planned) => planned.identity === instanceOf(world, id)?.resource;
   const isSibling = identity !== instanceOf(world, id)?.resource && run.registered.some(isOther);
   const isOfOther = rows.some(
-    (row) => row.settled === "state" && row.urn !== urn && (row.scope !== scope || isSibling),
+    (row) =>
+      row.settled === "state" &&
+      row.urn !== urn &&
+      (row.scope !== scope || stackOf(row.urn) !== stackOf(urn) || isSibling),
   );
   failIf(isOfOther, `${text} belongs to another resource`);
   const isGivenUp = rows.some(

@@ -29,6 +29,8 @@ const renamed = (resource: Resource, name: string): Resource => ({ ...resource, 
 /** The same resource with changed inputs. */
 const changed = (resource: Resource): Resource => ({ ...resource, digest: "as asked later" });
 const secret: Resource = { ...explicit, secret: true };
+/** The resource of this name in another stack of the project. */
+const inOtherStack = (resource: Resource): Resource => ({ ...resource, urn: urn("web", "prod") });
 
 const mail: Resource = { ...explicit, resource: "mail", urn: urn("mail") };
 const generatedMail: Resource = { ...generated, resource: "mail", urn: urn("mail") };
@@ -163,6 +165,28 @@ const described: Record<string, Pick<Slice, "what" | "runs"> & Partial<Slice>> =
     ],
     stacks: 2,
     maxFaults: 1,
+  },
+  moved: {
+    what: "two stacks with one provider resource, as after `pulumi state move`, one after the other",
+    runs: [
+      [up(generated), up(explicit)],
+      [up(generated), up(explicit)],
+      [
+        up(inOtherStack(generated), { stack: 1, scope: "provider-of-stack-0" }),
+        up(inOtherStack(explicit), { stack: 1, scope: "provider-of-stack-0" }),
+      ],
+      [up(generated), up(explicit)],
+    ],
+    stacks: 2,
+  },
+  "moved, at once": {
+    what: "the same at once",
+    runs: [
+      [up(generated)],
+      [up(inOtherStack(generated), { stack: 1, scope: "provider-of-stack-0" })],
+    ],
+    together: true,
+    stacks: 2,
   },
   stranger: {
     what: "somebody else's instance appears, with the explicit or the proposed name",
