@@ -5,7 +5,7 @@
 import { stateDeleteCommand, withDependents, withWaysOut } from "../advice";
 import type { LedgerRecord } from "../ledger/record";
 import { isSamePlace } from "../origin";
-import { isSameResource } from "../pulumiNames";
+import { isSameResource, stackOf } from "../pulumiNames";
 import type { Phase } from "../session/knownState";
 import type { Session } from "../session/session";
 import { hasTag, tagOf } from "./naming";
@@ -71,7 +71,8 @@ function isFor(session: Session, { id, name }: Holding, urn: string): boolean {
 function recordedHolder(session: Session, { urn, id }: Holding): string | undefined {
   return recordsOf(session, id).find(
     (record) =>
-      !isSameResource(record.urn, urn) &&
+      record.urn !== urn &&
+      stackOf(record.urn) === stackOf(urn) &&
       (record.stage === "delivered" || record.settled === "state"),
   )?.urn;
 }

@@ -380,6 +380,10 @@ test.each<[string, Partial<LedgerRecord>]>([
   ["of another token kind", { stage: "delivered", tokenKind: "test" }],
   ["of another instance", { stage: "delivered", id: "i-2" }],
   [
+    "of another resource and stack, as after `state move`",
+    { stage: "delivered", urn: urnOf("web").replace(":dev:", ":prod:") },
+  ],
+  [
     "the resource's own, from before `stack rename`",
     { stage: "delivered", urn: urnOf("other").replace(":dev:", ":old:") },
   ],
