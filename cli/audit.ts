@@ -16,12 +16,14 @@ import {
   compare,
   explainUnmanaged,
   isSameResource,
-  stackOfRecord,
   unreadableStates,
+  withStacks,
   type Comparison,
+  type CreateOfStack,
   type ListedInstance,
+  type StackResource,
 } from "./compare";
-import { readPendingCreates, type RecordedCreate } from "./discard";
+import { readPendingCreates } from "./discard";
 import {
   addDoubt,
   noFindings,
@@ -239,7 +241,8 @@ function summarize(
   findings: Findings,
   io: Terminal,
 ): Summary {
-  const creates = readPendingCreates(io.env, (text) => io.messages.warning(text));
+  const recorded = readPendingCreates(io.env, (text) => io.messages.warning(text));
+  const creates = withStacks(recorded, seen.states);
   const unreadable = unreadableStates(seen);
   for (const { stack, problem = "" } of unreadable) addDoubt(findings, `stack ${stack}`, problem);
   for (const { origin, listing, session } of services.filter(
@@ -299,7 +302,7 @@ function shownName({ item: { name = "" } }: ListedInstance, isSecret = false): s
 function addUnmanaged(
   listed: ListedInstance,
   seen: Seen,
-  creates: readonly RecordedCreate[],
+  creates: readonly CreateOfStack[],
   findings: Findings,
 ): void {
   const { id, status = "", ipv4_public: ipv4 } = listed.item;
@@ -329,25 +332,21 @@ function addUnmanaged(
  * under way on this machine, and those in the ledger whose instance is listed: its line says what to do about the create.
  */
 function addPendingCreates(
-  { states, pending, instances }: Seen,
-  creates: readonly RecordedCreate[],
+  { pending, instances }: Seen,
+  creates: readonly CreateOfStack[],
   { explained, pendingCreates, unrecordedCreates }: Findings,
 ): void {
-  const recorded = creates.map((create) => {
-    const { urn } = create.record;
-    return { ...create, urn, stack: stackOfRecord(create.record, states) };
-  });
   const isLive = (create: Resource) =>
-    recorded.some((other) => other.liveness === "alive" && isSameResource(other, create));
-  const isHeld = ({ id, urn }: RecordedCreate["record"]) =>
+    creates.some((other) => other.liveness === "alive" && isSameResource(other, create));
+  const isHeld = ({ id, urn }: CreateOfStack["record"]) =>
     instances.some((held) => held.id === id && held.urn === urn);
   const inState = pending.filter((create) => !isLive(create));
-  const heldIdOf = (create: { urn: string; stack: string | undefined }) =>
+  const heldIdOf = (create: StackResource) =>
     instances.find((held) => isSameResource(held, create))?.id;
-  const inLedger = recorded.filter(
+  const inLedger = creates.filter(
     ({ isHere, liveness, record }) => isHere && liveness !== "alive" && !isHeld(record),
   );
-  const isInState = (create: { urn: string; stack: string | undefined }) =>
+  const isInState = (create: StackResource) =>
     inState.some((other) => isSameResource(other, create));
   const found = inLedger.map((create): PendingCreate => {
     const { urn, name, at, id } = create.record;

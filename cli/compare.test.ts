@@ -2,7 +2,7 @@
 import { expect, test } from "@jest/globals";
 import type { Origin } from "../provider/origin";
 import { ledgerRecord } from "../provider/testing/ledgerRecord";
-import { compare, explainUnmanaged } from "./compare";
+import { compare, explainUnmanaged, withStacks } from "./compare";
 import type { RecordedCreate } from "./discard";
 import type { Resource } from "./pulumi";
 import type { ServiceListing } from "./service";
@@ -118,7 +118,11 @@ test.each([
   const record = ledgerRecord("web", more as Parameters<typeof ledgerRecord>[1]);
   const creates = [{ record, isHere: true, liveness: "dead" } as RecordedCreate];
   const listed = { service: service([]), item: { id: "i-1", name: "web" }, managers: [] };
-  const found = explainUnmanaged(listed, { states: [], instances: [], pending: [] }, creates);
+  const found = explainUnmanaged(
+    listed,
+    { states: [], instances: [], pending: [] },
+    withStacks(creates, []),
+  );
   if (note) expect(found).toMatchObject({ urn: record.urn, note: expect.stringMatching(note) });
   else expect(found).toBeUndefined();
 });
@@ -156,7 +160,11 @@ test.each([
   const creates = [{ record, isHere: true, liveness: "dead" } as RecordedCreate];
   const listed = { service: service([]), item: { id: "i-1", name: "web" }, managers: [] };
   const states = [{ stack, resources: [], pending: [] }];
-  const found = explainUnmanaged(listed, { states, instances: [], pending: [] }, creates);
+  const found = explainUnmanaged(
+    listed,
+    { states, instances: [], pending: [] },
+    withStacks(creates, states),
+  );
   const command = "pulumi import compute:index:Instance web i-1";
   const option = named === undefined ? "" : ` --stack ${named}`;
   expect(found?.note).toMatch(new RegExp(`: \`${command}${option}\`$`));

@@ -97,19 +97,36 @@ export function unreadableStates({ states }: StackContents): StackState[] {
   return states.filter(({ problem }) => problem !== undefined);
 }
 
+/** A resource of a stack. */
+export interface StackResource {
+  /** The name of the stack with organization and project. Undefined if it can't be told. */
+  stack: string | undefined;
+  urn: string;
+}
+
 /** Whether the two are the same resource of the same stack. */
-export function isSameResource(
-  one: { stack: string | undefined; urn: string },
-  other: { stack: string | undefined; urn: string },
-): boolean {
+export function isSameResource(one: StackResource, other: StackResource): boolean {
   return one.stack === other.stack && one.urn === other.urn;
 }
 
+/** A recorded create, with its resource. */
+export interface CreateOfStack extends RecordedCreate, StackResource {}
+
+/** Adds to each create the stack, which is one of those with these states. */
+export function withStacks(
+  creates: readonly RecordedCreate[],
+  states: readonly StackState[],
+): CreateOfStack[] {
+  return creates.map((create) => {
+    const { record } = create;
+    return { ...create, urn: record.urn, stack: stackOfRecord(record, states) };
+  });
+}
+
 /**
- * Returns the stack of a recorded create. Undefined if it can't be told: stacks of two organizations can have the same URNs, and
- * then only the provider resource, if it is in a state, tells them apart.
+ * Stacks of two organizations can have the same URNs, and then only the provider resource, if it is in a state, tells them apart.
  */
-export function stackOfRecord(
+function stackOfRecord(
   { urn, scope }: LedgerRecord,
   states: readonly StackState[],
 ): string | undefined {
@@ -135,8 +152,8 @@ export interface Explanation {
 /** Explains an unmanaged instance by a pending create, or by a stack that holds the same id with another address or account. */
 export function explainUnmanaged(
   { service: { origin, session }, item: { id, name } }: ListedInstance,
-  { states, instances, pending }: StackContents,
-  creates: readonly RecordedCreate[],
+  { instances, pending }: StackContents,
+  creates: readonly CreateOfStack[],
 ): Explanation | undefined {
   for (const held of instances.filter((instance) => instance.id === id && !instance.external)) {
     if (held.origin?.tokenKind !== origin.tokenKind) continue;
@@ -149,14 +166,9 @@ export function explainUnmanaged(
         : `. If both addresses are of one service, that stack manages it; if not, \`${importAs("<name>", id)}\` takes it over`;
     return { note: note + ifOther, isOpen: true };
   }
-  interface Created {
-    urn: string;
-    provider?: string | undefined;
-    stack: string | undefined;
-  }
-  const holderOf = (create: Created) =>
+  const holderOf = (create: StackResource) =>
     instances.find((instance) => isSameResource(instance, create));
-  const takeOver = (resource: Created) => {
+  const takeOver = (resource: StackResource & { provider?: string | undefined }) => {
     const held = holderOf(resource);
     // An import may have taken the wrong instance.
     const drop = held
@@ -188,7 +200,7 @@ export function explainUnmanaged(
     // stack.
     const isResumed = !["replied", "delivered"].includes(stage) && !stateless;
     // Unless the next run replaces that one, it asks for no create.
-    const created = { ...record, stack: stackOfRecord(record, states) };
+    const created = { ...record, stack: create.stack };
     const held = holderOf(created);
     const otherwise = held
       ? ` if it is to replace ${held.id}. Otherwise: ${takeOver(created)}`
@@ -202,10 +214,7 @@ export function explainUnmanaged(
     return { urn, note: `${why}; ${how}`, isNameSecret };
   }
   const isRecorded = (other: Resource) =>
-    creates.some(
-      ({ isHere, record }) =>
-        isHere && isSameResource({ urn: record.urn, stack: stackOfRecord(record, states) }, other),
-    );
+    creates.some((recorded) => recorded.isHere && isSameResource(recorded, other));
   const sameNamed = pending.filter((other) => isNamed(other.name) && !isRecorded(other));
   if (!sameNamed[0]) return undefined;
   const ways = sameNamed.map(takeOver).join(", or ");

@@ -202,12 +202,12 @@ export function unfinishedError(
   const { id } = instance;
   const isPaused = error instanceof TimedOut && error.pause !== undefined;
   const nextUp = isPaused ? "next `pulumi up` after that time" : "next `pulumi up`";
-  // Stateless is `pulumi do` without a stack: the engine saves no state.
-  // Then the next run may prove that it is gone.
+  // If no listing has shown the instance, the next run may prove that it is gone.
   const isUnseen = error instanceof TimedOut && !isPaused && progress?.status === undefined;
   const ifGone = isUnseen
     ? ". If listings prove that it is gone, that run creates a new one instead"
     : "";
+  // Stateless is `pulumi do` without a stack: the engine saves no state.
   const next = run.stateless
     ? `${id} exists, and no state holds it. To take it over, run \`${importAs("<name>", id)}\``
     : `${id} is kept in the state; the ${nextUp} goes on waiting for it, for as long as customTimeouts.update says (default ${timeouts.change} s)${ifGone}`;

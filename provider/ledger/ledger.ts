@@ -199,12 +199,7 @@ export class Ledger {
    *
    * @param holder the resource for which a state holds the instance. The record is that resource's from then on
    */
-  settleId(
-    place: Place,
-    id: string,
-    reason: SettleReason,
-    holder: Holder | undefined = undefined,
-  ): void {
+  settleId(place: Place, id: string, reason: SettleReason, holder?: Holder): void {
     const ofInstance = (records: LedgerRecord[]) =>
       records.filter((record) => record.id === id && isSamePlace(record, place));
     const isOf = (record: LedgerRecord) =>

@@ -242,9 +242,9 @@ function settle(
     Object.entries(contests).some(
       ([by, begun]) => ![run.session, owner].includes(by) && begun >= Number(run.session.slice(1)),
     );
+  const scope = run.plan.program[0]?.spec.own.scope;
   for (const row of ledgerOf(world, run)) {
     if (row.id !== id) continue;
-    const scope = run.plan.program[0]?.spec.own.scope;
     const isSettled = row.stage === "settled" && (row.settled !== "state" || row.urn === urn);
     if (settled === "state" && (isSettled || isContestedSince(row))) continue;
     if (settled === "state" && world.runs.length > 1 && row.deliveredAt === undefined) {
