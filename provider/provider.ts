@@ -196,7 +196,7 @@ export function createProvider(ctx: ProviderContext): Provider {
 }
 
 const secondConfiguration =
-  "this process already serves another configuration of the provider, and it can't tell the calls of the two configurations apart. With PULUMI_DEBUG_PROVIDERS, use only one provider in a program, and change its settings in an `up` that has nothing else to do, since a refresh still uses the recorded ones. Or run without it";
+  "this process already serves another configuration of the provider, and it can't tell the calls of the two configurations apart. Two providers of a program have two, and so have the recorded and the present settings of one after a change. Run without PULUMI_DEBUG_PROVIDERS";
 
 /** Whether other settings may prevent this error, which is neither a time-out nor within the service. */
 function isAboutSettings(error: unknown): error is OperationFailed {

@@ -433,9 +433,12 @@ function leftoversError({ items, partial }: Leftovers, spec: CreateSpec): string
   const setLeftoversWarn = howToSet("leftovers", "warn", spec.own.provider);
   const named = items.slice(0, maxNamed);
   const notNamed = items.length - named.length;
-  const claims = named.flatMap(({ id, claim }) =>
-    claim ? [`if ${id} is the other stack's: ${runThere(claim)}. Give this one another name`] : [],
-  );
+  const claims = named.flatMap(({ id, claim, why }) => {
+    if (!claim) return [];
+    // Once that stack's state is seen to hold the instance, only its name is in the way, if the program chose that.
+    const then = why === "name" ? "Give this one another name" : "Then run this again";
+    return [`if ${id} is the other stack's: ${runThere(claim)}. ${then}`];
+  });
   const importable = items.filter(({ claim }) => !claim?.isSure).map(({ id }) => id);
   const imports = (importable.length > 2 ? ["<id>"] : importable).map((id) =>
     takeOverCommand(spec.own, spec.own, id),

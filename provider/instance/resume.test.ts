@@ -160,6 +160,26 @@ describe("under another name of the stack, but with the same provider resource, 
     ]);
   });
 
+  test("with leftovers fail, what that stack's run delivered stops the create, and after another `up` there, as printed, it goes on", async () => {
+    const strict = scene({ leftovers: "fail" });
+    strict.service.posts.push(ready);
+    const { id, outputs } = await create(strict, generated(1));
+    strict.session.ledger.markDelivered();
+    const stopped = strict.nextRun();
+    const { message } = await errorOf(create(stopped, generated(2), {}, prod));
+    expect(message).toMatch(
+      new RegExp(
+        `if ${id} is the other stack's: \`pulumi up\` with stack dev .*Then run this again`,
+      ),
+    );
+    const dev = stopped.nextRun();
+    dev.session.observe(new Instance({ urn, id, inputs: inputsOf(), outputs }));
+    const again = dev.nextRun();
+    again.service.posts.push(ready);
+    expect((await create(again, generated(3), {}, prod)).id).not.toBe(id);
+    expect(posts(again)).toBe(2);
+  });
+
   test("the end of a run names a pending create with both ways, and `fail` does not stop another resource for it", async () => {
     const { world } = await diedAfterAnswer(generated(1), scene({ leftovers: "fail" }));
     world.service.posts.push(ready);

@@ -578,6 +578,16 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/messages.ts",
+    text: '"Then run this again"',
+    ways: {
+      "pulumi up there, run again": test(
+        "provider/instance/resume",
+        "with leftovers fail, what that stack's run delivered stops the create",
+      ),
+    },
+  },
+  {
+    file: "provider/instance/messages.ts",
     text: "if that stack exists: ${runThere(record)}",
     ways: { "pulumi up there, run again": secondServer("after `state move`, two stacks have one") },
   },
