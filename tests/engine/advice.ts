@@ -296,14 +296,6 @@ export const advice: readonly Advice[] = [
     text: "Correct it, and run",
     ways: { "doctor again": commands("doctor names a proxy variable that is no address") },
   },
-  {
-    file: "cli/doctor.ts",
-    text: "works with this, and prints the same warning",
-    ways: {
-      "pulumi up": core("configuration", "without the scope for a call"),
-      "compute:validateCredentials": test("tests/lifecycle/doctor", "a token without the account"),
-    },
-  },
   { file: "cli/doctor.ts", text: "drops none: ${whyIncomplete", ways: { reports } },
   { file: "cli/doctor.ts", text: "reads this state, too", ways: { reports } },
   {
@@ -318,7 +310,6 @@ export const advice: readonly Advice[] = [
     text: "with another state backend, which",
     ways: { discard: test("tests/lifecycle/doctor", "pending creates, and records") },
   },
-  { file: "cli/doctor.ts", text: "can't work like this", ways: { reports } },
   { file: "cli/doctor.ts", text: "Nothing found prevents", ways: { reports } },
 
   // ── audit --plan ──

@@ -6,6 +6,9 @@ import type { Fixture } from "./fixture";
 /** The URN of an instance in the stack of most tests. */
 export const urnOf = (name: string) => `urn:pulumi:dev::proj::compute:index:Instance::${name}`;
 
+/** What `doctor` prints if it finds nothing to do. */
+export const isWell = /^(?:ok .+\n)+\nNothing found prevents `pulumi up`\.\s*$/;
+
 /** Returns the printed command that contains `start`. All that do must be the same. @throws if there is none */
 export function printed(output: string, start: string): string {
   const [command, ...others] = new Set(printedCommands(output, start));
