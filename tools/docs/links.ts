@@ -2,6 +2,7 @@
 import { existsSync, statSync } from "node:fs";
 import { join, posix } from "node:path";
 import metadata from "../../metadata.json";
+import { functionTokens, instanceToken } from "../../provider/pulumiNames";
 import { root } from "../support/paths";
 import { anchorsOf, frontMatterOf, type Page } from "./markdown";
 import { readPage } from "./pages";
@@ -21,18 +22,21 @@ export function problemWith(target: string, page: Page): string | undefined {
     : missingFile(posix.join(posix.dirname(page.name), target));
 }
 
+/** The pages of the Registry's API docs. */
+const apiPages = new Set(
+  ["provider", instanceToken, ...functionTokens].map((token) =>
+    token.slice(token.lastIndexOf(":") + 1).toLowerCase(),
+  ),
+);
+
 export function isOnRegistry(page: Page): boolean {
   return frontMatterOf(page).head["layout"] === "package";
 }
 
-/** Returns the page of the API docs to which a link on the Registry points. Undefined for other links. */
-export function apiPageOf(target: string): string | undefined {
-  return /^\.\/api-docs\/(?:([\w-]+)\/)?(?:#.*)?$/.exec(target)?.[1];
-}
-
 function problemOnRegistry(target: string): string | undefined {
-  // tests/engine/apiDocs.test.ts checks whether that page exists.
-  if (apiPageOf(target) !== undefined) return undefined;
+  const [, apiPage] = /^\.\/api-docs\/([\w-]+)\/(?:#.*)?$/.exec(target) ?? [];
+  if (apiPage !== undefined)
+    return apiPages.has(apiPage) ? undefined : `the API docs have no page ${apiPage}`;
   const [, name, anchor] = /^\.\/([\w-]+)\/(?:#(.*))?$/.exec(target) ?? [];
   if (name === undefined) return "the Registry has only ./PAGE/ and ./api-docs/PAGE/";
   return missingFile(`docs/${name}.md${anchor === undefined ? "" : `#${anchor}`}`);
@@ -66,6 +70,6 @@ function missingFile(target: string): string | undefined {
 }
 
 /** Returns what is wrong with a link to this anchor. Undefined if nothing is. */
-export function missingAnchor(anchor: string, page: Page): string | undefined {
+function missingAnchor(anchor: string, page: Page): string | undefined {
   return anchorsOf(page).has(anchor) ? undefined : `there is no #${anchor} in ${page.name}`;
 }

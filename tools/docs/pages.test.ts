@@ -99,11 +99,13 @@ test("a link without a target is found, to a page, an anchor, a file or a URL", 
 
 test("a link from a page of the Registry to a file of the repository is found", () => {
   const text =
-    "---\nlayout: package\n---\n[a](./installation-configuration/) [b](scaling.md) [c](./nothing/)";
+    "---\nlayout: package\n---\n[a](./installation-configuration/) [b](scaling.md) [c](./nothing/) [d](./api-docs/provider/) [e](./api-docs/instances/)";
   expect(problemsOf(page(text))).toEqual([
     undefined,
     "the Registry has only ./PAGE/ and ./api-docs/PAGE/",
     "there is no docs/nothing.md",
+    undefined,
+    "the API docs have no page instances",
   ]);
 });
 

@@ -71,8 +71,6 @@ const tools = {
   // `sdkgen` also checks schema.json.
   sdkgen: ours("sdkgen", "the SDK generator for Node.js, Python and Go", "1 minute"),
   "sdkgen-more": ours("sdkgen-more", "the SDK generator for Java and .NET", "1 minute"),
-  // Writes the API docs of the Registry, whose links the tests check.
-  docsgen: ours("docsgen", "the generator of API docs", "1 minute"),
   peer: ours("peer", "a minimal provider on the Go SDK", "1 minute"),
   restapi: {
     ...theirs(
