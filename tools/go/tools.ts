@@ -29,7 +29,7 @@ export const hosts = {
   python: writingHost("python", "python/cmd", "python/cmd/pulumi-language-python-exec"),
   go: writingHost("go", "go"),
   java: host("java", "sdkgen-more", "github.com/pulumi/pulumi-java/pkg/cmd", "1 minute"),
-  yaml: host("yaml", "yaml", "github.com/pulumi/pulumi-yaml/cmd", "1 minute"),
+  yaml: host("yaml", "sdkgen-more", "github.com/pulumi/pulumi-yaml/cmd", "1 minute"),
 } satisfies Record<string, GoTool>;
 
 export type Language = keyof typeof hosts;
@@ -48,7 +48,7 @@ function writingHost(language: string, parent: string, script?: string): GoTool 
   const older = host(language, "hosts", `${sdkModule}/${parent}`, "20 seconds");
   return {
     ...older,
-    module: "sdkgen",
+    module: "engine",
     package: "./host",
     expected: "10 seconds",
     needs: {
@@ -69,7 +69,11 @@ const tools = {
   },
   "engine-oldest": { ...engine("engine-oldest"), folder: "oldest" },
   // `sdkgen` also checks schema.json.
-  sdkgen: ours("sdkgen", "the SDK generator for Node.js, Python and Go", "1 minute"),
+  sdkgen: {
+    ...ours("sdkgen", "the SDK generator for Node.js, Python and Go", "1 minute"),
+    module: "engine",
+    package: "./sdkgen",
+  },
   "sdkgen-more": ours("sdkgen-more", "the SDK generator for Java and .NET", "1 minute"),
   peer: ours("peer", "a minimal provider on the Go SDK", "1 minute"),
   restapi: {

@@ -87,10 +87,10 @@ export const sdkLanguages = {
     install: shellBlock(`go get ${go.package}`),
     async complete(directory) {
       // The Pulumi SDK of the generator's version.
-      const pulumi = requiredVersion("sdkgen", "github.com/pulumi/pulumi/pkg/v3");
+      const pulumi = requiredVersion("engine", "github.com/pulumi/pulumi/pkg/v3");
       writeFileSync(
         join(directory, "go.mod"),
-        `module ${go.module}\n\ngo ${goVersion("sdkgen")}\n\nrequire github.com/pulumi/pulumi/sdk/v3 ${pulumi}\n`,
+        `module ${go.module}\n\ngo ${goVersion("engine")}\n\nrequire github.com/pulumi/pulumi/sdk/v3 ${pulumi}\n`,
       );
       await tidy(directory);
     },

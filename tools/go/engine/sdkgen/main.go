@@ -1,4 +1,4 @@
-// compute-sdkgen checks schema.json and writes the SDKs for Node.js, Python and Go. See ../command.
+// compute-sdkgen checks schema.json and writes the SDKs for Node.js, Python and Go. See ../../command.
 package main
 
 import (
