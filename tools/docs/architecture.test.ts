@@ -57,12 +57,6 @@ describe("the guarantees", () => {
     expect(tests.filter((path) => !names.test(read(path)))).toEqual([]);
   });
 
-  test("docs/design.md says what counts as gone (G3) in the same words", () => {
-    const [, rule = ""] = /\*\* (.*)/.exec(guarantees[2]?.promise ?? "") ?? [];
-    expect(rule).toMatch(/^An instance is gone if /);
-    expect(oneLine(design.text)).toContain(rule);
-  });
-
   test("no test names one that is not among them", () => {
     const known = new Set(guarantees.map(({ name }) => name));
     const named = guarantees.flatMap(({ tests }) =>
