@@ -4,7 +4,6 @@
  */
 import { posix } from "node:path";
 import { figureList } from "../../bench/figure";
-import { optionFlags } from "../../emulator/options";
 import scalingRows from "../../bench/scaling.json";
 import metadata from "../../metadata.json";
 import { settingDescriptions, settingNames } from "../../provider/config/settings";
@@ -48,13 +47,6 @@ const filled: Readonly<Record<string, Contents>> = {
           name: code(name),
           text: description,
         })),
-      ),
-  },
-  "docs/try.md": {
-    options: () =>
-      table(
-        ["Option", "Meaning"],
-        optionFlags.map(({ flag, help }) => [code(flag), help]),
       ),
   },
   "docs/performance.md": { measured: figureList },
