@@ -12,5 +12,5 @@ test("the tests run the oldest engine that the provider works with", () => {
 
 test("docs/install.md names the oldest engine that the provider works with", () => {
   const page = readFileSync(join(root, "docs/install.md"), "utf8");
-  expect(page).toContain(`Engines from ${oldestEngine.replace(/\.0$/, "")} work`);
+  expect(page).toContain(`Pulumi ${oldestEngine.replace(/\.0$/, "")} or later`);
 });

@@ -54,5 +54,5 @@ test.each(packages)(
 
 test("docs/install.md names the oldest Node that the plugin of the npm package runs on", () => {
   const page = readFileSync(join(root, "docs/install.md"), "utf8");
-  expect(page).toContain(`(${metadata.sdk.nodejs.pluginNode} or later)`);
+  expect(page).toContain(`needs Node ${metadata.sdk.nodejs.pluginNode} or later`);
 });
