@@ -44,7 +44,13 @@ async function oneInstance(tools: Tools, runs: number): Promise<Figure[]> {
   });
 }
 
-/** With and without the engine's snapshots, which take most of the time. */
+/**
+ * With and without the engine's snapshots, which take most of the time. The Go provider has the same inputs and outputs, and
+ * needs no service; here the emulator runs on the same cores. With 400 instances and without snapshots, half of the CPU time
+ * is the plugin's: a quarter of that gRPC and its messages, an eighth the garbage collection, a seventh the requests, and a
+ * twentieth the ledger. A snapshot has 3.4 kB of each instance, and 2.9 kB of one of the Go provider, which has no hidden
+ * outputs, and no null for an input that the program does not set.
+ */
 async function manyInstances(tools: Tools, count: number, runs: number): Promise<Figure[]> {
   const up = ["up", "--yes", "--skip-preview", "--parallel", String(count)];
   const measure = async (pluginFolder: string, env: object, service?: EmulatorProcess) => {

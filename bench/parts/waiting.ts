@@ -93,7 +93,7 @@ export async function limit(tools: Tools): Promise<Figure[]> {
   const lateness = `${what}: from ACTIVE at the service to the answer, median`;
   return [
     totalTime(what, [wait]),
-    figure(listings, "requests/s", perSecond, `one look a second at ${pages} pages`, [pages]),
+    figure(listings, "requests/s", perSecond, `one listing a second of ${pages} pages`, [pages]),
     figure(lateness, "ms", [wait.latenessMs], "two seconds", [2000]),
   ];
 }
