@@ -67,7 +67,7 @@ test("for a create without an id whose name the program chose, it does not promi
   expect(lines.slice(2, 5)).toEqual([
     "  first: pulumi up, which names an instance of this name, if there is one, but does not take it over, because the program chose the name",
     `  take it over by hand, ${selected}: pulumi import compute:index:Instance web '<id>'`,
-    "  <id> is the id of the instance with this name in the service's list",
+    "  <id> is the id of the instance with this name in the service's listing",
   ]);
 });
 

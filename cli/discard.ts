@@ -105,7 +105,8 @@ function listPending({ env, print, warn }: Terminal): void {
         isGiven &&
         "  first: pulumi up, which continues with the instance if the state has it",
       `  take it over by hand${where}: ${importCommand(record, id ?? "<id>")}`,
-      id === undefined && "  <id> is the id of the instance with this name in the service's list",
+      id === undefined &&
+        "  <id> is the id of the instance with this name in the service's listing",
       // An import may have taken the wrong instance.
       !stateless &&
         `  before that import, if the state has another instance for this resource: ${stateDeleteCommand(urn)}`,

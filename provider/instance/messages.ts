@@ -508,11 +508,11 @@ function unclearError(
   const search = [
     ...(own.stateless
       ? [
-          "look for the name in the service's list before you run this again, because each run creates an instance",
+          "look for the name in the service's listing before you run this again, because each run creates an instance",
         ]
       : [
           "run again: the next `pulumi up` on this machine searches for it before it creates anything",
-          "on another machine: first look for the name in the service's list",
+          "on another machine: first look for the name in the service's listing",
         ]),
     `if the instance turns up: take it over with ${takeOver("<id>")}`,
     ...clearedWays(own),

@@ -566,7 +566,7 @@ export class Ledger {
   #warnOfFile({ path }: SessionFile): void {
     this.#warnOnce(
       path,
-      `a record of the ledger of pending creates can't be read and is ignored: ${path}. If an earlier run was killed, look in the service's list for an instance that is in no stack`,
+      `a record of the ledger of pending creates can't be read and is ignored: ${path}. If an earlier run was killed, look in the service's listing for an instance that is in no stack`,
     );
   }
 

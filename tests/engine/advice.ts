@@ -881,7 +881,10 @@ export const advice: readonly Advice[] = [
     file: "provider/instance/messages.ts",
     text: "because each run creates an instance",
     ways: {
-      "look for the name": engine("adviceReady", "without a clear answer, the service's list has"),
+      "look for the name": engine(
+        "adviceReady",
+        "without a clear answer, the service's listing has",
+      ),
     },
   },
   {

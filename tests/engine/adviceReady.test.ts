@@ -245,13 +245,15 @@ describeUnless(noDo, "after a create by `pulumi do` without a stack", () => {
     expect(fixture.posts()).toBe(1);
   });
 
-  test("without a clear answer, the service's list has the name, and the printed import takes the instance over", async () => {
+  test("without a clear answer, the service's listing has the name, and the printed import takes the instance over", async () => {
     await using fixture = await begun();
     const { stack, control } = fixture;
     control.fault({ ...creates, kind: "reset", acted: true });
     const hidden = control.fault({ ...lists, kind: "omitItem", times: "always" });
     const failed = await stack.fail(...creating, "--compute:settling-seconds=1");
-    expect(failed).toContain("look for the name in the service's list before you run this again");
+    expect(failed).toContain(
+      "look for the name in the service's listing before you run this again",
+    );
     const [, name = ""] = /no instance named "(.*?)"/.exec(failed) ?? [];
     hidden.remove();
 
