@@ -283,7 +283,7 @@ export class Engine {
   async #configure(preview = false): Promise<void> {
     await this.ctx.pause();
     this.#isPreview = preview;
-    // A real engine reads the state seconds before it starts the plugin. docs/recover.md says what is not promised for a run
+    // A real engine reads the state seconds before it starts the plugin. docs/design.md says what is not promised for a run
     // that ends in between.
     this.#state = [...this.stack.resources];
     for (const { id } of this.#state) this.#known.add(id);

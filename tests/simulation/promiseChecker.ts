@@ -52,7 +52,7 @@ const baselineMs = 45_000;
 
 /**
  * Whether the run that created the instance saves its state only at its end, after it has canceled its plugin, and the other
- * run started its plugin only after that cancel. docs/recover.md promises nothing then.
+ * run started its plugin only after that cancel. docs/design.md says that nothing is promised then.
  */
 function mayHaveSavedAfterCancel({ by }: Made, { configuredAt = 0 }: Saver): boolean {
   const { canceledAt } = by;
