@@ -55,7 +55,7 @@ export const inputDescriptions: Readonly<Record<InputName, string>> = {
   name:
     "Hostname of the server. By default, the provider generates it from the resource's name and eight characters: " +
     "four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that.",
-  flavorId: "Identifier of the hardware template, which defines CPU, RAM and NVMe storage.",
+  flavorId: "Identifier of the flavor: CPU, RAM and NVMe storage.",
   imageId: "Identifier of the base operating system image.",
   vpcId: "Identifier of the private network (VPC) the instance is attached to.",
   sshKeys:
@@ -130,7 +130,7 @@ export const outputs: Readonly<Record<string, Output>> = {
   },
   tokenKind: {
     description:
-      "The kind of token with which the instance was created or last seen: `live` (billed) or `test` (sandbox, ephemeral).",
+      "The token kind with which the instance was created or last seen: `live` (billed) or `test` (sandbox, ephemeral).",
   },
 };
 

@@ -68,7 +68,7 @@ namespace ComputeInstances.Compute
         public Output<string?> CreatedAt { get; private set; } = null!;
 
         /// <summary>
-        /// Identifier of the hardware template, which defines CPU, RAM and NVMe storage.
+        /// Identifier of the flavor: CPU, RAM and NVMe storage.
         /// </summary>
         [Output("flavorId")]
         public Output<string> FlavorId { get; private set; } = null!;
@@ -116,7 +116,7 @@ namespace ComputeInstances.Compute
         public Output<string> Status { get; private set; } = null!;
 
         /// <summary>
-        /// The kind of token with which the instance was created or last seen: `live` (billed) or `test` (sandbox, ephemeral).
+        /// The token kind with which the instance was created or last seen: `live` (billed) or `test` (sandbox, ephemeral).
         /// </summary>
         [Output("tokenKind")]
         public Output<string> TokenKind { get; private set; } = null!;
@@ -197,7 +197,7 @@ namespace ComputeInstances.Compute
     public sealed class InstanceArgs : global::Pulumi.ResourceArgs
     {
         /// <summary>
-        /// Identifier of the hardware template, which defines CPU, RAM and NVMe storage.
+        /// Identifier of the flavor: CPU, RAM and NVMe storage.
         /// </summary>
         [Input("flavorId", required: true)]
         public Input<string> FlavorId { get; set; } = null!;

@@ -77,7 +77,7 @@ export class Instance extends pulumi.CustomResource {
      */
     declare public /*out*/ readonly createdAt: pulumi.Output<string | undefined>;
     /**
-     * Identifier of the hardware template, which defines CPU, RAM and NVMe storage.
+     * Identifier of the flavor: CPU, RAM and NVMe storage.
      */
     declare public readonly flavorId: pulumi.Output<string>;
     /**
@@ -109,7 +109,7 @@ export class Instance extends pulumi.CustomResource {
      */
     declare public /*out*/ readonly status: pulumi.Output<string>;
     /**
-     * The kind of token with which the instance was created or last seen: `live` (billed) or `test` (sandbox, ephemeral).
+     * The token kind with which the instance was created or last seen: `live` (billed) or `test` (sandbox, ephemeral).
      */
     declare public /*out*/ readonly tokenKind: pulumi.Output<string>;
     /**
@@ -191,7 +191,7 @@ export class Instance extends pulumi.CustomResource {
  */
 export interface InstanceArgs {
     /**
-     * Identifier of the hardware template, which defines CPU, RAM and NVMe storage.
+     * Identifier of the flavor: CPU, RAM and NVMe storage.
      */
     flavorId: pulumi.Input<string>;
     /**

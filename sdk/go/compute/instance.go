@@ -71,7 +71,7 @@ type Instance struct {
 
 	// When the instance was created (ISO 8601, UTC). Only the response to the create shows it, so it is null after an import or `get`.
 	CreatedAt pulumi.StringPtrOutput `pulumi:"createdAt"`
-	// Identifier of the hardware template, which defines CPU, RAM and NVMe storage.
+	// Identifier of the flavor: CPU, RAM and NVMe storage.
 	FlavorId pulumi.StringOutput `pulumi:"flavorId"`
 	// Identifier of the base operating system image.
 	ImageId pulumi.StringOutput `pulumi:"imageId"`
@@ -87,7 +87,7 @@ type Instance struct {
 	SshKeys pulumi.StringArrayOutput `pulumi:"sshKeys"`
 	// The status when last seen: `ACTIVE`, `OFFLINE` or `PROVISIONING`. The service may have further statuses.
 	Status pulumi.StringOutput `pulumi:"status"`
-	// The kind of token with which the instance was created or last seen: `live` (billed) or `test` (sandbox, ephemeral).
+	// The token kind with which the instance was created or last seen: `live` (billed) or `test` (sandbox, ephemeral).
 	TokenKind pulumi.StringOutput `pulumi:"tokenKind"`
 	// A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both. Null after `get`, and after an import until the program sets it, because the service does not show it.
 	UserData pulumi.StringPtrOutput `pulumi:"userData"`
@@ -159,7 +159,7 @@ func (InstanceState) ElementType() reflect.Type {
 }
 
 type instanceArgs struct {
-	// Identifier of the hardware template, which defines CPU, RAM and NVMe storage.
+	// Identifier of the flavor: CPU, RAM and NVMe storage.
 	FlavorId string `pulumi:"flavorId"`
 	// Identifier of the base operating system image.
 	ImageId string `pulumi:"imageId"`
@@ -179,7 +179,7 @@ type instanceArgs struct {
 
 // The set of arguments for constructing a Instance resource.
 type InstanceArgs struct {
-	// Identifier of the hardware template, which defines CPU, RAM and NVMe storage.
+	// Identifier of the flavor: CPU, RAM and NVMe storage.
 	FlavorId pulumi.StringInput
 	// Identifier of the base operating system image.
 	ImageId pulumi.StringInput
@@ -289,7 +289,7 @@ func (o InstanceOutput) CreatedAt() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *Instance) pulumi.StringPtrOutput { return v.CreatedAt }).(pulumi.StringPtrOutput)
 }
 
-// Identifier of the hardware template, which defines CPU, RAM and NVMe storage.
+// Identifier of the flavor: CPU, RAM and NVMe storage.
 func (o InstanceOutput) FlavorId() pulumi.StringOutput {
 	return o.ApplyT(func(v *Instance) pulumi.StringOutput { return v.FlavorId }).(pulumi.StringOutput)
 }
@@ -329,7 +329,7 @@ func (o InstanceOutput) Status() pulumi.StringOutput {
 	return o.ApplyT(func(v *Instance) pulumi.StringOutput { return v.Status }).(pulumi.StringOutput)
 }
 
-// The kind of token with which the instance was created or last seen: `live` (billed) or `test` (sandbox, ephemeral).
+// The token kind with which the instance was created or last seen: `live` (billed) or `test` (sandbox, ephemeral).
 func (o InstanceOutput) TokenKind() pulumi.StringOutput {
 	return o.ApplyT(func(v *Instance) pulumi.StringOutput { return v.TokenKind }).(pulumi.StringOutput)
 }

@@ -31,7 +31,7 @@ class InstanceArgs:
         """
         The set of arguments for constructing a Instance resource.
 
-        :param pulumi.Input[_builtins.str] flavor_id: Identifier of the hardware template, which defines CPU, RAM and NVMe storage.
+        :param pulumi.Input[_builtins.str] flavor_id: Identifier of the flavor: CPU, RAM and NVMe storage.
         :param pulumi.Input[_builtins.str] image_id: Identifier of the base operating system image.
         :param pulumi.Input[_builtins.str] vpc_id: Identifier of the private network (VPC) the instance is attached to.
         :param pulumi.Input[_builtins.str] name: Hostname of the server. By default, the provider generates it from the resource's name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that.
@@ -58,7 +58,7 @@ class InstanceArgs:
     @pulumi.getter(name="flavorId")
     def flavor_id(self) -> pulumi.Input[_builtins.str]:
         """
-        Identifier of the hardware template, which defines CPU, RAM and NVMe storage.
+        Identifier of the flavor: CPU, RAM and NVMe storage.
         """
         return pulumi.get(self, "flavor_id")
 
@@ -205,7 +205,7 @@ class Instance(pulumi.CustomResource):
 
         :param str resource_name: The name of the resource.
         :param pulumi.ResourceOptions opts: Options for the resource.
-        :param pulumi.Input[_builtins.str] flavor_id: Identifier of the hardware template, which defines CPU, RAM and NVMe storage.
+        :param pulumi.Input[_builtins.str] flavor_id: Identifier of the flavor: CPU, RAM and NVMe storage.
         :param pulumi.Input[_builtins.str] image_id: Identifier of the base operating system image.
         :param pulumi.Input[_builtins.str] name: Hostname of the server. By default, the provider generates it from the resource's name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that.
         :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] ssh_keys: IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter.
@@ -361,7 +361,7 @@ class Instance(pulumi.CustomResource):
     @pulumi.getter(name="flavorId")
     def flavor_id(self) -> pulumi.Output[_builtins.str]:
         """
-        Identifier of the hardware template, which defines CPU, RAM and NVMe storage.
+        Identifier of the flavor: CPU, RAM and NVMe storage.
         """
         return pulumi.get(self, "flavor_id")
 
@@ -425,7 +425,7 @@ class Instance(pulumi.CustomResource):
     @pulumi.getter(name="tokenKind")
     def token_kind(self) -> pulumi.Output[_builtins.str]:
         """
-        The kind of token with which the instance was created or last seen: `live` (billed) or `test` (sandbox, ephemeral).
+        The token kind with which the instance was created or last seen: `live` (billed) or `test` (sandbox, ephemeral).
         """
         return pulumi.get(self, "token_kind")
 

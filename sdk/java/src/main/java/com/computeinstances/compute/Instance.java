@@ -97,14 +97,14 @@ public class Instance extends com.pulumi.resources.CustomResource {
         return Codegen.optional(this.createdAt);
     }
     /**
-     * Identifier of the hardware template, which defines CPU, RAM and NVMe storage.
+     * Identifier of the flavor: CPU, RAM and NVMe storage.
      * 
      */
     @Export(name="flavorId", refs={String.class}, tree="[0]")
     private Output<String> flavorId;
 
     /**
-     * @return Identifier of the hardware template, which defines CPU, RAM and NVMe storage.
+     * @return Identifier of the flavor: CPU, RAM and NVMe storage.
      * 
      */
     public Output<String> flavorId() {
@@ -209,14 +209,14 @@ public class Instance extends com.pulumi.resources.CustomResource {
         return this.status;
     }
     /**
-     * The kind of token with which the instance was created or last seen: `live` (billed) or `test` (sandbox, ephemeral).
+     * The token kind with which the instance was created or last seen: `live` (billed) or `test` (sandbox, ephemeral).
      * 
      */
     @Export(name="tokenKind", refs={String.class}, tree="[0]")
     private Output<String> tokenKind;
 
     /**
-     * @return The kind of token with which the instance was created or last seen: `live` (billed) or `test` (sandbox, ephemeral).
+     * @return The token kind with which the instance was created or last seen: `live` (billed) or `test` (sandbox, ephemeral).
      * 
      */
     public Output<String> tokenKind() {

@@ -19,14 +19,14 @@ public final class InstanceArgs extends com.pulumi.resources.ResourceArgs {
     public static final InstanceArgs Empty = new InstanceArgs();
 
     /**
-     * Identifier of the hardware template, which defines CPU, RAM and NVMe storage.
+     * Identifier of the flavor: CPU, RAM and NVMe storage.
      * 
      */
     @Import(name="flavorId", required=true)
     private Output<String> flavorId;
 
     /**
-     * @return Identifier of the hardware template, which defines CPU, RAM and NVMe storage.
+     * @return Identifier of the flavor: CPU, RAM and NVMe storage.
      * 
      */
     public Output<String> flavorId() {
@@ -170,7 +170,7 @@ public final class InstanceArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param flavorId Identifier of the hardware template, which defines CPU, RAM and NVMe storage.
+         * @param flavorId Identifier of the flavor: CPU, RAM and NVMe storage.
          * 
          * @return builder
          * 
@@ -181,7 +181,7 @@ public final class InstanceArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param flavorId Identifier of the hardware template, which defines CPU, RAM and NVMe storage.
+         * @param flavorId Identifier of the flavor: CPU, RAM and NVMe storage.
          * 
          * @return builder
          * 
