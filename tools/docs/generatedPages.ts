@@ -87,12 +87,13 @@ function overview(pageOf: PageOf): string {
     ),
     onRegistry(readme, introduction),
     "## Example Usage",
-    "Two equal web servers. All programs but the YAML one ask how many: `pulumi config set count 2`.",
+    "Two equal web servers. All programs but the YAML one need the setting `count`: `pulumi config set count 2`.",
     chooser(exampleBlock),
     "[Installation & Configuration](./installation-configuration/) says how to get the provider, and how to configure it.",
     `The API docs describe ${new Intl.ListFormat("en").format([instanceToken, ...functionTokens].map(apiPage))}.`,
     section("What is promised"),
-    section("More"),
+    // Further items are for people who change the provider.
+    `## More\n\n${onRegistry(readme, firstItems(sectionOf(readme, "More"), 3))}`,
   ].join("\n\n");
 }
 
@@ -115,6 +116,8 @@ function installation(pageOf: PageOf): string {
     onRegistry(install, sectionOf(install, "The plugin")),
     "## Configuration",
     section("What a program needs"),
+    "### What you need from the service",
+    section("What you need from the service"),
     "### For some resources only",
     onRegistry(configure, about),
     chooser((language) => {
@@ -125,6 +128,16 @@ function installation(pageOf: PageOf): string {
     "## Settings",
     section("Settings"),
   ].join("\n\n");
+}
+
+/** Returns the first items of a list that begins the text. */
+function firstItems(text: string, count: number): string {
+  return text
+    .trimStart()
+    .split(/^(?=- )/m)
+    .slice(0, count)
+    .join("")
+    .trimEnd();
 }
 
 function apiPage(token: string): string {
@@ -162,8 +175,9 @@ function installBlock(language: ExampleLanguage): string {
   const sdk = Object.values(sdkLanguages).find(({ example }) => example === language);
   if (sdk) return sdk.install;
   const { name, version, pluginDownloadURL } = metadata;
-  const command = `pulumi plugin install resource ${name} ${version} --server ${pluginDownloadURL}`;
-  return `A YAML program needs no package, only the plugin:\n\n\`\`\`sh\n${command}\n\`\`\``;
+  const plugin = `pulumi plugin install resource ${name} ${version} --server ${pluginDownloadURL}`;
+  const add = `pulumi package add ${name}`;
+  return `A YAML program needs the plugin, and a file in \`sdks/\` that names it:\n\n\`\`\`sh\n${plugin}\n${add}\n\`\`\``;
 }
 
 function packageList(): string {
