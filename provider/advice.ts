@@ -55,7 +55,7 @@ export function nextStep(error: RequestError): string {
     return "Check that compute:baseUrl is the address of the Compute Instances Service.";
   }
   if (status === 401) {
-    return `The token is invalid, expired or revoked: give a valid one with \`${configCommands.apiToken}\`, COMPUTE_API_TOKEN, in the file of COMPUTE_API_TOKEN_FILE, or wherever the program gets it.`;
+    return `The token is invalid, expired or revoked: give a valid one with \`${configCommands.apiToken}\` or, if the stack's configuration has none, in COMPUTE_API_TOKEN or the file of COMPUTE_API_TOKEN_FILE, or wherever the program gets it.`;
   }
   if (status === 403) {
     return "The token lacks the scope for this call: grant it in the administration portal, or use another token.";
@@ -75,8 +75,12 @@ export function nextStep(error: RequestError): string {
 export function recordedSettingsAdvice(variables: SettingVariables): string {
   const taken = Object.entries(variables).map(([name, from]) => `compute:${name} from ${from}`);
   const but = taken.length > 0 ? `, but took ${taken.join(" and ")}` : "";
-  return `This run used the settings that the last \`pulumi up\` recorded${but}. If you have changed a recorded setting since then, \`pulumi refresh --run-program\` uses the current settings, and also records them, as long as the program has an instance. \`pulumi destroy --run-program\` uses them, too, but with compute:refreshBeforeUpdate only after such a refresh.`;
+  return `This run used the settings that the last \`pulumi up\` recorded${but}. To use what was set since then: ${recordSettings}.`;
 }
+
+/** Says how the settings of the program reach the state, from which a destroy takes them. */
+export const recordSettings =
+  "`pulumi refresh --run-program`, which also records it (if the program has no instance left, put one back and type `pulumi up` instead)";
 
 /**
  * Returns the warning that the cursor parameter did not lead to all pages of a listing, and never will if `isLasting`. `why` is a

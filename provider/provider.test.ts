@@ -153,7 +153,7 @@ test.each([
     world.service.accountAnswer = () => Promise.reject(answered(status, "GET"));
     const { message } = await errorOf(provider.delete(removal));
     expect(message).toContain(`${status}`);
-    expect(message.includes("`pulumi destroy --run-program`")).toBe(isGiven);
+    expect(message.includes("`pulumi refresh --run-program`")).toBe(isGiven);
     // The program runs if a Check comes, as in an `up --refresh`.
     await provider.check(check);
     expect((await errorOf(provider.delete(removal))).message).not.toContain("--run-program");

@@ -4,7 +4,6 @@ import { Canceled, isEnded, TimedOut } from "./abort";
 import { explain, explicitProvider, isStateless, recordedSettingsAdvice } from "./advice";
 import { RequestError } from "./api/errors";
 import { checkConfig, resolveSettings, settingVariables } from "./config/configuration";
-import { settingNames } from "./config/settings";
 import type { ProviderContext } from "./context";
 import { OperationCanceled, OperationFailed } from "./errors";
 import { invoke, list } from "./functions/functions";
@@ -134,7 +133,7 @@ export function createProvider(ctx: ProviderContext): Provider {
           scope,
           stateless: isStateless(urn),
           providerUrn: explicitProvider(urn),
-          hasRecordedSettings: isRecorded && settingNames.some((name) => name in args),
+          isRecorded,
           variables,
         });
         run.configurationKey = configurationKey;

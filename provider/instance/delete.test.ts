@@ -131,7 +131,7 @@ test.each([
 );
 
 test("with recorded settings, the end of the run says that the policy is the recorded one", () => {
-  const world = scene(retain, undefined, { hasRecordedSettings: true });
+  const world = scene(retain, undefined, { isRecorded: true });
   world.session.retained.push({ id: "i-1", urn: "", isBilled: true, isListed: true });
   expect(reported(world).join("\n")).toContain(
     '(compute:deletePolicy is "retain" in the settings that the last `pulumi up` recorded)',

@@ -8,6 +8,7 @@ import {
   explain,
   howToSet,
   logicalName,
+  recordSettings,
   stateDeleteCommand,
   withDependents,
   withWaysOut,
@@ -72,12 +73,14 @@ export async function deleteInstance(session: Session, request: DeleteRequest): 
       `${finding}. It was not deleted: the service documents no call to destroy it, and without a stack there is no state to drop it from. Remove it at the service (its portal). If the service has a destroy call, name it: --compute:destroy-path '/v2/instances/{id}'`,
     );
   }
-  const again = session.hasRecordedSettings ? ", then `pulumi destroy --run-program`" : "";
   const ways = [
-    "remove it at the service (its portal), then run this again: the delete succeeds once the instance is gone",
-    `let it run, and drop it from the state: \`${stateDeleteCommand(urn)}\` (if Pulumi asks which one: ${id}; ${withDependents}), the resource option retainOnDelete (once a \`pulumi up\` has recorded it), or ${howToSet("deletePolicy", "retain", run.providerUrn)}${again}`,
-    `${wayToDestroy(session)}${again}`,
+    "remove it at the service (its portal), then run this again: the delete succeeds once the listings prove that the instance is gone",
+    `let it run, and drop it from the state: \`${stateDeleteCommand(urn)}\` (if Pulumi asks which one: ${id}; ${withDependents})`,
+    `have every delete do that: ${howToSet("deletePolicy", "retain", run.providerUrn)}; or only this one: the resource option retainOnDelete, once a \`pulumi up\` has recorded it`,
+    wayToDestroy(session),
   ];
+  if (session.hasRecordedSettings)
+    ways.push(`after a change of a setting, and before this again: ${recordSettings}`);
   const why = "and the service documents no call to destroy it";
   throw new OperationFailed(withWaysOut(`${finding}, ${why}`, ways));
 }

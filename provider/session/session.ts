@@ -29,8 +29,8 @@ export interface SessionRun {
   stateless: boolean;
   /** The URN of the explicit provider resource. Undefined for a default provider. */
   providerUrn?: string | undefined;
-  /** Whether settings come from the state, as in a refresh or destroy without `--run-program`. */
-  hasRecordedSettings: boolean;
+  /** Whether the settings are those that the state has recorded, as in a refresh or destroy without `--run-program`. */
+  isRecorded: boolean;
   /** The environment variables from which the settings come that the configuration leaves out. */
   variables: SettingVariables;
 }
@@ -46,7 +46,7 @@ export interface RetainedInstance {
 
 /** Returns the run of a command, which never creates an instance. */
 export function commandRun(variables: SettingVariables): SessionRun {
-  return { sessionId: "by-hand", stateless: false, hasRecordedSettings: false, variables };
+  return { sessionId: "by-hand", stateless: false, isRecorded: false, variables };
 }
 
 /** The default time-outs in seconds: `change` for operations that change an instance, `look` for those that only read. */
@@ -194,7 +194,7 @@ export class Session {
 
   /** Whether settings come from the state, and no program has asked for an instance with them, as in `up --refresh`. */
   get hasRecordedSettings(): boolean {
-    return this.run.hasRecordedSettings && this.state.checkedSinceRead.size === 0;
+    return this.run.isRecorded && this.state.checkedSinceRead.size === 0;
   }
 
   /** The advice for settings that come from the state, if some do. */

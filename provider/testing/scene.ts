@@ -90,7 +90,7 @@ export function scene(
       sessionId: `session${++sessionCount}`,
       scope: scopeId,
       stateless: false,
-      hasRecordedSettings: false,
+      isRecorded: false,
       variables: {},
       ...run,
     },

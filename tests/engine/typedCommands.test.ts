@@ -232,24 +232,66 @@ test("the import that an extra instance prints takes it over as a separate resou
   await expectClean(fixture, fixture.ids());
 });
 
+const live = {
+  token: tokens.live,
+  service: { destroyPath: "/v2/instances/{id}" },
+  config: { deletePolicy: "fail" },
+};
+
 test.each(["pulumi state delete", "deletePolicy retain", "compute:destroyPath"])(
   "after a refused destroy, the printed command with %s works, also if the configuration has the policy",
   async (wayOut) => {
-    const service = { destroyPath: "/v2/instances/{id}" };
-    const config = { deletePolicy: "fail" };
-    await using fixture = await Fixture.create({ token: tokens.live, service, config });
+    await using fixture = await Fixture.create(live);
     const { stack } = fixture;
     await stack.up();
     const output = await stack.fail("destroy");
 
     await stack.type(printed(output, wayOut));
     if (wayOut === "compute:destroyPath") await stack.type(printed(output, "deletePolicy destroy"));
-    await stack.type(printed(output, "pulumi destroy --run-program"));
+    await stack.type(printed(output, "pulumi refresh --run-program"));
+    await stack.destroy();
 
     expect(await stack.instances()).toEqual([]);
     expect(fixture.ids()).toHaveLength(wayOut.includes("destroyPath") ? 0 : 1);
   },
 );
+
+test("if all settings come from the environment, a refused destroy prints the same ways out, and they work", async () => {
+  await using fixture = await Fixture.create({ token: null, baseUrl: undefined });
+  const { stack, service } = fixture;
+  stack.setEnv("COMPUTE_BASE_URL", service.url);
+  stack.setEnv("COMPUTE_API_TOKEN", tokens.live);
+  await stack.up();
+  const output = await stack.fail("destroy");
+
+  await stack.type(printed(output, "deletePolicy retain"));
+  await stack.type(printed(output, "pulumi refresh --run-program"));
+  await stack.destroy();
+
+  expect(await stack.instances()).toEqual([]);
+  expect(fixture.ids()).toHaveLength(1);
+});
+
+test("after the last instance was taken out of the program, up is refused, and works once it was put back with the printed setting", async () => {
+  const program = instances({ web: {} });
+  await using fixture = await Fixture.create({ ...live, program });
+  const { stack } = fixture;
+  await stack.up();
+  stack.program(emptyProgram);
+  const output = await stack.fail("up");
+  expect(output).toContain(
+    "if the program has no instance left, put one back and type `pulumi up`",
+  );
+
+  await stack.type(printed(output, "deletePolicy retain"));
+  stack.program(program);
+  await stack.up();
+  stack.program(emptyProgram);
+  await stack.up();
+
+  expect(await stack.instances()).toEqual([]);
+  expect(fixture.ids()).toHaveLength(1);
+});
 
 /** These are the steps in docs/recover.md, section "If a run stops for a leftover". */
 test("after a kill during a create and the loss of the ledger, the next run stops, and the command that it prints repairs the stack", async () => {
