@@ -82,6 +82,31 @@ test("the instance of a recorded id is taken over, with a warning, without a POS
   expect(world.messages.warnings).toEqual([expect.stringContaining(`${id} ("${generated(1)}")`)]);
 });
 
+test("the preview of a create names the pending create of its resource, and sends nothing", async () => {
+  const { world, id } = await diedAfterAnswer();
+  const preview = (resource: string, run = world) =>
+    createInstance(run.session, {
+      urn: urnOf(resource),
+      inputs: inputsOf({ name: generated(2) }),
+      timeoutSeconds: 0,
+      preview: true,
+    });
+  const listings = world.service.count("list");
+  await preview("db");
+  expect(world.messages.all).toEqual([]);
+  await preview("web");
+  expect(world.messages.all).toEqual([
+    expect.stringContaining(`the create of instance ${id} for this resource`),
+  ]);
+  expect(world.service.count("list")).toBe(listings);
+
+  const resumed = world.nextRun();
+  await create(resumed, generated(2));
+  const next = resumed.nextRun();
+  await preview("web", next);
+  expect(next.messages.all).toEqual([]);
+});
+
 test("if the instance is proven gone, its record is settled, and the create sends a POST", async () => {
   const { world, id } = await diedAfterAnswer();
   world.service.instances.delete(id);

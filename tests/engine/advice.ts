@@ -117,7 +117,6 @@ export const advice: readonly Advice[] = [
         "adviceSettings",
         "if a refresh fails with a wrong address from the environment",
       ),
-      "pulumi destroy --run-program": refusedDestroy,
     },
   },
 
@@ -175,7 +174,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "cli/report.ts",
-    text: "creates each of them once more. If its instance is listed above",
+    text: "creates each of them once more, unless compute:leftovers",
     ways: {
       "pulumi import": commands("after a run was killed on another machine, what audit prints"),
     },
@@ -195,7 +194,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "cli/report.ts",
-    text: "with their base URL and token. For a stack of this folder's project",
+    text: "with their base URL and token. `--stack NAME`",
     ways: {
       "--stack": commands("doctor asks for the address and the token of each stack"),
       "base URL and token": commands("doctor asks for the address and the token of each stack"),
@@ -246,6 +245,11 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "cli/discard.ts",
+    text: "If it still runs and is in no state",
+    ways: { audit: test("tests/lifecycle/audit", "after audit printed a discard") },
+  },
+  {
+    file: "cli/discard.ts",
     text: "take it over by hand",
     ways: {
       "pulumi import": commands("after a kill during the wait and the import of a wrong instance"),
@@ -290,6 +294,13 @@ export const advice: readonly Advice[] = [
     ways: { "discard again": test("cli/discard", "if a record could not be changed") },
   },
 
+  // ── A pending create ──
+  {
+    file: "provider/instance/messages.ts",
+    text: "takes its instance over, or says what to do",
+    ways: { "pulumi up": commands("after a run was killed during a create, the `pulumi up`") },
+  },
+
   // ── doctor ──
   {
     file: "cli/doctor.ts",
@@ -300,7 +311,7 @@ export const advice: readonly Advice[] = [
   { file: "cli/doctor.ts", text: "reads this state, too", ways: { reports } },
   {
     file: "cli/doctor.ts",
-    text: "makes new instances at this address",
+    text: "makes further instances with these settings",
     ways: {
       "other settings": test("tests/lifecycle/doctor", "doctor warns of the stack's instances"),
     },
@@ -424,9 +435,12 @@ export const advice: readonly Advice[] = [
 
   // ── Delete ──
   {
-    file: "provider/instance/delete.ts",
-    text: ", then `pulumi destroy --run-program`",
-    ways: { "pulumi destroy --run-program": refusedDestroy },
+    file: "provider/advice.ts",
+    text: "which also records it (if the program has no instance left",
+    ways: {
+      "pulumi refresh --run-program": refusedDestroy,
+      "put one back": typedCommands("after the last instance was taken out of the program"),
+    },
   },
   {
     file: "provider/instance/delete.ts",
@@ -435,14 +449,18 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/delete.ts",
-    text: "the delete succeeds once the instance is gone",
+    text: "the delete succeeds once the listings prove that the instance is gone",
     ways: { "remove it": core("delete", "destroy of a live instance fails") },
   },
   {
     file: "provider/instance/delete.ts",
-    text: "the resource option retainOnDelete (once a",
+    text: "let it run, and drop it from the state",
+    ways: { "pulumi state delete": refusedDestroy },
+  },
+  {
+    file: "provider/instance/delete.ts",
+    text: "the resource option retainOnDelete, once a",
     ways: {
-      "pulumi state delete": refusedDestroy,
       "compute:deletePolicy retain": refusedDestroy,
       retainOnDelete: engine("adviceDelete", "after a refused destroy, retainOnDelete"),
     },
