@@ -274,11 +274,11 @@ function summarize(
   }
   for (const [instance, why] of seen.notComparable) {
     const { id, stack, urn } = instance;
-    findings.notCompared.push({ id, stack, urn, why });
     // The settings of a stack should reach the stack's instances. Instances of other stacks may live elsewhere, and so may those
     // of a provider that the program makes.
     if (instance.provider === undefined && services.some((service) => service.stack === stack))
       addDoubt(findings, `instance ${id} of ${stack}`, why);
+    else findings.notCompared.push({ id, stack, urn, why });
   }
   addPendingCreates(seen, creates, findings);
   return {

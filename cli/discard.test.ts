@@ -50,8 +50,8 @@ test("without an argument it lists the pending creates, with the commands that t
   expect(lines).toEqual([
     urn,
     `  record ${key}: "web" at https://api.example.com/v2 (live token), started ${startedAt}, instance i-1`,
-    "  take it over: pulumi up, unless the state has another instance for this resource",
-    `  take it over by hand, ${selected}: pulumi import compute:index:Instance web i-1`,
+    "  take it over: pulumi up, unless the state has another instance for this resource, or the program has other inputs by now",
+    `  take it over by hand, ${selected}, and with the inputs of that create in the program: pulumi import compute:index:Instance web i-1`,
     `  before that import, if the state has another instance for this resource: pulumi state delete ${urn} --force`,
     "  with that command, if other resources depend on it, add `--target-dependents`, which drops them from the state, too",
     expect.stringMatching(new RegExp(`^  forget it, once .*: .* discard ${key}$`)),
@@ -66,7 +66,7 @@ test("for a create without an id whose name the program chose, it does not promi
   const { lines } = await run();
   expect(lines.slice(2, 5)).toEqual([
     "  first: pulumi up, which names an instance of this name, if there is one, but does not take it over, because the program chose the name",
-    `  take it over by hand, ${selected}: pulumi import compute:index:Instance web '<id>'`,
+    `  take it over by hand, ${selected}, and with the inputs of that create in the program: pulumi import compute:index:Instance web '<id>'`,
     "  <id> is the id of the instance with this name in the service's listing",
   ]);
 });
@@ -95,7 +95,7 @@ test.each([{ stage: "replied" }, { stateless: true }] as const)(
       ...("stage" in more
         ? ["  first: pulumi up, which continues with the instance if the state has it"]
         : []),
-      `  take it over by hand${"stateless" in more ? "" : `, ${selected}`}: pulumi import compute:index:Instance web i-1`,
+      `  take it over by hand${"stateless" in more ? "" : `, ${selected}`}, and with the inputs of that create in the program: pulumi import compute:index:Instance web i-1`,
     ]);
     expect(lines.some((line) => line.includes("before that import"))).toBe(!("stateless" in more));
   },
@@ -112,7 +112,7 @@ test("it lists a delivered create that another run contests, with the reason, an
     expect.stringContaining(`record ${key}: "web"`),
     "  delivered, but another run of the stack was under way, whose engine may have saved an older state over it",
     "  first: pulumi up, which continues with the instance if the state has it",
-    `  take it over by hand, ${selected}: pulumi import compute:index:Instance web i-1`,
+    `  take it over by hand, ${selected}, and with the inputs of that create in the program: pulumi import compute:index:Instance web i-1`,
     expect.stringContaining("before that import"),
     expect.stringContaining("add `--target-dependents`"),
     expect.stringContaining(`discard ${key}`),
@@ -172,7 +172,7 @@ test("with a key, discard forgets only that create of the resource, and names it
   const { code, lines } = await run(key);
   expect(code).toBe(0);
   expect(lines).toEqual([
-    `Forgotten: the create of "web" at https://api.example.com/v2 (2026-01-01T00:00:00.000Z), record ${key}, instance i-1.`,
+    `Forgotten: the create of "web" at https://api.example.com/v2 (2026-01-01T00:00:00.000Z), record ${key}, instance i-1. If it still runs and is in no state, \`pulumi-resource-compute audit\` lists it.`,
   ]);
   expect(await listedKeys()).toEqual([other.key]);
 });

@@ -58,7 +58,7 @@ function isOpen({ record }: LedgerEntry): boolean {
 export function resumeAdvice(urns: readonly string[]): string {
   const [only, ...others] = new Set(urns);
   const command = ownCommand("discard", only && others.length === 0 ? only : "<urn>");
-  return `Run \`pulumi up\`, which resumes those of its stack or says what to do. To forget a create that left no running instance: \`${command}\`. \`${ownCommand("discard")}\` lists the pending creates.`;
+  return `Run \`pulumi up\` (after \`pulumi cancel\`, if a killed run has left the stack locked), which resumes those of its stack or says what to do. To forget a create that left no running instance: \`${command}\`. \`${ownCommand("discard")}\` lists the pending creates.`;
 }
 
 /** Adds the command `discard`. */
@@ -99,12 +99,12 @@ function listPending({ env, print, warn }: Terminal): void {
       !stateless &&
         !isGiven &&
         (isTakenOver
-          ? "  take it over: pulumi up, unless the state has another instance for this resource"
+          ? "  take it over: pulumi up, unless the state has another instance for this resource, or the program has other inputs by now"
           : "  first: pulumi up, which names an instance of this name, if there is one, but does not take it over, because the program chose the name"),
       !stateless &&
         isGiven &&
         "  first: pulumi up, which continues with the instance if the state has it",
-      `  take it over by hand${where}: ${importCommand(record, id ?? "<id>")}`,
+      `  take it over by hand${where}, and with the inputs of that create in the program: ${importCommand(record, id ?? "<id>")}`,
       id === undefined &&
         "  <id> is the id of the instance with this name in the service's listing",
       // An import may have taken the wrong instance.
@@ -159,6 +159,9 @@ function forget(recorded: RecordedCreate, { print, warn }: Terminal): boolean {
     warn(`Not forgotten: the record of ${create} could not be changed. Run \`discard\` again.`);
     return false;
   }
-  print(`Forgotten: ${create}, record ${key}${id ? `, instance ${id}` : ""}.`);
+  const rest = id
+    ? `, instance ${id}. If it still runs and is in no state, \`${ownCommand("audit")}\` lists it`
+    : "";
+  print(`Forgotten: ${create}, record ${key}${rest}.`);
   return true;
 }

@@ -141,7 +141,7 @@ async function checkState(
   });
   const instances = `${count(held.length, "instance")} of ${stack}`;
   const next =
-    "`pulumi up` makes new instances at this address, and a refresh, a replacement or a delete of those fails. Use the settings with which they were made.";
+    "`pulumi up` does not notice, and makes further instances with these settings. A refresh, a replacement or a delete of those fails. Use the settings with which they were made.";
   return away.length === 0
     ? ok("state", `0 of ${instances} were made with other settings`)
     : warning(

@@ -143,7 +143,8 @@ const sections: { [K in Kind]: Section<FindingOf[K]> } = {
     result: "found",
     title: unmanagedTitle("In no stack, but explained by a pending create"),
     row: unmanagedRow,
-    next: () => "Do what the line of each says.",
+    next: () =>
+      "Do what the line of each says, or remove the instance at the service (its portal) if no resource is to have it.",
   },
   gone: {
     result: "found",
@@ -185,7 +186,7 @@ const sections: { [K in Kind]: Section<FindingOf[K]> } = {
       const which = found.some(({ heldId }) => heldId !== undefined)
         ? "Those whose resource has no instance: the"
         : "The";
-      return `${which} next \`pulumi up\` creates each of them once more. If its instance is listed above, first do what that line says. ${clear}`;
+      return `${which} next \`pulumi up\` creates each of them once more, unless compute:leftovers is "fail" and it finds what the create has made. If its instance is listed above, first do what that line says. ${clear}`;
     },
   },
   undecided: {
@@ -200,7 +201,7 @@ const sections: { [K in Kind]: Section<FindingOf[K]> } = {
     title: () => "Not compared",
     row: ({ id, stack, why }) => [id, stack, why],
     next: () =>
-      "Run `audit` with their base URL and token. For a stack of this folder's project, --stack NAME reads both, unless the program makes their provider: give it for each stack.",
+      "Run `audit` with their base URL and token. `--stack NAME`, once for each stack of this folder's project, takes what the stack's configuration has, and the rest from the environment.",
   },
 };
 

@@ -291,7 +291,9 @@ test.each(["audit", "discard"])(
       await stack.succeed("stack", "select", "dev");
     } else {
       const list = await stack.type(discard);
-      expect(list).toContain("by hand, with stack dev of project proj selected: ");
+      expect(list).toContain(
+        "by hand, with stack dev of project proj selected, and with the inputs of",
+      );
       await stack.type(listedCommand(list, "before that import"));
       await stack.type(listedCommand(list, "take it over by hand"));
     }
