@@ -58,7 +58,6 @@ async function respond(
   return await deliver(delivery, answer, {
     requestId: received.requestId,
     socket,
-    sleep,
     // Once a test has released the response, `sleep(0)` rejects if the emulator was closed while the request hung.
     waitForRelease: () => scripted.whenReleased.then(() => sleep(0)),
   });

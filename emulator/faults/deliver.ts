@@ -14,8 +14,6 @@ import { doesServiceAct, type DeliveryFault } from "./kinds";
 export interface DeliveryContext {
   requestId: string;
   socket: ServerResponse;
-  /** Waits in real time. Rejects if the emulator is closed. */
-  sleep: (milliseconds: number) => Promise<void>;
   /** Resolves when a test releases the fault. Rejects if the emulator is closed by then. */
   waitForRelease: () => Promise<void>;
 }
@@ -42,8 +40,7 @@ export async function deliver(
       await context.waitForRelease();
       return send(answer());
     case "reset":
-      if (fault.orderly) socket.socket?.end();
-      else socket.socket?.resetAndDestroy();
+      socket.socket?.resetAndDestroy();
       return undefined;
     case "status": {
       const { status, code, message, retryAfter, body: text, contentType } = fault;
@@ -64,10 +61,6 @@ export async function deliver(
       return send({ ...withoutBody(), json: fault.rewrite(answer().json) });
     case "cutBody":
       return sendCut(socket, answer(), fault.bytes);
-    case "slowDrip":
-      return sendSlowly(answer(), fault.millisecondsPerByte, context);
-    case "hugeBody":
-      return sendHuge(socket, answer(), fault.bytes);
   }
 }
 
@@ -84,48 +77,4 @@ async function sendCut(socket: ServerResponse, response: ServiceResponse, bytes?
   // An orderly end, so that all that was written arrives first.
   socket.socket?.end();
   return response.status;
-}
-
-async function sendSlowly(
-  response: ServiceResponse,
-  millisecondsPerByte: number,
-  { socket, sleep }: DeliveryContext,
-) {
-  const body = Buffer.from(bodyText(response));
-  socket.writeHead(response.status, headersOf(response, body.length));
-  for (const byte of body) {
-    if (socket.destroyed) break;
-    socket.write(Buffer.of(byte));
-    await sleep(millisecondsPerByte);
-  }
-  socket.end();
-  return response.status;
-}
-
-async function sendHuge(socket: ServerResponse, response: ServiceResponse, paddingBytes: number) {
-  const json = bodyText(response);
-  const rest = json.startsWith("{") ? json.slice(1) : `"body":${JSON.stringify(json)}}`;
-  const [start, end] = ['{"padding":"', rest === "}" ? '"}' : `",${rest}`];
-  const bodyBytes = start.length + paddingBytes + Buffer.byteLength(end);
-  socket.writeHead(response.status, headersOf(response, bodyBytes));
-  socket.write(start);
-  const chunk = Buffer.alloc(64 * 1024, "x");
-  for (
-    let bytesLeft = paddingBytes;
-    bytesLeft > 0 && !socket.destroyed;
-    bytesLeft -= chunk.length
-  ) {
-    const isDrained = socket.write(bytesLeft < chunk.length ? chunk.subarray(0, bytesLeft) : chunk);
-    if (!isDrained) await waitForDrain(socket);
-  }
-  socket.end(end);
-  return response.status;
-}
-
-function waitForDrain(socket: ServerResponse): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  socket.once("drain", resolve).once("close", resolve);
-  return promise.finally(() => {
-    socket.off("drain", resolve).off("close", resolve);
-  });
 }

@@ -126,13 +126,12 @@ describe("status", () => {
 });
 
 describe("no answer", () => {
-  for (const orderly of [false, true])
-    test.each([false, true])(`reset (orderly: ${String(orderly)}), acted: %s`, async (acted) => {
-      onCreate({ kind: "reset", acted, orderly });
-      await expect(newCaller().create("a")).rejects.toThrow();
-      expect(instanceCount()).toBe(acted ? 1 : 0);
-      expect(lastRequest()).toMatchObject({ status: undefined, acted });
-    });
+  test.each([false, true])("reset, acted: %s", async (acted) => {
+    onCreate({ kind: "reset", acted });
+    await expect(newCaller().create("a")).rejects.toThrow();
+    expect(instanceCount()).toBe(acted ? 1 : 0);
+    expect(lastRequest()).toMatchObject({ status: undefined, acted });
+  });
 
   test.each([false, true])("hang until released, acted: %s", async (acted) => {
     const fault = onCreate({ kind: "hang", acted });
@@ -206,21 +205,6 @@ describe("bodies", () => {
     emulator.control.fault({ kind: "rewrite", rewrite: (body) => ({ was: body }) });
     expect((await newCaller().ask("GET", "/account")).body).toEqual({
       was: { id: "acct_acme", name: "acme" },
-    });
-  });
-
-  test("huge, and still valid JSON", async () => {
-    emulator.control.fault({ kind: "hugeBody", bytes: 3_000_000 });
-    const reply = await newCaller().ask("GET", "/instances");
-    expect(reply.text.length).toBeGreaterThan(3_000_000);
-    expect(reply.body).toMatchObject({ object: "list", data: [{ name: "a" }] });
-  });
-
-  test("dripping, and whole in the end", async () => {
-    emulator.control.fault({ kind: "slowDrip", millisecondsPerByte: 0 });
-    expect((await newCaller().ask("GET", "/account")).body).toEqual({
-      id: "acct_acme",
-      name: "acme",
     });
   });
 

@@ -21,8 +21,8 @@ const deliveryFaults = [
     body: z.string().optional(),
     contentType: z.string().optional(),
   }),
-  /** The connection ends without a response: by a TCP reset, or by a normal close if `orderly`. */
-  z.strictObject({ kind: z.literal("reset"), acted, orderly: z.boolean().default(false) }),
+  /** The connection ends without a response, by a TCP reset. */
+  z.strictObject({ kind: z.literal("reset"), acted }),
   /** The true response, but only this many bytes of the body. The default is half. */
   z.strictObject({ kind: z.literal("cutBody"), bytes: count.optional() }),
   z.strictObject({ kind: z.literal("html"), status: httpStatus.default(200), acted }),
@@ -43,9 +43,6 @@ const deliveryFaults = [
     status: z.literal([301, 302, 303, 307, 308]).default(307),
     acted,
   }),
-  /** The true response, with a first field of this many bytes. */
-  z.strictObject({ kind: z.literal("hugeBody"), bytes: count }),
-  z.strictObject({ kind: z.literal("slowDrip"), millisecondsPerByte: z.number().nonnegative() }),
   /** No response until `release()` is called, then the true response. */
   z.strictObject({ kind: z.literal("hang"), acted }),
 ] as const;
