@@ -29,11 +29,6 @@ export async function deliver(
 ): Promise<number | undefined> {
   const { socket } = context;
   const send = (response: ServiceResponse) => sendResponse(socket, response);
-  /** The true response without its body. */
-  const withoutBody = (): ServiceResponse => {
-    const { status, headers } = answer();
-    return { status, headers };
-  };
   if (doesServiceAct(fault)) answer();
   switch (fault.kind) {
     case "hang":
@@ -55,10 +50,10 @@ export async function deliver(
       return send({ status: fault.status, text: htmlPage, contentType: "text/html" });
     case "redirect":
       return send({ status: fault.status, headers: { Location: fault.location } });
-    case "body":
-      return send({ ...withoutBody(), text: fault.text, contentType: fault.contentType });
-    case "rewrite":
-      return send({ ...withoutBody(), json: fault.rewrite(answer().json) });
+    case "body": {
+      const { status, headers } = answer();
+      return send({ status, headers, text: fault.text, contentType: fault.contentType });
+    }
     case "cutBody":
       return sendCut(socket, answer(), fault.bytes);
   }

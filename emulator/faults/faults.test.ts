@@ -201,13 +201,6 @@ describe("bodies", () => {
     expect(instanceCount()).toBe(3);
   });
 
-  test("rewritten", async () => {
-    emulator.control.fault({ kind: "rewrite", rewrite: (body) => ({ was: body }) });
-    expect((await newCaller().ask("GET", "/account")).body).toEqual({
-      was: { id: "acct_acme", name: "acme" },
-    });
-  });
-
   test("a redirect", async () => {
     onCreate({ kind: "redirect", location: "http://127.0.0.1:1/steal", status: 308 });
     const reply = await newCaller().create("b");

@@ -32,11 +32,6 @@ const deliveryFaults = [
     text: z.string(),
     contentType: z.string().default("application/json"),
   }),
-  /** The true response with the body that `rewrite` returns. Not available over HTTP. */
-  z.strictObject({
-    kind: z.literal("rewrite"),
-    rewrite: z.custom<(body: unknown) => unknown>((value) => typeof value === "function"),
-  }),
   z.strictObject({
     kind: z.literal("redirect"),
     location: z.string(),
