@@ -142,30 +142,6 @@ describe("the process", () => {
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/v2$/);
     expect((await caller({ url }).ask("GET", "/account")).status).toBe(200);
   });
-
-  test("with --strict-tokens, it prints a token that it accepts", async () => {
-    const declared = [
-      "sk_test_old=revoked",
-      "sk_test_narrow=list",
-      "sk_test_=valid",
-      "sk_test_whole=valid",
-    ];
-    const { ready } = start(
-      ...["--port", "0", "--strict-tokens"],
-      ...declared.flatMap((token) => ["--token", token]),
-    );
-    const { line, url } = await ready;
-    const token = /COMPUTE_API_TOKEN=(\S+)$/.exec(line)?.[1] ?? "";
-    expect(token).toBe("sk_test_whole");
-    expect((await caller({ url }, token).ask("GET", "/account")).status).toBe(200);
-  });
-
-  test("with --strict-tokens and no --token, it says that it accepts none", async () => {
-    const { ready } = start("--port", "0", "--strict-tokens");
-    const { line } = await ready;
-    expect(line).toContain("--strict-tokens accepts no other");
-    expect(line).not.toContain("COMPUTE_API_TOKEN");
-  });
 });
 
 describe("the command line", () => {

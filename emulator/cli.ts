@@ -2,7 +2,6 @@
 import { Command, CommanderError, Option } from "commander";
 import { ListenError, OptionError, startEmulator, type Emulator } from "./index";
 import { optionFlags, validSettings, type Settings } from "./options";
-import { parseTokenKind } from "./tokens";
 
 function createCommand(name: string): Command {
   const append = (value: string, earlier: readonly string[] = []) => [...earlier, value];
@@ -71,24 +70,11 @@ function usageError({ code, message }: CommanderError): string {
 /** One line that a person can copy from and a program can wait for. */
 function startLine({ url, origin }: Emulator, settings: Settings): string {
   const where = settings.database === ":memory:" ? "in memory" : `in ${settings.database}`;
-  const token = acceptedToken(settings);
   return (
     `Compute emulator ready at ${url} (${where}; Ctrl-C stops it). ` +
     (settings.controlEndpoints ? `Its page: ${origin}/. ` : "") +
-    "To use it: " +
-    (token === undefined
-      ? "no --token is a valid sk_live_ or sk_test_ one, and --strict-tokens accepts no other"
-      : `pulumi config set compute:baseUrl ${url} && export COMPUTE_API_TOKEN=${token}`)
+    `To use it: pulumi config set compute:baseUrl ${url} && export COMPUTE_API_TOKEN=sk_test_emulator`
   );
-}
-
-/** A token that the emulator accepts, if possible one with all scopes, or undefined if it accepts none. */
-function acceptedToken({ tokens, strictTokens }: Settings): string | undefined {
-  if (!strictTokens) return "sk_test_emulator";
-  const valid = Object.keys(tokens).filter(
-    (token) => parseTokenKind(token) !== undefined && (tokens[token]?.state ?? "valid") === "valid",
-  );
-  return valid.find((token) => tokens[token]?.scopes === undefined) ?? valid[0];
 }
 
 /** Resolves at the first signal that asks the process to stop. */

@@ -41,13 +41,13 @@ export class EmulatedService {
 
   #newState(store: InstanceStore): ServiceState {
     const { settings } = this;
-    const { clock } = settings;
+    const { tokens, requestsPerMinute, rateWindow, clock } = settings;
     return {
       settings,
       store,
-      tokens: new TokenRegistry(settings.tokens, settings.strictTokens, clock),
-      rateLimiter: new RateLimiter(settings.requestsPerMinute, settings.rateWindow, clock),
-      account: settings.account,
+      tokens: new TokenRegistry(tokens),
+      rateLimiter: new RateLimiter(requestsPerMinute, rateWindow, clock),
+      account: undefined,
     };
   }
 

@@ -113,7 +113,7 @@ function getAccount({ state: { account }, caller: { owner } }: Call): ServiceRes
 
 /** @throws {ServiceError} for a wrong parameter */
 function listInstances({ state, caller, request: { query } }: Call): ServiceResponse {
-  const { listOrder, cursorParameter, ipv4WhilePending } = state.settings;
+  const { listOrder, cursorParameter } = state.settings;
   const page = state.store.page({
     owner: caller.owner,
     order: listOrder,
@@ -125,11 +125,12 @@ function listInstances({ state, caller, request: { query } }: Call): ServiceResp
   });
   if (page === undefined)
     throw invalidParameter(`Invalid parameter: ${cursorParameter ?? ""} is not an instance.`);
-  const data = page.instances.map(({ id, name, status, ipv4_public }) =>
-    status === "PROVISIONING" && !ipv4WhilePending
-      ? { id, name, status }
-      : { id, name, status, ipv4_public },
-  );
+  const data = page.instances.map(({ id, name, status, ipv4_public }) => ({
+    id,
+    name,
+    status,
+    ipv4_public,
+  }));
   const json = { object: "list", data, has_more: page.hasMore };
   // Only a fault or a test can cause an undocumented status, and it breaks the schema on purpose.
   return data.every(({ status }) => isDocumentedStatus(status))
@@ -228,10 +229,13 @@ function provisioningSeconds({ provisioningSeconds: time, random }: Settings, na
   return typeof time === "number" ? time : time[0] + random() * (time[1] - time[0]);
 }
 
+/** "Resources are ephemeral", for a time that the document does not show. */
+const sandboxLifetimeMs = 24 * 60 * 60 * 1000;
+
 /** When the lifetime of a new instance ends, in milliseconds since 1970. Null for a live token: it never ends. */
 export function endOfLifetime(settings: Settings, owner: Owner): number | null {
   if (owner.kind === "live") return null;
-  return settings.clock.now() + settings.sandboxLifetimeSeconds * 1000;
+  return settings.clock.now() + sandboxLifetimeMs;
 }
 
 /** @throws {ServiceError} for a wrong header or body (rule 1 of "POST /v2/instances") */

@@ -71,9 +71,7 @@ const choiceOption = <Value extends string>(
 
 const tokenDeclaration = z.object({
   state: z.enum(tokenStates).optional(),
-  expiresAt: z.number().optional(),
   scopes: z.array(z.enum(scopes)).readonly().optional(),
-  tenant: z.string().optional(),
 });
 
 const definition = z.strictObject({
@@ -128,11 +126,6 @@ const definition = z.strictObject({
     help: "leave mac_address out of networks",
   }),
 
-  ipv4WhilePending: switchOption(true, {
-    flag: "--no-ipv4-while-pending",
-    help: "leave ipv4_public out while in PROVISIONING",
-  }),
-
   addresses: z
     .string()
     .refine((text) => parseNet(text) !== undefined)
@@ -176,14 +169,7 @@ const definition = z.strictObject({
     help: "endpoint, path: count GET and POST of a path apart or not",
   }),
 
-  /** "Resources are ephemeral", for a time that the document does not show. */
-  sandboxLifetimeSeconds: numberOption((seconds) => seconds > 0, 24 * 60 * 60, {
-    must: "more than 0",
-    flag: "--sandbox-lifetime-seconds <n>",
-    help: "how long instances of sk_test_ tokens live",
-  }),
-
-  /** Other tokens are valid if they are well-formed, unless `strictTokens` is set. */
+  /** Other tokens are valid if they are well-formed. */
   tokens: z
     .record(z.string(), tokenDeclaration)
     .default({})
@@ -195,11 +181,6 @@ const definition = z.strictObject({
       isSecret: true,
       parse: (typed: readonly string[]) => Object.fromEntries(typed.map(parseDeclaration)),
     }),
-
-  strictTokens: switchOption(false, {
-    flag: "--strict-tokens",
-    help: "accept no other tokens than those of --token",
-  }),
 
   /** The service has no DELETE, so the default is none. */
   destroyPath: z
@@ -239,9 +220,6 @@ const definition = z.strictObject({
     .custom<(line: string) => void>(isFunction)
     .default(() => (line: string) => void process.stderr.write(`${line}\n`))
     .register(infos, { must: "a function" }),
-
-  /** "Response: not shown", so the default, an id and a name, is invented. */
-  account: z.custom<AccountBody>().optional().register(infos, { must: "a body" }),
 
   clock: z.custom<EmulatorClock>().default(wallClock).register(infos, { must: "a clock" }),
 

@@ -57,8 +57,9 @@ describe("not shown in the API document", () => {
   });
 
   test("tests can set the body of the account", async () => {
-    await using emulator = await startEmulator({ account: { json: { plan: "gold" } } });
+    await using emulator = await startEmulator();
     const { ask } = caller(emulator);
+    emulator.control.setAccount({ json: { plan: "gold" } });
     expect((await ask("GET", "/account")).body).toEqual({ plan: "gold" });
     emulator.control.setAccount({ text: "" });
     expect(await ask("GET", "/account")).toMatchObject({ status: 200, text: "" });

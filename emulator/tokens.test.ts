@@ -1,6 +1,6 @@
 /** Tests the owners of tokens, and the declarations of tokens. */
 import { describe, expect, test } from "@jest/globals";
-import { startEmulator, VirtualClock } from "./index";
+import { startEmulator } from "./index";
 import { caller } from "./testClient";
 import { tenantOf } from "./tokens";
 
@@ -16,25 +16,6 @@ test.each([
 });
 
 describe("declared tokens", () => {
-  test("can belong to a tenant that the token does not name", async () => {
-    await using emulator = await startEmulator({ tokens: { sk_test_new: { tenant: "acme" } } });
-    await caller(emulator, "sk_test_acme_1").create("shared");
-    expect(await caller(emulator, "sk_test_new").names()).toEqual(["shared"]);
-  });
-
-  test("expire at the time that is set", async () => {
-    const clock = new VirtualClock();
-    const tokens = { sk_test_a: { expiresAt: clock.now() + 60_000 } };
-    await using emulator = await startEmulator({ clock, tokens });
-    const { ask } = caller(emulator, "sk_test_a");
-    expect((await ask("GET", "/account")).status).toBe(200);
-    clock.advance(60);
-    expect(await ask("GET", "/account")).toMatchObject({
-      status: 401,
-      body: { error: { code: "expired_token" } },
-    });
-  });
-
   test("can be revoked and lose scopes while the emulator runs", async () => {
     await using emulator = await startEmulator();
     const { ask } = caller(emulator, "sk_test_a");
@@ -44,12 +25,6 @@ describe("declared tokens", () => {
     expect((await ask("GET", "/instances")).status).toBe(200);
     emulator.control.declareToken("sk_test_a", { state: "revoked" });
     expect((await ask("GET", "/instances")).status).toBe(401);
-  });
-
-  test("are the only valid ones with strictTokens", async () => {
-    await using emulator = await startEmulator({ strictTokens: true, tokens: { sk_test_a: {} } });
-    expect((await caller(emulator, "sk_test_a").ask("GET", "/account")).status).toBe(200);
-    expect((await caller(emulator, "sk_test_b").ask("GET", "/account")).status).toBe(401);
   });
 });
 

@@ -1,6 +1,5 @@
 /** Tokens and the authentication of a request (section "Authentication" of the service's document). */
 import { tokenKindOf, tokenPrefixes, type TokenKind } from "../provider/api/contract";
-import type { EmulatorClock } from "./clock";
 import { ServiceError } from "./http/response";
 
 /** "Names and list of scopes: not shown", so these are invented: one for each call. */
@@ -14,11 +13,7 @@ export const tokenStates = ["valid", "revoked", "expired"] as const;
 /** What a test or `--token` says about a token. By default it is valid, and has all scopes. */
 export interface TokenDeclaration {
   state?: (typeof tokenStates)[number] | undefined;
-  /** When it expires, in milliseconds since 1970. */
-  expiresAt?: number | undefined;
   scopes?: readonly Scope[] | undefined;
-  /** The default is the tenant that the token names (`tenantOf`). */
-  tenant?: string | undefined;
 }
 
 /** The owner of an instance. Live and sandbox instances of one tenant are separate. */
@@ -45,7 +40,7 @@ export function tenantOf(token: string): string {
 }
 
 /** Returns the kind of a well-formed token, or undefined. */
-export function parseTokenKind(token: string): TokenKind | undefined {
+function parseTokenKind(token: string): TokenKind | undefined {
   const kind = tokenKindOf(token);
   return kind !== undefined && token.length > tokenPrefixes[kind].length ? kind : undefined;
 }
@@ -55,20 +50,12 @@ export function parseBearerToken(authorization: string | undefined): string | un
   return /^Bearer ([\x21-\x7e]+)$/.exec(authorization ?? "")?.[1];
 }
 
-/** The declared tokens. Other tokens are valid if they are well-formed, unless `onlyDeclared` is set. */
+/** The declared tokens. Other tokens are valid if they are well-formed. */
 export class TokenRegistry {
   readonly #declarations: Map<string, TokenDeclaration>;
-  readonly #onlyDeclared: boolean;
-  readonly #clock: EmulatorClock;
 
-  constructor(
-    declarations: Readonly<Record<string, TokenDeclaration>>,
-    onlyDeclared: boolean,
-    clock: EmulatorClock,
-  ) {
+  constructor(declarations: Readonly<Record<string, TokenDeclaration>>) {
     this.#declarations = new Map(Object.entries(declarations));
-    this.#onlyDeclared = onlyDeclared;
-    this.#clock = clock;
   }
 
   declare(token: string, declaration: TokenDeclaration): void {
@@ -81,15 +68,14 @@ export class TokenRegistry {
       throw unauthorized("missing_token", "The header Authorization: Bearer <API_KEY> is missing.");
     const token = parseBearerToken(authorization) ?? "";
     const kind = parseTokenKind(token);
+    if (kind === undefined) throw unauthorized("invalid_token", "The token is invalid.");
     const declaration = this.#declarations.get(token);
-    if (kind === undefined || (declaration === undefined && this.#onlyDeclared))
-      throw unauthorized("invalid_token", "The token is invalid.");
     if (declaration?.state === "revoked")
       throw unauthorized("revoked_token", "The token has been revoked.");
-    const { state, expiresAt = Infinity, tenant = tenantOf(token) } = declaration ?? {};
-    if (state === "expired" || expiresAt <= this.#clock.now())
+    if (declaration?.state === "expired")
       throw unauthorized("expired_token", "The token has expired.");
-    return { owner: { tenant, kind }, token, scopes: declaration?.scopes ?? scopes };
+    const owner = { tenant: tenantOf(token), kind };
+    return { owner, token, scopes: declaration?.scopes ?? scopes };
   }
 }
 

@@ -56,27 +56,18 @@ describe("provisioning", () => {
     await caller(emulator).create("on-1");
     expect(await caller(emulator).statuses()).toEqual(["OFFLINE", "ACTIVE"]);
   });
-
-  test("leaves ipv4_public out of listings if the option says so", async () => {
-    await using emulator = await startEmulator({
-      ipv4WhilePending: false,
-      provisioningSeconds: Infinity,
-    });
-    await caller(emulator).create("a");
-    expect((await caller(emulator).list()).data[0]).not.toHaveProperty("ipv4_public");
-    emulator.control.settle();
-    expect((await caller(emulator).list()).data[0]).toHaveProperty("ipv4_public", "198.51.100.1");
-  });
 });
 
-test("a sandbox instance with the shortest lifetime is created, and gone at once", async () => {
+test("a sandbox instance is gone after a day, a live one is not", async () => {
   const clock = new VirtualClock();
-  await using emulator = await startEmulator({ clock, sandboxLifetimeSeconds: 1e-6 });
-  expect((await caller(emulator).create("a")).status).toBe(202);
-  expect(await caller(emulator).names()).toEqual([]);
-  await expect(startEmulator({ sandboxLifetimeSeconds: 0 })).rejects.toThrow(
-    "sandboxLifetimeSeconds must be more than 0",
-  );
+  await using emulator = await startEmulator({ clock });
+  for (const token of ["sk_test_acme_1", "sk_live_acme_1"])
+    await caller(emulator, token).create("a");
+  const kinds = () => emulator.control.instances().map(({ tokenKind }) => tokenKind);
+  clock.advance(24 * 60 * 60 - 1);
+  expect(kinds()).toEqual(["test", "live"]);
+  clock.advance(1);
+  expect(kinds()).toEqual(["live"]);
 });
 
 test("no two instances share an address", () => {
@@ -134,7 +125,7 @@ describe("a database file", () => {
   test("survives a restart, during which time passes", async () => {
     const database = join(newFolder(), "state.db");
     const clock = new VirtualClock();
-    const options = { database, clock, provisioningSeconds: 30, sandboxLifetimeSeconds: 600 };
+    const options = { database, clock, provisioningSeconds: 30 };
     await using before = await startEmulator(options);
     await caller(before).create("a", { ssh_keys: ["k"] });
     const [created] = before.control.instances();
@@ -145,7 +136,7 @@ describe("a database file", () => {
     expect(after.control.instances()).toEqual([{ ...created, status: "ACTIVE" }]);
     await caller(after).create("b");
     expect(new Set(after.control.instances().map((instance) => instance.ipv4_public)).size).toBe(2);
-    clock.advance(570);
+    clock.advance(24 * 60 * 60 - 31);
     expect(await caller(after).names()).toEqual(["b"]);
   });
 

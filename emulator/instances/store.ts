@@ -145,7 +145,6 @@ export class InstanceStore {
     const networks: StoredNetwork[] = [
       { type: "private", ipv4: privateIpv4(seq), mac_address: macAddress(seq) },
     ];
-    // Without `existsCondition`, this returns the row even if the instance's lifetime is over already.
     const sql = `UPDATE instance SET ipv4_public = :ipv4, networks = :networks WHERE seq = :seq
       RETURNING ${columns}`;
     const net = this.#publicNet;

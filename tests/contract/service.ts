@@ -40,7 +40,7 @@ export async function startService(): Promise<Service> {
     provisioningSeconds: 10,
     tokens: {
       sk_test_revoked: { state: "revoked" },
-      sk_test_expired: { expiresAt: clock.now() - 1 },
+      sk_test_expired: { state: "expired" },
       sk_test_nothing: { scopes: [] },
     },
   });
