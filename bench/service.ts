@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import type { InstanceRecord } from "../emulator";
+import type { InstanceRecord, LoggedRequest } from "../emulator";
 import { firstLine } from "../tools/support/command";
 import { root } from "../tools/support/paths";
 
@@ -39,7 +39,7 @@ export async function startService(flags: Readonly<Record<string, string | numbe
     url,
     control: {
       instances: () => control<InstanceRecord[]>(url, "GET", "instances"),
-      counts: () => control<Record<string, number>>(url, "GET", "counts"),
+      requests: () => control<LoggedRequest[]>(url, "GET", "requests"),
       forgetRequests: () => control(url, "DELETE", "requests"),
     },
     async [Symbol.asyncDispose](): Promise<void> {
@@ -61,9 +61,9 @@ async function control<T>(url: string, method: string, path: string): Promise<T>
 export async function requestCounts({
   control,
 }: EmulatorProcess): Promise<{ listings: number; all: number }> {
-  const counts = await control.counts();
-  return {
-    listings: counts["GET /v2/instances"] ?? 0,
-    all: Object.values(counts).reduce((sum, count) => sum + count, 0),
-  };
+  const requests = await control.requests();
+  const listings = requests.filter(
+    ({ method, path }) => `${method} ${path}` === "GET /v2/instances",
+  );
+  return { listings: listings.length, all: requests.length };
 }

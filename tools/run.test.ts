@@ -106,7 +106,7 @@ test("SIGTERM to `npm run emulator` ends the emulator", async () => {
     [, origin = ""] = /^Compute emulator ready at (\S+)\/v2 /.exec(line) ?? [];
     if (origin) break;
   }
-  expect((await fetch(`${origin}/control/counts`)).status).toBe(200);
+  expect((await fetch(`${origin}/control/instances`)).status).toBe(200);
   npm.stdout.resume();
   npm.kill("SIGTERM");
   await closed;

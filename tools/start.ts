@@ -130,7 +130,7 @@ async function findOrStartEmulator(): Promise<Service> {
       );
     if (!(error instanceof ListenError)) throw error;
     const origin = `http://127.0.0.1:${port}`;
-    const answer = await fetch(`${origin}/control/counts`).catch(() => undefined);
+    const answer = await fetch(`${origin}/control/instances`).catch(() => undefined);
     if (answer?.ok) return { origin, url: `${origin}/v2`, [Symbol.asyncDispose]: async () => {} };
     throw new ToolError(
       `Port ${port} is in use, and the instances of the demo have that address. Free the port, or ${beginAnew}.`,

@@ -119,8 +119,6 @@ function callControl(
     case "DELETE requests":
       control.forgetRequests();
       return succeeded();
-    case "GET counts":
-      return succeeded(control.counts());
     case "GET faults":
       return succeeded(control.faults().map(describeFault));
     case "POST faults":
