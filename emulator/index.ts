@@ -27,8 +27,6 @@ export interface Emulator extends AsyncDisposable {
   readonly origin: string;
   readonly port: number;
   readonly control: Control;
-  /** As `control.counts`. */
-  counts(): Record<string, number>;
   /** Stops the emulator, and closes the open connections. Does not delete a database file. */
   close(): Promise<void>;
 }
@@ -63,7 +61,6 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
     control,
     close,
     [Symbol.asyncDispose]: close,
-    counts: () => control.counts(),
   };
 }
 

@@ -44,7 +44,7 @@ describe("in the process", () => {
       { method: "GET", query: { limit: "5" }, status: 200 },
     ]);
     expect(JSON.stringify(emulator.control.requests())).not.toContain("AAAA");
-    expect(emulator.counts()).toEqual({ "POST /v2/instances": 1, "GET /v2/instances": 1 });
+    expect(emulator.control.counts()).toEqual({ "POST /v2/instances": 1, "GET /v2/instances": 1 });
   });
 });
 
@@ -68,7 +68,7 @@ describe("over HTTP", () => {
 
     expect((await send("GET", "requests")).body).toHaveLength(control.requests().length);
     await send("DELETE", "requests");
-    expect(emulator.counts()).toEqual({});
+    expect(emulator.control.counts()).toEqual({});
 
     const busy = (await send("POST", "faults", { kind: "status", status: 503, times: "always" }))
       .body as { id: number };

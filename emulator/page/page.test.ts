@@ -163,7 +163,7 @@ describe("the events", () => {
       while (windows?.[0]?.count !== count);
     }
     expect((await ask("GET", "/account")).status).toBe(429);
-    expect(emulator.counts()).toEqual({ "GET /v2/account": 4 });
+    expect(emulator.control.counts()).toEqual({ "GET /v2/account": 4 });
   });
 
   test("do not come while nothing changes", async () => {

@@ -19,7 +19,7 @@ test("an instance that is removed at the service during the wait is created anew
   const { stack, control, service } = fixture;
   const up = await fixture.upInWait();
   // Only an instance that was listed is missed.
-  const listings = () => service.counts()["GET /v2/instances"] ?? 0;
+  const listings = () => service.control.counts()["GET /v2/instances"] ?? 0;
   for (const before = listings(); listings() < before + 2; await sleep(20));
   control.remove(fixture.ids()[0] ?? "");
   const failed = await up.failed();

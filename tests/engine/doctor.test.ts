@@ -33,7 +33,10 @@ test("doctor checks the configuration and the engine of a stack, and ends with 0
   ])
     expect(well).toMatch(line);
   expect(well).not.toContain("\u001b");
-  expect(Object.keys(service.counts()).sort()).toEqual(["GET /v2/account", "GET /v2/instances"]);
+  expect(Object.keys(service.control.counts()).sort()).toEqual([
+    "GET /v2/account",
+    "GET /v2/instances",
+  ]);
   expect(await stack.type(doctor)).toBe(well);
 
   for (const [passphrase, problem] of [

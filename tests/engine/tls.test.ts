@@ -17,7 +17,7 @@ test("a certificate of an unknown authority is refused, and with NODE_EXTRA_CA_C
   expect(await stack.fail("up")).toMatch(
     /certificate of localhost:\d+ is not trusted \(UNABLE_TO_VERIFY_LEAF_SIGNATURE\).*NODE_EXTRA_CA_CERTS/,
   );
-  expect(fixture.service.counts()).toEqual({});
+  expect(fixture.control.counts()).toEqual({});
 
   const authority = join(stack.folder, "authority.pem");
   writeFileSync(authority, testAuthority);

@@ -61,13 +61,13 @@ test("a port that does not answer in time keeps the instance, the next up goes o
     expect((await stack.instance()).initErrors ?? []).toEqual([]);
     await stack.expectNothingToDo();
 
-    const before = fixture.service.counts();
+    const before = fixture.control.counts();
     for (const waitForPort of [await freePort(), undefined, port]) {
       stack.program(program(waitForPort));
       expect(await stack.up()).toMatch(/~ 1 updated/);
       expect((await stack.instance()).outputs?.["waitForPort"] ?? undefined).toBe(waitForPort);
     }
-    expect(fixture.service.counts()).toEqual(before);
+    expect(fixture.control.counts()).toEqual(before);
     await stack.refresh();
     await stack.expectNothingToDo();
     expect(count()).toBe(1);

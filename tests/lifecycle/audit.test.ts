@@ -30,7 +30,7 @@ async function audit(world: World, path: string, ...options: string[]) {
     COMPUTE_BASE_URL: world.service.url,
     COMPUTE_API_TOKEN: testToken,
   });
-  for (const call of Object.keys(world.service.counts())) expect(call).toMatch(/^GET /);
+  for (const call of Object.keys(world.service.control.counts())) expect(call).toMatch(/^GET /);
   return { code, text: lines.join("\n"), warnings };
 }
 

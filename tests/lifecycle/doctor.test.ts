@@ -56,7 +56,7 @@ async function diagnose(
   for (const { result, next } of checks) {
     expect(next !== undefined).toBe(result === "warning" || result === "FAILED");
   }
-  for (const call of Object.keys(world.service.counts())) expect(call).toMatch(/^GET /);
+  for (const call of Object.keys(world.service.control.counts())) expect(call).toMatch(/^GET /);
   const descriptions = checks.map(({ check, result, found, next = "" }) => {
     expect(`${found}${next}`).not.toMatch(unprintable);
     return [check, `${result}: ${found}${next && ` → ${next}`}`];
@@ -80,7 +80,7 @@ test("with a service without problems, every check is ok after two requests, and
     ledger: expect.stringMatching(/^ok: 0 pending creates in /),
   });
   expect(seen.code).toBe(0);
-  expect(world.service.counts()).toEqual({ "GET /v2/account": 1, "GET /v2/instances": 1 });
+  expect(world.service.control.counts()).toEqual({ "GET /v2/account": 1, "GET /v2/instances": 1 });
 });
 
 test("the printed table has one line per check, the next step below each problem, and no escape characters", async (world) => {
@@ -163,7 +163,7 @@ test("each missing or wrong setting is named with the places where it is looked 
   expect(wrong.checks["settings"]).toMatch(/--poll-interval-seconds must .*; --delete-policy is /);
   expect(wrong.checks["account"]).toBeUndefined();
   expect(wrong.code).toBe(1);
-  expect(world.service.counts()).toEqual({});
+  expect(world.service.control.counts()).toEqual({});
 });
 
 test("the settings of the selected stack come before the environment, and a token in clear text is a warning", async (world) => {
@@ -253,7 +253,7 @@ test("a pause that the service asks for is reported at once if it is longer than
   );
   expect(seen.checks["listing"]).toBeUndefined();
   expect(seen.code).toBe(1);
-  expect(world.service.counts()).toEqual({ "GET /v2/account": 1 });
+  expect(world.service.control.counts()).toEqual({ "GET /v2/account": 1 });
 });
 
 function insert(world: World, number: number): void {

@@ -29,7 +29,7 @@ async function planIn(world: World, path: string, ...args: string[]) {
   const text = lines.join("\n");
   const written = existsSync(file) ? readFileSync(file, "utf8") : "";
   expect(written + text + said.join("\n")).not.toMatch(/Canary/);
-  for (const call of Object.keys(service.counts())) expect(call).toMatch(/^GET /);
+  for (const call of Object.keys(service.control.counts())) expect(call).toMatch(/^GET /);
   if (written === "") return { code, plan: undefined, text, said };
   const { resources } = JSON.parse(written) as { resources: Record<string, string>[] };
   for (const { type } of resources) expect(type).toBe("compute:index:Instance");
@@ -166,7 +166,7 @@ test("a wrong --input is refused without its value, before anything is asked (G8
       expect.stringMatching(/^→ Give each as NAME=VALUE, .* flavorId, imageId, vpcId, sshKeys\./),
     ]);
   }
-  expect(world.service.counts()).toEqual({});
+  expect(world.service.control.counts()).toEqual({});
 });
 
 test("each error is printed with the next step and exit code 1, and there is no plan", async (world) => {
@@ -176,7 +176,7 @@ test("each error is printed with the next step and exit code 1, and there is no 
     code: 1,
     said: [expect.stringMatching(/folder of the file does not exist/), expect.stringMatching(/^→/)],
   });
-  expect(world.service.counts()).toEqual({});
+  expect(world.service.control.counts()).toEqual({});
   expect(await plan(world, "--plan", world.home)).toMatchObject({
     code: 1,
     said: [expect.stringMatching(/the plan can't be written/), expect.stringMatching(/^→/)],

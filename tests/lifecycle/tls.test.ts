@@ -40,7 +40,7 @@ test.concurrent.each(refused)(
       );
       expect(failure.message).toMatch(says);
       expect(failure.message).toMatch(/Nothing was sent.*compute:baseUrl/);
-      expect(world.service.counts()).toEqual({});
+      expect(world.service.control.counts()).toEqual({});
       // There is one try only, because another one would fail in the same way.
       expect(front.refusals).toBe(1);
     });

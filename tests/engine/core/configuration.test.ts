@@ -19,7 +19,7 @@ test("a preview names all invalid settings at once, and does not print the token
   for (const name of [...Object.keys(bad), "apiToken"])
     expect(output).toMatch(new RegExp(`\\b${name}\\b`));
   expect(output).toContain("did you mean compute:requestsPerMinute?");
-  expect(fixture.service.counts()).toEqual({});
+  expect(fixture.control.counts()).toEqual({});
 });
 
 /**
@@ -72,7 +72,7 @@ test.each(places)(
     // Every output has been searched for the password.
     for (const output of outputs)
       for (const name of settingNames) expect(output).toMatch(new RegExp(`compute:${name}\\b`));
-    expect(fixture.service.counts()).toEqual({});
+    expect(fixture.control.counts()).toEqual({});
   },
 );
 
@@ -129,7 +129,7 @@ test("a revoked token is one error for all resources, with its code, request id 
   expect(output).toMatch(/HTTP 401, code revoked_token, request_id req_\w+, see https:/);
   expect(output).toContain("pulumi config set --secret compute:apiToken");
   expect(new Set(output.match(/req_\w+/g)).size).toBe(1);
-  expect(fixture.service.counts()).toEqual({ "GET /v2/account": 1 });
+  expect(fixture.control.counts()).toEqual({ "GET /v2/account": 1 });
 });
 
 test("without the scope for a call, a create and a listing fail with a clear error, the account call warns, and other calls work", async () => {

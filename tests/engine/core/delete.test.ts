@@ -91,7 +91,7 @@ test("with a destroy call configured, destroy ends when the instance is gone", a
 
   expect(await fixture.stack.destroy()).not.toContain("warning: instance");
 
-  expect(fixture.service.counts()[`DELETE /v2/instances/${id}`]).toBe(1);
+  expect(fixture.control.counts()[`DELETE /v2/instances/${id}`]).toBe(1);
   expect(fixture.ids()).toEqual([]);
   expect(await fixture.stack.resources()).toEqual([]);
 });

@@ -57,6 +57,6 @@ test.concurrent(
   async () => {
     await using fixture = await Fixture.create();
     await fixture.stack.start("up").end("engine killed");
-    expect(fixture.service.counts()).toEqual({});
+    expect(fixture.control.counts()).toEqual({});
   },
 );

@@ -24,7 +24,7 @@ test("with configuration that comes from another resource, a preview works witho
   stack.program(instances({ first: {} }, { resources, outputs: { ipv4: "${second.ipv4}" } }));
 
   expect(await stack.preview()).toContain("4 to create");
-  expect({ ...service.counts(), ...other.counts() }).toEqual({});
+  expect({ ...service.control.counts(), ...other.control.counts() }).toEqual({});
 
   await stack.up();
   expect(fixture.ids()).toHaveLength(1);

@@ -11,7 +11,7 @@ test("a preview sends no request (G10), up waits for the instance and reads back
   const { stack, control } = fixture;
 
   expect(await stack.preview("--diff")).toMatch(/flavorId *: "standard-2"/);
-  expect(fixture.service.counts()).toEqual({});
+  expect(fixture.control.counts()).toEqual({});
 
   const up = await fixture.upInWait();
   control.settle();

@@ -62,7 +62,7 @@ export class Fixture implements AsyncDisposable {
   }
 
   posts(): number {
-    return this.service.counts()["POST /v2/instances"] ?? 0;
+    return this.control.counts()["POST /v2/instances"] ?? 0;
   }
 
   /** Starts `up`, and returns it while it waits for an instance. */

@@ -50,10 +50,10 @@ export class World implements AsyncDisposable {
   }
 
   get posts(): number {
-    return this.service.counts()["POST /v2/instances"] ?? 0;
+    return this.service.control.counts()["POST /v2/instances"] ?? 0;
   }
   get listings(): number {
-    return this.service.counts()["GET /v2/instances"] ?? 0;
+    return this.service.control.counts()["GET /v2/instances"] ?? 0;
   }
   get instances() {
     return this.service.control.instances();
