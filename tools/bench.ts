@@ -4,8 +4,8 @@
  * simulates for five minutes how runners share the rate limit of one token, and replaces bench/scaling.json.
  *
  *   --quick                  measures less of everything, in three minutes, and replaces nothing
- *   --only waiting,startup   runs only these parts: waiting, limit, peers, refresh, startup, engine, scaling. The figures
- *                            of the others stay, if they were measured on such a machine. Otherwise nothing is replaced
+ *   --only waiting,startup   runs only these parts: waiting, limit, peers, startup, engine, scaling. The figures of the
+ *                            others stay, if they were measured on such a machine. Otherwise nothing is replaced
  */
 import { availableParallelism, totalmem } from "node:os";
 import { join, relative } from "node:path";
@@ -23,7 +23,6 @@ import {
 } from "../bench/figure";
 import { engine } from "../bench/parts/engine";
 import { peers } from "../bench/parts/peers";
-import { refresh } from "../bench/parts/refresh";
 import { scaling } from "../bench/parts/scaling";
 import { startup } from "../bench/parts/startup";
 import { limit, waiting } from "../bench/parts/waiting";
@@ -32,7 +31,7 @@ import { writeWhole } from "./support/files";
 import { oneOf, runTool, say } from "./support/main";
 import { root, toolsDir } from "./support/paths";
 
-const measuredParts = { waiting, limit, peers, refresh, startup, engine };
+const measuredParts = { waiting, limit, peers, startup, engine };
 const measuredNames = Object.keys(measuredParts) as MeasuredPart[];
 type MeasuredPart = keyof typeof measuredParts;
 
