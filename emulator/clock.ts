@@ -1,5 +1,5 @@
 /**
- * The clocks of the emulator, which sets no timers: it computes at each read from stored timestamps whether an
+ * The clock of the emulator, which sets no timers: it computes at each read from stored timestamps whether an
  * instance's provisioning, lifetime or destroy has ended. So a clock can be virtual, and a restart loses nothing.
  */
 
@@ -11,17 +11,3 @@ export interface EmulatorClock {
 
 /** The clock of this machine. */
 export const wallClock: EmulatorClock = { now: () => Date.now() };
-
-/** A clock that stands still until a test advances it. */
-export class VirtualClock implements EmulatorClock {
-  #timeMs = Date.UTC(2026, 0, 1);
-
-  now(): number {
-    return this.#timeMs;
-  }
-
-  /** Advances the clock. A negative number of seconds sets it back. */
-  advance(seconds: number): void {
-    this.#timeMs += seconds * 1000;
-  }
-}

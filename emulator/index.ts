@@ -9,7 +9,6 @@ import { exchange } from "./exchange";
 import { EmulatorServer } from "./http/server";
 import type { EmulatorOptions } from "./options";
 
-export { VirtualClock, type EmulatorClock } from "./clock";
 export type { Control } from "./control/control";
 export type { FaultScript } from "./faults/kinds";
 export type { FaultHandle } from "./faults/script";

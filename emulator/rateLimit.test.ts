@@ -1,12 +1,12 @@
 /** Tests the rate limit, with both windows and both scopes. */
 import { describe, expect, test } from "@jest/globals";
-import { VirtualClock } from "./clock";
 import { startEmulator } from "./index";
 import { RateLimiter } from "./rateLimit";
 import { caller } from "./testClient";
+import { TestClock } from "./testClock";
 
 function limiter(window: "sliding" | "fixed", limit = 3) {
-  const clock = new VirtualClock();
+  const clock = new TestClock();
   const rateLimiter = new RateLimiter(limit, window, clock);
   const admit = rateLimiter.admit.bind(rateLimiter);
   const counts = () => rateLimiter.use().map(({ count }) => count);

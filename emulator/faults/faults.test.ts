@@ -1,14 +1,15 @@
 /** Tests for each scripted fault what the caller sees, and whether the service has acted. */
 import { connect } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { startEmulator, VirtualClock, type Emulator, type FaultScript } from "../index";
+import { startEmulator, type Emulator, type FaultScript } from "../index";
 import { caller } from "../testClient";
+import { TestClock } from "../testClock";
 
 let emulator: Emulator;
-let clock: VirtualClock;
+let clock: TestClock;
 let errors: string[];
 beforeEach(async () => {
-  clock = new VirtualClock();
+  clock = new TestClock();
   errors = [];
   emulator = await startEmulator({
     clock,

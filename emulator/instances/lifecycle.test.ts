@@ -3,14 +3,15 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "@jest/globals";
-import { startEmulator, VirtualClock } from "../index";
+import { startEmulator } from "../index";
 import { seeded } from "../random";
 import { caller } from "../testClient";
+import { TestClock } from "../testClock";
 import { parseNet, privateIpv4, publicIpv4, publicIpv4In } from "./addresses";
 
 describe("provisioning", () => {
   test("takes as long as the option says, by the emulator's clock", async () => {
-    const clock = new VirtualClock();
+    const clock = new TestClock();
     await using emulator = await startEmulator({ clock, provisioningSeconds: 30 });
     const { create, statuses } = caller(emulator);
     await create("a");
@@ -23,7 +24,7 @@ describe("provisioning", () => {
   });
 
   test("takes a time from a range, or one that depends on the name", async () => {
-    const clock = new VirtualClock();
+    const clock = new TestClock();
     const random = seeded(1);
     await using ranged = await startEmulator({ clock, random, provisioningSeconds: [10, 20] });
     const { create, statuses } = caller(ranged);
@@ -59,7 +60,7 @@ describe("provisioning", () => {
 });
 
 test("a sandbox instance is gone after a day, a live one is not", async () => {
-  const clock = new VirtualClock();
+  const clock = new TestClock();
   await using emulator = await startEmulator({ clock });
   for (const token of ["sk_test_acme_1", "sk_live_acme_1"])
     await caller(emulator, token).create("a");
@@ -124,7 +125,7 @@ describe("a database file", () => {
 
   test("survives a restart, during which time passes", async () => {
     const database = join(newFolder(), "state.db");
-    const clock = new VirtualClock();
+    const clock = new TestClock();
     const options = { database, clock, provisioningSeconds: 30 };
     await using before = await startEmulator(options);
     await caller(before).create("a", { ssh_keys: ["k"] });

@@ -4,8 +4,9 @@ import { request } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
 import { Script } from "node:vm";
 import { describe, expect, test } from "@jest/globals";
-import { startEmulator, VirtualClock, type Emulator } from "../index";
+import { startEmulator, type Emulator } from "../index";
 import { caller } from "../testClient";
+import { TestClock } from "../testClock";
 import type { Overview } from "./overview";
 
 /** Opens the stream of events. `next` resolves with the next overview, or with undefined at the end of the stream. */
@@ -93,7 +94,7 @@ describe("the page", () => {
 
 describe("the events", () => {
   test("show instances, requests, windows and faults, and again after each change", async () => {
-    const clock = new VirtualClock();
+    const clock = new TestClock();
     const options = { clock, provisioningSeconds: 10, requestsPerMinute: 5 };
     await using emulator = await startEmulator({ ...options, controlEndpoints: true });
     using events = await openEvents(emulator);

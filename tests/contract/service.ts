@@ -3,7 +3,8 @@
  * the emulator, which is started here. The tests use plain fetch and literal values, so that they share no bug with the
  * client, the emulator or the types of the contract.
  */
-import { startEmulator, VirtualClock, type Emulator } from "../../emulator/index";
+import { startEmulator, type Emulator } from "../../emulator/index";
+import { TestClock } from "../../emulator/testClock";
 
 const { env } = process;
 
@@ -26,11 +27,11 @@ export interface Service {
   token: string;
   /** Undefined for the real service. */
   emulator: Emulator | undefined;
-  clock: VirtualClock;
+  clock: TestClock;
 }
 
 export async function startService(): Promise<Service> {
-  const clock = new VirtualClock();
+  const clock = new TestClock();
   if (real) {
     const base = (env["COMPUTE_BASE_URL"] ?? "").replace(/\/+$/, "");
     return { base, token: env["COMPUTE_API_TOKEN"] ?? "", emulator: undefined, clock };

@@ -3,7 +3,7 @@
  * both.
  */
 import { describe, expect, test } from "@jest/globals";
-import { startEmulator, VirtualClock } from "../../emulator";
+import { startEmulator } from "../../emulator";
 import { startInProcess } from "../../emulator/inProcess";
 import { seeded } from "../../emulator/random";
 import type { ComputeApi } from "../../provider/api/client";
@@ -77,7 +77,7 @@ const serviceOptions = {
   provisioningSeconds: Infinity,
   destroyPath: "/v2/instances/{id}",
   random: seeded(1),
-  clock: new VirtualClock(),
+  clock: { now: () => Date.UTC(2026, 0, 1) },
 };
 
 async function overSockets(call: Call, fault: Fault): Promise<Outcome> {
