@@ -1019,7 +1019,7 @@ export const advice: readonly Advice[] = [
     file: "provider/rpc/errors.ts",
     text: "was left out of the state of the instance",
     ways: {
-      "pulumi up": engine("adviceReady", "an unfinished instance whose script is too large"),
+      "pulumi up": engine("adviceReady", "an unfinished instance with a script of"),
     },
   },
   {
