@@ -220,6 +220,13 @@ test("after a run was killed during a create, the `pulumi up` that audit, discar
   const { stack } = fixture;
   await fixture.endUpInPost("both killed");
   const [id = ""] = fixture.ids();
+  const found: unknown = JSON.parse(await stack.typeFailing(`${audit} --json`));
+  const pendingCreate = expect.stringMatching(/compute:index:Instance::web$/);
+  expect(found).toMatchObject({
+    inNoStack: [],
+    explained: [{ id, pendingCreate, name: expect.stringMatching(/^web-/) }],
+    pendingCreates: [],
+  });
   const report = await stack.typeFailing(audit);
   const explained = sectionOf(report, "In no stack, but explained by a pending create");
   expect(explained).toMatch(/the next `pulumi up` takes it over, or says what to do\. If/);

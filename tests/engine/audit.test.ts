@@ -10,7 +10,6 @@ import { ageCreates, plugin, Stack, tokens } from "./support/stack";
 interface Data {
   managed: { id: string }[];
   inNoStack: { id: string }[];
-  explained: { id: string }[];
   gone: { id: string }[];
   notCompared: { id: string }[];
 }
@@ -73,35 +72,6 @@ test("audit finds managed, unmanaged, gone and incomparable instances in all pro
   expect(text).toMatch(/^In no stack \(2\):\n( {2}i-\S+ .*\n){2} {2}→ Take them/m);
   expect(text).toMatch(/^In a stack but gone \(1\):\n.*organization\/proj\/dev {2}urn:/m);
   expect(fixture.posts()).toBe(5);
-});
-
-test("after a kill during a POST, audit finds the pending create and its instance", async () => {
-  await using fixture = await Fixture.create();
-  const { stack, service } = fixture;
-  stack.setEnv("COMPUTE_BASE_URL", service.url);
-  await fixture.endUpInPost("both killed");
-
-  const found = JSON.parse(await stack.typeFailing(`${audit} --json`)) as Data;
-  expect(found).toMatchObject({
-    inNoStack: [],
-    explained: [
-      {
-        pendingCreate: expect.stringMatching(/compute:index:Instance::web$/),
-        name: expect.stringMatching(/^web-/),
-      },
-    ],
-    pendingCreates: [],
-  });
-  expect(ids(found.explained)).toEqual(fixture.ids());
-
-  await stack.succeed("cancel", "--yes");
-  await stack.up();
-  await stack.refresh("--clear-pending-creates");
-  expect(JSON.parse(await stack.type(`${audit} --json`))).toMatchObject({
-    explained: [],
-    pendingCreates: [],
-    unrecordedCreates: [],
-  });
 });
 
 test("a pipe whose reader is late gets the whole output", async () => {
