@@ -107,6 +107,7 @@ const unclear: [string, Reaction, string, number | undefined][] = [
   ["a 202 without JSON", answer(202, "<html>ok</html>"), "unreadable", 202],
   ["a 202 without an id", answer(202, { name: "web" }), "unreadable", 202],
   ["a 202 with an empty id", answer(202, { id: "" }), "unreadable", 202],
+  ["a 202 whose id is a number", answer(202, { id: 4711 }), "unreadable", 202],
   ["a 500", answer(500, envelope), "answered", 500],
   ["a 404 from a gateway", answer(404, "<html>no route</html>"), "answered", 404],
   ["a 403 in other JSON", answer(403, { message: "no" }), "answered", 403],

@@ -74,6 +74,13 @@ test("if it is not known whether the instance exists, the error says so", async 
   );
 });
 
+test("if a listing fails, Delete fails, and the state stays (G3)", async () => {
+  const world = scene();
+  const error = answered(500, "GET");
+  world.service.listFaults.push(fail(error));
+  expect(await errorOf(remove(world))).toBe(error);
+});
+
 const goOn = "They go on running, and are billed until they are removed at the service";
 const stay = "They stay at the service until their sandbox lifetime is over";
 /** Returns the message with these lines, as the test's messages show it. */
