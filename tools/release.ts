@@ -9,7 +9,6 @@
  *   pack LANGUAGE          packs an SDK for its registry, in .tools/release/
  *   audit                  looks for known vulnerabilities in npm's registry and at vuln.go.dev
  *   engine                 downloads the newest Pulumi CLI, and runs the core tests with it
- *   report                 opens an issue about a failed `engine`, in the workflow of that name
  *   publish PLACE          publishes to one place. Do not run it by hand unless RELEASING.md says so
  */
 import { join } from "node:path";
@@ -17,7 +16,7 @@ import { packPlugins } from "./dist/archives";
 import { dryRun } from "./dist/dryRun";
 import { platformNamed } from "./dist/platforms";
 import { ensureGoTool } from "./go/tools";
-import { reportNewestEngine, tryNewestEngine } from "./release/newestEngine";
+import { tryNewestEngine } from "./release/newestEngine";
 import { places, type Place } from "./release/publish";
 import { disagreements, releaseNotes } from "./release/versions";
 import { packForRelease, sdkNamed } from "./sdk/pack";
@@ -47,7 +46,6 @@ const steps: Readonly<Record<string, (...names: string[]) => Promise<void>>> = {
     say("govulncheck: no known vulnerability in the code that the Go SDK calls.");
   },
   engine: tryNewestEngine,
-  report: reportNewestEngine,
   async publish(place = "") {
     await places[oneOf("place", Object.keys(places) as Place[], place)]();
   },

@@ -1,12 +1,11 @@
-/** Tests the weekly check of the newest engine against a server and a `gh` of our own. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+/** Tests the weekly check of the newest engine against a server of our own. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { beforeEach, expect, test } from "@jest/globals";
 import { temporaryFolder } from "../../provider/testing/temporaryFolder";
 import { serve } from "../../tests/support/serve";
-import { captured } from "../support/command";
-import { root, toolsBin } from "../support/paths";
-import { issueTitle, newestPulumi, pathFor } from "./newestEngine";
+import { toolsBin } from "../support/paths";
+import { newestPulumi, pathFor } from "./newestEngine";
 
 /** Asks a server that has these pages. */
 async function newestOf(pages: Readonly<Record<string, string>>) {
@@ -70,56 +69,4 @@ test("the tests use the newest CLI, or the check fails", async () => {
   } finally {
     rmSync(built, { recursive: true });
   }
-});
-
-const workflow = {
-  GITHUB_SERVER_URL: "https://github.com",
-  GITHUB_REPOSITORY: "owner/repository",
-  GITHUB_RUN_ID: "42",
-};
-
-/** Runs `report` with a `gh` that lists these issues. Returns the other calls of `gh`. */
-async function reported(
-  issues: readonly { number: number; title: string }[],
-  env: NodeJS.ProcessEnv = workflow,
-): Promise<string[]> {
-  const calls = join(folder, "calls");
-  writeFileSync(join(folder, "issues"), JSON.stringify(issues));
-  // Writes a line for each call, with quoted arguments.
-  const script = [
-    "#!/bin/sh",
-    `if [ "$2" = list ]; then cat '${folder}/issues'; fi`,
-    `{ printf '"%s" ' "$@"; echo; } >> '${calls}'`,
-  ];
-  writeFileSync(join(folder, "gh"), `${script.join("\n")}\n`, { mode: 0o755 });
-  const path = [folder, process.env["PATH"]].join(delimiter);
-  await captured(
-    process.execPath,
-    ["--import", "tsx", join(root, "tools", "release.ts"), "report"],
-    {
-      cwd: root,
-      env: { ...process.env, GITHUB_RUN_ID: undefined, ...env, PATH: path },
-    },
-  );
-  const [list, ...others] = readFileSync(calls, "utf8").trim().split("\n");
-  expect(list).toContain('"issue" "list" "--state=open"');
-  return others;
-}
-
-test("a failed run opens an issue that links to it", async () => {
-  const similar = { number: 3, title: `${issueTitle}, again` };
-  const run = "https://github.com/owner/repository/actions/runs/42";
-  expect(await reported([similar])).toEqual([
-    expect.stringContaining(`"issue" "create" "--title=${issueTitle}" "--body=${run} failed.`),
-  ]);
-});
-
-test("while that issue is open, another failed run comments on it", async () => {
-  expect(await reported([{ number: 7, title: issueTitle }])).toEqual([
-    expect.stringMatching(/^"issue" "comment" "7" "--body=https:\/\/.*\/runs\/42 failed\./),
-  ]);
-});
-
-test("outside of the workflow, nothing is reported", async () => {
-  await expect(reported([], {})).rejects.toThrow("GITHUB_RUN_ID is not set");
 });

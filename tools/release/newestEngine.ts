@@ -1,4 +1,4 @@
-/** The weekly check of .github/workflows/engine.yml: tries the newest Pulumi CLI, and opens an issue if that failed. */
+/** The weekly check of .github/workflows/engine.yml: tries the newest Pulumi CLI. */
 import { dirname, join } from "node:path";
 import { captured } from "../support/command";
 import { runJest } from "../support/jest";
@@ -10,9 +10,6 @@ import { pinnedPulumi, type PulumiRelease } from "../support/pulumiArchive.cjs";
 
 /** Pulumi's own installer asks it, too. */
 const latestVersion = "https://www.pulumi.com/latest-version";
-
-/** At most one open issue has this title. */
-export const issueTitle = "The tests fail with the newest Pulumi engine";
 
 /**
  * Returns the newest release, with the checksums that are published beside it. @throws {ToolError} if they can't be
@@ -57,29 +54,6 @@ export async function pathFor(pulumi: string): Promise<string> {
   const environment = withPath([dirname(pulumi)]);
   if (onPath("pulumi", environment) === pulumi) return environment.PATH;
   throw new ToolError(`The tests would not use ${pulumi}, so nothing was tried.`);
-}
-
-/** Opens an issue that links to this run of the workflow, or comments on the open one. */
-export async function reportNewestEngine(): Promise<void> {
-  const { GITHUB_SERVER_URL, GITHUB_REPOSITORY, GITHUB_RUN_ID } = process.env;
-  if (GITHUB_RUN_ID === undefined)
-    throw new ToolError("GITHUB_RUN_ID is not set. This step is for the workflow.");
-  const run = `${GITHUB_SERVER_URL}/${GITHUB_REPOSITORY}/actions/runs/${GITHUB_RUN_ID}`;
-  const body = `${run} failed. Its log names the version of the engine. \`npm run release -- engine\` does the same on a machine of your own. If only a download failed, run the workflow again.`;
-  const search = `--search=in:title "${issueTitle}"`;
-  const found = await gh("list", "--state=open", search, "--json=number,title");
-  const open = (JSON.parse(found) as { number: number; title: string }[]).find(
-    ({ title }) => title === issueTitle,
-  );
-  const address =
-    open === undefined
-      ? await gh("create", `--title=${issueTitle}`, `--body=${body}`)
-      : await gh("comment", String(open.number), `--body=${body}`);
-  say(address.trim());
-}
-
-function gh(...args: string[]): Promise<string> {
-  return captured("gh", ["issue", ...args]);
 }
 
 async function textAt(url: string): Promise<string> {

@@ -38,9 +38,8 @@ test("each action has the same version everywhere", () => {
 
 type Permissions = Record<string, string>;
 
-/** What jobs may do beside reading the repository: sign with the run's identity, write releases and issues. */
+/** What jobs may do beside reading the repository: sign with the run's identity, write releases. */
 const needed: Record<string, Permissions> = {
-  "engine.yml: report": { issues: "write" },
   "release.yml: plugins": { "id-token": "write", attestations: "write" },
   "release.yml: github": { contents: "write" },
   "release.yml: npm": { "id-token": "write" },
