@@ -1,6 +1,5 @@
 /** Tests that finished operations leave little memory and no timers behind, in half an hour of virtual time. */
 import { expect, test } from "@jest/globals";
-import { reportFigures } from "../support/figures";
 import { heapAfterCollection } from "../../provider/testing/heap";
 import { Simulation, program } from "./simulation";
 
@@ -45,11 +44,6 @@ test("after half an hour of creates, reads and deletes, each instance has left l
   // Compares the last two thirds. A minimum leaves out what the runtime keeps only for a while.
   const grown = Math.min(...heaps.slice(-third)) - Math.min(...heaps.slice(-2 * third, -third));
   const bytesEach = Math.round(grown / third / size);
-  reportFigures("half an hour of virtual time", {
-    waves,
-    instances: waves * size,
-    "bytes kept of each": bytesEach,
-  });
   expect(waves).toBeGreaterThan(10);
   expect(bytesEach).toBeLessThan(maxBytesEach);
 });

@@ -3,7 +3,6 @@
  * without a cursor shows only 100 instances.
  */
 import { expect, test } from "@jest/globals";
-import { reportFigures } from "../support/figures";
 import { Simulation, cursor, program, type Run } from "./simulation";
 import { Stack } from "./engine";
 
@@ -39,12 +38,6 @@ test.each(["sliding", "fixed"] as const)(
     expectAllHeld(simulation);
     expect(simulation.posts).toBe(300);
     expect(simulation.refused).toBe(0);
-    reportFigures(`300 instances at 200 a minute, ${rateWindow} window, virtual clock`, {
-      seconds: Math.round(simulation.seconds),
-      "answered in the first 20 s": early,
-      ...simulation.service.control.counts(),
-      "429s": simulation.refused,
-    });
   },
 );
 
@@ -62,10 +55,6 @@ test("three processes that share a low limit all succeed, and create each instan
   expect(simulation.refused).toBeGreaterThan(0);
   expect(stacks.flatMap(({ ids }) => ids).sort()).toEqual([...simulation.ids].sort());
   expect(new Set(simulation.service.control.instances().map(({ name }) => name)).size).toBe(300);
-  reportFigures("3 × 100 instances at 250 a minute, virtual clock", {
-    seconds: Math.round(simulation.seconds),
-    "429s": simulation.refused,
-  });
 });
 
 test("300 creates send one account request and one listing before their POSTs, a listing of them is three pages, and a refresh of all of them is one listing", async () => {

@@ -1,21 +1,11 @@
 /**
- * Runs jest, and prints a summary: the tests' figures, skipped tests, the command that runs each failed file alone,
- * the slowest files, and `N passed, N failed`.
+ * Runs jest, and prints a summary: skipped tests, the command that runs each failed file alone, the slowest files, and
+ * `N passed, N failed`.
  */
 import { spawnSync } from "node:child_process";
 import { join, relative } from "node:path";
 import { readIfThere, temporaryFolder } from "./files";
 import { root } from "./paths";
-
-/** Names the file to which tests write their figures, one JSON document per line. */
-export const figuresVariable = "COMPUTE_FIGURES";
-
-/** What a test has counted. */
-export interface Figures {
-  /** A title. */
-  of: string;
-  figures: Readonly<Record<string, number>>;
-}
 
 export interface JestRun {
   /** Of jest.config.cjs. The default is all. */
@@ -65,7 +55,6 @@ export function runJest(runs: readonly JestRun[]): void {
 function runOnce({ projects = [], args = [], env }: JestRun) {
   using scratch = temporaryFolder();
   const results = join(scratch.path, "results.json");
-  const figures = join(scratch.path, "figures");
   const jest = join(root, "node_modules", "jest", "bin", "jest.js");
   const isWatching = args.some((arg) => /^--watch/.test(arg));
   const selected = projects.length > 0 ? ["--selectProjects", ...projects] : [];
@@ -73,22 +62,12 @@ function runOnce({ projects = [], args = [], env }: JestRun) {
   const allArgs = ["--disable-warning=ExperimentalWarning", jest, ...report, ...args, ...selected];
   const { status } = spawnSync(process.execPath, allArgs, {
     cwd: root,
-    env: { ...process.env, ...env, [figuresVariable]: figures },
+    env: { ...process.env, ...env },
     // `--watch` reads keys. jest's stdout has only the JSON; its report goes to stderr.
     stdio: [isWatching ? "inherit" : "ignore", "ignore", "inherit"],
   });
-  for (const line of (readIfThere(figures) ?? "").split("\n").filter(Boolean)) {
-    const { of, figures } = JSON.parse(line) as Figures;
-    console.log(`${of}: ${formatFigures(figures)}`);
-  }
   const json = readIfThere(results);
   return { status, result: json === undefined ? undefined : (JSON.parse(json) as JestResult) };
-}
-
-export function formatFigures(figures: Figures["figures"]): string {
-  return Object.entries(figures)
-    .map(([what, count]) => `${what} ${count}`)
-    .join(", ");
 }
 
 const maxSlowFiles = 10;
