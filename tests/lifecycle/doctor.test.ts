@@ -106,28 +106,15 @@ test("if nobody listens, the account check fails, and the listing is not asked f
   expect(seen.code).toBe(1);
 });
 
-test("if the service never answers, doctor ends after one request time-out", async (world) => {
-  world.service.control.fault({ kind: "hang", times: "always" });
-  const seen = await diagnose(world, ["--request-timeout-seconds", "1"]);
-  expect(seen.checks["account"]).toMatch(/^FAILED: .*(within 1 s|timed out)/);
-  expect(seen.checks["settings"]).toMatch(/--request-timeout-seconds/);
-  expect(world.service.control.requests().length).toBeLessThanOrEqual(1);
+test("with a token that is revoked, the account check fails with the message of the service", async (world) => {
+  world.service.control.declareToken(testToken, { state: "revoked" });
+  const seen = await diagnose(world);
+  expect(seen.checks["account"]).toMatch(
+    /^FAILED: .*revoked.*HTTP 401.*request_id req_.* → The token is invalid, expired/,
+  );
+  expect(seen.checks["listing"]).toBeUndefined();
   expect(seen.code).toBe(1);
 });
-
-for (const state of ["revoked", "expired"] as const) {
-  test(`with a token that is ${state}, the account check fails with the message of the service`, async (world) => {
-    world.service.control.declareToken(testToken, { state });
-    const seen = await diagnose(world);
-    expect(seen.checks["account"]).toMatch(
-      new RegExp(
-        `^FAILED: .*${state}.*HTTP 401.*request_id req_.* → The token is invalid, expired`,
-      ),
-    );
-    expect(seen.checks["listing"]).toBeUndefined();
-    expect(seen.code).toBe(1);
-  });
-}
 
 test("doctor names the kind of the token, and the file that it comes from", async (world) => {
   const live = { COMPUTE_API_TOKEN: liveToken };
@@ -287,13 +274,6 @@ test("more instances than a page without a cursor are a warning", async (world) 
   expect(code).toBe(0);
 });
 
-test("a service that answers with HTML pages fails the listing check", async (world) => {
-  world.service.control.fault({ kind: "html", times: "always" });
-  const seen = await diagnose(world);
-  expect(seen.checks["listing"]).toMatch(/^FAILED: .*HTML page, not JSON.* → Check .*baseUrl/);
-  expect(seen.code).toBe(1);
-});
-
 test("items that can't be read are counted", async (world) => {
   const text = '{"object":"list","data":[{"name":"no id"},{"id":"i"}],"has_more":false}';
   world.service.control.fault({ kind: "body", text, path: "/v2/instances" });
@@ -312,14 +292,6 @@ test("a string from the service is printed as one line without control character
   const message = `${hostile} Bearer ${testToken}`;
   control.fault({ kind: "status", status: 401, message, code: hostile });
   expect((await diagnose(world)).checks["account"]).toMatch(/^FAILED: .*evil.*Bearer \[secret\]/);
-});
-
-test("a proxy variable that is not an address is named, without its value", async (world) => {
-  const proxy = { HTTPS_PROXY: "http://user:CanaryToken@:x" };
-  const seen = await diagnose(world, ["--base-url", "https://compute.test/v2"], proxy);
-  expect(seen.checks["account"]).toMatch(/^FAILED: .*HTTPS_PROXY is not the address/);
-  expect(seen.checks["listing"]).toBeUndefined();
-  expect((await diagnose(world)).code).toBe(0);
 });
 
 test("pending creates, and records that can't be read, are warnings", async (world) => {
