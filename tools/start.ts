@@ -54,7 +54,7 @@ async function main(args: readonly string[]): Promise<void> {
   installPlugin(join(demo, "home"));
   await using emulator = await findOrStartEmulator();
   say(`Emulator of the service: ${emulator.url}`);
-  say(`Its page, which shows the instances and makes faults: ${emulator.origin}\n`);
+  say(`Its page, which shows the instances and makes faults while this runs: ${emulator.origin}\n`);
 
   const run = (args: readonly string[]) => pulumi(toolchain, emulator, args);
   await run(["stack", "select", "--create", "demo", "--non-interactive"]);
@@ -171,13 +171,15 @@ function whatNext(name: Command): string {
 The stack is empty. The service documents no destroy call, so the sandbox's instances were dropped
 from the state and end with their sandbox lifetime: see docs/delete.md.`;
   }
-  return `
+  const next = `
 What next:
   npm start                 again: nothing changes, unless the program has
   npm start -- --watch      again, and keep the emulator and its page; type the others in a second terminal
   npm start -- refresh      read the instances back
   npm start -- destroy      tear the stack down
-  ${relative(process.cwd(), join(example, "index.ts"))}  is the program; change it, and run \`npm start -- preview\`
+  ${relative(process.cwd(), join(example, "index.ts"))}  is the program; change it, and run \`npm start -- preview\``;
+  if (name !== "up") return next;
+  return `${next}
 
 The same program against the real service, from ${relative(process.cwd(), example)}
 (a shell without pulumi: \`npm run toolchain\` prints the PATH; without a Pulumi account: pulumi login --local):

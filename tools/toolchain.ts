@@ -1,7 +1,7 @@
 /**
  * `npm run toolchain`: finds the Pulumi CLI and its language hosts on PATH or in ~/.pulumi. If they are not there, it
- * downloads the official ones, or builds them from Go modules if the download fails. It also builds the generators of the
- * SDKs, and at its end prints the PATH for a shell of your own. A second run builds nothing.
+ * downloads the official ones, or builds them from Go modules if the download fails. At its end it prints the PATH for a
+ * shell of your own. A second run builds nothing.
  *
  * COMPUTE_PULUMI_MIRROR=https://… downloads from a mirror of https://github.com/pulumi/pulumi/releases/download.
  */
@@ -78,14 +78,9 @@ function describe(path: string): string {
 }
 
 async function main(): Promise<void> {
-  const { binDirs } = await ensureToolchain({ languages: ["nodejs"] });
-  if (onPath("go") === undefined) {
-    say("Ready for programs. The generators of the SDKs are missing: there is no Go on PATH.");
-  } else {
-    await ensureToolchain({ say: () => undefined });
-    for (const generator of ["sdkgen", "sdkgen-more"] as const) await ensureGoTool(generator);
-    say("Ready.");
-  }
+  // Without Go, no host can be built that is missing.
+  const some = onPath("go") === undefined ? { languages: ["nodejs"] as const } : {};
+  const { binDirs } = await ensureToolchain(some);
   say(`For a shell of your own: export PATH="${binDirs.join(delimiter)}${delimiter}$PATH"`);
 }
 
