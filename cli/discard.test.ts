@@ -53,10 +53,10 @@ test("without an argument it lists the pending creates, with the commands that t
     "  take it over: pulumi up, unless the state has another instance for this resource, or the program has other inputs by now",
     `  take it over by hand, ${selected}, and with the inputs of that create in the program: pulumi import compute:index:Instance web i-1`,
     `  before that import, if the state has another instance for this resource: pulumi state delete ${urn} --force`,
-    "  with that command, if other resources depend on it, add `--target-dependents`, which drops them from the state, too",
     expect.stringMatching(new RegExp(`^  forget it, once .*: .* discard ${key}$`)),
+    "With `pulumi state delete`: if other resources depend on it, add `--target-dependents`, which drops them from the state, too.",
   ]);
-  const [printed = ""] = /discard \S+$/.exec(lines.at(-1) ?? "") ?? [];
+  const [printed = ""] = /discard \S+$/.exec(lines.at(-2) ?? "") ?? [];
   expect((await run(...printed.split(" ").slice(1))).code).toBe(0);
   expect(await listedKeys()).toEqual([]);
 });
@@ -114,8 +114,8 @@ test("it lists a delivered create that another run contests, with the reason, an
     "  first: pulumi up, which continues with the instance if the state has it",
     `  take it over by hand, ${selected}, and with the inputs of that create in the program: pulumi import compute:index:Instance web i-1`,
     expect.stringContaining("before that import"),
-    expect.stringContaining("add `--target-dependents`"),
     expect.stringContaining(`discard ${key}`),
+    expect.stringContaining("add `--target-dependents`"),
   ]);
   expect((await run(urn)).code).toBe(0);
   expect(await listedKeys()).toEqual([]);

@@ -110,11 +110,12 @@ function listPending({ env, print, warn }: Terminal): void {
       // An import may have taken the wrong instance.
       !stateless &&
         `  before that import, if the state has another instance for this resource: ${stateDeleteCommand(urn)}`,
-      !stateless && `  with that command, ${withDependents}`,
       `  forget it, once you know that it left no running instance: ${discardCommand(key)}`,
     ];
     for (const line of lines) if (line) print(line);
   }
+  if (pending.some(({ record }) => !record.stateless))
+    print(`With \`pulumi state delete\`: ${withDependents}.`);
 }
 
 /** Forgets the creates with this key or URN. Returns whether all are forgotten. */

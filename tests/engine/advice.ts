@@ -245,6 +245,16 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "cli/discard.ts",
+    text: "With \\`pulumi state delete\\`: ",
+    ways: {
+      "--target-dependents": engine(
+        "adviceDelete",
+        "with another address, the printed state delete",
+      ),
+    },
+  },
+  {
+    file: "cli/discard.ts",
     text: "If it still runs and is in no state",
     ways: { audit: test("tests/lifecycle/audit", "after audit printed a discard") },
   },
