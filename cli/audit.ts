@@ -74,14 +74,7 @@ export function addAudit(program: Command, io: Terminal): void {
     "--stack <name...>": `${stackHelp} Give the option several times to list the instances with the settings of each of these stacks. All stacks of the backend are compared in any case.`,
     ...planOptions,
   };
-  const unused = [
-    "deletePolicy",
-    "destroyPath",
-    "leftovers",
-    "refreshBeforeUpdate",
-    "userDataInState",
-  ] as const;
-  addOptions(command, ownOptions, unused).action(async (options: Options) => {
+  addOptions(command, ownOptions).action(async (options: Options) => {
     const { json, plan, stack = [] } = options;
     if (plan === undefined && (options.name ?? options.input) !== undefined)
       commandLineError(command, "--name and --input need --plan.");

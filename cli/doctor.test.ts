@@ -43,8 +43,7 @@ test.each([
 test.each([
   ["--base-url", "https://user:CanaryValue@api.example.com/v2"],
   ["--cursor-parameter", "Canary Value"],
-  ["--delete-policy", "CanaryValue"],
-  ["--destroy-path", "CanaryValue"],
+  ["--require-token-kind", "CanaryValue"],
   ["--poll-interval-seconds", "CanaryValue"],
   ["--stack", "CanaryValue"],
 ])(

@@ -7,10 +7,8 @@ import {
   settingVariables,
 } from "../provider/config/configuration";
 import {
-  secretSettings,
   settingDescriptions,
   settingEnvironment,
-  settingNames,
   type SettingName,
   type Settings,
   type SettingVariables,
@@ -34,31 +32,36 @@ export const stackHelp =
   "Read the settings, with the token, from this stack of the Pulumi project in this folder. By default, they come from the stack that is selected in this folder. The options below take precedence over the stack, and the stack over the environment.";
 
 /** The values of the options by the names of the settings. Commander turns `--base-url` into `baseUrl`. */
-export type SettingOptions = Partial<Record<SettingName, string>>;
+export type SettingOptions = Partial<Record<(typeof optionNames)[number], string>>;
 
 const optionOf = (name: string) =>
   `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
 const descriptionOf = (name: SettingName) => settingDescriptions[name].replaceAll("`", "");
 
-/** The settings that have an option. No secret has one: every program on the machine can read the options. */
-const optionNames = settingNames.filter((name) => !secretSettings.has(name));
-
 /**
- * Adds these options (those with `...` can be given several times), and one for each setting that is neither secret nor
- * `unused`.
+ * The settings that have an option: those that change how a listing is obtained, and what it proves. No secret has one, because
+ * every program on the machine can read the options.
  */
-export function addOptions(
-  command: Command,
-  options: Readonly<Record<string, string>>,
-  unused: readonly SettingName[] = [],
-): Command {
+const optionNames = [
+  "baseUrl",
+  "requireTokenKind",
+  "cursorParameter",
+  "requestsPerMinute",
+  "requestTimeoutSeconds",
+  "pollIntervalSeconds",
+  "settlingSeconds",
+  "validateCredentials",
+] as const satisfies readonly SettingName[];
+
+/** Adds these options (those with `...` can be given several times), and one for each of the settings above. */
+export function addOptions(command: Command, options: Readonly<Record<string, string>>): Command {
   const collect = (value: string, others: string[] = []) => [...others, value];
   for (const [flags, description] of Object.entries(options)) {
     if (flags.includes("...")) command.option(flags.replace("...", ""), description, collect);
     else command.option(flags, description);
   }
-  for (const name of optionNames.filter((option) => !unused.includes(option))) {
+  for (const name of optionNames) {
     command.option(`${optionOf(name)} <value>`, descriptionOf(name));
   }
   return command;

@@ -144,10 +144,12 @@ test("each missing or wrong setting is named with the places where it is looked 
   );
   const wrong = await diagnose(world, [
     ...["--base-url", "http://compute.example/v2", "--poll-interval-seconds", "soon"],
-    ...["--delete-policy", "destroy"],
+    ...["--validate-credentials", "perhaps"],
   ]);
   expect(wrong.checks["base URL"]).toMatch(/^FAILED: --base-url must be https/);
-  expect(wrong.checks["settings"]).toMatch(/--poll-interval-seconds must .*; --delete-policy is /);
+  expect(wrong.checks["settings"]).toMatch(
+    /--poll-interval-seconds must .*; --validate-credentials must/,
+  );
   expect(wrong.checks["account"]).toBeUndefined();
   expect(wrong.code).toBe(1);
   expect(world.service.control.counts()).toEqual({});
