@@ -51,11 +51,9 @@ export function addDoctor(program: Command, io: Terminal): void {
       if (!options.json) printFinding(finding, io);
     }
     const isOk = checks.every(({ result }) => result !== "FAILED");
+    const verdict = isOk ? "Nothing found prevents `pulumi up`." : "First mend what FAILED.";
     if (options.json) printData({ ok: isOk, checks }, io);
-    else
-      ["", isOk ? "Nothing found prevents `pulumi up`." : "First mend what FAILED."].forEach(
-        io.print,
-      );
+    else ["", verdict].forEach(io.print);
     io.exitCode = isOk ? 0 : 1;
   });
 }
@@ -141,7 +139,7 @@ async function checkState(
   });
   const instances = `${count(held.length, "instance")} of ${stack}`;
   const next =
-    "`pulumi up` does not notice, and makes further instances with these settings. A refresh, a replacement or a delete of those fails. Use the settings with which they were made.";
+    "`pulumi up` only warns, and makes further instances with these settings. A refresh, a replacement or a delete of those fails. Use the settings with which they were made.";
   return away.length === 0
     ? ok("state", `0 of ${instances} were made with other settings`)
     : warning(

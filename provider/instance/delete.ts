@@ -222,8 +222,8 @@ async function retain(session: Session, urn: string, instance: Wanted): Promise<
 }
 
 /**
- * Names the instances that Deletes have dropped from the state since the last call, those that are billed first. Called at the end of a run,
- * or after each Delete if the engine would not show the list then.
+ * Names the instances that Deletes have dropped from the state since the last call, those that are billed first. Called at the
+ * end of a run, or after each Delete if the engine would not show the list then.
  */
 export function reportRetained({ retained, ctx, hasRecordedSettings }: Session): void {
   const named = retained.splice(0);

@@ -198,7 +198,7 @@ test("doctor warns of the stack's instances that were made at another address or
   expect((await stateWith([web])).checks["state"]).toBe(noneAway("1 instance"));
   const { code, checks } = await stateWith([web, db]);
   expect(checks["state"]).toBe(
-    `warning: 1 of 2 instances of dev were made with other settings (i-2: it lives at https://a.example/v2, but compute:baseUrl (from COMPUTE_BASE_URL) is ${url}) → \`pulumi up\` does not notice, and makes further instances with these settings. A refresh, a replacement or a delete of those fails. Use the settings with which they were made.`,
+    `warning: 1 of 2 instances of dev were made with other settings (i-2: it lives at https://a.example/v2, but compute:baseUrl (from COMPUTE_BASE_URL) is ${url}) → \`pulumi up\` only warns, and makes further instances with these settings. A refresh, a replacement or a delete of those fails. Use the settings with which they were made.`,
   );
   expect(code).toBe(0);
   expect((await stateWith([web], { COMPUTE_API_TOKEN: liveToken })).checks["state"]).toMatch(
