@@ -95,7 +95,7 @@ test.each([{ stage: "replied" }, { stateless: true }] as const)(
       ...("stage" in more
         ? ["  first: pulumi up, which continues with the instance if the state has it"]
         : []),
-      `  take it over by hand${"stateless" in more ? "" : `, ${selected}`}, and with the inputs of that create in the program: pulumi import compute:index:Instance web i-1`,
+      `  take it over by hand${"stateless" in more ? "" : `, ${selected}, and with the inputs of that create in the program`}: pulumi import compute:index:Instance web i-1`,
     ]);
     expect(lines.some((line) => line.includes("before that import"))).toBe(!("stateless" in more));
   },

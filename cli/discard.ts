@@ -86,7 +86,7 @@ function listPending({ env, print, warn }: Terminal): void {
     const isTakenOver = id !== undefined || kind !== "explicit";
     const where = stateless
       ? ""
-      : `, with stack ${stackNameOf(urn)} of project ${projectOf(urn)} selected`;
+      : `, with stack ${stackNameOf(urn)} of project ${projectOf(urn)} selected, and with the inputs of that create in the program`;
     const lines = [
       urn,
       `  record ${key}: "${displayRecordedName(name)}" at ${baseUrl} (${tokenKind} token), started ${at}${instance}`,
@@ -104,7 +104,7 @@ function listPending({ env, print, warn }: Terminal): void {
       !stateless &&
         isGiven &&
         "  first: pulumi up, which continues with the instance if the state has it",
-      `  take it over by hand${where}, and with the inputs of that create in the program: ${importCommand(record, id ?? "<id>")}`,
+      `  take it over by hand${where}: ${importCommand(record, id ?? "<id>")}`,
       id === undefined &&
         "  <id> is the id of the instance with this name in the service's listing",
       // An import may have taken the wrong instance.

@@ -1,7 +1,7 @@
 /** `doctor`: checks whether `pulumi up` can work. It sends GET requests only, and writes no file. */
 import type { Command } from "commander";
 import metadata from "../metadata.json";
-import { Canceled } from "../provider/abort";
+import { Canceled, TimedOut } from "../provider/abort";
 import { ownCommand } from "../provider/advice";
 import { pageLimit } from "../provider/api/serviceConstants";
 import { whyIncomplete } from "../provider/evidence/why";
@@ -81,7 +81,7 @@ async function* checkService(
   for (const [check, look] of Object.entries({ account: checkAccount, listing: checkListing })) {
     const finding = await look(session).catch((error: unknown) => explainFailure(check, error));
     yield finding;
-    if (finding.result === "FAILED") break;
+    if (finding.result !== "ok") break;
   }
   if (stack !== undefined) yield await checkState(stack, session, io.env);
   // After a time-out, the requests would go on in vain.
@@ -93,17 +93,21 @@ function explainFailure(check: string, error: unknown): Finding {
   const lines = explainError(error);
   if (!lines) throw error;
   const [found = "", next = "→ Correct it, and run `doctor` again."] = lines;
-  return failed(check, found, next.replace("→ ", ""));
+  // `pulumi up` has longer time-outs than `doctor`, and may wait for the end of a pause.
+  const isPause = error instanceof TimedOut && error.pause !== undefined;
+  return (isPause ? warning : failed)(check, found, next.replace("→ ", ""));
 }
 
 async function checkAccount({ settings, connection, operations }: Session): Promise<Finding> {
   using operation = operations.begin(settings.requestTimeoutMs / 1000);
   const { baseUrl, account } = (await connection.open(operation.signal)).origin;
+  if (!settings.validateCredentials)
+    return ok("account", "not asked, because compute:validateCredentials is false");
   const host = new URL(baseUrl).host;
-  return ok(
-    "account",
-    account ? `${host} accepts the token, account ${account}` : `${host} named no account`,
-  );
+  const found = account
+    ? `${host} accepts the token, account ${account}`
+    : `${host} named no account`;
+  return ok("account", found);
 }
 
 async function checkListing(session: Session): Promise<Finding> {
@@ -129,24 +133,21 @@ async function checkState(
   const origin = connection.isOpen
     ? (await connection.open(operation.signal)).origin
     : connection.place();
+  const held = resources.filter((resource) => isInstance(resource) && !resource.external);
   // A provider that the program makes has settings of its own.
-  const held = resources.filter(
-    (resource) => isInstance(resource) && !resource.external && resource.provider === undefined,
-  );
-  const away = held.flatMap(({ id, origin: recorded }) => {
+  const known = held.filter((resource) => resource.origin && resource.provider === undefined);
+  const unknown = held.length - known.length;
+  const away = known.flatMap(({ id, origin: recorded }) => {
     const difference = originDifference(recorded, origin, addressName);
     return difference ? [`${id}: ${difference}`] : [];
   });
-  const instances = `${count(held.length, "instance")} of ${stack}`;
+  const rest = unknown > 0 ? `; where ${unknown} were made is not known` : "";
+  const found = `made with other settings: ${away.length} of ${count(held.length, "instance")} of ${stack}`;
   const next =
-    "`pulumi up` only warns, and makes further instances with these settings. A refresh, a replacement or a delete of those fails. Use the settings with which they were made.";
+    "`pulumi up` may not notice, and makes further instances with these settings. A refresh, a replacement or a delete of those fails. Use the settings with which they were made.";
   return away.length === 0
-    ? ok("state", `0 of ${instances} were made with other settings`)
-    : warning(
-        "state",
-        `${away.length} of ${instances} were made with other settings (${away[0]})`,
-        next,
-      );
+    ? ok("state", found + rest)
+    : warning("state", `${found} (${away[0]})${rest}`, next);
 }
 
 async function checkEngine(env: NodeJS.ProcessEnv): Promise<Finding> {

@@ -201,7 +201,7 @@ const sections: { [K in Kind]: Section<FindingOf[K]> } = {
     title: () => "Not compared",
     row: ({ id, stack, why }) => [id, stack, why],
     next: () =>
-      "Run `audit` with their base URL and token. `--stack NAME`, once for each stack of this folder's project, takes what the stack's configuration has, and the rest from the environment.",
+      "Run `audit` with their base URL and token. `--stack NAME`, once for each stack of this folder's project, takes what the stack's configuration has, and the rest from the environment. For a provider that the program makes, give --base-url and COMPUTE_API_TOKEN.",
   },
 };
 

@@ -69,18 +69,18 @@ export function nextStep(error: RequestError): string {
 }
 
 /**
- * Returns the advice for a run whose settings come from the state (`Session.hasRecordedSettings`), but for those that come from
- * these environment variables.
+ * Returns the advice for a run whose settings come from the state as far as it has them (`Session.hasRecordedSettings`), and
+ * from these environment variables.
  */
 export function recordedSettingsAdvice(variables: SettingVariables): string {
   const taken = Object.entries(variables).map(([name, from]) => `compute:${name} from ${from}`);
-  const but = taken.length > 0 ? `, but took ${taken.join(" and ")}` : "";
-  return `This run used the settings that the last \`pulumi up\` recorded${but}. To use what was set since then: ${recordSettings}.`;
+  const and = taken.length > 0 ? `, and took ${taken.join(" and ")}` : "";
+  return `This run used the settings that the last \`pulumi up\` recorded${and}. To use what was set since then: ${recordSettings}.`;
 }
 
 /** Says how the settings of the program reach the state, from which a destroy takes them. */
 export const recordSettings =
-  "`pulumi refresh --run-program`, which also records it (if the program has no instance left, put one back and type `pulumi up` instead)";
+  "`pulumi refresh --run-program`, which also records the settings (if the program has no instance left, put one back first)";
 
 /**
  * Returns the warning that the cursor parameter did not lead to all pages of a listing, and never will if `isLasting`. `why` is a

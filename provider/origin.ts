@@ -15,7 +15,7 @@ export const originSchema = z.object({
 /** The service of an instance, and the token that it was seen with: kind, hash and, if known, account. */
 export type Origin = z.infer<typeof originSchema>;
 
-/** A service, and a kind of token (live or test). */
+/** A service, and a token kind (live or test). */
 export interface Place {
   baseUrl: string;
   tokenKind: string;

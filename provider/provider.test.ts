@@ -173,7 +173,7 @@ test("an error of a run with recorded settings names the settings that come from
     "but compute:baseUrl (from COMPUTE_BASE_URL) is https://wrong.example/v2",
   );
   expect(message).toContain(
-    "This run used the settings that the last `pulumi up` recorded, but took compute:baseUrl from COMPUTE_BASE_URL and compute:apiToken from COMPUTE_API_TOKEN.",
+    "This run used the settings that the last `pulumi up` recorded, and took compute:baseUrl from COMPUTE_BASE_URL and compute:apiToken from COMPUTE_API_TOKEN.",
   );
 });
 

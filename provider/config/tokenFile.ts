@@ -23,7 +23,7 @@ export function hideToken(redactor: Redactor, token: string): void {
   if (isTokenPrefix(token.trim())) return;
   redactor.hide(token);
   redactor.hide(token.replace(schemeBefore, ""));
-  // The prefix says only which kind of token this is, so messages show it.
+  // The prefix says only the token kind, so messages show it.
   for (const part of token.trim().split(/\bsk_[a-z]+_/i)) redactor.hideParts(part);
 }
 

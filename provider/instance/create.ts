@@ -26,7 +26,7 @@ import {
   resumedNotice,
 } from "./messages";
 import { nameKind, tagOf } from "./naming";
-import { announceResume, pendingSubject } from "./pendingCreates";
+import { announceEarlierCreates, pendingSubject } from "./pendingCreates";
 import { PostProgress } from "./progress";
 import * as protocol from "./protocol";
 import { unfinishedError, waitUntilReady, type ReadyWait } from "./ready";
@@ -53,7 +53,7 @@ interface Obtained {
 type AcceptedResult = Extract<protocol.Result, { kind: "accepted" }>;
 
 /**
- * Creates the instance and waits until it is ready. In a preview, only returns the outputs, and names a pending create.
+ * Creates the instance and waits until it is ready. In a preview, only returns the outputs, and names earlier creates.
  *
  * @throws InstanceUnfinished if the create fails after the id is known. Before that, OperationFailed, RequestError, or
  *   the error that ended the operation.
@@ -64,7 +64,7 @@ export async function createInstance(
 ): Promise<CreateResponse> {
   if (request.preview) {
     forgetText(session, request.inputs);
-    announceResume(session, request.urn);
+    announceEarlierCreates(session, request.urn);
     return { id: "", outputs: previewOutputs(request.inputs, session.settings.tokenKind) };
   }
   session.creates.haveBegun = true;

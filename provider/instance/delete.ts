@@ -79,10 +79,12 @@ export async function deleteInstance(session: Session, request: DeleteRequest): 
     `have every delete do that: ${howToSet("deletePolicy", "retain", run.providerUrn)}; or only this one: the resource option retainOnDelete, once a \`pulumi up\` has recorded it`,
     wayToDestroy(session),
   ];
-  if (session.hasRecordedSettings)
-    ways.push(`after a change of a setting, and before this again: ${recordSettings}`);
   const why = "and the service documents no call to destroy it";
-  throw new OperationFailed(withWaysOut(`${finding}, ${why}`, ways));
+  const first = `After a change of a setting, and before this again: ${recordSettings}.`;
+  throw new OperationFailed([
+    ...withWaysOut(`${finding}, ${why}`, ways),
+    ...(session.hasRecordedSettings ? [first] : []),
+  ]);
 }
 
 /** Says how to have instances destroyed. A policy that was set is not changed by a path alone. */

@@ -315,10 +315,10 @@ export function resumedNotice({ id, name }: Accepted, spec: CreateSpec): string 
   return `an earlier run created ${id} ("${shown}") for this resource, but ended before Pulumi knew of it. This run takes it over, and creates nothing new`;
 }
 
-/** Returns what the preview of a create says of a pending create of the same resource. */
-export function resumeNotice({ id, name, at }: LedgerRecord): string {
-  const instance = id === undefined ? `of "${displayRecordedName(name)}"` : `of instance ${id}`;
-  return `an earlier run began the create ${instance} for this resource (${at}), and ended before Pulumi knew of it. \`pulumi up\` takes its instance over, or says what to do`;
+/** Returns what the preview of a create says of an earlier create that the `up` has to settle first. */
+export function earlierCreateNotice({ id, name, at, urn }: LedgerRecord): string {
+  const instance = id ?? `"${displayRecordedName(name)}"`;
+  return `an earlier create for ${urn} (${instance}, ${at}) may have left its instance. \`pulumi up\` looks for it first: it takes it over, creates a new one, or stops and says what to do`;
 }
 
 /** Returns the warning of a create whose instance was found by its name in a listing. A listing shows few outputs. */

@@ -1,21 +1,27 @@
 /** Names, in a preview and at the end of a run, the pending creates that earlier runs have left and this run has not settled. */
 import { isPending, type LedgerRecord } from "../ledger/record";
-import { isSameResource, projectOf } from "../pulumiNames";
+import { projectOf } from "../pulumiNames";
 import type { Session } from "../session/session";
-import { pendingNotice, resumeNotice } from "./messages";
+import { earlierCreateNotice, pendingNotice } from "./messages";
+import { isInTheWay } from "./protocol";
 
 /** The subject (`Notices.isFirst`) under which a run names a pending create, so that it does so once. */
 export function pendingSubject({ key }: LedgerRecord): string {
   return `pending ${key}`;
 }
 
-/** Names, in the preview of a create, the pending creates of its resource: the engine shows only that it will be created. */
-export function announceResume({ ctx, ledger, run }: Session, urn: string): void {
-  if (run.scope === undefined || run.stateless) return;
-  for (const { record, liveness } of ledger.read()) {
-    const isOfResource = record.scope === run.scope && isSameResource(record.urn, urn);
-    if (isOfResource && isPending(record) && liveness !== "alive")
-      ctx.messages.info(resumeNotice(record), urn);
+/** Names, in the preview of a create, the earlier creates that the `up` has to settle first. The engine shows a create only. */
+export function announceEarlierCreates(session: Session, urn: string): void {
+  const { ctx, ledger, run } = session;
+  const own = {
+    ...session.connection.place(),
+    urn,
+    scope: run.scope,
+    stateless: run.stateless || undefined,
+  };
+  for (const entry of ledger.read()) {
+    if (entry.liveness !== "alive" && isInTheWay({ own }, entry))
+      ctx.messages.info(earlierCreateNotice(entry.record), urn);
   }
 }
 

@@ -356,6 +356,11 @@ export function step(spec: CreateSpec, state: State, event: Event): Transition {
 
 // ── Pending creates of this resource ─────────────────────────────────────────────────────────────
 
+/** A resource, and the place of its provider. */
+interface Asking {
+  own: Pick<RequestedInstance, "baseUrl" | "tokenKind" | "urn" | "scope" | "stateless">;
+}
+
 /**
  * Returns how a record is related to this resource. Only a record of the "same" is ever resumed.
  *
@@ -365,7 +370,7 @@ export function step(spec: CreateSpec, state: State, event: Event): Transition {
  *   renamed, or resources were moved between two stacks (`pulumi state move`), which then both have the provider resource.
  */
 function relation(
-  { own }: CreateSpec,
+  { own }: Asking,
   record: LedgerRecord,
 ): "same" | "otherScope" | "otherStack" | "none" {
   if (own.stateless || record.stateless || !isSamePlace(record, own)) return "none";
@@ -379,7 +384,7 @@ function relation(
  * The session of another scope may live: a plugin can outlive an engine that saved nothing. But no stack is renamed during a
  * run, so a live session of another stack name is another stack's.
  */
-function isInTheWay(spec: CreateSpec, { record, liveness }: LedgerEntry): boolean {
+export function isInTheWay(spec: Asking, { record, liveness }: LedgerEntry): boolean {
   const related = relation(spec, record);
   if (related === "none" || (related === "otherStack" && liveness === "alive")) return false;
   return isPending(record) || isContested(record);

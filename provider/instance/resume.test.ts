@@ -82,7 +82,7 @@ test("the instance of a recorded id is taken over, with a warning, without a POS
   expect(world.messages.warnings).toEqual([expect.stringContaining(`${id} ("${generated(1)}")`)]);
 });
 
-test("the preview of a create names the pending create of its resource, and sends nothing", async () => {
+test("the preview of a create names the earlier create that the `up` looks for, and sends nothing", async () => {
   const { world, id } = await diedAfterAnswer();
   const preview = (resource: string, run = world) =>
     createInstance(run.session, {
@@ -96,7 +96,7 @@ test("the preview of a create names the pending create of its resource, and send
   expect(world.messages.all).toEqual([]);
   await preview("web");
   expect(world.messages.all).toEqual([
-    expect.stringContaining(`the create of instance ${id} for this resource`),
+    expect.stringContaining(`an earlier create for ${urn} (${id}, `),
   ]);
   expect(world.service.count("list")).toBe(listings);
 
@@ -301,7 +301,7 @@ test("with compute:leftovers fail, a pending create of a resource that depends o
   expect(posts(up)).toBe(2);
 });
 
-describe("a pending create of the resource with another kind of token", () => {
+describe("a pending create of the resource with another token kind", () => {
   const begin = () => diedAfterAnswer(generated(1), scene({ apiToken: new Secret(testToken) }));
   const live = {};
   const its = "the settings of that create (https://api.example.com/v2, a test token)";

@@ -192,12 +192,12 @@ export class Session {
     this.ledger.settleId(origin, id, "state", holder);
   }
 
-  /** Whether settings come from the state, and no program has asked for an instance with them, as in `up --refresh`. */
+  /** Whether the run uses recorded settings, and no program has asked for an instance with them, as in `up --refresh`. */
   get hasRecordedSettings(): boolean {
     return this.run.isRecorded && this.state.checkedSinceRead.size === 0;
   }
 
-  /** The advice for settings that come from the state, if some do. */
+  /** The advice for recorded settings, if the run uses those. */
   get settingsAdvice(): string | undefined {
     return this.hasRecordedSettings ? recordedSettingsAdvice(this.run.variables) : undefined;
   }

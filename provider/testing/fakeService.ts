@@ -93,6 +93,7 @@ export class FakeService implements ComputeApi {
       items: items.slice(0, limit),
       hasMore: items.length > limit,
       unreadable: this.unreadable,
+      ...(this.unreadable > 0 && { unreadableWhy: "its id is a number" }),
     };
   }
 

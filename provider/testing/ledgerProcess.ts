@@ -54,7 +54,7 @@ const works: Record<string, () => Promise<void>> = {
     for (let round = 0; round < Number(args[0]); round++) {
       const shared = await ledger.begin(newRecord("shared", { before }));
       ledger.move(shared, { stage: "accepted", id: "i-shared" });
-      // Of the first argument, only the service and the kind of token count.
+      // Of the first argument, only the service and the token kind count.
       ledger.settleId(newRecord("shared"), "i-shared", "gone");
       ledger.read();
       await ledger.begin(newRecord(`${sessionId}-${round}`, { before }));

@@ -307,7 +307,7 @@ export const advice: readonly Advice[] = [
   // ── A pending create ──
   {
     file: "provider/instance/messages.ts",
-    text: "takes its instance over, or says what to do",
+    text: "may have left its instance. ",
     ways: { "pulumi up": commands("after a run was killed during a create, the `pulumi up`") },
   },
 
@@ -446,7 +446,7 @@ export const advice: readonly Advice[] = [
   // ── Delete ──
   {
     file: "provider/advice.ts",
-    text: "which also records it (if the program has no instance left",
+    text: "which also records the settings (if the program has no",
     ways: {
       "pulumi refresh --run-program": refusedDestroy,
       "put one back": typedCommands("after the last instance was taken out of the program"),

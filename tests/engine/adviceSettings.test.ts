@@ -219,7 +219,7 @@ test("if a refresh fails with a wrong address from the environment, it names the
   stack.setEnv("COMPUTE_BASE_URL", other.url);
   const failed = await stack.fail("refresh");
   expect(failed).toContain(`but compute:baseUrl (from COMPUTE_BASE_URL) is ${other.url}`);
-  expect(failed).toContain("recorded, but took compute:baseUrl from COMPUTE_BASE_URL");
+  expect(failed).toContain("recorded, and took compute:baseUrl from COMPUTE_BASE_URL");
 
   stack.setEnv("COMPUTE_BASE_URL", service.url);
   await stack.refresh();

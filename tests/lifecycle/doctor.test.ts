@@ -182,7 +182,7 @@ test("the settings of the selected stack come before the environment, and a toke
   );
 });
 
-test("doctor warns of the stack's instances that were made at another address or with another kind of token, unless the program makes their provider", async (world) => {
+test("doctor warns of the stack's instances that were made at another address or with another token kind, unless the program makes their provider", async (world) => {
   const { url } = world.service;
   const stateWith = async (held: HeldInstance[], env: NodeJS.ProcessEnv = {}) => {
     const path = fakePulumi(world, { dev: { held } }, { selected: "dev" });
@@ -192,17 +192,16 @@ test("doctor warns of the stack's instances that were made at another address or
     { name: "web", id: "i-1" },
     { name: "db", id: "i-2", origin: { baseUrl: "https://a.example/v2" } },
   ];
-  const noneAway = (instances: string) =>
-    `ok: 0 of ${instances} of dev were made with other settings`;
+  const noneAway = (instances: string) => `ok: made with other settings: 0 of ${instances} of dev`;
   expect((await stateWith([])).checks["state"]).toBe(noneAway("0 instances"));
   expect((await stateWith([web])).checks["state"]).toBe(noneAway("1 instance"));
   const { code, checks } = await stateWith([web, db]);
   expect(checks["state"]).toBe(
-    `warning: 1 of 2 instances of dev were made with other settings (i-2: it lives at https://a.example/v2, but compute:baseUrl (from COMPUTE_BASE_URL) is ${url}) → \`pulumi up\` only warns, and makes further instances with these settings. A refresh, a replacement or a delete of those fails. Use the settings with which they were made.`,
+    `warning: made with other settings: 1 of 2 instances of dev (i-2: it lives at https://a.example/v2, but compute:baseUrl (from COMPUTE_BASE_URL) is ${url}) → \`pulumi up\` may not notice, and makes further instances with these settings. A refresh, a replacement or a delete of those fails. Use the settings with which they were made.`,
   );
   expect(code).toBe(0);
   expect((await stateWith([web], { COMPUTE_API_TOKEN: liveToken })).checks["state"]).toMatch(
-    /^warning: 1 of 1 instance of dev were .* \(i-1: it was made with a test token/,
+    /^warning: .*: 1 of 1 instance of dev \(i-1: it was made with a test token/,
   );
   // A wrong address often answers nothing.
   const unreachable = { COMPUTE_BASE_URL: "http://127.0.0.1:1/v2" };
@@ -212,7 +211,7 @@ test("doctor warns of the stack's instances that were made at another address or
     provider: `${urnOf("own").replace("compute:index:Instance", "pulumi:providers:compute")}::1`,
   };
   expect((await stateWith([web, other, { ...web, origin: null }])).checks["state"]).toBe(
-    noneAway("2 instances"),
+    `${noneAway("3 instances")}; where 2 were made is not known`,
   );
   expect((await diagnose(world)).checks["state"]).toBeUndefined();
 });
@@ -227,7 +226,7 @@ test("a token without the account scope is a warning, a token without the list s
   expect(refused.code).toBe(0);
   const meant = await diagnose(world, ["--validate-credentials", "false"]);
   expect(meant.warnings).toBe("");
-  expect(meant.checks["account"]).toMatch(/^ok: \S+ named no account$/);
+  expect(meant.checks["account"]).toMatch(/^ok: not asked, .*validateCredentials is false/);
   control.declareToken(testToken, { scopes: ["account", "create"] });
   const blind = await diagnose(world);
   expect(blind.checks["listing"]).toMatch(/^FAILED: GET \/v2\/instances: .*HTTP 403.* → .*scope/);
@@ -238,10 +237,10 @@ test("a pause that the service asks for is reported at once if it is longer than
   world.service.control.fault({ kind: "status", status: 429, retryAfter: 120, times: "always" });
   const seen = await diagnose(world);
   expect(seen.checks["account"]).toMatch(
-    /^FAILED: .*HTTP 429.*until .* \(Retry-After\).* → Run the command again after that time/,
+    /^warning: .*HTTP 429.*until .* \(Retry-After\).* → Run the command again after that time/,
   );
   expect(seen.checks["listing"]).toBeUndefined();
-  expect(seen.code).toBe(1);
+  expect(seen.code).toBe(0);
   expect(world.service.control.counts()).toEqual({ "GET /v2/account": 1 });
 });
 
