@@ -103,7 +103,11 @@ test("an instance that two listings lack is gone, and the result is empty (G3)",
 });
 
 test.each<[string, (world: Scene) => unknown, string]>([
-  ["lacks it and is not complete", ({ service }) => (service.unreadable = 1), "can't be read (its id is a number)"],
+  [
+    "lacks it and is not complete",
+    ({ service }) => (service.unreadable = 1),
+    "can't be read (its id is a number)",
+  ],
   [
     "has no id in common with the one before",
     ({ service }) =>
