@@ -177,7 +177,7 @@ test("doctor asks for the address and the token of each stack, its commands set 
 
   const some = sectionOf(await stack.type(audit), "Not compared");
   expect(some).toContain(`${paid}  organization/proj/paid`);
-  expect(some).toContain("give it for each stack");
+  expect(some).toContain("`--stack NAME`, once for each stack of this folder's project, takes");
   const all = await stack.type(`${audit} --stack dev --stack paid`);
   expect(all).toMatch(/^managed +2 instances$/m);
   expect(all).not.toContain("→");
@@ -258,7 +258,7 @@ test.each(["pulumi up", "discard"])(
     await up.end("both killed");
     await stack.succeed("cancel", "--yes");
     const pending = sectionOf(await stack.typeFailing(audit), "Pending creates");
-    expect(pending).toMatch(/→ Run `pulumi up`, which resumes those of its stack or says/);
+    expect(pending).toMatch(/→ Run `pulumi up` \(after .*\), which resumes those of its stack or/);
 
     if (way === "discard") await typePrinted(fixture, pending, "discard urn:");
     await typePrinted(fixture, pending, "pulumi up");
