@@ -58,7 +58,7 @@ function isOpen({ record }: LedgerEntry): boolean {
 export function resumeAdvice(urns: readonly string[]): string {
   const [only, ...others] = new Set(urns);
   const command = ownCommand("discard", only && others.length === 0 ? only : "<urn>");
-  return `Run \`pulumi up\` (after \`pulumi cancel\`, if a killed run has left the stack locked), which resumes those of its stack or says what to do. To forget a create that left no running instance: \`${command}\`. \`${ownCommand("discard")}\` lists the pending creates.`;
+  return `Run \`pulumi up\`, which resumes those of its stack or says what to do. If a killed run has left the stack locked: first \`pulumi cancel\`. To forget a create that left no running instance: \`${command}\`. \`${ownCommand("discard")}\` lists the pending creates.`;
 }
 
 /** Adds the command `discard`. */

@@ -73,7 +73,7 @@ function startLine({ url, origin }: Emulator, settings: Settings): string {
   return (
     `Compute emulator ready at ${url} (${where}; Ctrl-C stops it). ` +
     (settings.controlEndpoints ? `Its page: ${origin}/. ` : "") +
-    `To use it: export COMPUTE_BASE_URL=${url} COMPUTE_API_TOKEN=sk_test_emulator (what a stack sets in compute:baseUrl and compute:apiToken comes first)`
+    `To use it (a stack's own compute:baseUrl and compute:apiToken come first): export COMPUTE_BASE_URL=${url} COMPUTE_API_TOKEN=sk_test_emulator`
   );
 }
 
