@@ -30,6 +30,7 @@ import { announceEarlierCreates, pendingSubject } from "./pendingCreates";
 import { PostProgress } from "./progress";
 import * as protocol from "./protocol";
 import { unfinishedError, waitUntilReady, type ReadyWait } from "./ready";
+import { unpackedScript } from "./unpackedScript";
 import { forgetText, inputsForService } from "./userData";
 
 /** How long a POST may continue after Ctrl-C or a time-out, so that its response can still bring the id (G1). */
@@ -461,10 +462,11 @@ class Create implements Disposable {
  * it differs from run to run.
  */
 function digestOf(apiToken: string, args: InstanceArgs, kind: protocol.NameKind): string {
-  const { name, ssh_keys, ...rest } = createBodyOf(args);
+  const { name, ssh_keys, user_data = "", ...rest } = createBodyOf(args);
   const request = {
     ...rest,
     ssh_keys: [...(ssh_keys ?? [])].sort(),
+    user_data: unpackedScript(Buffer.from(user_data, "base64")).toString("base64"),
     name: kind === "explicit" ? name : null,
   };
   return keyedFingerprint(apiToken, JSON.stringify(request), 32);

@@ -1,4 +1,5 @@
 /** Tests of Diff: which inputs changed, and which replacements are refused. */
+import { gzipSync } from "node:zlib";
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import {
@@ -40,6 +41,38 @@ function diff(olds: Values, news: Values) {
 const changes = ({ oldInputs: inputs, oldOutputs, news }: Omit<DiffRequest, "urn" | "id">) =>
   changedInputs(held(oldOutputs, { inputs }), news);
 type Changes = ReturnType<typeof changedInputs>["detailed"];
+const script = "#!/bin/sh\necho hello\n";
+
+/** A script as gzip, in Base64. `header`: the byte for the time and the one for the system in its header. */
+function gzip({ text = script, level = 9, header = 0 } = {}): string {
+  const packed = gzipSync(text, { level });
+  packed[4] = header;
+  packed[9] = header;
+  return packed.toString("base64");
+}
+
+/** A MIME message with a part that is a message, too, and one whose script has a line like a boundary. */
+function mime(boundary: string, end = "\n"): string {
+  const inner = `inner-${boundary}`;
+  return [
+    "MIME-Version: 1.0",
+    `Content-Type: multipart/mixed; charset=utf-8;\n boundary="${boundary}"`,
+    "",
+    `--${boundary}`,
+    `Content-Type: multipart/mixed; boundary=${inner}`,
+    "",
+    `--${inner}`,
+    "Content-Type: text/x-shellscript",
+    "",
+    "#!/bin/sh",
+    `echo ${boundary === "x" ? "y" : "z"}`,
+    "--boundary",
+    `--${inner}--`,
+    `--${boundary}--`,
+    "",
+  ].join(end);
+}
+
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 const bytes = (...list: number[]) => Buffer.from(list).toString("base64");
 
@@ -65,6 +98,25 @@ test.each<[Values, Values, Changes]>([
     { userDataBase64: bytes(255, 10) },
     { userDataBase64: "update-replace" },
   ],
+  // Neither a broken gzip nor one that unpacks to more than is compared is unpacked.
+  [
+    { userDataBase64: gzip().slice(0, 24) },
+    { userDataBase64: gzip({ header: 7 }).slice(0, 24) },
+    { userDataBase64: "update-replace" },
+  ],
+  [
+    { userDataBase64: gzip({ text: "a".repeat(2 ** 22 + 1) }) },
+    { userDataBase64: gzip({ text: "a".repeat(2 ** 22 + 1), header: 7 }) },
+    { userDataBase64: "update-replace" },
+  ],
+  [
+    { userDataBase64: gzip() },
+    { userDataBase64: gzip({ text: "#!/bin/sh\n" }) },
+    { userDataBase64: "update-replace" },
+  ],
+  // Only a boundary may differ.
+  [{ userData: mime("a") }, { userData: mime("x") }, { userData: "update-replace" }],
+  [{ userData: "--a\n" }, { userData: "--b\n" }, { userData: "update-replace" }],
   // An unknown value is a change, even inside a list or a secret (G10).
   [{}, { flavorId: Unknown.value }, { flavorId: "update-replace" }],
   [{ sshKeys: ["a"] }, { sshKeys: ["a", Unknown.value] }, { sshKeys: "update-replace" }],
@@ -83,12 +135,34 @@ test.each<[string, Values, Values]>([
   ["a line break in Base64", { userDataBase64: "YWJj" }, { userDataBase64: "YW\nJj" }],
   ["an empty script", { userData: "" }, {}],
   [
+    "the time and the system in a gzip header",
+    { userDataBase64: gzip() },
+    { userDataBase64: gzip({ header: 7 }) },
+  ],
+  ["the level of gzip", { userDataBase64: gzip() }, { userDataBase64: gzip({ level: 0 }) }],
+  ["gzip", { userDataBase64: base64(script) }, { userDataBase64: gzip() }],
+  ["gzip in place of text", { userData: script }, { userDataBase64: gzip() }],
+  ["the boundary of a MIME message", { userData: mime("a.b") }, { userData: mime("c+d") }],
+  [
+    "the boundary in gzip",
+    { userDataBase64: gzip({ text: mime("a") }) },
+    { userDataBase64: gzip({ text: mime("b") }) },
+  ],
+  [
     "secrecy",
     { flavorId: "a", userData: "x" },
     { flavorId: new Secret("a"), userData: new Secret("x") },
   ],
 ])("%s is no change (G5)", (_what, olds, news) => {
   expect(diff(olds, news).detailed).toEqual({});
+});
+
+test("a script that moves to the other input is recorded in place, so that the outputs follow", () => {
+  const { detailed, recorded } = diff({ userData: script }, { userDataBase64: gzip() });
+  expect([detailed, recorded]).toEqual([{}, ["userData", "userDataBase64"]]);
+  expect(
+    diff({ userDataBase64: gzip() }, { userDataBase64: gzip({ header: 7 }) }).recorded,
+  ).toEqual([]);
 });
 
 test("an input that an import could not read is recorded in place, and never replaces (G5)", () => {

@@ -123,7 +123,7 @@ interface ChangedInputs {
   asserted: InputName[];
   /**
    * Those of which only the state changes: inputs that the service does not get, inputs that have become secret, and those for
-   * the script, if the state has the same script, but as text instead of a hash, or the other way round
+   * the script, if the state has the same script, but in the other input, or as text instead of a hash, or the other way round
    * (`compute:userDataInState`).
    */
   recorded: InputName[];
@@ -147,8 +147,9 @@ export function changedInputs(before: Instance, news: PropertyMap): ChangedInput
     changed[isSent(name) ? group : "recorded"].push(name);
   }
   const script = readUserData(news);
-  const forms = [before.inputs, before.outputs].map((held) => readUserData(held)?.form);
-  const isInOtherForm = forms.some((form) => form !== undefined && form !== script?.form);
+  const isInOtherForm = [before.inputs, before.outputs]
+    .map(readUserData)
+    .some((held) => held && (held.form !== script?.form || held.input !== script.input));
   const isRecorded = isInOtherForm || scriptInputs.some(becomesSecret);
   if (isSameScript && script && isRecorded && changed.replaced.length === 0)
     changed.recorded.push(...scriptInputs);

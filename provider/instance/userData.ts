@@ -3,7 +3,6 @@
  * the hash, only this process has the text, from a Check until the Diff or the Create that follows it. If the create has made
  * nothing, or its instance is gone, the text stays until the process ends, because an error hook may repeat the Create.
  */
-import { isUtf8 } from "node:buffer";
 import { createHash, createHmac, randomBytes } from "node:crypto";
 import { OperationFailed } from "../errors";
 import {
@@ -17,6 +16,7 @@ import type { CheckRequest } from "../requests";
 import type { Creates } from "../session/creates";
 import type { Session } from "../session/session";
 import { scriptInputs, userDataBytes, type ScriptInput } from "./definition";
+import { unpackedScript } from "./unpackedScript";
 
 /** The user data in some inputs: as the program gives it, or as the hash that a state holds in its place. */
 export type UserData =
@@ -44,7 +44,7 @@ export function readUserData(inputs: PropertyMap): UserData | undefined {
   return undefined;
 }
 
-/** Whether the inputs have the same user data, in whatever form, without regard to the line endings of UTF-8 text. */
+/** Whether the inputs have the same user data, in whatever form (`unpackedScript`). */
 export function isSameUserData(inputs: PropertyMap, others: PropertyMap): boolean {
   const one = readUserData(inputs);
   const other = readUserData(others);
@@ -60,14 +60,8 @@ function saltOf(hash: string): Buffer {
 
 function hashWith(salt: Buffer, userData: UserData): string {
   if (userData.form === "hash") return userData.hash;
-  const digest = createHash("sha256").update(salt).update(withUnixLineEndings(userData.bytes));
+  const digest = createHash("sha256").update(salt).update(unpackedScript(userData.bytes));
   return `sha256:${salt.toString("hex")}:${digest.digest("hex")}`;
-}
-
-/** Returns the bytes with Unix line endings if they are UTF-8 text. */
-function withUnixLineEndings(bytes: Buffer): Buffer {
-  if (!isUtf8(bytes) || !bytes.includes("\r\n")) return bytes;
-  return Buffer.from(bytes.toString("utf8").replaceAll("\r\n", "\n"), "utf8");
 }
 
 /**

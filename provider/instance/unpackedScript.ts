@@ -1,0 +1,55 @@
+/** What cloud-init gets of user data, in whatever form the program packs it. Only a change of that is a change of the script. */
+import { isUtf8 } from "node:buffer";
+import { gunzipSync } from "node:zlib";
+
+/** Gzip that unpacks to more than this is compared as it is. A service takes far smaller scripts. */
+const maxUnpackedBytes = 4 * 1024 * 1024;
+
+/** Where cloud-init looks for the header of a MIME message. */
+const mimeHeaderBytes = 4096;
+
+/**
+ * Returns the script for comparisons and hashes, never for the service: unpacked if it is gzip, with Unix line endings, and
+ * with constant boundaries if it is a MIME message. So the level, the time and the system in a gzip header do not count, and
+ * neither does the random boundary that many libraries choose anew at each run.
+ */
+export function unpackedScript(bytes: Buffer): Buffer {
+  const unpacked = gunzipped(bytes);
+  if (!isUtf8(unpacked)) return unpacked;
+  const text = unpacked.toString("utf8").replaceAll("\r\n", "\n");
+  return Buffer.from(isMime(text) ? withConstantBoundaries(text) : text, "utf8");
+}
+
+/** Returns the unpacked bytes, or the bytes as they are if they are no gzip, a broken one, or unpack to too much. */
+function gunzipped(bytes: Buffer): Buffer {
+  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes;
+  try {
+    return gunzipSync(bytes, { maxOutputLength: maxUnpackedBytes });
+  } catch {
+    return bytes;
+  }
+}
+
+function isMime(text: string): boolean {
+  return text.slice(0, mimeHeaderBytes).toLowerCase().includes("mime-version:");
+}
+
+/**
+ * Numbers the boundaries of the message and of the messages in it, in the order of their headers. Only the headers and the
+ * lines that are a boundary change, because a script in the message may have the same text.
+ */
+function withConstantBoundaries(text: string): string {
+  const header =
+    /^(content-type:\s*multipart\/[^;\n]*;(?:[^\n]|\n[ \t])*?\bboundary=)(?:"([^"\n]+)"|([^\s;"]+))/gim;
+  const names = new Map<string, string>();
+  const marked = text.replace(header, (_, start: string, quoted?: string, bare?: string) => {
+    const boundary = quoted ?? bare ?? "";
+    const name = names.get(boundary) ?? `boundary-${names.size + 1}`;
+    names.set(boundary, name);
+    return `${start}"${name}"`;
+  });
+  return marked.replace(/^--(.*?)(--)?[ \t]*$/gm, (line, boundary: string, end = "") => {
+    const name = names.get(boundary);
+    return name === undefined ? line : `--${name}${end}`;
+  });
+}
