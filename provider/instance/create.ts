@@ -102,9 +102,10 @@ async function finish(
   { key, wait, by }: Obtained,
   signal: AbortSignal,
 ): Promise<CreateResponse> {
-  const { creates, ledger } = session;
+  const { creates, ledger, state } = session;
   const { instance, after } = wait;
   const { urn, id } = instance;
+  state.keep(urn, id);
   try {
     if (by) keep(session, instance, by);
     try {
@@ -465,8 +466,8 @@ function digestOf(apiToken: string, args: InstanceArgs, kind: protocol.NameKind)
   const { name, ssh_keys, user_data = "", ...rest } = createBodyOf(args);
   const request = {
     ...rest,
-    ssh_keys: [...(ssh_keys ?? [])].sort(),
     user_data: unpackedScript(Buffer.from(user_data, "base64")).toString("base64"),
+    ssh_keys: [...(ssh_keys ?? [])].sort(),
     name: kind === "explicit" ? name : null,
   };
   return keyedFingerprint(apiToken, JSON.stringify(request), 32);

@@ -361,6 +361,38 @@ test("the record of a dropped instance is not settled if no state is known to ha
   expect(settled).not.toHaveBeenCalled();
 });
 
+test.each([
+  ["destroy", destroyPath],
+  ["fail", {}],
+  ["retain", retain],
+])(
+  "with deletePolicy %s, an instance that another resource of the program keeps is dropped, and nothing is sent",
+  async (_, args) => {
+    const world = existing(args);
+    const { state, retained } = world.session;
+    state.keep(urn, "i-1");
+    state.keep(urnOf("other"), "i-1");
+    await remove(world);
+    expect(world.messages.all).toEqual([
+      "info instance i-1 was dropped from the state as web, not destroyed, because other of this program manages it, too",
+    ]);
+    expect([world.service.count("destroy"), retained]).toEqual([0, []]);
+  },
+);
+
+test("once the other resources of an instance are deleted or have another one, the last Delete destroys it", async () => {
+  const world = existing(destroyPath);
+  const { state } = world.session;
+  for (const name of ["web", "other", "third"]) state.keep(urnOf(name), "i-1");
+  state.keep(urnOf("third"), "i-3");
+  const outputs = acceptedOutputs(world);
+  const request = { id: "i-1", oldInputs: inputsOf(), oldOutputs: outputs, timeoutSeconds: 60 };
+  await deleteInstance(world.session, { ...request, urn: urnOf("other") });
+  expect(world.service.count("destroy")).toBe(0);
+  await remove(world);
+  expect(world.service.count("destroy")).toBe(1);
+});
+
 test.each(["fail", "retain"])(
   "without a stack, deletePolicy %s does not delete, and says so: there is no state to drop the instance from",
   async (deletePolicy) => {

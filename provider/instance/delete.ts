@@ -30,7 +30,8 @@ import {
 import { heldBy } from "./instance";
 
 /**
- * Deletes an instance as `compute:deletePolicy` says. Leaves an instance that this run has taken over.
+ * Deletes an instance as `compute:deletePolicy` says. Leaves an instance that this run has taken over, and one that another
+ * resource of the program keeps.
  *
  * @throws OperationFailed if the instance lives elsewhere ("retain" does not ask for the account). With "retain", nothing else
  *   (without a stack, "retain" is like "fail"). OperationFailed if the token is refused; with "fail", if the instance exists or
@@ -39,12 +40,18 @@ import { heldBy } from "./instance";
  */
 export async function deleteInstance(session: Session, request: DeleteRequest): Promise<void> {
   const { id, urn } = request;
-  const { creates, ctx, ledger, run, settings } = session;
+  const { creates, ctx, ledger, run, settings, state } = session;
   session.isDestroy = true;
+  state.keep(urn, undefined);
   if (creates.instances.get(id) === "takenOver") {
     // The engine deletes an older entry of the same instance from the state.
     const reason = "because this run took it over for a resource of the program";
     return ctx.messages.warning(`instance ${id} was not destroyed, ${reason}`, urn);
+  }
+  const keeper = state.otherKeeper({ id, urn });
+  if (keeper !== undefined) {
+    const text = `instance ${id} was dropped from the state as ${logicalName(urn)}, not destroyed, because ${logicalName(keeper)} of this program manages it, too`;
+    return ctx.messages.info(text, urn);
   }
   // In a replacement, the column would otherwise go on showing the new instance.
   const show = (outcome: string) => ctx.messages.status(urn, `${id} ${outcome}`);

@@ -465,32 +465,3 @@ test("without a stack, a change is refused, because nothing would replace the in
     expect(same.detailed).toEqual({});
   }
 });
-
-test("the Diffs of two resources of the program that hold one instance are one warning, but not an alias after a refresh", async () => {
-  const world = scene();
-  const { state } = world.session;
-  const inputs = inputsOf();
-  const oldOutputs = stamped(outputsOf(inputs), "earlier");
-  const diffAs = async (resource: string, isChecked: boolean) => {
-    const urn = urnOf(resource);
-    if (isChecked) state.checkedSinceRead.add(urn);
-    await diffInstance(world.session, {
-      urn,
-      id: "i-1",
-      oldInputs: inputs,
-      oldOutputs,
-      news: inputs,
-    });
-  };
-  // The refresh knows the resource by its old name, and the program by its new one.
-  state.hold({ urn: urnOf("old"), id: "i-1" }, "refresh");
-  await diffAs("old", false);
-  await diffAs("web", true);
-  await diffAs("web", true);
-  expect(world.messages.warnings).toEqual([]);
-
-  for (const resource of ["other", "third"]) await diffAs(resource, true);
-  expect(world.messages.warnings).toEqual([
-    expect.stringMatching(/::web and .*::other of this stack both have instance i-1/),
-  ]);
-});

@@ -32,7 +32,6 @@ import {
   refuseElsewhere,
   runAgainWithItsOwn,
 } from "./existence";
-import { warnOfTwoHolders } from "./holders";
 import { heldBy, type Instance } from "./instance";
 import { forgetText, isSameUserData, lacksText, readUserData } from "./userData";
 
@@ -54,7 +53,8 @@ export async function diffInstance(session: Session, request: DiffRequest): Prom
   forgetText(session, news);
   if (run.stateless) refuseChangeWithoutStack(id, changed);
   const isChecked = state.checkedSinceRead.has(urn);
-  if (isChecked) warnOfTwoHolders(session, instance, "program");
+  // A resource that is replaced gives its instance up.
+  if (isChecked) state.keep(urn, replaced.length === 0 ? id : undefined);
   // Before the engine deletes a resource to replace it afterwards, it calls Diff for each dependent that uses one of its outputs,
   // as an unknown value. If that replaces the dependent, the engine deletes it first, without another Diff. No other Diff has
   // unknown inputs without a Check.

@@ -17,11 +17,9 @@ import {
   urnOf,
   type Scene,
   held,
-  stamped,
   unfinished,
 } from "../testing/scene";
 import { Instance } from "./instance";
-import { generatedName } from "./naming";
 import { readInstance } from "./read";
 
 const urn = urnOf("web");
@@ -352,114 +350,6 @@ async function afterCreate(
   next.service.has("i-1", { name: "web" });
   return next;
 }
-const secondImport = /is imported as .*::other, but .*::web of this stack/;
-
-test.each<[string, Partial<LedgerRecord>]>([
-  ["delivered", { stage: "delivered" }],
-  ["held by a state", { stage: "settled", settled: "state" }],
-])(
-  "an import of an instance whose record for another resource of the stack is %s warns of two resources",
-  async (_, more) => {
-    const world = await afterCreate(more);
-    await importAs(world, "other");
-    expect(world.messages.warnings).toEqual([expect.stringMatching(secondImport)]);
-    expect(world.messages.warnings[0]).toContain(
-      `\`pulumi state delete ${urnOf("other")} --force\``,
-    );
-    // The same import again, as after a preview.
-    const again = world.nextRun();
-    again.service.has("i-1", { name: "web" });
-    await importAs(again, "other");
-    expect(again.messages.warnings).toHaveLength(1);
-  },
-);
-
-test.each<[string, Partial<LedgerRecord>]>([
-  ["discarded", { stage: "settled", settled: "discarded" }],
-  ["dropped", { stage: "settled", settled: "dropped" }],
-  ["gone", { stage: "settled", settled: "gone" }],
-  ["pending", { stage: "replied", ended: true }],
-  ["another stack's", { stage: "delivered", scope: "another" }],
-  ["another service's", { stage: "delivered", baseUrl: "https://b.example/v2" }],
-  ["of another token kind", { stage: "delivered", tokenKind: "test" }],
-  ["of another instance", { stage: "delivered", id: "i-2" }],
-  [
-    "of another resource and stack, as after `state move`",
-    { stage: "delivered", urn: urnOf("web").replace(":dev:", ":prod:") },
-  ],
-  [
-    "the resource's own, from before `stack rename`",
-    { stage: "delivered", urn: urnOf("other").replace(":dev:", ":old:") },
-  ],
-])("an import warns of no second resource if the record is %s", async (_, more) => {
-  const world = await afterCreate(more);
-  await importAs(world, "other");
-  expect(world.messages.warnings).toEqual([]);
-});
-
-test.each<[string, Partial<SessionRun>]>([
-  ["not known yet", { scope: undefined }],
-  ["not there, as in `pulumi do --stateless`", { stateless: true }],
-])("an import warns of no second resource if the stack is %s", async (_, run) => {
-  const world = await afterCreate({ stage: "delivered" }, run);
-  await importAs(world, "other");
-  expect(world.messages.warnings).toEqual([]);
-});
-
-test("a second import of a resource is no second resource, even in one session", async () => {
-  const world = await afterCreate({ stage: "delivered" });
-  for (let n = 0; n < 2; n++) await importAs(world, "web");
-  expect(world.messages.warnings).toEqual([]);
-});
-
-test("two imports of one instance in one session, as from an import file, are one warning", async () => {
-  const world = scene();
-  world.service.has("i-1", { name: "web" });
-  for (const resource of ["web", "other", "third"]) await importAs(world, resource);
-  expect(world.messages.warnings).toEqual([
-    expect.stringMatching(/is imported as .*::other, but .*::web of this stack has it already/),
-  ]);
-});
-
-test("a refresh of two resources that hold one instance warns once, and a `.get()` holds none", async () => {
-  const world = scene();
-  world.service.has("i-1", { name: "web" });
-  const outputs = stateOf(world);
-  const refreshAs = (resource: string, held: PropertyMap) =>
-    readInstance(world.session, {
-      ...common,
-      urn: urnOf(resource),
-      inputs: inputsOf(),
-      outputs: held,
-    });
-  await refreshAs("web", stamped(outputs, "earlier"));
-  await refreshAs("shown", outputs);
-  await refreshAs("web", stamped(outputs, "earlier"));
-  expect(world.messages.warnings).toEqual([]);
-
-  for (const resource of ["other", "third"]) await refreshAs(resource, stamped(outputs, "earlier"));
-  expect(world.messages.warnings).toEqual([
-    expect.stringMatching(
-      /::web and .*::other of this stack both have instance i-1.*\n {2}- to keep \S+::web: `pulumi state delete \S+::other --force`.*\n {2}- to keep \S+::other: `pulumi state delete \S+::web --force`/,
-    ),
-  ]);
-});
-
-test("if two resources hold one instance, the first way out keeps the one that its generated name, or the ledger, names", async () => {
-  const refreshed = async (world: Scene, name: string) => {
-    world.service.has("i-1", { name });
-    const outputs = stamped(propertyMap({ ...stateOf(world), name }), "earlier");
-    for (const resource of ["imported", "web"]) {
-      const inputs = inputsOf();
-      await readInstance(world.session, { ...common, urn: urnOf(resource), inputs, outputs });
-    }
-    return world.messages.warnings.join("\n");
-  };
-  const kept = new RegExp(`created for ${urnOf("web")}\\. .*\n {2}- to keep ${urnOf("web")}: `);
-  const name = generatedName(urnOf("web"), scopeId, new Uint8Array());
-  expect(await refreshed(scene(), name)).toMatch(kept);
-  expect(await refreshed(await afterCreate({ stage: "delivered" }), "web")).toMatch(kept);
-});
 
 test.each<[string, string, { at?: string; before?: string[]; other?: string; partial?: true }]>([
   ["is the import's", "replied", {}],

@@ -8,9 +8,7 @@ import type { Origin } from "../origin";
 import { propertyMap } from "../propertyValue";
 import { isRefresh, type ReadRequest, type ReadResponse } from "../requests";
 import type { Session } from "../session/session";
-import { inputNames } from "./definition";
 import { listedBy, lookFor } from "./existence";
-import { warnOfSecondImport, warnOfTwoHolders } from "./holders";
 import { Instance, textIn } from "./instance";
 import { checkStatus, unfinishedInstance } from "./ready";
 
@@ -36,8 +34,6 @@ export async function readInstance(
 async function read(session: Session, request: ReadRequest): Promise<Instance | undefined> {
   const { id, urn, inputs = propertyMap({}), outputs = propertyMap({}) } = request;
   const before = new Instance({ urn, id, inputs, outputs });
-  // The outputs of a `.get()`, which holds no instance, have no stamp.
-  if (before.stamp !== undefined) warnOfTwoHolders(session, before, "refresh");
   using operation = session.operationOf(request, "read");
   const { verdict, origin } = await lookFor(session, before, operation.signal);
   if (verdict.kind === "open") {
@@ -109,7 +105,6 @@ function imported(session: Session, listed: Instance): Instance {
     isOnlyOneOf: (record) => isOnlyOneOf(session, record, { id, name }),
   });
   session.observe(after);
-  warnOfSecondImport(session, after);
   checkStatus(session, after);
   return after;
 }

@@ -2,9 +2,6 @@
 import type { Ids } from "../evidence/witness";
 import type { Origin } from "../origin";
 
-/** Where the engine names a resource: in a refresh, or with what the program says, which includes imports. */
-export type Phase = "refresh" | "program";
-
 /** What the outputs in a call, or in an exported state, say of an instance. */
 export interface Seen {
   readonly id: string;
@@ -33,14 +30,8 @@ export class KnownState {
   #observedUrn: string | undefined;
   /** The observed ids, each with the token hashes in its origins (`__origin` in the outputs). */
   readonly #tokenHashes = new Map<string, Set<string>>();
-  /**
-   * For each id, the URNs of the resources that hold it. The phases are kept apart, because the refresh of an aliased
-   * resource comes with its old URN.
-   */
-  readonly #holders = {
-    refresh: new Map<string, Set<string>>(),
-    program: new Map<string, Set<string>>(),
-  };
+  /** By URN: the id of the instance that the resource of the program keeps in this run. */
+  readonly #kept = new Map<string, string>();
   /** For each proven instance, its stamp and the URN of its resource. */
   readonly #stamps = new Set<string>();
   /** For each id, the outputs that the last refresh found changed. */
@@ -73,21 +64,21 @@ export class KnownState {
     return stamp !== undefined && stamp !== this.#sessionId;
   }
 
-  /** Notes that this resource holds the instance. Returns the URN of another one that was noted in this phase, if any. */
-  hold({ urn, id }: { urn: string; id: string }, phase: Phase): string | undefined {
-    const holders = this.#holders[phase].get(id) ?? new Set();
-    holders.add(urn);
-    this.#holders[phase].set(id, holders);
-    return [...holders].find((holder) => holder !== urn);
+  /** Notes that the resource keeps its instance in this run, or (undefined) that it gives it up or gets another one. */
+  keep(urn: string, id: string | undefined): void {
+    if (id === undefined) this.#kept.delete(urn);
+    else this.#kept.set(urn, id);
+  }
+
+  /** The URN of another resource of the program that keeps this instance, as after a second import. */
+  otherKeeper({ id, urn }: { id: string; urn: string }): string | undefined {
+    return [...this.#kept].find(([other, kept]) => kept === id && other !== urn)?.[0];
   }
 
   /** The ids of the instances that a state held for another resource of the program than this one. */
   heldByOthers(urn: string): Ids {
-    const isOther = (holder: string) => holder !== urn;
-    const held = [...this.#holders.program].filter(
-      ([id, holders]) => this.proven.has(id) && [...holders].some(isOther),
-    );
-    return new Map(held);
+    const others = [...this.#kept].filter(([other, id]) => other !== urn && this.proven.has(id));
+    return new Set(others.map(([, id]) => id));
   }
 
   /** Whether a state held an instance of this resource with the stamp of the session `sessionId`. */

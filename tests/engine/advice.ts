@@ -1091,29 +1091,4 @@ export const advice: readonly Advice[] = [
   },
 
   // ── Two resources with one instance ──
-  {
-    file: "provider/instance/holders.ts",
-    text: "a run on this machine created it for",
-    ways: { part },
-  },
-  {
-    file: "provider/instance/holders.ts",
-    text: "in `pulumi stack export`, an imported one has no createdAt",
-    ways: { part },
-  },
-  {
-    file: "provider/instance/holders.ts",
-    text: "two resources manage one server",
-    ways: { part },
-  },
-  {
-    file: "provider/instance/holders.ts",
-    text: "to keep ${kept}: \\`${stateDeleteCommand(dropped)}",
-    ways: {
-      "pulumi state delete --force": core(
-        "import",
-        "an import of an instance that a resource of the stack was created with",
-      ),
-    },
-  },
 ];

@@ -4,10 +4,9 @@
  */
 import { expect, test } from "@jest/globals";
 import schema from "../../../schema.json";
-import { printedCommands } from "../../support/printed";
 import { Fixture } from "../support/fixture";
 import { emptyProgram, instances, oneInstance, userData, type Inputs } from "../support/programs";
-import { isOldest, writeNulls } from "../support/stack";
+import { isOldest, tokens, writeNulls } from "../support/stack";
 
 const found = { id: "i-by-hand", name: "web-by-hand" } as const;
 const claims = { name: found.name, sshKeys: ["a", "b"], userData };
@@ -163,81 +162,94 @@ test("an import by name fails and names the id. By id an instance that is PROVIS
   expect(fixture.posts()).toBe(0);
 });
 
-const twoResources = /of this stack.* two resources manage one server/;
-/** Types the command of a warning about two resources that takes the resource `dropped` out. It leaves the server running. */
-async function takeOut(fixture: Fixture, output: string, dropped: string): Promise<void> {
-  const ids = fixture.ids();
-  const [command = ""] = printedCommands(output, `::${dropped} --force`);
-  await fixture.stack.type(command);
-  expect(fixture.ids()).toEqual(ids);
+const destroyPath = "/v2/instances/{id}";
+
+/** Imports the server as each of these resources. `program` has them with this flavor. */
+async function importedAs(names: readonly string[]) {
+  const program = (flavors: Readonly<Record<string, string>>) =>
+    instances(
+      Object.fromEntries(
+        Object.entries(flavors).map(([name, flavorId]) => [
+          name,
+          { inputs: { ...claims, flavorId } },
+        ]),
+      ),
+    );
+  const fixture = await Fixture.create({
+    token: tokens.live,
+    program: emptyProgram,
+    config: { destroyPath },
+    service: { destroyPath },
+  });
+  const { stack, control } = fixture;
+  control.insert({ ...found, status: "ACTIVE", tokenKind: "live" });
+  for (const name of names)
+    await stack.succeed("import", "compute:index:Instance", name, found.id, "--yes");
+  stack.program(program(Object.fromEntries(names.map((name) => [name, "standard-2"]))));
+  await stack.up();
+  return { fixture, program };
 }
 
-test("an import of an instance that a resource of the stack was created with warns, and its printed command mends the stack", async () => {
-  await using fixture = await Fixture.create();
-  const { stack } = fixture;
-  await stack.up();
-  const [id = ""] = fixture.ids();
-  const second = ["import", "compute:index:Instance", "second", id, "--yes"];
+test("a server that two resources were imported as is not destroyed when one of them leaves the program", async () => {
+  const { fixture, program } = await importedAs(["one", "two"]);
+  await using _closed = fixture;
+  const { stack, control } = fixture;
 
-  const imported = await stack.succeed(...second);
+  stack.program(program({ one: "standard-2" }));
+  const up = await stack.up();
 
-  expect(imported).toMatch(twoResources);
-  expect((await stack.instances()).map(({ urn }) => urn)).toHaveLength(2);
-  await takeOut(fixture, imported, "second");
-  expect(await stack.instance()).toMatchObject({ urn: expect.stringMatching(/::web$/), id });
-  await stack.expectNothingToDo();
-
-  const option = {
-    inputs: { name: (await stack.instance()).inputs?.["name"] },
-    options: { import: id },
-  };
-  stack.program(instances({ web: {}, second: option }));
-  expect(await stack.preview()).toMatch(twoResources);
-  expect(fixture.posts()).toBe(1);
-});
-
-test("two imports of one instance are not noticed at the second, but by the next preview and refresh, whose printed command mends the stack", async () => {
-  await using fixture = await begun();
-  const { stack } = fixture;
-  for (const name of ["web", "second"])
-    await stack.succeed("import", "compute:index:Instance", name, found.id, "--yes");
-  stack.program(instances({ web: { inputs: claims }, second: { inputs: claims } }));
-
-  const preview = await stack.preview();
-  const refresh = await stack.refresh();
-
-  for (const output of [preview, refresh]) expect(output).toMatch(twoResources);
-  await takeOut(fixture, preview, "second");
-  const { urn } = await stack.instance();
-  const kept = urn.slice(urn.lastIndexOf("::") + 2);
-  expect(kept).toBe("web");
-  stack.program(instances({ [kept]: { inputs: claims, options: { protect: true } } }));
-  expect(await stack.up()).not.toMatch(twoResources);
-  expect(await stack.refresh()).not.toMatch(twoResources);
+  expect(up).toContain(
+    `instance ${found.id} was dropped from the state as two, not destroyed, because one of this program manages it, too`,
+  );
   expect(await stack.ids()).toEqual([found.id]);
-  expect(fixture.posts()).toBe(0);
+  await stack.expectNothingToDo();
+  expect(control.counts()[`DELETE ${destroyPath}`]).toBeUndefined();
 });
 
-test("a previewed import, the import, the same import again, an alias and a `.get()` of the instance warn of no second resource", async () => {
-  await using fixture = await Fixture.create();
+test.each([
+  ["stays when one of them is replaced", "standard-2"],
+  ["is destroyed when both are replaced", "standard-8"],
+])("a server that two resources were imported as %s", async (what, flavorId) => {
+  const { fixture, program } = await importedAs(["one", "two"]);
+  await using _closed = fixture;
   const { stack } = fixture;
+
+  stack.program(program({ one: flavorId, two: "standard-8" }));
   await stack.up();
-  const [id = ""] = fixture.ids();
-  await stack.succeed("state", "delete", "--yes", (await stack.instance()).urn);
 
-  const outputs = [
-    await stack.succeed(...importing, id, "--preview-only"),
-    await stack.succeed(...importing, id, "--yes"),
-    await stack.succeed(...importing, id, "--yes"),
-  ];
-  const name = (await stack.instance()).inputs?.["name"];
-  const shown = { type: "compute:Instance", get: { id } };
-  const options = { aliases: [{ name: "web" }], protect: true };
-  stack.program(instances({ renamed: { inputs: { name }, options } }, { resources: { shown } }));
-  outputs.push(await stack.preview("--refresh"), await stack.up("--refresh"));
-  outputs.push(await stack.up(), await stack.refresh());
+  expect(await stack.ids()).toEqual(fixture.ids().sort());
+  expect(fixture.ids().includes(found.id)).toBe(what.startsWith("stays"));
+  expect(fixture.ids()).toHaveLength(2);
+});
 
-  for (const output of outputs) expect(output).not.toMatch(twoResources);
-  expect(new Set(await stack.ids())).toEqual(new Set([id]));
-  expect(fixture.posts()).toBe(1);
+test("an import under a new name, with the old one taken out of the program, keeps the server", async () => {
+  const { fixture } = await importedAs(["one"]);
+  await using _closed = fixture;
+  const { stack } = fixture;
+
+  const renamed = { inputs: claims, options: { import: found.id } };
+  stack.program(instances({ renamed }));
+  await stack.up();
+
+  expect(fixture.ids()).toEqual([found.id]);
+  expect((await stack.instance()).urn).toMatch(/::renamed$/);
+});
+
+test("a resource that an alias renames, and that is replaced in the same run, has its old server destroyed", async () => {
+  const config = { destroyPath, deletePolicy: "destroy" };
+  await using fixture = await Fixture.create({ config, service: { destroyPath } });
+  const { stack } = fixture;
+  for (const [name, alias, deleteBeforeReplace] of [
+    ["first", "web", false],
+    ["second", "first", true],
+  ] as const) {
+    await stack.up();
+    const before = fixture.ids();
+    const options = { aliases: [{ name: alias }], deleteBeforeReplace };
+    stack.program(instances({ [name]: { inputs: { flavorId: name }, options } }));
+    await stack.up("--refresh");
+    expect(fixture.ids()).toHaveLength(1);
+    expect(fixture.ids()).not.toEqual(before);
+    expect(await stack.ids()).toEqual(fixture.ids());
+  }
 });
