@@ -168,7 +168,7 @@ test("a script that moves to the other input is recorded in place, so that the o
 test("an input that an import could not read is recorded in place, and never replaces (G5)", () => {
   const { replaced, asserted } = changes({
     oldInputs: propertyMap({ name: "web" }),
-    oldOutputs: propertyMap({ name: "web", status: "ACTIVE" }),
+    oldOutputs: propertyMap({ name: "web", status: "ACTIVE", __read: true }),
     news: inputsOf({ sshKeys: ["a"], userData: new Secret("x") }),
   });
   expect(replaced).toEqual([]);
@@ -177,7 +177,7 @@ test("an input that an import could not read is recorded in place, and never rep
 
 test("an input that an import file added is recorded in the outputs, too, and never replaces (G5)", () => {
   const oldInputs = inputsOf({ sshKeys: ["a"] });
-  const oldOutputs = propertyMap({ name: "web", status: "ACTIVE" });
+  const oldOutputs = propertyMap({ name: "web", status: "ACTIVE", __read: true });
   const { detailed } = changes({ oldInputs, oldOutputs, news: oldInputs });
   expect(detailed).toEqual({ flavorId: "add", imageId: "add", vpcId: "add", sshKeys: "add" });
   const news = inputsOf({ flavorId: "other", sshKeys: ["a"] });
@@ -187,8 +187,20 @@ test("an input that an import file added is recorded in the outputs, too, and ne
 test("a script that was too large for the state is recorded in place by the next run (G1, G5)", () => {
   const news = inputsOf({ userData: new Secret("#!/bin/sh") });
   const { userData: _, ...outputs } = outputsOf(news);
-  const olds = { oldInputs: inputsOf(), oldOutputs: propertyMap(outputs) };
+  const olds = {
+    oldInputs: inputsOf(),
+    oldOutputs: propertyMap({ ...outputs, __unfinished: true }),
+  };
   expect(changes({ ...olds, news }).detailed).toEqual({ userData: "add" });
+});
+
+test("an input that the version which created the instance did not know was not sent, so it replaces (G5)", () => {
+  const news = inputsOf({ sshKeys: ["a"], waitForPort: 22 });
+  const { sshKeys: _, waitForPort: _port, ...outputs } = outputsOf(inputsOf());
+  const olds = { oldInputs: inputsOf(), oldOutputs: propertyMap(outputs) };
+  const { detailed } = changes({ ...olds, news });
+  expect(detailed).toEqual({ sshKeys: "add-replace", waitForPort: "add" });
+  expect(changes({ ...olds, news: inputsOf() }).detailed).toEqual({});
 });
 
 test("a program with the name that the list shows changes nothing", () => {

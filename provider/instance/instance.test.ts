@@ -112,12 +112,24 @@ test("of a state that was written with null or without a required output, the ne
   }
 });
 
-test("an input that was too large for the state stays missing, and one without a value keeps its null", () => {
-  const { userData: _, ...outputs } = held(madeOf()).finished().outputs;
-  const after = held(propertyMap(outputs)).finished();
-  expect("userData" in after.outputs).toBe(false);
-  expect(after.outputs["sshKeys"]).toBeNull();
-  expect(inputNames.filter((name) => after.isUnread(name))).toEqual(["userData"]);
+test.each([
+  [
+    "was too large for the state of an unfinished instance is unread, also once that is ready",
+    true,
+  ],
+  ["the version that created the instance did not know is null", false],
+])("an input that %s", (_, isUnfinished) => {
+  const made = held(madeOf());
+  const { userData: _script, ...outputs } = (isUnfinished ? made.unfinished() : made.finished())
+    .outputs;
+  const before = held(propertyMap(outputs));
+  const after = before.withEachInput().finished();
+  expect(after.outputs).toMatchObject({ userData: null, sshKeys: null });
+  expect([before, after].map((state) => state.isUnread("userData"))).toEqual([
+    isUnfinished,
+    isUnfinished,
+  ]);
+  expect(before.isUnread("sshKeys")).toBe(false);
 });
 
 test("the types say which outputs may be null", () => {

@@ -30,7 +30,10 @@ const hidden = {
    * instance, even if an earlier one has shown it (G3). A Read then removes the output.
    */
   accepted: "__accepted",
-  /** True if the outputs come from a listing alone (import, `.get()`), which shows only few inputs. */
+  /**
+   * True if null does not say that the instance was created without an input: the outputs come from a listing alone (import,
+   * `.get()`), which shows only few inputs, or an input was too large for the state of an unfinished instance.
+   */
   read: "__read",
   /** The service and the token that the instance was last seen with (`Origin`). */
   origin: "__origin",
@@ -135,12 +138,16 @@ export class Instance {
     return this.outputs[hidden.unfinished] === true;
   }
 
-  /** Whether an import could not read the input, or it was too large for the state of an unfinished instance. */
+  /**
+   * Whether an import could not read the input, or it was too large for the state of an unfinished instance. Otherwise, the
+   * instance was created without an input that the outputs lack: the version that created it did not know the input.
+   */
   isUnread(name: InputName): boolean {
     const value = reveal(this.outputs[name] ?? null);
     // No program can leave one of these out, or give an empty one.
     if (name in outputsNotShown) return value === null || value === "";
-    return !(name in this.outputs) || (this.outputs[hidden.read] === true && value === null);
+    const isLeftOut = this.isUnfinished && !(name in this.outputs);
+    return isLeftOut || (this.outputs[hidden.read] === true && value === null);
   }
 
   /** The instance with other outputs. One that is undefined is removed. */
@@ -163,6 +170,16 @@ export class Instance {
       tokenKind: origin.tokenKind,
       [hidden.origin]: propertyMap(origin),
     }).finished();
+  }
+
+  /** The instance with an output for each input. What is unread (`isUnread`) stays so. */
+  withEachInput(): Instance {
+    const missing = inputNames.filter((name) => !(name in this.outputs));
+    const isAnyLost = missing.some((name) => this.isUnread(name) && !(name in this.inputs));
+    return this.with({
+      ...Object.fromEntries(missing.map((name) => [name, this.inputs[name] ?? null])),
+      ...(isAnyLost && { [hidden.read]: true }),
+    });
   }
 
   /** The instance, marked as not ready. */

@@ -324,8 +324,6 @@ test("a refresh restores a script that was too large for the outputs of an unfin
   const inputs = inputsOf({ userData: new Secret("#!/bin/sh") });
   const read = await refresh(world, propertyMap(outputs), inputs);
   expect(read?.outputs["userData"]).toEqual(new Secret("#!/bin/sh"));
-  const imported = await refresh(world, propertyMap(outputs), propertyMap({ name: "web" }));
-  expect(imported && "userData" in imported.outputs).toBe(false);
 });
 
 /** Reads in an import, as this resource. */

@@ -69,10 +69,7 @@ function unknownId(id: string, items: ReadonlyMap<string, ListItem>, origin: Ori
 }
 
 function refresh(session: Session, before: Instance, item: ListItem, origin: Origin): Instance {
-  const { inputs } = before;
-  // The outputs of an unfinished instance may lack large inputs.
-  const missing = inputNames.filter((name) => !(name in before.outputs));
-  const complete = before.with(Object.fromEntries(missing.map((name) => [name, inputs[name]])));
+  const complete = before.withEachInput();
   const isSettled = listedBy(session, before) <= session.ctx.clock.now();
   const after = (isSettled ? complete.settled() : complete).seenAs(item, origin);
   // The inputs stay: a new name at the service is drift, and no reason for a replacement.
