@@ -4,7 +4,14 @@ import { dirname } from "node:path";
 import { importPlanCommand, logicalName } from "../provider/advice";
 import { closest } from "../provider/closest";
 import { OperationFailed } from "../provider/errors";
-import { inputNames, inputTypes, isScript, isSent } from "../provider/instance/definition";
+import {
+  inputNames,
+  inputTypes,
+  isListInput,
+  isScript,
+  isSent,
+  type InputName,
+} from "../provider/instance/definition";
 import { matchesNamePattern, namePatternHelp } from "../provider/namePattern";
 import { instanceToken } from "../provider/pulumiNames";
 import { unreadableStates, type Comparison } from "./compare";
@@ -147,7 +154,7 @@ function parseInputs(assignments: readonly string[]): object | undefined {
     const values = some.map((assignment) => assignment.slice(assignment.indexOf("=") + 1));
     const problem = whyRefused(name, values);
     if (problem !== undefined) problems.push(`--input: ${problem}`);
-    else inputs[String(name)] = name === "sshKeys" ? values : values[0];
+    else inputs[String(name)] = isListInput(name as InputName) ? values : values[0];
   }
   const advice = `→ Give each as NAME=VALUE, where NAME is one of ${acceptedInputs.join(", ")}.`;
   if (problems.length > 0) throw new OperationFailed([...problems, advice]);
@@ -166,8 +173,8 @@ function whyRefused(typedName: string | undefined, values: readonly string[]): s
     return `${name} is a secret, which the plan would hold in clear text; add it to the program after the import`;
   if (!isSent(name))
     return `${name} says nothing about the instance at the service; add it to the program after the import`;
-  if (name !== "sshKeys" && values.length > 1) return `${name} is given more than once`;
-  const { error } = inputTypes[name].safeParse(name === "sshKeys" ? values : values[0]);
+  if (!isListInput(name) && values.length > 1) return `${name} is given more than once`;
+  const { error } = inputTypes[name].safeParse(isListInput(name) ? values : values[0]);
   return error && `${name} ${error.issues[0]?.message ?? "is wrong"}`;
 }
 

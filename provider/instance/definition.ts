@@ -23,13 +23,6 @@ const base64 = z
 const portProblem = { error: "must be a whole number from 1 to 65535" };
 const tcpPort = z.int(portProblem).min(1, portProblem).max(65535, portProblem);
 
-/** The description of the resource in the schema and the docs. */
-export const instanceDescription =
-  "A KVM virtual server, created from an image and a flavor and attached to a VPC. " +
-  "Instances are billed hourly (not with a test token). The service has no update call, so a " +
-  "change to any input but `waitForPort` replaces the instance; it documents no destroy call either, so see " +
-  "`compute:deletePolicy` for what a delete does.";
-
 /**
  * The inputs: the fields of the request body (section "POST /v2/instances" of the service's API document), and
  * `waitForPort`, which the service does not get.
@@ -49,6 +42,35 @@ export const inputTypes = {
 export type InputName = keyof typeof inputTypes;
 /** The names of all inputs. */
 export const inputNames = Object.keys(inputTypes) as InputName[];
+
+/**
+ * The field of the request that carries each input. Undefined: the service does not get the input, so only the provider uses
+ * it, and it changes in place.
+ */
+const requestFields = {
+  name: "name",
+  flavorId: "flavor_id",
+  imageId: "image_id",
+  vpcId: "vpc_id",
+  sshKeys: "ssh_keys",
+  userData: "user_data",
+  userDataBase64: "user_data",
+  waitForPort: undefined,
+} as const satisfies Record<InputName, keyof CreateBody | undefined>;
+
+/** Whether the service gets the input in the POST. */
+export function isSent(name: InputName): boolean {
+  return requestFields[name] !== undefined;
+}
+
+const notSent = inputNames.filter((name) => !isSent(name));
+
+/** The description of the resource in the schema and the docs. */
+export const instanceDescription =
+  "A KVM virtual server, created from an image and a flavor and attached to a VPC. " +
+  "Instances are billed hourly (not with a test token). The service has no update call, so a " +
+  `change to any input but ${notSent.map((name) => "`" + name + "`").join(" and ")} replaces the instance; it documents no destroy call either, so see ` +
+  "`compute:deletePolicy` for what a delete does.";
 
 /** The descriptions of the inputs in the schema and the docs. */
 export const inputDescriptions: Readonly<Record<InputName, string>> = {
@@ -79,9 +101,9 @@ export function isScript(name: InputName): name is ScriptInput {
   return (scriptInputs as readonly InputName[]).includes(name);
 }
 
-/** Whether the service gets the input in the POST. Only the provider uses the others, so they change in place. */
-export function isSent(name: InputName): boolean {
-  return name !== "waitForPort";
+/** Whether the input is a list. */
+export function isListInput(name: InputName): boolean {
+  return inputTypes[name].safeParse([]).success;
 }
 
 /** Whether a program must give the input. */
@@ -174,15 +196,15 @@ export function userDataBytes(args: ScriptArgs): Buffer | undefined {
   return undefined;
 }
 
-/** Returns the body of the POST (section "POST /v2/instances"). */
+/** Returns the body of the POST (section "POST /v2/instances"). An empty list and an empty script are left out. */
 export function createBodyOf(args: InstanceArgs): CreateBody {
-  const bytes = userDataBytes(args);
-  return {
-    name: args.name,
-    flavor_id: args.flavorId,
-    image_id: args.imageId,
-    vpc_id: args.vpcId,
-    ...(args.sshKeys?.length ? { ssh_keys: args.sshKeys } : {}),
-    ...(bytes?.length ? { user_data: bytes.toString("base64") } : {}),
-  };
+  const script = userDataBytes(args)?.toString("base64") || undefined;
+  const sent = inputNames.flatMap((name) => {
+    const field = requestFields[name];
+    const value = isScript(name) ? script : args[name];
+    const isLeftOut = value === undefined || (Array.isArray(value) && value.length === 0);
+    return field === undefined || isLeftOut ? [] : [[field, value]];
+  });
+  // The types of the inputs are those of the fields that carry them.
+  return Object.fromEntries(sent) as CreateBody;
 }
