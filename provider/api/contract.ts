@@ -54,6 +54,14 @@ const elements = <T extends z.ZodType>(type: T) => z.array(type.nullable().catch
 
 const listItem = z.object({ id, name: text, status: text, ipv4_public: text });
 const network = z.object({ type: printableText, ipv4: text, mac_address: text });
+/** The body of the 202 to a POST. Only the id is required, since with it the instance can be found again (G1). */
+const accepted = z.object({
+  id,
+  name: text,
+  status: text,
+  created_at: text,
+  networks: lenient(elements(network)),
+});
 
 const idIsNumber = "its id is a number, not a text";
 
@@ -87,18 +95,11 @@ export const tolerant = {
       const unreadable = read.length - items.length;
       return { items, hasMore, unreadable, ...(unreadableWhy && { unreadableWhy }) };
     }),
-  /** The body of the 202 to a POST. Only the id is required, since with it the instance can be found again (G1). */
-  accepted: z
-    .object({
-      id,
-      name: text,
-      status: text,
-      created_at: text,
-      networks: lenient(elements(network)),
-    })
-    .transform(({ created_at: createdAt, networks = [], ...others }): Accepted => {
-      return { ...others, createdAt, networks: networks.filter((network) => network !== null) };
-    }),
+  accepted: accepted.transform(({ created_at: createdAt, networks = [], ...others }): Accepted => ({
+    ...others,
+    createdAt,
+    networks: networks.filter((network) => network !== null),
+  })),
   error: z.object({
     error: z.object({ code: text, message: text, doc_url: text, request_id: text }),
   }),
@@ -115,10 +116,7 @@ export interface Page {
   unreadableWhy?: string | undefined;
 }
 /** The readable fields of the response to an accepted POST /v2/instances. */
-export interface Accepted {
-  id: string;
-  name?: string | undefined;
-  status?: string | undefined;
+export interface Accepted extends Omit<z.infer<typeof accepted>, "created_at" | "networks"> {
   createdAt?: string | undefined;
   networks: z.infer<typeof network>[];
 }

@@ -138,14 +138,14 @@ function keep(
   { result, spec }: NonNullable<Obtained["by"]>,
 ): void {
   const { key, from, accepted } = result;
-  const { id, createdAt, networks } = accepted;
+  const { id, name: _name, status: _status, ...shownOnce } = accepted;
   creates.instances.set(id, from === "answer" ? "made" : "takenOver");
   if (from === "answer") {
     const at = ctx.clock.date().toISOString();
-    ledger.move(key, { stage: "accepted", id, at, accepted: { createdAt, networks } });
+    ledger.move(key, { stage: "accepted", id, at, accepted: shownOnce });
   } else ledger.move(key, { stage: "accepted", id });
   if (from === "earlierRun") ctx.messages.warning(resumedNotice(accepted, spec), urn);
-  const isAnswerLost = from !== "answer" && networks.length === 0;
+  const isAnswerLost = from !== "answer" && accepted.networks.length === 0;
   if (isAnswerLost) ctx.messages.warning(lostAnswerNotice(id), urn);
 }
 

@@ -21,6 +21,15 @@ import {
 } from "./definition";
 import { nameKind } from "./naming";
 
+/** The outputs that a listing shows, each with the field of the listing's item that shows it. */
+const listedFields = {
+  name: "name",
+  status: "status",
+  ipv4: "ipv4_public",
+} as const satisfies Record<string, keyof ListItem>;
+/** The names of the outputs that a listing shows. */
+export const listedOutputs = Object.keys(listedFields) as (keyof typeof listedFields)[];
+
 /** The outputs that no program reads. */
 const hidden = {
   /** True if the instance was not ready when last seen. Later calls then wait for it (G1). */
@@ -162,11 +171,13 @@ export class Instance {
 
   /** The instance with what the list shows now, finished. */
   seenAs(item: ListItem, origin: Origin): Instance {
-    const { outputs } = this;
+    const shown = listedOutputs.map((name) => {
+      const before = this.outputs[name];
+      const value = item[listedFields[name]];
+      return [name, value === undefined ? before : secretLike(before, value)] as const;
+    });
     return this.with({
-      name: item.name === undefined ? outputs["name"] : secretLike(outputs["name"], item.name),
-      status: item.status ?? outputs["status"],
-      ipv4: item.ipv4_public ?? outputs["ipv4"],
+      ...Object.fromEntries(shown),
       tokenKind: origin.tokenKind,
       [hidden.origin]: propertyMap(origin),
     }).finished();

@@ -9,7 +9,7 @@ import { propertyMap } from "../propertyValue";
 import { isRefresh, type ReadRequest, type ReadResponse } from "../requests";
 import type { Session } from "../session/session";
 import { listedBy, lookFor } from "./existence";
-import { Instance, textIn } from "./instance";
+import { Instance, listedOutputs, textIn } from "./instance";
 import { checkStatus, unfinishedInstance } from "./ready";
 
 /**
@@ -73,7 +73,8 @@ function refresh(session: Session, before: Instance, item: ListItem, origin: Ori
   const isSettled = listedBy(session, before) <= session.ctx.clock.now();
   const after = (isSettled ? complete.settled() : complete).seenAs(item, origin);
   // The inputs stay: a new name at the service is drift, and no reason for a replacement.
-  const changed = (["name", "status", "ipv4"] as const).filter((key) => before[key] !== after[key]);
+  const shownBy = ({ outputs: held }: Instance, name: string) => textIn(held[name]) || undefined;
+  const changed = listedOutputs.filter((name) => shownBy(before, name) !== shownBy(after, name));
   // That an unfinished instance has become ready is no drift.
   session.state.noteDrift(before.id, before.isUnfinished ? [] : changed);
   checkStatus(session, after, before);

@@ -10,7 +10,7 @@ import type { Session } from "../session/session";
 import type { InputName } from "./definition";
 import { changedInputs } from "./diff";
 import { lookFor } from "./existence";
-import { heldBy, type Instance } from "./instance";
+import { heldBy, listedOutputs, type Instance } from "./instance";
 import { waitUntilReady } from "./ready";
 
 /**
@@ -42,7 +42,8 @@ export async function updateInstance(
     Object.fromEntries(names.map((name) => [name, valueOf(name)]));
   const withChanges = (after: Instance) => after.with(valuesOf([...asserted, ...recorded])).outputs;
   if (request.preview) {
-    const foundByWait = { status: Unknown.value, ipv4: Unknown.value };
+    const found = listedOutputs.filter((name) => name !== "name");
+    const foundByWait = Object.fromEntries(found.map((name) => [name, Unknown.value]));
     const after = before.finished().with(before.isUnfinished ? foundByWait : {});
     return withChanges(after.with(news));
   }

@@ -1,5 +1,6 @@
 /** The records of the ledger. Each record describes one create, and holds no secrets (G8). */
 import * as z from "zod";
+import type { Accepted } from "../api/contract";
 import { keyedFingerprint } from "../fingerprint";
 import { originSchema } from "../origin";
 import { redactionMark } from "../redaction";
@@ -26,6 +27,18 @@ const requestedSchema = z.object({
   /** A keyed digest of the inputs, which shows whether the program still requests the same instance. */
   digest: z.string(),
 });
+
+/** What only the response to the POST shows (section "POST /v2/instances" of the service's API document). */
+const shownOnceSchema = z.object({
+  createdAt: z.string().optional(),
+  networks: z.array(
+    z.object({
+      type: z.string(),
+      ipv4: z.string().optional(),
+      mac_address: z.string().optional(),
+    }),
+  ),
+} satisfies Record<keyof Omit<Accepted, "id" | "name" | "status">, z.ZodType>);
 
 const newRecordSchema = z.object({
   ...requestedSchema.shape,
@@ -58,19 +71,7 @@ export const recordSchema = z.object({
    */
   stage: z.enum(["sending", "unknown", "accepted", "replied", "delivered", "settled", "refused"]),
   id: z.string().optional(),
-  /** What only the response to the POST shows (section "POST /v2/instances" of the service's API document). */
-  accepted: z
-    .object({
-      createdAt: z.string().optional(),
-      networks: z.array(
-        z.object({
-          type: z.string(),
-          ipv4: z.string().optional(),
-          mac_address: z.string().optional(),
-        }),
-      ),
-    })
-    .optional(),
+  accepted: shownOnceSchema.optional(),
   /**
    * Why the record is settled.
    * - `state`: a state held the instance, as outputs with the id of another session (`__run`) prove. The URN, the scope and the
