@@ -14,6 +14,7 @@ import {
   invalidParameter,
   listSchema,
   ServiceError,
+  type AcceptedBody,
   type ServiceResponse,
 } from "./http/response";
 import type { InstanceRecord, InstanceStore, NewInstance } from "./instances/store";
@@ -125,12 +126,7 @@ function listInstances({ state, caller, request: { query } }: Call): ServiceResp
   });
   if (page === undefined)
     throw invalidParameter(`Invalid parameter: ${cursorParameter ?? ""} is not an instance.`);
-  const data = page.instances.map(({ id, name, status, ipv4_public }) => ({
-    id,
-    name,
-    status,
-    ipv4_public,
-  }));
+  const { instances: data } = page;
   const json = { object: "list", data, has_more: page.hasMore };
   // Only a fault or a test can cause an undocumented status, and it breaks the schema on purpose.
   return data.every(({ status }) => isDocumentedStatus(status))
@@ -208,20 +204,17 @@ function accepted(
   { macAddresses }: Settings,
   { id, name, created_at, networks }: InstanceRecord,
 ): ServiceResponse {
-  return {
-    status: 202,
-    json: {
-      // Rule 2 of "POST /v2/instances", even if provisioning takes no time.
-      id,
-      name,
-      status: "PROVISIONING",
-      created_at,
-      networks: networks.map(({ mac_address, ...network }) =>
-        macAddresses ? { ...network, mac_address } : network,
-      ),
-    },
-    schema: acceptedSchema,
+  const json: AcceptedBody = {
+    id,
+    name,
+    // Rule 2 of "POST /v2/instances", even if provisioning takes no time.
+    status: "PROVISIONING",
+    created_at,
+    networks: networks.map(({ mac_address, ...network }) =>
+      macAddresses ? { ...network, mac_address } : network,
+    ),
   };
+  return { status: 202, json, schema: acceptedSchema };
 }
 
 function provisioningSeconds({ provisioningSeconds: time, random }: Settings, name: string) {
@@ -238,6 +231,11 @@ export function endOfLifetime(settings: Settings, owner: Owner): number | null {
   return settings.clock.now() + sandboxLifetimeMs;
 }
 
+/** The fields that the body of a POST must have. */
+const requiredFields = Object.entries(createBody.shape)
+  .filter(([, type]) => !type.safeParse(undefined).success)
+  .map(([field]) => field);
+
 /** @throws {ServiceError} for a wrong header or body (rule 1 of "POST /v2/instances") */
 function parseCreateBody({ contentType = "", body }: ServiceRequest): CreateBody {
   if (!/^application\/json\s*(;|$)/i.test(contentType))
@@ -246,7 +244,7 @@ function parseCreateBody({ contentType = "", body }: ServiceRequest): CreateBody
   if (typeof json !== "object" || json === null || Array.isArray(json))
     throw invalidParameter("The request body must be a JSON object.");
   const fields = json as Record<string, unknown>;
-  for (const field of ["name", "flavor_id", "image_id", "vpc_id"])
+  for (const field of requiredFields)
     if (fields[field] === undefined || fields[field] === "")
       throw invalidParameter(`Missing required parameter: ${field}.`);
   const result = createBody.safeParse(json);

@@ -1,19 +1,38 @@
 /** Tests the emulator that tests of Pulumi programs use (testing.ts). */
 import { expect, test } from "@jest/globals";
+import type { CreateBody } from "../provider/api/contract";
+import type { InstanceRecord } from "./index";
 import { caller } from "./testClient";
-import { startEmulator, type EmulatorOptions, type Misbehavior } from "./testing";
+import {
+  startEmulator,
+  type EmulatedInstance,
+  type EmulatorOptions,
+  type Misbehavior,
+} from "./testing";
 
 async function started(options?: EmulatorOptions) {
   const emulator = await startEmulator(options);
   return { ...emulator, [Symbol.asyncDispose]: () => emulator.close() };
 }
 
+/** The fields of an instance that a test may read. */
+type Known = Record<Exclude<keyof InstanceRecord, "tenant" | "ready_at">, unknown> & {
+  request: Record<keyof CreateBody, unknown>;
+};
+type Declared = EmulatedInstance & { request: Required<EmulatedInstance["request"]> };
+
 test("an instance is ready at once, and shows what the program asked for", async () => {
   await using emulator = await started();
   await caller(emulator, emulator.token).create("web", { ssh_keys: ["key"] });
-  expect(emulator.instances()).toMatchObject([
-    { name: "web", status: "ACTIVE", tokenKind: "test", request: { ssh_keys: ["key"] } },
-  ]);
+  expect(emulator.instances()).toHaveLength(1);
+  // The type check refuses this line if the declarations in testing.ts lack a field.
+  const instance: Known = emulator.instances()[0] as Declared;
+  expect(instance).toMatchObject({
+    name: "web",
+    status: "ACTIVE",
+    tokenKind: "test",
+    request: { ssh_keys: ["key"] },
+  });
   expect(emulator.requests()).toMatchObject([
     { method: "POST", path: "/v2/instances", name: "web", status: 202, acted: true },
   ]);

@@ -22,19 +22,20 @@ export interface ServiceResponse {
   acted?: false;
 }
 
-/** The body of "GET /v2/instances". In this schema and the next ones, a field that the document does not show is an error. */
+/** An item of "GET /v2/instances". In this schema and the next ones, a field that the document does not show is an error. */
+const itemSchema = z.strictObject({
+  id: z.string().min(1),
+  name: z.string(),
+  status: z.enum(instanceStatuses),
+  ipv4_public: z.ipv4(),
+});
+/** An item of a listing. The status is a documented one, or any string that a fault or the control API has set. */
+export type ListedInstance = Omit<z.infer<typeof itemSchema>, "status"> & { status: string };
+
+/** The body of "GET /v2/instances". */
 export const listSchema = z.strictObject({
   object: z.literal("list"),
-  data: z
-    .array(
-      z.strictObject({
-        id: z.string().min(1),
-        name: z.string(),
-        status: z.enum(instanceStatuses),
-        ipv4_public: z.ipv4().optional(),
-      }),
-    )
-    .max(pageLimit.max),
+  data: z.array(itemSchema).max(pageLimit.max),
   has_more: z.boolean(),
 });
 
@@ -55,6 +56,8 @@ export const acceptedSchema = z.strictObject({
     }),
   ),
 });
+/** The body of the 202. */
+export type AcceptedBody = z.infer<typeof acceptedSchema>;
 
 const errorSchema = z.strictObject({
   error: z.strictObject({

@@ -2,22 +2,14 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import type { CreateBody, TokenKind } from "../../provider/api/contract";
 import type { EmulatorClock } from "../clock";
+import type { ListedInstance } from "../http/response";
 import type { ListOrder } from "../options";
 import { randomHex, shuffle, type RandomSource } from "../random";
 import type { Owner } from "../tokens";
 import { macAddress, privateIpv4, publicIpv4, publicIpv4In, type Net } from "./addresses";
 
-/** An instance as a listing shows it. */
-export interface InstanceItem {
-  id: string;
-  name: string;
-  /** A documented status, or any string that a fault or the control API has set. */
-  status: string;
-  ipv4_public: string;
-}
-
 /** An instance as the control API shows it. */
-export interface InstanceRecord extends InstanceItem {
+export interface InstanceRecord extends ListedInstance {
   tenant: string;
   tokenKind: TokenKind;
   networks: StoredNetwork[];
@@ -64,12 +56,12 @@ export interface PageQuery {
 
 /** One page of a listing. */
 export interface Page {
-  instances: InstanceItem[];
+  instances: ListedInstance[];
   hasMore: boolean;
 }
 
 /** An instance as SQLite returns it (`columns`). */
-interface Row extends InstanceItem {
+interface Row extends ListedInstance {
   tenant: string;
   kind: TokenKind;
   /** As JSON, like `request`. */
@@ -81,8 +73,9 @@ interface Row extends InstanceItem {
 }
 
 const statusExpression = `CASE WHEN ready_at <= :now THEN end_status ELSE 'PROVISIONING' END`;
-const columns = `id, tenant, kind, name, request, ipv4_public, networks, created_at, ready_at,
-  ${statusExpression} AS status`;
+/** What a listing shows. */
+const listedColumns = `id, name, ${statusExpression} AS status, ipv4_public`;
+const columns = `${listedColumns}, tenant, kind, request, networks, created_at, ready_at`;
 const existsCondition = `(gone_at IS NULL OR gone_at > :now)`;
 const ownedCondition = `tenant = :tenant AND kind = :kind`;
 
@@ -193,10 +186,9 @@ export class InstanceStore {
     const isReshuffled = order === "shuffled" && !hasCursor;
     const orderAndLimit = isReshuffled ? "ORDER BY seq" : `ORDER BY ${sorting} LIMIT :limit`;
     const found = this.#all(
-      `SELECT id, name, ${statusExpression} AS status, ipv4_public FROM instance
-       WHERE ${filters.join(" AND ")} ${orderAndLimit}`,
+      `SELECT ${listedColumns} FROM instance WHERE ${filters.join(" AND ")} ${orderAndLimit}`,
       { ...owner, ...position, status: status ?? null, limit: limit + 1 },
-    ) as InstanceItem[];
+    ) as ListedInstance[];
     const instances = isReshuffled ? shuffle(this.#random, found) : found;
     return { instances: instances.slice(0, limit), hasMore: instances.length > limit };
   }

@@ -2,7 +2,7 @@
 import { tokenKindOf, type TokenKind } from "../../provider/api/contract";
 import type { EmulatedService } from "../emulatedService";
 import type { FaultKind } from "../faults/kinds";
-import type { InstanceItem, InstanceRecord } from "../instances/store";
+import type { InstanceRecord } from "../instances/store";
 import type { LoggedRequest } from "../requestLog";
 import type { WindowUse } from "../rateLimit";
 
@@ -32,8 +32,10 @@ interface ShownFault {
   hits: number;
 }
 
-interface ShownInstance extends InstanceItem {
-  tokenKind: TokenKind;
+interface ShownInstance extends Pick<
+  InstanceRecord,
+  "id" | "name" | "status" | "tokenKind" | "ipv4_public"
+> {
   /** When it left PROVISIONING. If it has not, when it was created. ISO 8601, UTC. */
   since: string;
 }
