@@ -20,9 +20,12 @@ export type { Held, Program };
 
 export const urnOf = (name: string) => new Model("dev").urnOf(name);
 
+/** The required inputs of an instance. */
+export const required = { flavorId: "kvm-1", imageId: "debian-13", vpcId: "vpc-1" };
+
 /** Valid inputs of an instance, with changes. */
 export function inputs(more: Parameters<typeof propertyMap>[0] = {}): PropertyMap {
-  return propertyMap({ flavorId: "kvm-1", imageId: "debian-13", vpcId: "vpc-1", ...more });
+  return propertyMap({ ...required, ...more });
 }
 
 /**
