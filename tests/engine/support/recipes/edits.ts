@@ -1,0 +1,134 @@
+/**
+ * What somebody types who follows CONTRIBUTING.md: an input `placementGroup`, an output `region` of the listing and an output
+ * `rack` of the answer to the POST, and a setting `compute:pageSize`.
+ */
+
+/** A change to one file, or a command, in one step of a recipe. */
+export interface Edit {
+  step: number;
+  /** From the root, or the command. */
+  where: string;
+  /** What takes the place of these texts, each of which the file has once. */
+  replace?: Readonly<Record<string, string>>;
+}
+
+/** The edits of each recipe, by its heading. */
+export const recipes = {
+  "To add an input to Instance": [
+    edit(1, "provider/instance/definition.ts", {
+      "  userData: z.string().optional(),\n": "  placementGroup: nonEmptyString.optional(),\n$&",
+      "const requestFields = {\n": '$&  placementGroup: "placement_group",\n',
+      "export const inputDescriptions: Readonly<Record<InputName, string>> = {\n":
+        '$&  placementGroup: "The group whose servers run on different machines.",\n',
+    }),
+    edit(2, "provider/api/contract.ts", {
+      "export const createBody = z.object({\n": "$&  placement_group: z.string().optional(),\n",
+    }),
+    edit(2, "emulator/testing.ts", {
+      "    flavor_id?: string;\n": "$&    placement_group?: string | undefined;\n",
+    }),
+    edit(3, "tests/contract/contract.test.ts", {
+      "    { ssh_keys: [1] },\n": "$&    { placement_group: 1 },\n",
+    }),
+    edit(3, "provider/instance/check.test.ts", {
+      "\ntest.each([0, 65536,": `
+test("an empty placement group is refused", () => {
+  const reason = "must not be empty";
+  expect(failures({ placementGroup: "" })).toEqual([{ property: "placementGroup", reason }]);
+});
+$&`,
+    }),
+    edit(3, "tests/lifecycle/fixtures/states.ts", {
+      "const everyInput = inputs({\n": '$&  placementGroup: "group-1",\n',
+    }),
+    edit(4, "npm run generate"),
+    changelog(4, "`placementGroup`: servers of one group run on different machines."),
+  ],
+
+  "To add an output to Instance": [
+    edit(1, "provider/instance/definition.ts", {
+      "export const outputs: Readonly<Record<string, Output>> = {\n": `$&  region: { description: "Where the server runs." },
+  rack: { description: "The rack. Only the response to the create shows it." },\n`,
+    }),
+    edit(2, "provider/api/contract.ts", {
+      "const listItem = z.object({": "$& region: text,",
+      "const accepted = z.object({": "$& rack: text,",
+    }),
+    edit(3, "provider/instance/instance.ts", {
+      "const listedFields = {\n": '$&  region: "region",\n',
+      "      privateIpv4: accepted.": "      rack: accepted.rack,\n$&",
+    }),
+    edit(3, "provider/ledger/record.ts", {
+      "const shownOnceSchema = z.object({\n": "$&  rack: z.string().optional(),\n",
+    }),
+    edit(4, "emulator/http/response.ts", {
+      "const itemSchema = z.strictObject({\n": "$&  region: z.string(),\n",
+      "export const acceptedSchema = z.strictObject({\n": "$&  rack: z.string(),\n",
+    }),
+    edit(4, "emulator/instances/store.ts", {
+      "const listedColumns = `": "$&'eu-1' AS region, ",
+      "const columns = `": "$&'r-7' AS rack, ",
+      "export interface InstanceRecord extends ListedInstance {\n": "$&  rack: string;\n",
+      "interface Row extends ListedInstance {\n": "$&  rack: string;\n",
+    }),
+    edit(4, "emulator/endpoints.ts", {
+      "{ id, name, created_at, networks }: InstanceRecord":
+        "{ id, name, rack, created_at, networks }: InstanceRecord",
+      "const json: AcceptedBody = {\n": "$&    rack,\n",
+    }),
+    edit(4, "emulator/testing.ts", {
+      "export interface EmulatedInstance {\n": "$&  region: string;\n  rack: string;\n",
+    }),
+    edit(5, "tests/contract/contract.test.ts", {
+      "const anItem = {\n": "$&  region: expect.any(String),\n",
+      "const acceptedBody = {\n": "$&  rack: expect.any(String),\n",
+    }),
+    edit(5, "provider/instance/instance.test.ts", {
+      '\ntest("a network has an address': `
+test("the outputs have the rack of the 202 and the region of a listing", () => {
+  const made = madeOf(inputsOf(), { ...accepted, rack: "r-1" });
+  const { outputs } = held(made).seenAs({ id: "i-1", region: "eu-1" }, origin);
+  expect(outputs).toMatchObject({ rack: "r-1", region: "eu-1" });
+});
+$&`,
+    }),
+    edit(6, "npm run generate"),
+    changelog(6, "The outputs `region` and `rack`."),
+  ],
+
+  "To add a setting": [
+    edit(1, "provider/config/settings.ts", {
+      "export const settingTypes = {\n": "$&  pageSize: wholeNumber,\n",
+      "const defaults = {\n": "$&  pageSize: 100,\n",
+      "export const settingDescriptions: Record<SettingName, string> = {\n":
+        "$&  pageSize: `How many instances a page of a listing has. Default ${defaults.pageSize}.`,\n",
+      "export interface Settings {\n": "$&  pageSize: number;\n",
+    }),
+    edit(2, "provider/session/session.ts", {
+      "collect(api, this.cursorParameter, signal)":
+        "collect(api, this.cursorParameter, signal, this.settings.pageSize)",
+    }),
+    edit(2, "provider/evidence/collect.ts", {
+      "  signal: AbortSignal,\n): Promise<FetchedListing> {":
+        "  signal: AbortSignal,\n  limit: number = pageLimit.max,\n): Promise<FetchedListing> {",
+      "{ limit: pageLimit.max, ...query }": "{ limit, ...query }",
+    }),
+    edit(3, "cli/settings.ts", { "const optionNames = [\n": '$&  "pageSize",\n' }),
+    edit(4, "provider/config/configuration.test.ts", {
+      "    requestsPerMinute: 1000,\n": "$&    pageSize: 100,\n",
+      '  ["requestsPerMinute", 120,': '  ["pageSize", 7, { pageSize: 7 }],\n$&',
+      '  ["requestsPerMinute", [0,': '  ["pageSize", [0, "nine"], "must be a whole number"],\n$&',
+    }),
+    edit(5, "npm run generate"),
+    changelog(5, "`compute:pageSize`: how many instances a page of a listing has."),
+  ],
+} satisfies Record<string, readonly Edit[]>;
+
+/** `$&` stands for the text that is replaced. */
+function edit(step: number, where: string, replace?: Edit["replace"]): Edit {
+  return { step, where, ...(replace && { replace }) };
+}
+
+function changelog(step: number, line: string): Edit {
+  return edit(step, "CHANGELOG.md", { "### Added\n\n": `$&- ${line}\n` });
+}
