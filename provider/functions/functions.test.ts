@@ -1,5 +1,6 @@
 /** Tests of the functions and of the List call. */
 import { expect, test } from "@jest/globals";
+import { packageSchema } from "../../tools/sdk/schema";
 import { NotFound } from "../errors";
 import { propertyMap, Secret, Unknown, type PropertyValue } from "../propertyValue";
 import { answered } from "../testing/fakeService";
@@ -24,6 +25,16 @@ test("getInstance finds by id and by exact name", async () => {
   expect((await call(populated(), "getInstance", { id: "i-1" })).outputs).toEqual(web);
   expect((await call(populated(), "getInstance", { name: "web", id: null })).outputs).toEqual(web);
 });
+
+test.each(["getInstance", "getInstances", "getAccount"] as const)(
+  "%s returns what the schema says",
+  async (name) => {
+    const args = name === "getInstance" ? { id: "i-1" } : {};
+    const { outputs } = await call(populated(), name, args);
+    const described = packageSchema().functions[`compute:index:${name}`]?.outputs;
+    expect(Object.keys(outputs).sort()).toEqual(Object.keys(described?.properties ?? {}).sort());
+  },
+);
 
 test("what the service did not show of an instance is empty", async () => {
   const world = populated();
