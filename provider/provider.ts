@@ -12,12 +12,12 @@ import { userDataWarning } from "./instance/cloudInit";
 import { createInstance } from "./instance/create";
 import { deleteInstance, reportRetained } from "./instance/delete";
 import { diffInstance } from "./instance/diff";
-import { heldBy, Instance } from "./instance/instance";
+import { heldBy, Instance, isUnfinished } from "./instance/instance";
 import { reportPendingCreates } from "./instance/pendingCreates";
 import { readInstance } from "./instance/read";
 import { updateInstance } from "./instance/update";
 import { inputsForState } from "./instance/userData";
-import { secretStrings } from "./propertyValue";
+import { secretStrings, type PropertyMap } from "./propertyValue";
 import {
   isRefresh,
   type CancelReason,
@@ -91,9 +91,12 @@ export function createProvider(ctx: ProviderContext): Provider {
     });
 
   /** Adds to the reply whether the next run is to begin with a Read of the instance. */
-  const kept = <T extends object>({ settings }: Session, response: T): Kept<T> => ({
+  const kept = <T extends { outputs: PropertyMap }>(
+    { settings }: Session,
+    response: T,
+  ): Kept<T> => ({
     ...response,
-    refreshBeforeUpdate: settings.refreshBeforeUpdate,
+    refreshBeforeUpdate: settings.refreshBeforeUpdate || isUnfinished(response.outputs),
   });
 
   const cancel = (reason: CancelReason): void => {

@@ -407,6 +407,37 @@ test("the second call creates a new instance if the first was proven gone during
   expect(posts(world)).toBe(2);
 });
 
+test("the engine forgets the id after 100 failures, so the last call but one succeeds with what is not ready (G1)", async () => {
+  const world = scene();
+  const refuse = nothingMade(answered(422));
+  world.service.posts.push(refuse, refuse);
+  await errorOf(create(world));
+  await errorOf(create(world));
+  for (let call = 3; call < 99; call++) {
+    const error = await errorOf(create(world, { timeoutSeconds: 5 }));
+    expect(error).toMatchObject({ name: "InstanceUnfinished", id: "i-1" });
+  }
+  expect(world.messages.warnings).toEqual([]);
+  for (const _call of [99, 100]) {
+    const { id, outputs } = await create(world, { timeoutSeconds: 5 });
+    expect({ id, outputs }).toMatchObject({ id: "i-1", outputs: { __unfinished: true, ipv4: "" } });
+  }
+  expect(world.messages.warnings[0]).toContain("the next `pulumi up` goes on waiting for it");
+  expect(posts(world)).toBe(3);
+});
+
+test("after Ctrl-C, the first answer says that the instance is not ready, and a further one that it was created", async () => {
+  const world = scene();
+  world.service.posts.push(nothingMade(answered(422)), (body, _signals, service) => {
+    world.cancel();
+    return service.accept(body);
+  });
+  await errorOf(create(world));
+  expect(await errorOf(create(world))).toMatchObject({ name: "InstanceUnfinished", id: "i-1" });
+  expect(await create(world)).toMatchObject({ id: "i-1", outputs: { __unfinished: true } });
+  expect(posts(world)).toBe(2);
+});
+
 test("after a POST without an answer, the second call searches before it sends anything", async () => {
   const world = scene();
   world.service.posts.push(nothingMade(failed("unanswered")));

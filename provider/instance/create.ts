@@ -29,7 +29,7 @@ import { nameKind, tagOf } from "./naming";
 import { announceEarlierCreates, pendingSubject } from "./pendingCreates";
 import { PostProgress } from "./progress";
 import * as protocol from "./protocol";
-import { unfinishedError, waitUntilReady, type ReadyWait } from "./ready";
+import { keepOrThrow, unfinishedError, waitUntilReady, type ReadyWait } from "./ready";
 import { unpackedScript } from "./unpackedScript";
 import { forgetText, inputsForService } from "./userData";
 
@@ -56,8 +56,8 @@ type AcceptedResult = Extract<protocol.Result, { kind: "accepted" }>;
 /**
  * Creates the instance and waits until it is ready. In a preview, only returns the outputs, and names earlier creates.
  *
- * @throws InstanceUnfinished if the create fails after the id is known. Before that, OperationFailed, RequestError, or
- *   the error that ended the operation.
+ * @throws InstanceUnfinished if the create fails after the id is known, unless an error hook has repeated the call too often
+ *   (`keepOrThrow`). Before that, OperationFailed, RequestError, or the error that ended the operation.
  */
 export async function createInstance(
   session: Session,
@@ -69,6 +69,7 @@ export async function createInstance(
     return { id: "", outputs: previewOutputs(request.inputs, session.settings.tokenKind) };
   }
   session.creates.haveBegun = true;
+  session.tries.count(request.urn);
   using operation = session.operationOf(request, "create");
   const { signal } = operation;
   const obtained = unfinishedOf(session, request) ?? (await obtain(session, request, signal));
@@ -124,7 +125,7 @@ async function finish(
       creates.unfinished.set(urn, { key, id, outputs, after });
       forgetText(session, instance.inputs);
     }
-    throw unfinished;
+    return { id, outputs: keepOrThrow(session, unfinished, instance).outputs };
   } finally {
     // If no engine receives the id, the next run resumes the create.
     ledger.move(key, { ...(session.hasEngine && { stage: "replied" as const }), ended: true });

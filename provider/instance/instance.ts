@@ -144,7 +144,7 @@ export class Instance {
   }
   /** Whether it was not ready when last seen. */
   get isUnfinished(): boolean {
-    return this.outputs[hidden.unfinished] === true;
+    return isUnfinished(this.outputs);
   }
 
   /**
@@ -241,6 +241,11 @@ export function previewOutputs(inputs: PropertyMap, tokenKind: string): Property
     ...Object.fromEntries(Object.keys(serviceOutputs).map((name) => [name, Unknown.value])),
     tokenKind,
   });
+}
+
+/** Whether these are the outputs of an instance that was not ready when last seen. */
+export function isUnfinished(outputs: PropertyMap): boolean {
+  return outputs[hidden.unfinished] === true;
 }
 
 /** Returns every input, with null for those that the instance was created without. */

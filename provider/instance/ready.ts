@@ -12,7 +12,7 @@ import { hasLeftProvisioning, type WaitResult } from "../evidence/poller";
 import type { Origin } from "../origin";
 import { timeouts, type Session } from "../session/session";
 import { listedBy } from "./existence";
-import type { Instance } from "./instance";
+import { Instance } from "./instance";
 import { reasonOf } from "./messages";
 import { addressOf, describeFailedTry, describePort, waitUntilAnswered, waysToAPort } from "./port";
 import { WaitProgress } from "./progress";
@@ -214,6 +214,29 @@ export function unfinishedError(
   const finding = `${endOfWait(error, instance, progress)} ${next}`;
   const port = error instanceof TimedOut ? progress?.port : undefined;
   return unfinishedInstance(instance, port ? withWaysOut(finding, waysToAPort(port)) : finding);
+}
+
+/**
+ * Returns the instance for an answer that calls the operation a success, if an error hook makes the engine repeat it too often to
+ * keep what an error says (`Tries.isOver`). It stays marked as not ready, so that the next run goes on waiting for it, and the
+ * reasons are a warning.
+ *
+ * @throws the error otherwise
+ */
+export function keepOrThrow(
+  { tries, canceled, ctx }: Session,
+  unfinished: InstanceUnfinished,
+  { urn, id }: Instance,
+): Instance {
+  if (!tries.isOver(urn, canceled().aborted)) {
+    tries.noteUnfinished(urn);
+    throw unfinished;
+  }
+  const why =
+    "This counts as a success because an error hook keeps asking for another try, and Pulumi forgets the id after 100 failures.";
+  ctx.messages.warning([...unfinished.reasons.flat(), why], urn);
+  // Other resources may now be made with its outputs, so none may be missing.
+  return new Instance({ urn, id, ...unfinished.state }).finished().unfinished();
 }
 
 /** Says what ended the wait. The result ends with a semicolon or a full stop, because a sentence follows it. */

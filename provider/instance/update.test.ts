@@ -3,6 +3,7 @@ import { expect, test } from "@jest/globals";
 import { InstanceUnfinished } from "../errors";
 import { propertyMap, Secret, Unknown, type PropertyMap } from "../propertyValue";
 import type { UpdateRequest } from "../requests";
+import { answered } from "../testing/fakeService";
 import {
   acceptedOutputs,
   errorOf,
@@ -72,6 +73,26 @@ test("a wait that goes on shows its own time-out in the Info column, and names i
   const error = await errorOf(update(world, unfinished(acceptedOutputs(world))));
   expect(world.messages.all).toContain("status i-1 PROVISIONING, 0 s of 20 s");
   expect(error.message).toContain("when the operation's 20 s (customTimeouts.update) were over");
+});
+
+test("after Ctrl-C, an update that an error hook repeats keeps what the state has (G1)", async () => {
+  const world = scene();
+  world.service.has("i-1", { name: "web", status: "PROVISIONING" });
+  world.service.listFaults.push(undefined, world.cancel);
+  const before = unfinished(acceptedOutputs(world));
+  expect(await errorOf(update(world, before))).toBeInstanceOf(InstanceUnfinished);
+  expect(await update(world, before)).toMatchObject({ ...before, ipv4: "" });
+});
+
+test("an update that an error hook repeats succeeds only after an answer that had outputs", async () => {
+  const world = scene();
+  world.service.page = () => {
+    throw answered(401, "GET");
+  };
+  const before = unfinished(acceptedOutputs(world));
+  for (let call = 1; call <= 100; call++) {
+    expect((await errorOf(update(world, before))).message).toContain("401");
+  }
 });
 
 test("if the instance is proven gone, the error says what to do", async () => {

@@ -2,7 +2,7 @@
  * The Update call of an Instance: finishes a wait that ended too early, and records the inputs that a program asserts, and
  * those of which only the state changes.
  */
-import { OperationFailed } from "../errors";
+import { InstanceUnfinished, OperationFailed } from "../errors";
 import { whyOpen } from "../evidence/why";
 import { secretLike, Unknown, type PropertyMap } from "../propertyValue";
 import type { UpdateRequest } from "../requests";
@@ -11,12 +11,12 @@ import type { InputName } from "./definition";
 import { changedInputs } from "./diff";
 import { lookFor } from "./existence";
 import { heldBy, listedOutputs, type Instance } from "./instance";
-import { waitUntilReady } from "./ready";
+import { keepOrThrow, unfinishedError, waitUntilReady } from "./ready";
 
 /**
  * Returns the new outputs.
  *
- * @throws InstanceUnfinished if the instance does not get ready. OperationFailed if it is gone or lives
+ * @throws InstanceUnfinished if the instance does not get ready, as `keepOrThrow` does. OperationFailed if it is gone or lives
  *   elsewhere, or if the token is refused or may be another tenant's. RequestError if a request fails before the
  *   wait begins. Canceled or TimedOut if the operation ends before the wait begins.
  */
@@ -52,25 +52,43 @@ export async function updateInstance(
   if (recorded.length > 0 && asserted.length === 0 && isReady)
     return withChanges(before.finished());
 
+  const { tries } = session;
+  tries.count(urn);
+  // If the wait fails, the engine keeps the old inputs. An asserted input in the outputs would then look changed to the
+  // next Diff, which would replace the instance. So the asserted inputs are added after the wait.
+  const instance = before.withInputs(news).with(valuesOf(recorded));
+  try {
+    return withChanges(await finishWait(session, request, instance));
+  } catch (error) {
+    // After an answer with outputs, the engine saves those of the last one, and a plain error has none.
+    if (!(error instanceof InstanceUnfinished) && !tries.wasUnfinished(urn)) throw error;
+    return withChanges(keepOrThrow(session, unfinishedError(session, error, instance), instance));
+  }
+}
+
+/** Looks for the instance, and waits until it is ready if it was not. */
+async function finishWait(
+  session: Session,
+  request: UpdateRequest,
+  instance: Instance,
+): Promise<Instance> {
   using operation = session.operationOf(request, "update");
-  const { verdict, origin } = await lookFor(session, before, operation.signal);
+  const { verdict, origin } = await lookFor(session, instance, operation.signal);
+  const { id } = instance;
   if (verdict.kind === "absent") {
     throw new OperationFailed(
       `instance ${id} no longer exists. Run \`pulumi refresh\`, and then \`pulumi up\` to create it anew`,
     );
   }
   const item = verdict.kind === "listed" ? verdict.items[0] : undefined;
-  const status = item ? item.status : before.status;
-  if (status !== "PROVISIONING" && !before.isUnfinished) {
-    return withChanges(item ? before.seenAs(item, origin) : before.finished());
+  const status = item ? item.status : instance.status;
+  if (status !== "PROVISIONING" && !instance.isUnfinished) {
+    return item ? instance.seenAs(item, origin) : instance.finished();
   }
   if (verdict.kind === "open" && verdict.why === "tenant") {
     throw new OperationFailed(`instance ${id} is not in the listing: ${whyOpen(verdict, session)}`);
   }
-  // If the wait fails, the engine keeps the old inputs. An asserted input in the outputs would then look changed to the
-  // next Diff, which would replace the instance. So the asserted inputs are added after the wait. Any listing counts, because
-  // this session sent no POST for the instance.
-  const instance = before.withInputs(news).with(valuesOf(recorded));
+  // Any listing counts, because this session sent no POST for the instance.
   const wait = { instance, origin, after: 0, listed: item };
-  return withChanges(await waitUntilReady(session, wait, operation.signal));
+  return await waitUntilReady(session, wait, operation.signal);
 }

@@ -12,6 +12,7 @@ import { Creates } from "./creates";
 import { KnownState, type Seen } from "./knownState";
 import { Notices } from "./notices";
 import { Operations, waits, type Operation, type OperationOwner } from "./operations";
+import { Tries } from "./tries";
 
 /** What identifies the run of a session. */
 export interface SessionRun {
@@ -69,6 +70,7 @@ export class Session {
   readonly poller: Poller;
   readonly ledger: Ledger;
   readonly creates: Creates;
+  readonly tries = new Tries();
   readonly state: KnownState;
   /** Whether there still is an engine that receives the replies. */
   hasEngine = true;
