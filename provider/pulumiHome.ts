@@ -2,15 +2,19 @@
 import { homedir, tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 
-/** Returns the Pulumi home that the engine uses. Without PULUMI_HOME, the system's user database comes before HOME. */
+/** Returns the Pulumi home that the engine uses. */
 export function pulumiHome(env: NodeJS.ProcessEnv): string {
-  if (env["PULUMI_HOME"]) return env["PULUMI_HOME"];
+  return env["PULUMI_HOME"] || join(userHome(), ".pulumi");
+}
+
+/** Returns the user's home as the engine finds it: the system's user database comes before HOME. */
+export function userHome(): string {
   for (const home of [() => userInfo().homedir, homedir]) {
     try {
-      return join(home(), ".pulumi");
+      return home();
     } catch {
       // The user is not in the database, as in many containers. Then HOME counts, if it is set.
     }
   }
-  return join(tmpdir(), ".pulumi");
+  return tmpdir();
 }

@@ -1,6 +1,6 @@
 /** Tests which folder has the ledger of each state backend. */
 import { execFileSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "@jest/globals";
@@ -32,25 +32,50 @@ test("without PULUMI_HOME, the home comes from the system's user database, as in
 });
 
 const here = `file://${process.cwd()}`;
+const atHome = `file://${userInfo().homedir}`;
+const bucket = "s3://b?endpoint=minio";
 test.each([
   ["a slash at the end", "file:///a", "file:///a/"],
   ["a new password (G1)", "postgres://me:old@db/state", "postgres://me:new@db/state"],
   ["no password", "postgres://me:old@db/state", "postgres://me@db/state"],
   ["a relative path", `${here}/state`, "file://./state", "file://state", "file://x/../state/"],
+  ["a path in the home", atHome, "file://~", "file://~/"],
+  ["a path below the home", `${atHome}/state`, "file://~/state"],
+  ["how files are written", "file:///a", "file:///a?no_tmp_dir=true", "file:///a/?metadata=skip"],
+  [
+    "how a bucket is reached",
+    bucket,
+    `${bucket}&s3ForcePathStyle=true`,
+    "s3://b/?region=r&endpoint=minio",
+  ],
+  ["how a database is reached", "postgres://me@db/s", "postgres://me@db/s?sslmode=disable"],
 ])("%s does not change the ledger", (_what, backend, ...others) => {
   for (const other of others) expect(folderOf(other)).toBe(folderOf(backend));
 });
 
-test("each backend has its own ledger, also if only a database's user, name, host or table differs (G2)", () => {
-  const databases = ["me@db/state", "me@db/other", "me@db2/state", "me@db/state?table=t"];
-  const backends = [
-    "file:///a",
-    "file:///b",
-    ...databases.map((database) => `postgres://${database}`),
-  ];
-  const folders = [...backends, "postgres://you@db/state"].map(folderOf);
-  expect(new Set(folders).size).toBe(7);
+test("a symbolic link to a file backend does not change the ledger", () => {
+  const state = join(home, "state");
+  mkdirSync(state);
+  symlinkSync(state, join(home, "link"));
+  expect(folderOf(`file://${home}/link`)).toBe(folderOf(`file://${state}`));
 });
+
+test.each([
+  ["files", ["file:///a", "file:///b", "file:///a?prefix=p/", "file:///a?prefix=q/"]],
+  ["buckets", ["s3://b", "s3://c", "s3://b/sub", "s3://b?prefix=p/", "s3://b?endpoint=minio"]],
+  ["containers", ["azblob://c?storage_account=a", "azblob://c?storage_account=b", "gs://c"]],
+  [
+    "databases",
+    ["me@db/s", "you@db/s", "me@db2/s", "me@db/s?dbname=o", "me@db/s?table=t"].map(
+      (database) => `postgres://${database}`,
+    ),
+  ],
+])(
+  "each backend has its own ledger, also if only one part of its address differs (G2): %s",
+  (_what, backends) => {
+    expect(new Set(backends.map(folderOf)).size).toBe(backends.length);
+  },
+);
 
 test("the backend comes from the environment, or else from `pulumi login`", () => {
   const none = folderOf();
