@@ -1,6 +1,6 @@
 /**
- * Seven kinds of test, by how much of the real thing they start. `npm test` runs all but `all`, which is the
- * rest of what the real engine shows, and what is about releases; `tools/test.ts` says which command runs what.
+ * Seven kinds of test, by how much of the real thing they start. `npm test` runs all but `rest`: what else the real engine
+ * shows, all histories, and what is about releases; `tools/test.ts` says which command runs what.
  */
 const { availableParallelism } = require("node:os");
 
@@ -48,8 +48,8 @@ module.exports = {
       testPathIgnorePatterns: ["<rootDir>/tools/(dist|release)/"],
     }),
     project("contract", ["<rootDir>/tests/contract/**/*.test.ts"]),
-    project("explorer", ["<rootDir>/tests/explorer/**/*.test.ts"]),
-    project("simulation", ["<rootDir>/tests/simulation/**/*.test.ts"]),
+    project("explorer", ["<rootDir>/tests/explorer/*.test.ts"]),
+    project("simulation", ["<rootDir>/tests/simulation/*.test.ts"]),
     project("lifecycle", ["<rootDir>/tests/lifecycle/**/*.test.ts"]),
     project("core", ["<rootDir>/tests/engine/core/*.test.ts"], {
       ...engine,
@@ -58,7 +58,11 @@ module.exports = {
     project(
       "rest",
       // What is released is built by Go, in part.
-      ["<rootDir>/tests/engine/*.test.ts", "<rootDir>/tools/{dist,release}/**/*.test.ts"],
+      [
+        "<rootDir>/tests/engine/*.test.ts",
+        "<rootDir>/tests/{explorer,simulation}/rest/*.test.ts",
+        "<rootDir>/tools/{dist,release}/**/*.test.ts",
+      ],
       engine,
     ),
   ],

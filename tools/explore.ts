@@ -4,6 +4,8 @@
  * turn (mutants). Without any rule, some promise must break.
  *
  *   --slice NAME      walks only this slice
+ *   --shallow         what `npm test` does: takes one fault from each slice, leaves out the slices that take long even so,
+ *                     and compiles the mutants without a walk
  *   --deep            adds one fault to each slice, and walks also the slices that take minutes
  *
  * With --minutes or --histories, it plays random histories instead: several runs of the whole provider, in which
@@ -31,6 +33,7 @@ runTool(
   {
     options: {
       slice: { type: "string" },
+      shallow: { type: "boolean", default: false },
       deep: { type: "boolean", default: false },
       minutes: { type: "string" },
       histories: { type: "string" },
@@ -38,7 +41,7 @@ runTool(
       trace: { type: "string" },
     },
   },
-  async ({ values: { slice, deep, trace, ...given } }) => {
+  async ({ values: { slice, shallow, deep, trace, ...given } }) => {
     const minutes = numberOf("--minutes", given.minutes);
     const histories = numberOf("--histories", given.histories);
     const from = numberOf("--from", given.from);
@@ -50,6 +53,6 @@ runTool(
       return exploreRandomly({ minutes, histories, from });
     }
     if (from !== undefined) throw new ToolError("--from needs --minutes or --histories.");
-    exploreModel({ slice, deep });
+    exploreModel({ slice, depth: deep ? "deep" : shallow ? "shallow" : "usual" });
   },
 );

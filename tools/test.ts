@@ -1,9 +1,9 @@
 /**
- * `npm test`: runs the quick tests: unit tests, the service's contract, every history of a create, the simulation, life
- * cycles over real sockets, and the core tests with the real engine. It takes minutes.
+ * `npm test`: runs the quick tests: unit tests, the service's contract, the histories of a create with few faults, the simulation,
+ * life cycles over real sockets, and the core tests with the real engine. It takes minutes.
  *
  *   --all    runs all tests, as continuous integration does
- *   --rest   runs only those that the quick ones leave out: pipelines, backends, languages, code blocks,
+ *   --rest   runs only those that the quick ones leave out: all histories, pipelines, backends, languages, code blocks,
  *            installations, executables, API docs, and the core tests once more with the oldest engine
  *
  * Other arguments go to jest (`npx jest --help`): a path, `--selectProjects=unit`. With a path, all tests

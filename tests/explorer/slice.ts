@@ -84,6 +84,9 @@ export interface Plan {
   deletePolicy?: "destroy" | "retain" | "fail";
 }
 
+/** How much is walked: by `npm test`, by `npm test -- --all`, or by a person who has the time. */
+export type Depth = "shallow" | "usual" | "deep";
+
 /** The limits of one exploration. */
 export interface Slice {
   name: string;
@@ -105,8 +108,8 @@ export interface Slice {
   noDisk?: boolean;
   /** Set if the settling time may pass while a POST is under way. */
   slowPosts?: boolean;
-  /** Set if only `--deep` explores this slice. */
-  deep?: boolean;
+  /** The shallowest walk that has this slice. Default: all have it. */
+  from?: Depth;
 }
 
 /** The protocol that is explored: the real one, or one that lacks a rule (`mutation.ts`). */

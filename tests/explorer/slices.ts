@@ -1,5 +1,5 @@
 /** The slices of the exploration. Each has the runs, faults and acts whose every history is walked. */
-import type { Fault, Plan, Resource, Slice } from "./slice";
+import type { Depth, Fault, Plan, Resource, Slice } from "./slice";
 
 const urn = (name: string, stack = "dev") =>
   `urn:pulumi:${stack}::shop::compute:index:Instance::${name}`;
@@ -138,6 +138,7 @@ const described: Record<string, Pick<Slice, "what" | "runs"> & Partial<Slice>> =
     together: true,
     faults: [],
     maxFaults: 0,
+    from: "usual",
   },
   "three live runs": {
     what: "a run that is killed, and two runs at once that find its record",
@@ -145,7 +146,7 @@ const described: Record<string, Pick<Slice, "what" | "runs"> & Partial<Slice>> =
     together: true,
     faults: ["cut", "runner killed"],
     maxFaults: 1,
-    deep: true,
+    from: "deep",
   },
   "two stacks": {
     what: "two stacks at once on one machine with the same explicit name, with the same URN or not",
@@ -329,6 +330,7 @@ const described: Record<string, Pick<Slice, "what" | "runs"> & Partial<Slice>> =
     faults: ["cut", "engine killed", "runner killed"],
     maxFaults: 1,
     acts: ["portal"],
+    from: "usual",
   },
   "accounts and places": {
     what: "the second run uses another account or another service",
@@ -368,6 +370,7 @@ const described: Record<string, Pick<Slice, "what" | "runs"> & Partial<Slice>> =
     ],
     faults: ["cut", "runner killed"],
     maxFaults: 1,
+    from: "usual",
   },
   "siblings, generated": {
     what: "two resources in one program, and a second run",
@@ -434,3 +437,26 @@ export const slices: Slice[] = Object.entries(described).map(([name, slice]) => 
   maxFaults: 2,
   ...slice,
 }));
+
+const depths: Depth[] = ["shallow", "usual", "deep"];
+
+/**
+ * Returns the slices of a walk. A shallow one leaves out those that take long even with one fault, and whose faults and acts others
+ * have, too.
+ */
+export function slicesOf(depth: Depth): Slice[] {
+  const level = depths.indexOf(depth);
+  return slices
+    .filter(({ from = "shallow" }) => depths.indexOf(from) <= level)
+    .map((slice) => atDepth(slice, depth));
+}
+
+/**
+ * Returns the slice with one fault more in a deep walk, and one less in a shallow one, but at least one: each kind of fault then
+ * still comes at each step, and the invariants are checked after it.
+ */
+export function atDepth(slice: Slice, depth: Depth): Slice {
+  const { maxFaults } = slice;
+  if (depth === "usual" || (depth === "shallow" && maxFaults <= 1)) return slice;
+  return { ...slice, maxFaults: maxFaults + (depth === "deep" ? 1 : -1) };
+}

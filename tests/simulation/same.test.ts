@@ -6,7 +6,7 @@ import { history } from "./history";
 import { tell } from "./search";
 
 async function traces(): Promise<string> {
-  const histories = fc.sample(history, { seed: 7, numRuns: 100 });
+  const histories = fc.sample(history, { seed: 7, numRuns: 30 });
   const all: string[] = [];
   for (const sample of histories) all.push((await tell(sample)).join("\n"));
   return all.join("\n\n");

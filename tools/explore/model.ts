@@ -2,8 +2,8 @@
 import * as protocol from "../../provider/instance/protocol";
 import { explore, tell } from "../../tests/explorer/explore";
 import { readMutants, rulesWithout, type Mutant } from "../../tests/explorer/mutation";
-import type { Rules, Slice } from "../../tests/explorer/slice";
-import { slices } from "../../tests/explorer/slices";
+import type { Depth, Rules, Slice } from "../../tests/explorer/slice";
+import { atDepth, slices, slicesOf } from "../../tests/explorer/slices";
 import { oneOf, ToolError } from "../support/main";
 
 const names = slices.map(({ name }) => name);
@@ -53,17 +53,15 @@ function walkMutants(mutants: readonly CompiledMutant[]): void {
     throw new ToolError(`Nothing breaks without these rules: ${survived.join("; ")}`);
 }
 
-export function exploreModel({ slice, deep }: { slice: string | undefined; deep: boolean }): void {
+/** Walks this slice, or all slices of this depth and then, unless it is shallow, the mutants. */
+export function exploreModel({ slice, depth }: { slice: string | undefined; depth: Depth }): void {
   const start = performance.now();
   // Before the long walk, so that a rule that is written otherwise now is noticed at once.
   const mutants = slice === undefined ? compileMutants() : [];
-  const chosen =
-    slice === undefined ? slices.filter((each) => deep || !each.deep) : [sliceNamed(slice)];
+  const chosen = slice === undefined ? slicesOf(depth) : [atDepth(sliceNamed(slice), depth)];
   let states = 0;
-  for (const each of chosen) {
-    states += walk(deep ? { ...each, maxFaults: each.maxFaults + 1 } : each);
-  }
-  if (slice === undefined) walkMutants(mutants);
+  for (const each of chosen) states += walk(each);
+  if (slice === undefined && depth !== "shallow") walkMutants(mutants);
   const seconds = (performance.now() - start) / 1000;
   console.log(`${states} states in ${chosen.length} slices, ${seconds.toFixed(0)} s in all`);
 }

@@ -1,0 +1,21 @@
+/**
+ * Runs `npm run explore`, which walks every history of the create protocol. No history may break a promise, and without any one
+ * of the protocol's rules, some history must.
+ */
+import { expect, test } from "@jest/globals";
+import { runToolProcess } from "../../support/tool";
+
+/** This takes minutes of CPU, so far more on a machine that does something else, too. */
+const timeoutMs = 3_600_000;
+
+test(
+  "no history of the create protocol loses an instance (G1) or creates one twice (G2), and each of its rules is needed",
+  async () => {
+    const { code, printed } = await runToolProcess("explore");
+    if (code !== 0) throw new Error(printed);
+    const [, killed, mutants] = /^mutants killed: (\d+) of (\d+)$/m.exec(printed) ?? [];
+    expect(Number(killed)).toBeGreaterThan(0);
+    expect(killed).toBe(mutants);
+  },
+  timeoutMs,
+);
