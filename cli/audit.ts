@@ -23,7 +23,7 @@ import {
   type ListedInstance,
   type StackResource,
 } from "./compare";
-import { readPendingCreates } from "./discard";
+import { readCreates } from "./creates";
 import {
   addDoubt,
   noFindings,
@@ -234,7 +234,7 @@ function summarize(
   findings: Findings,
   io: Terminal,
 ): Summary {
-  const recorded = readPendingCreates(io.env, (text) => io.messages.warning(text));
+  const recorded = readCreates(io.env, (text) => io.messages.warning(text));
   const creates = withStacks(recorded, seen.states);
   const unreadable = unreadableStates(seen);
   for (const { stack, problem = "" } of unreadable) addDoubt(findings, `stack ${stack}`, problem);
@@ -342,9 +342,16 @@ function addPendingCreates(
   const isInState = (create: StackResource) =>
     inState.some((other) => isSameResource(other, create));
   const found = inLedger.map((create): PendingCreate => {
-    const { urn, name, at, id } = create.record;
+    const { urn, at = "", id } = create.record;
     const stack = isInState(create) ? create.stack : undefined;
-    return { urn, name: displayRecordedName(name), stack, at, id, heldId: heldIdOf(create) };
+    return {
+      urn,
+      name: displayRecordedName(create.record),
+      stack,
+      at,
+      id,
+      heldId: heldIdOf(create),
+    };
   });
   const isExplaining = ({ urn, id, name }: PendingCreate) =>
     explained.some(

@@ -3,7 +3,7 @@ import { expect, test } from "@jest/globals";
 import type { Origin } from "../provider/origin";
 import { ledgerRecord } from "../provider/testing/ledgerRecord";
 import { compare, explainUnmanaged, withStacks } from "./compare";
-import type { RecordedCreate } from "./discard";
+import type { RecordedCreate } from "./creates";
 import type { Resource } from "./pulumi";
 import type { ServiceListing } from "./service";
 
@@ -25,6 +25,7 @@ const instance = (id: string, more: Partial<Resource> = {}): Resource => ({
   origin: here,
   acceptedAt: undefined,
   provider: undefined,
+  scope: "",
   external: false,
   ...more,
 });
@@ -106,11 +107,8 @@ test.each<[string, ServiceListing[], Resource[], Partial<ReturnType<typeof compa
 
 const live = { tokenKind: "live", baseUrl: here.baseUrl };
 test.each([
-  [{ ...live, id: "i-1" }, /^an earlier run created it for urn:\S+; the next `pulumi up` takes/],
-  [live, /^it has the name of a pending create of urn:\S+; the next `pulumi up` takes/],
-  [{ ...live, stateless: true }, /; to take it over: `pulumi import /],
-  [{ ...live, stage: "replied" }, /; to take it over: `pulumi import /],
-  [{ ...live, stage: "delivered", contested: true }, /; to take it over: `pulumi import /],
+  [{ ...live, id: "i-1" }, /^an earlier run created it for urn:\S+; `.* settle` in the folder/],
+  [live, /^it has the name of a pending create of urn:\S+; `.* settle` in the folder/],
   [{ ...live, id: "i-2" }, undefined],
   [{ ...live, before: ["i-1"] }, undefined],
   [{ ...live, tokenKind: "test" }, undefined],
@@ -155,7 +153,7 @@ test.each([
   const record = ledgerRecord("web", {
     tokenKind: "live",
     baseUrl: here.baseUrl,
-    stage: "replied",
+    givenBy: "s1",
   });
   const creates = [{ record, isHere: true, liveness: "dead" } as RecordedCreate];
   const listed = { service: service([]), item: { id: "i-1", name: "web" }, managers: [] };
@@ -165,7 +163,6 @@ test.each([
     { states, instances: [], pending: [] },
     withStacks(creates, states),
   );
-  const command = "pulumi import compute:index:Instance web i-1";
   const option = named === undefined ? "" : ` --stack ${named}`;
-  expect(found?.note).toMatch(new RegExp(`: \`${command}${option}\`$`));
+  expect(found?.note).toMatch(new RegExp(` settle${option}\` in the folder of its project`));
 });

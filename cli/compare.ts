@@ -1,18 +1,11 @@
 /** Compares the instances that services list with the states of all stacks of the backend. */
-import {
-  discardCommand,
-  importAs,
-  importCommand,
-  inStack,
-  stateDeleteCommand,
-  withDependents,
-} from "../provider/advice";
+import { importAs } from "../provider/advice";
 import type { ListItem } from "../provider/api/contract";
 import { isSameName } from "../provider/evidence/witness";
-import { isHashedName, recordedName, type LedgerRecord } from "../provider/ledger/record";
+import type { LedgerRecord } from "../provider/ledger/record";
 import { isSamePlace, originDifference, type Origin } from "../provider/origin";
 import { isOfStack } from "../provider/pulumiNames";
-import type { RecordedCreate } from "./discard";
+import { settleAdvice, type RecordedCreate } from "./creates";
 import { isInstance, type Resource, type StackState } from "./pulumi";
 import type { ServiceListing } from "./service";
 
@@ -166,58 +159,28 @@ export function explainUnmanaged(
         : `. If both addresses are of one service, that stack manages it; if not, \`${importAs("<name>", id)}\` takes it over`;
     return { note: note + ifOther, isOpen: true };
   }
-  const holderOf = (create: StackResource) =>
-    instances.find((instance) => isSameResource(instance, create));
-  const takeOver = (resource: StackResource & { provider?: string | undefined }) => {
-    const held = holderOf(resource);
-    // An import may have taken the wrong instance.
-    const drop = held
-      ? `\`${inStack(stateDeleteCommand(resource.urn), held.stack)}\` (which drops ${held.id} from the state of ${held.stack}, and lets it run; ${withDependents}), then `
-      : "";
-    // The stack that is selected may be another one.
-    return `${drop}\`${inStack(importCommand(resource, id), resource.stack)}\``;
-  };
   const isNamed = (wanted: string | undefined) => wanted !== undefined && isSameName(name, wanted);
-  const isNamedInRecord = (recorded: string) =>
-    isHashedName(recorded)
-      ? name !== undefined && recordedName(name, true, session.settings) === recorded
-      : isNamed(recorded);
   const records = creates.filter(({ record }) => isSamePlace(record, origin));
   const create =
     records.find(({ record }) => record.id === id) ??
-    records.find(
-      ({ record }) => !record.id && isNamedInRecord(record.name) && !record.before.includes(id),
-    );
+    records.find(({ record }) => !record.id && isNamed(record.name) && !record.before.includes(id));
   if (create) {
-    const { record, isHere, liveness } = create;
-    const { urn, stage, stateless } = record;
-    const isNameSecret = isHashedName(record.name);
+    const { record, liveness } = create;
+    const { urn } = record;
+    const isNameSecret = record.name === undefined;
     if (liveness === "alive") {
       const note = `a run may be creating it right now for ${urn}`;
       return { urn, isOpen: true, note, isNameSecret };
     }
-    // In these stages, the engine may have saved the instance, so the next run refuses to resume. A stateless create has no
-    // stack.
-    const isResumed = !["replied", "delivered"].includes(stage) && !stateless;
-    // Unless the next run replaces that one, it asks for no create.
-    const created = { ...record, stack: create.stack };
-    const held = holderOf(created);
-    const otherwise = held
-      ? ` if it is to replace ${held.id}. Otherwise: ${takeOver(created)}`
-      : "";
-    const how = isResumed
-      ? `the next \`pulumi up\`${isHere ? "" : " with another state backend"} takes it over, or says what to do${otherwise}. If the program no longer has that resource, \`${discardCommand(record.key)}\` forgets the create`
-      : `to take it over: ${takeOver(created)}`;
     const why = record.id
       ? `an earlier run created it for ${urn}`
       : `it has the name of a pending create of ${urn}`;
-    return { urn, note: `${why}; ${how}`, isNameSecret };
+    return { urn, note: `${why}; ${settleAdvice(create.stack)}`, isNameSecret };
   }
   const isRecorded = (other: Resource) =>
     creates.some((recorded) => recorded.isHere && isSameResource(recorded, other));
-  const sameNamed = pending.filter((other) => isNamed(other.name) && !isRecorded(other));
-  if (!sameNamed[0]) return undefined;
-  const ways = sameNamed.map(takeOver).join(", or ");
-  const note = `it has the name of a pending create; if that create made it, take it over: ${ways}`;
-  return { urn: sameNamed[0].urn, note };
+  const [sameNamed] = pending.filter((other) => isNamed(other.name) && !isRecorded(other));
+  if (!sameNamed) return undefined;
+  const { urn, stack } = sameNamed;
+  return { urn, note: `it has the name of a pending create; ${settleAdvice(stack)}` };
 }

@@ -2,7 +2,6 @@
 import type { Command } from "commander";
 import metadata from "../metadata.json";
 import { Canceled, TimedOut } from "../provider/abort";
-import { ownCommand } from "../provider/advice";
 import { pageLimit } from "../provider/api/serviceConstants";
 import { whyIncomplete } from "../provider/evidence/why";
 import { oldestEngine } from "../provider/executable";
@@ -10,7 +9,7 @@ import { ledgerFolder } from "../provider/ledger/folder";
 import { originDifference } from "../provider/origin";
 import { commandRun, Session, timeouts } from "../provider/session/session";
 import { isOlder } from "../provider/version";
-import { readPendingCreates, resumeAdvice } from "./discard";
+import { readCreates, settleAdvice } from "./creates";
 import { installAdvice, isInstance, noPulumi, readState, runPulumi } from "./pulumi";
 import { explainError } from "./service";
 import {
@@ -166,17 +165,14 @@ async function checkEngine(env: NodeJS.ProcessEnv): Promise<Finding> {
 function checkLedger(env: NodeJS.ProcessEnv): Finding[] {
   const folder = ledgerFolder(env);
   const unreadable: Finding[] = [];
-  const creates = readPendingCreates(env, (message) =>
+  const creates = readCreates(env, (message) =>
     unreadable.push(warning("ledger", message, `Look at ${folder}.`)),
   ).filter(({ liveness }) => liveness !== "alive");
-  const here = creates.filter(({ isHere }) => isHere).map(({ record }) => record.urn);
+  const here = creates.filter(({ isHere }) => isHere);
   const others = creates.length - here.length;
-  const found = `${count(here.length, "pending create")} in ${folder}${
-    others > 0
-      ? `; ${others} with another state backend, which \`${ownCommand("discard")}\` lists`
-      : ""
-  }`;
-  const counted =
-    here.length > 0 ? warning("ledger", found, resumeAdvice(here)) : ok("ledger", found);
+  const elsewhere = others > 0 ? `; ${others} with another state backend` : "";
+  const found = `${count(here.length, "pending create")} in ${folder}${elsewhere}`;
+  const advice = `For each stack: ${settleAdvice()}.`;
+  const counted = here.length > 0 ? warning("ledger", found, advice) : ok("ledger", found);
   return [counted, ...unreadable];
 }

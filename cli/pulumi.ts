@@ -44,15 +44,12 @@ export async function runPulumi(args: readonly string[], env: Env, next: string)
     const { code, killed, stderr = "" } = error as ExecFileException & { stderr?: string };
     if (code === "ENOENT") throw new Problem(noPulumi, installAdvice);
     // The CLI prints the URL of the backend with its password.
-    const lastLine = withoutPasswordsInText(stderr.trim().split("\n").at(-1) ?? "");
+    const lines = withoutPasswordsInText(stderr.trim()).split("\n");
+    const line = lines.findLast((one) => one.startsWith("error: ")) ?? lines.at(-1) ?? "";
     const problem = killed
       ? `did not end within ${timeoutMs / 1000} s`
-      : `failed: ${lastLine.replace(/^error: /, "") || `exit code ${code}`}`;
-    const advice = /passphrase/.test(problem)
-      ? passphraseAdvice
-      : /PULUMI_ACCESS_TOKEN|log ?in\b|unable to open bucket/.test(problem)
-        ? loginAdvice
-        : next;
+      : `failed: ${line.replace(/^error: /, "") || `exit code ${code}`}`;
+    const [, advice = next] = causes.find(([cause]) => cause.test(problem)) ?? [];
     throw new Problem(`${commandOf(args)} ${problem}`, advice);
   }
 }
@@ -74,6 +71,16 @@ const loginAdvice =
 
 const passphraseAdvice =
   "Set PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE to the passphrase of the stack, which decrypts the settings. Or run this command outside the project's folder and without --stack: it then reads the settings from the environment.";
+
+const lockedAdvice =
+  "Wait until the run that has locked the stack has ended. If that run is surely gone, `pulumi cancel` removes its lock.";
+
+/** By what a failure says: its next step. */
+const causes = [
+  [/passphrase/, passphraseAdvice],
+  [/PULUMI_ACCESS_TOKEN|log ?in\b|unable to open bucket/, loginAdvice],
+  [/currently locked|update is (currently|already) in progress/, lockedAdvice],
+] as const;
 
 /** @throws Problem if the CLI fails, or if its output is not JSON of this schema. */
 async function readJson<T>(schema: z.ZodType<T>, args: string[], env: Env, next = stackAdvice) {
@@ -163,7 +170,8 @@ const resourceSchema = z
     const inputs = propertyMap(anyInputs);
     const held = new Instance({ ...resource, inputs, outputs });
     const { origin, acceptedAt } = held;
-    const providerUrn = provider?.slice(0, provider.lastIndexOf("::"));
+    const end = provider?.lastIndexOf("::") ?? 0;
+    const providerUrn = provider?.slice(0, end);
     const name = textIn(inputs["name"]);
     // In the export, a secret is an object.
     const isNameSecret = name === undefined && "name" in inputs;
@@ -176,12 +184,13 @@ const resourceSchema = z
       origin,
       acceptedAt,
       provider: explicitProvider(providerUrn),
+      scope: provider?.slice(end + 2) ?? "",
     };
   });
 
 /**
- * A resource in the state of a stack, with its origin, the input `name` unless it is secret, and the URN of its provider if the
- * program makes that itself.
+ * A resource in the state of a stack, with its origin, the input `name` unless it is secret, the URN of its provider if the
+ * program makes that itself, and the id of its provider (`scope`).
  */
 export type Resource = z.infer<typeof resourceSchema> & { stack: string };
 
@@ -223,6 +232,25 @@ export async function readState(stack: string, env: Env): Promise<StackState> {
     resources: (resources ?? []).map((resource) => ({ stack, ...resource })),
     pending: pending.map(({ resource }) => ({ stack, ...resource })),
   };
+}
+
+/**
+ * Returns the export of a stack's state, with its secrets encrypted.
+ *
+ * @throws Problem if the CLI can't read it
+ */
+export function exportState(stack: string, env: Env): Promise<string> {
+  return runPulumi(["stack", "export", "--stack", stack], env, stackAdvice);
+}
+
+/**
+ * Gives the stack the state in this file, without its pending operations.
+ *
+ * @throws Problem if the CLI refuses it, as when the stack is locked
+ */
+export async function importState(stack: string, file: string, env: Env): Promise<void> {
+  const next = "Nothing was changed. Run the command again.";
+  await runPulumi(["stack", "import", "--stack", stack, "--file", file], env, next);
 }
 
 /** How many processes of the CLI run at once. */

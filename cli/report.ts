@@ -1,6 +1,6 @@
 /** What `audit` finds. Its text, its JSON and its exit code come from one table: `sections`. */
 import { ownCommand, withDependents } from "../provider/advice";
-import { resumeAdvice } from "./discard";
+import { settleAdvice } from "./creates";
 import { count, type Terminal } from "./terminal";
 
 /** The name of a resource: its stack, and its URN. */
@@ -126,6 +126,11 @@ const createRow = ({ urn, name, at, id, stack, heldId }: PendingCreate) => [
   heldId && `its resource has instance ${heldId}`,
 ];
 
+const nextForCreates = (found: readonly PendingCreate[]) => {
+  const [stack, ...others] = new Set(found.map((create) => create.stack));
+  return `For each stack: ${settleAdvice(others.length > 0 ? "<stack>" : stack)}.`;
+};
+
 /** In the order in which they are printed. The JSON has a list for each, under this name. */
 const sections: { [K in Kind]: Section<FindingOf[K]> } = {
   inNoStack: {
@@ -173,21 +178,13 @@ const sections: { [K in Kind]: Section<FindingOf[K]> } = {
     result: "found",
     title: () => "Pending creates",
     row: createRow,
-    next: (found) => resumeAdvice(found.map(({ urn }) => urn)),
+    next: nextForCreates,
   },
   unrecordedCreates: {
     result: "found",
     title: () => "Pending creates that the ledger of this machine does not have",
     row: createRow,
-    next: (found) => {
-      const clear =
-        "`pulumi refresh --clear-pending-creates --stack <stack>` removes the pending creates.";
-      if (found.every(({ heldId }) => heldId !== undefined)) return clear;
-      const which = found.some(({ heldId }) => heldId !== undefined)
-        ? "Those whose resource has no instance: the"
-        : "The";
-      return `${which} next \`pulumi up\` creates each of them once more, unless compute:leftovers is "fail" and it finds what the create has made. If its instance is listed above, first do what that line says. ${clear}`;
-    },
+    next: nextForCreates,
   },
   undecided: {
     result: "undecided",

@@ -11,7 +11,7 @@ test.each([
   [["docter"], /^Unknown command "docter"; did you mean doctor\?/],
   [["help", "docter"], /^Unknown command "docter"; did you mean doctor\?/],
   [["doctor", token], /^There are more arguments than .*\nSee \S+ doctor --help$/],
-  [["discard", "urn:1", token], /^There are more arguments/],
+  [["settle", "urn:1", token], /^There are more arguments/],
   [["doctor", `--token=${token}`], /^The token is never an option.* COMPUTE_API_TOKEN instead\./],
   [["doctor", "--api-token", token], /^The token is never an option/],
   [["doctor", `--${token}`], /^Unknown option\./],
@@ -21,6 +21,8 @@ test.each([
   [["doctor", `--(Did you mean ${token}?)`], /^Unknown option\./],
   [["doctor", "--base-url"], /^The option --base-url <value> needs a value\./],
   [["doctor", "--stack", "--json"], /^The option --stack <name> needs a value\./],
+  [["settle", "--take", token], /^Give --take as URN=ID/],
+  [["settle", "--forget", token], /^Give --forget the URN/],
   [["audit", "--stack", "dev", "--stack", ""], /^The option --stack <name> needs a value\./],
   [["audit", "--out", token], /^Unknown option --out\./],
   [["audit", "--name", token], /^--name and --input need --plan\.\nSee \S+ audit --help$/],
@@ -40,14 +42,14 @@ test("--help and help list the commands, --version prints only the version", asy
   for (const help of ["--help", "-h", "help"]) {
     const { code, lines } = await run(help);
     const found = lines.flatMap((line) => /^ {2}([a-z]\S*) /.exec(line)?.[1] ?? []);
-    expect(found).toEqual(["doctor", "discard", "audit", "emulator", "help"]);
+    expect(found).toEqual(["doctor", "settle", "audit", "emulator", "help"]);
     expect(code).toBe(0);
   }
   expect(await run("--version")).toEqual({ code: 0, lines: [metadata.version], warnings: [] });
 });
 
 test.each([
-  ["discard", ["--help"]],
+  ["settle", ["--yes", "--json", "--take", "--forget", "--drop-others", "--base-url", "--help"]],
   ["doctor", ["--json", "--stack", "--base-url", "--help"]],
   ["audit", ["--json", "--stack", "--plan", "--name", "--input", "--base-url", "--help"]],
 ])(
@@ -56,15 +58,14 @@ test.each([
     const { code, lines } = await run(command, "--help");
     const found = lines.flatMap((line) => /^ {2}(?:-h, )?(--\S+)/.exec(line)?.[1] ?? []);
     expect(found).toEqual(expect.arrayContaining(options));
-    if (command === "discard") expect(found).toEqual(options);
     // A command that neither creates nor deletes has no options for the settings of creates and deletes.
     expect(found.join()).not.toMatch(/--((api-)?token|delete-policy)/);
     expect(code).toBe(0);
   },
 );
 
-test("the help of audit says what each exit code means", async () => {
-  const { lines } = await run("audit", "--help");
+test.each(["audit", "settle"])("the help of %s says what each exit code means", async (command) => {
+  const { lines } = await run(command, "--help");
   expect(lines.join("\n")).toMatch(
     /Exit codes:\n {2}0 {2}.*\n {2}1 {2}.*\n.*\n {2}2 {2}.*\n {2}3 {2}/,
   );

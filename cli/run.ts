@@ -1,4 +1,6 @@
 /** Runs the command line that a person typed. `main.ts` loads this file only for that, so the provider never loads commander. */
+import { closeSync, openSync } from "node:fs";
+import { createInterface } from "node:readline";
 import { Command, CommanderError } from "commander";
 import metadata from "../metadata.json";
 import { ownCommand } from "../provider/advice";
@@ -7,10 +9,10 @@ import { defectMessage } from "../provider/errors";
 import { pluginDescription } from "../provider/executable";
 import { endWithStarter } from "../provider/starter";
 import { addAudit } from "./audit";
-import { addDiscard } from "./discard";
 import { addDoctor } from "./doctor";
 import { addEmulator } from "./emulator";
 import { explainError } from "./service";
+import { addSettle } from "./settle/settle";
 import { wrongCommandLine } from "./settings";
 import { createTerminal, type Terminal } from "./terminal";
 
@@ -24,6 +26,7 @@ export async function runByHand(argv: readonly string[]): Promise<number> {
     process.env,
     (line) => process.stdout.write(`${line}\n`),
     (line) => process.stderr.write(`${line}\n`),
+    hasTerminal() ? lineReader() : undefined,
   );
   const exitCode = await run(argv, io);
   // A pipe takes the rest only when its reader has read, and the exit would drop that rest (`audit --json | jq`).
@@ -31,6 +34,26 @@ export async function runByHand(argv: readonly string[]): Promise<number> {
     await new Promise<void>((resolve) => stream.write("", () => resolve()));
   }
   return exitCode;
+}
+
+/** Whether a person is at a terminal. `pulumi plugin run` connects stdin and stdout to itself, so these do not tell. */
+function hasTerminal(): boolean {
+  try {
+    closeSync(openSync(process.platform === "win32" ? "CONIN$" : "/dev/tty", "r"));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Returns what reads the next line that is typed. It is empty once stdin has ended. */
+function lineReader(): () => Promise<string> {
+  let lines: AsyncIterator<string> | undefined;
+  return async () => {
+    lines ??= createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+    const line = await lines.next();
+    return line.done ? "" : line.value;
+  };
 }
 
 /**
@@ -56,7 +79,7 @@ export async function run(argv: readonly string[], io: Terminal): Promise<number
       outputError: () => undefined,
     })
     .hook("preAction", (_, command) => refuseMissingValues(command));
-  for (const add of [addDoctor, addDiscard, addAudit, addEmulator]) add(program, io);
+  for (const add of [addDoctor, addSettle, addAudit, addEmulator]) add(program, io);
 
   try {
     await program.parseAsync(withoutHelp(argv, program), { from: "user" });

@@ -6,8 +6,13 @@ import { OperationFailed } from "../provider/errors";
 import type { Listing } from "../provider/evidence/listing";
 import type { Origin } from "../provider/origin";
 import { commandRun, Session, timeouts } from "../provider/session/session";
-import { checkSettings, type SettingOptions, type SettingSource } from "./settings";
-import type { Terminal } from "./terminal";
+import {
+  checkSettings,
+  type FoundSettings,
+  type SettingOptions,
+  type SettingSource,
+} from "./settings";
+import type { Finding, Terminal } from "./terminal";
 
 /** A service whose settings are known. */
 interface OpenedService extends SettingSource {
@@ -33,13 +38,25 @@ export async function listService(
   io: Terminal,
 ): Promise<ServiceListing> {
   const { findings, found } = await checkSettings(options, stack, io);
-  if (!found) {
-    const failures = findings.filter(({ result }) => result === "FAILED");
-    throw new OperationFailed(
-      failures.flatMap(({ check, found, next }) => [`${check}: ${found}`, `→ ${next}`]),
-    );
-  }
-  const { settings, variables, ...from } = found;
+  if (!found) throw new OperationFailed(failureLines(findings));
+  return await listWith(found, io);
+}
+
+/** Returns the lines of those of the findings that are FAILED, each with its next step. */
+export function failureLines(findings: readonly Finding[]): string[] {
+  const failures = findings.filter(({ result }) => result === "FAILED");
+  return failures.flatMap(({ check, found, next }) => [`${check}: ${found}`, `→ ${next}`]);
+}
+
+/**
+ * Lists the instances of the service with these settings.
+ *
+ * @throws Error if the listing fails: see `explainError`
+ */
+export async function listWith(
+  { settings, variables, ...from }: FoundSettings,
+  io: Terminal,
+): Promise<ServiceListing> {
   // Ctrl-C ends the whole process.
   const canceler = new AbortController();
   try {

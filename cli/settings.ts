@@ -118,13 +118,13 @@ export interface FoundSettings extends SettingSource {
 
 /**
  * Checks the settings as Configure does, and reports where each comes from. `found` is undefined if a finding is
- * FAILED.
+ * FAILED, and `stack` if no stack is used.
  */
 export async function checkSettings(
   options: SettingOptions,
   stackOption: string | undefined,
   io: Terminal,
-): Promise<{ findings: Finding[]; found?: FoundSettings }> {
+): Promise<{ findings: Finding[]; found?: FoundSettings; stack?: string | undefined }> {
   const stackConfig = await readConfig(stackOption, io.env).catch(asProblem);
   if (stackConfig instanceof Problem)
     return { findings: [failed("stack", stackConfig.found, stackConfig.next)] };
@@ -188,13 +188,14 @@ export async function checkSettings(
       "Correct each of these settings in the place where it is set.",
     ),
   ];
-  if (!settings) return { findings };
+  if (!settings) return { findings, stack };
   const whyEnvironment =
     whyNone ?? (size === 0 ? `stack ${stack} has no setting of compute in this folder` : undefined);
   const base = whyEnvironment ? `the environment, since ${whyEnvironment}` : `stack ${stack}`;
   const source = Object.keys(given).length > 0 ? `the options and ${base}` : base;
   return {
     findings,
+    stack,
     found: { settings, variables: settingVariables(args, io.env), stack, source },
   };
 }

@@ -10,15 +10,23 @@ export interface Terminal extends ProviderContext {
   print: (line: string) => void;
   /** Prints one line of anything else to stderr, without secrets. */
   warn: (line: string) => void;
+  /**
+   * Asks a question, and returns whether the answer is yes. Returns undefined, without asking, if no person is at a terminal.
+   */
+  ask: (question: string) => Promise<boolean | undefined>;
   /** The exit code of the process, which the command sets. */
   exitCode: number;
 }
 
-/** Makes a terminal that redacts each line, and passes it on to `stdout` or `stderr`. */
+/**
+ * Makes a terminal that redacts each line, and passes it on to `stdout` or `stderr`. `readLine` returns the next line that a
+ * person types, and is missing if nobody can.
+ */
 export function createTerminal(
   env: NodeJS.ProcessEnv,
   stdout: (line: string) => void,
   stderr: (line: string) => void,
+  readLine?: () => Promise<string>,
 ): Terminal {
   const redactor = new Redactor();
   const print = (line: string) => stdout(redactor.redact(line));
@@ -30,7 +38,12 @@ export function createTerminal(
   };
   const ignore = () => undefined;
   const messages = { status: ignore, debug: ignore, info: inform, warning };
-  return { print, warn, messages, redactor, clock: systemClock, env, exitCode: 0 };
+  const ask = async (question: string) => {
+    if (!readLine) return undefined;
+    warn(`${question} [y/N]`);
+    return /^y(es)?$/i.test((await readLine()).trim());
+  };
+  return { print, warn, messages, ask, redactor, clock: systemClock, env, exitCode: 0 };
 }
 
 /** Prints the result of a command as JSON (`--json`). */

@@ -6,7 +6,7 @@ import type { RequestError } from "./api/errors";
 import type { SettingName, SettingVariables } from "./config/settings";
 import { executablePath, ownFolder } from "./executable";
 import { pulumiHome } from "./pulumiHome";
-import { instanceToken, stackNameOf } from "./pulumiNames";
+import { instanceToken } from "./pulumiNames";
 
 /** The commands that set what the provider needs, none of which keeps a token in clear text. */
 export const configCommands = {
@@ -150,17 +150,6 @@ export function importAs(name: string, id: string, providerUrn?: string): string
 }
 
 /**
- * Returns a command for a sentence, with the stack of the resource, which has to be selected. Without its organization, the
- * name of the stack would not do as `--stack` everywhere.
- */
-export function withStack(
-  command: string,
-  { urn, stateless }: { urn: string; stateless?: true | undefined },
-): string {
-  return stateless ? `\`${command}\`` : `\`${command}\` with stack ${stackNameOf(urn)} selected`;
-}
-
-/**
  * Returns the command that removes a resource from the state, but not its instance from the service. `--force`, because an
  * import protects a resource.
  */
@@ -195,9 +184,9 @@ function isInstalled(): boolean {
   }
 }
 
-/** Returns the command that forgets the pending create with this record key. */
-export function discardCommand(recordKey: string): string {
-  return ownCommand("discard", recordKey);
+/** Returns the command that settles what is in doubt, with these options. */
+export function settleCommand(...options: readonly string[]): string {
+  return ownCommand("settle", ...options);
 }
 
 /** Returns the command that imports what the plan in `file` names, into `stack` or into the current stack. */

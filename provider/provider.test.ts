@@ -1,7 +1,6 @@
 /** Tests of the provider as a whole, with a fake service and a real ledger. */
 import { expect, test } from "@jest/globals";
 import { OperationCanceled, OperationFailed } from "./errors";
-import { isPending } from "./ledger/record";
 import { propertyMap, Secret, Unknown, type PropertyMap } from "./propertyValue";
 import { createProvider } from "./provider";
 import { answered, fail, ready } from "./testing/fakeService";
@@ -86,7 +85,7 @@ test("a name that is not known yet is in the preview of a create, and never in a
 
   await errorOf(provider.create({ ...creation, inputs }));
   expect(world.service.bodies).toEqual([]);
-  expect(world.session.ledger.read()).toEqual([]);
+  expect(world.session.ledger.all()).toEqual([]);
 });
 
 test("secrets of a request are removed from messages, whichever call it is (G8)", async () => {
@@ -221,7 +220,7 @@ test("after an engine that was killed, a replacement neither adopts nor destroys
   await provider.check({ ...check, olds: propertyMap({}) });
   const { message } = await errorOf(provider.create(creation));
   expect(unfinished).toMatchObject({ id: "i-1" });
-  expect(message).toContain("Pulumi was told that its instance is i-1");
+  expect(message).toContain("Pulumi was told the id");
   expect([...service.instances.keys()]).toEqual(["i-1"]);
 });
 
@@ -250,7 +249,7 @@ test("after an engine that was killed, a replacement whose delete would fail is 
   expect(message).toContain(`replacing instance ${id} will fail`);
 });
 
-test("a call that is under way when the next engine begins is canceled, and a Cancel of the next engine delivers no record of the run before", async () => {
+test("a call that is under way when the next engine begins is canceled, and a Cancel of the next engine ends no doubt of the run before", async () => {
   const { provider, service, session } = await configured();
   service.posts.push(ready);
   const { id, outputs } = await provider.create(creation);
@@ -260,12 +259,12 @@ test("a call that is under way when the next engine begins is canceled, and a Ca
   await provider.configure(configuration);
   provider.cancel("finished");
   expect(await reading).toBeInstanceOf(OperationCanceled);
-  expect(session.ledger.read().map(({ record }) => record.stage)).toEqual(["replied"]);
+  expect(session.ledger.all()).toMatchObject([{ record: { id, givenBy: expect.any(String) } }]);
 });
 
-// --- the ledger: outputs settle a record only if their stamp (`__run`) is another session's id (G1) ---
+// --- the ledger: outputs end a doubt only if their stamp (`__run`) is another session's id (G1) ---
 
-async function withPendingCreate() {
+async function withDoubt() {
   const world = scene();
   const { provider } = await configured(world);
   world.service.posts.push(ready);
@@ -274,9 +273,8 @@ async function withPendingCreate() {
   provider.cancel("interrupted");
   provider.renew();
   const next = await configured(world.nextRun());
-  const pendingCount = () =>
-    next.session.ledger.read().filter(({ record }) => isPending(record)).length;
-  return { ...next, pendingCount, outputs };
+  const doubts = () => next.session.ledger.all().length;
+  return { ...next, doubts, outputs };
 }
 const empty = propertyMap({});
 
@@ -290,38 +288,38 @@ test("with PULUMI_DEBUG_PROVIDERS, a refused configuration has the advice for it
 });
 
 test.each(["diff", "update", "refresh", "delete"])(
-  "after a %s whose outputs have the stamp of an earlier session, no create is pending",
+  "after a %s whose outputs have the stamp of an earlier session, nothing is in doubt",
   async (call) => {
-    const { provider, pendingCount, outputs } = await withPendingCreate();
-    expect(pendingCount()).toBe(1);
+    const { provider, doubts, outputs } = await withDoubt();
+    expect(doubts()).toBe(1);
     const change = { ...removal, oldOutputs: outputs, news: inputsOf() };
     if (call === "diff") await provider.diff(change);
     if (call === "update") await provider.update({ ...change, preview: false });
     if (call === "refresh") await provider.read({ ...removal, inputs: inputsOf(), outputs });
     if (call === "delete") await provider.delete(change).catch(() => undefined);
-    expect(pendingCount()).toBe(0);
+    expect(doubts()).toBe(0);
   },
 );
 
-test("outputs without a stamp, an import and a `.get()` leave the create pending", async () => {
-  const { provider, pendingCount } = await withPendingCreate();
+test("outputs without a stamp, an import and a `.get()` end no doubt", async () => {
+  const { provider, doubts } = await withDoubt();
   const change = { ...removal, news: inputsOf() };
   await provider.diff(change);
   await provider.read({ ...removal, inputs: inputsOf(), outputs: state() });
   await provider.read({ ...removal, inputs: empty, outputs: empty });
   const imported = await provider.read({ ...removal, inputs: undefined, outputs: undefined });
-  expect(pendingCount()).toBe(1);
+  expect(doubts()).toBe(1);
   // After a previewed import, Check and Diff come to the same process.
   await provider.diff({ ...change, oldOutputs: imported?.outputs ?? empty });
-  expect(pendingCount()).toBe(1);
+  expect(doubts()).toBe(1);
 });
 
-test("the Delete of a replaced instance does not settle the record of the instance that replaces it", async () => {
-  const { provider, pendingCount, service } = await withPendingCreate();
+test("the Delete of a replaced instance does not end the doubt about the instance that replaces it", async () => {
+  const { provider, doubts, service } = await withDoubt();
   service.has("old");
   service.instances.delete("old");
   await provider.delete({ ...removal, id: "old" });
-  expect(pendingCount()).toBe(1);
+  expect(doubts()).toBe(1);
 });
 
 /** A session as of `pulumi destroy`, with two instances, which it drops from the state. */
@@ -364,35 +362,42 @@ test.each([
 );
 
 test.each([
-  { reasons: ["finished"], stage: "delivered" },
+  { reasons: ["finished"], stays: false },
   // After a second Ctrl-C, the engine may have ended without saving the answers.
-  { reasons: ["interrupted", "finished"], stage: "replied" },
-  { reasons: ["engineGone", "finished"], stage: "replied" },
-  { reasons: ["finished", "engineGone"], stage: "delivered" },
-] as const)("a create, then $reasons: the record is $stage", async ({ reasons, stage }) => {
-  const world = scene();
-  const { provider, service, session } = await configured(world);
-  service.posts.push(ready);
-  await provider.create(creation);
-  for (const reason of reasons) provider.cancel(reason);
-  expect(session.ledger.read().map(({ record }) => record.stage)).toEqual([stage]);
-});
+  { reasons: ["interrupted", "finished"], stays: true },
+  { reasons: ["engineGone", "finished"], stays: true },
+  { reasons: ["finished", "engineGone"], stays: false },
+] as const)(
+  "a create, then $reasons: that its record stays is $stays",
+  async ({ reasons, stays }) => {
+    const world = scene();
+    const { provider, service, session } = await configured(world);
+    service.posts.push(ready);
+    await provider.create(creation);
+    for (const reason of reasons) provider.cancel(reason);
+    expect(session.ledger.all()).toHaveLength(stays ? 1 : 0);
+  },
+);
 
 test.each([
-  { reasons: ["interrupted"], stage: "replied" },
-  { reasons: ["engineGone"], stage: "accepted" },
-  { reasons: ["interrupted", "engineGone"], stage: "accepted" },
-  { reasons: ["engineGone", "interrupted"], stage: "accepted" },
-] as const)("$reasons during a create: its record is $stage at the end", async (expected) => {
-  const world = scene();
-  const { provider, service, session } = await configured(world);
-  service.posts.push((body) => {
-    for (const reason of expected.reasons) provider.cancel(reason);
-    return service.accept(body);
-  });
-  expect(await errorOf(provider.create(creation))).toMatchObject({ id: "i-1" });
-  // What comes later does not change the record.
-  provider.cancel("finished");
-  const records = session.ledger.read().map(({ record }) => record);
-  expect(records).toMatchObject([{ stage: expected.stage, id: "i-1", ended: true }]);
-});
+  { reasons: ["interrupted"], isGiven: true },
+  { reasons: ["engineGone"], isGiven: false },
+  { reasons: ["interrupted", "engineGone"], isGiven: false },
+  { reasons: ["engineGone", "interrupted"], isGiven: false },
+] as const)(
+  "$reasons during a create: that its record says the engine has the id is $isGiven",
+  async ({ reasons, isGiven }) => {
+    const world = scene();
+    const { provider, service, session } = await configured(world);
+    service.posts.push((body) => {
+      for (const reason of reasons) provider.cancel(reason);
+      return service.accept(body);
+    });
+    expect(await errorOf(provider.create(creation))).toMatchObject({ id: "i-1" });
+    // What comes later does not change the record.
+    provider.cancel("finished");
+    const [found] = session.ledger.all();
+    expect(found?.record).toMatchObject({ id: "i-1" });
+    expect(found?.record.givenBy).toBe(isGiven ? found?.record.session : undefined);
+  },
+);

@@ -13,7 +13,7 @@ import { createInstance } from "./instance/create";
 import { deleteInstance, reportRetained } from "./instance/delete";
 import { diffInstance } from "./instance/diff";
 import { heldBy, Instance, isUnfinished } from "./instance/instance";
-import { reportPendingCreates } from "./instance/pendingCreates";
+import { reportInDoubt } from "./instance/inDoubt";
 import { readInstance } from "./instance/read";
 import { updateInstance } from "./instance/update";
 import { inputsForState } from "./instance/userData";
@@ -106,10 +106,12 @@ export function createProvider(ctx: ProviderContext): Provider {
     else if (session) reportRetained(session);
     // After an interrupt, a second Ctrl-C may end the engine before it saves the replies. So `finished` then proves
     // nothing.
-    if (session && reason === "finished" && !cancellation.signal.aborted) {
-      session.ledger.markDelivered();
-      reportPendingCreates(session);
-    } else session?.ledger.endRun();
+    if (session && reason === "finished") {
+      if (!cancellation.signal.aborted) session.ledger.endInOrder();
+      reportInDoubt(session);
+      // What is left in doubt is free for the next run, even if this process serves it (PULUMI_DEBUG_PROVIDERS).
+      void session.ledger.close();
+    }
     cancellation.abort(new Canceled());
   };
 

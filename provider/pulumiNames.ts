@@ -31,17 +31,7 @@ export const replaceKinds: ReadonlySet<DiffKind> = new Set([
   "update-replace",
 ]);
 
-/** Returns the project in a URN, `urn:pulumi:STACK::PROJECT::TYPES::NAME`. */
-export function projectOf(urn: string): string {
-  return urn.split("::")[1] ?? "";
-}
-
-/** Returns the name of the stack in a URN, without organization and project. */
-export function stackNameOf(urn: string): string {
-  return (urn.split("::", 1)[0] ?? "").replace("urn:pulumi:", "");
-}
-
-/** Returns the stack and the project in a URN, as one string. */
+/** Returns the stack and the project in a URN, `urn:pulumi:STACK::PROJECT::TYPES::NAME`, as one string. */
 export function stackOf(urn: string): string {
   return urn.split("::", 2).join("::");
 }
@@ -56,12 +46,6 @@ export function isOfStack(urn: string, name: string): boolean {
   return project === undefined
     ? found.startsWith(`urn:pulumi:${stack}::`)
     : found === `urn:pulumi:${stack}::${project}`;
-}
-
-/** Whether two URNs differ at most in the stack, which `pulumi stack rename` changes. */
-export function isSameResource(urn: string, otherUrn: string): boolean {
-  const withoutStack = (whole: string) => whole.slice(whole.indexOf("::"));
-  return withoutStack(urn) === withoutStack(otherUrn);
 }
 
 /** The string that this provider and Pulumi's SDKs send for an unknown value of any type. */

@@ -6,9 +6,9 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
-import { readPendingCreates } from "../cli/discard";
+import { readCreates } from "../cli/creates";
 import { closest } from "../provider/closest";
 import { ListenError, OptionError, startEmulator } from "../emulator";
 import { stopSignal } from "../emulator/cli";
@@ -43,21 +43,22 @@ async function main(args: readonly string[]): Promise<void> {
   const [given = "up", ...rest] = args.filter((arg) => arg !== watchFlag);
   refuseFlags(given, rest);
   const name = oneOf("command", Object.keys(commands) as Command[], given);
-  const [toolchain] = await Promise.all([
+  const [toolchain, plugin] = await Promise.all([
     ensureToolchain({ languages: ["nodejs"] }),
     ensureBuilt(),
     ensureSdkBuilt(),
   ]);
 
   mkdirSync(demo, { recursive: true });
-  if (name === "up") forgetUnsavedRun();
   installPlugin(join(demo, "home"));
   await using emulator = await findOrStartEmulator();
   say(`Emulator of the service: ${emulator.url}`);
   say(`Its page, which shows the instances and makes faults while this runs: ${emulator.origin}\n`);
 
-  const run = (args: readonly string[]) => pulumi(toolchain, emulator, args);
+  const run = (args: readonly string[]) => runDemo(toolchain.pulumi, args, toolchain, emulator);
   await run(["stack", "select", "--create", "demo", "--non-interactive"]);
+  if (name === "up" && isAnyInDoubt())
+    await runDemo(plugin, ["settle", "--yes"], toolchain, emulator);
   const code = await run([...commands[name], ...rest]);
   if (name === "up" && code === 0) await run(["stack", "output"]);
   process.exitCode = code;
@@ -72,23 +73,9 @@ async function main(args: readonly string[]): Promise<void> {
   }
 }
 
-/**
- * Removes the demo's stack if Pulumi was ended, and may not have saved the ids that it was given. The provider would
- * refuse to create those instances until a person has looked, and here there is nothing to lose.
- */
-function forgetUnsavedRun(): void {
-  const { PULUMI_HOME: home = "", PULUMI_BACKEND_URL: backend } = ownPulumi(demo);
-  const creates = readPendingCreates({ PULUMI_HOME: home, PULUMI_BACKEND_URL: backend }, say);
-  const isUnsaved = creates.some(
-    ({ liveness, record }) => liveness === "dead" && record.stage === "replied",
-  );
-  if (!isUnsaved) return;
-  for (const folder of [join(home, "compute"), join(demo, "state")])
-    rmSync(folder, { recursive: true, force: true });
-  say(
-    "Pulumi was ended, and may not have saved which instances it had created. The demo begins anew, with an empty stack.\n" +
-      "With a stack of your own, the provider stops here, and says how to take each instance over.\n",
-  );
+/** Whether Pulumi was ended, and may not have saved which instances it had created. */
+function isAnyInDoubt(): boolean {
+  return readCreates(ownPulumi(demo), say).some(({ liveness }) => liveness === "dead");
 }
 
 /** @throws {ToolError} if a flag comes before the command, or if one is `--watch` misspelled */
@@ -138,11 +125,12 @@ async function findOrStartEmulator(): Promise<Service> {
   }
 }
 
-/** Returns the exit code. */
-async function pulumi(
+/** Runs Pulumi or the plugin with the demo's stack. Returns the exit code. */
+async function runDemo(
+  command: string,
+  args: readonly string[],
   toolchain: Toolchain,
   emulator: Service,
-  args: readonly string[],
 ): Promise<number> {
   const env = toolchain.env({
     ...ownPulumi(demo),
@@ -152,7 +140,7 @@ async function pulumi(
     // A file that holds another token would be an error.
     COMPUTE_API_TOKEN_FILE: "",
   });
-  const child = spawn(toolchain.pulumi, args, { cwd: example, env, stdio: "inherit" });
+  const child = spawn(command, args, { cwd: example, env, stdio: "inherit" });
   // Pulumi handles Ctrl-C, and the emulator must outlive it. A terminal sends the signal to both processes; without
   // one, this process passes it on.
   const stop = (signal: NodeJS.Signals) => process.stdin.isTTY || child.kill(signal);

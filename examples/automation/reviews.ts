@@ -1,4 +1,6 @@
 /** Review environments: each is a stack, whose tag says when its time is over. */
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import {
   LocalWorkspace,
   type InlineProgramArgs,
@@ -42,6 +44,7 @@ export class Reviews {
     const stack = await LocalWorkspace.createOrSelectStack(this.#stack(name, servers), this.#here);
     // Before anything is made: what fails half-way ends as well.
     await stack.workspace.setTag(stack.name, endTag, end);
+    await this.#settle(stack);
     const { outputs } = await stack.up({ onEvent: this.#show });
     this.#say(`${name} lives until ${end}`);
     return Object.fromEntries(Object.entries(outputs).map(([key, { value }]) => [key, value]));
@@ -79,7 +82,20 @@ export class Reviews {
     return reaped;
   }
 
+  /** Puts right what a killed run has left: the state may not know a server that runs. */
+  async #settle({ name }: Stack): Promise<void> {
+    const words = ["plugin", "run", "--kind", "resource", "compute", "--"];
+    const command = [...words, "settle", "--yes", "--stack", name];
+    try {
+      await promisify(execFile)("pulumi", command, { cwd: this.#workDir });
+    } catch (error) {
+      const { stdout = "", stderr = "" } = error as { stdout?: string; stderr?: string };
+      throw new Error(`${name} can't be settled:\n${stdout}${stderr}`, { cause: error });
+    }
+  }
+
   async #remove(stack: Stack): Promise<void> {
+    await this.#settle(stack);
     await stack.destroy({ onEvent: this.#show });
     await stack.workspace.removeStack(stack.name);
     this.#say(`${stack.name.slice(prefix.length)} is gone`);

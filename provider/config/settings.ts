@@ -24,8 +24,8 @@ function secondsUpTo(max: number) {
 }
 
 const seconds = secondsUpTo(24 * 60 * 60);
-/** The longest settling time, and the default: how long a listing may lack an instance that the service has accepted. */
-const maxSettlingSeconds = 60;
+/** The longest settling time: how long a listing may lack an instance that the service has accepted. */
+const maxSettlingSeconds = 600;
 
 const flag = z.preprocess(
   (value) => (value === "true" ? true : value === "false" ? false : value),
@@ -131,9 +131,8 @@ const defaults = {
   requestsPerMinute: documentedRequestsPerMinute,
   requestTimeoutSeconds: 30,
   pollIntervalSeconds: 3,
-  settlingSeconds: maxSettlingSeconds,
+  settlingSeconds: 60,
   validateCredentials: true,
-  leftovers: "warn",
   userDataInState: "secret",
   refreshBeforeUpdate: false,
 } as const satisfies { [K in SettingName]?: unknown };
@@ -149,7 +148,7 @@ export const settingDescriptions: Record<SettingName, string> = {
   requestsPerMinute: `The service's limit on requests per minute to one endpoint. The provider stays 5 % below it. Default ${defaults.requestsPerMinute}.`,
   requestTimeoutSeconds: `How long one request may take, in seconds. Default ${defaults.requestTimeoutSeconds}.`,
   pollIntervalSeconds: `The longest pause between two listings while instances are PROVISIONING, in seconds. The first pauses are shorter. While only ports are awaited, the pause is five times as long. Default ${defaults.pollIntervalSeconds}.`,
-  settlingSeconds: `How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default and maximum ${maxSettlingSeconds}.`,
+  settlingSeconds: `How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default ${defaults.settlingSeconds}, at most ${maxSettlingSeconds}.`,
   deletePolicy:
     "What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).",
   destroyPath:
@@ -157,7 +156,8 @@ export const settingDescriptions: Record<SettingName, string> = {
   cursorParameter:
     "Name of the list's cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.",
   validateCredentials: `Whether the provider checks the token with GET /v2/account before any other request. Default ${defaults.validateCredentials}.`,
-  leftovers: `What a create does if the service lists instances that earlier creates of the same resource may have left. \`warn\` names them and creates the instance. \`fail\` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default \`${defaults.leftovers}\`.`,
+  leftovers:
+    "What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.",
   userDataInState: `What the state holds of the user data (\`userData\`, \`userDataBase64\`) of an instance: \`secret\` the text, encrypted, or \`hash\` only a salted hash, in inputs and outputs. Default \`${defaults.userDataInState}\`.`,
   refreshBeforeUpdate: `Whether each preview, up and destroy first refreshes the instances, all with one listing. Then it sees that a server is gone, renamed or OFFLINE. Default ${defaults.refreshBeforeUpdate}.`,
 };
@@ -193,7 +193,7 @@ export interface Settings {
   destroyPath?: string | undefined;
   cursorParameter?: string | undefined;
   validateCredentials: boolean;
-  leftovers: "warn" | "fail";
+  leftovers?: "warn" | "fail" | undefined;
   userDataInState: "secret" | "hash";
   refreshBeforeUpdate: boolean;
 }

@@ -16,8 +16,13 @@ export interface Question {
   readonly pollIntervalMs: number;
 }
 
-/** An instance, or the instances of this name that a POST may have created, which can't be those in `before`. */
-export type Subject = { readonly id: string } | { readonly name: string; readonly before: Ids };
+/**
+ * An instance, or what a POST may have created: the instances of this name, which can't be those in `before`, and the one with the
+ * id that the POST was answered with, if it was. (A service may answer with an id that it never lists.)
+ */
+export type Subject =
+  | { readonly id: string }
+  | { readonly id?: string | undefined; readonly name: string; readonly before: Ids };
 
 /** A set of ids, or a map from ids. */
 export interface Ids {
@@ -155,15 +160,21 @@ export function isSameName(listed: string | undefined, name: string): boolean {
   return listed?.toLowerCase() === printable(name).toLowerCase();
 }
 
+/** Whether a listed name is `name`, to which the service may have added a domain. */
+export function isNamed(listed: string | undefined, name: string): boolean {
+  const domainAdded = listed?.slice(0, name.length + 1).endsWith(".") === true;
+  return isSameName(domainAdded ? listed?.slice(0, name.length) : listed, name);
+}
+
 function find(subject: Subject, { items }: Evidence, explained?: ReadonlySet<string>): ListItem[] {
-  if ("id" in subject) {
+  if (!("name" in subject)) {
     const item = items.get(subject.id);
     return item ? [item] : [];
   }
-  const { name, before } = subject;
-  return [...items.values()].filter(
-    (item) => isSameName(item.name, name) && !before.has(item.id) && !explained?.has(item.id),
-  );
+  const { id, name, before } = subject;
+  const isOfPost = (item: ListItem) =>
+    isNamed(item.name, name) && !before.has(item.id) && !explained?.has(item.id);
+  return [...items.values()].filter((item) => item.id === id || isOfPost(item));
 }
 
 /** Whether an instance that the listing lacks has left PROVISIONING, and may be past the end of its new status's list. */

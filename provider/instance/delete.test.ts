@@ -1,5 +1,5 @@
 /** Tests of Delete, which tells the truth under each policy ("Delete tells the truth", G4). */
-import { expect, jest, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { isEnded } from "../abort";
 import { propertyMap, Secret, type PropertyMap, type PropertyValue } from "../propertyValue";
 import { answered, fail, failed } from "../testing/fakeService";
@@ -11,8 +11,6 @@ import {
   testToken,
   urnOf,
   type Scene,
-  held,
-  stamped,
 } from "../testing/scene";
 import { deleteInstance, reportRetained } from "./delete";
 
@@ -333,32 +331,6 @@ test("without a complete listing, the error says that the proof is missing, and 
   expect(message).toContain("it can't be proven that the instance is gone");
   expect(message).toContain("pulumi state delete");
   expect(world.service.count("destroy")).toBe(1);
-});
-
-test.each([
-  ["an instance that is gone already", {}, false, ["gone"]],
-  ["an instance that is gone before the destroy call", destroyPath, false, ["gone"]],
-  ["an instance that the destroy call removed", destroyPath, true, ["gone"]],
-  ["an instance that the policy retains", retain, true, ["dropped"]],
-  ["an instance that still exists", {}, true, []],
-])("the record of %s gets that outcome", async (_which, args, exists, reasons) => {
-  const world = exists ? existing(args) : scene(args);
-  const oldOutputs = stamped(acceptedOutputs(world), "anEarlierRun");
-  world.session.observe(held(oldOutputs, { id: "i-1" }));
-  const settled = jest.spyOn(world.session.ledger, "settleId");
-  const removed = remove(world, oldOutputs);
-  await (reasons.length > 0 ? removed : errorOf(removed));
-  expect(settled.mock.calls).toEqual(
-    reasons.map((reason) => [world.session.settings, "i-1", reason]),
-  );
-  expect(world.service.count("destroy")).toBe(exists && args === destroyPath ? 1 : 0);
-});
-
-test("the record of a dropped instance is not settled if no state is known to have held it", async () => {
-  const world = existing(retain);
-  const settled = jest.spyOn(world.session.ledger, "settleId");
-  await remove(world);
-  expect(settled).not.toHaveBeenCalled();
 });
 
 test.each([

@@ -40,7 +40,7 @@ import { heldBy } from "./instance";
  */
 export async function deleteInstance(session: Session, request: DeleteRequest): Promise<void> {
   const { id, urn } = request;
-  const { creates, ctx, ledger, run, settings, state } = session;
+  const { creates, ctx, run, settings, state } = session;
   session.isDestroy = true;
   state.keep(urn, undefined);
   if (creates.instances.get(id) === "takenOver") {
@@ -61,17 +61,12 @@ export async function deleteInstance(session: Session, request: DeleteRequest): 
   }
   using operation = session.operationOf(request, "delete");
   const { verdict } = await lookFor(session, instance, operation.signal);
-  if (verdict.kind === "absent") {
-    // Without a recorded origin, the listings may have been another tenant's.
-    if (instance.origin) ledger.settleId(settings, id, "gone");
-    return show(isGone);
-  }
+  if (verdict.kind === "absent") return show(isGone);
   if (settings.deletePolicy === "destroy") {
     // A listing that shows the instance is of the instance's tenant, so the recorded token need not be compared any more.
     const { acceptedAt } = instance;
     const target = verdict.kind === "listed" ? { id, origin: undefined, acceptedAt } : instance;
     await destroy(session, urn, target, operation.signal);
-    ledger.settleId(settings, id, "gone");
     return show(isGone);
   }
   const finding = describeExistence(session, instance, verdict);
@@ -218,11 +213,9 @@ function endOf(error: Canceled | TimedOut): string {
  */
 async function retain(session: Session, urn: string, instance: Wanted): Promise<string> {
   const { id } = instance;
-  const { connection, ledger, retained, settings, state } = session;
+  const { connection, retained } = session;
   // Another policy may hold elsewhere.
   refuseElsewhere(session, instance, connection.place());
-  // An instance that no state is proven to have held may be in another state, so its record is not settled.
-  if (state.proven.has(id)) ledger.settleId(settings, id, "dropped");
   const found = await lookBriefly(session, instance);
   if (found === "absent") return isGone;
   retained.push({ id, urn, isBilled: isBilled(session, instance), isListed: found === "listed" });

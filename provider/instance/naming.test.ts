@@ -3,7 +3,7 @@ import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { Unknown } from "../propertyValue";
 import { inputsOf, urnOf } from "../testing/scene";
-import { generatedName, hasTag, nameKind, tagOf } from "./naming";
+import { generatedName, isNameFor, nameKind, tagOf } from "./naming";
 
 const scope = "a-stack";
 const seed = new Uint8Array([1, 2, 3]);
@@ -23,7 +23,8 @@ test("for any resource name, the generated name is a valid hostname and recogniz
     fc.property(fc.string({ unit: "grapheme" }), fc.uint8Array(), (logical, bytes) => {
       const name = generatedName(urnOf(logical), scope, bytes);
       expect(name).toMatch(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/);
-      expect(hasTag(name.toUpperCase(), tagOf(urnOf(logical), scope))).toBe(true);
+      expect(isNameFor(name.toUpperCase(), urnOf(logical), scope)).toBe(true);
+      expect(isNameFor(`${name}.example.com`, urnOf(logical), scope)).toBe(true);
     }),
   );
 });
@@ -43,15 +44,11 @@ test("the tag is the same in each run and after `stack rename`, and differs betw
   expect(tagOf(urnOf("web").replace("compute:", "my:Component$compute:"), scope)).not.toBe(tag);
 });
 
-test.each(["web", "web-", "web-abcd", "web-abcd111", "web-abcd1111", "web-abcdaaaaa", "abcdaaaa"])(
-  "%s has no tag abcd",
-  (name) => {
-    expect(hasTag(name, "abcd")).toBe(false);
-  },
-);
-
-test("a list item without a name has no tag", () => {
-  expect(hasTag(undefined, "abcd")).toBe(false);
+test("only this resource's base name and tag, and four more characters, are a name for it", () => {
+  const tag = tagOf(urnOf("web"), scope);
+  const others = ["web", `web-${tag}`, `web-${tag}111`, `web-${tag}1111`, `web-${tag}aaaaa`];
+  for (const name of [...others, `${tag}aaaa`, `db-${tag}aaaa`, "web-abcdaaaa", undefined])
+    expect(isNameFor(name, urnOf("web"), scope)).toBe(false);
 });
 
 test("the inputs that say who chose the name count only while their value is the name", () => {

@@ -44,12 +44,14 @@ export function tagOf(urn: string, scope: string): string {
   return base32([scope, types, logicalName(urn)].join("\n"), tagLength);
 }
 
-/** The tag and the random characters at the end of a generated name. A service may change the case of a name. */
-const generatedEnd = new RegExp(`-([a-z2-7]{${tagLength}})[a-z2-7]{${randomLength}}$`, "i");
+/** The random characters at the end of a generated name, and the domain that a service may add. */
+const randomEnd = new RegExp(`^[a-z2-7]{${randomLength}}(\\..*)?$`);
 
-/** Whether the listed name ends like a name that was generated with this tag. */
-export function hasTag(name: string | undefined, tag: string): boolean {
-  return name !== undefined && generatedEnd.exec(name)?.[1]?.toLowerCase() === tag;
+/** Whether the listed name was generated for this resource. A service may change its case. */
+export function isNameFor(name: string | undefined, urn: string, scope: string): boolean {
+  const start = `${hostnameBase(urn)}-${tagOf(urn, scope)}`;
+  const listed = name?.toLowerCase() ?? "";
+  return listed.startsWith(start) && randomEnd.test(listed.slice(start.length));
 }
 
 /** Returns `length` base-32 characters of the SHA-256 hash of `data`. */
@@ -58,7 +60,7 @@ function base32(data: string | Uint8Array, length: number): string {
   return [...digest.subarray(0, length)].map((byte) => base32Alphabet[byte % 32]).join("");
 }
 
-/** Returns the logical name with only the characters that a hostname may have. */
+/** Returns the logical name in a URN with only the characters that a hostname may have. */
 function hostnameBase(urn: string): string {
   const base = logicalName(urn)
     .toLowerCase()

@@ -1,18 +1,14 @@
 /** Tests of Read: refresh, import and `.get()`. */
-import { expect, jest, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { InstanceUnfinished } from "../errors";
-import { ledgerFolder } from "../ledger/folder";
-import type { LedgerRecord } from "../ledger/record";
 import { propertyMap, Secret, type PropertyMap } from "../propertyValue";
-import type { SessionRun } from "../session/session";
+import type {} from "../session/session";
 import { answered, fail } from "../testing/fakeService";
-import { leaveOpen } from "../testing/ledgerRecord";
 import {
   acceptedOutputs,
   errorOf,
   inputsOf,
   scene,
-  scopeId,
   testToken,
   urnOf,
   type Scene,
@@ -308,15 +304,6 @@ test("the outputs of an import have the stamp of its session, those of a refresh
   expect("__run" in ((await get(world))?.outputs ?? {})).toBe(false);
 });
 
-test("a refresh settles the record of an instance that it proves gone, but an import does not", async () => {
-  const world = scene();
-  const settled = jest.spyOn(world.session.ledger, "settleId");
-  await errorOf(importInstance(world));
-  expect(settled).not.toHaveBeenCalled();
-  await refresh(world);
-  expect(settled.mock.calls).toEqual([[world.session.settings, "i-1", "gone"]]);
-});
-
 test("a refresh restores a script that was too large for the outputs of an unfinished instance", async () => {
   const world = scene();
   world.service.has("i-1", { name: "web" });
@@ -325,52 +312,3 @@ test("a refresh restores a script that was too large for the outputs of an unfin
   const read = await refresh(world, propertyMap(outputs), inputs);
   expect(read?.outputs["userData"]).toEqual(new Secret("#!/bin/sh"));
 });
-
-/** Reads in an import, as this resource. */
-const importAs = ({ session }: Scene, resource: string) =>
-  readInstance(session, {
-    ...common,
-    urn: urnOf(resource),
-    inputs: undefined,
-    outputs: undefined,
-  });
-
-/** A session that imports, after a run on this machine has created i-1 for `web` and left its record like this. */
-async function afterCreate(
-  more: Partial<LedgerRecord>,
-  run?: Partial<SessionRun>,
-  world = scene(),
-): Promise<Scene> {
-  const { baseUrl } = world.session.settings;
-  const record = { baseUrl, tokenKind: "live", scope: scopeId, id: "i-1", ...more };
-  await leaveOpen(ledgerFolder(world.ctx.env), "web", record);
-  const next = world.nextRun({}, run);
-  next.service.has("i-1", { name: "web" });
-  return next;
-}
-
-test.each<[string, string, { at?: string; before?: string[]; other?: string; partial?: true }]>([
-  ["is the import's", "replied", {}],
-  [
-    "is the import's, if the other instance with the name existed before",
-    "replied",
-    { before: ["i-2"], other: "web" },
-  ],
-  ["is the import's, if the other instance has another name", "replied", { other: "www" }],
-  ["stays, if another instance has the name", "unknown", { other: "web" }],
-  ["stays, if the instance existed before", "unknown", { before: ["i-1"] }],
-  ["stays, if another instance may not be listed yet", "unknown", { at: "now" }],
-  ["stays, if the listing is not complete", "unknown", { partial: true }],
-])(
-  "the pending record with the name of an imported instance, and without an id, %s",
-  async (_, stage, { at, before = [], other, partial }) => {
-    const earlier = scene();
-    const date = at ? earlier.ctx.clock.date().toISOString() : "2025-01-01T00:00:00.000Z";
-    const more = { stage: "unknown", id: undefined, at: date, before } as const;
-    const world = await afterCreate(more, {}, earlier);
-    if (other) world.service.has("i-2", { name: other });
-    if (partial) world.service.unreadable = 1;
-    await importAs(world, "web");
-    expect(world.session.ledger.read().map(({ record }) => record.stage)).toEqual([stage]);
-  },
-);

@@ -2,8 +2,7 @@
 import type { ListItem } from "../api/contract";
 import { NotFound, OperationFailed } from "../errors";
 import { whyOpen } from "../evidence/why";
-import { isSameName, see, witnessOf } from "../evidence/witness";
-import { recordedName, type LedgerRecord } from "../ledger/record";
+import { isSameName } from "../evidence/witness";
 import type { Origin } from "../origin";
 import { propertyMap } from "../propertyValue";
 import { isRefresh, type ReadRequest, type ReadResponse } from "../requests";
@@ -43,8 +42,6 @@ async function read(session: Session, request: ReadRequest): Promise<Instance | 
   }
   if (verdict.kind === "absent") {
     if (!isRefresh(request)) throw unknownId(id, verdict.proof.items, origin);
-    // Without a recorded origin (service and token), the instance may be another tenant's, and still exist.
-    if (before.origin) session.ledger.settleId(session.settings, id, "gone");
     return undefined;
   }
   const [item] = verdict.items;
@@ -88,46 +85,10 @@ function refresh(session: Session, before: Instance, item: ListItem, origin: Ori
 
 /** Notes that the engine imports the instance. */
 function imported(session: Session, listed: Instance): Instance {
-  const { ledger, settings, run } = session;
-  const { urn, id } = listed;
-  const name = textIn(listed.inputs["name"]);
   const after = listed.stampedBy(session.id);
-  // A record of the ledger has the name in plain text or hashed.
-  const recordedNames = name === undefined ? [] : [name, recordedName(name, true, settings)];
-  ledger.markImported({
-    place: settings,
-    scope: run.scope,
-    urn,
-    id,
-    names: recordedNames,
-    isOnlyOneOf: (record) => isOnlyOneOf(session, record, { id, name }),
-  });
   session.observe(after);
   checkStatus(session, after);
   return after;
-}
-
-/**
- * Whether the last listing shows that the POST of a record with this name can have made no other instance. A person may
- * import the wrong one of several with the name.
- */
-function isOnlyOneOf(
-  session: Session,
-  { at, before }: LedgerRecord,
-  { id, name = "" }: { id: string; name: string | undefined },
-): boolean {
-  const listing = session.listings.latest;
-  if (!listing?.complete) return false;
-  const { verdict } = see(
-    witnessOf({
-      subject: { name, before: new Set(before) },
-      listedBy: session.settledBy(at),
-      pollIntervalMs: session.settings.pollIntervalMs,
-    }),
-    listing,
-  );
-  const isListed = verdict.kind === "listed" && verdict.isSettled && verdict.items.length === 1;
-  return isListed && verdict.items[0].id === id;
 }
 
 /**

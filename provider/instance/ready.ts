@@ -56,7 +56,7 @@ export async function waitUntilReady(
             signal,
             onLook: (listing, problem) => progress.update(listing, problem),
           });
-    if (result.kind === "deleted") throw goneInstance(session, instance);
+    if (result.kind === "deleted") throw goneInstance(instance);
     const item = result.kind === "left" ? result.item : result.lastSeen;
     instance =
       result.kind === "left"
@@ -104,15 +104,14 @@ export async function waitUntilReady(
         progress.update(listing, problem);
       },
     });
-    if (result.kind === "deleted") throw goneInstance(session, instance);
+    if (result.kind === "deleted") throw goneInstance(instance);
     if (result.kind === "left") checkStatus(session, instance, instance.unfinished());
   }
 }
 
-/** Returns the error for an instance that was listed, and is then proven gone (G3), and settles its record. */
-function goneInstance({ ledger, settings }: Session, instance: Instance): InstanceUnfinished {
+/** Returns the error for an instance that was listed, and is then proven gone (G3). */
+function goneInstance(instance: Instance): InstanceUnfinished {
   const { id } = instance;
-  ledger.settleId(settings, id, "gone");
   const reason = `instance ${id} was listed before, and is now missing from two complete listings. Run \`pulumi up\` again to create it anew`;
   return unfinishedInstance(instance, reason, true);
 }

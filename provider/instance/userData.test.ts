@@ -95,7 +95,7 @@ test.each([
       expect(JSON.stringify(reveal(properties))).not.toContain("canary");
     }
     expect(world.service.bodies).toEqual([expect.objectContaining({ user_data: base64(script) })]);
-    expect(JSON.stringify(world.session.ledger.read())).not.toContain("sha256:");
+    expect(JSON.stringify(world.session.ledger.all())).not.toContain("sha256:");
   },
 );
 

@@ -10,16 +10,16 @@ export interface Disk {
   /** Returns the names in a folder. */
   list(folder: string): string[];
   /** Returns undefined if nothing has this path. */
-  stat(path: string): { size: number; mtimeMs: number } | undefined;
+  stat(path: string): { mtimeMs: number } | undefined;
   /** Makes a folder and its parents, unless something has this path. */
   makeFolder(folder: string): void;
-  /** Makes a new, empty file. @throws EEXIST if the file exists */
-  create(path: string): void;
-  /** Returns the bytes from this position to the end of the file. */
-  read(path: string, from: number): Buffer;
-  /** Appends lines to an existing file. @throws ENOENT if the file does not exist */
-  append(path: string, lines: string): void;
-  /** Resolves once the appended lines survive a power cut. */
+  /** Makes a file, which is complete as soon as it has its name. @throws EEXIST if the name is taken */
+  create(path: string, content: string): void;
+  /** Replaces a file. Others see the old content or the new one. */
+  replace(path: string, content: string): void;
+  /** Returns the content of a file. */
+  read(path: string): string;
+  /** Resolves once the content of the file survives a power cut. */
   sync(path: string): Promise<void>;
   /** Resolves once the names of the folder's new files survive a power cut. Never rejects, even if that fails. */
   syncFolder(folder: string): Promise<void>;
@@ -43,31 +43,25 @@ export interface Lock extends Disposable {
   readonly state: "taken" | "held" | "failed";
 }
 
-const { O_WRONLY, O_APPEND } = fs.constants;
+/** How a file system says that it has no hard links. */
+const withoutLinks = ["EPERM", "ENOTSUP", "ENOSYS"];
 
 /** The disk of this machine. */
 export const systemDisk: Disk = {
   list: (folder) => fs.readdirSync(folder),
   stat: (path) => fs.statSync(path, { throwIfNoEntry: false }),
   makeFolder,
-  create: (path) => fs.writeFileSync(path, "", { flag: "wx", mode: 0o600 }),
-  read(path, from) {
-    const file = fs.openSync(path, "r");
+  create: (path, content) => createComplete(path, content),
+  replace(path, content) {
+    const temporary = writeTemporary(path, content);
     try {
-      const bytes = Buffer.alloc(Math.max(0, fs.fstatSync(file).size - from));
-      return bytes.subarray(0, fs.readSync(file, bytes, 0, bytes.length, from));
-    } finally {
-      fs.closeSync(file);
+      fs.renameSync(temporary, path);
+    } catch (error) {
+      removeIfPossible(temporary);
+      throw error;
     }
   },
-  append(path, lines) {
-    const file = fs.openSync(path, O_WRONLY | O_APPEND);
-    try {
-      fs.writeFileSync(file, lines);
-    } finally {
-      fs.closeSync(file);
-    }
-  },
+  read: (path) => fs.readFileSync(path, "utf8"),
   async sync(path) {
     await using file = await open(path, "r+");
     await file.datasync();
@@ -80,16 +74,47 @@ export const systemDisk: Disk = {
       // Windows can't open a folder, and does not need the sync.
     }
   },
-  remove(path) {
-    try {
-      fs.rmSync(path, { force: true });
-    } catch {
-      // Left for a later run, which tries again.
-    }
-  },
+  remove: removeIfPossible,
   lock,
   testLock,
 };
+
+/** The end of the names of files that are being written. */
+export const temporaryEnd = ".tmp";
+let temporaryCount = 0;
+
+/**
+ * Makes a file, complete under its name: a hard link to a temporary one.
+ *
+ * @throws EEXIST if the name is taken, or another error of the system
+ */
+export function createComplete(path: string, content: string, link = fs.linkSync): void {
+  const temporary = writeTemporary(path, content);
+  try {
+    link(temporary, path);
+  } catch (error) {
+    if (!withoutLinks.includes(codeOf(error) ?? "")) throw error;
+    // For a moment, the file is empty.
+    fs.writeFileSync(path, content, { flag: "wx", mode: 0o600 });
+  } finally {
+    removeIfPossible(temporary);
+  }
+}
+
+function removeIfPossible(path: string): void {
+  try {
+    fs.rmSync(path, { force: true });
+  } catch {
+    // Left for a later run, which tries again.
+  }
+}
+
+/** Writes a file beside the one of this path, and returns its path. @throws the system's error */
+function writeTemporary(path: string, content: string): string {
+  const temporary = `${path}.${process.pid}-${++temporaryCount}${temporaryEnd}`;
+  fs.writeFileSync(temporary, content, { mode: 0o600 });
+  return temporary;
+}
 
 /**
  * Unlike mkdir's `recursive`, this does not report a read-only file system as a missing folder.
@@ -169,6 +194,7 @@ export function isMissing(error: unknown): boolean {
   return ["ENOENT", "ENOTDIR"].includes(codeOf(error) ?? "");
 }
 
-function codeOf(error: unknown): string | undefined {
+/** The code of a system error. */
+export function codeOf(error: unknown): string | undefined {
   return (error as NodeJS.ErrnoException | undefined)?.code;
 }

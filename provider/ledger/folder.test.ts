@@ -4,7 +4,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "@jest/globals";
-import { leaveOpen } from "../testing/ledgerRecord";
+import { leaveInDoubt } from "../testing/ledgerRecord";
 import { temporaryFolder } from "../testing/temporaryFolder";
 import { ledgerFolder, ledgerFolders } from "./folder";
 
@@ -96,6 +96,6 @@ test("`ledgerFolders` returns the ledgers of all backends", async () => {
   const env = { PULUMI_HOME: home };
   expect(ledgerFolders(env)).toEqual([]);
   const folders = ["file:///a", "file:///b"].map(folderOf);
-  for (const folder of folders) await leaveOpen(folder, "web");
+  for (const folder of folders) await leaveInDoubt(folder, "web");
   expect(ledgerFolders(env).sort()).toEqual(folders.sort());
 });

@@ -1,288 +1,249 @@
 /**
- * The ledger of pending creates in the Pulumi home. A run that is killed between a POST and the response leaves its
- * record to the next run, so that no created instance is lost (G1). A disk error causes a warning. It fails an
- * operation only if a pending create can't be taken over.
+ * The ledger in the Pulumi home: a file for each create in doubt, so that no created instance is lost (G1), and none is made
+ * twice (G2). A file is made before its create looks at anything, and goes once nothing is in doubt. Since it can be made only
+ * once, it is also the lock of its resource. `record.ts` has the rules. A disk error causes a warning, and the create goes on.
  */
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { isSameName } from "../evidence/witness";
 import { Once } from "../once";
-import { isSamePlace, type Place } from "../origin";
-import { isSameResource, stackOf } from "../pulumiNames";
-import { isMissing, systemDisk, type Disk, type Lock } from "./disk";
+import { codeOf, isMissing, systemDisk, temporaryEnd, type Disk, type Lock } from "./disk";
 import {
-  daysKept,
-  isAllowedChange,
-  isInFlight,
-  isPending,
-  type LedgerEntry,
+  endsDoubt,
+  endsInOrder,
+  fileNameOf,
+  isIdle,
+  isNamedAtEnd,
+  recordSchema,
+  unsent,
+  type Change,
+  type EndingRun,
+  type Found,
   type LedgerRecord,
   type Liveness,
-  type NewRecord,
-  type SettleReason,
+  type OwnFields,
 } from "./record";
-import { SessionFile } from "./sessionFile";
 
-/** The fields of a record that may change. */
-type Change = Partial<Omit<LedgerRecord, "key" | "session">>;
+/** What a create finds when it makes its record. */
+export type Claimed = { kind: "made" } | InFile;
 
-/** What a session knows of its run. */
-export interface KnownRun {
-  /** The address of the engine. The sessions of several providers in one program have the same. */
-  engine?: string | undefined;
-  /** As in `LedgerRecord`. */
-  scope?: string | undefined;
-  /** The URN of some resource of the stack. */
-  urn?: string | undefined;
-  /** The ids of the instances that the run's state is proven to hold. */
-  proven?: ReadonlySet<string>;
+/** What the file of a resource says. */
+export type InFile = ({ kind: "found" } & Found) | { kind: "unreadable"; path: string };
+
+/** What a ledger needs. */
+export interface LedgerOptions {
+  /** Undefined for a session that writes none, and that finds none (`pulumi do --stateless`). */
+  folder: string | undefined;
+  /** The id of the session: letters and digits, different for each session. */
+  session: string;
+  warn: (message: string) => void;
+  clock: { date(): Date };
+  disk?: Disk | undefined;
 }
 
-/** A resource whose instance a state holds. The fields are as in `LedgerRecord`. */
-export interface Holder {
-  urn: string;
-  scope: string;
-  provider: string | undefined;
-}
-
-/** An instance that an import gives to the engine. */
-export interface ImportedInstance {
-  place: Place;
-  /** As in `LedgerRecord`. */
-  scope: string | undefined;
-  urn: string;
+/** An instance in a call of the engine, with the stamp in its outputs. */
+interface Shown {
   id: string;
-  /** The name as records may have it: in plain text or hashed. */
-  names: readonly string[];
-  /** Whether no other instance can be the one that the POST of this record, which has the name, has made. */
-  isOnlyOneOf: (record: LedgerRecord) => boolean;
+  urn?: string | undefined;
+  stamp?: string | undefined;
 }
 
-const dayMs = 24 * 60 * 60 * 1000;
-/** How long a dead session's file is kept that is damaged: an unreadable line may be about an instance that no state holds. */
-const damagedFileKeptDays = 30;
-/** How long a lock without a file is kept: longer than any session takes from its lock to its file. */
-const orphanedLockKeptMs = 7 * dayMs;
-/** The name of the common lock, which is no session's. */
-const common = "common";
-/** The longest wait for the common lock. Other processes hold it for milliseconds, unless they are stopped. */
-const maxLockWaitMs = 2000;
+/** The longest wait for a lock. Others hold it for milliseconds, to test it or to take a record over. */
+const lockWaitMs = 1000;
+/** How long what a killed session has left besides records is kept: longer than it takes a session to begin. */
+const orphanKeptMs = 24 * 60 * 60 * 1000;
+const lockEnd = ".lock";
 
-/** The records of one state backend on this machine, as one session reads and writes them. */
+/** The records of creates in doubt of one state backend on this machine, as one session reads and writes them. */
 export class Ledger {
-  readonly #folder: string;
-  readonly #sessionId: string;
+  readonly #folder: string | undefined;
+  readonly #session: string;
   readonly #warn: (message: string) => void;
   readonly #clock: { date(): Date };
   readonly #disk: Disk;
-  readonly #run: () => KnownRun;
-  /** When the session began, in milliseconds since the epoch. */
-  readonly #begunAt: number;
-  /** This session's file, which is made when it is first needed. */
-  readonly #ownFile: SessionFile;
-  #isOpened = false;
-  /** The files by session id. */
-  readonly #files = new Map<string, SessionFile>();
+  /** By URN, the records that this session owns. */
+  readonly #own = new Map<string, LedgerRecord>();
+  /** The URNs of those that have a file, and of those whose last change is not in it. */
+  readonly #onDisk = new Set<string>();
+  readonly #unwritten = new Set<string>();
+  /** The stamps of the instances that the engine has shown. */
+  readonly #shown = new Map<string, string>();
+  /** The sessions that were found dead, and so stay dead. */
+  readonly #dead = new Set<string>();
   readonly #said = new Once();
-  /** How long the next attempt to take the common lock may wait. */
-  #lockWaitMs = maxLockWaitMs;
-  /** How many records this session has begun. */
-  #recordCount = 0;
+  #isOpened = false;
+  #lock: Lock | undefined;
   /** The last sync that was asked for. */
   #lastSync = Promise.resolve();
-  /** The sync that is queued but has not begun. Callers share it. */
+  /** The sync that is queued but has not begun, and its files. Creates share it. */
   #nextSync: Promise<void> | undefined;
-  #isFolderSynced = false;
-  /** The keys of the records of other runs of the stack that were under way together with this one. */
-  readonly #overlapping = new Set<string>();
-  /** The keys of the records that it has seen in a state when their run was over. Their `deliveredAt` is the time of that. */
-  readonly #seenAfterEnd = new Set<string>();
+  #toSync = new Set<string>();
   /** Set when the session has ended. Resolves when the lock is released. */
   #closed: Promise<void> | undefined;
 
-  /**
-   * @param sessionId letters and digits, different for each session
-   * @param run returns what is known so far of the run. The run of a command, which creates nothing, is unknown.
-   */
-  constructor(
-    folder: string,
-    sessionId: string,
-    warn: (message: string) => void,
-    clock: { date(): Date },
-    disk: Disk = systemDisk,
-    run: () => KnownRun = () => ({}),
-  ) {
+  constructor({ folder, session, warn, clock, disk = systemDisk }: LedgerOptions) {
     this.#folder = folder;
-    this.#sessionId = sessionId;
+    this.#session = session;
     this.#warn = warn;
     this.#clock = clock;
     this.#disk = disk;
-    this.#run = run;
-    this.#begunAt = clock.date().getTime();
-    this.#ownFile = this.#fileOf(sessionId);
   }
 
-  /** Records that a POST is about to be sent. Resolves to the record's key once the record is synced, or after a warning. */
-  async begin(fields: NewRecord): Promise<string> {
-    const sessionId = this.#sessionId;
-    const key = `${sessionId}-${++this.#recordCount}`;
+  // ── The records of this session ────────────────────────────────────────────────────────────────
+
+  /** Makes the record of a create, or returns what the file of its resource says. */
+  claim(own: OwnFields): Claimed {
+    const { urn } = own;
+    const mine = this.#own.get(urn);
+    if (mine) return { kind: "found", record: mine, liveness: "alive" };
+    const record = unsent(own);
+    try {
+      if (this.#open()) {
+        this.#disk.create(this.#pathOf(urn), contentOf(record));
+        this.#onDisk.add(urn);
+      }
+    } catch (error) {
+      // On a full disk, or in a folder that is only read, a file in doubt still stops the create.
+      const found = this.find(urn);
+      // A file system may say that the file exists that it has just made.
+      const isOwn = found?.kind === "found" && found.record.session === this.#session;
+      const isThere = found?.kind === "found" || codeOf(error) === "EEXIST";
+      if (found && isThere && !isOwn) return found;
+      if (isOwn) this.#onDisk.add(urn);
+      else if (codeOf(error) === "EEXIST") return this.claim(own);
+      else this.#warnOfWrite(error);
+    }
+    this.#own.set(urn, record);
+    return { kind: "made" };
+  }
+
+  /** Returns what the file of the resource says. Undefined if there is none. */
+  find(urn: string): InFile | undefined {
+    const mine = this.#own.get(urn);
+    if (mine) return { kind: "found", record: mine, liveness: "alive" };
+    return this.#folder === undefined ? undefined : this.#read(fileNameOf(urn));
+  }
+
+  /**
+   * Makes this session the owner of a record that `claim` has found. Returns false if it has changed since, or if a lock or a
+   * write fails. If several sessions try, at most one succeeds.
+   */
+  takeOver(record: LedgerRecord): boolean {
+    const { urn } = record;
+    if (this.#own.has(urn)) return true;
+    // Other sessions have to see that the new owner is alive.
+    if (!this.#open() || !this.#lock) return false;
+    const taken = { ...record, session: this.#session };
+    return this.#changeOfDead(record, (path) => {
+      if (!this.#tryToWrite(() => this.#disk.replace(path, contentOf(taken)))) return false;
+      this.#own.set(urn, taken);
+      this.#onDisk.add(urn);
+      return true;
+    });
+  }
+
+  /** The record that this session has for the resource. */
+  own(urn: string): LedgerRecord | undefined {
+    return this.#own.get(urn);
+  }
+
+  /** Writes that a POST is about to be sent. Resolves once that survives a power cut, or after a warning. */
+  async prepare(urn: string, change: Required<Pick<Change, "at" | "before">>): Promise<void> {
     if (this.#closed) this.#warnOfWrite(new Error("the run has ended"));
-    const own = { session: sessionId, owner: sessionId, engine: this.#run().engine };
-    this.#write([{ ...fields, ...own, key, stage: "sending" }]);
-    await this.#sync();
-    return key;
+    this.update(urn, change);
+    if (this.#onDisk.has(urn)) await this.#sync(this.#pathOf(urn));
   }
 
   /** Changes a record that this session owns, at once and without a sync. */
-  move(key: string, change: Change): void {
-    // The key begins with the id of the session whose file has the record.
-    const record = this.#files.get(key.slice(0, key.lastIndexOf("-")))?.records.get(key);
-    if (record?.owner === this.#sessionId) this.#write([record], change);
+  update(urn: string, change: Change): void {
+    const record = this.#own.get(urn);
+    if (record) this.#put({ ...record, ...change });
   }
 
-  /**
-   * Returns all records of this backend, including those of other sessions. First marks as contested what other runs of
-   * the stack have begun that were under way together with this one.
-   */
-  read(): LedgerEntry[] {
-    const entries = this.#readEntries();
-    for (const [sessionId, file] of this.#files) {
-      // A live session may be writing its last line.
-      const isCutOff = file.endsWithinLine && this.#testLiveness(sessionId) !== "alive";
-      if (isCutOff || file.isDamaged) this.#warnOfFile(file);
-    }
-    return entries;
+  /** Makes the record anew, as one that has sent no POST. */
+  clear(own: OwnFields): void {
+    if (this.#own.has(own.urn)) this.#put(unsent(own));
   }
 
-  /**
-   * Makes this session the owner of a pending record from `read`, which is not contested any more. Returns false if a live
-   * call drives it, if more than the mark as contested has changed, if the common lock stays held, or (another session's
-   * record) if a lock or a write fails. If several sessions try, at most one succeeds.
-   */
-  take(record: LedgerRecord): boolean {
-    const isOwn = record.owner === this.#sessionId;
-    // Other sessions have to see that the new owner is alive.
-    if (!isOwn && (this.#closed || !this.#open() || !this.#ownFile.lock)) return false;
-    return this.#runLocked(false, (isLocked) => {
-      if (!this.#refresh().some((latest) => isUnchanged(latest, record)) || !isPending(record))
-        return false;
-      if (!isOwn && !isLocked) return false;
-      if (!record.ended && this.#testLiveness(record.owner) !== "dead") return false;
-      return this.#write([record], {
-        owner: this.#sessionId,
-        engine: this.#run().engine,
-        ended: undefined,
-        contested: undefined,
-      });
-    });
+  /** Ends the doubt about a resource. The file goes. */
+  remove(urn: string): void {
+    if (!this.#own.delete(urn)) return;
+    this.#unwritten.delete(urn);
+    if (this.#onDisk.delete(urn) && !this.#closed) this.#disk.remove(this.#pathOf(urn));
   }
 
-  /**
-   * Marks a pending or delivered record of any session as contested, also one that a live session drives: another run of
-   * its stack, such as this one, is under way together with the run of its owner. The mark ends when another session takes
-   * the record over.
-   */
-  contest(key: string): void {
-    this.#contest(this.#refresh().filter((record) => record.key === key && !record.contested));
-  }
+  // ── The records of others ──────────────────────────────────────────────────────────────────────
 
-  /** Settles the record of any session. Returns whether that was done: see `#changeAll`. */
-  settle(key: string, reason: SettleReason): boolean {
-    const select = (records: LedgerRecord[]) => records.filter((record) => record.key === key);
-    return this.#changeAll(select, (record) => ({ ...record, stage: "settled", settled: reason }));
-  }
-
-  /**
-   * Settles the records of any session with this place (service and token kind) and instance id. A state does not settle
-   * those that another run, which still was under way when this session began, has marked as contested: that run's engine
-   * may since have saved an older state over the one that was seen.
-   *
-   * @param holder the resource for which a state holds the instance. The record is that resource's from then on
-   */
-  settleId(place: Place, id: string, reason: SettleReason, holder?: Holder): void {
-    const ofInstance = (records: LedgerRecord[]) =>
-      records.filter((record) => record.id === id && isSamePlace(record, place));
-    const isOf = (record: LedgerRecord) =>
-      record.settled === "state" &&
-      (!holder || (record.urn === holder.urn && record.scope === holder.scope));
-    const select = (records: LedgerRecord[]) =>
-      reason === "state"
-        ? ofInstance(records).filter(
-            (record) => !isOf(record) && !this.#isContestedSinceBegin(record),
-          )
-        : ofInstance(records);
-    const change = { stage: "settled", settled: reason, ...holder } as const;
-    // Its own run may still be under way. Runs that began before now may save an older state over the one that was seen.
-    const delivery = reason === "state" ? { deliveredAt: this.#now() } : {};
-    this.#changeAll(select, (record) => {
-      const isNew = reason === "state" && record.deliveredAt === undefined;
-      if (isNew && this.#testLiveness(record.owner) === "dead") this.#seenAfterEnd.add(record.key);
-      return { ...delivery, ...record, ...change };
-    });
-  }
-
-  /**
-   * Records that an import, perhaps only a previewed one, gives the engine this instance. Its pending record is found by id
-   * or, if no record has the id and no other instance can be the record's, by name: that of the resource or, since an alias
-   * may have renamed the resource, another one of the same scope. The record becomes `replied`: no run resumes the create any
-   * more, and the next create of the resource stops and names the instance.
-   */
-  markImported({ place, scope, urn, id, names, isOnlyOneOf }: ImportedInstance): void {
-    const hasMadeIt = (record: LedgerRecord) =>
-      isPending(record) &&
-      record.id === undefined &&
-      names.some((name) => isSameName(name, record.name)) &&
-      isOnlyOneOf(record);
-    const select = (records: LedgerRecord[]): LedgerRecord[] => {
-      const ofPlace = records.filter((record) => isSamePlace(record, place));
-      const withId = ofPlace.filter((record) => record.id === id);
-      if (withId.length > 0)
-        return withId.filter((record) => isPending(record) && record.stage !== "replied");
-      const named = ofPlace.filter(hasMadeIt);
-      const ofResource = named.filter((record) => isSameResource(record.urn, urn));
-      const ofScope = named.filter((record) => scope !== undefined && record.scope === scope);
-      // Only one of several creates with the same name made the instance, so only one record changes.
-      return [...ofResource, ...ofScope].slice(0, 1);
-    };
-    this.#changeAll(select, (record) => ({ ...record, id, stage: "replied", ended: true }));
-  }
-
-  /**
-   * Moves this session's `replied` records to `delivered`, when the session ends normally. Its engine has every reply. They
-   * are contested if another run of the stack was under way together with this one: this one has met it, or it still lives.
-   */
-  markDelivered(): void {
-    this.endRun();
-    const records = this.#refresh();
-    const replied = records.filter(
-      (record) => record.owner === this.#sessionId && record.stage === "replied",
+  /** Returns the ids in the records of other resources. */
+  idsOfOthers(urn: string): Set<string> {
+    return new Set(
+      this.all().flatMap(({ record }) => (record.urn === urn ? [] : (record.id ?? []))),
     );
-    if (replied.length === 0) return;
-    const isOfOtherRun = this.#otherRunOfStack();
-    // The process of a run that has ended in order may live a moment longer.
-    const isUnderWay = (record: LedgerRecord) =>
-      record.deliveredAt === undefined && this.#testLiveness(record.owner) === "alive";
-    const isContested =
-      this.#overlapping.size > 0 ||
-      records.some((record) => isOfOtherRun(record) && isUnderWay(record));
-    this.#write(replied, {
-      stage: "delivered",
-      deliveredAt: this.#now(),
-      ...(isContested ? { contested: true } : {}),
+  }
+
+  /** Returns all records of this backend that can be read. */
+  all(): Found[] {
+    const files = this.#list()
+      .filter((name) => name.endsWith(".json"))
+      .flatMap((name) => this.#read(name) ?? []);
+    const inMemory = [...this.#own.values()].filter(({ urn }) => !this.#onDisk.has(urn));
+    for (const file of files)
+      if (file.kind === "unreadable")
+        this.#warnOnce(
+          file.path,
+          `a file of the ledger can't be read, and stops its create. Run \`settle\`, then remove the file: ${file.path}`,
+        );
+    return [
+      ...files.flatMap((file) => (file.kind === "found" ? [file] : [])),
+      ...inMemory.map((record) => ({ record, liveness: "alive" as const })),
+    ];
+  }
+
+  /** Notes a call of the engine that shows an instance. It may end the doubt about its resource. */
+  noteShown({ id, urn, stamp }: Shown): void {
+    if (stamp === undefined) return;
+    this.#shown.set(id, stamp);
+    const found = urn === undefined ? undefined : this.find(urn);
+    if (found?.kind === "found" && endsDoubt(found, { id, stamp }, this.#session))
+      this.removeOfDead(found.record);
+  }
+
+  /** Removes the record of a session that is dead. Returns whether it was there, unchanged. */
+  removeOfDead(record: LedgerRecord): boolean {
+    return this.#changeOfDead(record, (path) => {
+      this.#disk.remove(path);
+      return true;
     });
   }
 
-  /**
-   * Does what is due at any end of the run: marks as contested what its engine may have saved its state over, also what is
-   * marked already, since the time counts (`settleId`); and tries once more to write what could not be written.
-   */
-  endRun(): void {
-    const records = this.#readEntries().map(({ record }) => record);
-    // A record that this session has taken over since is not another run's any more.
-    const isOthers = ({ key, owner }: LedgerRecord) =>
-      this.#overlapping.has(key) && owner !== this.#sessionId;
-    this.#contest(records.filter(isOthers));
+  /** Removes a record that a person has decided about, also where files can't be locked. Returns whether that was done. */
+  forget(record: LedgerRecord): boolean {
+    if (this.#testLiveness(record.session) !== "unknown") return this.removeOfDead(record);
+    if (!this.#isUnchanged(record)) return false;
+    this.#disk.remove(this.#pathOf(record.urn));
+    return true;
+  }
+
+  // ── The end of a run ───────────────────────────────────────────────────────────────────────────
+
+  /** Ends the doubt about what this session has given to its engine, which has saved it: the run ends in order. */
+  endInOrder(): void {
+    for (const record of [...this.#own.values()])
+      if (endsInOrder(record, this.#session)) this.remove(record.urn);
+  }
+
+  /** Ends the doubt about what the engine has shown, and returns what this run has to name. */
+  endRun(run: EndingRun): LedgerRecord[] {
     this.#writeMissing();
+    const named: LedgerRecord[] = [];
+    for (const found of this.all()) {
+      const { record } = found;
+      const stamp = this.#shown.get(record.id ?? "");
+      const isShown = endsDoubt(found, { id: record.id ?? "", stamp }, this.#session);
+      if (isShown || isIdle(found)) this.removeOfDead(record);
+      else if (isNamedAtEnd(found, run)) named.push(record);
+    }
+    this.#removeOrphans();
+    return named;
   }
 
   /**
@@ -291,258 +252,150 @@ export class Ledger {
    */
   close(): Promise<void> {
     this.#writeMissing();
-    this.#closed ??= this.#lastSync.then(() => this.#ownFile.lock?.[Symbol.dispose]());
+    this.#closed ??= this.#lastSync.then(() => {
+      this.#lock?.[Symbol.dispose]();
+      // With a record, others need the lock to see that this session is dead.
+      if (this.#lock && this.#onDisk.size === 0) this.#disk.remove(this.#lockPathOf(this.#session));
+    });
     return this.#closed;
   }
 
-  /**
-   * Changes the selected records, except those that are settled for good or that a call of another live session drives.
-   * Holds the common lock, so that no other session takes a record over or removes a file meanwhile (without locks, none
-   * does either). Returns whether records were changed.
-   */
-  #changeAll(
-    select: (records: LedgerRecord[]) => LedgerRecord[],
-    changed: (record: LedgerRecord) => LedgerRecord,
-  ): boolean {
-    const selectAll = () =>
-      select(this.#refresh()).filter((record) => isAllowedChange(record, changed(record)));
-    const isDrivenElsewhere = (record: LedgerRecord) =>
-      record.owner !== this.#sessionId &&
-      isInFlight({ record, liveness: this.#testLiveness(record.owner) });
-    if (selectAll().length === 0) return false;
-    return this.#runLocked(false, () => {
-      const records = selectAll().filter((record) => !isDrivenElsewhere(record));
-      return records.length > 0 && this.#write(records.map(changed));
-    });
+  // ── Files ──────────────────────────────────────────────────────────────────────────────────────
+
+  #pathOf(urn: string): string {
+    return join(this.#folder ?? "", fileNameOf(urn));
   }
 
-  /** Takes this session's lock, if files can be locked, and makes its file. Returns false after a warning if that fails. */
+  #lockPathOf(session: string): string {
+    return join(this.#folder ?? "", session + lockEnd);
+  }
+
+  /**
+   * Takes this session's lock, if files can be locked. Returns false if there is no folder. Without a lock, other sessions can't
+   * tell whether this one is alive, and stop.
+   *
+   * @throws the error of the system if the folder can't be made
+   */
   #open(): boolean {
+    if (this.#folder === undefined || this.#closed) return false;
     if (this.#isOpened) return true;
-    const isOpened = this.#tryToWrite(() => {
-      this.#disk.makeFolder(this.#folder);
-      this.#ownFile.make();
-      this.#isOpened = true;
-    });
-    if (isOpened) this.#prune();
-    return isOpened;
+    this.#disk.makeFolder(this.#folder);
+    const path = this.#lockPathOf(this.#session);
+    const lock = this.#disk.lock(path, { make: true, waitMs: lockWaitMs });
+    if (lock.state === "taken") this.#lock = lock;
+    // Nobody can lock a file with content, so nobody takes this session for dead.
+    else this.#disk.replace(path, "This session could not lock its file.\n");
+    this.#isOpened = true;
+    return true;
   }
 
-  /**
-   * Changes records of any session in their files. If that fails, changes those that this session owns in memory until the
-   * next write, and returns whether it owns all.
-   */
-  #write(records: readonly LedgerRecord[], change: Change = {}): boolean {
-    const changed = (record: LedgerRecord) => ({ ...record, ...change });
-    const groups = [...Map.groupBy(records, (record) => this.#fileOf(record.session))];
-    const failed = groups.filter(([file, group]) => !this.#append(file, group.map(changed)));
-    for (const [file, group] of failed) {
-      for (const record of group) if (record.owner === this.#sessionId) file.keep(changed(record));
-    }
-    if (failed.length === 0) this.#writeMissing();
-    return failed.every(([, group]) => group.every(({ owner }) => owner === this.#sessionId));
+  /** Keeps a record of this session, and writes its file, if it has one. */
+  #put(record: LedgerRecord): void {
+    this.#own.set(record.urn, record);
+    this.#unwritten.add(record.urn);
+    this.#writeMissing();
   }
 
-  /** Tries again to write the changes that could not be written. */
+  /** Writes the changes that are not in the files yet. */
   #writeMissing(): void {
-    for (const file of this.#files.values()) if (file.hasUnwritten) this.#append(file);
+    if (this.#closed) return;
+    for (const urn of this.#unwritten) {
+      const record = this.#own.get(urn);
+      if (!record || !this.#onDisk.has(urn)) continue;
+      const write = () => this.#disk.replace(this.#pathOf(urn), contentOf(record));
+      if (this.#tryToWrite(write)) this.#unwritten.delete(urn);
+    }
   }
 
-  /** Returns false, after a warning unless the session has ended, if the records can't be written. */
-  #append(file: SessionFile, records?: readonly LedgerRecord[]): boolean {
-    if (this.#closed) return false;
-    if (file === this.#ownFile && !this.#open()) return false;
-    return this.#tryToWrite(() => file.append(records));
-  }
-
-  /** Resolves once the written records survive a power cut, or after a warning. */
-  #sync(): Promise<void> {
+  /** Resolves once the file survives a power cut, or after a warning. */
+  #sync(path: string): Promise<void> {
+    this.#toSync.add(path);
     this.#nextSync ??= this.#lastSync = this.#lastSync
       .then(async () => {
         this.#nextSync = undefined;
-        await this.#disk.sync(this.#ownFile.path);
-        if (!this.#isFolderSynced) await this.#disk.syncFolder(this.#folder);
-        this.#isFolderSynced = true;
+        const paths = [...this.#toSync];
+        this.#toSync = new Set();
+        await Promise.all(paths.map((each) => this.#disk.sync(each)));
+        await this.#disk.syncFolder(this.#folder ?? "");
       })
       .catch((error: unknown) => this.#warnOfWrite(error));
     return this.#nextSync;
   }
 
-  /** Returns the file of a session, which need not exist. */
-  #fileOf(sessionId: string): SessionFile {
-    const file = this.#files.get(sessionId) ?? new SessionFile(sessionId, this.#folder, this.#disk);
-    this.#files.set(sessionId, file);
-    return file;
+  /** Returns what a file says. Undefined if there is none. */
+  #read(name: string): InFile | undefined {
+    const path = join(this.#folder ?? "", name);
+    try {
+      const record = recordSchema.parse(JSON.parse(this.#disk.read(path)));
+      if (fileNameOf(record.urn) !== name) return { kind: "unreadable", path };
+      return { kind: "found", record, liveness: this.#testLiveness(record.session) };
+    } catch (error) {
+      return isMissing(error) ? undefined : { kind: "unreadable", path };
+    }
   }
 
-  /** Finds the files of new sessions, and reads what was appended to each file. Returns all records. */
-  #refresh(): LedgerRecord[] {
+  /** Returns the names in the folder. */
+  #list(): string[] {
+    if (this.#folder === undefined) return [];
     try {
-      for (const name of this.#disk.list(this.#folder)) {
-        const [, sessionId] = /^(\w+)\.jsonl$/.exec(name) ?? [];
-        if (sessionId !== undefined) this.#fileOf(sessionId);
-      }
+      const names = this.#disk.list(this.#folder);
+      if (names.some((name) => name.endsWith(".jsonl")))
+        this.#warnOnce(
+          "old",
+          `files of an earlier form of the ledger are passed over: ${this.#folder}/*.jsonl`,
+        );
+      return names;
     } catch (error) {
-      if (!isMissing(error)) {
+      if (!isMissing(error))
         this.#warnOnce(
           "read",
-          `the ledger of pending creates can't be read (${(error as Error).message}). If an earlier run was killed while it created an instance, this run does not find that out`,
+          `the ledger can't be read (${messageOf(error)}): ${this.#folder}. What a killed run has left in doubt is not found.`,
         );
-      }
-    }
-    for (const [sessionId, file] of this.#files) {
-      if (file === this.#ownFile && !this.#isOpened) continue;
-      try {
-        file.refresh();
-        // A removed file is forgotten, unless this session owns one of its records.
-        const isOwned = ({ owner }: LedgerRecord) => owner === this.#sessionId;
-        if (!file.stat && ![...file.records.values()].some(isOwned)) this.#files.delete(sessionId);
-      } catch (error) {
-        if (!isMissing(error)) this.#warnOfFile(file);
-      }
-    }
-    return this.#records();
-  }
-
-  /** Returns all records as last read, with the changes that could not be written. */
-  #records(): LedgerRecord[] {
-    return [...this.#files.values()].flatMap(({ records }) => [...records.values()]);
-  }
-
-  /** Removes the files of dead sessions whose records are no longer needed. */
-  #prune(): void {
-    const now = this.#clock.date().getTime();
-    // What can't be removed now is left to the next session.
-    using lock = this.#lockCommon(0);
-    if (lock.state !== "taken") return;
-    this.#refresh();
-    for (const [sessionId, file] of this.#files) {
-      const days = (now - (file.stat?.mtimeMs ?? now)) / dayMs;
-      const isUnreadable = file.isDamaged || file.endsWithinLine;
-      const kept = [...file.records.values()].map(daysKept);
-      if (days <= Math.max(isUnreadable ? damagedFileKeptDays : 0, ...kept)) continue;
-      if (this.#testLiveness(sessionId) === "dead") file.remove();
-    }
-    try {
-      for (const name of this.#disk.list(this.#folder)) {
-        const [, sessionId] = /^(\w+)\.lock$/.exec(name) ?? [];
-        if (sessionId === undefined || sessionId === common || this.#files.has(sessionId)) continue;
-        const file = new SessionFile(sessionId, this.#folder, this.#disk);
-        file.removeOrphanedLock(now - orphanedLockKeptMs);
-      }
-    } catch {
-      // Left for the next session, too.
+      return [];
     }
   }
 
   /**
-   * Runs `work` while this session holds the common lock, or without the lock if files can't be locked; `isLocked` says
-   * which. Returns `ifHeld`, without running `work`, if another session holds the lock for too long.
+   * Changes the file of a record whose owner is dead, while holding the owner's lock, so that no other session does meanwhile.
+   * Returns false if the record has changed, if its owner is not dead, or if the lock can't be had.
    */
-  #runLocked<T>(ifHeld: T, work: (isLocked: boolean) => T): T {
-    using lock = this.#lockCommon(this.#lockWaitMs);
-    const isHeldElsewhere = lock.state === "held";
-    // A wait blocks the process. So after a wait in vain, later attempts do not wait, until one finds the lock free.
-    this.#lockWaitMs = isHeldElsewhere ? 0 : maxLockWaitMs;
-    return isHeldElsewhere ? ifHeld : work(lock.state === "taken");
+  #changeOfDead(record: LedgerRecord, work: (path: string) => boolean): boolean {
+    const { urn, session } = record;
+    if (this.#closed || session === this.#session) return false;
+    using lock = this.#disk.lock(this.#lockPathOf(session), { make: true, waitMs: lockWaitMs });
+    if (lock.state !== "taken") return false;
+    return this.#isUnchanged(record) && work(this.#pathOf(urn));
   }
 
-  /** Tries to take the lock that a session holds while it changes or removes what another session has left. */
-  #lockCommon(waitMs: number): Lock {
-    return this.#disk.lock(join(this.#folder, `${common}.lock`), { make: true, waitMs });
+  #isUnchanged(record: LedgerRecord): boolean {
+    const latest = this.#read(fileNameOf(record.urn));
+    return latest?.kind === "found" && isDeepStrictEqual(latest.record, record);
   }
 
-  /** Does what `read` does, but for the warnings. */
-  #readEntries(): LedgerEntry[] {
-    const records = this.#refresh();
-    const owners = new Set(records.filter(isPending).map(({ owner }) => owner));
-    const liveness = new Map([...owners].map((owner) => [owner, this.#testLiveness(owner)]));
-    const entryOf = (record: LedgerRecord): LedgerEntry => ({
-      record,
-      liveness: liveness.get(record.owner) ?? "unknown",
-    });
-    const ofOthers = records.filter(({ owner }) => owner !== this.#sessionId);
-    if (ofOthers.length === 0) return records.map(entryOf);
-    this.#contestOverlapping(ofOthers.map(entryOf));
-    return this.#records().map(entryOf);
+  #testLiveness(session: string): Liveness {
+    if (session === this.#session) return "alive";
+    if (this.#dead.has(session)) return "dead";
+    const state = this.#disk.testLock(this.#lockPathOf(session));
+    if (state === "held") return "alive";
+    // The session could not lock files, or the lock can't be tested now. A power cut may have lost the name of a lock.
+    if (state === "failed" && this.#disk.stat(this.#lockPathOf(session))) return "unknown";
+    this.#dead.add(session);
+    return "dead";
   }
 
-  /**
-   * Marks the records of other runs of the stack that were under way together with this one: a live session drives them, or
-   * they were delivered when this session began, or later. A state that held such an instance does not count, unless it is
-   * the one of this run: this run's engine may save its older state over it.
-   */
-  #contestOverlapping(entries: readonly LedgerEntry[]): void {
-    const isOfOtherRun = this.#otherRunOfStack();
-    const isOverlapping = ({ record, liveness }: LedgerEntry) =>
-      isOfOtherRun(record) &&
-      ((isPending(record) && liveness === "alive") ||
-        (Date.parse(record.deliveredAt ?? "") >= this.#begunAt &&
-          !this.#seenAfterEnd.has(record.key)));
-    const overlapping = entries.filter(isOverlapping).map(({ record }) => record);
-    if (overlapping.length === 0) return;
-    const keys = new Set(overlapping.map(({ key }) => key));
-    for (const key of keys) this.#overlapping.add(key);
-    this.#contest(overlapping.filter((record) => !record.contested));
-    const { proven } = this.#run();
-    const isUnproven = ({ key, settled, id = "" }: LedgerRecord) =>
-      keys.has(key) && settled === "state" && !proven?.has(id);
-    const select = (records: LedgerRecord[]) => records.filter(isUnproven);
-    const change = { stage: "delivered", settled: undefined, contested: true } as const;
-    this.#changeAll(select, (record) => ({ ...record, ...change }));
-  }
-
-  /** Marks those of the records that are pending or delivered. */
-  #contest(records: readonly LedgerRecord[]): void {
-    const toMark = records.filter((record) => isPending(record) || record.stage === "delivered");
-    const mark = { by: this.#run().engine ?? this.#sessionId, at: this.#now() };
-    for (const [sessionId, ofSession] of Map.groupBy(toMark, (record) => record.session)) {
-      const file = this.#fileOf(sessionId);
-      // Lines of their own neither overwrite nor lose what the owner writes meanwhile.
-      if (!this.#closed && this.#tryToWrite(() => file.contest(ofSession, mark))) continue;
-      const own = ofSession.filter(({ owner }) => owner === this.#sessionId);
-      for (const record of own) file.keep({ ...record, contested: true });
+  /** Removes the locks of dead sessions that have no record, and what they were writing when they were killed. */
+  #removeOrphans(): void {
+    const owners = new Set(this.all().map(({ record }) => record.session));
+    const oldest = this.#clock.date().getTime() - orphanKeptMs;
+    for (const name of this.#list()) {
+      const session = name.endsWith(lockEnd) ? name.slice(0, -lockEnd.length) : undefined;
+      if (session === undefined && !name.endsWith(temporaryEnd)) continue;
+      if (session !== undefined && owners.has(session)) continue;
+      const path = join(this.#folder ?? "", name);
+      const isOld = (this.#disk.stat(path)?.mtimeMs ?? Infinity) < oldest;
+      if (isOld && (session === undefined || this.#testLiveness(session) === "dead"))
+        this.#disk.remove(path);
     }
-  }
-
-  /** Whether another run, which is not that of the owner, has marked the record since this session began. */
-  #isContestedSinceBegin(record: LedgerRecord): boolean {
-    const { engine = this.#sessionId } = this.#run();
-    const involved = [engine, record.engine ?? record.owner];
-    return this.#fileOf(record.session)
-      .contestsOf(record)
-      .some(({ by, at }) => !involved.includes(by) && Date.parse(at) >= this.#begunAt);
-  }
-
-  /**
-   * Returns whether the owner of a record serves another run of this session's stack, which need not be under way. A
-   * program with several provider resources has a session for each of them, with one engine. Two stacks can have one provider
-   * resource (`pulumi state move`), so its id, the scope, counts only as long as no resource has told the name of the stack.
-   */
-  #otherRunOfStack(): (record: LedgerRecord) => boolean {
-    const { engine, scope, urn } = this.#run();
-    const isOwn = (record: LedgerRecord) => record.owner === this.#sessionId;
-    const own = this.#records().filter((record) => isOwn(record) && !record.stateless);
-    const urns = [urn, ...own.map((record) => record.urn)].filter((some) => some !== undefined);
-    const stacks = new Set(urns.map(stackOf));
-    const isOfStack = (record: LedgerRecord) =>
-      stacks.size > 0
-        ? stacks.has(stackOf(record.urn))
-        : scope !== undefined && record.scope === scope;
-    return (record) =>
-      !isOwn(record) &&
-      !record.stateless &&
-      (engine === undefined || record.engine !== engine) &&
-      isOfStack(record);
-  }
-
-  #now(): string {
-    return this.#clock.date().toISOString();
-  }
-
-  /** Returns whether a session is alive. */
-  #testLiveness(sessionId: string): Liveness {
-    return sessionId === this.#sessionId ? "alive" : this.#fileOf(sessionId).testLiveness();
   }
 
   /** Returns false after a warning if `work` fails. */
@@ -559,14 +412,7 @@ export class Ledger {
   #warnOfWrite(error: unknown): void {
     this.#warnOnce(
       "write",
-      `the ledger of pending creates can't be written (${(error as Error).message}). If this run is killed while it creates an instance, the next run will not find that out. Make ${this.#folder} writable, or use another Pulumi home (PULUMI_HOME), which also holds the login and the plugins.`,
-    );
-  }
-
-  #warnOfFile({ path }: SessionFile): void {
-    this.#warnOnce(
-      path,
-      `a record of the ledger of pending creates can't be read and is ignored: ${path}. If an earlier run was killed, look in the service's listing for an instance that is in no stack`,
+      `the ledger can't be written (${messageOf(error)}): if this run is killed while it creates an instance, the next run does not know. Make ${this.#folder} writable, or set PULUMI_HOME to another folder`,
     );
   }
 
@@ -575,8 +421,10 @@ export class Ledger {
   }
 }
 
-/** Whether two versions of a record differ at most in the mark as contested. */
-function isUnchanged(one: LedgerRecord, other: LedgerRecord): boolean {
-  const unmarked = (record: LedgerRecord) => ({ ...record, contested: undefined });
-  return one.key === other.key && isDeepStrictEqual(unmarked(one), unmarked(other));
+function contentOf(record: LedgerRecord): string {
+  return `${JSON.stringify(record)}\n`;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

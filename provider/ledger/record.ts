@@ -1,30 +1,32 @@
-/** The records of the ledger. Each record describes one create, and holds no secrets (G8). */
+/**
+ * What the ledger keeps of a create in doubt, and the rules about it, as pure functions. A record exists from before its create
+ * looks at anything until nothing is in doubt. It holds no secrets (G8). The explorer (`tests/explorer/`) walks these rules.
+ */
 import * as z from "zod";
 import type { Accepted } from "../api/contract";
-import { keyedFingerprint } from "../fingerprint";
+import { fingerprint } from "../fingerprint";
 import { originSchema } from "../origin";
+import { stackOf } from "../pulumiNames";
 import { redactionMark } from "../redaction";
 
-/** A session's id is a part of file names. */
+/** The schema of a session's id, which is a part of file names. */
 const sessionIdSchema = z.string().regex(/^\w+$/);
 
-const requestedSchema = z.object({
+/** What a create knows of itself before it has looked at anything. */
+const ownSchema = z.object({
   ...originSchema.shape,
-  /**
-   * The id of the provider resource. It is the same in every run of a stack, and another one in each stack unless `pulumi state
-   * move` has copied it.
-   */
-  scope: z.string().optional(),
-  /** Set if `pulumi do --stateless` began the create. Such creates have the same URN, but are not related. */
-  stateless: z.literal(true).optional(),
+  /** The owner: the session whose create this is. While it lives, it holds its lock. */
+  session: sessionIdSchema,
   urn: z.string(),
+  /** The id of the provider resource: the same in every run of a stack, another one in each stack (`SessionRun.scope`). */
+  scope: z.string().optional(),
   /** The URN of the explicit provider resource. Undefined for the default provider. */
   provider: z.string().optional(),
-  /** The instance's name, or its hash if the program made the name secret (`recordedName`). */
-  name: z.string(),
+  /** The instance's name. Left out if the program made it secret. */
+  name: z.string().optional(),
   /** Who chose the name: this provider, the engine by `pulumi:autonaming`, or the program. */
   kind: z.enum(["generated", "proposed", "explicit"]),
-  /** A keyed digest of the inputs, which shows whether the program still requests the same instance. */
+  /** A digest of the inputs, keyed with the token: it shows whether the program still asks for the same instance. */
   digest: z.string(),
 });
 
@@ -40,170 +42,97 @@ const shownOnceSchema = z.object({
   ),
 } satisfies Record<keyof Omit<Accepted, "id" | "name" | "status">, z.ZodType>);
 
-const newRecordSchema = z.object({
-  ...requestedSchema.shape,
-  /** The ids of the instances that had this name in the last listing before the POST. */
+/** The schema of a file of the ledger. */
+export const recordSchema = z.object({
+  ...ownSchema.shape,
+  /** The ids of the instances that had this name in the listing before the POST. */
   before: z.array(z.string()),
-  /** When the POST was about to be sent or, once it has ended, when it ended (ISO 8601). */
-  at: z.string(),
+  /** When a POST was, or may have been, sent (ISO 8601). Undefined: none was. */
+  at: z.string().optional(),
+  /** The id of the instance, once it is known. */
+  id: z.string().optional(),
+  /** The session that has handed the id to its engine, in the reply to a Create. */
+  givenBy: sessionIdSchema.optional(),
+  accepted: shownOnceSchema.optional(),
 });
 
-/** The schema of a line of a session's file. */
-export const recordSchema = z.object({
-  ...newRecordSchema.shape,
-  /** `<session>-<n>`, the argument of the `discard` command. */
-  key: z.string(),
-  /** The session that began the create. The record stays in that session's file. */
-  session: sessionIdSchema,
-  /** The session that drives the create: `session`, until another one takes the record over. */
-  owner: sessionIdSchema,
-  /** The address of the owner's engine, if it is known. Owners with the same one are of the same run. */
-  engine: z.string().optional(),
-  /**
-   * How far the create has come.
-   * - `sending`: the POST is about to be sent or under way.
-   * - `unknown`: the POST has ended, and whether the service acted is not known.
-   * - `accepted`: the instance's id is known, but was not sent to an engine yet.
-   * - `replied`: the id was sent to an engine, in the reply to a Create or an import. The engine has possibly saved it.
-   * - `delivered`: after the reply, the session ended normally. Its engine has possibly not saved the id.
-   * - `settled`: the record is of no further use, for the reason in `settled`.
-   * - `refused`: the service refused the create and made nothing.
-   */
-  stage: z.enum(["sending", "unknown", "accepted", "replied", "delivered", "settled", "refused"]),
-  id: z.string().optional(),
-  accepted: shownOnceSchema.optional(),
-  /**
-   * Why the record is settled.
-   * - `state`: a state held the instance, as outputs with the id of another session (`__run`) prove. The URN, the scope and the
-   *   provider are then those of the resource that had it when it was last seen.
-   * - `gone`: the instance is proven gone.
-   * - `dropped`: a Delete reported that it leaves the instance running.
-   * - `discarded`: a person used the `discard` command.
-   * - `absent`: the POST was not sent, or surely created nothing (a 429, or a token that was renewed), or two complete
-   *   listings after the settling time (`compute:settlingSeconds`) lack the instance.
-   */
-  settled: z.enum(["state", "gone", "dropped", "discarded", "absent"]).optional(),
-  /** When the record became `delivered`, or was settled as `state` before that (ISO 8601). */
-  deliveredAt: z.string().optional(),
-  /** Set if another run of the stack was under way together with the run of the record's owner (`isContested`). */
-  contested: z.literal(true).optional(),
-  /** Set once the Create call that drove the create has ended, or the instance was imported. */
-  ended: z.literal(true).optional(),
-});
-/** One create, and how far it has come. */
+/** One create in doubt. */
 export type LedgerRecord = z.infer<typeof recordSchema>;
 
-/** Why a record is settled. */
-export type SettleReason = NonNullable<LedgerRecord["settled"]>;
+/** What a create knows of itself before it has looked at anything. */
+export type OwnFields = z.infer<typeof ownSchema>;
 
-/** The instance that a create asks for, its resource, and the service and token that it is requested with. */
-export type RequestedInstance = z.infer<typeof requestedSchema>;
+/** What may change while a session owns a record. */
+export type Change = Partial<Pick<LedgerRecord, "before" | "at" | "id" | "givenBy" | "accepted">>;
 
-/** What is known when a POST is about to be sent. */
-export type NewRecord = z.infer<typeof newRecordSchema>;
-
-/** How far a create has come, as its record says. */
-interface Progress {
-  stage: LedgerRecord["stage"];
-  settled?: SettleReason | undefined;
-  contested?: true | undefined;
-}
-
-/** Whether the create is pending: it has possibly made an instance that no state holds. */
-export function isPending({ stage }: Progress): boolean {
-  return ["sending", "unknown", "accepted", "replied"].includes(stage);
-}
-
-/**
- * Whether the record was delivered while another run of its stack was under way. One of the two engines may have saved
- * its state over the other's, so the state may lack the instance.
- */
-export function isContested({ stage, contested }: Progress): boolean {
-  return stage === "delivered" && contested === true;
-}
-
-/**
- * How many days the record of a dead session is kept after the last change of its file. A live instance is billed for as long
- * as it runs, and its record stops a create that would leave it running unnoticed. Test instances are ephemeral.
- */
-export function daysKept(record: LedgerRecord): number {
-  if (isPending(record) || isContested(record)) return Infinity;
-  const hasNone = record.stage === "refused" || ["gone", "absent"].includes(record.settled ?? "");
-  if (hasNone) return 7;
-  return record.tokenKind === "test" ? 30 : 365;
-}
-
-const contestMarkSchema = z.object({
-  /** The run that marks: the address of its engine or, if that is not known, its session. */
-  by: z.string(),
-  /** When it marked (ISO 8601). Until then, the engine of that run may have saved its state. */
-  at: z.string(),
-});
-/** Which run marks a record as contested, and when. */
-export type ContestMark = z.infer<typeof contestMarkSchema>;
-
-/**
- * A line of a session's file that marks a record as contested. Other sessions write it beside the lines of the owner, whose
- * later changes keep the mark.
- */
-export const contestSchema = contestMarkSchema.extend({
-  /** The key of the record. */
-  contested: z.string(),
-  /** The owner of the record when the line was written. The mark is not about a later owner. */
-  owner: sessionIdSchema,
-});
-/** The content of such a line. */
-export type Contest = z.infer<typeof contestSchema>;
-
-/** Whether a session is alive. "unknown" if that was not tested, or if locks can't show it. */
+/** Whether a session is alive. "unknown" if locks can't show it. */
 export type Liveness = "alive" | "dead" | "unknown";
 
-/** A record as `Ledger.read` returns it. */
-export interface LedgerEntry {
-  record: LedgerRecord;
-  /**
-   * Whether the record's owner (the session that drives the create) is alive. If so, its engine may still save the
-   * result in the state. This is only tested if the create is pending.
-   */
-  liveness: Liveness;
+/** A record, and whether its owner is alive. A session finds itself "alive". */
+export interface Found {
+  readonly record: LedgerRecord;
+  readonly liveness: Liveness;
 }
 
-/** Whether a Create call drives the create now. */
-export function isInFlight({ record, liveness }: LedgerEntry): boolean {
-  return isPending(record) && !record.ended && liveness === "alive";
+/** Returns the record of a create that has sent no POST yet, or whose POST surely made nothing. */
+export function unsent(own: OwnFields): LedgerRecord {
+  return { ...own, before: [] };
+}
+
+/** Returns the name of the record's file. It has the whole URN, since another version of the plugin has another scope. */
+export function fileNameOf(urn: string): string {
+  return `${fingerprint(urn, 32)}.json`;
+}
+
+/** Whether the session may make the record its own: it is that of an earlier call of its own, or of a session that is dead. */
+export function mayTakeOver({ record, liveness }: Found, session: string): boolean {
+  return record.session === session || liveness === "dead";
 }
 
 /**
- * Whether a record may change to this stage. A settled record stays settled, and only one whose reason is `state` may change: to
- * another reason or another resource, or to contested, since another engine may have saved an older state over the one that
- * held the instance.
+ * Whether nothing is in doubt any more once the session ends in order: it has handed the id to its engine. A session that has
+ * only taken the record over and then stopped has not.
  */
-export function isAllowedChange(record: Progress | undefined, change: Progress): boolean {
-  if (record?.stage !== "settled") return true;
-  return record.settled === "state" && (change.stage === "settled" || isContested(change));
+export function endsInOrder({ givenBy }: LedgerRecord, session: string): boolean {
+  return givenBy === session;
 }
 
-/** The prefix of a hashed name in a record. */
-const hashPrefix = "secret:";
+/** What a call of the engine shows of an instance. */
+interface Shown {
+  readonly id: string;
+  /** The id of the session that made or imported the instance, from the outputs in the call. */
+  readonly stamp?: string | undefined;
+}
 
 /**
- * Returns a name for a record. A name that the program made secret is hashed with the token as the key (G8), in lower case,
- * because the case of a name does not count (`isSameName`).
+ * Whether a call that shows the instance ends the doubt. Only outputs with the stamp of another session prove that a state held
+ * it. A live owner ends the doubt itself.
  */
-export function recordedName(
-  name: string,
-  isSecret: boolean,
-  { apiToken }: { readonly apiToken: string },
-): string {
-  return isSecret ? hashPrefix + keyedFingerprint(apiToken, name.toLowerCase(), 32) : name;
+export function endsDoubt({ record, liveness }: Found, shown: Shown, session: string): boolean {
+  if (record.id !== shown.id || liveness !== "dead") return false;
+  return shown.stamp !== undefined && shown.stamp !== session;
 }
 
-/** Whether the name in a record is a hash. */
-export function isHashedName(recorded: string): boolean {
-  return recorded.startsWith(hashPrefix);
+/** The run that ends: its provider resource, and the URN of some resource of its stack, if they are known. */
+export interface EndingRun {
+  readonly scope?: string | undefined;
+  readonly urn?: string | undefined;
 }
 
-/** Returns the name of a record for a message. A secret one is replaced, since the redaction misses very short ones. */
-export function displayRecordedName(recorded: string): string {
-  return isHashedName(recorded) ? redactionMark : recorded;
+/** Whether the record is of no use any more: its owner is dead, and has sent no POST. */
+export function isIdle({ record, liveness }: Found): boolean {
+  return liveness === "dead" && record.at === undefined;
+}
+
+/** Whether a run names the record at its end: an earlier run of this stack, or of this provider resource, has left it in doubt. */
+export function isNamedAtEnd(found: Found, { scope, urn }: EndingRun): boolean {
+  const { record, liveness } = found;
+  if (liveness !== "dead" || isIdle(found)) return false;
+  const isOfScope = scope !== undefined && record.scope === scope;
+  return isOfScope || (urn !== undefined && stackOf(record.urn) === stackOf(urn));
+}
+
+/** Returns the name of a record for a message. */
+export function displayRecordedName({ name }: Pick<LedgerRecord, "name">): string {
+  return name ?? redactionMark;
 }

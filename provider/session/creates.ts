@@ -3,8 +3,6 @@ import type { PropertyMap } from "../propertyValue";
 
 /** An instance that exists but was not ready when its Create call ended. */
 export interface Unfinished {
-  /** The key of the create's record in the ledger. */
-  key: string;
   id: string;
   outputs: PropertyMap;
   /** Only listings after this mark (`ListingSource.mark`) prove anything about the instance. */
@@ -24,12 +22,12 @@ export interface KeptText {
  * instance of another create, and no delete of an older state entry destroys an instance that was taken over.
  */
 export class Creates {
-  /** Whether the engine has asked for a create. */
-  haveBegun = false;
   /** By URN. If an error hook makes the engine repeat a create, the create continues with its unfinished instance. */
   readonly unfinished = new Map<string, Unfinished>();
   /** By id: whether a POST of this session made the instance, or it was taken over without being in a POST's response. */
   readonly instances = new Map<string, "made" | "takenOver">();
+  /** The URNs of the resources whose creates this run has previewed. */
+  readonly previewed = new Set<string>();
   /** By its hash: the text of user data that a create may still need. */
   readonly userData = new Map<string, KeptText>();
 }

@@ -1,10 +1,7 @@
 /** Tests of what a session learns about Pulumi's state. */
-import { expect, jest, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { propertyMap, type PropertyMap } from "../propertyValue";
-import { scene, scopeId, type Scene, held, urnOf } from "../testing/scene";
-
-/** The resource of `held`. */
-const holder = { urn: urnOf("web"), scope: scopeId, provider: undefined };
+import { held, scene, type Scene } from "../testing/scene";
 
 /** Outputs as in a state, with the session id `run` as their stamp, and with the hash of a token. */
 function outputsOf({ session }: Scene, run?: string, tokenHash?: string): PropertyMap {
@@ -20,12 +17,8 @@ test.each([
   "whether outputs with the stamp of %s prove that a state held the instance",
   (_whose, run, proves) => {
     const world = scene();
-    const settled = jest.spyOn(world.session.ledger, "settleId");
     world.session.observe(held(outputsOf(world, run ?? world.session.id), { id: "i-1" }));
     expect(world.session.state.proven.has("i-1")).toBe(proves);
-    expect(settled.mock.calls).toEqual(
-      proves ? [[expect.objectContaining({ tokenKind: "live" }), "i-1", "state", holder]] : [],
-    );
   },
 );
 
@@ -34,17 +27,6 @@ test("`observedIds` has an id that came with any call, even if nothing is proven
   world.session.observe(held(propertyMap({}), { id: "i-1" }));
   expect(world.session.state.observedIds.has("i-1")).toBe(true);
   expect(world.session.state.observedIds.has("i-2")).toBe(false);
-});
-
-test("records are settled for the service in the outputs, not for the service in the settings", () => {
-  const world = scene();
-  const settled = jest.spyOn(world.session.ledger, "settleId");
-  const otherOrigin = { baseUrl: "https://other.example/v2", tokenKind: "test", tokenHash: "0" };
-  const outputs = propertyMap({ __origin: propertyMap(otherOrigin), __run: "an-earlier-run" });
-  world.session.observe(held(outputs, { id: "i-1" }));
-  expect(settled.mock.calls).toEqual([
-    [expect.objectContaining(otherOrigin), "i-1", "state", holder],
-  ]);
 });
 
 test("the vouchers of an instance are the other ones that were recorded with its token (G3)", () => {

@@ -32,8 +32,6 @@ export class KnownState {
   readonly #tokenHashes = new Map<string, Set<string>>();
   /** By URN: the id of the instance that the resource of the program keeps in this run. */
   readonly #kept = new Map<string, string>();
-  /** For each proven instance, its stamp and the URN of its resource. */
-  readonly #stamps = new Set<string>();
   /** For each id, the outputs that the last refresh found changed. */
   readonly #drift = new Map<string, readonly string[]>();
 
@@ -49,14 +47,12 @@ export class KnownState {
 
   /** Notes the instance of a call. */
   observe(seen: Seen): void {
-    const { id, urn = "", origin, stamp } = seen;
+    const { id, urn = "", origin } = seen;
     if (urn !== "") this.#observedUrn ??= urn;
     const hashes = this.#tokenHashes.get(id) ?? new Set();
     if (origin) hashes.add(origin.tokenHash);
     this.#tokenHashes.set(id, hashes);
-    if (!this.isFromState(seen)) return;
-    this.proven.add(id);
-    this.#stamps.add(`${stamp} ${urn}`);
+    if (this.isFromState(seen)) this.proven.add(id);
   }
 
   /** Whether the outputs have the stamp of another session. Then a state held the instance. */
@@ -73,17 +69,6 @@ export class KnownState {
   /** The URN of another resource of the program that keeps this instance, as after a second import. */
   otherKeeper({ id, urn }: { id: string; urn: string }): string | undefined {
     return [...this.#kept].find(([other, kept]) => kept === id && other !== urn)?.[0];
-  }
-
-  /** The ids of the instances that a state held for another resource of the program than this one. */
-  heldByOthers(urn: string): Ids {
-    const others = [...this.#kept].filter(([other, id]) => other !== urn && this.proven.has(id));
-    return new Set(others.map(([, id]) => id));
-  }
-
-  /** Whether a state held an instance of this resource with the stamp of the session `sessionId`. */
-  heldOneStampedBy(sessionId: string, urn: string): boolean {
-    return this.#stamps.has(`${sessionId} ${urn}`);
   }
 
   /** The ids that `observe` has noted. Such an instance may belong to another resource, so no create takes it over. */

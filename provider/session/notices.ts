@@ -51,8 +51,10 @@ export class Notices {
     if (isNoticeDue) return;
     void clock.sleep(0).then(() => {
       const text = noticeOf(this.#leftovers.splice(0));
-      // The instances of a test token cost nothing, and the service removes them.
-      if (this.#settings.tokenKind === "live") messages.warning(text);
+      // The instances of a test token cost nothing, and a run destroys itself what it replaces.
+      const { tokenKind, deletePolicy } = this.#settings;
+      const staysBilled = tokenKind === "live" && deletePolicy !== "destroy";
+      if (staysBilled) messages.warning(text);
       else messages.info(text);
     });
   }

@@ -2,7 +2,7 @@
 import { cursorWarning, recordedSettingsAdvice } from "../advice";
 import type { Settings, SettingVariables } from "../config/settings";
 import { ledgerFolder } from "../ledger/folder";
-import { Ledger, type KnownRun } from "../ledger/ledger";
+import { Ledger } from "../ledger/ledger";
 import { collect } from "../evidence/collect";
 import { type CursorProblem, ListingSource } from "../evidence/listing";
 import type { ProviderContext } from "../context";
@@ -82,8 +82,6 @@ export class Session {
   hasBriefLookFailed = false;
   /** Whether listings page by `compute:cursorParameter`, if it is set. */
   #isCursorUsed = true;
-  /** As in `KnownRun`. The process may serve another engine while calls of this session still run. */
-  readonly #engine: string | undefined;
   #showsLastMessages: Promise<boolean> | undefined;
 
   constructor(
@@ -96,21 +94,20 @@ export class Session {
     this.ctx = ctx;
     this.canceled = canceled;
     this.run = run;
-    this.#engine = ctx.engineAddress?.() || undefined;
     // Each part is given the parts above it.
     this.state = new KnownState(run.sessionId);
     this.creates = new Creates();
     this.notices = new Notices(ctx, settings, () =>
       this.isDestroy ? undefined : this.settingsAdvice,
     );
-    this.ledger = new Ledger(
-      ledgerFolder(ctx.env),
-      run.sessionId,
-      (text) => ctx.messages.warning(text),
-      ctx.clock,
-      ctx.disk,
-      () => this.#knownRun(),
-    );
+    this.ledger = new Ledger({
+      // All creates of `pulumi do --stateless` have one URN, and are unrelated.
+      folder: run.stateless ? undefined : ledgerFolder(ctx.env),
+      session: run.sessionId,
+      warn: (text) => ctx.messages.warning(text),
+      clock: ctx.clock,
+      disk: ctx.disk,
+    });
     this.operations = new Operations(ctx, canceled);
     const { creates, notices, operations } = this;
     this.connection = new Connection(settings, ctx, canceled, { creates, notices, operations });
@@ -148,15 +145,6 @@ export class Session {
     };
   }
 
-  /** Returns what the ledger needs to tell which other sessions serve another run of the same stack. */
-  #knownRun(): KnownRun {
-    const { scope, stateless } = this.run;
-    const engine = this.#engine;
-    if (stateless) return { engine };
-    const { someUrn: urn, proven } = this.state;
-    return { engine, scope, urn, proven };
-  }
-
   /** The id of the session, which is the stamp of the instances that it creates, takes over or imports. */
   get id(): string {
     return this.run.sessionId;
@@ -180,18 +168,10 @@ export class Session {
     return { now: clock.now(), wallMs: clock.date().getTime() };
   }
 
-  /**
-   * Notes the instance of a call. If a state is proven to have held it, the ledger's records of the instance are settled: no
-   * run resumes their creates. They follow the instance to the resource that has it now.
-   */
+  /** Notes the instance of a call. If a state is proven to have held it, nothing about its create is in doubt any more. */
   observe(seen: Seen): void {
     this.state.observe(seen);
-    if (!this.state.isFromState(seen)) return;
-    const { id, urn, origin = this.settings } = seen;
-    const { scope, stateless, providerUrn: provider } = this.run;
-    const isKnown = urn !== undefined && scope !== undefined && !stateless;
-    const holder = isKnown ? { urn, scope, provider } : undefined;
-    this.ledger.settleId(origin, id, "state", holder);
+    this.ledger.noteShown(seen);
   }
 
   /** Whether the run uses recorded settings, and no program has asked for an instance with them, as in `up --refresh`. */

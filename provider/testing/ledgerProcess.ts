@@ -1,24 +1,15 @@
 /**
- * A process that uses a ledger, the records of creates in a folder that processes share:
- * `ledgerProcess.ts FOLDER SESSION WORK ARGUMENTS`, where WORK is a key of `works`.
+ * A process that uses a ledger, a folder that processes share: `ledgerProcess.ts FOLDER SESSION WORK ARGUMENTS`, where WORK is a
+ * key of `works`.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { systemDisk } from "../ledger/disk";
-import { Ledger } from "../ledger/ledger";
-import { newRecord } from "./ledgerRecord";
+import type { LedgerRecord } from "../ledger/record";
+import { openLedger, ownFields } from "./ledgerRecord";
 
-const [folder = "", sessionId = "", work = "", ...args] = process.argv.slice(2);
+const [folder = "", session = "", work = "", ...args] = process.argv.slice(2);
 const say = (line: string) => void process.stdout.write(`${line}\n`);
-const openLedger = (id = sessionId, daysAhead = 0) =>
-  new Ledger(
-    folder,
-    id,
-    say,
-    { date: () => new Date(Date.now() + daysAhead * 24 * 60 * 60 * 1000) },
-    systemDisk,
-  );
-const ledger = openLedger();
+const ledger = openLedger(folder, session);
 
 /** Waits until the test makes the file `start`, so that all processes begin at the same time. */
 function waitForStart(): void {
@@ -27,56 +18,42 @@ function waitForStart(): void {
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
 }
 
+/** Stays alive until the process is killed: its records would be free at its end. */
+function stayAlive(): void {
+  setInterval(() => undefined, 1000);
+}
+
+/** Begins a create. Returns whether it has made the record. */
+async function begin(resource: string): Promise<boolean> {
+  const own = ownFields(resource, { session });
+  if (ledger.claim(own).kind !== "made") return false;
+  await ledger.prepare(own.urn, { at: new Date().toISOString(), before: [] });
+  return true;
+}
+
 const works: Record<string, () => Promise<void>> = {
-  /** Begins a create, and stays alive as its owner until the process is killed. */
+  /** Begins creates of these resources, and stays alive as their owner. */
   async hold() {
-    say(await ledger.begin(newRecord(sessionId)));
-    setInterval(() => undefined, 1000);
+    for (const resource of args) await begin(resource);
+    say("held");
+    stayAlive();
   },
 
-  /** Tries to take over the records with these keys, and prints the keys of those that it got. */
+  /** Begins creates of these resources at the start, and prints those whose record it has made. */
+  async claim() {
+    waitForStart();
+    const made: string[] = [];
+    for (const resource of args) if (await begin(resource)) made.push(resource);
+    say(JSON.stringify(made));
+    stayAlive();
+  },
+
+  /** Tries to take over each record of a dead owner at the start, and prints the URNs of those that it got. */
   async take() {
     waitForStart();
-    const records = new Map(ledger.read().map(({ record }) => [record.key, record]));
-    const taken = args.filter((key) => {
-      const record = records.get(key);
-      return record && ledger.take(record);
-    });
-    say(JSON.stringify(taken));
-    // The process stays alive, because its records would be free again at its end.
-    setInterval(() => undefined, 1000);
-  },
-
-  /** Begins, changes and settles creates of one resource as fast as possible, and leaves creates of others pending. */
-  async hammer() {
-    // The ids that a listing showed before the create. Many ids make the writes long.
-    const before = Array.from({ length: 50 }, (_, n) => `i-${n}-of-${sessionId}`);
-    for (let round = 0; round < Number(args[0]); round++) {
-      const shared = await ledger.begin(newRecord("shared", { before }));
-      ledger.move(shared, { stage: "accepted", id: "i-shared" });
-      // Of the first argument, only the service and the token kind count.
-      ledger.settleId(newRecord("shared"), "i-shared", "gone");
-      ledger.read();
-      await ledger.begin(newRecord(`${sessionId}-${round}`, { before }));
-    }
-  },
-
-  /** Settles the records with these keys, which are of dead sessions. */
-  async settle() {
-    waitForStart();
-    for (const key of args) ledger.settle(key, "gone");
-  },
-
-  /** Opens ledgers with a date one month ahead. Each removes the files that are not needed then. */
-  async prune() {
-    waitForStart();
-    for (let round = 0; round < Number(args[0]); round++) {
-      const laterLedger = openLedger(`${sessionId}${round}`, 31);
-      ledger.read();
-      const key = await laterLedger.begin(newRecord("later"));
-      laterLedger.move(key, { stage: "settled", settled: "absent" });
-      await laterLedger.close();
-    }
+    const records: LedgerRecord[] = ledger.all().map(({ record }) => record);
+    say(JSON.stringify(records.filter((record) => ledger.takeOver(record)).map(({ urn }) => urn)));
+    stayAlive();
   },
 };
 void works[work]?.();

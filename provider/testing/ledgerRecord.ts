@@ -1,12 +1,14 @@
-/** Ledger records for tests: new ones, and those that a dead session has left. */
+/** Ledger records for tests: those of new creates, and those that a dead session has left in doubt. */
 import { randomBytes } from "node:crypto";
+import { systemClock } from "../clock";
 import { Ledger } from "../ledger/ledger";
-import type { LedgerRecord, NewRecord } from "../ledger/record";
+import type { LedgerRecord, OwnFields } from "../ledger/record";
 import { instanceToken } from "../pulumiNames";
 
-/** The fields that a create writes to the ledger when it begins. */
-export function newRecord(resource: string, more: Partial<NewRecord> = {}): NewRecord {
+/** What a create knows of itself when it makes its record. */
+export function ownFields(resource: string, more: Partial<OwnFields> = {}): OwnFields {
   return {
+    session: "0123456789ab",
     baseUrl: "https://api.example.com/v2",
     tokenKind: "test",
     tokenHash: "0123456789ab",
@@ -15,36 +17,46 @@ export function newRecord(resource: string, more: Partial<NewRecord> = {}): NewR
     name: resource,
     kind: "explicit",
     digest: "d",
-    at: "2026-01-01T00:00:00.000Z",
-    before: [],
     ...more,
   };
 }
 
-/** The record of a create whose session has died. By default its POST was under way (stage "sending"). */
+/** The record of a create that may have sent its POST. */
 export function ledgerRecord(resource: string, more: Partial<LedgerRecord> = {}): LedgerRecord {
-  const sessionId = more.session ?? "0123456789ab";
-  return {
-    ...newRecord(resource),
-    key: `${sessionId}-1`,
-    session: sessionId,
-    owner: sessionId,
-    stage: "sending",
-    ...more,
-  };
+  return { ...ownFields(resource), before: [], at: "2026-01-01T00:00:00.000Z", ...more };
 }
 
-/** Lets a session begin a create, change the record to the fields in `more`, and end. Returns the record. */
-export async function leaveOpen(
+/** Opens a ledger. */
+export function openLedger(folder: string, session = randomBytes(6).toString("hex")): Ledger {
+  return new Ledger({ folder, session, warn: () => undefined, clock: systemClock });
+}
+
+/** Lets a session begin a create and die, with its record as in `more`. Returns the record. */
+export async function leaveInDoubt(
   folder: string,
   resource: string,
-  more: Partial<Omit<LedgerRecord, "key" | "session" | "owner">> = {},
+  more: Partial<Omit<LedgerRecord, "session">> = {},
 ): Promise<LedgerRecord> {
-  const sessionId = randomBytes(6).toString("hex");
-  const ledger = new Ledger(folder, sessionId, () => undefined, { date: () => new Date() });
-  const { stage = "sending", id, accepted, settled, ended, ...fields } = more;
-  const key = await ledger.begin(newRecord(resource, fields));
-  ledger.move(key, { stage, id, accepted, settled, ended });
-  await ledger.close();
-  return ledgerRecord(resource, { session: sessionId, key, ...more });
+  await using running = beginCreate(folder, resource, more);
+  return running.record;
+}
+
+/** A create that is under way until it is disposed of. */
+interface RunningCreate extends AsyncDisposable {
+  readonly record: LedgerRecord;
+}
+
+/** Lets a session begin a create, with its record as in `more`. */
+export function beginCreate(
+  folder: string,
+  resource: string,
+  more: Partial<Omit<LedgerRecord, "session">> = {},
+): RunningCreate {
+  const session = randomBytes(6).toString("hex");
+  const ledger = openLedger(folder, session);
+  const record = ledgerRecord(resource, { ...more, session });
+  const { before, at, id, givenBy, accepted, ...own } = record;
+  ledger.claim(own);
+  ledger.update(own.urn, { before, at, id, givenBy, accepted });
+  return { record, [Symbol.asyncDispose]: () => ledger.close() };
 }

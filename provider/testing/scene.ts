@@ -164,6 +164,12 @@ export async function errorOf<T>(operation: Promise<T>): Promise<Error> {
   throw new Error("the operation did not fail");
 }
 
+/** How many lines a message takes on a screen of 100 columns, after the word that the engine puts in front of it. */
+export function linesAt100(message: string): number {
+  const lines = `error: ${message}`.split("\n");
+  return lines.reduce((sum, line) => sum + Math.ceil(line.length / 100), 0);
+}
+
 /** The instance that a state holds with these outputs. */
 export function held(outputs = propertyMap({}), more: Partial<Instance> = {}): Instance {
   return new Instance({ urn: urnOf("web"), id: "i-1", inputs: inputsOf(), outputs, ...more });

@@ -41,7 +41,7 @@ namespace ComputeInstances.Compute
         public Output<string?> DestroyPath { get; private set; } = null!;
 
         /// <summary>
-        /// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default `warn`.
+        /// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
         /// </summary>
         [Output("leftovers")]
         public Output<string?> Leftovers { get; private set; } = null!;
@@ -128,7 +128,7 @@ namespace ComputeInstances.Compute
         public Input<string>? DestroyPath { get; set; }
 
         /// <summary>
-        /// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default `warn`.
+        /// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
         /// </summary>
         [Input("leftovers", json: true)]
         public Input<ComputeInstances.Compute.LeftoverPolicy>? Leftovers { get; set; }
@@ -164,7 +164,7 @@ namespace ComputeInstances.Compute
         public Input<ComputeInstances.Compute.TokenKind>? RequireTokenKind { get; set; }
 
         /// <summary>
-        /// How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default and maximum 60.
+        /// How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default 60, at most 600.
         /// </summary>
         [Input("settlingSeconds", json: true)]
         public Input<double>? SettlingSeconds { get; set; }

@@ -42,7 +42,7 @@ export class Provider extends pulumi.ProviderResource {
      */
     declare public readonly destroyPath: pulumi.Output<string | undefined>;
     /**
-     * What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default `warn`.
+     * What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
      */
     declare public readonly leftovers: pulumi.Output<string | undefined>;
     /**
@@ -110,7 +110,7 @@ export interface ProviderArgs {
      */
     destroyPath?: pulumi.Input<string | undefined>;
     /**
-     * What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default `warn`.
+     * What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
      */
     leftovers?: pulumi.Input<enums.LeftoverPolicy | undefined>;
     /**
@@ -134,7 +134,7 @@ export interface ProviderArgs {
      */
     requireTokenKind?: pulumi.Input<enums.TokenKind | undefined>;
     /**
-     * How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default and maximum 60.
+     * How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default 60, at most 600.
      */
     settlingSeconds?: pulumi.Input<number | undefined>;
     /**

@@ -19,12 +19,8 @@ const engine = (file: string, name: string) => test(`tests/engine/${file}`, name
 const core = (file: string, name: string) => engine(`core/${file}`, name);
 const commands = (name: string) => engine("adviceCommands", name);
 const typedCommands = (name: string) => engine("typedCommands", name);
-const secondServer = (name: string) => engine("secondServer", name);
-const promises = (name: string) => engine("promises", name);
+const settled = (name: string) => engine("settle", name);
 
-const afterKill = typedCommands(
-  "after engine and plugin were killed during a POST and the program",
-);
 const refusedDestroy = typedCommands("after a refused destroy, the printed command with %s works");
 const refusedReplacement = engine("adviceDelete", "after a refused replacement, it works with");
 const portLater = engine("waitForPort", "a port that does not answer in time keeps the instance");
@@ -82,8 +78,6 @@ export const advice: readonly Advice[] = [
       "the argument": engine("adviceDelete", "after a refused replacement by a provider of the"),
     },
   },
-  { file: "provider/advice.ts", text: "`\\`${command}\\``", ways: { part } },
-  { file: "provider/advice.ts", text: "with stack ${stackNameOf(urn)} selected", ways: { part } },
   {
     file: "provider/advice.ts",
     text: "The token is invalid, expired or revoked",
@@ -145,7 +139,7 @@ export const advice: readonly Advice[] = [
     text: "Take them over (",
     ways: {
       "audit --plan": commands("audit finds an instance made by hand"),
-      "remove it": test("tests/lifecycle/audit", "after audit printed a discard"),
+      "remove it": { noRun: "the service's portal is not ours" },
     },
   },
   {
@@ -174,21 +168,6 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "cli/report.ts",
-    text: "creates each of them once more, unless compute:leftovers",
-    ways: {
-      "pulumi import": commands("after a run was killed on another machine, what audit prints"),
-    },
-  },
-  {
-    file: "cli/report.ts",
-    text: "--clear-pending-creates --stack <stack>` removes",
-    ways: {
-      "no instance": commands("after a run was killed on another machine, what audit prints"),
-      "an instance": commands("after a run was killed before its create arrived, the %s"),
-    },
-  },
-  {
-    file: "cli/report.ts",
     text: "again when no run is under way.",
     ways: { "run again": test("tests/lifecycle/audit", "an unreadable stack means") },
   },
@@ -202,113 +181,71 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "cli/compare.ts",
-    text: "from the state of ${held.stack}, and lets it run; ${withDependents}), then",
-    ways: {
-      "pulumi state delete, pulumi import": commands(
-        "after a kill during the wait and the import of a wrong instance",
-      ),
-    },
-  },
-  {
-    file: "cli/compare.ts",
-    text: "${drop}\\`${inStack(importCommand(resource, id), resource.stack)}",
-    ways: {
-      "pulumi import": commands("after a run was killed on another machine, what audit prints"),
-    },
-  },
-  {
-    file: "cli/compare.ts",
     text: "If both addresses are of one service, that stack manages it",
     ways: {
       "pulumi import": commands("audit does not decide whether an instance whose id a stack has"),
     },
   },
-  {
-    file: "cli/compare.ts",
-    text: "takes it over, or says what to do",
-    ways: {
-      "pulumi up": commands("after a run was killed during a create, the `pulumi up` that audit"),
-      discard: test("tests/lifecycle/audit", "after audit printed a discard"),
-    },
-  },
 
-  // ── discard ──
-  { file: "cli/discard.ts", text: 'ownCommand("discard", only', ways: { part } },
+  // ── settle ──
   {
-    file: "cli/discard.ts",
-    text: "which resumes those of its stack or says what to do",
+    file: "cli/creates.ts",
+    text: "settleCommand(...options)",
+    ways: { settle: commands("after a run was killed during a create, the settle that %s prints") },
+  },
+  {
+    file: "cli/pulumi.ts",
+    text: "`pulumi cancel` removes its lock.",
+    ways: { "pulumi cancel": settled("after a kill in the POST, on %s, the next up has nothing") },
+  },
+  {
+    file: "cli/pulumi.ts",
+    text: "Nothing was changed. Run the command again.",
+    ways: { "run again": settled("a stack that a killed run has left locked stays as it is") },
+  },
+  {
+    file: "cli/settle/exported.ts",
+    text: "goes on with it",
+    ways: { "pulumi up": settled("after a kill in the POST, on %s, the next up has nothing") },
+  },
+  {
+    file: "cli/settle/rows.ts",
+    text: 'settleCommand("--yes", ...options, ...words)',
     ways: {
-      "pulumi up": commands("after a run was killed before its create arrived, the %s"),
-      "discard <urn>": commands("after a run was killed before its create arrived, the %s"),
-      discard: test("tests/lifecycle/doctor", "after doctor named a pending create"),
+      "--take": settled("an explicit name proves nothing on %s: a person takes"),
+      "--forget": settled("what the token at hand can't prove is a person's to decide"),
     },
   },
   {
-    file: "cli/discard.ts",
-    text: "With \\`pulumi state delete\\`: ",
-    ways: {
-      "--target-dependents": engine(
-        "adviceDelete",
-        "with another address, the printed state delete",
-      ),
-    },
+    file: "cli/settle/rows.ts",
+    text: "the next `pulumi up` goes on with it",
+    ways: { "pulumi up": settled("after a kill in the POST, on %s, the next up has nothing") },
   },
-  {
-    file: "cli/discard.ts",
-    text: "If it still runs and is in no state",
-    ways: { audit: test("tests/lifecycle/audit", "after audit printed a discard") },
-  },
-  {
-    file: "cli/discard.ts",
-    text: "take it over by hand",
-    ways: {
-      "pulumi import": commands("after a kill during the wait and the import of a wrong instance"),
-    },
-  },
-  {
-    file: "cli/discard.ts",
-    text: "before that import, if the state has another instance",
-    ways: {
-      "pulumi state delete, pulumi import": commands(
-        "after a kill during the wait and the import of a wrong instance",
-      ),
-    },
-  },
-  {
-    file: "cli/discard.ts",
-    text: "forget it, once you know that it left no running instance",
-    ways: {
-      discard: test("cli/discard", "without an argument it lists the pending creates"),
-    },
-  },
-  {
-    file: "cli/discard.ts",
-    text: "There is no pending create with this key or URN.",
-    ways: { discard: test("cli/discard", "after a wrong key, the printed discard") },
-  },
-  {
-    file: "cli/discard.ts",
-    text: "Several state backends have a pending create for",
-    ways: {
-      PULUMI_BACKEND_URL: test("cli/discard", "with the same URN in two backends, discard forgets"),
-    },
-  },
-  {
-    file: "cli/discard.ts",
-    text: "Not forgotten: a run is busy with",
-    ways: { "discard again": test("cli/discard", "a create that a run is busy with") },
-  },
-  {
-    file: "cli/discard.ts",
-    text: "could not be changed. Run",
-    ways: { "discard again": test("cli/discard", "if a record could not be changed") },
-  },
-
-  // ── A pending create ──
   {
     file: "provider/instance/messages.ts",
-    text: "may have left its instance. ",
-    ways: { "pulumi up": commands("after a run was killed during a create, the `pulumi up`") },
+    text: "To create it all the same",
+    ways: {
+      "pulumi config": core(
+        "replaceAgain",
+        "--replace creates nothing with compute:leftovers fail",
+      ),
+    },
+  },
+  {
+    file: "cli/settle/rows.ts",
+    text: "importCommand({ urn",
+    ways: { "pulumi import": settled("a server whose resource has left the state is named") },
+  },
+  { file: "cli/settle/rows.ts", text: "→ \\`${way}\\`", ways: { part } },
+  {
+    file: "cli/settle/settle.ts",
+    text: "run `settle` again.",
+    ways: { settle: settled("a stack that a killed run has left locked stays as it is") },
+  },
+  {
+    file: "cli/settle/write.ts",
+    text: "writable, and run the command again.",
+    ways: { "run again": { noRun: "the system's message says what is wrong with the disk" } },
   },
 
   // ── doctor ──
@@ -325,11 +262,6 @@ export const advice: readonly Advice[] = [
     ways: {
       "other settings": test("tests/lifecycle/doctor", "doctor warns of the stack's instances"),
     },
-  },
-  {
-    file: "cli/doctor.ts",
-    text: "with another state backend, which",
-    ways: { discard: test("tests/lifecycle/doctor", "pending creates, and records") },
   },
   { file: "cli/doctor.ts", text: "Nothing found prevents", ways: { reports } },
 
@@ -417,11 +349,6 @@ export const advice: readonly Advice[] = [
     file: "provider/config/configuration.ts",
     text: "set the argument",
     ways: { "the argument": engine("adviceSettings", "if an explicit provider lacks the token") },
-  },
-  {
-    file: "provider/config/settings.ts",
-    text: "What a create does if the service lists instances",
-    ways: { reports },
   },
   {
     file: "provider/config/settings.ts",
@@ -550,361 +477,23 @@ export const advice: readonly Advice[] = [
   // ── Create ──
   {
     file: "provider/instance/messages.ts",
-    text: "another run, which is still under way, creates",
+    text: "Run again once that run has ended.",
     ways: {
-      "run again": engine(
-        "adviceCreate",
-        "after `pulumi cancel`, a second run waits for the first one in vain",
-      ),
+      "run again": engine("adviceCreate", "after `pulumi cancel`, a second run waits for the"),
     },
   },
   {
     file: "provider/instance/messages.ts",
-    text: "withStack(importCommand({ urn: of.urn, provider }, id), own)",
-    ways: {
-      "contested: pulumi import": secondServer("after `pulumi cancel` and a second run"),
-      "replied: pulumi import": promises("after a plugin was killed and an import only previewed"),
-      "of a stack that was renamed: pulumi import": secondServer(
-        "a run is killed after the 202, and the stack is renamed",
-      ),
-      "unregistered: pulumi import": secondServer(
-        "a run is killed after the 202, and the resource is renamed",
-      ),
-      "pending: pulumi import": engine(
-        "adviceCreate",
-        "after an unclear create with several instances of its name",
-      ),
-      "left over: pulumi import": typedCommands(
-        "after a kill during a create and the loss of the ledger",
-      ),
-      "not found: pulumi import": typedCommands(
-        "the import that a pending create of an explicit provider",
-      ),
-      "turned up: pulumi import": engine(
-        "adviceCreate",
-        "after an unclear create with a name that the program gave",
-      ),
-    },
+    text: "settleCommand()",
+    ways: { settle: settled("after a kill between the reply and the save, on %s, preview") },
   },
   {
-    file: "provider/instance/messages.ts",
-    text: "so either it was renamed to this one, or",
-    ways: {
-      "`pulumi state move`": {
-        noRun: "it says how two stacks get one provider resource; each way out has its own entry",
-      },
-    },
+    file: "provider/ledger/ledger.ts",
+    text: "then remove the file",
+    ways: { "remove the file": { noRun: "the next create makes its file, as any other does" } },
   },
-  {
-    file: "provider/instance/messages.ts",
-    text: '"Then run this again"',
-    ways: {
-      "pulumi up there, run again": test(
-        "provider/instance/resume",
-        "with leftovers fail, what that stack's run delivered stops the create",
-      ),
-    },
-  },
-  {
-    file: "provider/instance/messages.ts",
-    text: "if that stack exists: ${runThere(record)}",
-    ways: { "pulumi up there, run again": secondServer("after `state move`, two stacks have one") },
-  },
-  {
-    file: "provider/instance/messages.ts",
-    text: "forget that create, once you know that it left no running instance",
-    ways: {
-      "unregistered: discard": engine(
-        "adviceCreate",
-        "a run is killed, the resource renamed and the instance removed: with leftovers fail",
-      ),
-      "pending: discard": typedCommands("if Pulumi has installed the plugin, the printed command"),
-    },
-  },
-  {
-    file: "provider/instance/messages.ts",
-    text: "undo the change in the program, and run \\`pulumi up\\`",
-    ways: { "pulumi up": afterKill },
-  },
-  {
-    file: "provider/instance/messages.ts",
-    text: "to do without ${id}: remove it at the service, forget the create with",
-    ways: { "remove it, discard": afterKill },
-  },
-  {
-    file: "provider/instance/messages.ts",
-    text: "forget the create with \\`${discardCommand(key)}\\` (\\`pulumi refresh\\` does that, too)",
-    ways: {
-      discard: engine("adviceCreate", "if an engine was given the instance and the state shows it"),
-      "pulumi refresh": engine(
-        "adviceCreate",
-        "if an engine was given the instance and the state shows it",
-      ),
-    },
-  },
-  {
-    file: "provider/instance/messages.ts",
-    text: "`\\`${stateDeleteCommand(of)}\\``",
-    ways: {
-      "pulumi state delete, pulumi import": engine(
-        "adviceCreate",
-        "after a replacement without a clear answer, the printed %s works",
-      ),
-    },
-  },
-  {
-    file: "provider/instance/messages.ts",
-    text: "to keep that other instance, and what depends on it, in the state",
-    ways: {
-      "remove it, discard": engine(
-        "adviceCreate",
-        "after a replacement without a clear answer, the printed %s works",
-      ),
-    },
-  },
-  {
-    file: "provider/instance/messages.ts",
-    text: "if you do not want ${id}: remove it at the service, and forget it with",
-    ways: {
-      "remove it, discard": secondServer("after two runs that saved their states over each other"),
-      "remove it": secondServer("after two runs that saved their states over each other"),
-    },
-  },
-  {
-    file: "provider/instance/messages.ts",
-    text: "if you want the earlier instance instead:",
-    ways: {
-      "pulumi state delete, pulumi import": secondServer(
-        "a run is killed after the 202, and the resource is renamed with an alias: with leftovers warn",
-      ),
-    },
-  },
-  {
-    file: "provider/instance/messages.ts",
-    text: "`\\`${stateDeleteCommand(own.urn)}\\` (${withDependents})`",
-    ways: { part },
-  },
-  {
-    file: "provider/instance/messages.ts",
-    text: "if you want the earlier instance instead: first configure",
-    ways: {
-      "its settings, pulumi state delete, pulumi up": test(
-        "provider/instance/resume",
-        "is named with the way to its instance, which begins with its settings and works",
-      ),
-    },
-  },
-  {
-    file: "provider/instance/messages.ts",
-    text: "if you want the earlier instance, too: configure",
-    ways: {
-      "its settings, pulumi up, pulumi import": test(
-        "provider/instance/resume",
-        "after a rename of the resource and a change of the address, the import that is printed",
-      ),
-    },
-  },
-  {
-    file: "provider/instance/messages.ts",
-    text: "${ifMoved}: ${dropNew}, ${takeOver}, ${removeNew}",
-    ways: {
-      "pulumi state delete, pulumi import": engine(
-        "adviceCreate",
-        "a run is killed and the service gets another address",
-      ),
-    },
-  },
-  {
-    file: "provider/instance/messages.ts",
-    text: "${ifMoved}: take it over as this resource with",
-    ways: {
-      "pulumi import, discard": test(
-        "provider/instance/resume",
-        "with compute:leftovers fail, a pending create at another address names",
-      ),
-    },
-  },
-  {
-    file: "provider/instance/messages.ts",
-    text: "run again with ${settingsOf(record)}",
-    ways: {
-      "another kind of token": test(
-        "provider/instance/resume",
-        "stops the create with compute:leftovers fail, and nothing is to be imported",
-      ),
-      "another account": test(
-        "provider/instance/resume",
-        "the record of a create with another account is not settled",
-      ),
-    },
-  },
-  {
-    file: "provider/instance/messages.ts",
-    text: "if the program still has that resource: take its instance over with",
-    ways: {
-      "pulumi import, pulumi up --refresh": test(
-        "provider/instance/resume",
-        "with compute:leftovers fail, a pending create of a resource that depends on this one",
-      ),
-    },
-  },
-  {
-    file: "provider/instance/messages.ts",
-    text: "if the earlier one is not running: forget it with",
-    ways: {
-      discard: engine(
-        "adviceCreate",
-        "a run is killed, the resource renamed and the instance removed: with leftovers warn",
-      ),
-    },
-  },
-  {
-    file: "provider/instance/messages.ts",
-    text: "take it over as a separate resource:",
-    ways: {
-      "pulumi import": typedCommands("the import that an extra instance prints"),
-      "remove it": engine(
-        "adviceCreate",
-        "a further instance that an unclear create may have made is removed",
-      ),
-    },
-  },
-  {
-    file: "provider/instance/messages.ts",
-    text: "once a \\`pulumi up\\` has recorded ${its}",
-    ways: {
-      "its settings": test(
-        "provider/instance/resume",
-        "is named at the end of a run with the settings that its resource's next create needs",
-      ),
-      "pulumi import": engine(
-        "adviceCreate",
-        "after a kill during the create of a resource that the program then lacks",
-      ),
-    },
-  },
-  {
-    file: "provider/instance/messages.ts",
-    text: "forget it, once you know that it left no running instance:",
-    ways: {
-      discard: engine(
-        "adviceCreate",
-        "after a kill during the create of a resource that the program then lacks",
-      ),
-    },
-  },
-  {
-    file: "provider/instance/messages.ts",
-    text: "Other projects have ${elsewhere} more",
-    ways: {
-      discard: engine(
-        "adviceCreate",
-        "the command that names the pending creates of other projects",
-      ),
-    },
-  },
-  {
-    file: "provider/instance/messages.ts",
-    text: 'withStack(importAs("<name>", id, own.provider), own)',
-    ways: {
-      "pulumi import": engine(
-        "adviceCreate",
-        "after a warning about a leftover, what it advises works",
-      ),
-    },
-  },
-  {
-    file: "provider/instance/messages.ts",
-    text: "To have a create fail in this case before anything is sent",
-    ways: {
-      "remove it": engine(
-        "adviceCreate",
-        "after a warning about a leftover, what it advises works",
-      ),
-      "compute:leftovers fail": engine(
-        "adviceCreate",
-        "after a warning about a leftover, what it advises works",
-      ),
-    },
-  },
-  {
-    file: "provider/instance/messages.ts",
-    text: "`pulumi stack --show-ids` lists the instances of the stack",
-    ways: {
-      "pulumi stack": engine("adviceCreate", "if the leftover that stopped %s is in the stack"),
-    },
-  },
-  {
-    file: "provider/instance/messages.ts",
-    text: "if the stack has the instance, and this run replaces it",
-    ways: {
-      "compute:leftovers warn": engine(
-        "adviceCreate",
-        "if the leftover that stopped %s is in the stack",
-      ),
-    },
-  },
-  {
-    file: "provider/instance/messages.ts",
-    text: "if the stack has it otherwise: `pulumi up --refresh`",
-    ways: {
-      "pulumi up --refresh": engine(
-        "adviceCreate",
-        "if the leftover that stopped %s is in the stack",
-      ),
-      "the same beside an alias": test(
-        "provider/instance/leftovers",
-        "with compute:leftovers fail, a new resource that %s",
-      ),
-      "remove it": engine(
-        "adviceCreate",
-        "after a leftover stopped the create, what the message advises works",
-      ),
-    },
-  },
-  {
-    file: "provider/instance/messages.ts",
-    text: 'howToSet("leftovers", "warn", spec.own.provider)',
-    ways: { "compute:leftovers warn": core("replaceAgain", "--replace creates nothing with") },
-  },
-  {
-    file: "provider/instance/messages.ts",
-    text: 'let it run: ${howToSet("deletePolicy", "retain", provider)}',
-    ways: {
-      "remove it": engine(
-        "adviceCreate",
-        "after a replacement was refused because its delete would fail",
-      ),
-      "compute:deletePolicy retain": engine(
-        "adviceCreate",
-        "after a replacement was refused because its delete would fail",
-      ),
-    },
-  },
-  {
-    file: "provider/instance/messages.ts",
-    text: 'howToSet("leftovers", "warn", provider)',
-    ways: { "compute:leftovers warn": engine("adviceCreate", "after a replacement was refused") },
-  },
-  {
-    file: "provider/instance/messages.ts",
-    text: "selected keeps it, takes it over, or says what to do",
-    ways: { "pulumi up": engine("adviceCreate", "if another stack's create made the leftover") },
-  },
-  {
-    file: "provider/instance/messages.ts",
-    text: "if no state holds it any more",
-    ways: {
-      "pulumi import": engine(
-        "adviceCreate",
-        "after a create was refused because the instance that left the state still runs",
-      ),
-      discard: engine(
-        "adviceCreate",
-        "after a create was refused because the instance that left the state still runs",
-      ),
-    },
-  },
+  { file: "provider/instance/messages.ts", text: "waits for its end", ways: { reports } },
+  { file: "provider/instance/messages.ts", text: "stops here", ways: { reports } },
   {
     file: "provider/instance/messages.ts",
     text: "because each run creates an instance",
@@ -913,20 +502,6 @@ export const advice: readonly Advice[] = [
         "adviceReady",
         "without a clear answer, the service's listing has",
       ),
-    },
-  },
-  {
-    file: "provider/instance/messages.ts",
-    text: "on this machine searches for it before it creates anything",
-    ways: {
-      "pulumi up": engine("adviceCreate", "after a create that no listing showed, the next up"),
-    },
-  },
-  {
-    file: "provider/instance/messages.ts",
-    text: "if this create made none of them: forget the create with",
-    ways: {
-      discard: engine("adviceCreate", "after an unclear create with a name that the program gave"),
     },
   },
 
@@ -1089,6 +664,4 @@ export const advice: readonly Advice[] = [
       "run again": commands("if the service asks for a pause of an hour"),
     },
   },
-
-  // ── Two resources with one instance ──
 ];

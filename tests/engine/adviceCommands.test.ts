@@ -1,5 +1,5 @@
 /**
- * Follows what the plugin's commands advise (`audit`, `discard`, `doctor`) to its end (G9): each command is
+ * Follows what the plugin's commands advise (`audit`, `doctor`) to its end (G9): each command is
  * typed as it is printed, until the state and the service agree, and `audit` ends with exit code 0.
  */
 import { rmSync, writeFileSync } from "node:fs";
@@ -8,14 +8,13 @@ import { expect, test } from "@jest/globals";
 import { testAuthority, testServer } from "../../provider/api/testing/certificates";
 import { startConnectProxy } from "../../provider/api/testing/connectProxy";
 import { TlsFront } from "../support/tlsFront";
-import { Fixture, hangs, never } from "./support/fixture";
+import { Fixture } from "./support/fixture";
 import { emptyProgram, instances, oneInstance } from "./support/programs";
 import { ageCreates, plugin, Stack, tokens } from "./support/stack";
-import { expectAgreement, isWell, typePrinted, typeToken, urnOf } from "./support/typing";
+import { expectAgreement, isWell, printed, typePrinted, typeToken, urnOf } from "./support/typing";
 
 const audit = `'${plugin}' audit`;
 const doctor = `'${plugin}' doctor`;
-const discard = `'${plugin}' discard`;
 const dev = "organization/proj/dev";
 
 /** Expects that `up` changes nothing, that the stack has all instances, and that `audit` finds no problem. */
@@ -31,13 +30,6 @@ function sectionOf(report: string, title: string): string {
   const found = report.split("\n\n").find((section) => section.startsWith(`${title} (`));
   if (found === undefined) throw new Error(`no section "${title}" in: ${report}`);
   return found;
-}
-
-/** Returns the command after this label in the list that `discard` prints, which has no backticks. */
-function listedCommand(list: string, label: string): string {
-  const [, command] = new RegExp(`^ {2}${label}[^:]*: (.+)$`, "m").exec(list) ?? [];
-  if (command === undefined) throw new Error(`no "${label}" in: ${list}`);
-  return command;
 }
 
 /** Selects a new stack, so that a command that does not name its stack fails, or changes the wrong one. */
@@ -195,121 +187,24 @@ test("doctor asks for the address and the token of each stack, its commands set 
 
 // ── Pending creates ──────────────────────────────────────────────────────────────────────────────
 
-test("after a run was killed on another machine, what audit prints takes its instance over", async () => {
-  await using fixture = await Fixture.create({ token: tokens.live });
-  const { stack } = fixture;
-  await fixture.endUpInPost("both killed");
-  rmSync(join(stack.home, "compute"), { recursive: true });
-  await stack.succeed("cancel", "--yes");
-  await selectAnother(fixture);
-  const report = await stack.typeFailing(`${audit} --stack dev`);
-
-  const explained = sectionOf(report, "In no stack, but explained by a pending create");
-  await typePrinted(fixture, explained, "pulumi import");
-  const unrecorded = "Pending creates that the ledger of this machine does not have";
-  const pending = sectionOf(report, unrecorded);
-  await typePrinted(fixture, pending, "pulumi refresh", { "<stack>": dev });
-
-  await stack.succeed("stack", "select", "dev");
-  await expectAllWell(fixture);
-  expect(fixture.posts()).toBe(1);
-});
-
-test("after a run was killed during a create, the `pulumi up` that audit, discard and doctor name takes its instance over", async () => {
-  await using fixture = await Fixture.create();
-  const { stack } = fixture;
-  await fixture.endUpInPost("both killed");
-  const [id = ""] = fixture.ids();
-  const found: unknown = JSON.parse(await stack.typeFailing(`${audit} --json`));
-  const pendingCreate = expect.stringMatching(/compute:index:Instance::web$/);
-  expect(found).toMatchObject({
-    inNoStack: [],
-    explained: [{ id, pendingCreate, name: expect.stringMatching(/^web-/) }],
-    pendingCreates: [],
-  });
-  const report = await stack.typeFailing(audit);
-  const explained = sectionOf(report, "In no stack, but explained by a pending create");
-  expect(explained).toMatch(/the next `pulumi up` takes it over, or says what to do\. If/);
-  expect(await stack.type(discard)).toMatch(/^ {2}take it over: pulumi up, unless/m);
-  expect(await stack.type(doctor)).toMatch(/→ Run `pulumi up`, which resumes those of its stack/);
-  expect(await stack.preview()).toMatch(/::web \("web-\S+", .*\) may have left its instance\./);
-
-  // Its message names the command that removes the lock of the killed run.
-  const locked = await stack.typeFailing("pulumi up");
-  await typePrinted(fixture, locked, "pulumi cancel");
-  expect(await stack.type("pulumi up")).toContain(id);
-
-  await expectAllWell(fixture, [id]);
-  expect(fixture.posts()).toBe(1);
-  expect(await stack.type(discard)).toContain("There is no pending create.");
-});
-
-test.each(["pulumi up", "discard"])(
-  "after a run was killed before its create arrived, the %s that audit prints ends it",
-  async (way) => {
-    // The next run waits for this time-out before a listing proves anything.
-    await using fixture = await Fixture.create({ config: { requestTimeoutSeconds: "2" } });
-    const { stack, control } = fixture;
-    const hanging = control.fault({ ...hangs, acted: false });
-    const up = stack.start("up");
-    await up.reached(hanging.firstHit);
-    await up.end("both killed");
-    await stack.succeed("cancel", "--yes");
-    const pending = sectionOf(await stack.typeFailing(audit), "Pending creates");
-    expect(pending).toMatch(/→ Run `pulumi up`, which resumes those of its stack or says/);
-
-    if (way === "discard") await typePrinted(fixture, pending, "discard urn:");
-    await typePrinted(fixture, pending, "pulumi up");
-
-    // The engine still has the pending create, and audit says how that ends.
-    const rest = await stack.typeFailing(audit);
-    expect(rest).toContain("its resource has instance");
-    expect(rest).not.toContain("pulumi import");
-    await typePrinted(fixture, rest, "--clear-pending-creates", { "<stack>": dev });
-
-    expect(fixture.ids()).toHaveLength(1);
-    await expectAllWell(fixture);
-    expect(fixture.posts()).toBe(2);
-  },
-);
-
-test.each(["audit", "discard"])(
-  "after a kill during the wait and the import of a wrong instance, the commands that %s prints take the right one over",
+test.each(["audit", "doctor"])(
+  "after a run was killed during a create, the settle that %s prints puts it right",
   async (command) => {
-    await using fixture = await Fixture.create({ token: tokens.live, service: never });
-    const { stack, control } = fixture;
-    const killed = await fixture.upInWait();
-    await killed.end("both killed");
-    control.settle();
+    await using fixture = await Fixture.create({ token: tokens.live });
+    const { stack } = fixture;
+    await fixture.endUpInPost("both killed");
     await stack.succeed("cancel", "--yes");
-    const [id = ""] = fixture.ids();
-    control.insert({ id: "i-wrong", name: "wrong", tokenKind: "live" });
-    await stack.type("pulumi import compute:index:Instance web i-wrong");
 
+    // `doctor` asks only the ledger, and `audit` the state, too.
     if (command === "audit") {
-      await selectAnother(fixture);
-      const report = await stack.typeFailing(`${audit} --stack dev`);
+      rmSync(join(stack.home, "compute"), { recursive: true });
+      const report = await stack.typeFailing(audit);
       const explained = sectionOf(report, "In no stack, but explained by a pending create");
-      expect(explained).toContain(
-        `(which drops i-wrong from the state of ${dev}, and lets it run; if other resources`,
-      );
-      expect(explained).toContain("or says what to do if it is to replace i-wrong. Otherwise: ");
-      await typePrinted(fixture, explained, "pulumi state delete");
-      await typePrinted(fixture, explained, "pulumi import");
-      await stack.succeed("stack", "select", "dev");
-    } else {
-      const list = await stack.type(discard);
-      expect(list).toContain(
-        "by hand, with stack dev of project proj selected, and with the inputs of",
-      );
-      await stack.type(listedCommand(list, "before that import"));
-      await stack.type(listedCommand(list, "take it over by hand"));
-    }
-    control.remove("i-wrong");
+      await stack.type(`${printed(explained, "settle")} --yes`);
+    } else await stack.type(`${printed(await stack.type(doctor), "settle")} --yes`);
 
-    await expectAllWell(fixture, [id]);
+    await expectAllWell(fixture);
     expect(fixture.posts()).toBe(1);
-    expect(await stack.type(discard)).toContain("There is no pending create.");
   },
 );
 

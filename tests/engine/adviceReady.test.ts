@@ -254,16 +254,13 @@ describeUnless(noDo, "after a create by `pulumi do` without a stack", () => {
     expect(fixture.posts()).toBe(1);
   });
 
-  test("without a clear answer, the service's listing has the name, and the printed import takes the instance over", async () => {
+  test("without a clear answer, the service's listing has the name, and an import takes the instance over", async () => {
     await using fixture = await begun();
     const { stack, control } = fixture;
     control.fault({ ...creates, kind: "reset", acted: true });
     const hidden = control.fault({ ...lists, kind: "omitItem", times: "always" });
     const failed = await stack.fail(...creating, "--compute:settling-seconds=1");
-    expect(failed).toContain(
-      "look for the name in the service's listing before you run this again",
-    );
-    const [, name = ""] = /no instance named "(.*?)"/.exec(failed) ?? [];
+    const [, name = ""] = /Look for "(.*?)" in the service's listing before/.exec(failed) ?? [];
     hidden.remove();
 
     const listed = JSON.parse(await stack.succeed(...doing("list"))) as {
@@ -271,7 +268,7 @@ describeUnless(noDo, "after a create by `pulumi do` without a stack", () => {
       name: string;
     }[];
     const id = listed.find((instance) => instance.name === name)?.id ?? "";
-    await typePrinted(fixture, failed, "pulumi import", { "<id>": id });
+    await stack.type(`pulumi import compute:index:Instance Instance ${id}`);
 
     stack.program(instances({ Instance: {} }));
     await expectAgreement(fixture);

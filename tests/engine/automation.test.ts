@@ -2,6 +2,7 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
+import { installPlugin } from "../../tools/build";
 import { captured } from "../../tools/support/command";
 import { root } from "../../tools/support/paths";
 import { Fixture, type FixtureOptions } from "./support/fixture";
@@ -11,8 +12,9 @@ const program = join(root, "examples", "automation");
 
 /** A fixture, and a function that types a command of the example and returns the JSON in its output. */
 async function reviews(options: FixtureOptions = {}) {
-  const fixture = await Fixture.create({ program, ...options });
+  const fixture = await Fixture.create({ program, namesPlugin: false, ...options });
   const { stack } = fixture;
+  installPlugin(stack.home);
   stack.setEnv("COMPUTE_BASE_URL", fixture.service.url);
   const jsonIn = (output: string) =>
     JSON.parse(output.split("\n").findLast((line) => /^[[{]/.test(line)) ?? "null") as unknown;

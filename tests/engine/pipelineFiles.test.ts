@@ -22,7 +22,6 @@ import {
   installs,
   setup,
   setupFile,
-  stepOf,
   textOf,
   workflows,
 } from "./support/pipelines";
@@ -151,18 +150,22 @@ describe("GitHub", () => {
     const step = setup.runs.steps.find(({ run }) => run?.startsWith("pulumi plugin install"));
     expect(step?.env).toEqual({ GITHUB_TOKEN: "${{ github.token }}" });
   });
+});
 
-  test("each job that creates instances saves its ledger, even if it fails, under the key that the setup restores", () => {
-    const restored = stepOf(setup.runs.steps, "actions/cache/restore")?.with;
-    const creating = jobs.filter(({ steps }) => steps.some(({ run }) => / up /.test(run ?? "")));
-    expect(creating).toHaveLength(2);
-    for (const { steps } of creating) {
-      const saved = stepOf(steps, "actions/cache/save");
-      expect(saved?.if).toBe("always()");
-      expect(saved?.with?.["path"]).toBe(restored?.["path"]);
-      expect(saved?.with?.["key"]?.replace("env.STACK", "inputs.stack")).toBe(restored?.["key"]);
-    }
-  });
+test("what changes a stack comes after the settle of that stack", () => {
+  const github = jobs.map(({ steps }) => steps.map(({ run = "" }) => run));
+  const lines = [...github, ...gitlabJobs.map(({ script = [] }) => script)].map((scripts) =>
+    scripts.map((line) => line.replace(/^exec /, "")),
+  );
+  const changing = lines.flatMap((all) =>
+    all.flatMap((line, index) => (/ (up|destroy) /.test(line) ? [{ line, all, index }] : [])),
+  );
+  expect(changing).toHaveLength(4 + 4 * 2);
+  for (const { line, all, index } of changing) {
+    const project = line.includes("-C network") ? " -C network" : "";
+    const settle = `pulumi${project} plugin run --kind resource compute -- settle --stack "$STACK" --yes`;
+    expect(all.slice(0, index)).toContain(settle);
+  }
 });
 
 test("GitLab: each job that changes a stack has a resource group and an environment", () => {

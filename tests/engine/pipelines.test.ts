@@ -2,25 +2,17 @@
  * Runs each job of examples/pipelines once with the real engine. Its commands and its environment are those of the
  * files.
  */
-import { existsSync, readFileSync, symlinkSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { parseAllDocuments, stringify } from "yaml";
 import { installPlugin } from "../../tools/build";
 import { writeWhole } from "../../tools/support/files";
 import { root } from "../../tools/support/paths";
-import {
-  githubScripts,
-  gitlabJob,
-  gitlabScript,
-  setup,
-  stepOf,
-  textOf,
-  type Script,
-} from "./support/pipelines";
+import { githubScripts, gitlabScript, textOf, type Script } from "./support/pipelines";
 import { pathWithRandom } from "./support/random/plugin";
 import { tokens } from "./support/stack";
-import { Fixture } from "./support/fixture";
+import { Fixture, hangs } from "./support/fixture";
 
 const secrets = { COMPUTE_API_TOKEN: tokens.test, PULUMI_CONFIG_PASSPHRASE: "test" };
 const variables = ({ stack, service }: Fixture) => ({
@@ -94,8 +86,6 @@ test.concurrent("each job for GitHub works", async () => {
 
   await job("deploy.yml", "dev");
   expect(instances(fixture, "dev-")).toHaveLength(3);
-  const kept = stepOf(setup.runs.steps, "actions/cache/restore")?.with?.["path"];
-  expect(existsSync(kept?.replace("~", fixture.stack.folder) ?? "")).toBe(true);
   expect(await job("drift.yml", "drift")).toContain("Every listed instance is managed");
 
   await job("review.yml", "up");
@@ -124,8 +114,6 @@ test.concurrent("each job for GitLab works", async () => {
 
   await run(fixture, scripts("dev"));
   expect(instances(fixture, "dev-")).toHaveLength(3);
-  const kept = gitlabJob("dev").cache?.flatMap(({ paths }) => paths) ?? [];
-  expect(kept.map((path) => existsSync(join(project, path)))).toEqual([true, true]);
 
   await run(fixture, scripts("review"));
   expect(instances(fixture, "review-7-")).toHaveLength(1);
@@ -141,6 +129,34 @@ test.concurrent("each job for GitLab works", async () => {
   writeWhole(inState(fixture, lock), "{}");
   await run(fixture, scripts("unlock", { STACK: "dev", DIRECTORY: ".", ENVIRONMENT: "dev" }));
   expect(existsSync(inState(fixture, lock))).toBe(false);
+});
+
+test.concurrent("the jobs settle what a killed one has left, once its lock is gone", async () => {
+  await using fixture = await prepared();
+  const { stack } = fixture;
+  const env = { ...secrets, ...variables(fixture) };
+  for (const [name, value] of Object.entries(env)) stack.setEnv(name, value);
+  await stack.succeed("-C", "network", "destroy", "--stack", "dev", "--yes");
+  const before = fixture.posts();
+  const killed = stack.start("-C", "network", "up", "--stack", "dev", "--yes", "--skip-preview");
+  const hanging = fixture.control.fault(hangs);
+  await killed.reached(hanging.firstHit);
+  await killed.end("both killed");
+  for (const name of Object.keys(env)) stack.setEnv(name, undefined);
+  // The next job has another machine.
+  rmSync(join(stack.home, "compute"), { recursive: true });
+  const scripts = (name: string, more: Readonly<Record<string, string>> = {}) => [
+    gitlabScript(name, { ...env, CI_PROJECT_DIR: stack.project, ...more }),
+  ];
+  const dev = { STACK: "dev", ENVIRONMENT: "dev" };
+
+  expect(await run(fixture, scripts("dev"), true)).toContain("the stack is currently locked");
+  await run(fixture, scripts("unlock", { ...dev, DIRECTORY: "network" }));
+  const output = await run(fixture, scripts("dev"));
+
+  expect(output).toContain("Nothing is in doubt any more.");
+  // The bastion whose create was killed, and the three servers.
+  expect(fixture.posts() - before).toBe(1 + 3);
 });
 
 test.concurrent("the program in the Kubernetes Program object works", async () => {

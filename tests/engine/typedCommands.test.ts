@@ -4,7 +4,7 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, rmSync, symlinkSync } from "node:fs";
+import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import metadata from "../../metadata.json";
@@ -14,13 +14,10 @@ import { readPage } from "../../tools/docs/pages";
 import { firstLine } from "../../tools/support/command";
 import { root } from "../../tools/support/paths";
 import { printedCommands } from "../support/printed";
-import { Fixture, type FixtureOptions, never } from "./support/fixture";
-import { emptyProgram, instances, oneInstance, required } from "./support/programs";
+import { Fixture, type FixtureOptions } from "./support/fixture";
+import { emptyProgram, instances, oneInstance } from "./support/programs";
 import { tokens } from "./support/stack";
 
-const creates = { method: "POST", path: "/v2/instances" } as const;
-const lists = { method: "GET", path: "/v2/instances" } as const;
-const unavailable = { ...creates, kind: "status", status: 503, acted: true } as const;
 const urnOfWeb = "urn:pulumi:dev::proj::compute:index:Instance::web";
 
 /** Returns the printed command that contains `start`. If a message repeats it, all copies must be the same. */
@@ -40,34 +37,6 @@ async function expectClean(fixture: Fixture, ids: readonly string[]): Promise<vo
   expect(await stack.ids()).toEqual([...ids].sort());
 }
 
-test.each(["pulumi up", "discard"])(
-  "after engine and plugin were killed during a POST and the program changed, what is printed with %s works, and the state tells what the server has",
-  async (way) => {
-    await using fixture = await Fixture.create();
-    const { stack } = fixture;
-    await fixture.endUpInPost("both killed");
-    await stack.succeed("cancel", "--yes");
-    stack.program(oneInstance({ flavorId: "standard-4" }));
-    const output = await stack.fail("up");
-    expect(fixture.posts()).toBe(1);
-    const [id = ""] = fixture.ids();
-    expect(output).toContain(id);
-
-    if (way === "discard") fixture.control.remove(id);
-    else stack.program(oneInstance());
-    await stack.type(printed(output, way));
-
-    if (way === "discard") await stack.up();
-    await expectClean(fixture, way === "discard" ? fixture.ids() : [id]);
-    const flavorId = way === "discard" ? "standard-4" : required["flavorId"];
-    expect((await stack.instance()).inputs).toMatchObject({ flavorId });
-    if (way === "discard") return;
-    // The change is then a replacement.
-    stack.program(oneInstance({ flavorId: "standard-4" }));
-    expect(await stack.preview()).toContain(`replacing instance ${id}`);
-  },
-);
-
 /** A stack whose project does not name the plugin, which `pulumi plugin install` has installed. */
 async function installedFixture(options: FixtureOptions = {}): Promise<Fixture> {
   const fixture = await Fixture.create({ namesPlugin: false, ...options });
@@ -85,19 +54,13 @@ function onlyPulumi({ stack }: Fixture): string {
   return folder;
 }
 
-test("if Pulumi has installed the plugin, the printed command with discard works with nothing but pulumi on PATH", async () => {
+test("if Pulumi has installed the plugin, the printed command begins with `pulumi plugin run`", async () => {
   await using fixture = await installedFixture();
   const { stack } = fixture;
   await fixture.endUpInPost("both killed");
   await stack.succeed("cancel", "--yes");
   stack.program(oneInstance({ flavorId: "standard-4" }));
-  const command = printed(await stack.fail("up"), "discard");
-  expect(command.startsWith(`${pluginRun} discard `)).toBe(true);
-
-  await stack.type(`export PATH='${onlyPulumi(fixture)}'; ${command}`);
-
-  await stack.up();
-  await expectClean(fixture, fixture.ids().slice(1));
+  expect(printed(await stack.fail("up"), "settle")).toBe(`${pluginRun} settle`);
 });
 
 test("with nothing but pulumi on PATH, `pulumi plugin run` passes the exit codes and the JSON of the commands on", async () => {
@@ -121,10 +84,7 @@ test("with nothing but pulumi on PATH, `pulumi plugin run` passes the exit codes
   expect(mistyped.code).toBe("2");
   expect(see).toBe(`${pluginRun} audit --help`);
   expect(await stack.type(see)).toContain("--json ");
-  expect(await codeAndOutput("discard")).toEqual({
-    code: "0",
-    output: "There is no pending create.\n",
-  });
+  expect(await codeAndOutput("settle --json")).toEqual({ code: "0", output: json("inDoubt") });
 });
 
 test("the emulator that `pulumi plugin run` started ends with `pulumi`", async () => {
@@ -172,65 +132,6 @@ test.each([
     expect(fixture.posts()).toBe(1);
   },
 );
-
-/**
- * Leaves a pending create: the service creates the instance, and no listing contains it during this `up`. Then types the
- * import that `up` prints.
- */
-async function importPendingCreate(
-  fixture: Fixture,
-  edit: (command: string) => string = (command) => command,
-): Promise<void> {
-  const { stack, control } = fixture;
-  control.fault({ ...creates, kind: "reset", acted: true });
-  const hidden = control.fault({ ...lists, kind: "omitItem", times: "always" });
-  const output = await stack.fail("up");
-  hidden.remove();
-  const [id = ""] = fixture.ids();
-  await stack.type(edit(printed(output, "pulumi import").replace("<id>", id)));
-  await expectClean(fixture, [id]);
-}
-
-test("the import that a pending create of a component's child prints names the component", async () => {
-  await using fixture = await Fixture.create();
-  fixture.stack.javascript(`
-    const pulumi = require("@pulumi/pulumi");
-    const group = new pulumi.ComponentResource("my:mod:Group", "group");
-    new pulumi.CustomResource("compute:index:Instance", "it's web",
-      { name: "web", ...${JSON.stringify(required)} }, { parent: group });
-  `);
-  const group = "group=urn:pulumi:dev::proj::my:mod:Group::group";
-  await importPendingCreate(fixture, (command) =>
-    command.replace("<name>=<urn of its component>", group),
-  );
-});
-
-test("the import that a pending create of an explicit provider prints names the provider", async () => {
-  await using fixture = await Fixture.create({ program: emptyProgram, baseUrl: undefined });
-  const properties = { baseUrl: fixture.service.url, settlingSeconds: 1 };
-  const resources = { own: { type: "pulumi:providers:compute", properties } };
-  fixture.stack.program(instances({ web: { options: { provider: "${own}" } } }, { resources }));
-  await importPendingCreate(fixture);
-});
-
-test("the import that an extra instance prints takes it over as a separate resource", async () => {
-  const web = { inputs: { name: "web-main" } };
-  await using fixture = await Fixture.create({ program: instances({ web }), service: never });
-  const { stack, control } = fixture;
-  control.fault(unavailable);
-  // No listing contains the first instance until the second POST is accepted.
-  const hidden = control.fault({ ...lists, kind: "omitItem", times: "always" });
-  const up = await fixture.upInWait();
-  hidden.remove();
-  control.settle();
-  const command = printed(await up.succeeded(), "pulumi import");
-  expect(command).toContain(fixture.ids()[0]);
-
-  await stack.type(command.replace("<name>", "web-2"));
-
-  stack.program(instances({ web, "web-2": web }));
-  await expectClean(fixture, fixture.ids());
-});
 
 const live = {
   token: tokens.live,
@@ -289,24 +190,6 @@ test("after the last instance was taken out of the program, up is refused, and w
 
   expect(await stack.instances()).toEqual([]);
   expect(fixture.ids()).toHaveLength(1);
-});
-
-/** These are the steps in docs/recover.md, section "If a run stops for a leftover". */
-test("after a kill during a create and the loss of the ledger, the next run stops, and the command that it prints repairs the stack", async () => {
-  await using fixture = await Fixture.create({ config: { leftovers: "fail" } });
-  const { stack } = fixture;
-  await fixture.endUpInPost("both killed");
-  rmSync(join(stack.home, "compute"), { recursive: true });
-  await stack.succeed("cancel", "--yes");
-
-  const stopped = await stack.fail("up");
-
-  expect(stopped).toContain('nothing was created, because compute:leftovers is "fail"');
-  const [line] = printedCommands(stopped, "Instance web ");
-  await stack.type(`${line} --yes --generate-code=false`);
-  await stack.up();
-  expect(await stack.ids()).toEqual(fixture.ids());
-  expect(fixture.posts()).toBe(1);
 });
 
 test.each([

@@ -53,7 +53,7 @@ const inBoth = (value: unknown) => ({
   outputs: expect.objectContaining({ userData: value }) as unknown,
 });
 
-test("an up keeps the hash. A second up, a refresh, an export and import, and another line ending change nothing; another text replaces", async () => {
+test("an up keeps the hash. A second up, a refresh, an export and import, and another line ending change nothing; the other input is recorded; another text replaces", async () => {
   await using fixture = await withHash();
   const { stack } = fixture;
   await stack.up();
@@ -68,6 +68,7 @@ test("an up keeps the hash. A second up, a refresh, an export and import, and an
   stack.program(oneInstance({ userData: userData.replaceAll("\n", "\r\n") }));
   await stack.expectNothingToDo();
   stack.program(oneInstance({ userDataBase64: base64(userData) }));
+  expect(await stack.up()).toContain("1 updated");
   await stack.expectNothingToDo();
   expect(fixture.posts()).toBe(1);
 

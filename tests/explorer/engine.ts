@@ -2,9 +2,8 @@
  * Lists what may happen next in a world. An engine begins a run, calls the provider, saves, deletes and ends, or is
  * interrupted anywhere. People act between the runs. `explore.ts` uses this file.
  */
-import { isPending } from "../../provider/ledger/record";
-import { beginCall, contestAtEnd, isOwnerAlive, register } from "./call";
-import { checkDestroyed, checkImported } from "./invariants";
+import { beginCall, fileOf, foundIn, noteNamed, remove as removeRow } from "./call";
+import { checkDestroyed, checkNamedAtEnd } from "./invariants";
 import { movesOfCall } from "./service";
 import type { Act, Fault, Model, Planned, PlannedRun } from "./slice";
 import {
@@ -16,7 +15,6 @@ import {
   type Asked,
   type Call,
   type Change,
-  type Row,
   type Run,
   type RunScene,
   type StateEntry,
@@ -81,20 +79,18 @@ function begins({ slice, runs }: Model, world: World): Change<World>[] {
           engine: "alive",
           canceled: false,
           unlocked: false,
-          metAnother: false,
           snapshot: (copy.stacks[plan.stack] ?? []).map((entry) => ({ ...entry })),
           todo: plan.program,
-          registered: [],
           calls: [],
           unsaved: undefined,
           retry: undefined,
           retries: 0,
           made: [],
           takenOver: [],
-          namedByEngine: [],
-          proven: [],
-          seenAfterEnd: [],
+          shown: [],
+          stamped: [],
           unfinished: [],
+          memory: [],
         }),
     }));
 }
@@ -120,7 +116,11 @@ function changesOfRun(scene: RunScene): Change<RunScene>[] {
     found.push({ say, fault, do: act });
   if (unsaved) {
     add(`the engine saves ${unsaved.id}`, (copy) => save(copy, unsaved));
-    add("the engine fails to save", (copy) => (copy.run.unsaved = undefined), "not saved");
+    const loseIt = (copy: RunScene) => {
+      change(copy.world, unsaved.id, { isUnsaved: true });
+      copy.run.unsaved = undefined;
+    };
+    add("the engine fails to save", loseIt, "not saved");
   } else if (retry) {
     const { id } = retry;
     add("the engine accepts the failure", (copy) => {
@@ -139,7 +139,7 @@ function changesOfRun(scene: RunScene): Change<RunScene>[] {
   const isBusy = run.calls.length > 0;
   if (run.canceled && !isBusy && !unsaved && !retry)
     add("the engine ends", (copy) => {
-      contestAtEnd(copy);
+      nameWhatIsLeft(copy);
       endRun(copy);
     });
   // A crash matters only after something was written, sent or replied.
@@ -181,12 +181,16 @@ function nextSteps({ world, run }: RunScene): Change<RunScene>[] {
   const found = run.todo.flatMap((planned): Change<RunScene>[] => {
     const { resource, identity } = planned;
     const held = state.find((entry) => entry.resource === identity && !entry.old);
-    if (held && !replace && !run.namedByEngine.includes(held.id)) {
+    if (held && !replace && !run.shown.includes(held.id)) {
       const say = `Diff of ${resource}, held as ${held.id}`;
       return [{ say, do: (copy) => diff(copy, planned, held) }];
     }
+    // The Diff has refused a replacement whose Delete would fail.
+    const isRefused = deletePolicy === "fail" && instanceOf(world, held?.id)?.alive === true;
+    if (isRefused && !replace)
+      return [{ say: `Diff of ${resource} refuses`, do: (copy) => drop(copy, planned) }];
     const begin = (copy: RunScene) => {
-      copy.run.todo = copy.run.todo.filter((other) => other !== planned);
+      drop(copy, planned);
       beginCall(copy, { planned, replaces: held !== undefined });
     };
     const verb = held ? "replaces" : "creates";
@@ -212,68 +216,55 @@ function nextSteps({ world, run }: RunScene): Change<RunScene>[] {
   return [...found, { say: "the engine saves its state and ends normally", do: saveAndEnd }];
 }
 
-/** Does what `Ledger.markDelivered` does. */
+/** Does what the ledger does at the end of a run in order. */
 function endNormally(scene: RunScene): void {
-  const { world, run } = scene;
-  const rows = ledgerOf(world, run);
-  contestAtEnd(scene);
-  for (const row of rows) {
-    if (row.owner !== run.session || row.stage !== "replied") continue;
-    // When it was delivered matters only to a run that is under way. Without the time, fewer worlds differ.
-    const deliveredAt = world.runs.length > 1 ? { deliveredAt: String(world.begun) } : {};
-    Object.assign(row, { stage: "delivered", ...deliveredAt });
-    if (run.metAnother && !row.stateless) row.contested = true;
-  }
+  const { model, world, run } = scene;
+  for (const row of [...ledgerOf(model, world, run)])
+    if (model.rules.endsInOrder(row, run.session)) removeRow(scene, row);
+  nameWhatIsLeft(scene);
   endRun(scene);
 }
 
-/**
- * Settles the records of an instance on the machine of this run. With `urn`, that of the resource for which the state holds the
- * instance, also those that a state has settled before.
- */
-function settle(
-  { world, run }: RunScene,
-  id: string,
-  settled: "state" | "gone" | "dropped",
-  urn?: string,
-): void {
-  // A run that ended since this one began may have saved an older state over the one that this one has read.
-  const isContestedSince = ({ owner, contests = {} }: Row) =>
-    Object.entries(contests).some(
-      ([by, begun]) => ![run.session, owner].includes(by) && begun >= Number(run.session.slice(1)),
-    );
-  const scope = run.plan.program[0]?.spec.own.scope;
-  for (const row of ledgerOf(world, run)) {
-    if (row.id !== id) continue;
-    const isSettled = row.stage === "settled" && (row.settled !== "state" || row.urn === urn);
-    if (settled === "state" && (isSettled || isContestedSince(row))) continue;
-    if (settled === "state" && world.runs.length > 1 && row.deliveredAt === undefined) {
-      row.deliveredAt = String(world.begun);
-      if (!isOwnerAlive(world, row)) run.seenAfterEnd = [...run.seenAfterEnd, row.key];
-    }
-    Object.assign(row, { stage: "settled", settled, ...(urn !== undefined && { urn, scope }) });
+/** Ends the doubt about what the run was shown, and names what other runs have left in doubt. */
+function nameWhatIsLeft(scene: RunScene): void {
+  const { model, world, run } = scene;
+  const { endsDoubt, isIdle, isNamedAtEnd } = model.rules;
+  const [first] = run.plan.program;
+  const ending = { scope: run.plan.scope, urn: first?.urn };
+  for (const row of [...ledgerOf(model, world, run)]) {
+    const found = foundIn(scene, row);
+    const isShown = run.stamped.some((shown) => endsDoubt(found, shown, run.session));
+    if (isShown || isIdle(found)) removeRow(scene, row);
+    else if (isNamedAtEnd(found, ending))
+      for (const id of row.id === undefined ? row.made : [row.id]) noteNamed(scene, id);
   }
+  checkNamedAtEnd(scene);
 }
 
 /**
  * Notes a call that brings an instance's outputs. Their stamp is the id of the session that made them. The stamp of
- * another session proves that a state held the instance, so its records are then settled.
+ * another session proves that a state held the instance.
  */
 function noteOutputs(scene: RunScene, { id, stamp }: StateEntry, urn: string): void {
-  const { run } = scene;
-  if (!run.namedByEngine.includes(id)) run.namedByEngine = [...run.namedByEngine, id];
-  if (stamp === run.session || run.proven.includes(id)) return;
-  run.proven = [...run.proven, id];
-  settle(scene, id, "state", urn);
+  const { model, run } = scene;
+  if (!run.shown.includes(id)) run.shown = [...run.shown, id];
+  if (stamp === run.session || run.stamped.some((other) => other.id === id)) return;
+  run.stamped = [...run.stamped, { id, stamp }];
+  const row = fileOf(scene, urn);
+  if (row && model.rules.endsDoubt(foundIn(scene, row), { id, stamp }, run.session))
+    removeRow(scene, row);
 }
 
 /** The engine calls Diff. A resource without changes needs no further step. */
 function diff(scene: RunScene, planned: Planned, held: StateEntry): void {
-  const { world, run } = scene;
-  register(run, planned);
+  const { world } = scene;
   noteOutputs(scene, held, planned.urn);
-  if (instanceOf(world, held.id)?.digest === planned.digest)
-    run.todo = run.todo.filter((other) => other !== planned);
+  if (instanceOf(world, held.id)?.digest === planned.digest) drop(scene, planned);
+}
+
+/** The engine has nothing more to do for the resource. */
+function drop({ run }: RunScene, planned: Planned): void {
+  run.todo = run.todo.filter((other) => other !== planned);
 }
 
 /** The engine saves a reply in the state. A stateless run has no state, so its instance is let go. */
@@ -293,13 +284,10 @@ function remove(scene: RunScene, id: string): void {
   const index = state.findIndex((entry) => entry.id === id && entry.old);
   const entry = state[index] as StateEntry;
   noteOutputs(scene, entry, entry.urn);
-  if (run.plan.deletePolicy === "retain") {
-    change(world, id, { letGo: true });
-    settle(scene, id, "dropped");
-  } else if (!run.takenOver.includes(id)) {
+  if (run.plan.deletePolicy === "retain") change(world, id, { letGo: true });
+  else if (!run.takenOver.includes(id)) {
     checkDestroyed(scene, id);
     change(world, id, { alive: false });
-    settle(scene, id, "gone");
   }
   state.splice(index, 1);
   saveSnapshot(world, run);
@@ -343,18 +331,10 @@ const possibleActs: Record<Act, (world: World, model: Model) => Change<World>[]>
         copy.stacks[0] = copy.stacks[0]?.filter((entry) => entry.id !== id) ?? [];
       },
     })),
-  discard: ({ ledgers }) =>
-    ledgers
-      .flat()
-      .filter((row) => isPending(row) && row.id !== undefined)
-      .map(({ key, id }) => ({
-        say: `a person discards the record ${key}`,
-        do: (copy) => {
-          const row = copy.ledgers.flat().find((row) => row.key === key);
-          Object.assign(row as Row, { stage: "settled", settled: "discarded" });
-          change(copy, id, { letGo: true });
-        },
-      })),
+  settle: ({ ledgers }) =>
+    ledgers.flat().some(({ at }) => at !== undefined)
+      ? [{ say: "a person settles what is in doubt", do: settleAll }]
+      : [],
   stranger: () =>
     ["web", "proposed-s1"].map((name) => ({
       say: `a stranger creates an instance named ${name}`,
@@ -365,7 +345,7 @@ const possibleActs: Record<Act, (world: World, model: Model) => Change<World>[]>
       say: "the disk is wiped",
       do: (copy) => {
         copy.ledgers = copy.ledgers.map(() => []);
-        for (const instance of copy.instances) instance.recordedOnMachine = undefined;
+        for (const instance of copy.instances) instance.isUnsaved = true;
       },
     },
   ],
@@ -386,29 +366,28 @@ function imports({ instances, stacks }: World, { runs }: Model): Change<World>[]
     {
       say: `a person imports ${id}`,
       do: (copy) => {
-        noteImport(copy, id);
         const stamp = `m${copy.begun}`;
         copy.stacks[0]?.push({ urn, resource: identity, id, stamp, old: false });
       },
     },
-    { say: `a person previews the import of ${id}`, do: (copy) => noteImport(copy, id) },
   ]);
 }
 
-/** The engine calls Read without inputs, and may save the instance now, or after a preview. */
-function noteImport(world: World, id: string): void {
-  const rows = world.ledgers[0] ?? [];
-  const name = instanceOf(world, id)?.name;
-  const withId = rows.filter((row) => row.id === id);
-  const withName = rows.filter(
-    (row) =>
-      isPending(row) &&
-      row.id === undefined &&
-      row.name.toLowerCase() === name &&
-      !row.before.includes(id),
-  );
-  for (const row of withId.length > 0 ? withId.filter(isPending) : withName.slice(0, 1)) {
-    checkImported(world, row, id);
-    Object.assign(row, { stage: "replied", id, ended: true });
+/** Puts each instance that a record's POST has made into the state of its stack, unless a state has it. The records go. */
+function settleAll(world: World): void {
+  for (const rows of world.ledgers) {
+    for (const row of [...rows]) {
+      if (row.at === undefined) continue;
+      const [id] = row.made.filter((made) => instanceOf(world, made)?.alive);
+      const instance = instanceOf(world, id);
+      // Before the settling time, nothing proves that there is none.
+      if ((!instance && row.young) || instance?.isMadeLate) continue;
+      rows.splice(rows.indexOf(row), 1);
+      if (!instance || world.stacks.flat().some((entry) => entry.id === id)) continue;
+      const state = world.stacks[Number(/stack (\d)/.exec(instance.resource)?.[1] ?? 0)] ?? [];
+      for (const entry of state) entry.old ||= entry.resource === instance.resource;
+      const { urn, resource } = instance;
+      state.push({ urn, resource, id: instance.id, stamp: `m${world.begun}`, old: false });
+    }
   }
 }

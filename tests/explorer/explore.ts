@@ -5,7 +5,7 @@
 import { hash } from "node:crypto";
 import { changes } from "./engine";
 import { check, Violation } from "./invariants";
-import { modelOf, type Model, type Rules, type Slice } from "./slice";
+import { modelOf, type Exception, type Model, type Rules, type Slice } from "./slice";
 import { copyOf, keyOf, type Change, type World } from "./world";
 
 /** The result of an exploration. */
@@ -15,6 +15,8 @@ export interface Explored {
   depth: number;
   seconds: number;
   violation?: Broken;
+  /** How often the promise does not hold, by the reason, with the shortest history of each. */
+  exceptions: Map<Exception, { count: number; choices: number[] }>;
 }
 
 /** A broken invariant, and the history that breaks it. */
@@ -39,7 +41,9 @@ export function firstWorld({ slice }: Model): World {
 
 /** Explores the states of a slice, up to the first violation. */
 export function explore(slice: Slice, rules: Rules): Explored {
-  const model = modelOf(slice, rules);
+  const met = new Set<Exception>();
+  const exceptions: Explored["exceptions"] = new Map();
+  const model = modelOf(slice, rules, (reason) => met.add(reason));
   const begun = performance.now();
   const first = firstWorld(model);
   const seen = new Set([hashOf(first)]);
@@ -51,6 +55,7 @@ export function explore(slice: Slice, rules: Rules): Explored {
     states: seen.size,
     depth,
     seconds: (performance.now() - begun) / 1000,
+    exceptions,
     ...(violation && { violation }),
   });
   const historyOf = (index: number): number[] => {
@@ -62,13 +67,19 @@ export function explore(slice: Slice, rules: Rules): Explored {
     for (const { world, index } of level) {
       for (const [choice, change] of changes(model, world).entries()) {
         const copy = copyOf(world);
+        met.clear();
         try {
-          apply(copy, change);
+          apply(model, copy, change);
         } catch (error) {
           const { message, stack } = error as Error;
           const what =
             error instanceof Violation ? message : `the protocol or the model throws: ${stack}`;
           return result({ what, choices: [...historyOf(index), choice] });
+        }
+        for (const reason of met) {
+          const known = exceptions.get(reason);
+          if (known) known.count++;
+          else exceptions.set(reason, { count: 1, choices: [...historyOf(index), choice] });
         }
         const hashed = hashOf(copy);
         if (seen.has(hashed)) continue;
@@ -86,10 +97,10 @@ function hashOf(world: World): string {
 }
 
 /** Carries out one step, and checks the invariants. @throws Violation if one is broken */
-function apply(world: World, change: Change<World>): void {
+function apply(model: Model, world: World, change: Change<World>): void {
   if (change.fault !== undefined) world.faults--;
   change.do(world);
-  check(world);
+  check(model, world);
 }
 
 /** Describes a history in words, with one line for each step. */
@@ -102,7 +113,7 @@ export function tell(slice: Slice, rules: Rules, history: readonly number[]): st
     if (!change) return [...lines, `(there is no choice ${choice})`];
     lines.push(change.say);
     try {
-      apply(world, change);
+      apply(model, world, change);
     } catch (error) {
       return [...lines, `→ ${(error as Error).message}`];
     }

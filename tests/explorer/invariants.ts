@@ -1,12 +1,13 @@
 /**
  * The invariants: what must hold in every state of the world. They are: every instance that we created can be
- * found again (1), no resource gets a second instance unnoticed (2), the last reply has the id if it is known (3), and
- * no instance of somebody else is taken over or destroyed (4). The explorer checks them at each step.
+ * found again (1), no resource gets a second instance unnoticed (2), no instance of somebody else is taken over or
+ * destroyed (3), the last reply has the id if it is known (4), and what ends in order leaves nothing in doubt (5). The explorer
+ * checks them at each step. Where one does not hold for a reason that docs/recover.md names, the reason is counted instead.
  */
-import { isPending, type LedgerRecord } from "../../provider/ledger/record";
-import { isSameResource, stackOf } from "../../provider/pulumiNames";
-import type { Planned } from "./slice";
-import type { Failure } from "../../provider/instance/protocol";
+import { isNameFor } from "../../provider/instance/naming";
+import type { Doubt, Failure } from "../../provider/instance/protocol";
+import { stackOf } from "../../provider/pulumiNames";
+import type { Exception, Model } from "./slice";
 import {
   instanceOf,
   ledgerOf,
@@ -30,113 +31,97 @@ export function failIf(isBroken: boolean, message: string): void {
 /** The message for a create that waits or retries without end. */
 export const endless = "a create never ends: it waits and lists again for ever";
 
-/**
- * Checks every state of the world: each instance that we created can be found again (1), and a record counts as
- * in flight only while a call updates it.
- */
-export function check(world: World): void {
+/** Checks every state of the world: each instance that we created can be found again (1), and nothing is in doubt for nothing (5). */
+export function check(model: Model, world: World): void {
   for (const instance of world.instances) {
     const isOurs = instance.alive && instance.resource !== "a stranger's";
+    if (!isOurs || isKnown(world, instance)) continue;
     const text = `${instance.id} exists, and no state, call, record, name or message leads to it`;
-    failIf(isOurs && !isKnown(world, instance), text);
+    failIf(instance.kind !== "proposed" || !instance.isUnsaved, text);
+    model.except("a name of pulumi:autonaming, and no file here");
   }
-  for (const { session, calls, unlocked } of world.runs) {
+  for (const { calls } of world.runs) {
     for (const call of calls) failIf(call.settlingWaits > 4 || call.recordsWritten > 7, endless);
-    if (unlocked) continue;
-    for (const row of world.ledgers.flat()) {
-      const isInFlight = row.owner === session && !row.ended && isPending(row);
-      const isUpdated = calls.some((call) => call.key === row.key);
-      const text = `the record ${row.key} counts as in flight, and no call updates it`;
-      failIf(isInFlight && !isUpdated, text);
-    }
   }
+  const { slice } = model;
+  const isUndisturbed = world.faults === slice.maxFaults && !slice.together;
+  if (!isUndisturbed || world.runs.length > 0) return;
+  const left = world.ledgers.flat().map(({ urn }) => urn);
+  failIf(left.length > 0, `all runs have ended in order, and left a record of ${left.join()}`);
 }
 
 /** Whether anything leads to the instance: a state, a call, a record, its name, or a message. */
 function isKnown(world: World, instance: Instance): boolean {
+  const { id } = instance;
   if (instance.letGo || instance.namedBy !== undefined || instance.isMadeLate) return true;
-  if (world.stacks.flat().some(({ id }) => id === instance.id)) return true;
-  for (const { calls, unsaved, retry, snapshot } of world.runs) {
-    if (snapshot.some(({ id }) => id === instance.id)) return true;
-    const ids = calls.flatMap(({ idMadeByPost, id }) => [idMadeByPost, id]);
-    if ([...ids, unsaved?.id, retry?.id].includes(instance.id)) return true;
+  if (world.stacks.flat().some((entry) => entry.id === id)) return true;
+  for (const { calls, unsaved, retry, snapshot, memory } of world.runs) {
+    if (snapshot.some((entry) => entry.id === id)) return true;
+    const ids = calls.flatMap((call) => [call.idMadeByPost, call.id]);
+    if ([...ids, unsaved?.id, retry?.id, ...memory.flatMap(({ made }) => made)].includes(id))
+      return true;
   }
-  for (const row of world.ledgers[instance.recordedOnMachine ?? -1] ?? []) {
-    if (row.id === instance.id && (isPending(row) || row.stage === "delivered")) return true;
-    const unanswered = row.stage === "sending" || row.stage === "unknown";
-    if (unanswered && row.made.includes(instance.id)) return true;
-  }
+  const rows = world.ledgers.flat();
+  if (rows.some((row) => row.at !== undefined && (row.id ?? row.made[0]) === id)) return true;
   // A generated name has the tag, and an explicit name is in the program. No search uses a proposed name.
-  return (
-    instance.kind === "generated" ||
-    (instance.kind === "explicit" && !instance.name.startsWith("renamed"))
-  );
+  return instance.kind !== "proposed";
 }
 
 /** Checks that a created instance is the only one of its resource, apart from those named before or given up (2). */
 export function checkIsOnlyInstance(scene: Scene, made: Instance): void {
-  const { world, run, call } = scene;
-  const { deletePolicy, machine } = run.plan;
-  const { own, leftovers } = call.planned.spec;
-  const rows = ledgerOf(world, run);
-  const text = `${made.id} is created`;
+  const { world } = scene;
   for (const other of world.instances) {
-    if (other === made || !other.alive || other.resource !== made.resource || other.letGo) continue;
-    const row = rows.find((row) => row.made.includes(other.id));
-    failIf(
-      row !== undefined && row.key === call.key,
-      `${text} by a repeat, and the first POST created ${other.id}`,
-    );
-    const isHere = row?.baseUrl === own.baseUrl;
-    const isSame = row?.scope === own.scope && isSameResource(row?.urn ?? "", own.urn);
-    // A record of another provider resource may belong to another stack whose run is active. A create does not wait
-    // for such a record, but names its instance.
-    const isNamed = other.namedBy === run.session;
-    const isOfOtherScope = row?.urn === own.urn && !(row.stage === "replied" && isNamed);
-    const isInTheWay = isHere && !own.stateless && (isSame || isOfOtherScope);
-    failIf(
-      row !== undefined && isPending(row) && isInTheWay,
-      `${text} although the record of ${other.id} is pending`,
-    );
-    const isHeld = run.snapshot.some(({ id }) => id === other.id);
-    // Two engines have saved their states over each other. Then not even a warning is enough.
-    failIf(
-      other.isOverwritten && row !== undefined && isHere,
-      `${text} although the state has lost ${other.id} to another run's`,
-    );
-    // A pending create under another URN is only named at the end of the run if it asked for something else, and with
-    // another provider resource as soon as it is listed.
-    const isAlike = other.digest === own.digest && other.scope === own.scope;
-    const isOther = other.urn !== own.urn && !isAlike;
-    const isSearchable = other.kind === "explicit" || (other.kind === "generated" && !isOther);
-    const isLeftover = other.settled && !run.proven.includes(other.id) && isSearchable;
-    failIf(
-      leftovers === "fail" && isLeftover,
-      `${text} although leftovers is "fail" and ${other.id} is a leftover`,
-    );
-    if (isHeld && call.replaces) {
-      const isRecorded = rows.some(
-        ({ id, scope, stage }) => id === other.id && scope === own.scope && stage === "settled",
-      );
-      failIf(
-        deletePolicy === "fail" && isRecorded,
-        `${text} although ${other.id} can't be deleted`,
-      );
-      continue;
-    }
-    // This machine has no record of it, and listings need not show it yet, or no search uses its name.
-    const isElsewhere = other.recordedOnMachine !== machine;
-    const isHidden =
-      (isElsewhere && (!other.settled || other.kind === "proposed")) ||
-      (isOther && (!other.settled || other.kind !== "explicit"));
-    failIf(
-      !isNamed && !isHidden && !call.reportedPartial,
-      `${text} for ${other.resource}, and ${other.id} was not named before`,
-    );
+    if (other === made || !other.alive || other.letGo || other.isMadeLate) continue;
+    if (other.resource === made.resource) checkSecond(scene, made, other);
   }
 }
 
-/** Checks an instance that the service's answer names, or that is taken over: it must be of this resource (4). */
+function checkSecond(scene: Scene, made: Instance, other: Instance): void {
+  const { model, world, run, call } = scene;
+  const { spec } = call.planned;
+  const text = `${made.id} is created for ${made.resource}, and ${other.id}`;
+  const isNamed = other.namedBy === run.session;
+  const isReplaced = call.replaces && run.snapshot.some(({ id }) => id === other.id);
+  const reason = whyUnnoticed(scene, other);
+  const isStopDue =
+    spec.leftovers === "fail" ||
+    (spec.leftovers === undefined && spec.deleteFails && other.kind === "generated");
+  if (isStopDue && reason === undefined && !(spec.leftovers === "fail" && isReplaced))
+    throw new Violation(`${text} should have stopped that`);
+  if (isNamed) return;
+  const isInState = world.stacks.flat().some(({ id }) => id === other.id);
+  const isStale = isInState && !run.snapshot.some(({ id }) => id === other.id);
+  failIf(call.hasWaited && isStale, `${text} was made by the run that the create has waited for`);
+  if (isReplaced && !spec.deleteFails) return;
+  if (isReplaced && reason === undefined)
+    return model.except("an explicit name whose Delete fails, with --replace");
+  failIf(reason === undefined, `${text} was not named before`);
+  if (reason) model.except(reason);
+}
+
+/** Returns why the create could not see that this instance is there. */
+function whyUnnoticed(scene: Scene, other: Instance): Exception | undefined {
+  const { world, run, call } = scene;
+  const { own } = call.planned.spec;
+  if (run.plan.stateless) return "stateless";
+  if (call.reportedPartial && call.planned.spec.leftovers !== "fail")
+    return "a listing that is not complete";
+  if (other.tenant !== own.tokenHash.split("#", 1)[0]) return "another tenant's token";
+  if (other.wasMadeLate) return "carried out by the service after it was proven absent";
+  if (other.name.startsWith("renamed")) return "renamed by the service";
+  if (other.kind === "proposed") return "a name of pulumi:autonaming, and no file here";
+  if (other.kind !== own.kind) return "renamed while in doubt";
+  const hasTag = isNameFor(other.name, own.urn, own.scope ?? "");
+  if (other.kind === "generated" && !hasTag)
+    return other.urn === own.urn ? "another provider resource" : "renamed while in doubt";
+  if (other.settled) return undefined;
+  if (other.urn !== own.urn) return "renamed while in doubt";
+  const isInState = world.stacks.flat().some(({ id }) => id === other.id);
+  if (!isInState && !other.isUnsaved && other.machine === run.plan.machine) return undefined;
+  return "made less than the settling time before, and no file here";
+}
+
+/** Checks an instance that the service's answer names, or that is taken over: it must be of this resource (3). */
 export function checkIsOwn({ world, call }: Scene, id: string): void {
   const instance = instanceOf(world, id);
   failIf(
@@ -145,12 +130,14 @@ export function checkIsOwn({ world, call }: Scene, id: string): void {
   );
 }
 
-/** Checks a take-over: the instance must be in no state and no other call, and as requested now (4). */
-export function checkAdoption({ world, call }: Scene, id: string): void {
+/** Checks a take-over: the instance must be in no state and no other call, and as requested now (3). */
+export function checkAdoption({ model, world, run, call }: Scene, id: string): void {
   const instance = instanceOf(world, id);
   if (!instance) throw new Violation(`${id} is taken over, but does not exist`);
   const text = `${id} is taken over, but`;
-  const { spec } = call.planned;
+  // The Delete of the older entry then leaves it alone.
+  const isOwn = run.snapshot.some((held) => held.id === id && held.stamp.startsWith("m"));
+  if (isOwn && call.replaces) return model.except("imported by hand, and replaced by the next run");
   failIf(
     world.stacks.flat().some((held) => held.id === id),
     `${text} a state holds it`,
@@ -160,7 +147,7 @@ export function checkAdoption({ world, call }: Scene, id: string): void {
     others.some((other) => other.id === id),
     `${text} another call has it`,
   );
-  failIf(instance.digest !== spec.own.digest, `${text} the program asks for other inputs now`);
+  failIf(instance.digest !== call.planned.digest, `${text} the program asks for other inputs now`);
 }
 
 /** The calls whose engine still waits for their reply. */
@@ -168,151 +155,92 @@ function callsWithEngine({ runs }: World) {
   return runs.filter(({ engine }) => engine === "alive").flatMap(({ calls }) => calls);
 }
 
-/** Checks that the reason of a failed create is true. */
+/** Checks that the reason of a failed create is true, and that it stops nobody whose state has everything (5). */
 export function checkFailure(scene: Scene, failure: Failure): void {
-  const { model, world, run, call } = scene;
-  const own = ledgerOf(world, run).find(({ key }) => key === call.key);
-  switch (failure.kind) {
-    case "pending": {
-      const { why, record } = failure;
-      failIf(
-        Boolean(run.plan.stateless || record.stateless),
-        "a stateless create stops another create, or is stopped by one",
-      );
-      failIf(
-        !isPending(record) && why.kind !== "contested",
-        `the record ${record.key} is settled, but stops the create`,
-      );
-      if (why.kind === "turnedUp") checkTurnedUp(scene, record, why.ids);
-      const hasCall = world.runs.some((other) => other.calls.some(({ key }) => key === record.key));
-      const isAlive = world.runs.some(({ session }) => session === record.owner);
-      failIf(
-        why.kind === "inFlight" && !isAlive,
-        "a record counts as in flight, but its run has ended",
-      );
-      const isRegistered = run.registered.some(({ urn }) => urn === record.urn);
-      failIf(
-        why.kind === "unregistered" && isRegistered,
-        `the record ${record.key} stops the create, but the program has its resource`,
-      );
-      const isTakeable = hasCall && !model.slice.unlockable && own?.key !== record.key;
-      failIf(
-        why.kind === "unlockable" && isTakeable,
-        "a record counts as impossible to take over, but its create is under way",
-      );
-      failIf(
-        why.kind === "otherOrigin" && record.baseUrl !== call.planned.spec.own.baseUrl,
-        "a create is refused because of a record at another service",
-      );
-      return;
-    }
-    case "unclear":
-      if ("ids" in failure.why) checkTurnedUp(scene, own, failure.why.ids);
-      return;
-    case "refused":
-      if (own)
-        failIf(isPending(own), `the POST of ${own.key} was refused, but its record is pending`);
-      return;
-    case "undeletable": {
-      const instance = instanceOf(world, failure.record.id);
-      const isGone = instance === undefined || (!instance.alive && instance.settled);
-      return failIf(
-        isGone && !call.hasMetDoubt,
-        `${failure.record.id} is gone, but stops the create`,
-      );
-    }
-    case "leftovers":
-      for (const { id } of failure.items) checkLeftover(scene, id);
-      return;
-    case "listingFailed":
-    case "notSent":
-    case "stopped":
+  const { model, world, call } = scene;
+  if (failure.kind === "leftovers") for (const { id } of failure.items) checkLeftover(scene, id);
+  if (failure.kind !== "inDoubt" && failure.kind !== "unclear") return;
+  const { why, record } = failure;
+  const isCandidate = why.kind !== "otherId" && "ids" in why;
+  for (const id of isCandidate ? why.ids : []) {
+    const isKnown = [...record.before, ...scene.run.made, ...scene.run.shown].includes(id);
+    failIf(isKnown, `${id} is named as what the POST may have made, but is known`);
+  }
+  const isAlive = world.runs.some(({ session }) => session === record.session);
+  const isExcused = isAlive || call.hasWaited;
+  failIf(why.kind === "anotherRun" && !isExcused, "a create waits for a run that has ended");
+  failIf(
+    why.kind === "unknownRun" && !model.slice.unlockable && !isAlive,
+    "the record of a dead run stops a create, which could have taken it over",
+  );
+  if (call.replaces) return;
+  const state = world.stacks[scene.run.plan.stack] ?? [];
+  for (const id of idsIn(why)) {
+    const isHeld = state.some(
+      (entry) => entry.id === id && entry.resource === call.planned.identity,
+    );
+    failIf(isHeld && world.runs.length === 1, `${id}, which the state holds, stops a create`);
   }
 }
 
-/** Checks that instances reported as new are not known already. */
-function checkTurnedUp(
-  { world, run }: RunScene,
-  record: LedgerRecord | undefined,
-  ids: readonly string[],
-): void {
-  const others = ledgerOf(world, run).filter(({ key }) => key !== record?.key);
-  const known = [...(record?.before ?? []), ...run.made, ...run.proven];
-  for (const id of ids) {
-    const isKnown = known.includes(id) || others.some((row) => row.id === id);
-    failIf(isKnown, `${id} is reported as new, but is known`);
-  }
+function idsIn(why: Doubt): readonly string[] {
+  if ("ids" in why) return why.ids;
+  return "id" in why && why.id !== undefined ? [why.id] : [];
 }
 
 /** Checks that an instance reported as a leftover is not known already. */
-export function checkLeftover({ world, run, call }: Scene, id: string): void {
+export function checkLeftover({ run, call }: Scene, id: string): void {
   const text = `${id} is reported as a leftover, but`;
-  const { identity, urn } = call.planned;
-  const { scope } = call.planned.spec.own;
-  const rows = ledgerOf(world, run).filter((row) => row.id === id);
-  failIf(run.proven.includes(id), `${text} the state holds it`);
+  failIf(run.shown.includes(id) && !call.planned.spec.deleteFails, `${text} the state holds it`);
   failIf(run.made.includes(id), `${text} this run created it`);
-  // Only a state that is proven to hold an instance explains it. A resource of this stack that the program does not
-  // register may be this one under its old name.
-  const isOther = (planned: Planned) => planned.identity === instanceOf(world, id)?.resource;
-  const isSibling = identity !== instanceOf(world, id)?.resource && run.registered.some(isOther);
-  const isOfOther = rows.some(
-    (row) =>
-      row.settled === "state" &&
-      row.urn !== urn &&
-      (row.scope !== scope || stackOf(row.urn) !== stackOf(urn) || isSibling),
-  );
-  failIf(isOfOther, `${text} belongs to another resource`);
-  const isGivenUp = rows.some(
-    ({ settled, stateless, stage }) =>
-      settled === "dropped" || settled === "discarded" || (stateless && stage === "delivered"),
-  );
-  failIf(isGivenUp, `${text} was dropped on purpose`);
 }
 
-/** Checks that no POST of a settled record has created an instance that still exists. */
-export function checkSettled(world: World, row: Row, how: string): void {
+/** Checks that the POST of a record that is cleared has created no instance that still exists. */
+export function checkCleared(world: World, row: Row): void {
   for (const id of row.made) {
     const instance = instanceOf(world, id);
-    const exists = instance?.alive === true && !instance.isMadeLate;
-    failIf(exists, `the record ${row.key} is settled as ${how}, but ${id} exists`);
+    const exists = instance?.alive === true && !instance.wasMadeLate;
+    const isRenamed = instance?.name.startsWith("renamed");
+    failIf(exists && !isRenamed, `the record of ${row.urn} is cleared, but ${id} exists`);
   }
 }
 
-/** Checks that an import settles a record only if its POST created no other instance that nobody named. */
-export function checkImported(world: World, row: Row, id: string): void {
-  const isNamed = (madeId: string) => {
-    const instance = instanceOf(world, madeId);
-    return instance !== undefined && (!instance.alive || instance.namedBy !== undefined);
-  };
-  failIf(
-    isNamed(id) && row.made.some((madeId) => madeId !== id && !isNamed(madeId)),
-    `the import of ${id} settles ${row.key}, whose POST also created an instance that nobody named`,
-  );
-}
-
-/** Checks a reply. The engine keeps only the last reply of a resource, so it must have the known id (3). */
+/** Checks a reply. The engine keeps only the last reply of a resource, so it must have the known id (4). */
 export function checkReply({ world, run, call }: Scene, id: string | undefined): void {
   const earlier = run.unfinished.find(({ planned }) => planned === call.planned)?.id;
   failIf(
     instanceOf(world, earlier)?.alive === true && id !== earlier,
     `the engine got the id ${earlier}, and then a reply without it`,
   );
-  const row = ledgerOf(world, run).find(({ key }) => key === call.key);
-  if (!row || !isPending(row) || row.owner !== run.session) return;
-  const isOwn = row.session === run.session;
-  failIf(isOwn && !row.sent, `the record ${row.key} stays pending, but its POST was never sent`);
-  failIf(
-    isOwn && id === undefined && row.id !== undefined && !run.retries,
-    `the id of ${row.key} is known, but the engine gets a reply without it`,
-  );
-  failIf(
-    row.stage === "replied" && row.id === undefined,
-    `the record ${row.key} is replied, but lacks the id`,
-  );
 }
 
-/** Checks that only the deleting stack has the instance that is destroyed: no other state, and no call (4). */
+/**
+ * Checks the end of a run: nothing is in doubt for nothing (5), and it has named what earlier runs of this stack have left in
+ * doubt on this machine.
+ */
+export function checkNamedAtEnd({ model, world, run }: RunScene): void {
+  const state = world.stacks.flat();
+  const isAlive = (session: string) => world.runs.some((other) => other.session === session);
+  for (const { made, session, scope, urn, id, by, sent } of ledgerOf(model, world, run)) {
+    const isShown = run.stamped.some((shown) => shown.id === id && shown.stamp !== run.session);
+    failIf(isShown && !isAlive(session), `${id} was shown by a state, and is still in doubt`);
+    const isOwn = by === run.session && run.engine === "alive";
+    failIf(isOwn && !sent, `the record of ${urn} is left, and no POST was sent`);
+    const [first] = run.plan.program;
+    const isOfStack = run.plan.scope === scope || stackOf(first?.urn ?? "") === stackOf(urn);
+    if (isAlive(session) || !isOfStack || model.slice.unlockable) continue;
+    for (const id of made) {
+      const instance = instanceOf(world, id);
+      const isLeft = instance?.alive === true && !state.some((entry) => entry.id === id);
+      failIf(
+        isLeft && instance.namedBy !== run.session,
+        `${run.session} ends without a word of ${id}, which is in doubt`,
+      );
+    }
+  }
+}
+
+/** Checks that only the deleting stack has the instance that is destroyed: no other state, and no call (3). */
 export function checkDestroyed({ world, run }: RunScene, id: string): void {
   const holders = world.stacks.flat().filter((entry) => entry.id === id);
   const hasCall = callsWithEngine(world).some((call) => call.id === id);

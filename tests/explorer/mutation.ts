@@ -1,19 +1,25 @@
 /**
- * Compiles, in memory, the create protocol and its witness with one of their rules left out (`mutants.txt`). `tools/explore/model.ts` uses it.
+ * Compiles, in memory, the rules of a create (the protocol, its witness, and those about records) with one of them left out
+ * (`mutants.txt`). `tools/explore/model.ts` uses it.
  */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { transformSync } from "esbuild";
+import * as records from "../../provider/ledger/record";
+import * as realProtocol from "../../provider/instance/protocol";
 import type { Rules } from "./slice";
 
-/** A change of the protocol that leaves out one rule. */
+/** All rules. */
+export const allRules: Rules = { ...realProtocol, ...records };
+
+/** A change that leaves out one rule. */
 export interface Mutant {
   /** The rule, in words. */
   rule: string;
   /** The slice in which a history must then break an invariant. */
   slice: string;
-  /** The code of the protocol that contains the rule. */
+  /** The code that contains the rule. */
   from: string;
   /** The code that replaces it. */
   to: string;
@@ -23,6 +29,7 @@ const folder = join(__dirname, "../../provider/instance");
 /** The files that hold the rules, as the first of them imports them. */
 const protocol = "./protocol";
 const witness = "../evidence/witness";
+const record = "../ledger/record";
 
 /** Reads `mutants.txt`. */
 export function readMutants(): Mutant[] {
@@ -36,17 +43,18 @@ export function readMutants(): Mutant[] {
   });
 }
 
-/** Compiles the protocol without one rule. @throws Error unless the code of the rule is in the two files exactly once */
+/** Compiles the rules without one of them. @throws Error unless its code is in the three files exactly once */
 export function rulesWithout(mutant: Mutant): Rules {
   const { rule, from } = mutant;
-  const holders = [protocol, witness].filter((file) => codeOf(file).includes(from));
+  const holders = [protocol, witness, record].filter((file) => codeOf(file).includes(from));
   const [holder = ""] = holders;
   if (holders.length !== 1 || codeOf(holder).split(from).length !== 2) {
     throw new Error(`The code of the rule "${rule}" is not in its file exactly once: ${from}`);
   }
   const changed = load(holder, mutant);
-  if (holder === protocol) return changed as Rules;
-  return load(protocol, undefined, { [witness]: changed }) as Rules;
+  const protocolRules =
+    holder === protocol ? changed : load(protocol, undefined, { [holder]: changed });
+  return { ...allRules, ...(holder === record ? changed : {}), ...protocolRules };
 }
 
 function codeOf(file: string): string {
@@ -54,11 +62,11 @@ function codeOf(file: string): string {
 }
 
 /** Compiles a file in memory, and returns what it exports. `instead` replaces modules that it imports. */
-function load(file: string, mutant?: Mutant, instead: Record<string, unknown> = {}): unknown {
+function load(file: string, mutant?: Mutant, instead: Record<string, unknown> = {}): object {
   const source = mutant ? codeOf(file).replace(mutant.from, () => mutant.to) : codeOf(file);
   const { code } = transformSync(source, { loader: "ts", format: "cjs" });
   const load = createRequire(join(folder, `${file}.ts`)) as (name: string) => unknown;
-  const module = { exports: {} };
+  const module: { exports: object } = { exports: {} };
   // eslint-disable-next-line @typescript-eslint/no-implied-eval -- it runs our own file, compiled in memory
   const run = new Function("require", "module", "exports", code) as (...its: unknown[]) => void;
   run((name: string) => instead[name] ?? load(name), module, module.exports);

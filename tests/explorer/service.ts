@@ -3,18 +3,10 @@ import type { Accepted } from "../../provider/api/contract";
 import type { PostOutcome } from "../../provider/api/postOutcome";
 import type { Witness } from "../../provider/evidence/witness";
 import type { Event } from "../../provider/instance/protocol";
-import { continueWith, failures, finish, lookAt, shownIn, takeOver, wakeUp } from "./call";
+import { continueWith, failures, finish, lookAt, rowOf, shownIn, takeOver, wakeUp } from "./call";
 import { checkIsOnlyInstance, failIf } from "./invariants";
 import type { Fault } from "./slice";
-import {
-  instanceOf,
-  ledgerOf,
-  newInstance,
-  tenantOf,
-  type Change,
-  type Instance,
-  type Scene,
-} from "./world";
+import { instanceOf, newInstance, tenantOf, type Change, type Instance, type Scene } from "./world";
 
 type Move = Change<Scene>;
 
@@ -66,7 +58,7 @@ function movesOfProtocol(scene: Scene): Move[] {
   }
   switch (state.phase) {
     case "takingOver":
-      return [{ say: `takes over the record ${state.record.key}`, do: takeOver }];
+      return [{ say: `takes over the record of ${state.record.session}`, do: takeOver }];
     case "awaitingPermit":
       return [{ say: "gets permission to send the POST", do: on({ kind: "permitted", now: 0 }) }];
     case "takingBaseline":
@@ -74,8 +66,8 @@ function movesOfProtocol(scene: Scene): Move[] {
       return listingMoves(scene);
     case "posting":
       return postMoves(scene);
-    case "readingLedger":
-    case "writingRecord":
+    case "claiming":
+    case "recording":
     case "ended":
       throw new Error(`nothing happens to "${state.phase}"`);
   }
@@ -119,7 +111,6 @@ function listingMoves(scene: Scene): Move[] {
         fault: "lapse",
         do: (after) => {
           after.world.hasLapsed = true;
-          noteDoubt(after);
           const shown = shownIn(after).filter((id) => id !== lacked);
           continueWith(after, { kind: "listed", look: lookAt(after, shown, true), now: 0 });
         },
@@ -129,17 +120,11 @@ function listingMoves(scene: Scene): Move[] {
   moves.push({
     ...partialListing,
     do: (copy) => {
-      noteDoubt(copy);
       continueWith(copy, { kind: "listed", look: lookAt(copy, [], false), now: 0 });
     },
   });
   const refused = on({ kind: "listingFailed", error: failures.refused, now: 0 });
   return [...moves, failedListing, { say: "lists: 400", fault: "listRefused", do: refused }];
-}
-
-/** A create may then refuse because of an instance that is gone. */
-function noteDoubt({ call }: Scene): void {
-  if (call.planned.spec.deleteFails) call.hasMetDoubt = true;
 }
 
 const partialListing = { say: "lists only a part, which is empty", fault: "partial" } as const;
@@ -165,14 +150,12 @@ function postMoves({ world, run, call }: Scene): Move[] {
     do: what,
   });
   const id = call.idMadeByPost;
-  /** Answers that name an instance of the baseline, or of another create. One that came since could not be told apart. */
+  /** Answers that name an instance of the baseline, or of this run. One that came since could not be told apart. */
   const before = call.state.phase === "posting" ? call.state.attempt.baseline.items : new Map();
-  const recorded = new Set(ledgerOf(world, run).map((row) => row.id));
   const wrongIds = world.instances
     .filter(
       (instance) =>
-        instance.id !== id &&
-        (before.has(instance.id) || run.made.includes(instance.id) || recorded.has(instance.id)),
+        instance.id !== id && (before.has(instance.id) || run.made.includes(instance.id)),
     )
     .map(({ id: other, name }) => {
       const accepted: Accepted = { id: other, name, networks: [] };
@@ -206,7 +189,7 @@ function postMoves({ world, run, call }: Scene): Move[] {
       move(`202 ${answer.accepted.id}, nothing created`, "wrong id", sent(answer)),
     ),
     move("no answer, and the service creates the instance much later", "overdue", (copy) => {
-      createInstance(copy).isMadeLate = true;
+      Object.assign(createInstance(copy), { isMadeLate: true, wasMadeLate: true });
       endPost(copy, unclear.cut);
     }),
     move("500, but the service created an instance with another name", "renamed", (copy) => {
@@ -219,33 +202,46 @@ function postMoves({ world, run, call }: Scene): Move[] {
 /** Ends the POST of the call with this outcome. */
 function endPost(scene: Scene, outcome: PostOutcome): void {
   scene.call.idMadeByPost = undefined;
+  const { planned, state } = scene.call;
+  if (state.phase !== "posting") throw new Error("no POST is under way");
+  const record = { ...planned.spec.own, before: state.before, at: "" };
   const look = lookAt(scene, [], true);
-  continueWith(scene, { kind: "posted", outcome, look, now: 0 });
+  continueWith(scene, { kind: "posted", outcome, look, record, now: 0 });
 }
 
-/** Counts a POST that reaches the service. @throws Violation if no record of its own describes it, or it is the third */
-function countSentPost({ model, world, run, call }: Scene): void {
-  const row = ledgerOf(world, run).find((other) => other.key === call.key);
-  failIf(!row && !model.slice.noDisk, "a POST is sent that no record describes");
-  if (row) failIf(++row.sent > 1, "a record describes two POSTs");
+/** Counts a POST that reaches the service. @throws Violation if no record describes it, or it is the third */
+function countSentPost(scene: Scene): void {
+  const { run, call } = scene;
+  const row = rowOf(scene);
+  failIf(!row && !run.unlocked, "a POST is sent that no record describes");
+  failIf(row !== undefined && row.at === undefined, "a POST is sent, and its record says none was");
+  if (row) {
+    failIf(row.sent, "a record describes two POSTs");
+    row.sent = true;
+  }
   failIf(++call.sent > 2, "a POST is repeated more than once");
+  const isOpen = scene.world.instances.some(
+    ({ isMadeLate, resource }) => isMadeLate && resource === call.planned.identity,
+  );
+  failIf(
+    call.sent > 1 && isOpen,
+    "a POST is repeated, and the service may still carry out the first",
+  );
 }
 
 /** The service creates the instance that the POST asks for. The service lists names in lower case. */
 function createInstance(scene: Scene): Instance {
   const { world, run, call } = scene;
-  const { identity: resource, spec } = call.planned;
-  const { scope = "", urn, kind, digest, tokenHash } = spec.own;
+  const { machine } = run.plan;
+  const { identity: resource, spec, digest: asked } = call.planned;
+  const { scope = "", urn, kind, tokenHash } = spec.own;
   const tenant = tenantOf(tokenHash);
   const name = spec.name.toLowerCase();
-  const of = { resource, scope, urn, kind, name, digest, tokenHash, tenant };
+  const of = { resource, scope, urn, kind, name, digest: asked, tokenHash, tenant, machine };
   const instance = newInstance(world, of);
-  const row = ledgerOf(world, run).find((other) => other.key === call.key);
-  if (row) {
-    row.made = [...row.made, instance.id];
-    instance.recordedOnMachine = run.plan.machine;
-  }
+  const row = rowOf(scene);
   countSentPost(scene);
+  if (row) row.made = [...row.made, instance.id];
   call.idMadeByPost = instance.id;
   world.instances.push(instance);
   checkIsOnlyInstance(scene, instance);

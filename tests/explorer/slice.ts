@@ -1,5 +1,7 @@
 /** A slice: the runs, faults and acts of one exploration, small enough that every history can be explored. */
+import { logicalName } from "../../provider/advice";
 import { tagOf } from "../../provider/instance/naming";
+import type * as Records from "../../provider/ledger/record";
 import type * as Protocol from "../../provider/instance/protocol";
 import type { CreateSpec } from "../../provider/instance/protocol";
 
@@ -44,8 +46,8 @@ export type Fault =
   /** Attach mode: the next engine connects while calls of the last engine are still under way. */
   | "attached anew";
 
-/** What people do between runs. Each act happens at most once. */
-export type Act = "import" | "portal" | "state delete" | "discard" | "wipe" | "stranger";
+/** What people do between runs. Each act happens at most once. "settle" is what a person, or a command, does about a stop. */
+export type Act = "import" | "portal" | "state delete" | "settle" | "wipe" | "stranger";
 
 /** A resource of a program. */
 export interface Resource {
@@ -112,8 +114,12 @@ export interface Slice {
   from?: Depth;
 }
 
-/** The protocol that is explored: the real one, or one that lacks a rule (`mutation.ts`). */
-export type Rules = Pick<typeof Protocol, "begin" | "step" | "findNewInstances">;
+/** The rules that are explored: the real ones, or without one of them (`mutation.ts`). */
+export type Rules = Pick<typeof Protocol, "begin" | "step"> &
+  Pick<
+    typeof Records,
+    "mayTakeOver" | "endsInOrder" | "endsDoubt" | "isNamedAtEnd" | "isIdle" | "fileNameOf"
+  >;
 
 /** A resource in the program of a run. In the key of a world, its index stands for it. */
 export interface Planned extends Resource {
@@ -129,6 +135,7 @@ export interface Planned extends Resource {
 export interface PlannedRun extends Plan {
   machine: number;
   stack: number;
+  scope: string;
   program: Planned[];
   toJSON: () => number;
 }
@@ -139,55 +146,76 @@ export interface Model {
   rules: Rules;
   /** As in the slice. */
   runs: PlannedRun[][];
+  /** Notes why the promise does not hold in a history. */
+  except: (reason: Exception) => void;
 }
 
+/** Why a promise does not hold: what docs/recover.md does not promise. */
+export type Exception =
+  | "a name of pulumi:autonaming, and no file here"
+  | "made less than the settling time before, and no file here"
+  | "renamed while in doubt"
+  | "another provider resource"
+  | "another tenant's token"
+  | "renamed by the service"
+  | "carried out by the service after it was proven absent"
+  | "an explicit name whose Delete fails, with --replace"
+  | "imported by hand, and replaced by the next run"
+  | "a listing that is not complete"
+  | "stateless";
+
 /** Prepares the exploration of a slice. */
-export function modelOf(slice: Slice, rules: Rules): Model {
+export function modelOf(
+  slice: Slice,
+  rules: Rules,
+  except: Model["except"] = () => undefined,
+): Model {
   const runs = slice.runs.map((plans, run) =>
     plans.map((plan, variant) => plannedRun(plan, run + 1, variant)),
   );
-  return { slice, rules, runs };
+  return { slice, rules, runs, except };
 }
 
 function plannedRun(plan: Plan, run: number, variant: number): PlannedRun {
   const { machine = 0, stack = 0 } = plan;
+  const { scope = `provider-of-stack-${stack}` } = plan;
   const program = plan.program.map((resource, index): Planned => ({
     ...resource,
     digest: resource.digest ?? "as asked",
     identity: `${resource.resource} of ${plan.stateless ? `s${run}` : `stack ${stack}`}`,
-    spec: specOf(plan, run, resource),
+    spec: specOf({ ...plan, scope }, run, resource),
     toJSON: () => index,
   }));
-  return { ...plan, machine, stack, program, toJSON: () => variant };
+  return { ...plan, machine, stack, scope, program, toJSON: () => variant };
 }
 
-function specOf(plan: Plan, run: number, resource: Resource): CreateSpec {
+function specOf(plan: Plan & { scope: string }, run: number, resource: Resource): CreateSpec {
   const { urn, kind, name: given, secret, digest = "as asked" } = resource;
   const { stateless = false, token = "one", account, address = "https://service" } = plan;
-  const { scope = `provider-of-stack-${plan.stack ?? 0}` } = plan;
+  const { scope } = plan;
   const tag = tagOf(urn, scope);
   // A generated name ends in random letters. Here, the letters depend on the session only.
   const random = `aaa${"abcdefghij"[run]}`;
-  const name = given ?? (kind === "generated" ? `web-${tag}${random}` : `proposed-s${run}`);
+  const name =
+    given ?? (kind === "generated" ? `${logicalName(urn)}-${tag}${random}` : `proposed-s${run}`);
   return {
     own: {
+      session: `s${run}`,
       baseUrl: address,
       tokenKind: "live",
-      tokenHash: token,
+      // Each service has tenants of its own.
+      tokenHash: plan.address === undefined ? token : `${token} at ${address}`,
       account,
       urn,
-      scope,
-      stateless: stateless || undefined,
-      name: secret ? `secret:${name}` : name,
+      scope: stateless ? undefined : scope,
+      name: secret ? undefined : name,
       kind,
-      // The digest is keyed with the token.
-      digest: token.includes("#") ? `${digest}, another key` : digest,
+      // The digest is keyed with the token, and has the name if the program chose it.
+      digest: [digest, given, token.includes("#") ? "another key" : ""].filter(Boolean).join(", "),
     },
     name,
-    session: `s${run}`,
     addressName: "compute:baseUrl",
-    tag: stateless ? undefined : tag,
-    leftovers: plan.leftovers ?? "warn",
+    leftovers: plan.leftovers,
     deleteFails: plan.deletePolicy === "fail",
     settlingMs,
     pollIntervalMs: 0,

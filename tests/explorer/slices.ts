@@ -56,14 +56,13 @@ const described: Record<string, Pick<Slice, "what" | "runs"> & Partial<Slice>> =
     what: "the same with an explicit name, and a person may import",
     runs: [[up(explicit)], [up(explicit), up(explicit, { replace: true })]],
     faults: ["500", "cut", "429", "notSent", ...interruptions, ...listFaults, "unfinished"],
-    acts: ["import", "discard"],
+    acts: ["import", "settle"],
   },
   proposed: {
     what: "the same with a name that the engine proposed, and a person may drop the instance from the state",
     runs: [[up(proposed)], [up(proposed), up(proposed, { replace: true })]],
     faults: ["500", "cut", ...interruptions, "unfinished", "not saved"],
-    maxFaults: 3,
-    acts: ["state delete", "discard"],
+    acts: ["state delete", "settle"],
   },
   replacing: {
     what: "three runs, a replacement in the second, and a third one",
@@ -74,12 +73,46 @@ const described: Record<string, Pick<Slice, "what" | "runs"> & Partial<Slice>> =
     ],
     faults: ["500", "cut", "ctrl-C twice", "engine killed", "runner killed"],
   },
+  "replacing, proposed": {
+    what: "the same with a name that the engine proposed",
+    runs: [[up(proposed)], [up(proposed, { replace: true })], [up(proposed)]],
+    faults: ["runner killed"],
+    maxFaults: 1,
+  },
   "two machines": {
     what: "the second run on another machine, or on the first whose disk was wiped",
     runs: [[up(generated)], [up(generated, { machine: 1 }), up(generated)]],
     machines: 2,
     faults: ["500", "cut", "429", "partial", "runner killed"],
     acts: ["wipe"],
+  },
+  "two machines, live": {
+    what: "the second run on another machine, and a Delete fails, destroys or retains",
+    runs: [
+      [up(generated, { deletePolicy: "fail" })],
+      [
+        up(generated, { machine: 1, deletePolicy: "fail" }),
+        up(generated, { machine: 1, deletePolicy: "fail", leftovers: "warn" }),
+        up(generated, { machine: 1, deletePolicy: "destroy" }),
+      ],
+      [up(generated, { machine: 1, deletePolicy: "fail" })],
+    ],
+    machines: 2,
+    acts: ["settle"],
+  },
+  "nothing to create": {
+    what: "after a kill, the next run creates nothing, or only another resource",
+    runs: [
+      [up(generated), up(explicit), up(proposed)],
+      [
+        { program: [] },
+        up(generatedMail),
+        up(generatedMail, { scope: "another" }),
+        up({ ...generatedMail, urn: urn("mail", "renamed") }),
+      ],
+    ],
+    faults: ["cut", "unfinished", "ctrl-C", "engine killed", "runner killed"],
+    acts: ["settle"],
   },
   "two machines, explicit": {
     what: "the same with an explicit name",
@@ -297,7 +330,7 @@ const described: Record<string, Pick<Slice, "what" | "runs"> & Partial<Slice>> =
         up(changed(renamed(explicit, "site"))),
       ],
     ],
-    acts: ["discard"],
+    acts: ["settle"],
   },
   "provider lost": {
     what: "a state that is not saved loses the id of its provider resource with it",

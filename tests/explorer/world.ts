@@ -32,8 +32,6 @@ export interface Instance {
   /** Stands for the token that it was created with, and the tenant that it belongs to (`tenantOf`). */
   tokenHash: string;
   tenant: string;
-  /** The machine whose ledger has its record. Undefined if no ledger has one. */
-  recordedOnMachine: number | undefined;
   /** Whether it still exists. */
   alive: boolean;
   /** Whether complete listings surely show it by now. */
@@ -42,23 +40,27 @@ export interface Instance {
   settled: boolean;
   /** Whether its POST got no answer, and the service has not carried that POST out yet. No listing shows it before. */
   isMadeLate: boolean;
+  /** Whether it was made late. */
+  wasMadeLate: boolean;
+  /** The machine on which its create ran. */
+  machine: number;
+  /** Whether the file is gone although no state has it: the disk was wiped, or an engine has not saved, or saved over it. */
+  isUnsaved: boolean;
   /** The last session that named its id to a person. */
   namedBy: string | undefined;
-  /** Whether a state held it, and an engine that did not know it has saved its own state over that. */
-  isOverwritten: boolean;
   /** Whether it was given up on purpose: by a person, a Delete that retains it, or a stateless create. */
   letGo: boolean;
 }
 
-/** A record of the ledger, with the real outcome of its POST. */
+/** A file of the ledger, with the real outcome of its POST. */
 export interface Row extends LedgerRecord {
-  /** How many sessions had begun when other runs marked the record as contested, by the session of the run. */
-  contests?: Record<string, number>;
   /** Whether the settling time since `at` is not over yet. */
   young: boolean;
-  /** How many POSTs were sent. */
-  sent: number;
-  /** Ids of the instances that these POSTs created. */
+  /** The session that has set `at`. */
+  by?: string;
+  /** Whether a POST has reached the service. */
+  sent: boolean;
+  /** Ids of the instances that this POST created. */
   made: string[];
 }
 
@@ -77,18 +79,14 @@ export interface StateEntry {
 /** A Create call, from the engine's request to the provider's reply. */
 export interface Call extends Asked {
   state: State;
-  /** The key of the record that the call updates. */
-  key: string | undefined;
   /** The id of the instance that the POST under way has created. Undefined until the service has acted on it. */
   idMadeByPost: string | undefined;
   /** The id of the instance: once the protocol has accepted it, or from the start if it is known to be unfinished. */
   id: string | undefined;
-  /** An unclear POST, which can't have created the instances `before`. `finish` names all others with its name. */
-  unclearPost: { key: string; name: string; before: readonly string[] } | undefined;
   /** Whether it reported that its listing was not complete. */
   reportedPartial: boolean;
-  /** Set once a listing was partial or has lapsed, if the Delete of this resource's instance would fail. */
-  hasMetDoubt?: boolean;
+  /** Whether it has waited for another run's call. */
+  hasWaited: boolean;
   /** How many whole settling times it has waited for another run's call. */
   settlingWaits: number;
   recordsWritten: number;
@@ -113,14 +111,10 @@ export interface Run {
   canceled: boolean;
   /** Whether it has released its lock, although its calls may continue (attach mode). */
   unlocked: boolean;
-  /** Whether the ledger has shown another run of the stack that was under way together with this one. */
-  metAnother: boolean;
   /** The state as this engine has it. Each save writes all of it, over what another engine has saved. */
   snapshot: StateEntry[];
   /** The resources of the program that the engine still has to handle. */
   todo: Planned[];
-  /** The resources for which the engine has called Check. */
-  registered: Planned[];
   calls: Call[];
   /** A successful reply that the engine has received and not saved yet. */
   unsaved: (Asked & { id: string }) | undefined;
@@ -133,13 +127,13 @@ export interface Run {
   /** Ids of the instances that the session has taken over. */
   takenOver: string[];
   /** The ids of the instances whose outputs the engine has sent in a Diff or Delete. */
-  namedByEngine: string[];
-  /** Ids of the instances that a state surely held. */
-  proven: string[];
-  /** Keys of the records that it has seen in a state when their run was over. */
-  seenAfterEnd: string[];
+  shown: string[];
+  /** Those of them whose outputs had the stamp of another session. */
+  stamped: { id: string; stamp: string }[];
   /** The instances that were replied as unfinished: accepted, but not ready. */
-  unfinished: { planned: Planned; key: string; id: string }[];
+  unfinished: { planned: Planned; id: string }[];
+  /** Its records, if the ledger can't be written (`Slice.noDisk`). */
+  memory: Row[];
 }
 
 /** One state of the exploration. Its ledgers are those of the machines, and its stacks the states. */
@@ -189,6 +183,7 @@ export function copyOf(world: World): World {
       ...run,
       snapshot: run.snapshot.map((entry) => ({ ...entry })),
       calls: run.calls.map((call) => ({ ...call })),
+      memory: run.memory.map((row) => ({ ...row })),
     })),
   };
 }
@@ -206,7 +201,7 @@ function keyOfState(state: State): string {
       if (value instanceof Set || value instanceof Map)
         return [...(value.keys() as Iterable<string>)];
       if (value instanceof Error) return value.message;
-      return name === "record" ? (value as LedgerRecord).key : value;
+      return value;
     });
     stateKeys.set(state, key);
   }
@@ -222,22 +217,16 @@ export function keyOf(world: World): string {
   return JSON.stringify({ ...world, runs });
 }
 
-/** The records on the machine of this run. */
-export function ledgerOf(world: World, { plan }: Run): Row[] {
-  return world.ledgers[plan.machine] as Row[];
+/** The records that this run sees. */
+export function ledgerOf({ slice }: Model, world: World, { plan, memory }: Run): Row[] {
+  return slice.noDisk || plan.stateless ? memory : (world.ledgers[plan.machine] as Row[]);
 }
 
 /** Saves the engine's state. What only another engine has saved is lost with that. */
 export function saveSnapshot(world: World, { plan, snapshot }: Run): void {
-  const before = world.stacks[plan.stack] as StateEntry[];
-  for (const { id } of before) {
-    const isDropped = !snapshot.some((entry) => entry.id === id);
+  for (const { id } of world.stacks[plan.stack] ?? []) {
     const instance = instanceOf(world, id);
-    if (isDropped && instance) instance.isOverwritten = true;
-  }
-  for (const { id } of snapshot) {
-    const instance = instanceOf(world, id);
-    if (instance) instance.isOverwritten = false;
+    if (instance && !snapshot.some((entry) => entry.id === id)) instance.isUnsaved = true;
   }
   world.stacks[plan.stack] = snapshot.map((entry) => ({ ...entry }));
 }
@@ -253,30 +242,34 @@ export function passTime(world: World): void {
     instance.settled = true;
     instance.listed = true;
   }
-  for (const row of world.ledgers.flat()) row.young &&= isUnderWay(world, row);
+  const rows = [...world.ledgers.flat(), ...world.runs.flatMap(({ memory }) => memory)];
+  for (const row of rows) row.young &&= isUnderWay(world, row);
   // A plugin whose engine is gone ends before the settling time has passed.
   world.runs = world.runs.filter(({ engine }) => engine === "alive");
   for (const call of world.runs.flatMap((run) => run.calls)) {
     const { state } = call;
-    if (state.wakeAt !== undefined && state.phase === "readingLedger") {
-      if ((state.until ?? 0) > 0) call.settlingWaits++;
+    if (state.wakeAt !== undefined && state.phase === "claiming") {
+      if ((state.waiting?.until ?? 0) > 0) call.settlingWaits++;
     }
     call.state = movedBack(call.state);
   }
 }
 
 /** Whether the record's POST is under way. The settling time begins only once the POST has ended. */
-function isUnderWay({ runs }: World, { key }: Row): boolean {
-  return runs.some(({ calls }) =>
-    calls.some((call) => call.state.phase === "posting" && call.key === key),
+function isUnderWay({ runs }: World, { urn, session }: Row): boolean {
+  return runs.some(
+    (run) =>
+      run.session === session &&
+      run.calls.some(({ state, planned }) => state.phase === "posting" && planned.urn === urn),
   );
 }
 
 /** The state, with its times moved back by the settling time. */
 function movedBack(state: State): State {
   let changed: State = state;
-  if ("until" in state && (state.until ?? 0) > 0) {
-    changed = { ...state, until: Math.max(0, (state.until ?? 0) - settlingMs) };
+  if (state.phase === "claiming" && state.waiting) {
+    const until = Math.max(0, state.waiting.until - settlingMs);
+    changed = { ...state, waiting: { ...state.waiting, until } };
   }
   if (state.phase === "takingOver" && state.listedBy > 0) changed = { ...state, listedBy: 0 };
   if (state.phase === "searching" && state.witness.question.listedBy > 0) {
@@ -308,13 +301,14 @@ export function newInstance({ instances }: World, more: Partial<Instance>): Inst
     digest: "as asked",
     tokenHash: "one",
     tenant: "one",
-    recordedOnMachine: undefined,
     alive: true,
     listed: false,
     settled: false,
     isMadeLate: false,
+    wasMadeLate: false,
+    machine: 0,
+    isUnsaved: false,
     namedBy: undefined,
-    isOverwritten: false,
     letGo: false,
     ...more,
   };

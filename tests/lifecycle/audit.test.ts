@@ -2,14 +2,13 @@
  * Tests `audit` against the emulator and a stand-in for the Pulumi CLI: what the command finds, and what it can't
  * decide.
  */
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, jest } from "@jest/globals";
 import { systemClock } from "../../provider/clock";
 import { typed } from "../../cli/testing/typed";
-import { Ledger } from "../../provider/ledger/ledger";
-import { recordedName } from "../../provider/ledger/record";
 import { redactionMark } from "../../provider/redaction";
-import { leaveOpen, newRecord } from "../../provider/testing/ledgerRecord";
+import { beginCreate, leaveInDoubt } from "../../provider/testing/ledgerRecord";
 import { fakePulumi, urnOf } from "./support/fakePulumi";
 import { test, testToken, type World } from "./support/world";
 
@@ -53,13 +52,12 @@ test("if every instance is managed and exists, audit ends with 0 after one listi
 
 test("finds instances in no stack, gone, in several stacks and elsewhere, pending creates, and undecided instances", async (world) => {
   const { control } = world.service;
-  for (const id of ["i-1", "i-hand", "i-read", "i-left", "i-lost", "i-replied", "i-ben"])
+  for (const id of ["i-1", "i-hand", "i-read", "i-left", "i-lost", "i-given", "i-ben"])
     control.insert({ id, name: id });
   control.insert({ id: "i-now", name: "now", status: "PROVISIONING" });
-  const made = { baseUrl: world.service.url, tokenKind: "test", stage: "accepted" } as const;
-  await leaveOpen(world.ledger, "left", { ...made, id: "i-left" });
-  const replied = { stage: "replied", id: "i-replied", urn: urnOf("web", "a") } as const;
-  await leaveOpen(world.ledger, "web", { ...made, ...replied });
+  const { url: baseUrl } = world.service;
+  await leaveInDoubt(world.ledger, "left", { baseUrl, id: "i-left" });
+  await leaveInDoubt(world.ledger, "web", { baseUrl, id: "i-given", urn: urnOf("web", "a") });
   const path = fakePulumi(world, {
     a: {
       held: [
@@ -137,15 +135,12 @@ test("finds instances in no stack, gone, in several stacks and elsewhere, pendin
   const explained = found["explained"] as Record<string, string>[];
   expect(Object.fromEntries(explained.map(({ id, note = "" }) => [id, note]))).toEqual({
     "i-left": expect.stringMatching(
-      /^an earlier run created it for urn:.*; the next `pulumi up` takes/,
+      /^an earlier run created it for urn:.*; `\S+ settle` in the folder/,
     ),
     "i-lost": expect.stringMatching(
-      /^it has the name of a pending create; if that create made it, .*: `pulumi import /,
+      /^it has the name of a pending create; `\S+ settle --stack a` in/,
     ),
-    // `pulumi import` fails while the state has another instance for the URN.
-    "i-replied": expect.stringMatching(
-      /: `pulumi state delete \S+::web'? --force --stack a` \(which drops i-1 from .*\), then `pulumi import /,
-    ),
+    "i-given": expect.stringMatching(/; `\S+ settle --stack a` in the folder/),
   });
   const { code, text } = await audit(world, path, "--poll-interval-seconds", "0.2");
   expect(text).toMatch(
@@ -193,9 +188,7 @@ test("the new instance of a replacement that was killed has its line, and is not
     explained: [
       {
         id: "i-new",
-        note: expect.stringMatching(
-          /: `pulumi state delete .*--stack a` \(which drops i-old .*, then `pulumi import \S+ web i-new --stack a`$/,
-        ),
+        note: expect.stringMatching(/ settle --stack a` in the folder/),
       },
     ],
   });
@@ -209,7 +202,7 @@ test("a pending create explains an instance whose name the service lists in anot
     explained: [{ id: "i-1" }],
   });
   const record = { baseUrl: world.service.url, name: "DB1", urn: urnOf("db", "a") };
-  await leaveOpen(world.ledger, "db", record);
+  await leaveInDoubt(world.ledger, "db", record);
   expect(await auditData(world, fakePulumi(world, { a: { pending } }))).toMatchObject({
     inNoStack: [],
     explained: [{ id: "i-1" }],
@@ -223,39 +216,37 @@ test("of two organizations whose stacks have the same URNs, the commands name th
   const [alice, acme] = ["alice/p/dev", "acme/p/dev"];
   const held = [{ name: "web", id: "i-alice" }];
   const urn = urnOf("web");
-  const take = "`pulumi import compute:index:Instance web i-acme --stack acme/p/dev`";
+  const settle = / settle --stack acme\/p\/dev` in the folder/;
   const stacks = {
     [alice]: { held, providers: ["scope-alice"] },
     [acme]: { pending: ["web"], providers: ["scope-acme"] },
   };
   const inState = await auditData(world, fakePulumi(world, stacks));
-  const note = expect.stringMatching(`take it over: ${take}$`);
+  const note = expect.stringMatching(settle);
   expect(inState).toMatchObject({ explained: [{ id: "i-acme", note }] });
 
   // The record is about the other stack's resource of this URN.
-  const recorded = { baseUrl: world.service.url, urn, stage: "unknown" } as const;
-  await leaveOpen(world.ledger, "web", { ...recorded, name: "other", scope: "scope-alice" });
+  const recorded = { baseUrl: world.service.url, urn };
+  await leaveInDoubt(world.ledger, "web", { ...recorded, name: "other", scope: "scope-alice" });
   expect(await auditData(world, fakePulumi(world, stacks))).toMatchObject({
     explained: [{ id: "i-acme", note }],
     pendingCreates: [{ urn, heldId: "i-alice" }],
     unrecordedCreates: [{ urn, stack: acme }],
   });
 
-  const given = { stage: "replied", id: "i-acme", scope: "scope-acme" } as const;
-  await leaveOpen(world.ledger, "web", { ...recorded, ...given });
-  const replied = (await auditData(world, fakePulumi(world, stacks)))["explained"];
-  expect(replied).toEqual([
-    expect.objectContaining({ note: expect.stringMatching(`to take it over: ${take}$`) }),
-  ]);
+  rmSync(world.ledger, { recursive: true });
+  await leaveInDoubt(world.ledger, "web", { ...recorded, id: "i-acme", scope: "scope-acme" });
+  const ofAcme = (await auditData(world, fakePulumi(world, stacks)))["explained"];
+  expect(ofAcme).toEqual([expect.objectContaining({ note: expect.stringMatching(settle) })]);
 });
 
 test("a name that the program made secret is not printed (G8)", async (world) => {
   for (const id of ["i-1", "i-2"]) world.service.control.insert({ id, name: `canary-${id}` });
   const name = { "4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270" };
   const held = [{ name: "web", id: "i-1", inputs: { name } }];
-  const hashed = recordedName("canary-i-2", true, { apiToken: testToken });
-  const record = { baseUrl: world.service.url, urn: urnOf("db", "a"), name: hashed };
-  await leaveOpen(world.ledger, "db", record);
+  const { url: baseUrl } = world.service;
+  const record = { baseUrl, urn: urnOf("db", "a"), name: undefined, id: "i-2" };
+  await leaveInDoubt(world.ledger, "db", record);
   const path = fakePulumi(world, { a: { held }, b: { held } });
   const found = await auditData(world, path);
   expect(found).toMatchObject({
@@ -268,26 +259,15 @@ test("a name that the program made secret is not printed (G8)", async (world) =>
   expect([JSON.stringify(found), text, ...warnings].join("\n")).not.toContain("canary");
 });
 
-test("for a pending create whose resource has an instance, audit names only the command that removes it from the state", async (world) => {
-  world.service.control.insert({ id: "i-1", name: "web-2" });
-  const unrecorded = async (...pending: string[]) => {
-    const path = fakePulumi(world, { a: { held: [{ name: "web", id: "i-1" }], pending } });
-    const { text } = await audit(world, path);
-    return text.split("\n\n").find((section) => section.startsWith("Pending creates")) ?? "";
+test("for pending creates that only states have, audit names the settle of each stack", async (world) => {
+  const advice = async (stacks: Parameters<typeof fakePulumi>[1]) => {
+    const { text } = await audit(world, fakePulumi(world, stacks));
+    const section = text.split("\n\n").find((one) => one.startsWith("Pending creates"));
+    return section?.split("\n").at(-1);
   };
-  const clear =
-    "`pulumi refresh --clear-pending-creates --stack <stack>` removes the pending creates.";
-  const row = (name: string) => `  ${urnOf(name, "a")}  "${name}"  pending in a`;
-  expect((await unrecorded("web")).split("\n").slice(1)).toEqual([
-    `${row("web")}  its resource has instance i-1`,
-    `  → ${clear}`,
-  ]);
-  expect((await unrecorded("web", "db")).split("\n").slice(2)).toEqual([
-    row("db"),
-    expect.stringMatching(
-      /^ {2}→ Those whose resource has no instance: the next `pulumi up` creates /,
-    ),
-  ]);
+  const a = { pending: ["web", "db"] };
+  expect(await advice({ a })).toMatch(/→ For each stack: `\S+ settle --stack a` in the folder/);
+  expect(await advice({ a, b: a })).toMatch(/ settle --stack '<stack>'` in the folder/);
 });
 
 test("an instance that the settings of its own stack do not reach is not decided, unless the program makes its provider", async (world) => {
@@ -328,22 +308,6 @@ test("an unreadable stack means that no instance counts as in no stack, an incom
   world.service.control.insert({ id: "i-gone", name: "db" });
   fakePulumi(world, { a: db, b: { held: [{ name: "web", id: "i-1" }] } }, { selected: "a" });
   expect(await auditData(world, path)).toMatchObject({ code: 0, undecided: [] });
-});
-
-test("after audit printed a discard, the instance is in no stack, and once it is removed audit ends with 0", async (world) => {
-  const { control } = world.service;
-  control.insert({ id: "i-1", name: "web" });
-  const made = { baseUrl: world.service.url, tokenKind: "test", stage: "accepted" } as const;
-  await leaveOpen(world.ledger, "web", { ...made, id: "i-1" });
-  const path = fakePulumi(world, { a: {} });
-  const { text } = await audit(world, path);
-  const [, command = ""] = /`\S*compute (discard \S+)` forgets the create/.exec(text) ?? [];
-  expect((await typed(command.split(" "), { PULUMI_HOME: world.home })).code).toBe(0);
-  const left = await audit(world, path);
-  expect(left.text).toMatch(/^In no stack \(1\):\n {2}i-1 .*\n {2}→ Take them over/m);
-  expect(left.code).toBe(1);
-  control.remove("i-1");
-  expect((await audit(world, path)).code).toBe(0);
 });
 
 test("if the service answers every request with 429, audit and audit --plan say to run them again later, and then work", async (world) => {
@@ -465,12 +429,10 @@ test("with a new token, audit advises a refresh only where the stack itself show
 
 test("a create of a run that is under way on this machine is not reported as pending", async (world) => {
   const path = fakePulumi(world, { a: { pending: ["web"] } });
-  const running = new Ledger(world.ledger, "running", () => undefined, {
-    date: () => new Date(),
-  });
-  await running.begin(newRecord("web", { urn: urnOf("web", "a") }));
-  expect(await auditData(world, path)).toMatchObject({ code: 0, pendingCreates: [] });
-  await running.close();
+  {
+    await using _running = beginCreate(world.ledger, "web", { urn: urnOf("web", "a") });
+    expect(await auditData(world, path)).toMatchObject({ code: 0, pendingCreates: [] });
+  }
   expect(await auditData(world, path)).toMatchObject({
     code: 1,
     pendingCreates: [{ urn: urnOf("web", "a"), stack: "a" }],

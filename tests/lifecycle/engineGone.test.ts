@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => bundle.remove());
 
 test.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)(
-  "if the engine is gone after a %s, the answer to a POST counts as unread, and the next run takes the instance over",
+  "if the engine is gone after a %s, the engine was not given the id, and the next run goes on with the instance",
   (signal) =>
     withWorld({}, async (world) => {
       const { service, stack, home } = world;
@@ -40,7 +40,7 @@ test.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)(
       await creating;
 
       const [id] = world.ids;
-      expect(world.pending).toMatchObject([{ stage: "accepted", id, ended: true }]);
+      expect(world.inDoubt.map((record) => [record.id, record.givenBy])).toEqual([[id, undefined]]);
       const next = await stack.up(await world.plugin(), { web: inputs() });
       expect(next.failed).toEqual({});
       world.expectAllHeld();

@@ -3,9 +3,7 @@ import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "@jest/globals";
 import { typed } from "../../cli/testing/typed";
-import { systemClock } from "../../provider/clock";
-import { Ledger } from "../../provider/ledger/ledger";
-import { leaveOpen, newRecord } from "../../provider/testing/ledgerRecord";
+import { beginCreate, leaveInDoubt } from "../../provider/testing/ledgerRecord";
 import { fakePulumi } from "./support/fakePulumi";
 import { test, testToken, type World } from "./support/world";
 
@@ -99,11 +97,9 @@ test("an instance that the next `pulumi up` takes over, and an id that can't be 
   control.insert({ id: "i-free", name: "free" });
   control.insert({ id: "i-running", name: "running" });
   const { url: baseUrl } = world.service;
-  await leaveOpen(world.ledger, "open", { baseUrl, stage: "accepted", id: "i-open" });
-  const running = new Ledger(world.ledger, "running", () => undefined, systemClock);
-  await running.begin(newRecord("running", { baseUrl }));
+  await leaveInDoubt(world.ledger, "open", { baseUrl, id: "i-open" });
+  await using _running = beginCreate(world.ledger, "running", { baseUrl });
   const { plan: planned, text, said } = await plan(world);
-  await running.close();
   expect(planned).toEqual(["free=i-free"]);
   // The instance whose id has control characters is not even read, so the listing is not complete.
   expect(text).toMatch(/not complete/);
@@ -239,7 +235,9 @@ test("the plan leaves out what any stack of the backend manages", async (world) 
   expect(text).toMatch(
     /^ {2}instance i-moved "i-moved": stack prod has .* lives at https:\/\/b\./m,
   );
-  expect(text).toMatch(/^ {2}i-lost {2}"i-lost" .* it has the name of a pending create; if/m);
+  expect(text).toMatch(
+    /^ {2}i-lost {2}"i-lost" .* it has the name of a pending create; `\S+ settle --stack prod` in/m,
+  );
   expect(said).toEqual([expect.stringMatching(/^3 instances are in the plan\. Next: /)]);
   expect(code).toBe(0);
   const none = await planIn(world, path, "--name", "web-*");

@@ -48,7 +48,7 @@ test.concurrent.each(refused)(
 );
 
 test.concurrent(
-  "with an expired certificate from the POST on, the create fails without a pending create or another listing (G2)",
+  "with an expired certificate from the POST on, the create fails with nothing in doubt, and without another listing (G2)",
   async () => {
     await withWorld({}, async (world) => {
       await using front = await TlsFront.start(world.service.port, testServer);
@@ -64,7 +64,7 @@ test.concurrent(
       expect(failure.unfinished).toBeUndefined();
       expect(world.posts).toBe(0);
       expect(world.listings).toBe(1);
-      expect(world.pending).toEqual([]);
+      expect(world.inDoubt).toEqual([]);
     });
   },
 );

@@ -2,6 +2,7 @@
 import { expect, test } from "@jest/globals";
 import { DiffResponse } from "@pulumi/pulumi/proto/provider_pb";
 import type { PropertyMap } from "../../provider/propertyValue";
+import { inputNames } from "../../provider/instance/definition";
 import schema from "../../schema.json";
 import { placed, properties, recordedStates, recordStates, type Recorded } from "./fixtures/states";
 import { lasting, urnOf } from "./support/stack";
@@ -24,6 +25,7 @@ async function withState(
       outputs: properties(local.held.outputs),
       initErrors: unfinished ? ["not finished"] : [],
       refreshBeforeUpdate: unfinished,
+      created: new Date(0),
     });
     await body(world, local);
     expect(world.posts).toBe(0);
@@ -38,11 +40,18 @@ const unfinished = states.filter(([, { held }]) => held.unfinished);
 /** Whether the state lacks inputs, as after an import. The first `up` records them by an update. */
 const isUnclaimed = ({ held }: Recorded) => !("flavorId" in held.inputs);
 
-/** What the next refresh writes for required outputs that an earlier version wrote as null. */
-function emptyInsteadOfNull(outputs: PropertyMap): Record<string, string> {
+/**
+ * The outputs after the next refresh: a required one that an earlier version wrote as null is empty, and an input that the
+ * version did not know is null.
+ */
+function refreshed(outputs: PropertyMap): PropertyMap {
   const names = schema.resources["compute:index:Instance"].required;
   const nulls = names.filter((name) => outputs[name] === null);
-  return Object.fromEntries(nulls.map((name) => [name, ""]));
+  return {
+    ...Object.fromEntries(inputNames.map((name) => [name, null])),
+    ...outputs,
+    ...Object.fromEntries(nulls.map((name) => [name, ""])),
+  };
 }
 
 test("there is a recorded state of every kind", () => {
@@ -78,8 +87,7 @@ for (const [name, state] of finished)
       expect((await world.stack.refresh(plugin)).did).toEqual(["read web"]);
       // `__accepted` is gone, because the settling time after the create is over.
       const { outputs, ...rest } = lasting(before);
-      const expected = { ...outputs, ...emptyInsteadOfNull(outputs) };
-      expect(world.stack.held()).toEqual({ ...rest, outputs: expected });
+      expect(world.stack.held()).toEqual({ ...rest, outputs: refreshed(outputs) });
       const program = { web: properties(local.program) };
       const did = isUnclaimed(local) ? "update web" : "same web";
       expect((await world.stack.up(plugin, program)).did).toEqual([did]);

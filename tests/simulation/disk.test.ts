@@ -4,17 +4,15 @@ import { expect, test } from "@jest/globals";
 import * as fc from "fast-check";
 import { systemDisk, type Disk, type Lock } from "../../provider/ledger/disk";
 import { Ledger } from "../../provider/ledger/ledger";
-import { newRecord } from "../../provider/testing/ledgerRecord";
+import { ownFields } from "../../provider/testing/ledgerRecord";
 import { temporaryFolder } from "../../provider/testing/temporaryFolder";
 import { MemoryDisk, type Hooks, type ProcessDisk } from "./disk";
 
 const clock = { date: () => new Date() };
 const hooks: Hooks = { step: () => undefined, later: (run) => run() };
 
-const contentOf = (disk: Disk, path: string) => disk.read(path, 0).toString();
-
 const kinds = [
-  ...(["list", "makeFolder", "stat", "create", "read", "append", "append"] as const),
+  ...(["list", "makeFolder", "stat", "create", "create", "replace", "read"] as const),
   ...(["remove", "lock", "testLock", "release", "kill"] as const),
 ];
 const operation = fc.record({
@@ -44,12 +42,12 @@ class Process {
       list: () => this.disk.list(folder).sort(),
       makeFolder: () => this.disk.makeFolder(folder),
       stat: () => {
-        const { size, mtimeMs = 0 } = this.disk.stat(path) ?? {};
-        return { size, isNew: Date.now() - mtimeMs < 60_000 };
+        const found = this.disk.stat(path);
+        return found && { isNew: Date.now() - found.mtimeMs < 60_000 };
       },
-      create: () => this.disk.create(path),
-      read: () => this.disk.read(path, pick).toString(),
-      append: () => this.disk.append(path, text),
+      create: () => this.disk.create(path, text),
+      replace: () => this.disk.replace(path, text),
+      read: () => this.disk.read(path),
       remove: () => this.disk.remove(path),
       lock: () => {
         const lock = this.disk.lock(path, { make, waitMs: 0 });
@@ -93,16 +91,15 @@ test("every operation has the same result as on the disk of the system, and the 
     const memoryResults = resultsOf(home, operations, () => memory.processDisk(hooks));
     expect(memoryResults).toEqual(resultsOf(home, operations, () => systemDisk));
   });
-  fc.assert(property, { seed: 1, numRuns: 150 });
+  fc.assert(property, { seed: 1, numRuns: 60 });
 });
 
-/** Returns a disk whose file /folder/x has one synced line. */
-async function diskWithLine(more: Partial<Hooks> = {}) {
+/** Returns a disk whose file /folder/x was synced. */
+async function diskWithFile(more: Partial<Hooks> = {}) {
   const memory = new MemoryDisk(clock);
   const disk = memory.processDisk(hooks);
   disk.makeFolder("/folder");
-  disk.create("/folder/x");
-  disk.append("/folder/x", "synced\n");
+  disk.create("/folder/x", "synced");
   await Promise.all([disk.sync("/folder/x"), disk.syncFolder("/folder")]);
   disk.kill();
   return { memory, disk: memory.processDisk({ ...hooks, ...more }) };
@@ -119,116 +116,136 @@ function afterPowerCut(memory: MemoryDisk, see: (disk: Disk) => string): string[
   return [...new Set(seen)].sort();
 }
 
-test("a power cut keeps what was synced, and any part of what was appended later", async () => {
-  const { memory, disk } = await diskWithLine();
-  disk.append("/folder/x", "é\n");
-  const see = (disk: Disk) => contentOf(disk, "/folder/x").slice("synced\n".length);
-  expect(afterPowerCut(memory, see)).toEqual(["", "é", "é\n", "\ufffd"]);
+const seeX = (disk: Disk) => disk.read("/folder/x");
+
+test("a power cut keeps what was synced, and any part of what was written later", async () => {
+  const { memory, disk } = await diskWithFile();
+  expect(afterPowerCut(memory, seeX)).toEqual(["synced"]);
+  disk.replace("/folder/x", "new");
+  expect(afterPowerCut(memory, seeX)).toEqual(["", "n", "ne", "new", "synced"]);
+  await disk.sync("/folder/x");
+  expect(afterPowerCut(memory, seeX)).toEqual(["new", "synced"]);
+  await disk.syncFolder("/folder");
+  expect(afterPowerCut(memory, seeX)).toEqual(["new"]);
 });
 
 test("files that were made or removed since the last sync of a folder may be as they were before", async () => {
-  const { memory, disk } = await diskWithLine();
+  const { memory, disk } = await diskWithFile();
   disk.remove("/folder/x");
-  disk.create("/folder/y");
+  disk.create("/folder/y", "new");
   await disk.sync("/folder/y");
   const see = (disk: Disk) => disk.list("/folder").sort().join();
   expect(afterPowerCut(memory, see)).toEqual(["", "x", "x,y", "y"]);
   await disk.syncFolder("/folder");
   expect(afterPowerCut(memory, see)).toEqual(["y"]);
   memory.powerCut(() => 0);
-  memory.processDisk(hooks).create("/folder/z");
+  memory.processDisk(hooks).create("/folder/z", "");
   expect(afterPowerCut(memory, see)).toEqual(["y", "y,z"]);
 });
 
-test("a sync that has ended keeps what was appended before it began, and the sync of a dead process never ends", async () => {
+test("a sync that has ended keeps what was written before it began, and the sync of a dead process never ends", async () => {
   const ends: (() => void)[] = [];
-  const { memory, disk } = await diskWithLine({ later: (run) => void ends.push(run) });
-  const see = (disk: Disk) => contentOf(disk, "/folder/x").replace("synced\n", "");
+  const { memory, disk } = await diskWithFile({ later: (run) => void ends.push(run) });
   let ended = 0;
-  const sync = () => disk.sync("/folder/x").then(() => ended++);
-  disk.append("/folder/x", "1");
+  const sync = () =>
+    Promise.all([disk.sync("/folder/x"), disk.syncFolder("/folder")]).then(() => ended++);
+  disk.replace("/folder/x", "1");
   const first = sync();
-  disk.append("/folder/x", "2");
-  expect(afterPowerCut(memory, see)).toEqual(["", "1", "12"]);
-  ends.shift()?.();
+  disk.replace("/folder/x", "2");
+  expect(afterPowerCut(memory, seeX)).toEqual(["", "2", "synced"]);
+  for (const end of ends.splice(0)) end();
   await first;
-  expect(afterPowerCut(memory, see)).toEqual(["1", "12"]);
+  expect(afterPowerCut(memory, seeX)).toEqual(["", "1", "2"]);
   void sync();
   disk.kill();
-  ends.shift()?.();
+  for (const end of ends) end();
   await new Promise(setImmediate);
-  expect(afterPowerCut(memory, see)).toEqual(["1", "12"]);
+  expect(afterPowerCut(memory, seeX)).toEqual(["", "1", "2"]);
   expect(ended).toBe(1);
 });
 
 test("a sync that ends late does not undo a sync that began after it", async () => {
   const ends: (() => void)[] = [];
-  const { memory, disk } = await diskWithLine({ later: (run) => void ends.push(run) });
+  const { memory, disk } = await diskWithFile({ later: (run) => void ends.push(run) });
   const sync = () => void Promise.all([disk.sync("/folder/x"), disk.syncFolder("/folder")]);
   sync();
-  disk.append("/folder/x", "1");
-  disk.create("/folder/y");
+  disk.replace("/folder/x", "1");
+  disk.create("/folder/y", "");
   sync();
   for (const end of ends.reverse()) end();
-  const see = (disk: Disk) => contentOf(disk, "/folder/x") + disk.list("/folder").sort().join();
-  expect(afterPowerCut(memory, see)).toEqual(["synced\n1x,y"]);
+  const see = (disk: Disk) => seeX(disk) + disk.list("/folder").sort().join();
+  expect(afterPowerCut(memory, see)).toEqual(["1x,y"]);
 });
 
 test("a process that is killed at a step changes nothing afterwards, and holds no lock", async () => {
-  let next: Error | undefined;
-  const step = () => {
-    if (next) throw next;
+  let next: { at: string; error: Error } | undefined;
+  const step = (what: string) => {
+    if (what === next?.at) throw next.error;
   };
-  const { memory, disk } = await diskWithLine({ step, partial: () => 0.5 });
+  const { memory, disk } = await diskWithFile({ step });
   const other = memory.processDisk(hooks);
   const options = { make: true, waitMs: 0 };
   const lock = disk.lock("/folder/lock", options);
-  next = Object.assign(new Error("no space left"), { code: "ENOSPC" });
-  expect(() => disk.append("/folder/x", "full")).toThrow("no space left");
+  const full = Object.assign(new Error("no space left"), { code: "ENOSPC" });
+  next = { at: "link", error: full };
+  expect(() => disk.create("/folder/y", "")).toThrow("no space left");
+  next = { at: "lock", error: full };
   expect(disk.lock("/folder/other", options).state).toBe("failed");
   next = undefined;
-  disk.append("/folder/x", "\n");
+  disk.replace("/folder/x", "new");
   expect(other.lock("/folder/lock", options).state).toBe("held");
+  expect(other.list("/folder").sort()).toEqual(["lock", "x"]);
 
-  next = new Error("killed");
-  expect(() => disk.append("/folder/x", "dead")).toThrow("killed");
+  next = { at: "rename", error: new Error("killed") };
+  expect(() => disk.replace("/folder/x", "dead")).toThrow("killed");
   next = undefined;
-  expect(() => disk.append("/folder/x", "ghost")).toThrow("the process is dead");
-  expect(() => disk.create("/folder/y")).toThrow("the process is dead");
+  expect(() => disk.replace("/folder/x", "ghost")).toThrow("the process is dead");
+  expect(() => disk.create("/folder/y", "")).toThrow("the process is dead");
   disk.remove("/folder/x");
   await expect(disk.syncFolder("/folder")).rejects.toThrow("the process is dead");
-  expect(contentOf(other, "/folder/x")).toBe("synced\nfu\nde");
+  expect(seeX(other)).toBe("new");
+  expect(other.list("/folder").sort()).toEqual([
+    "lock",
+    "x",
+    expect.stringMatching(/^x\..*\.tmp$/),
+  ]);
   expect(other.lock("/folder/lock", options).state).toBe("taken");
   lock[Symbol.dispose]();
   expect(other.lock("/folder/lock", options).state).toBe("held");
 });
 
 test.each([
-  { random: 0, expected: ["sending"] },
-  { random: 0.9999, expected: ["sending", "accepted"] },
+  // The change after the POST was not synced: its content may be lost, and the create of this resource stops.
+  { random: 0, expected: ["found, no id yet", "unreadable"] },
+  { random: 0.9999, expected: ["found, no id yet"] },
 ])(
-  "after a power cut at any step, the ledger finds a record that `begin` has written (G1; random $random)",
+  "after a power cut at any step, the ledger finds the file that `prepare` has written (G1; random $random)",
   async ({ random, expected }) => {
-    const stages = new Set<string | undefined>();
+    const seen = new Set<string>();
     for (let stop = 1; stop <= 20; stop++) {
       const memory = new MemoryDisk(clock);
-      const ledgerOn = (sessionId: string, disk: Disk) =>
-        new Ledger("/home/ledger", sessionId, () => undefined, clock, disk);
+      const ledgerOn = (session: string, disk: Disk) =>
+        new Ledger({ folder: "/home/ledger", session, warn: () => undefined, clock, disk });
       let steps = 0;
       const step = () => {
         if (++steps === stop) throw new Error("stopped");
       };
       const ledger = ledgerOn("one", memory.processDisk({ ...hooks, step }));
-      const key = await ledger.begin(newRecord("web"));
-      const isBegun = steps < stop;
-      ledger.move(key, { stage: "accepted", id: "i-1" });
+      const own = ownFields("web", { session: "one" });
+      const at = "2026-01-01T00:00:00.000Z";
+      ledger.claim(own);
+      await ledger.prepare(own.urn, { at, before: [] });
+      const isPrepared = steps < stop;
+      ledger.update(own.urn, { id: "i-1" });
       await ledger.close();
       memory.powerCut(() => random);
-      const [entry] = ledgerOn("two", memory.processDisk(hooks)).read();
-      if (!isBegun) continue;
-      expect(entry).toMatchObject({ record: { key }, liveness: "dead" });
-      stages.add(entry?.record.stage);
+      if (!isPrepared) continue;
+      const file = ledgerOn("two", memory.processDisk(hooks)).find(own.urn);
+      if (file?.kind === "found")
+        expect(file).toMatchObject({ record: { urn: own.urn, at }, liveness: "dead" });
+      const id = file?.kind === "found" ? `, ${file.record.id ?? "no id yet"}` : "";
+      seen.add(`${file?.kind}${id}`);
     }
-    expect([...stages]).toEqual(expected);
+    expect([...seen].sort()).toEqual(expected);
   },
 );

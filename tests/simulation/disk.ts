@@ -1,9 +1,10 @@
 /**
- * A machine's disk in memory. A power cut loses what was not synced, but never folders: a file system that syncs a file
- * keeps its folders. A path is always used either for files or for a folder, as in the ledger.
+ * A machine's disk in memory. A process that is killed may leave a temporary file behind. A power cut loses what was not
+ * synced, but never folders: a file system that syncs a file keeps its folders. A path is always used either for files or for a
+ * folder, as in the ledger.
  */
 import { basename, dirname } from "node:path";
-import type { Disk, Lock } from "../../provider/ledger/disk";
+import { temporaryEnd, type Disk, type Lock } from "../../provider/ledger/disk";
 
 /** How a simulation interferes with the operations of a process. */
 export interface Hooks {
@@ -12,10 +13,10 @@ export interface Hooks {
    * process.
    */
   step(what: string, path: string): void;
+  /** Called when a file is to be made whose name is taken. */
+  taken?(path: string): void;
   /** Schedules the end of a sync. */
   later(run: () => void): void;
-  /** How much of the string is written if `step` throws at an append, from 0 to 1. Default: nothing. */
-  partial?(): number;
 }
 
 export interface ProcessDisk extends Disk {
@@ -23,10 +24,11 @@ export interface ProcessDisk extends Disk {
   kill(): void;
 }
 
+/** A file, which is written once. */
 interface Inode {
-  bytes: Buffer;
-  /** The number of bytes that survive a power cut. */
-  synced: number;
+  content: string;
+  /** Whether the content survives a power cut. */
+  isSynced: boolean;
   mtimeMs: number;
   lock?: Lock | undefined;
 }
@@ -46,6 +48,7 @@ export class MemoryDisk {
   #folders = new Map<string, Folder>();
   readonly #processes = new Set<ProcessDisk>();
   #syncs = 0;
+  #temporaryFiles = 0;
 
   constructor(private readonly clock: { date(): Date }) {}
 
@@ -78,9 +81,24 @@ export class MemoryDisk {
       if (inode) return inode;
       throw systemError("ENOENT", path);
     };
-    const add = (inode: Inode, bytes: Buffer) => {
-      inode.bytes = appended(inode.bytes, bytes);
-      inode.mtimeMs = this.clock.date().getTime();
+    const remove = (path: string) => {
+      try {
+        step("remove", path);
+        this.#folders.get(dirname(path))?.names.delete(basename(path));
+      } catch {
+        // The system disk ignores this, too.
+      }
+    };
+    /** Writes a temporary file, and gives it a name. */
+    const write = (path: string, content: string, name: (inode: Inode) => void) => {
+      const temporary = `${path}.1-${++this.#temporaryFiles}${temporaryEnd}`;
+      step("write", temporary);
+      const inode = this.#make(temporary, content);
+      try {
+        name(inode);
+      } finally {
+        remove(temporary);
+      }
     };
 
     const disk: ProcessDisk = {
@@ -90,8 +108,8 @@ export class MemoryDisk {
         return [...names.keys(), ...folders.map((folder) => basename(folder))];
       },
       stat: (path) => {
-        const { bytes, mtimeMs } = this.#inode(path) ?? {};
-        return bytes && mtimeMs !== undefined ? { size: bytes.length, mtimeMs } : undefined;
+        const inode = this.#inode(path);
+        return inode && { mtimeMs: inode.mtimeMs };
       },
       makeFolder: (path) => {
         if (this.#folders.has(path)) return;
@@ -113,45 +131,32 @@ export class MemoryDisk {
           if (number > folder.sync) Object.assign(folder, { synced: names, sync: number });
         });
       },
-      create: (path) => {
-        step("create", path);
-        this.#make(path);
-      },
-      read: (path, from) => opened(path).bytes.subarray(from),
-      append: (path, text) => {
-        const bytes = Buffer.from(text);
-        const inode = opened(path);
-        const wasDead = isDead;
-        try {
-          step("append", path);
-        } catch (error) {
-          if (!wasDead) add(inode, bytes.subarray(0, bytes.length * (hooks.partial?.() ?? 0)));
-          throw error;
-        }
-        add(inode, bytes);
-      },
+      create: (path, content) =>
+        write(path, content, (inode) => {
+          step("link", path);
+          if (this.#inode(path)) hooks.taken?.(path);
+          this.#name(path, inode);
+        }),
+      replace: (path, content) =>
+        write(path, content, (inode) => {
+          step("rename", path);
+          this.#folder(dirname(path)).names.set(basename(path), inode);
+        }),
+      read: (path) => opened(path).content,
       sync: async (path) => {
         const inode = opened(path);
-        const size = inode.bytes.length;
-        await sync(path, () => (inode.synced = Math.max(inode.synced, size)));
+        await sync(path, () => (inode.isSynced = true));
       },
-      remove: (path) => {
-        try {
-          step("remove", path);
-          this.#folders.get(dirname(path))?.names.delete(basename(path));
-        } catch {
-          // The system disk ignores this, too.
-        }
-      },
+      remove,
       lock: (path, { make }) => {
         let inode: Inode | undefined;
         let state: Lock["state"] = "failed";
         try {
           step("lock", path);
-          inode = this.#inode(path) ?? (make ? this.#make(path) : undefined);
+          inode = this.#inode(path) ?? (make ? this.#make(path, "") : undefined);
           if (inode?.lock) state = "held";
           // SQLite would treat a lock file with content as a broken database.
-          else if (inode?.bytes.length === 0) state = "taken";
+          else if (inode?.content === "") state = "taken";
         } catch {
           // The system disk can't lock the file either.
         }
@@ -168,7 +173,7 @@ export class MemoryDisk {
       testLock: (path) => {
         const inode = this.#inode(path);
         if (inode?.lock) return "held";
-        return inode?.bytes.length === 0 ? "free" : "failed";
+        return inode?.content === "" ? "free" : "failed";
       },
       kill: () => {
         isDead = true;
@@ -181,8 +186,8 @@ export class MemoryDisk {
   }
 
   /**
-   * Kills every process. Each file keeps a random part of what was appended since its last sync. Each file that was
-   * made or removed since the last sync of its folder exists or not, at random.
+   * Kills every process. A file that was not synced keeps a random part of its content. Each name that was given or removed since
+   * the last sync of its folder is as it was then, or as it is now, at random.
    */
   powerCut(random: () => number): void {
     for (const process of this.#processes) process.kill();
@@ -195,9 +200,9 @@ export class MemoryDisk {
         if (inode) left.set(name, inode);
       }
       for (const inode of left.values()) {
-        const unsynced = inode.bytes.length - inode.synced;
-        if (unsynced > 0) inode.synced += Math.floor(random() * (unsynced + 1));
-        inode.bytes = inode.bytes.subarray(0, inode.synced);
+        if (!inode.isSynced)
+          inode.content = inode.content.slice(0, Math.floor(random() * (inode.content.length + 1)));
+        inode.isSynced = true;
       }
       Object.assign(folder, { names: left, synced: new Map(left) });
     }
@@ -231,12 +236,16 @@ export class MemoryDisk {
     return this.#folders.get(dirname(path))?.names.get(basename(path));
   }
 
-  #make(path: string): Inode {
-    if (this.#inode(path)) throw systemError("EEXIST", path);
-    const { names } = this.#folder(dirname(path));
-    const inode = { bytes: Buffer.alloc(0), synced: 0, mtimeMs: this.clock.date().getTime() };
-    names.set(basename(path), inode);
+  #make(path: string, content: string): Inode {
+    const inode = { content, isSynced: false, mtimeMs: this.clock.date().getTime() };
+    this.#name(path, inode);
     return inode;
+  }
+
+  /** @throws EEXIST if the name is taken */
+  #name(path: string, inode: Inode): void {
+    if (this.#inode(path)) throw systemError("EEXIST", path);
+    this.#folder(dirname(path)).names.set(basename(path), inode);
   }
 }
 
@@ -246,16 +255,4 @@ function systemError(code: string, path: string): Error {
 
 function isSystemError(error: unknown): boolean {
   return (error as NodeJS.ErrnoException | undefined)?.code !== undefined;
-}
-
-/** Appends. Doubles the buffer when it is full, which keeps many small appends cheap. */
-function appended(bytes: Buffer, more: Buffer): Buffer {
-  const size = bytes.length + more.length;
-  let buffer = bytes.buffer;
-  if (size > buffer.byteLength) {
-    buffer = new ArrayBuffer(2 * size);
-    bytes.copy(Buffer.from(buffer));
-  }
-  more.copy(Buffer.from(buffer, bytes.length));
-  return Buffer.from(buffer, 0, size);
 }

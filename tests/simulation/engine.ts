@@ -16,7 +16,12 @@ export interface Held {
   refreshBeforeUpdate: boolean;
   /** Whether the resource has been replaced, and still has to be deleted. */
   old: boolean;
+  /** When it came into the state, if that is known. */
+  created?: Date | undefined;
 }
+
+/** A create that was under way when a state was saved. The engine carries it on in each later run. */
+export type PendingCreate = Pick<Held, "name" | "urn" | "inputs">;
 
 export type Calls = Pick<
   Provider,
@@ -28,6 +33,8 @@ export type Program = Readonly<Record<string, PropertyMap>>;
 
 export class Stack {
   resources: readonly Held[] = [];
+  /** The oldest first. */
+  pending: readonly PendingCreate[] = [];
   /** The id of the provider resource, which is a session's scope. Undefined if the state has none. */
   scope: string | undefined;
 
@@ -38,46 +45,44 @@ export class Stack {
       before: string[],
       after: string[],
       known: ReadonlySet<string>,
-      saver: Saver,
     ) => void = () => undefined,
   ) {}
 
   urnOf(resource: string): string {
     return `urn:pulumi:${this.name}::project::${instanceToken}::${resource}`;
   }
+  /** `known`: the ids that the engine which saves has ever had. */
   save(
     resources: readonly Held[],
     scope: string | undefined,
-    known: ReadonlySet<string> = new Set(this.ids),
-    saver: Saver = {},
+    { known = new Set(this.ids), pending = this.pending }: Saved = {},
   ): void {
     const before = this.ids;
     this.resources = resources;
+    this.pending = pending;
     this.scope = scope;
-    this.onSave(before, this.ids, known, saver);
+    this.onSave(before, this.ids, known);
   }
   get ids(): string[] {
     return this.resources.map(({ id }) => id);
   }
 }
 
-/** The run that saves a state. */
-export interface Saver {
-  /** Whether its plugin was killed, so that it has possibly not marked what its engine has saved its state over. */
-  isKilled?: boolean;
-  /** When it configured its plugin, and when it last canceled it, in virtual milliseconds. */
-  configuredAt?: number;
-  canceledAt?: number;
+/** What is saved besides the resources. */
+interface Saved {
+  known?: ReadonlySet<string>;
+  pending?: readonly PendingCreate[];
 }
 
 export interface EngineContext {
-  saver?: Saver;
   /** Awaited around calls and before saves. Never resolves once the engine was killed. */
   pause(): Promise<void>;
   /** Whether a save now reaches the backend. With PULUMI_SKIP_CHECKPOINTS, only the last save of a run does. */
   saves(when: SaveTime): boolean;
   randomSeed(): Uint8Array;
   newScope(): string;
+  /** The present date. Default: that of this machine. */
+  date?(): Date;
   /** Whether the engine cancels its plugin at the end, even after a success. Some, such as 3.180, do not. */
   cancels?: boolean;
 }
@@ -105,6 +110,7 @@ export class Engine {
   canceled = false;
   /** The state in memory, which may be newer than the saved one. */
   #state: Held[] = [];
+  #pending: PendingCreate[] = [];
   /** The ids that were ever in it. */
   readonly #known = new Set<string>();
   #scope: string | undefined;
@@ -160,7 +166,8 @@ export class Engine {
       const read = await this.#read({ urn, id, inputs: undefined, outputs: undefined });
       if (!read) throw new Error(`resource ${id} does not exist`);
       await this.calls.check(this.#checkRequest(urn, read.inputs, read.inputs));
-      if (!preview) await this.#hold({ ...read, name, urn, initErrors: [], old: false });
+      const created = this.#date();
+      if (!preview) await this.#hold({ ...read, name, urn, initErrors: [], old: false, created });
     });
     await this.#end();
   }
@@ -202,31 +209,41 @@ export class Engine {
     this.replacing.add(held.id);
     if (options.preview === true) return this.#create(name, fresh, options);
     if (deleteFirst) await this.#delete(held, options);
-    else
-      this.#state = this.#state.map((entry) => (entry === held ? { ...entry, old: true } : entry));
-    try {
-      await this.#create(name, fresh, options);
-    } catch (error) {
-      // The old instance is to be deleted only if the create returned an id.
-      if (!this.#find(name)) {
-        this.#state = this.#state.map((entry) =>
-          entry.urn === urn && entry.id === held.id ? held : entry,
-        );
-      }
-      throw error;
-    }
+    await this.#create(name, fresh, options, deleteFirst ? undefined : held);
   }
 
-  async #create(name: string, inputs: PropertyMap, options: UpOptions): Promise<void> {
+  /** `replaced` is to be deleted once the create has returned an id. */
+  async #create(
+    name: string,
+    inputs: PropertyMap,
+    options: UpOptions,
+    replaced?: Held,
+  ): Promise<void> {
     const { timeoutSeconds = 0, preview = false } = options;
     this.did.push(`create ${name}`);
     const urn = this.stack.urnOf(name);
     const request = { urn, inputs, timeoutSeconds, preview };
     if (preview) return void (await this.calls.create(request));
-    await this.#callAndSave({ name, urn }, inputs, async () => ({
-      ...(await this.calls.create(request)),
-      inputs,
-    }));
+    const pending = { name, urn, inputs };
+    this.#pending.push(pending);
+    this.#save();
+    const markReplaced = () => {
+      this.#state = this.#state.map((entry) =>
+        entry.urn === urn && entry.id === replaced?.id ? { ...entry, old: true } : entry,
+      );
+    };
+    await this.#callAndSave({ name, urn }, inputs, async () => {
+      try {
+        const reply = await this.calls.create(request);
+        markReplaced();
+        return { ...reply, inputs };
+      } catch (error) {
+        if (error instanceof InstanceUnfinished) markReplaced();
+        throw error;
+      } finally {
+        this.#pending = this.#pending.filter((other) => other !== pending);
+      }
+    });
   }
 
   async #delete(held: Held, { timeoutSeconds = 0 }: UpOptions): Promise<void> {
@@ -286,6 +303,7 @@ export class Engine {
     // A real engine reads the state seconds before it starts the plugin. docs/design.md says what is not promised for a run
     // that ends in between.
     this.#state = [...this.stack.resources];
+    this.#pending = [...this.stack.pending];
     for (const { id } of this.#state) this.#known.add(id);
     this.#scope = this.stack.scope;
     const urn = `urn:pulumi:${this.stack.name}::project::pulumi:providers:compute::default_0_1_0`;
@@ -337,15 +355,22 @@ export class Engine {
    * `inputsIfUnfinished`, or those in the error if that is undefined.
    */
   async #callAndSave(
-    { name, urn }: Pick<Held, "name" | "urn">,
+    { name, urn, created }: Pick<Held, "name" | "urn"> & Partial<Pick<Held, "created">>,
     inputsIfUnfinished: PropertyMap | undefined,
     call: () => Promise<Kept<ReadResponse> | undefined>,
   ): Promise<void> {
     await this.ctx.pause();
+    const kept = { name, urn, old: false };
     try {
       const after = await call();
       await this.ctx.pause();
-      if (after) return await this.#hold({ ...after, name, urn, initErrors: [], old: false });
+      if (after)
+        return await this.#hold({
+          ...after,
+          ...kept,
+          initErrors: [],
+          created: created ?? this.#date(),
+        });
       this.#state = this.#state.filter((entry) => entry.name !== name || entry.old);
       this.#save();
     } catch (error) {
@@ -354,7 +379,7 @@ export class Engine {
         const { id, state, reasons } = error;
         const inputs = inputsIfUnfinished ?? state.inputs;
         const { outputs } = state;
-        const resource = { name, urn, id, inputs, outputs, old: false };
+        const resource = { ...kept, id, inputs, outputs, created: created ?? this.#date() };
         await this.#hold({ ...resource, initErrors: reasons.flat(), refreshBeforeUpdate: true });
       }
       throw error;
@@ -370,11 +395,16 @@ export class Engine {
 
   #save(when: SaveTime = "during the run"): void {
     for (const { id } of this.#state) this.#known.add(id);
-    if (!this.#isPreview && this.ctx.saves(when))
-      this.stack.save([...this.#state], this.#scope, this.#known, this.ctx.saver);
+    if (this.#isPreview || !this.ctx.saves(when)) return;
+    const pending = [...this.#pending];
+    this.stack.save([...this.#state], this.#scope, { known: this.#known, pending });
   }
 
   // ── The run ────────────────────────────────────────────────────────────────────────────────────
+
+  #date(): Date {
+    return this.ctx.date?.() ?? new Date();
+  }
 
   get #isStopped(): boolean {
     return this.canceled || this.failed.length > 0;

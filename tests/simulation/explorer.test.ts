@@ -6,6 +6,7 @@
 import { expect, test } from "@jest/globals";
 import { propertyMap } from "../../provider/propertyValue";
 import * as protocol from "../../provider/instance/protocol";
+import * as records from "../../provider/ledger/record";
 import { changes } from "../explorer/engine";
 import { firstWorld } from "../explorer/explore";
 import { modelOf, type Fault, type Plan, type Slice } from "../explorer/slice";
@@ -24,11 +25,19 @@ interface Shown {
   calls: string[];
   /** The instances in the state. */
   state: string[];
-  /** The stage of each record, or why it is settled, with the instance. */
+  /** How far each record has come, with the instance. */
   records: string[];
 }
 
 type Policy = "destroy" | "retain";
+
+function recordShown(
+  { at, id, givenBy }: records.LedgerRecord,
+  numberOf: (id: string) => string,
+): string {
+  const stage = givenBy !== undefined ? "given" : at !== undefined ? "sent" : "begun";
+  return id === undefined ? stage : `${stage} ${numberOf(id)}`;
+}
 
 // ── The explorer's ───────────────────────────────────────────────────────────────────────────────
 
@@ -70,7 +79,7 @@ function inExplorer(scenarios: readonly Scenario[], deletePolicy: Policy): Shown
   });
   const faults = Object.values(ends).map(({ fault }) => fault);
   const slice: Slice = { name: "", what: "", runs, faults, maxFaults: scenarios.length };
-  const model = modelOf(slice, protocol);
+  const model = modelOf(slice, { ...protocol, ...records });
   let world = firstWorld(model);
   return scenarios.map(({ end }) => {
     const calls: string[] = [];
@@ -109,7 +118,7 @@ function shownIn({ stacks, ledgers }: World): Omit<Shown, "calls"> {
   const [rows = []] = ledgers;
   return {
     state: state.map(({ id }) => numberOf(id)),
-    records: rows.map(({ stage, settled, id = "" }) => `${settled ?? stage} ${numberOf(id)}`),
+    records: rows.map((row) => recordShown(row, numberOf)),
   };
 }
 
@@ -138,10 +147,8 @@ async function inSimulation(scenarios: readonly Scenario[], policy: Policy): Pro
     );
     await play(simulation, run, operation, end);
     ids.push(...simulation.ids.filter((id) => !ids.includes(id)));
-    const records = simulation.records.map(
-      ({ stage, settled, id }) => `${settled ?? stage} ${shown(id)}`,
-    );
-    all.push({ calls, state: simulation.stack.ids.map(shown), records });
+    const state = simulation.stack.ids.map(shown);
+    all.push({ calls, state, records: simulation.records.map((each) => recordShown(each, shown)) });
   }
   return all;
 }
@@ -157,7 +164,7 @@ async function play(
   const options = operation === "up --replace" ? { replace: ["web"] } : {};
   const up = engine.up(web, options);
   if (end === "the runner is killed before the reply") {
-    await simulation.until(() => simulation.records.some(({ stage }) => stage === "accepted"));
+    await simulation.until(() => simulation.records.some(({ id }) => id !== undefined));
     plugin.kill();
     up.catch(() => undefined);
   } else await simulation.timeline.untilEnd(up);

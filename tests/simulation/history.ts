@@ -48,7 +48,7 @@ export interface RunPlan {
   besideAfterMs: number | undefined;
   /** Whether `pulumi cancel` lets it begin beside a run of its stack on the same machine. */
   cancelsLock: boolean;
-  before: "nothing" | "removed one" | "renamed one" | "clock ahead" | "clock back";
+  before: "nothing" | "removed one" | "renamed one" | "clock ahead" | "clock back" | "settled";
 }
 
 export interface History {
@@ -57,7 +57,8 @@ export interface History {
   resources: number;
   names: "generated" | "explicit";
   live: boolean;
-  leftovers: "warn" | "fail";
+  /** `compute:leftovers`. */
+  leftovers: "warn" | "fail" | undefined;
   deletePolicy: "retain" | "fail" | "destroy";
   /** Whether `compute:cursorParameter` is set. Then a listing has more than one page. */
   hasCursor: boolean;
@@ -129,7 +130,7 @@ const run: fc.Arbitrary<RunPlan> = fc.record({
   cancelsLock: fc.boolean(),
   before: fc.constantFrom(
     ...(["nothing", "nothing", "nothing", "nothing", "nothing", "removed one"] as const),
-    ...(["renamed one", "clock ahead", "clock back"] as const),
+    ...(["renamed one", "clock ahead", "clock back", "settled"] as const),
   ),
 });
 
@@ -138,7 +139,7 @@ export const history: fc.Arbitrary<History> = fc.record({
   resources: fc.constantFrom(1, 1, 1, 2, 3),
   names: fc.constantFrom("generated", "explicit"),
   live: fc.boolean(),
-  leftovers: fc.constantFrom("warn", "warn", "fail"),
+  leftovers: fc.constantFrom(...([undefined, undefined, "warn", "fail"] as const)),
   deletePolicy: fc.constantFrom("retain", "fail", "destroy"),
   hasCursor: fc.boolean(),
   refreshBeforeUpdate: fc.boolean(),

@@ -1,19 +1,22 @@
 /** Simulated machines, and the plugin processes on them, which can be killed at any step. */
+import { basename } from "node:path";
 import { createClient } from "../../provider/api/client";
 import { ledgerFolder } from "../../provider/ledger/folder";
 import { Ledger } from "../../provider/ledger/ledger";
+import { fileNameOf, type LedgerRecord } from "../../provider/ledger/record";
 import type { Text } from "../../provider/context";
 import { createProvider } from "../../provider/provider";
 import type { CancelReason, Provider } from "../../provider/requests";
 import { afterEngineMs, afterSignalMs } from "../../provider/rpc/shutdown";
 import { Redactor } from "../../provider/redaction";
-import { MemoryDisk } from "./disk";
+import { MemoryDisk, type ProcessDisk } from "./disk";
 import type { Network } from "./network";
 import type { Random } from "./random";
 import { clockOf, type Timeline } from "./timeline";
 
 const home = "/home/pulumi";
 const backend = "s3://state";
+const folder = ledgerFolder({ PULUMI_HOME: home, PULUMI_BACKEND_URL: backend });
 /** The date at the beginning, in milliseconds since 1970. */
 export const start = Date.UTC(2026, 0, 1);
 
@@ -31,9 +34,16 @@ export class Machine {
   }
   /** Opens the ledger as a command of the plugin does. */
   ledger(): Ledger {
-    const disk = this.disk.processDisk({ step: () => undefined, later: () => undefined });
-    const folder = ledgerFolder({ PULUMI_HOME: home, PULUMI_BACKEND_URL: backend });
-    return new Ledger(folder, "byHand", () => undefined, this, disk);
+    const clock = { date: () => this.date() };
+    const warn = () => undefined;
+    return new Ledger({ folder, session: "byHand", warn, clock, disk: this.#handDisk() });
+  }
+  /** Removes a file, as a person does. */
+  remove(path: string): void {
+    this.#handDisk().remove(path);
+  }
+  #handDisk(): ProcessDisk {
+    return this.disk.processDisk({ step: () => undefined, later: () => undefined });
   }
   date(): Date {
     return new Date(start + this.timeline.now + this.aheadMs);
@@ -59,6 +69,8 @@ export class PluginProcess {
   steps = 0;
   onStep: (step: number) => void = () => undefined;
   onMessage: (text: string) => void = () => undefined;
+  /** Called when a create finds the file of another one. */
+  onFound: (record: LedgerRecord) => void = () => undefined;
   readonly calls: Provider;
   readonly #provider: Provider;
   readonly #disk;
@@ -72,7 +84,7 @@ export class PluginProcess {
     this.#disk = machine.disk.processDisk({
       step: () => this.#step(),
       later: (run) => this.#later(random.between(1, 20), run),
-      partial: () => random.next(),
+      taken: (path) => this.#foundFile(path),
     });
     const say = (kind: string) => (lines: Text) => {
       const text = [lines].flat().join("\n");
@@ -164,6 +176,13 @@ export class PluginProcess {
     if (!this.alive) throw new ProcessKilled();
     this.onStep(++this.steps);
     if (!this.alive) throw new ProcessKilled();
+  }
+
+  #foundFile(path: string): void {
+    const name = basename(path);
+    const found = this.machine.ledger().all();
+    const file = found.find(({ record }) => fileNameOf(record.urn) === name);
+    if (file) this.onFound(file.record);
   }
 
   #later(ms: number, run: () => void): void {

@@ -149,7 +149,7 @@ test("if the search after a POST without an answer meets a pause of a day, the c
   const run = await simulation.run((engine) => engine.up(program(1)));
   expect(simulation.seconds).toBeLessThan(60);
   const [message] = messagesOf(run);
-  expect(message).toContain("was created is not known, and the search for it ended early");
+  expect(message).toContain("is in doubt: the search for it ended early");
   expect(message).toContain("asks for a pause until 2026-01-02T00:0");
   simulation.faultFor = () => undefined;
   const next = await simulation.run((engine) => engine.up(program(1)));

@@ -1,6 +1,6 @@
 /**
- * Plays a history and returns the promises that it broke. After its runs, all faults end, and a person types the
- * commands that the messages showed.
+ * Plays a history and returns the promises that it broke. After its runs, all faults end, and a person types `settle`, and
+ * `up` until it changes nothing.
  */
 import {
   startInProcess,
@@ -11,21 +11,26 @@ import type { InstanceFault } from "../../emulator/faults/kinds";
 import { matchesPattern } from "../../emulator/pattern";
 import { InstanceUnfinished } from "../../provider/errors";
 import { propertyMap, reveal, Secret, type PropertyMap } from "../../provider/propertyValue";
+import { settleCommand } from "../../provider/advice";
 import { partialNotice } from "../../provider/instance/messages";
-import { Engine, Stack, type Calls, type Program } from "./engine";
-import { printedCommands } from "../support/printed";
+import type { Found } from "../../provider/ledger/record";
+import { tokenHash, type Origin } from "../../provider/origin";
+import { Engine, Stack, type Calls, type Held, type Program } from "./engine";
 import { faultNamed, type Fault } from "./faults";
 import type { End, History, RequestKind, RunPlan } from "./history";
 import { PromiseChecker, type Made, type Poster } from "./promiseChecker";
 import { Machine, PluginProcess, start } from "./machine";
 import { Network, type SentRequest } from "./network";
 import { Random } from "./random";
+import { settle } from "./settle";
 import { Timeline } from "./timeline";
 
 const secrets = { token: "CanaryTokenZ7Q9vB", userData: "CanaryUserDataH6J1" };
+const baseUrl = "https://compute.example/v2";
 const script = `#!/bin/sh\necho ${secrets.userData}\n`;
 /** This long after its POST, every listing is expected to show an instance. */
 const settlingMs = 60_000;
+const resourceNames = ["web", "db", "queue"];
 const maxRunMs = 60 * 60_000;
 /** The longest pause of the model of the engine. */
 const maxPauseMs = 2000;
@@ -41,12 +46,10 @@ interface Run extends Poster {
   isEngineAlive: boolean;
   /** Its engine has ended or died. */
   isOver: boolean;
-  /** Whether its plugin was killed. */
-  isKilled: boolean;
   startedAt: number;
-  scope: string | undefined;
   saves: number;
   metFaults: Set<string>;
+  inDoubt: Set<string>;
   /** Requests so far. */
   counts: Record<RequestKind, number>;
   /** By the name of the instance. */
@@ -107,6 +110,8 @@ class HistoryRun {
   readonly #lastAttached = new Map<Machine, Run>();
   readonly #messages: string[] = [];
   #areFaultsOver = false;
+  /** Whether a person has set `compute:deletePolicy` to `retain`. */
+  #isRetainSet = false;
   #scopes = 0;
   /** The ids of the instances whose port has answered. */
   readonly #reached = new Set<string>();
@@ -146,8 +151,7 @@ class HistoryRun {
       for (const plan of history.runs) await this.#playRun(plan);
       await this.#waitForAllRuns();
       await this.#recover();
-      const records = this.#machines.flatMap((machine) => machine.ledger().read());
-      this.#checker.onEnd(records.map(({ record }) => record));
+      this.#checker.onEnd(this.#files());
     } catch (error) {
       this.#checker.violated(`${(error as Error).message}`);
     }
@@ -168,13 +172,18 @@ class HistoryRun {
       if (this.#checker.made.has(id) && got !== script)
         this.#checker.violated(`${id} was made without its script`);
     }
-    const kept: object[] = this.#machines.flatMap((machine) => machine.ledger().read());
+    const kept: object[] = this.#files();
     if (this.#history.userDataInState === "hash") {
       const held = this.#stacks.flatMap(({ resources }) => resources);
       kept.push(...held.map(({ inputs, outputs }) => reveal({ inputs, outputs }) as object));
     }
     if (JSON.stringify(kept).includes(secrets.userData))
       this.#checker.violated("a state or a ledger holds the user data");
+  }
+
+  /** What the ledgers of all machines have in doubt. */
+  #files(): Found[] {
+    return this.#machines.flatMap((machine) => machine.ledger().all());
   }
 
   // ── Runs ───────────────────────────────────────────────────────────────────────────────────────
@@ -191,7 +200,7 @@ class HistoryRun {
     const locking = this.#runs.filter((run) => run.stack === stack && !run.isOver);
     const isAllowed = plan.cancelsLock && locking.every((run) => run.machine === machine);
     if (locking.length > 0 && !isAllowed) return;
-    await this.#actBefore(plan);
+    await this.#actBefore(plan, stack);
     const run = this.#begin(stack, machine, plan);
     const program = this.#program(plan);
     const options = { timeoutSeconds: plan.timeoutSeconds };
@@ -228,12 +237,14 @@ class HistoryRun {
       isAttached,
       isEngineAlive: true,
       isOver: false,
-      isKilled: false,
       startedAt: timeline.now,
       saves: 0,
       scope: stack.scope,
       metFaults: new Set(),
       reportedPartial: false,
+      inDoubt: new Set(),
+      live: this.#history.live,
+      ...this.#policies(plan),
       counts: { account: 0, list: 0, post: 0, delete: 0 },
       deletes: new Set(),
       get replacing() {
@@ -244,9 +255,6 @@ class HistoryRun {
         this.#checkedCalls(plugin, () => run),
         this.#settings(plan),
         {
-          get saver() {
-            return run;
-          },
           pause: () =>
             new Promise((resolve) => {
               timeline.after(random.between(1, random.oneIn(10) ? maxPauseMs : 30), () => {
@@ -256,13 +264,17 @@ class HistoryRun {
           saves: (when) => this.#saves(run, when),
           randomSeed: () => random.bytes(32),
           newScope: () => (run.scope = `scope-${++this.#scopes}`),
+          date: () => machine.date(),
           cancels: !isAttached || this.#history.attached !== "without a Cancel",
         },
       ),
     };
     plugin.onMessage = (text) => {
       run.reportedPartial ||= text === partialNotice;
-      this.#onMessage(text);
+      this.#onMessage(text, run);
+    };
+    plugin.onFound = ({ id, name }) => {
+      for (const found of [id, name]) if (found !== undefined) run.inDoubt.add(found);
     };
     plugin.onStep = (step) => {
       if (plan?.end && step === plan.end.step) this.#interrupt(run, plan.end.how);
@@ -289,10 +301,8 @@ class HistoryRun {
     const onEnd = () => {
       this.#tell(`${run.name} has ended: ${run.engine.did.join(", ")}`);
       for (const { name, error } of run.engine.failed) {
-        this.#onMessage(
-          error instanceof InstanceUnfinished ? error.reasons.join("\n") : error.message,
-          name,
-        );
+        const isUnfinished = error instanceof InstanceUnfinished;
+        this.#onMessage(isUnfinished ? error.reasons.join("\n") : error.message, run, name);
       }
       run.isOver = true;
       if (!run.isAttached) run.plugin.signal();
@@ -335,26 +345,26 @@ class HistoryRun {
           else plugin.orphan();
         });
       case "plugin killed":
-        run.isKilled = true;
         return plugin.kill();
       case "runner killed":
-        run.isKilled = true;
         if (!run.isOver) endEngine(run);
         return plugin.kill();
       case "power cut":
       case "machine gone":
         this.#runs.filter((other) => other.machine === machine && !other.isOver).forEach(endEngine);
-        for (const other of this.#runs) other.isKilled ||= other.machine === machine;
         for (const process of machine.processes) process.kill();
         machine.processes.clear();
         if (how === "power cut") return machine.disk.powerCut(this.#random.next);
-        this.#checker.goneDisks.add(machine.disk);
         machine.disk = machine.newDisk();
     }
   }
 
   /** Does what a person does before the run. */
-  async #actBefore({ before }: RunPlan): Promise<void> {
+  async #actBefore({ before }: RunPlan, stack: Stack): Promise<void> {
+    if (before === "settled") {
+      await this.#waitForAllRuns();
+      return this.#settleAll(stack);
+    }
     if (before === "clock ahead" || before === "clock back") {
       // All clocks change together, after the settling time of every instance: a machine that is an hour ahead would
       // take a new instance for an old one.
@@ -392,14 +402,6 @@ class HistoryRun {
       this.#checker.onIdReturned(urn, runOf().stack, id, runOf());
     return {
       ...calls,
-      configure: (request) => {
-        runOf().configuredAt ??= this.#timeline.now;
-        return calls.configure(request);
-      },
-      cancel: (reason) => {
-        runOf().canceledAt = this.#timeline.now;
-        calls.cancel(reason);
-      },
       create: async (request) => {
         runOf().urns.set(JSON.stringify(reveal(request.inputs["name"] ?? null)), request.urn);
         try {
@@ -484,7 +486,7 @@ class HistoryRun {
   #program({ version, port }: { version: number; port: number | undefined }): Program {
     const history = this.#history;
     const isAwaited = history.portSeconds !== undefined && port !== undefined;
-    const names = ["web", "db", "queue"].slice(0, history.resources);
+    const names = resourceNames.slice(0, history.resources);
     return Object.fromEntries(
       names.map((name) => [
         name,
@@ -500,20 +502,31 @@ class HistoryRun {
     );
   }
 
+  /** In the end, a person sets what the messages of a refused Delete and of `leftovers: fail` say. */
+  #policies(plan: RunPlan | undefined): Pick<Run, "leftovers" | "deletePolicy"> {
+    const { leftovers, deletePolicy } = this.#history;
+    if (plan !== undefined) return { leftovers, deletePolicy };
+    return {
+      leftovers: leftovers === "fail" ? "warn" : leftovers,
+      deletePolicy: this.#isRetainSet ? "retain" : deletePolicy,
+    };
+  }
+
+  get #apiToken(): string {
+    return `sk_${this.#history.live ? "live" : "test"}_acme_${secrets.token}`;
+  }
+
   #settings(plan: RunPlan | undefined): PropertyMap {
     const history = this.#history;
-    const isWithoutFaults = plan === undefined;
-    // The message of a Delete that the policy `fail` refused says to set `retain`.
-    const policy =
-      isWithoutFaults && history.deletePolicy === "fail" ? "retain" : history.deletePolicy;
+    const { leftovers, deletePolicy } = this.#policies(plan);
     return propertyMap({
-      baseUrl: "https://compute.example/v2",
-      apiToken: new Secret(`sk_${history.live ? "live" : "test"}_acme_${secrets.token}`),
-      deletePolicy: policy,
+      baseUrl,
+      apiToken: new Secret(this.#apiToken),
+      deletePolicy,
       refreshBeforeUpdate: history.refreshBeforeUpdate,
       userDataInState: this.#userDataInState(plan),
-      leftovers: isWithoutFaults ? "warn" : history.leftovers,
-      ...(policy === "destroy" ? { destroyPath: "/v2/instances/{id}" } : {}),
+      ...(leftovers === undefined ? {} : { leftovers }),
+      ...(deletePolicy === "destroy" ? { destroyPath: "/v2/instances/{id}" } : {}),
       ...(history.hasCursor ? { cursorParameter: "starting_after" } : {}),
     });
   }
@@ -540,23 +553,18 @@ class HistoryRun {
     );
     if (!scripted) return undefined;
     const fault = faultNamed(scripted.fault);
-    const played = fault.kind === "existingId" ? this.#withKnownId(fault, sent, run) : fault;
+    const played = fault.kind === "existingId" ? this.#withKnownId(fault, run) : fault;
     if (played) run.metFaults.add(scripted.fault);
     return played;
   }
 
   /** Returns the fault with one instance that the provider can know. Undefined if there is none. */
-  #withKnownId(
-    fault: Extract<Fault, { kind: "existingId" }>,
-    { body }: SentRequest,
-    run: Run,
-  ): Fault | undefined {
+  #withKnownId(fault: Extract<Fault, { kind: "existingId" }>, run: Run): Fault | undefined {
     const { instance = "*" } = fault;
-    const posted = nameIn(body);
     const candidates = this.#service.control
       .instances()
       .filter(({ name }) => matchesPattern(instance, name))
-      .filter(({ id }) => this.#checker.isKnown(id, posted, run));
+      .filter(({ id }) => this.#checker.isKnown(id, run));
     const chosen = candidates[Math.floor(this.#random.next() * candidates.length)];
     return chosen && { ...fault, instance: chosen.id };
   }
@@ -578,8 +586,21 @@ class HistoryRun {
       const urn = run.urns.get(JSON.stringify(name)) ?? "";
       const { stack, disk } = run;
       const listedFrom = this.#timeline.now + this.#history.lagSeconds * 1000;
-      const { scope } = run;
-      this.#checker.onCreate({ id, name, urn, stack, disk, by: run, scope, listedFrom }, run);
+      const made = { id, name, urn, stack, disk, listedFrom, namedBy: new Set<object>() };
+      const isRecorded = this.#files().some(
+        ({ record }) => record.urn === urn && record.at !== undefined,
+      );
+      const isDiskLost = disk !== run.machine.disk;
+      this.#checker.onCreate(
+        {
+          ...made,
+          saves: run.plan?.saves ?? "each step",
+          isOverwritten: false,
+          isUnnoticed: false,
+        },
+        run,
+        isDiskLost ? undefined : isRecorded,
+      );
     }
     if (method === "DELETE" && answer.status < 300) {
       this.#checker.onDestroy(path.split("/").at(-1) ?? "", run);
@@ -588,7 +609,7 @@ class HistoryRun {
 
   // ── People ─────────────────────────────────────────────────────────────────────────────────────
 
-  /** Ends all faults. A person then types the printed commands until an `up` finds nothing to do. */
+  /** Ends all faults. A person then types `settle`, and `up` until it finds nothing to do. */
   async #recover(): Promise<void> {
     this.#areFaultsOver = true;
     played.maxProvisioningSeconds = 0;
@@ -598,6 +619,7 @@ class HistoryRun {
     }
     for (const stack of this.#stacks) {
       if (!this.#runs.some((run) => run.stack === stack)) continue;
+      await this.#settleAll(stack);
       await this.#upUntilUnchanged(stack);
       if (stack.ids.every((id) => this.#checker.isAlive(id))) continue;
       await this.#runWithoutFaults(stack, (engine) => engine.refresh());
@@ -618,7 +640,7 @@ class HistoryRun {
       const changes = did.filter((what) => !/^(same|read) /.test(what));
       problem = [...changes, ...failed.map(({ error }) => error.message)].join("; ");
       if (problem === "") return;
-      for (const { name, error } of failed) await this.#followAdvice(stack, name, error);
+      for (const { error } of failed) this.#followAdvice(error);
     }
     this.#checker.violated(`${stack.name} never reaches an \`up\` without changes: ${problem}`);
   }
@@ -633,57 +655,116 @@ class HistoryRun {
     return run;
   }
 
-  /**
-   * Starts the instance that is OFFLINE, or imports the instance that the error names by id or name. If that can't be done,
-   * removes it, and discards the record if the message shows that command.
-   */
-  async #followAdvice(stack: Stack, name: string, { message }: Error): Promise<void> {
+  /** Starts the instance that is OFFLINE, or sets the policy. After `settle`, no `up` stops for what is in doubt. */
+  #followAdvice({ message }: Error): void {
+    const [, path] = /its file can't be read\.\n(\S+\.json)\. /.exec(message) ?? [];
+    if (path !== undefined) {
+      this.#tell(`a person removes ${path}`);
+      for (const machine of this.#machines) machine.remove(path);
+    } else if (message.includes(settleCommand()))
+      this.#checker.violated(`an \`up\` stops although \`settle\` has found nothing: ${message}`);
     const [, offline] = /instance (\S+) is OFFLINE, so its port/.exec(message) ?? [];
     if (offline !== undefined) {
       this.#tell(`a person starts ${offline}`);
-      return void this.#service.control.setStatus(offline, "ACTIVE");
+      this.#service.control.setStatus(offline, "ACTIVE");
     }
-    const imports = printedCommands(message, `pulumi import compute:index:Instance ${name} `);
-    const ids = imports.map((command) => command.split(" ").at(-1) ?? "");
-    // A person knows which stack created it.
-    const isFree = (instanceId: string) =>
-      this.#checker.isAlive(instanceId) &&
-      this.#checker.made.get(instanceId)?.stack === stack &&
-      !this.#stacks.some((other) => other.ids.includes(instanceId));
-    const id =
-      ids.find(isFree) ??
-      this.#service.control
-        .instances()
-        .find((instance) => isFree(instance.id) && message.includes(`"${instance.name}"`))?.id;
-    if (id !== undefined && !stack.resources.some((held) => held.name === name && !held.old)) {
-      this.#tell(`a person imports ${id}`);
-      return void (await this.#runWithoutFaults(stack, (engine) => engine.import(name, id)));
-    }
-    const made = this.#checker.made.get(id ?? "");
-    // The engine imports nothing for a resource that is in the state.
-    if (made) this.#remove(made, "removed at the portal, so that it can be forgotten");
-    const [discard] = printedCommands(message, "discard ");
-    if (discard === undefined) return;
-    const key = discard.split(" ").at(-1) ?? "";
-    this.#tell(`a person discards ${key}`);
-    this.#discard(key);
+    if (message.includes("compute:deletePolicy retain")) this.#isRetainSet = true;
   }
 
-  /** Discards a record, as the plugin's command `discard` does. */
-  #discard(key: string): void {
-    const [machine] = this.#machines;
-    if (!machine) return;
-    const ledger = machine.ledger();
-    const record = ledger.read().find((entry) => entry.record.key === key)?.record;
-    ledger.settle(key, "discarded");
-    const made = this.#checker.made.get(record?.id ?? "");
-    if (made) made.letGo = "a person discarded its record";
+  // ── `settle` ───────────────────────────────────────────────────────────────────────────────────
+
+  /** Types `settle` for the stack on each machine, until nothing is in doubt. */
+  async #settleAll(stack: Stack): Promise<void> {
+    // Listings then show each instance.
+    await this.#timeline.pass(2 * settlingMs);
+    for (const machine of this.#machines) await this.#settleOn(machine, stack);
+    if (stack.pending.length > 0)
+      this.#checker.violated(`${stack.name} has pending creates after \`settle\``);
   }
 
-  #onMessage(text: string, resource = ""): void {
+  async #settleOn(machine: Machine, stack: Stack): Promise<void> {
+    for (const plugin of machine.processes) if (!this.#isServing(plugin)) plugin.kill();
+    const forgets = new Set<string>();
+    for (let round = 0; round < 4; round++) {
+      this.#tell(`a person settles ${stack.name}`);
+      const { exitCode, questions, givenUp } = this.#settleOnce(machine, stack, forgets);
+      for (const id of givenUp) {
+        const made = this.#checker.made.get(id);
+        if (made) made.letGo ??= "given up in a sandbox";
+      }
+      if (exitCode === 0) return;
+      if (exitCode === 3)
+        return this.#checker.violated("`settle` finds a run under way, and there is none");
+      for (const { urn, why } of questions) {
+        this.#tell(`  ${urn}: ${why}`);
+        await this.#decide(stack, urn);
+        forgets.add(urn);
+      }
+    }
+    this.#checker.violated(`\`settle\` never finds that nothing is in doubt in ${stack.name}`);
+  }
+
+  #isServing(plugin: PluginProcess): boolean {
+    return this.#runs.some((run) => run.plugin === plugin && !run.isOver);
+  }
+
+  #settleOnce(machine: Machine, stack: Stack, forgets: ReadonlySet<string>) {
+    const { live } = this.#history;
+    const origin: Origin = {
+      baseUrl,
+      tokenKind: live ? "live" : "test",
+      tokenHash: tokenHash({ apiToken: this.#apiToken, baseUrl }),
+    };
+    // What a Delete has retained is meant to run on.
+    const listed = this.#service.control
+      .instances()
+      .filter(({ id }) => this.#checker.made.get(id)?.letGo === undefined)
+      .map(({ id, name, status }) => ({ id, name, status }));
+    const before = stack.resources;
+    const settled = settle({ stack, stacks: this.#stacks, machine, listed, origin, forgets });
+    this.#checkPut(stack, before);
+    return settled;
+  }
+
+  /**
+   * What comes into the state is the resource's own, and no older instance takes the place of a newer one. Which one is newer is
+   * not promised once the clocks were set back: the state and the file of a create have times, and nothing else.
+   */
+  #checkPut(stack: Stack, before: readonly Held[]): void {
+    const isClockSetBack = this.#history.runs.some((plan) => plan.before === "clock back");
+    const made = [...this.#checker.made.keys()];
+    for (const { urn, id } of stack.resources) {
+      if (before.some((held) => held.id === id)) continue;
+      this.#checker.onIdReturned(urn, stack, id, { metFaults: new Set() });
+      const replaced = before.find((held) => held.urn === urn && !held.old);
+      if (replaced && !isClockSetBack && made.indexOf(replaced.id) > made.indexOf(id))
+        this.#checker.violated(`\`settle\` lets ${id} take the place of the newer ${replaced.id}`);
+    }
+  }
+
+  /** A person knows which run has created what. The instance is imported or, if the state has another one, removed. */
+  async #decide(stack: Stack, urn: string): Promise<void> {
+    const isFree = ({ id, letGo }: Made) =>
+      this.#checker.isAlive(id) &&
+      letGo === undefined &&
+      !this.#stacks.some(({ ids }) => ids.includes(id));
+    const free = [...this.#checker.made.values()].filter(
+      (made) => made.stack === stack && made.urn === urn && isFree(made),
+    );
+    const isTaken = stack.resources.some((held) => held.urn === urn && !held.old);
+    const imported = isTaken ? undefined : free.pop();
+    for (const made of free)
+      this.#remove(made, "removed at the portal, since the state has another");
+    if (!imported) return;
+    this.#tell(`a person imports ${imported.id}`);
+    const name = urn.split("::").at(-1) ?? "";
+    await this.#runWithoutFaults(stack, (engine) => engine.import(name, imported.id));
+  }
+
+  #onMessage(text: string, run: Run, resource = ""): void {
     this.#tell(`${resource} message: ${text}`);
     this.#messages.push(text);
-    this.#checker.onMessage(text);
+    this.#checker.onMessage(text, run);
   }
 
   #tell(line: string): void {

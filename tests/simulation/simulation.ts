@@ -93,6 +93,7 @@ export class Simulation implements Disposable {
       saves: () => saves(++saveCount),
       randomSeed: () => this.#random.bytes(32),
       newScope: () => `scope-${name}`,
+      date: () => this.#machine.date(),
     });
     return run;
   }
@@ -114,11 +115,11 @@ export class Simulation implements Disposable {
   get seconds(): number {
     return this.timeline.now / 1000;
   }
-  /** The records of the creates, in their order. */
+  /** The records of the creates in doubt. */
   get records(): LedgerRecord[] {
     return this.#machine
       .ledger()
-      .read()
+      .all()
       .map(({ record }) => record);
   }
   get ids(): string[] {

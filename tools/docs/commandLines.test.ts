@@ -8,13 +8,13 @@ test("comments are left out, and quotes and backslashes join words", () => {
   const block = [
     "# first",
     "pulumi up     # again: it's fine",
-    "  discard '<urn> #1' \"a b\"c d\\ e",
+    "  audit '<urn> #1' \"a b\"c d\\ e",
     "",
     "npm start",
   ].join("\n");
   expect(wordsIn(block)).toEqual([
     [2, "pulumi", "up"],
-    [3, "discard", "<urn> #1", "a bc", "d e"],
+    [3, "audit", "<urn> #1", "a bc", "d e"],
     [5, "npm", "start"],
   ]);
 });

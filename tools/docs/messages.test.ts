@@ -2,11 +2,10 @@
 import { expect, test } from "@jest/globals";
 import { RequestError } from "../../provider/api/errors";
 import { createInstance } from "../../provider/instance/create";
-import { generatedName } from "../../provider/instance/naming";
 import { userDataWarning } from "../../provider/instance/cloudInit";
 import { propertyMap } from "../../provider/propertyValue";
 import { post } from "../../provider/testing/fakeService";
-import { errorOf, inputsOf, scene, scopeId, urnOf } from "../../provider/testing/scene";
+import { errorOf, inputsOf, scene, urnOf } from "../../provider/testing/scene";
 import { blocksOf } from "./markdown";
 import { pages } from "./pages";
 
@@ -18,16 +17,6 @@ const shown = pages.flatMap((page) =>
     .filter(({ language, text }) => language === "text" && /^(error|warning): /.test(text))
     .map(({ text }) => ({ page: page.name, message: oneLine(text) })),
 );
-
-async function leftoverError(): Promise<string> {
-  const { session, service } = scene({ leftovers: "fail" });
-  const urn = urnOf("web");
-  const name = () => generatedName(urn, scopeId, new Uint8Array());
-  service.has("i-7c1e", { name: name() });
-  const inputs = inputsOf({ name: name() });
-  const request = { urn, inputs, timeoutSeconds: 0, preview: false };
-  return (await errorOf(createInstance(session, request))).message;
-}
 
 async function soldOutError(): Promise<string> {
   const { session, service } = scene();
@@ -52,7 +41,6 @@ async function scriptWarning(): Promise<string | undefined> {
 test("each message that a page shows is what the plugin prints", async () => {
   const ours = [
     { page: "docs/instance.md", message: oneLine(`warning: ${await scriptWarning()}`) },
-    { page: "docs/recover.md", message: oneLine(`error: ${await leftoverError()}`) },
     { page: "docs/sold-out.md", message: oneLine(`error: ${await soldOutError()}`) },
   ];
   // That page shows a message of Pulumi's own.

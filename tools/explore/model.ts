@@ -1,7 +1,6 @@
 /** Walks every history of the protocol's model, with all its rules and without each of them in turn. */
-import * as protocol from "../../provider/instance/protocol";
-import { explore, tell } from "../../tests/explorer/explore";
-import { readMutants, rulesWithout, type Mutant } from "../../tests/explorer/mutation";
+import { explore, tell, type Explored } from "../../tests/explorer/explore";
+import { allRules, readMutants, rulesWithout, type Mutant } from "../../tests/explorer/mutation";
 import type { Depth, Rules, Slice } from "../../tests/explorer/slice";
 import { atDepth, slices, slicesOf } from "../../tests/explorer/slices";
 import { oneOf, ToolError } from "../support/main";
@@ -12,14 +11,37 @@ const names = slices.map(({ name }) => name);
 const sliceNamed = (name: string) =>
   slices.find((slice) => slice.name === oneOf("slice", names, name)) as Slice;
 
+/** The exceptions of all slices: how many, and the shortest history of each. */
+type Exceptions = Map<string, { count: number; slice: Slice; choices: number[] }>;
+
+/** Adds up the exceptions of a slice. */
+function countExceptions(all: Exceptions, slice: Slice, found: Explored["exceptions"]): void {
+  for (const [reason, { count, choices }] of found) {
+    const known = all.get(reason);
+    const isShorter = known === undefined || choices.length < known.choices.length;
+    all.set(reason, {
+      count: count + (known?.count ?? 0),
+      ...(isShorter ? { slice, choices } : { slice: known.slice, choices: known.choices }),
+    });
+  }
+}
+
+function printExceptions(all: Exceptions): void {
+  for (const [reason, { count, slice, choices }] of all) {
+    console.log(`not promised (${count} steps): ${reason}`);
+    for (const line of tell(slice, allRules, choices)) console.log(`    ${line}`);
+  }
+}
+
 /** @throws {ToolError} if a promise is broken */
-function walk(slice: Slice): number {
-  const { states, depth, seconds, violation } = explore(slice, protocol);
+function walk(slice: Slice, all: Exceptions): number {
+  const { states, depth, seconds, violation, exceptions } = explore(slice, allRules);
   console.log(
     `${slice.name}: ${states} states, depth ${depth}, ${seconds.toFixed(1)} s (${slice.what})`,
   );
+  countExceptions(all, slice, exceptions);
   if (!violation) return states;
-  for (const line of tell(slice, protocol, violation.choices)) console.log(`    ${line}`);
+  for (const line of tell(slice, allRules, violation.choices)) console.log(`    ${line}`);
   throw new ToolError(
     `A promise is broken: ${violation.what}.\nTo see this history again: npm run explore -- --trace "${slice.name}:${violation.choices.join()}"`,
   );
@@ -59,8 +81,10 @@ export function exploreModel({ slice, depth }: { slice: string | undefined; dept
   // Before the long walk, so that a rule that is written otherwise now is noticed at once.
   const mutants = slice === undefined ? compileMutants() : [];
   const chosen = slice === undefined ? slicesOf(depth) : [atDepth(sliceNamed(slice), depth)];
+  const exceptions: Exceptions = new Map();
   let states = 0;
-  for (const each of chosen) states += walk(each);
+  for (const each of chosen) states += walk(each, exceptions);
+  printExceptions(exceptions);
   if (slice === undefined && depth !== "shallow") walkMutants(mutants);
   const seconds = (performance.now() - start) / 1000;
   console.log(`${states} states in ${chosen.length} slices, ${seconds.toFixed(0)} s in all`);
@@ -69,6 +93,6 @@ export function exploreModel({ slice, depth }: { slice: string | undefined; dept
 /** `history` is what a broken promise prints: SLICE:N,N,… */
 export function traceModel(history: string): void {
   const [name = "", choices = ""] = history.split(":");
-  const lines = tell(sliceNamed(name), protocol, choices.split(",").map(Number));
+  const lines = tell(sliceNamed(name), allRules, choices.split(",").map(Number));
   console.log(lines.join("\n"));
 }

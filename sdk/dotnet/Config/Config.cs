@@ -84,7 +84,7 @@ namespace ComputeInstances.Compute
 
         private static readonly __Value<string?> _leftovers = new __Value<string?>(() => __config.Get("leftovers"));
         /// <summary>
-        /// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default `warn`.
+        /// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
         /// </summary>
         public static string? Leftovers
         {
@@ -144,7 +144,7 @@ namespace ComputeInstances.Compute
 
         private static readonly __Value<double?> _settlingSeconds = new __Value<double?>(() => __config.GetDouble("settlingSeconds"));
         /// <summary>
-        /// How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default and maximum 60.
+        /// How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default 60, at most 600.
         /// </summary>
         public static double? SettlingSeconds
         {

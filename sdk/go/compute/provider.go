@@ -23,7 +23,7 @@ type Provider struct {
 	DeletePolicy pulumi.StringPtrOutput `pulumi:"deletePolicy"`
 	// Path of the service's destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.
 	DestroyPath pulumi.StringPtrOutput `pulumi:"destroyPath"`
-	// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default `warn`.
+	// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
 	Leftovers pulumi.StringPtrOutput `pulumi:"leftovers"`
 	// The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
 	RequireTokenKind pulumi.StringPtrOutput `pulumi:"requireTokenKind"`
@@ -61,7 +61,7 @@ type providerArgs struct {
 	DeletePolicy *DeletePolicy `pulumi:"deletePolicy"`
 	// Path of the service's destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.
 	DestroyPath *string `pulumi:"destroyPath"`
-	// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default `warn`.
+	// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
 	Leftovers *LeftoverPolicy `pulumi:"leftovers"`
 	// The longest pause between two listings while instances are PROVISIONING, in seconds. The first pauses are shorter. While only ports are awaited, the pause is five times as long. Default 3.
 	PollIntervalSeconds *float64 `pulumi:"pollIntervalSeconds"`
@@ -73,7 +73,7 @@ type providerArgs struct {
 	RequestsPerMinute *int `pulumi:"requestsPerMinute"`
 	// The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
 	RequireTokenKind *TokenKind `pulumi:"requireTokenKind"`
-	// How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default and maximum 60.
+	// How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default 60, at most 600.
 	SettlingSeconds *float64 `pulumi:"settlingSeconds"`
 	// What the state holds of the user data (`userData`, `userDataBase64`) of an instance: `secret` the text, encrypted, or `hash` only a salted hash, in inputs and outputs. Default `secret`.
 	UserDataInState *UserDataInState `pulumi:"userDataInState"`
@@ -93,7 +93,7 @@ type ProviderArgs struct {
 	DeletePolicy DeletePolicyPtrInput
 	// Path of the service's destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.
 	DestroyPath pulumi.StringPtrInput
-	// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default `warn`.
+	// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
 	Leftovers LeftoverPolicyPtrInput
 	// The longest pause between two listings while instances are PROVISIONING, in seconds. The first pauses are shorter. While only ports are awaited, the pause is five times as long. Default 3.
 	PollIntervalSeconds pulumi.Float64PtrInput
@@ -105,7 +105,7 @@ type ProviderArgs struct {
 	RequestsPerMinute pulumi.IntPtrInput
 	// The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
 	RequireTokenKind TokenKindPtrInput
-	// How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default and maximum 60.
+	// How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default 60, at most 600.
 	SettlingSeconds pulumi.Float64PtrInput
 	// What the state holds of the user data (`userData`, `userDataBase64`) of an instance: `secret` the text, encrypted, or `hash` only a salted hash, in inputs and outputs. Default `secret`.
 	UserDataInState UserDataInStatePtrInput
@@ -170,7 +170,7 @@ func (o ProviderOutput) DestroyPath() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *Provider) pulumi.StringPtrOutput { return v.DestroyPath }).(pulumi.StringPtrOutput)
 }
 
-// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default `warn`.
+// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
 func (o ProviderOutput) Leftovers() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *Provider) pulumi.StringPtrOutput { return v.Leftovers }).(pulumi.StringPtrOutput)
 }

@@ -57,9 +57,6 @@ export const workflows = files("github/workflows/*.yml").map((file) => ({
 export const setupFile = "github/actions/setup/action.yml";
 export const setup = parse(textOf(setupFile)) as { runs: { steps: readonly Step[] } };
 
-export const stepOf = (steps: readonly Step[], action: string) =>
-  steps.find(({ uses }) => uses?.startsWith(`${action}@`));
-
 export const gitlabFile = "gitlab/.gitlab-ci.yml";
 export const gitlab = parse(textOf(gitlabFile)) as Readonly<Record<string, GitLabJob>> & {
   variables: Strings;

@@ -174,6 +174,11 @@ export class Stack implements AsyncDisposable {
     await this.succeed("config", "set-all", ...pairs.flatMap((pair) => ["--plaintext", pair]));
   }
 
+  /** The environment of the commands. */
+  get env(): NodeJS.ProcessEnv {
+    return this.#env;
+  }
+
   /** Sets an environment variable for the following commands. */
   setEnv(name: string, value: string | undefined): void {
     this.#env[name] = value;
@@ -278,12 +283,12 @@ export class Stack implements AsyncDisposable {
 /** Whether the engine is the oldest supported one, which writes no logs, and has neither `pulumi do` nor `state taint`. */
 export const isOldest = process.env["COMPUTE_TEST_ENGINE"] === "oldest";
 
-/** All records in the ledger of the stack's Pulumi home, oldest first. */
+/** All records in the ledger of the stack's Pulumi home: those of the creates in doubt. */
 export function recordsOf({ home }: Stack): LedgerRecord[] {
+  const options = { session: "looking", warn: () => undefined, clock: systemClock };
   return ledgerFolders({ PULUMI_HOME: home })
-    .flatMap((folder) => new Ledger(folder, "looking", () => undefined, systemClock).read())
-    .map(({ record }) => record)
-    .sort((one, other) => one.at.localeCompare(other.at));
+    .flatMap((folder) => new Ledger({ ...options, folder }).all())
+    .map(({ record }) => record);
 }
 
 /** Backdates the creates by an hour, because audit does not report an instance as gone shortly after its create. */

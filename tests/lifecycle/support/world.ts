@@ -5,11 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { startEmulator, type Emulator, type EmulatorOptions } from "../../../emulator";
-import { systemClock } from "../../../provider/clock";
 import { ledgerFolder } from "../../../provider/ledger/folder";
-import { Ledger } from "../../../provider/ledger/ledger";
-import { isPending, type LedgerRecord } from "../../../provider/ledger/record";
+import type { LedgerRecord } from "../../../provider/ledger/record";
 import { isMap, type PropertyValue } from "../../../provider/propertyValue";
+import { openLedger } from "../../../provider/testing/ledgerRecord";
 import { startPlugin, type Plugin, type Settings } from "./plugin";
 import { Stack } from "./stack";
 
@@ -28,16 +27,11 @@ export class World implements AsyncDisposable {
     return ledgerFolder({ PULUMI_HOME: this.home });
   }
 
-  /** The records of creates whose outcome is not known yet. */
-  get pending(): LedgerRecord[] {
-    const warn = (text: string) => {
-      throw new Error(text);
-    };
-    const ledger = new Ledger(this.ledger, "reader", warn, systemClock);
-    return ledger
-      .read()
-      .map(({ record }) => record)
-      .filter(isPending);
+  /** The records of the creates in doubt. */
+  get inDoubt(): LedgerRecord[] {
+    return openLedger(this.ledger)
+      .all()
+      .map(({ record }) => record);
   }
 
   /** Starts a plugin, as each `pulumi up` does. A setting that is null is left to the environment. */

@@ -36,7 +36,7 @@ func GetDestroyPath(ctx *pulumi.Context) string {
 	return config.Get(ctx, "compute:destroyPath")
 }
 
-// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing, which suits pipelines whose runners do not keep the ledger, the plugin's records of creates. Default `warn`.
+// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
 func GetLeftovers(ctx *pulumi.Context) string {
 	return config.Get(ctx, "compute:leftovers")
 }
@@ -66,7 +66,7 @@ func GetRequireTokenKind(ctx *pulumi.Context) string {
 	return config.Get(ctx, "compute:requireTokenKind")
 }
 
-// How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default and maximum 60.
+// How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default 60, at most 600.
 func GetSettlingSeconds(ctx *pulumi.Context) float64 {
 	return config.GetFloat64(ctx, "compute:settlingSeconds")
 }

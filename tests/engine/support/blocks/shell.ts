@@ -79,7 +79,7 @@ export async function problemWith({ words }: Command, page: string): Promise<str
 /** The subcommands that a block may run. */
 const harmless: Readonly<Record<string, readonly string[] | undefined>> = {
   pulumi: ["config", "stack", "preview", "up", "refresh", "import", "destroy", "about", "version"],
-  [pluginRun]: ["audit", "discard", "--help", "--version"],
+  [pluginRun]: ["audit", "settle", "--help", "--version"],
 };
 
 function isHarmless({ words, text }: Command): boolean {

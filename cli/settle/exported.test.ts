@@ -1,0 +1,143 @@
+/** Tests the function that changes an exported state. `tests/engine/settle.test.ts` gives the results to the real engine. */
+import { expect, test } from "@jest/globals";
+import { propertyMap } from "../../provider/propertyValue";
+import {
+  parseExport,
+  settleState,
+  unfinishedOutputs,
+  whyHomeless,
+  type ExportedState,
+  type StateChange,
+} from "./exported";
+import {
+  held,
+  onlyPending,
+  pending,
+  provider,
+  resource,
+  root,
+  secret,
+  stateOf,
+  urnOf,
+} from "./testing/states";
+
+const now = new Date("2026-05-01T00:00:00Z");
+const outputs = propertyMap({ status: "PROVISIONING" });
+
+interface Raw {
+  deployment: { resources: Record<string, unknown>[]; pending_operations?: unknown };
+}
+
+function settled(
+  state: ExportedState,
+  change: (one: ReturnType<typeof onlyPending>) => StateChange,
+) {
+  const text = settleState(state, [change(onlyPending(state))], now);
+  const { deployment } = JSON.parse(text) as Raw;
+  expect(deployment.pending_operations).toBeUndefined();
+  return deployment.resources.slice(2);
+}
+
+const putting =
+  (replaces?: string) =>
+  (one: ReturnType<typeof onlyPending>): StateChange => ({
+    do: "put",
+    pending: one,
+    id: "i-new",
+    outputs,
+    replaces,
+  });
+
+test("an instance comes in right behind what it needs, unfinished, and with its inputs as they are", () => {
+  const after = held("after", "i-2");
+  const component = { urn: urnOf("group", "my:mod:Group"), type: "my:mod:Group", parent: root };
+  const create = pending("web", {
+    parent: component.urn,
+    propertyDependencies: { vpcId: [urnOf("db")] },
+  });
+  const state = stateOf([held("db", "i-1"), component, after], [create]);
+
+  const result = settled(state, putting());
+
+  expect(result.map(({ urn }) => urn)).toEqual([
+    urnOf("db"),
+    component.urn,
+    urnOf("web"),
+    after.urn,
+  ]);
+  const at = now.toISOString();
+  const made = { id: "i-new", outputs, created: at, modified: at, refreshBeforeUpdate: true };
+  expect(result[2]).toEqual({ ...create.resource, ...made, initErrors: [expect.any(String)] });
+});
+
+test("a dropped create leaves the rest as it was", () => {
+  const db = held("db", "i-1");
+  const result = settled(stateOf([db], [pending("web")]), (one) => ({ do: "drop", pending: one }));
+  expect(result).toEqual([db]);
+});
+
+test("the new instance takes the place of one that was deleted before its replacement", () => {
+  const old = held("web", "i-old", { pendingReplacement: true });
+  const result = settled(
+    stateOf([old, held("db", "i-1", { dependencies: [urnOf("web")] })], [pending("web")]),
+    putting(),
+  );
+  expect(result.map(({ id }) => id)).toEqual(["i-new", "i-1"]);
+});
+
+test("the next up deletes the instance that is replaced", () => {
+  const result = settled(stateOf([held("web", "i-old")], [pending("web")]), putting("i-old"));
+  expect(result).toMatchObject([{ id: "i-new" }, { id: "i-old", delete: true }]);
+  expect(result[0]).not.toHaveProperty("delete");
+});
+
+test.each([
+  ["its parent", { parent: urnOf("gone", "my:mod:Group") }],
+  ["a dependency", { dependencies: [urnOf("gone")] }],
+  ["a dependency of a property", { propertyDependencies: { vpcId: [urnOf("gone")] } }],
+  ["its provider", { provider: `${provider}::another-id` }],
+])("a create that has lost %s is refused", (_, fields) => {
+  const state = stateOf([], [pending("web", fields)]);
+  expect(whyHomeless(onlyPending(state).resource, state)).toMatch(/the state no longer has urn:/);
+});
+
+test("a create is refused if what depends on it stands before what it needs", () => {
+  const dependent = held("app", "i-1", { dependencies: [urnOf("web")] });
+  const create = pending("web", { dependencies: [urnOf("db")] });
+  const state = stateOf([dependent, held("db", "i-2")], [create]);
+  expect(whyHomeless(onlyPending(state).resource, state)).toContain(dependent.urn);
+});
+
+test("only creates count as pending, and other providers' are no instances", () => {
+  const updating = { resource: held("db", "i-1"), type: "updating" };
+  const other = { resource: resource("x", { type: "other:index:Thing" }), type: "creating" };
+  const state = stateOf([], [updating, other, pending("web")]);
+  expect(state.pending.map(({ index, instance }) => [index, instance?.name])).toEqual([
+    [1, undefined],
+    [2, "web-aaaabbbb"],
+  ]);
+});
+
+test("a stack that was never updated has nothing pending", () => {
+  const text = JSON.stringify({ version: 3, deployment: null });
+  expect(parseExport(text)).toEqual({ text, resources: [], pending: [] });
+});
+
+test("the outputs are those of an unfinished create, and a secret stays one", () => {
+  const origin = { baseUrl: "https://a.example/v2", tokenKind: "live", tokenHash: "1" };
+  const one = onlyPending(stateOf([], [pending("web", {}, secret)]));
+  const item = { id: "i-new", name: "by-the-listing", status: "PROVISIONING", networks: [] };
+  const at = now.toISOString();
+  const made = unfinishedOutputs(one, item, { origin, at, session: "s1" });
+  expect(made).toMatchObject({
+    name: secret,
+    userData: secret,
+    flavorId: "small",
+    sshKeys: null,
+    status: "PROVISIONING",
+    __unfinished: true,
+    __accepted: at,
+    __run: "s1",
+    __origin: origin,
+  });
+});

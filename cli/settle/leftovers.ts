@@ -1,0 +1,34 @@
+/** Finds the instances whose names this provider generated for a resource of the stack, and that no state holds any more. */
+import type { ListItem } from "../../provider/api/contract";
+import { isNameFor } from "../../provider/instance/naming";
+import { instanceToken } from "../../provider/pulumiNames";
+import { scopesOf, type ExportedState } from "./exported";
+
+/** A listed instance of a resource of the stack. */
+export interface Leftover {
+  readonly item: ListItem;
+  readonly urn: string;
+}
+
+/**
+ * Returns those of the items that have the tag and the base name of a resource of the stack: one in the state, or one that
+ * has left it, whose logical name is then taken from the name of the instance.
+ */
+export function leftoversIn(items: readonly ListItem[], state: ExportedState): Leftover[] {
+  const { resources, pending } = state;
+  const all = [...resources, ...pending.map(({ resource }) => resource)];
+  const known = all.filter(({ type }) => type === instanceToken).map(({ urn }) => urn);
+  const [some = ""] = all.map(({ urn }) => urn);
+  const start = some.split("::", 2).join("::");
+  const types = new Set([instanceToken, ...known.map((urn) => urn.split("::")[2] ?? "")]);
+  const scopes = [...scopesOf(state)];
+  return items.flatMap((item) => {
+    const base = /^(.+)-[a-z2-7]{8}$/i.exec(item.name ?? "")?.[1];
+    if (base === undefined) return [];
+    const guessed = [...types].map((type) => `${start}::${type}::${base}`);
+    const urn = [...known, ...guessed].find((one) =>
+      scopes.some((scope) => isNameFor(item.name, one, scope)),
+    );
+    return urn === undefined ? [] : [{ item, urn }];
+  });
+}

@@ -1,0 +1,119 @@
+/** Says in words what `settle` has found and does: as text, and as JSON. */
+import { importCommand, inStack, settleCommand } from "../../provider/advice";
+import type { ListItem } from "../../provider/api/contract";
+import { redactionMark } from "../../provider/redaction";
+import type { Row } from "./decide";
+import type { Leftover } from "./leftovers";
+
+/** A create or an instance, as a person reads of it. */
+export interface Shown {
+  urn: string;
+  /** Undefined if it is not known. */
+  name: string | undefined;
+  /** The instance, if one was found. */
+  id: string | undefined;
+  found: string;
+  does: string;
+  /** The commands for a person who decides. */
+  ways: string[];
+}
+
+/** Describes what was found of a create in doubt, and what becomes of it. `options` are the words of `--stack`. */
+export function show({ doubt, does }: Row, stack: string, options: readonly string[]): Shown {
+  const { urn, record, pending } = doubt;
+  const isSecret = doubt.name === undefined;
+  const base = { urn, name: isSecret ? redactionMark : doubt.name, id: record?.id, ways: [] };
+  const at = record ? `, sent at ${record.at}` : "";
+  const settle = (...words: string[]) => settleCommand("--yes", ...options, ...words);
+  const forget = settle("--forget", urn);
+  switch (does.kind) {
+    case "held": {
+      const holder = `${does.holder.stack} has the instance, as ${does.holder.urn}`;
+      return { ...base, found: holder, does: "nothing is in doubt: the create is forgotten" };
+    }
+    case "absent": {
+      const none = `no instance: two complete listings lack it${at}`;
+      return { ...base, found: none, does: "the create is forgotten" };
+    }
+    case "forget":
+      return {
+        ...base,
+        found: does.why ?? "not looked at",
+        does: does.isSandbox
+          ? "the create is forgotten: what it may have left is in a sandbox, where nothing is billed"
+          : "the create is forgotten, and what it may have left goes on running",
+      };
+    case "put": {
+      const next = "comes into the state; the next `pulumi up` goes on with it";
+      const then = does.replaces === undefined ? "" : `, then deletes ${does.replaces}`;
+      return { ...base, id: does.item.id, found: describe(does.item, isSecret), does: next + then };
+    }
+    case "import": {
+      const { id } = does.item;
+      const explicitProvider = pending[0]?.instance?.explicitProvider;
+      const way = inStack(importCommand({ urn, provider: explicitProvider }, id), stack);
+      const found = `${describe(does.item, isSecret)}; ${does.why}`;
+      return { ...base, id, found, does: "nothing: import it, or forget it", ways: [way, forget] };
+    }
+    case "ask": {
+      const { items, why, occupant } = does;
+      const has = occupant === undefined ? [] : [`the state has ${occupant} there`];
+      const found = [...items.map((item) => describe(item, isSecret)), ...has, why].join("; ");
+      const id = items.length === 1 ? items[0]?.id : undefined;
+      const isTakeable = pending.length > 0 && items.length > 0;
+      const isImportable = pending.length === 0 && id !== undefined && occupant === undefined;
+      const ways = [
+        ...(isTakeable ? [settle("--take", `${urn}=${id ?? "ID"}`)] : []),
+        ...(isImportable ? [inStack(importCommand({ urn }, id), stack)] : []),
+        forget,
+      ];
+      return {
+        ...base,
+        id,
+        found,
+        does: `nothing: ${decisionOf(does, isTakeable, isImportable)}`,
+        ways,
+      };
+    }
+    case "running":
+      return { ...base, found: "its run is under way on this machine", does: "nothing" };
+  }
+}
+
+/** Says what a person decides, and what follows for the instance that the state has. */
+function decisionOf(
+  { items, occupant }: Extract<Row["does"], { kind: "ask" }>,
+  isTakeable: boolean,
+  isImportable: boolean,
+): string {
+  if (isTakeable && occupant !== undefined)
+    return `a person takes it (the next run then deletes ${occupant}), or forgets it`;
+  if (isTakeable) return "a person takes it, or forgets it";
+  if (isImportable) return "a person imports it, or forgets it";
+  return items.length > 0 && occupant !== undefined
+    ? "a person removes it at the service (its portal), and forgets it"
+    : "a person forgets it";
+}
+
+/** Describes an instance of the stack that no state holds, and that nothing in the ledger or the state explains. */
+export function showLeftover({ item, urn }: Leftover, stack: string): Shown {
+  const found = `${describe(item, false)}, in no state, and no create in doubt explains it`;
+  const ways = [inStack(importCommand({ urn }, item.id), stack)];
+  const does = "nothing: import it, or remove it at the service (its portal)";
+  return { urn, name: item.name, id: item.id, found, does, ways };
+}
+
+/** The lines of one entry of the table. */
+export function linesOf({ urn, found, does, ways }: Shown): string[] {
+  return [
+    urn,
+    `  found  ${found}`,
+    `  does   ${does}`,
+    ...ways.map((way) => `         → \`${way}\``),
+  ];
+}
+
+function describe({ id, name, status }: ListItem, isSecret: boolean): string {
+  const words = [id, !isSecret && name !== undefined && `"${name}"`, status];
+  return `instance ${words.filter(Boolean).join(", ")}`;
+}

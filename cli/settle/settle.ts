@@ -1,0 +1,283 @@
+/**
+ * `settle`: looks at the creates of a stack whose runs were killed, and puts right what is in doubt. It writes into the state
+ * what the engine would have written had it got the answer (G1), and drops nothing that may run (G3).
+ */
+import type { Command } from "commander";
+import { installAdvice, runPulumi } from "../pulumi";
+import { explainError, failureLines } from "../service";
+import {
+  addOptions,
+  checkSettings,
+  commandLineError,
+  type SettingOptions,
+  stackHelp,
+} from "../settings";
+import { count, printData, Problem, type Terminal } from "../terminal";
+import { decideAll, type Choices, type Row } from "./decide";
+import { look, readExport, type Look, type Place } from "./look";
+import { linesOf, show, showLeftover } from "./rows";
+import { carryOut, type Written } from "./write";
+
+interface Options extends SettingOptions {
+  yes?: true;
+  json?: true;
+  stack?: string;
+  take?: string[];
+  forget?: string[];
+  dropOthers?: true;
+}
+
+const exitCodeHelp = `
+A create is in doubt if its run was killed before the state had its instance. Without --yes, settle
+changes nothing before it has asked. The state that it replaces is kept in a file.
+
+Exit codes:
+  0  nothing is in doubt any more; what a test token leaves in doubt is given up
+  1  a person has to decide something, has answered no, or could not be asked; or the state has
+     another provider's pending creates
+  2  the command line is wrong
+  3  it could not be decided: the listing or the state can't be read, a run is under way, or the
+     stack is locked`;
+
+const ownOptions = {
+  "--yes": "Do not ask.",
+  "--json": "Print the result as JSON. Without --yes, nothing is changed.",
+  "--stack <name>": `Settle this stack. ${stackHelp}`,
+  "--take <urn=id...>":
+    "The instance with this id is that of the pending create of this resource. The option can be given several times.",
+  "--forget <urn...>":
+    "Forget the creates of this resource: what they may have left is not its instance. The option can be given several times.",
+  "--drop-others":
+    "Let the state lose the pending creates of other providers, too, after they were printed. Pulumi keeps none when a state is changed by hand.",
+};
+
+/** How often a state may change while it is looked at. */
+const maxLooks = 3;
+
+/** Adds the command `settle`. */
+export function addSettle(program: Command, io: Terminal): void {
+  const command = program
+    .command("settle")
+    .description("put right the creates of killed runs: asks, then changes the state of one stack")
+    .addHelpText("after", exitCodeHelp);
+  addOptions(command, ownOptions).action(async (options: Options) => {
+    const choices = choicesOf(options, command);
+    const settling = new Settling(options, choices, io);
+    await settling.run();
+    io.exitCode = settling.end();
+  });
+}
+
+function choicesOf({ take = [], forget = [] }: Options, command: Command): Choices {
+  const pairs = take.map((word) => {
+    const at = word.lastIndexOf("=");
+    if (!word.startsWith("urn:") || at < 0 || at === word.length - 1)
+      commandLineError(command, "Give --take as URN=ID, where URN is that of the resource.");
+    return [word.slice(0, at), word.slice(at + 1)] as const;
+  });
+  if (forget.some((urn) => !urn.startsWith("urn:")))
+    commandLineError(command, "Give --forget the URN of the resource.");
+  return { take: new Map(pairs), forget: new Set(forget) };
+}
+
+/** How it ends: in the JSON, as the exit code, and as the last line of the text. */
+const outcomes = {
+  nothing: { exitCode: 0, verdict: "Nothing is in doubt." },
+  settled: { exitCode: 0, verdict: "Nothing is in doubt any more." },
+  found: { exitCode: 1, verdict: "Something is left for a person to decide: see above." },
+  declined: { exitCode: 1, verdict: "Nothing was changed." },
+  undecided: {
+    exitCode: 3,
+    verdict: "Not everything could be decided or written: run `settle` again.",
+  },
+} as const;
+
+/** One run of the command. */
+class Settling {
+  readonly #options: Options;
+  readonly #io: Terminal;
+  #choices: Choices;
+  #result: keyof typeof outcomes = "undecided";
+  #look: Look | undefined;
+  #written: Written | undefined;
+  readonly #problems: string[] = [];
+
+  constructor(options: Options, choices: Choices, io: Terminal) {
+    this.#options = options;
+    this.#choices = choices;
+    this.#io = io;
+  }
+
+  /** Looks, asks and writes. What fails is printed, and is undecided. */
+  async run(): Promise<void> {
+    try {
+      const place = await this.#place();
+      for (let looks = 1; looks <= maxLooks; looks++) {
+        this.#look = await look(place, this.#choices, this.#io, this.#look);
+        if (!this.#options.json) this.#print(this.#look);
+        const result = await this.#settle(this.#look);
+        if (result) {
+          this.#result = result;
+          return;
+        }
+        this.#fail(["The state has changed meanwhile."]);
+      }
+    } catch (error) {
+      const lines = explainError(error);
+      if (!lines) throw error;
+      this.#fail(lines);
+    }
+  }
+
+  /** Prints the end, and returns the exit code. */
+  end(): number {
+    const { exitCode, verdict } = outcomes[this.#result];
+    if (this.#options.json) printData(this.#data(), this.#io);
+    else this.#io.print(verdict);
+    return exitCode;
+  }
+
+  #fail(lines: readonly string[]): void {
+    this.#problems.push(...lines);
+    for (const line of lines) this.#io.warn(line);
+  }
+
+  /** @throws Problem if there is no stack to settle */
+  async #place(): Promise<Place> {
+    const { env, clock } = this.#io;
+    // Without the CLI, the settings of the stack would seem to be missing.
+    await runPulumi(["version"], env, installAdvice);
+    const { findings, found, stack } = await checkSettings(
+      this.#options,
+      this.#options.stack,
+      this.#io,
+    );
+    if (stack === undefined) {
+      const [problem, next] = failureLines(findings.filter(({ check }) => check === "stack"));
+      throw new Problem(
+        problem ?? "there is no stack to settle",
+        next?.replace("→ ", "") ??
+          "Run this command in the folder of the project, and name the stack with --stack.",
+      );
+    }
+    return { stack, settings: found, findings, begunAt: clock.now() };
+  }
+
+  /** Asks, and carries out what is decided. Returns undefined if the state has changed meanwhile. */
+  async #settle(seen: Look): Promise<keyof typeof outcomes | undefined> {
+    const { yes, json } = this.#options;
+    if (seen.rows.some(({ does }) => does.kind === "running")) return "undecided";
+    const rows = yes || json ? seen.rows : await this.#withAnswers(seen);
+    const doable = this.#doable(rows, seen);
+    const left = rows.length - doable.length + seen.leftovers.length;
+    const isLeft = left > 0;
+    if (doable.length === 0) return isLeft ? "found" : "nothing";
+    if (!yes) {
+      const agreed = json ? undefined : await this.#io.ask("Do this?");
+      if (agreed === undefined) this.#fail(["Nobody can be asked here: --yes does it."]);
+      if (!agreed) return "declined";
+    }
+    const again = await readExport(seen.view.stack, this.#io.env);
+    if (again.text !== seen.view.state.text) return undefined;
+    this.#written = await carryOut(seen, doable, this.#io);
+    this.#report(doable);
+    if (this.#written.stuck.length > 0) return "undecided";
+    return isLeft ? "found" : "settled";
+  }
+
+  /** Asks about each create for which one instance comes into question. */
+  async #withAnswers(seen: Look): Promise<readonly Row[]> {
+    const { view } = seen;
+    const take = new Map(this.#choices.take);
+    for (const { doubt, does } of seen.rows) {
+      if (does.kind !== "ask" || doubt.pending.length === 0) continue;
+      const [item, ...others] = does.items;
+      if (!item || others.length > 0) continue;
+      const { occupant } = does;
+      const then = occupant === undefined ? "" : ` The next run then deletes ${occupant}.`;
+      if (await this.#io.ask(`Is ${item.id} the instance of ${doubt.urn}, to take it over?${then}`))
+        take.set(doubt.urn, item.id);
+    }
+    if (take.size === this.#choices.take.size) return seen.rows;
+    this.#choices = { ...this.#choices, take };
+    const doubts = seen.rows.map(({ doubt }) => doubt);
+    return decideAll(doubts, { ...view, choices: this.#choices });
+  }
+
+  /**
+   * Returns the rows that can be carried out. A state loses all its pending creates when it is changed. So it is changed only if
+   * each of them is settled, or may be dropped.
+   */
+  #doable(rows: readonly Row[], { others }: Look): readonly Row[] {
+    const decided = rows.filter(({ does }) => !["ask", "import", "running"].includes(does.kind));
+    const isInState = ({ doubt }: Row) => doubt.pending.length > 0;
+    const isKept = rows.some((row) => isInState(row) && !decided.includes(row));
+    const isBlocked = isKept || (others.length > 0 && !this.#options.dropOthers);
+    return isBlocked ? decided.filter((row) => !isInState(row)) : decided;
+  }
+
+  #print(seen: Look): void {
+    const { print, warn } = this.#io;
+    const { view, service, rows, harmless, others, unreadable } = seen;
+    const { stack } = view;
+    const where = service
+      ? `; ${service.origin.baseUrl} (${service.origin.tokenKind} token) lists ${count(service.listing.items.size, "instance")}`
+      : "; the service was not asked";
+    print(`stack ${stack}: ${count(rows.length, "create")} in doubt${where}`);
+    for (const shown of this.#shown(seen)) linesOf(shown).forEach(print);
+    if (harmless > 0)
+      print(
+        `${count(harmless, "instance")} with a name of this stack in no state: audit lists them`,
+      );
+    const isNeeded = rows.some(({ doubt }) => doubt.pending.length > 0);
+    if (others.length > 0 && isNeeded) {
+      const end = this.#options.dropOthers
+        ? "the state loses them"
+        : "the state is not changed, because it would lose them: --drop-others allows that";
+      print(`pending creates of other providers (${end}):`);
+      for (const { resource } of others) print(`  ${resource.urn}`);
+    }
+    for (const other of unreadable) warn(`The state of stack ${other} can't be read.`);
+  }
+
+  #shown({ view, rows, leftovers }: Look) {
+    const { stack } = this.#options;
+    const { take, forget } = this.#choices;
+    // A state is changed only if each of its creates is decided, so what is given already is typed again.
+    const options = [
+      ...(stack === undefined ? [] : ["--stack", stack]),
+      ...[...take].flatMap(([urn, id]) => ["--take", `${urn}=${id}`]),
+      ...[...forget].flatMap((urn) => ["--forget", urn]),
+    ];
+    return [
+      ...rows.map((row) => show(row, view.stack, options)),
+      ...leftovers.map((left) => showLeftover(left, view.stack)),
+    ];
+  }
+
+  #report(done: readonly Row[]): void {
+    const { kept, stuck } = this.#written ?? { stuck: [] };
+    if (kept !== undefined && !this.#options.json) {
+      const put = done.filter(({ does }) => does.kind === "put").length;
+      this.#io.print(`The state was changed: ${count(put, "instance")} came into it.`);
+      this.#io.print(`The state before: ${kept}`);
+    }
+    if (stuck.length > 0)
+      this.#fail(stuck.map((urn) => `The record of ${urn} could not be changed.`));
+  }
+
+  #data(): object {
+    const seen = this.#look;
+    return {
+      result: this.#result,
+      stack: seen?.view.stack ?? null,
+      service: seen?.service
+        ? { baseUrl: seen.service.origin.baseUrl, tokenKind: seen.service.origin.tokenKind }
+        : null,
+      inDoubt: seen ? this.#shown(seen) : [],
+      otherPendingCreates: seen?.others.map(({ resource }) => resource.urn) ?? [],
+      stateBefore: this.#written?.kept ?? null,
+      problems: this.#problems,
+    };
+  }
+}

@@ -1,0 +1,82 @@
+/** Carries out what was decided: first in the state, then in the ledger. Killed in between, it can be run again. */
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pulumiHome } from "../../provider/pulumiHome";
+import { importState } from "../pulumi";
+import { Problem, type Terminal } from "../terminal";
+import type { Row } from "./decide";
+import { settleState, unfinishedOutputs, type StateChange } from "./exported";
+import type { Look } from "./look";
+
+/** What `carryOut` has changed. */
+export interface Written {
+  /** The file with the state that was replaced. Undefined if the state was not changed. */
+  kept: string | undefined;
+  /** The URNs of the creates whose records could not be changed. */
+  stuck: string[];
+}
+
+/** @throws Problem if the state can't be changed, as when the stack is locked */
+export async function carryOut(look: Look, rows: readonly Row[], io: Terminal): Promise<Written> {
+  const changes = rows.flatMap((row) => changesOf(row, look, io));
+  const kept = changes.length > 0 ? await write(look, changes, io) : undefined;
+  const stuck = rows.filter(({ doubt: { record }, does }) => {
+    return isSettled(does) && record && !record.settle();
+  });
+  return { kept, stuck: stuck.map(({ doubt }) => doubt.urn) };
+}
+
+function changesOf({ doubt, does }: Row, { service }: Look, io: Terminal): StateChange[] {
+  const [, ...older] = doubt.pending;
+  const drop = (pending: StateChange["pending"]): StateChange => ({ do: "drop", pending });
+  if (does.kind !== "put" || !service) return doubt.pending.map(drop);
+  const { item, pending, replaces } = does;
+  const { id, name, status } = item;
+  const { record } = doubt;
+  const isRecords = record?.id === undefined || record.id === id;
+  const shown = isRecords ? record?.accepted : undefined;
+  const accepted = { id, name, status, networks: [], ...shown };
+  const at = record?.at ?? io.clock.date().toISOString();
+  const session = record?.session ?? service.session.id;
+  const outputs = unfinishedOutputs(pending, accepted, { origin: service.origin, at, session });
+  return [{ do: "put", pending, id, outputs, replaces }, ...older.map(drop)];
+}
+
+/** Whether the ledger need not know the create any more. */
+function isSettled({ kind }: Row["does"]): boolean {
+  return kind !== "import" && kind !== "ask" && kind !== "running";
+}
+
+async function write(
+  { view: { stack, state } }: Look,
+  changes: readonly StateChange[],
+  { env, clock }: Terminal,
+): Promise<string> {
+  const folder = join(pulumiHome(env), "compute", "settle");
+  const now = clock.date();
+  const base = `${stack}-${now.toISOString()}`.replace(/[^\w.-]+/g, "-");
+  const kept = join(folder, `${base}.json`);
+  const next = join(folder, `${base}-new.json`);
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    save(kept, state.text);
+    save(next, settleState(state, changes, now));
+  } catch (error) {
+    throw new Problem(
+      `the state that is to be replaced can't be kept: ${(error as Error).message}`,
+      `Nothing was changed. Make ${folder} writable, and run the command again.`,
+    );
+  }
+  try {
+    await importState(stack, next, env);
+    return kept;
+  } finally {
+    rmSync(next, { force: true });
+  }
+}
+
+/** Writes a new file that only this user can read. A state may have secrets of other providers in clear text. */
+function save(path: string, text: string): void {
+  writeFileSync(path, text, { mode: 0o600, flag: "wx" });
+  chmodSync(path, 0o600);
+}

@@ -1,0 +1,95 @@
+/** What the create protocol gets: the spec of a create, and what the session knows when a listing or a record arrives. */
+import { keyedFingerprint } from "../fingerprint";
+import type { Evidence } from "../evidence/listing";
+import type { InFile } from "../ledger/ledger";
+import type { LedgerRecord } from "../ledger/record";
+import type { Origin } from "../origin";
+import { hasSecret, reveal, type PropertyMap } from "../propertyValue";
+import type { Session } from "../session/session";
+import { createBodyOf, parseInstanceArgs, type InstanceArgs } from "./definition";
+import { nameKind } from "./naming";
+import type { Claim, CreateSpec, Look, NameKind } from "./protocol";
+import { unpackedScript } from "./unpackedScript";
+import { inputsForService } from "./userData";
+
+/** How long a POST may continue after Ctrl-C or a time-out, so that its response can still bring the id (G1). */
+export const graceMs = 10_000;
+
+/** What a create asks for. */
+export interface Asked {
+  urn: string;
+  inputs: PropertyMap;
+  origin: Origin;
+}
+
+/** Returns the inputs as the service gets them, without their `Secret` wrappers. @throws OperationFailed if a text is missing */
+export function argsOf(session: Session, inputs: PropertyMap): InstanceArgs {
+  return parseInstanceArgs(reveal(inputsForService(session, inputs)));
+}
+
+/** Returns the spec of a create. In a preview, `args` is undefined if some input is not known yet. */
+export function specOf(
+  session: Session,
+  { urn, inputs, origin }: Asked,
+  args: InstanceArgs | undefined,
+): CreateSpec {
+  const { settings, run, addressName } = session;
+  const kind = nameKind(inputs);
+  const revealed = reveal(inputs["name"] ?? null);
+  const name = typeof revealed === "string" ? revealed : "";
+  return {
+    own: {
+      ...origin,
+      session: session.id,
+      // Creates of `pulumi do --stateless` are unrelated, although all have one URN.
+      scope: run.stateless ? undefined : run.scope,
+      urn,
+      provider: run.providerUrn,
+      name: hasSecret(inputs["name"]) ? undefined : name,
+      kind,
+      digest: args ? digestOf(settings.apiToken, args, kind) : "",
+    },
+    name,
+    addressName,
+    leftovers: settings.leftovers,
+    deleteFails: settings.deletePolicy === "fail",
+    settlingMs: settings.settlingMs,
+    pollIntervalMs: settings.pollIntervalMs,
+    patienceMs: graceMs + settings.settlingMs,
+  };
+}
+
+/**
+ * Returns a digest of the request, by which later runs see whether the program still asks for the same instance. It is
+ * keyed with the token, since the user data may be secret. A name that the program did not choose is left out, because
+ * it differs from run to run.
+ */
+function digestOf(apiToken: string, args: InstanceArgs, kind: NameKind): string {
+  const { name, ssh_keys, user_data = "", ...rest } = createBodyOf(args);
+  const request = {
+    ...rest,
+    user_data: unpackedScript(Buffer.from(user_data, "base64")).toString("base64"),
+    ssh_keys: [...(ssh_keys ?? [])].sort(),
+    name: kind === "explicit" ? name : null,
+  };
+  return keyedFingerprint(apiToken, JSON.stringify(request), 32);
+}
+
+/** Returns what the file of a resource says, with the clock time from which on each listing shows the instance of its POST. */
+export function claimOf(session: Session, found: InFile): Exclude<Claim, { kind: "made" }> {
+  if (found.kind === "unreadable") return found;
+  const { at } = found.record;
+  // The file has the time before the POST, which may have taken as long as the time-out of a request.
+  const postMs = session.settings.requestTimeoutMs;
+  return { ...found, listedBy: at === undefined ? 0 : session.settledBy(at) + postMs };
+}
+
+/** Returns a listing together with what the session knows now, and in a search for `record`, what the ledger knows, too. */
+export function lookAt(session: Session, listing: Evidence, record?: LedgerRecord): Look {
+  const { creates, state, ledger, connection } = session;
+  const look = { listing, ours: creates.instances, shown: state.observedIds };
+  if (record === undefined) return look;
+  const { id = "", urn } = record;
+  const vouchers = state.vouchersOf({ id, origin: record }, connection.place());
+  return { ...look, recorded: ledger.idsOfOthers(urn), vouchers };
+}

@@ -1,0 +1,19 @@
+/** Names, at the end of a run, the creates that earlier runs of the stack have left in doubt. */
+import type { Session } from "../session/session";
+import { inDoubtNotice } from "./messages";
+
+/**
+ * Ends the doubt about what the run was shown, and names the rest in one message. An instance that costs nothing is worth an info
+ * line only.
+ */
+export function reportInDoubt(session: Session): void {
+  const { ledger, run, state, ctx, notices, creates } = session;
+  if (run.stateless) return;
+  // What the `up` does about a create that it will ask for, the preview has said.
+  const records = ledger
+    .endRun({ scope: run.scope, urn: state.someUrn })
+    .filter(({ urn }) => !creates.previewed.has(urn));
+  if (records.length === 0 || !notices.isFirst("in doubt")) return;
+  const isBilled = records.some(({ tokenKind }) => tokenKind === "live");
+  ctx.messages[isBilled ? "warning" : "info"](inDoubtNotice(records));
+}

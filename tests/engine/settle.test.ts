@@ -1,0 +1,483 @@
+/**
+ * Tests `settle` with states of the real engine, for runs that were killed at different moments: the state and the service agree
+ * afterwards, no server is made a second time (G2), and none that serves is destroyed.
+ */
+import { spawn } from "node:child_process";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "@jest/globals";
+import { testUnless } from "../../tools/support/unless";
+import { Fixture, hangs, never } from "./support/fixture";
+import { instances, oneInstance, required, type Inputs } from "./support/programs";
+import { noTerminals } from "./support/processes";
+import { live, marksOf, onNewMachine, settle } from "./support/settling";
+import { plugin, recordsOf, tokens, type Stack } from "./support/stack";
+import { expectAgreement, printed, urnOf } from "./support/typing";
+
+const destroyPath = "/v2/instances/{id}";
+const web = urnOf("web");
+
+/** The file of the stack's state. */
+const stateFile = ({ folder }: Stack) =>
+  join(folder, "state", ".pulumi", "stacks", "proj", "dev.json");
+
+interface Latest {
+  resources: object[];
+  pending_operations: object[];
+}
+
+/** Changes the stack's state, as another run would. */
+function editState(stack: Stack, edit: (latest: Latest) => void): void {
+  const state = JSON.parse(readFileSync(stateFile(stack), "utf8")) as {
+    checkpoint: { latest: Latest };
+  };
+  edit(state.checkpoint.latest);
+  writeFileSync(stateFile(stack), JSON.stringify(state));
+}
+
+/** Kills a run between the reply to its create and the engine's save. */
+async function killBeforeSave({ stack, control }: Fixture): Promise<void> {
+  const hanging = control.fault(hangs);
+  const up = stack.start("up");
+  await up.reached(hanging.firstHit);
+  up.child.kill("SIGSTOP");
+  hanging.release();
+  while (recordsOf(stack)[0]?.givenBy === undefined) await sleep(20);
+  await up.end("both killed");
+}
+
+const machines = ["a new machine", "the same machine"] as const;
+
+/** Lets the stack be used again, where the killed run's ledger is gone, or is there. */
+const goOn = (stack: Stack, where: (typeof machines)[number]) =>
+  where === "a new machine" ? onNewMachine(stack) : stack.succeed("cancel", "--yes");
+
+test.each(machines)(
+  "after a kill in the POST, on %s, the next up has nothing to do",
+  async (where) => {
+    await using fixture = await Fixture.create(live);
+    const { stack } = fixture;
+    await fixture.endUpInPost("both killed");
+    await goOn(stack, where);
+
+    expect(await settle(stack, "--yes")).toMatchObject({ code: 0 });
+
+    expect(await stack.up()).not.toMatch(/warning|pending/);
+    await expectAgreement(fixture);
+    expect(fixture.posts()).toBe(1);
+  },
+);
+
+test.each(machines)(
+  "after a kill between the reply and the save, on %s, preview and up stop until the settle that they print",
+  async (where) => {
+    await using fixture = await Fixture.create(live);
+    const { stack } = fixture;
+    await killBeforeSave(fixture);
+    await goOn(stack, where);
+
+    const stopped = [await stack.fail("preview"), await stack.fail("up")];
+    expect(fixture.posts()).toBe(1);
+    await stack.type(`${printed(stopped.join("\n"), "settle")} --yes`);
+
+    expect(await stack.up()).not.toMatch(/warning|pending/);
+    await expectAgreement(fixture);
+    expect(fixture.posts()).toBe(1);
+  },
+);
+
+test.each(machines)(
+  "on %s, a create that left nothing is forgotten, and the next up makes the instance",
+  async (where) => {
+    await using fixture = await Fixture.create(live);
+    const { stack, control } = fixture;
+    const hanging = control.fault({ ...hangs, acted: false });
+    const up = stack.start("up");
+    await up.reached(hanging.firstHit);
+    await up.end("both killed");
+    await goOn(stack, where);
+
+    const { code, output } = await settle(stack, "--yes");
+
+    expect(output).toContain("two complete listings lack it");
+    expect(code).toBe(0);
+    expect(await stack.up()).toContain("1 created");
+    expect(fixture.ids()).toHaveLength(1);
+    await stack.expectNothingToDo();
+  },
+);
+
+test.each(machines)(
+  "an explicit name proves nothing on %s: a person takes the instance with the printed command",
+  async (where) => {
+    const program = oneInstance({ name: "db-1" });
+    await using fixture = await Fixture.create({ ...live, program });
+    const { stack } = fixture;
+    await fixture.endUpInPost("both killed");
+    // On the same machine, the ledger of the plugin that was killed has no id.
+    await goOn(stack, where);
+    const before = readFileSync(stateFile(stack), "utf8");
+
+    const { code, output } = await settle(stack, "--yes");
+
+    expect(code).toBe(1);
+    expect(readFileSync(stateFile(stack), "utf8")).toBe(before);
+    expect(output).toContain(fixture.ids()[0]);
+    await stack.type(printed(output, "--take"));
+    expect(await stack.up()).not.toContain("warning");
+    await expectAgreement(fixture);
+    expect(fixture.posts()).toBe(1);
+  },
+);
+
+test.each(machines)(
+  "with a test token on %s, an instance of a generated name comes into the state, too",
+  async (where) => {
+    await using fixture = await Fixture.create({ config: { requestTimeoutSeconds: "1" } });
+    const { stack } = fixture;
+    await killBeforeSave(fixture);
+    await goOn(stack, where);
+
+    expect(await settle(stack, "--yes")).toMatchObject({ code: 0 });
+
+    await expectAgreement(fixture);
+    expect(fixture.posts()).toBe(1);
+  },
+);
+
+test.each(machines)("with a test token on %s, an explicit name stops nobody", async (where) => {
+  await using fixture = await Fixture.create({
+    program: oneInstance({ name: "db-1" }),
+    config: { requestTimeoutSeconds: "1" },
+  });
+  const { stack } = fixture;
+  await fixture.endUpInPost("both killed");
+  await goOn(stack, where);
+
+  const { code, output } = await settle(stack, "--yes");
+
+  expect(output).toContain("in a sandbox, where nothing is billed");
+  expect(code).toBe(0);
+  expect(await stack.up()).toContain("1 created");
+  expect(fixture.ids()).toHaveLength(2);
+  await stack.expectNothingToDo();
+  expect(await settle(stack, "--yes")).toMatchObject({ code: 0 });
+});
+
+/** An instance in a component, with a provider that the program makes. */
+const inComponent = (url: string, token: string) => `
+const pulumi = require("@pulumi/pulumi");
+class Group extends pulumi.ComponentResource {}
+class Provider extends pulumi.ProviderResource {}
+class Instance extends pulumi.CustomResource {}
+const provider = new Provider("compute", "own", { baseUrl: "${url}", apiToken: ${token}, requestTimeoutSeconds: 1, settlingSeconds: 1, pollIntervalSeconds: 0.2 });
+const parent = new Group("my:mod:Group", "group");
+new Instance("compute:index:Instance", "web", ${JSON.stringify(required)}, { parent, provider });
+`;
+
+test("an instance in a component, of a provider that the program makes, comes into the state", async () => {
+  await using fixture = await Fixture.create(live);
+  const { stack, service } = fixture;
+  stack.javascript(inComponent(service.url, "process.env.COMPUTE_API_TOKEN"));
+  await fixture.endUpInPost("both killed");
+  await onNewMachine(stack);
+
+  expect(await settle(stack, "--yes")).toMatchObject({ code: 0 });
+
+  await expectAgreement(fixture);
+  expect(fixture.posts()).toBe(1);
+});
+
+test("what the token at hand can't prove is a person's to decide", async () => {
+  await using fixture = await Fixture.create({ ...live, token: null });
+  const { stack, service } = fixture;
+  stack.setEnv("OTHER_TOKEN", tokens.live);
+  stack.javascript(inComponent(service.url, "process.env.OTHER_TOKEN"));
+  await fixture.endUpInPost("both killed");
+  await onNewMachine(stack);
+
+  const { code, output } = await settle(stack, "--yes");
+
+  expect(code).toBe(1);
+  expect(output).toContain("the service can't be asked (token: ");
+  const forgetting = printed(output, "--forget");
+  expect(forgetting).toContain(urnOf("web").replace("compute", "my:mod:Group$compute"));
+  expect(await stack.type(forgetting)).toContain("Nothing is in doubt any more.");
+});
+
+test("the state keeps another provider's pending create, unless --drop-others lets it go", async () => {
+  await using fixture = await Fixture.create(live);
+  const { stack } = fixture;
+  await fixture.endUpInPost("both killed");
+  await onNewMachine(stack);
+  const urn = "urn:pulumi:dev::proj::other:index:Thing::x";
+  const thing = { resource: { urn, custom: true, type: "other:index:Thing" }, type: "creating" };
+  editState(stack, ({ pending_operations: operations }) => operations.push(thing));
+  const before = readFileSync(stateFile(stack), "utf8");
+
+  const kept = await settle(stack, "--yes");
+  expect(kept.output).toContain(urn);
+  expect(kept.code).toBe(1);
+  expect(readFileSync(stateFile(stack), "utf8")).toBe(before);
+
+  expect(await settle(stack, "--yes", "--drop-others")).toMatchObject({ code: 0 });
+  await expectAgreement(fixture);
+});
+
+test.each(["without its record", "with its record"])(
+  "a pending create that is older than the server in the state, %s, never takes its place",
+  async (how) => {
+    const options = { config: { ...live.config, destroyPath }, service: { destroyPath } };
+    await using fixture = await Fixture.create({ ...live, ...options });
+    const { stack } = fixture;
+    await fixture.endUpInPost("both killed");
+    await onNewMachine(stack);
+    await stack.up();
+    const [older = "", serving] = fixture.ids();
+    expect(await stack.ids()).toEqual([serving]);
+    // What the killed run knew, with the state of today.
+    if (how === "with its record") stack.setEnv("PULUMI_HOME", stack.home);
+
+    const { code, output } = await settle(stack, "--yes");
+
+    expect(code).toBe(1);
+    expect(output).toContain(older);
+    expect(output).toContain(`the state has ${serving} there`);
+    await stack.up();
+    expect(await stack.ids()).toEqual([serving]);
+    expect(fixture.ids()).toEqual([older, serving]);
+
+    // What is given up is still billed, so the next one names it.
+    await stack.type(`${printed(output, "--forget")}; true`);
+    await stack.up();
+    expect(fixture.ids()).toEqual([older, serving]);
+  },
+);
+
+/** Makes `web`, then kills the run that replaces it while the POST is under way. */
+async function interruptReplacement(options: Inputs = {}): Promise<Fixture> {
+  const fixture = await Fixture.create({
+    ...live,
+    config: { ...live.config, destroyPath },
+    service: { destroyPath },
+    program: oneInstance({}, options),
+  });
+  const { stack } = fixture;
+  await stack.up();
+  stack.program(oneInstance({ flavorId: "standard-4" }, options));
+  await fixture.endUpInPost("both killed");
+  return fixture;
+}
+
+test("settle goes on with an interrupted replacement if a record proves that it came later", async () => {
+  await using fixture = await interruptReplacement();
+  const { stack } = fixture;
+  await stack.succeed("cancel", "--yes");
+  const [old = "", made = ""] = fixture.ids();
+
+  expect(await settle(stack, "--yes")).toMatchObject({ code: 0 });
+
+  expect((await marksOf(stack)).sort()).toEqual([`${old} delete`, made].sort());
+  await stack.up();
+  await expectAgreement(fixture, [made]);
+  expect(fixture.ids()).toEqual([made]);
+  expect(fixture.posts()).toBe(2);
+});
+
+test("without a record, a person goes on with an interrupted replacement", async () => {
+  await using fixture = await interruptReplacement();
+  const { stack } = fixture;
+  await onNewMachine(stack);
+  const [old = "", made = ""] = fixture.ids();
+
+  const { code, output } = await settle(stack, "--yes");
+  expect(code).toBe(1);
+  expect(output).toContain(`the state has ${old} there`);
+  expect(await stack.ids()).toEqual([old]);
+
+  await stack.type(printed(output, "--take"));
+  await stack.up();
+  await expectAgreement(fixture, [made]);
+  expect(fixture.ids()).toEqual([made]);
+});
+
+test("settle goes on with a replacement that was interrupted after its delete", async () => {
+  await using fixture = await interruptReplacement({ deleteBeforeReplace: true });
+  const { stack } = fixture;
+  await onNewMachine(stack);
+  const [made = ""] = fixture.ids();
+  expect(await marksOf(stack)).toEqual([expect.stringContaining("pendingReplacement")]);
+
+  expect(await settle(stack, "--yes")).toMatchObject({ code: 0 });
+
+  expect(await marksOf(stack)).toEqual([made]);
+  await expectAgreement(fixture, [made]);
+  expect(fixture.posts()).toBe(2);
+});
+
+test("a server whose resource has left the state is named, with the import that takes it back", async () => {
+  await using fixture = await Fixture.create(live);
+  const { stack } = fixture;
+  await stack.up();
+  await stack.succeed("state", "delete", web, "--yes");
+  await onNewMachine(stack);
+
+  const { code, output } = await settle(stack, "--yes");
+
+  expect(code).toBe(1);
+  await stack.type(`${printed(output, "pulumi import")} --yes`);
+  expect(await stack.ids()).toEqual(fixture.ids());
+  expect(await settle(stack, "--yes")).toMatchObject({ code: 0 });
+});
+
+test("a stack that a killed run has left locked stays as it is", async () => {
+  await using fixture = await Fixture.create({ ...live, service: never });
+  const { stack } = fixture;
+  await (await fixture.upInWait()).end("both killed");
+  const before = readFileSync(stateFile(stack), "utf8");
+
+  const { code, output } = await settle(stack, "--yes");
+
+  expect(output).toContain("the stack is currently locked");
+  expect(output).toContain("`pulumi cancel`");
+  expect(code).toBe(3);
+  expect(readFileSync(stateFile(stack), "utf8")).toBe(before);
+  expect(recordsOf(stack)).toMatchObject([{ id: fixture.ids()[0] }]);
+
+  await stack.succeed("cancel", "--yes");
+  expect(await settle(stack, "--yes")).toMatchObject({ code: 0 });
+  expect(await stack.ids()).toEqual(fixture.ids());
+});
+
+test("while a run is under way, settle changes nothing", async () => {
+  await using fixture = await Fixture.create({ ...live, service: never });
+  const { stack } = fixture;
+  const up = await fixture.upInWait();
+
+  const { code, output } = await settle(stack, "--yes");
+
+  expect(output).toContain("its run is under way on this machine");
+  expect(code).toBe(3);
+  fixture.control.settle();
+  await up.succeeded();
+  await stack.expectNothingToDo();
+});
+
+test("without a terminal, settle shows what it would do, and as JSON", async () => {
+  await using fixture = await Fixture.create({ ...live, service: never });
+  const { stack, service } = fixture;
+  await (await fixture.upInWait()).end("both killed");
+  await onNewMachine(stack);
+  const before = readFileSync(stateFile(stack), "utf8");
+
+  // A session of its own has no terminal.
+  const line = `setsid '${plugin}' settle`;
+  expect(await stack.typeFailing(line)).toContain("Nobody can be asked here: --yes does it.");
+  const shown = JSON.parse(await stack.typeFailing(`${line} --json 2> /dev/null`)) as unknown;
+
+  const [id] = fixture.ids();
+  expect(shown).toEqual({
+    result: "declined",
+    stack: "organization/proj/dev",
+    service: { baseUrl: service.url, tokenKind: "live" },
+    inDoubt: [
+      {
+        urn: web,
+        name: fixture.control.instances()[0]?.name,
+        id,
+        found: expect.any(String),
+        does: expect.any(String),
+        ways: [],
+      },
+    ],
+    otherPendingCreates: [],
+    stateBefore: null,
+    problems: expect.any(Array),
+  });
+  expect(readFileSync(stateFile(stack), "utf8")).toBe(before);
+
+  const done = JSON.parse(await stack.type(`${line} --json --yes`)) as { stateBefore: string };
+  const kept = JSON.parse(readFileSync(done.stateBefore, "utf8")) as { deployment: object };
+  expect(kept.deployment).toMatchObject({ pending_operations: [{ type: "creating" }] });
+  expect(statSync(done.stateBefore).mode & 0o777).toBe(0o600);
+});
+
+/** Runs `settle` at a terminal, and answers each of its questions. */
+async function answering(
+  stack: Stack,
+  options: string,
+  answers: (() => string)[],
+): Promise<string> {
+  const line = `'${plugin}' settle ${options}; echo "exit code $?"`;
+  const inProject = { cwd: stack.project, env: stack.env };
+  const child = spawn("script", ["-qfc", line, "/dev/null"], inProject);
+  let output = "";
+  let asked = 0;
+  for await (const text of child.stdout.setEncoding("utf8")) {
+    output += String(text);
+    const questions = output.match(/\[y\/N\]/g)?.length ?? 0;
+    for (; asked < questions; asked++) child.stdin.write(`${answers[asked]?.() ?? "n"}\n`);
+  }
+  return output;
+}
+
+testUnless(
+  noTerminals,
+  "at a terminal, settle asks, and looks again if the state has changed meanwhile",
+  async () => {
+    await using fixture = await Fixture.create({ ...live, service: never });
+    const { stack } = fixture;
+    await (await fixture.upInWait()).end("both killed");
+    await onNewMachine(stack);
+    const change = () => {
+      editState(stack, ({ resources }) => Object.assign(resources[0] ?? {}, { outputs: { a: 1 } }));
+      return "y";
+    };
+
+    const declined = await answering(stack, "", [() => "n"]);
+    expect(declined).toMatch(/Nothing was changed\.\s+exit code 1/);
+    expect(await stack.ids()).toEqual([]);
+
+    const output = await answering(stack, "", [change, () => "y"]);
+    expect(output).toContain("The state has changed meanwhile.");
+    expect(output).toMatch(/exit code 0/);
+    expect(await stack.ids()).toEqual(fixture.ids());
+  },
+);
+
+testUnless(
+  noTerminals,
+  "at a terminal, settle asks whether an instance of an explicit name is the resource's",
+  async () => {
+    await using fixture = await Fixture.create({ ...live, program: oneInstance({ name: "db-1" }) });
+    const { stack } = fixture;
+    await fixture.endUpInPost("both killed");
+    await onNewMachine(stack);
+
+    const output = await answering(stack, "", [() => "y", () => "y"]);
+
+    expect(output).toContain(`Is ${fixture.ids()[0]} the instance of ${web}`);
+    expect(output).toMatch(/exit code 0/);
+    await expectAgreement(fixture);
+  },
+);
+
+test("of several instances, each comes into the state, and one settle takes all", async () => {
+  const names = ["a", "b", "c"];
+  const program = instances(Object.fromEntries(names.map((name) => [name, {}])));
+  await using fixture = await Fixture.create({ ...live, service: never, program });
+  const { stack, control } = fixture;
+  const up = stack.start("up");
+  while (control.instances().length < names.length) await sleep(20);
+  await up.printed("PROVISIONING");
+  await up.end("both killed");
+  await onNewMachine(stack);
+
+  expect(await settle(stack, "--yes")).toMatchObject({ code: 0 });
+
+  control.settle();
+  await stack.up();
+  await expectAgreement(fixture);
+  expect(fixture.posts()).toBe(3);
+});
