@@ -185,10 +185,7 @@ async function lookTwice(
     const searched: Searched = { kind: verdict.kind };
     if (verdict.kind === "open") searched.doubt = whyOpen(verdict, session);
     if (verdict.kind === "absent") {
-      const vouchers = stateInRefresh(session.id, instance, first.instances).vouchersOf(
-        instance,
-        origin,
-      );
+      const vouchers = stateInRefresh(instance, first.instances).vouchersOf(instance, origin);
       searched.isKept = !isOfTenant(verdict.proof, vouchers);
     }
     return [instance, searched] as const;
@@ -215,12 +212,8 @@ async function lookTwice(
 }
 
 /** What a refresh of the instance's stack knows when it reads the instance: its provider sees none of the other stacks. */
-function stateInRefresh(
-  sessionId: string,
-  { stack, provider }: Resource,
-  instances: readonly Resource[],
-): KnownState {
-  const state = new KnownState(sessionId);
+function stateInRefresh({ stack, provider }: Resource, instances: readonly Resource[]): KnownState {
+  const state = new KnownState();
   for (const held of instances) {
     if (held.stack === stack && held.provider === provider) state.observe(held);
   }

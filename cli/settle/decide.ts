@@ -84,6 +84,17 @@ export function decideAll(doubts: readonly Doubt[], view: View): Row[] {
   }));
 }
 
+/**
+ * Returns the rows that can be carried out. A state loses all its pending creates when it is changed. So it is changed only if each
+ * of them is settled. `isBlocked`: it must not be changed at all.
+ */
+export function doableOf(rows: readonly Row[], isBlocked = false): readonly Row[] {
+  const decided = rows.filter(({ does }) => !["ask", "import", "running"].includes(does.kind));
+  const isInState = ({ doubt }: Row) => doubt.pending.length > 0;
+  const isKept = rows.some((row) => isInState(row) && !decided.includes(row));
+  return isKept || isBlocked ? decided.filter((row) => !isInState(row)) : decided;
+}
+
 /** Returns the create of this URN that may have made the instance, or else one that the state knows. */
 function takerOf(
   doubts: readonly Doubt[],

@@ -13,7 +13,7 @@ import {
   stackHelp,
 } from "../settings";
 import { count, printData, Problem, type Terminal } from "../terminal";
-import { decideAll, type Choices, type Row } from "./decide";
+import { decideAll, doableOf, type Choices, type Row } from "./decide";
 import { look, readExport, type Look, type Place } from "./look";
 import { linesOf, show, showLeftover } from "./rows";
 import { carryOut, type Written } from "./write";
@@ -168,7 +168,8 @@ class Settling {
     const { yes, json } = this.#options;
     if (seen.rows.some(({ does }) => does.kind === "running")) return "undecided";
     const rows = yes || json ? seen.rows : await this.#withAnswers(seen);
-    const doable = this.#doable(rows, seen);
+    // The pending creates of other providers would be lost, too.
+    const doable = doableOf(rows, seen.others.length > 0 && !this.#options.dropOthers);
     const left = rows.length - doable.length + seen.leftovers.length;
     const isLeft = left > 0;
     if (doable.length === 0) return isLeft ? "found" : "nothing";
@@ -202,18 +203,6 @@ class Settling {
     this.#choices = { ...this.#choices, take };
     const doubts = seen.rows.map(({ doubt }) => doubt);
     return decideAll(doubts, { ...view, choices: this.#choices });
-  }
-
-  /**
-   * Returns the rows that can be carried out. A state loses all its pending creates when it is changed. So it is changed only if
-   * each of them is settled, or may be dropped.
-   */
-  #doable(rows: readonly Row[], { others }: Look): readonly Row[] {
-    const decided = rows.filter(({ does }) => !["ask", "import", "running"].includes(does.kind));
-    const isInState = ({ doubt }: Row) => doubt.pending.length > 0;
-    const isKept = rows.some((row) => isInState(row) && !decided.includes(row));
-    const isBlocked = isKept || (others.length > 0 && !this.#options.dropOthers);
-    return isBlocked ? decided.filter((row) => !isInState(row)) : decided;
   }
 
   #print(seen: Look): void {

@@ -9,19 +9,6 @@ function outputsOf({ session }: Scene, run?: string, tokenHash?: string): Proper
   return propertyMap({ name: "web", __origin: propertyMap(origin), __run: run });
 }
 
-test.each([
-  ["another session", "an-earlier-run", true],
-  ["this session", undefined, false],
-  ["no session, as of a `.get()`", "", false],
-])(
-  "whether outputs with the stamp of %s prove that a state held the instance",
-  (_whose, run, proves) => {
-    const world = scene();
-    world.session.observe(held(outputsOf(world, run ?? world.session.id), { id: "i-1" }));
-    expect(world.session.state.proven.has("i-1")).toBe(proves);
-  },
-);
-
 test("`observedIds` has an id that came with any call, even if nothing is proven", () => {
   const world = scene();
   world.session.observe(held(propertyMap({}), { id: "i-1" }));

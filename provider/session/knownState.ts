@@ -23,9 +23,6 @@ export class KnownState {
   readonly checkedSinceRead = new Set<string>();
   /** The URNs of the resources for which Check was called: those that the program, or an import, has registered. */
   readonly registered = new Set<string>();
-  /** The ids of the instances that a state held, as outputs with the stamp of another session prove. */
-  readonly proven = new Set<string>();
-  readonly #sessionId: string;
   /** The first URN that `observe` has noted. */
   #observedUrn: string | undefined;
   /** The observed ids, each with the token hashes in its origins (`__origin` in the outputs). */
@@ -35,10 +32,6 @@ export class KnownState {
   /** For each id, the outputs that the last refresh found changed. */
   readonly #drift = new Map<string, readonly string[]>();
 
-  constructor(sessionId: string) {
-    this.#sessionId = sessionId;
-  }
-
   /** The URN of some resource of the stack. Undefined until a call has named one. */
   get someUrn(): string | undefined {
     const [urn = this.#observedUrn] = this.registered;
@@ -46,18 +39,11 @@ export class KnownState {
   }
 
   /** Notes the instance of a call. */
-  observe(seen: Seen): void {
-    const { id, urn = "", origin } = seen;
+  observe({ id, urn = "", origin }: Seen): void {
     if (urn !== "") this.#observedUrn ??= urn;
     const hashes = this.#tokenHashes.get(id) ?? new Set();
     if (origin) hashes.add(origin.tokenHash);
     this.#tokenHashes.set(id, hashes);
-    if (this.isFromState(seen)) this.proven.add(id);
-  }
-
-  /** Whether the outputs have the stamp of another session. Then a state held the instance. */
-  isFromState({ stamp }: Seen): boolean {
-    return stamp !== undefined && stamp !== this.#sessionId;
   }
 
   /** Notes that the resource keeps its instance in this run, or (undefined) that it gives it up or gets another one. */

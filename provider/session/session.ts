@@ -95,7 +95,7 @@ export class Session {
     this.canceled = canceled;
     this.run = run;
     // Each part is given the parts above it.
-    this.state = new KnownState(run.sessionId);
+    this.state = new KnownState();
     this.creates = new Creates();
     this.notices = new Notices(ctx, settings, () =>
       this.isDestroy ? undefined : this.settingsAdvice,

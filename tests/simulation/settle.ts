@@ -6,7 +6,7 @@
 import { Struct } from "google-protobuf/google/protobuf/struct_pb";
 import { logicalName } from "../../provider/advice";
 import { createInDoubt } from "../../cli/creates";
-import { decideAll, type Evidence, type Row } from "../../cli/settle/decide";
+import { decideAll, doableOf, type Evidence, type Row } from "../../cli/settle/decide";
 import { doubtsOf, type Doubt } from "../../cli/settle/doubts";
 import {
   parseExport,
@@ -67,7 +67,7 @@ export function settle(view: View): Settled {
   const rows = decideAll(doubts, seen);
   if (rows.some(({ does }) => does.kind === "running"))
     return { exitCode: 3, questions: [], givenUp: [] };
-  const decided = decidedOf(rows);
+  const decided = doableOf(rows);
   carryOut(state, decided, view);
   const named = new Set(rows.flatMap(({ doubt }) => idsIn(evidence.get(doubt))));
   const leftovers = leftoversIn(listed, state).filter(
@@ -94,14 +94,6 @@ function endOf(
   const givenUp = isSandbox ? [...ofRows, ...leftovers.map(({ item }) => item.id)] : [];
   const questions = [...asked, ...(isSandbox ? [] : ofLeftovers)];
   return { exitCode: questions.length > 0 ? 1 : 0, questions, givenUp };
-}
-
-/** Returns the rows that can be carried out: a changed state loses all its pending creates, so each of them has to be decided. */
-function decidedOf(rows: readonly Row[]): Row[] {
-  const decided = rows.filter(({ does }) => !["ask", "import"].includes(does.kind));
-  const isInState = ({ doubt }: Row) => doubt.pending.length > 0;
-  const isBlocked = rows.some((row) => isInState(row) && !decided.includes(row));
-  return isBlocked ? decided.filter((row) => !isInState(row)) : decided;
 }
 
 function evidenceOf({ record, name, isGenerated }: Doubt, { listed }: View): Evidence {
