@@ -31,7 +31,7 @@ import {
   printReport,
   resultOf,
   type Findings,
-  type PendingCreate,
+  type CreateInDoubt,
   type Summary,
 } from "./report";
 import { planHelp, planOptions, readPlanOptions, writePlan, type PlanOptions } from "./plan";
@@ -55,7 +55,7 @@ const exitCodeHelp = `
 Exit codes:
   0  every listed instance is managed, and every managed instance that could be compared exists
   1  something was found: an instance in no stack or in several, an instance that is gone, or a
-     pending create
+     create in doubt
   2  the command line is wrong
   3  nothing was found, but not everything could be decided: for example because a listing
      was incomplete, or because settings, a stack or a service could not be read
@@ -162,7 +162,7 @@ interface Seen extends Comparison {
 /**
  * Compares the listings with the states. If something differs, checks whether the missing instances exist, and lists and
  * compares a second time, since a run may have created or deleted an instance in the meantime. An instance that no stack
- * manages, and a pending create, count only if both looks show them.
+ * manages, and a create in doubt, count only if both looks show them.
  */
 async function lookTwice(
   services: readonly ServiceListing[],
@@ -266,7 +266,7 @@ function summarize(
       addDoubt(findings, `instance ${id} of ${stack}`, why);
     else findings.notCompared.push({ id, stack, urn, why });
   }
-  addPendingCreates(seen, creates, findings);
+  addCreatesInDoubt(seen, creates, findings);
   return {
     services: services.map(({ origin: { baseUrl, tokenKind, account }, source, listing }) => {
       const { items, complete } = listing;
@@ -308,19 +308,19 @@ function addUnmanaged(
   }
   const reader = seen.instances.find((held) => held.id === id && held.external);
   const note = explanation?.note ?? (reader && `${reader.stack} reads it, but does not manage it`);
-  const pendingCreate = explanation?.urn;
-  const list = pendingCreate === undefined ? findings.inNoStack : findings.explained;
-  list.push({ id, name, status, baseUrl, tokenKind, ipv4, note, pendingCreate });
+  const createInDoubt = explanation?.urn;
+  const list = createInDoubt === undefined ? findings.inNoStack : findings.explained;
+  list.push({ id, name, status, baseUrl, tokenKind, ipv4, note, createInDoubt });
 }
 
 /**
- * Adds the pending creates in the ledger of this machine, and those that only a state has. Leaves out those of a run that is
- * under way on this machine, and those in the ledger whose instance is listed: its line says what to do about the create.
+ * Adds the creates in doubt in the ledger of this machine, and those that only a state has. Leaves out those of a run that is
+ * under way on this machine, and those whose instance is listed: its line says what to do about the create.
  */
-function addPendingCreates(
+function addCreatesInDoubt(
   { pending, instances }: Seen,
   creates: readonly CreateOfStack[],
-  { explained, pendingCreates, unrecordedCreates }: Findings,
+  { explained, createsInDoubt }: Findings,
 ): void {
   const isLive = (create: Resource) =>
     creates.some((other) => other.liveness === "alive" && isSameResource(other, create));
@@ -334,7 +334,7 @@ function addPendingCreates(
   );
   const isInState = (create: StackResource) =>
     inState.some((other) => isSameResource(other, create));
-  const found = inLedger.map((create): PendingCreate => {
+  const found = inLedger.map((create): CreateInDoubt => {
     const { urn, at = "", id } = create.record;
     const stack = isInState(create) ? create.stack : undefined;
     return {
@@ -346,16 +346,18 @@ function addPendingCreates(
       heldId: heldIdOf(create),
     };
   });
-  const isExplaining = ({ urn, id, name }: PendingCreate) =>
+  const isExplaining = ({ urn, id, name }: CreateInDoubt) =>
     explained.some(
       (instance) =>
-        instance.pendingCreate === urn &&
+        instance.createInDoubt === urn &&
         (id === undefined ? isSameName(instance.name, name ?? "") : instance.id === id),
     );
-  pendingCreates.push(...found.filter((create) => !isExplaining(create)));
   const isInLedger = (create: Resource) => inLedger.some((other) => isSameResource(other, create));
-  for (const { urn, name, stack } of inState.filter((create) => !isInLedger(create))) {
-    const heldId = heldIdOf({ urn, stack });
-    unrecordedCreates.push({ urn, name, stack, at: undefined, id: undefined, heldId });
-  }
+  const ofStates = inState
+    .filter((create) => !isInLedger(create))
+    .map(({ urn, name, stack }): CreateInDoubt => {
+      const heldId = heldIdOf({ urn, stack });
+      return { urn, name, stack, at: undefined, id: undefined, heldId };
+    });
+  createsInDoubt.push(...[...found, ...ofStates].filter((create) => !isExplaining(create)));
 }

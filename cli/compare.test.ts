@@ -108,11 +108,11 @@ test.each<[string, ServiceListing[], Resource[], Partial<ReturnType<typeof compa
 const live = { tokenKind: "live", baseUrl: here.baseUrl };
 test.each([
   [{ ...live, id: "i-1" }, /^an earlier run created it for urn:\S+; `.* settle` in the folder/],
-  [live, /^it has the name of a pending create of urn:\S+; `.* settle` in the folder/],
+  [live, /^it has the name of a create in doubt of urn:\S+; `.* settle` in the folder/],
   [{ ...live, id: "i-2" }, undefined],
   [{ ...live, before: ["i-1"] }, undefined],
   [{ ...live, tokenKind: "test" }, undefined],
-] as const)("a pending create with %j explains an instance of its name: %s", (more, note) => {
+] as const)("a create in doubt with %j explains an instance of its name: %s", (more, note) => {
   const record = ledgerRecord("web", more as Parameters<typeof ledgerRecord>[1]);
   const creates = [{ record, isHere: true, liveness: "dead" } as RecordedCreate];
   const listed = { service: service([]), item: { id: "i-1", name: "web" }, managers: [] };

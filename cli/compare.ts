@@ -134,7 +134,7 @@ function stackOfRecord(
 export interface Explanation {
   /** What may have made it, and how it gets into a stack. */
   note: string;
-  /** The URN of the pending create. Undefined if a stack holds the id with another address or account. */
+  /** The URN of the create in doubt. Undefined if a stack holds the id with another address or account. */
   urn?: string;
   /** Whether the instance may be managed all the same. */
   isOpen?: true;
@@ -142,7 +142,7 @@ export interface Explanation {
   isNameSecret?: boolean;
 }
 
-/** Explains an unmanaged instance by a pending create, or by a stack that holds the same id with another address or account. */
+/** Explains an unmanaged instance by a create in doubt, or by a stack that holds the same id with another address or account. */
 export function explainUnmanaged(
   { service: { origin, session }, item: { id, name } }: ListedInstance,
   { instances, pending }: StackContents,
@@ -174,7 +174,7 @@ export function explainUnmanaged(
     }
     const why = record.id
       ? `an earlier run created it for ${urn}`
-      : `it has the name of a pending create of ${urn}`;
+      : `it has the name of a create in doubt of ${urn}`;
     return { urn, note: `${why}; ${settleAdvice(create.stack)}`, isNameSecret };
   }
   const isRecorded = (other: Resource) =>
@@ -182,5 +182,5 @@ export function explainUnmanaged(
   const [sameNamed] = pending.filter((other) => isNamed(other.name) && !isRecorded(other));
   if (!sameNamed) return undefined;
   const { urn, stack } = sameNamed;
-  return { urn, note: `it has the name of a pending create; ${settleAdvice(stack)}` };
+  return { urn, note: `it has the name of a create in doubt; ${settleAdvice(stack)}` };
 }

@@ -171,7 +171,7 @@ function checkLedger(env: NodeJS.ProcessEnv): Finding[] {
   const here = creates.filter(({ isHere }) => isHere);
   const others = creates.length - here.length;
   const elsewhere = others > 0 ? `; ${others} with another state backend` : "";
-  const found = `${count(here.length, "pending create")} in ${folder}${elsewhere}`;
+  const found = `${count(here.length, "create")} in doubt in ${folder}${elsewhere}`;
   const advice = `For each stack: ${settleAdvice()}.`;
   const counted = here.length > 0 ? warning("ledger", found, advice) : ok("ledger", found);
   return [counted, ...unreadable];

@@ -30,7 +30,7 @@ const acceptedInputs = inputNames.filter(
 /** The options that make a plan, with their help. */
 export const planOptions = {
   "--plan <file>":
-    "Write the instances in no stack to this file, for `pulumi import --file`. Instances that a pending create explains are left out.",
+    "Write the instances in no stack to this file, for `pulumi import --file`. Instances that a create in doubt explains are left out.",
   "--name <pattern>": `For the plan: only instances whose name matches this pattern, ${namePatternHelp}.`,
   "--input <name=value...>": `For the plan: an input of all its instances, which the service does not list: ${acceptedInputs.join(", ")} (once for each key). The option can be given several times. Pulumi ${oldestEngineWithInputs} and later read it; older ones ignore it.`,
 };

@@ -27,8 +27,8 @@ interface UnmanagedInstance {
   ipv4: string | undefined;
   /** What may have made the instance, and how it gets into a stack. */
   note: string | undefined;
-  /** The URN of the pending create that may have made the instance. */
-  pendingCreate: string | undefined;
+  /** The URN of the create in doubt that may have made the instance. */
+  createInDoubt: string | undefined;
 }
 
 /** An instance in a state. */
@@ -47,13 +47,13 @@ interface NotCompared extends HeldInstance {
   why: string;
 }
 
-/** A pending create. */
-export interface PendingCreate {
+/** A create that has made, or may have made, an instance that no state has. */
+export interface CreateInDoubt {
   urn: string;
   name: string | undefined;
-  /** The stack whose state has it, too. */
+  /** The stack whose state calls it pending. */
   stack: string | undefined;
-  /** When it began (ISO 8601). Undefined if only a state has it. */
+  /** When it began (ISO 8601). Undefined if this machine's ledger does not have it. */
   at: string | undefined;
   id: string | undefined;
   /** The instance that the state has for the resource. */
@@ -71,8 +71,7 @@ interface FindingOf {
   explained: UnmanagedInstance;
   gone: GoneInstance;
   inSeveral: ManagedInstance;
-  pendingCreates: PendingCreate;
-  unrecordedCreates: PendingCreate;
+  createsInDoubt: CreateInDoubt;
   undecided: Doubt;
   notCompared: NotCompared;
 }
@@ -117,20 +116,6 @@ const unmanagedTitle = (title: string) => (found: readonly UnmanagedInstance[]) 
     ? `${title} (those of a live token are billed)`
     : title;
 
-const createRow = ({ urn, name, at, id, stack, heldId }: PendingCreate) => [
-  urn,
-  name && `"${name}"`,
-  at && `started ${at}`,
-  id,
-  stack && `pending in ${stack}`,
-  heldId && `its resource has instance ${heldId}`,
-];
-
-const nextForCreates = (found: readonly PendingCreate[]) => {
-  const [stack, ...others] = new Set(found.map((create) => create.stack));
-  return `For each stack: ${settleAdvice(others.length > 0 ? "<stack>" : stack)}.`;
-};
-
 /** In the order in which they are printed. The JSON has a list for each, under this name. */
 const sections: { [K in Kind]: Section<FindingOf[K]> } = {
   inNoStack: {
@@ -146,7 +131,7 @@ const sections: { [K in Kind]: Section<FindingOf[K]> } = {
   },
   explained: {
     result: "found",
-    title: unmanagedTitle("In no stack, but explained by a pending create"),
+    title: unmanagedTitle("In no stack, but explained by a create in doubt"),
     row: unmanagedRow,
     next: () =>
       "Do what the line of each says, or remove the instance at the service (its portal) if no resource is to have it.",
@@ -174,17 +159,21 @@ const sections: { [K in Kind]: Section<FindingOf[K]> } = {
       "Keep one resource of each instance. Run no `pulumi up` before all of this is done. Take the others out of their programs, and then out of their states: `pulumi state delete <urn> --force --stack <stack>` (--force, because an import protects the resource; " +
       `${withDependents}).`,
   },
-  pendingCreates: {
+  createsInDoubt: {
     result: "found",
-    title: () => "Pending creates",
-    row: createRow,
-    next: nextForCreates,
-  },
-  unrecordedCreates: {
-    result: "found",
-    title: () => "Pending creates that the ledger of this machine does not have",
-    row: createRow,
-    next: nextForCreates,
+    title: () => "Creates in doubt",
+    row: ({ urn, name, at, id, stack, heldId }) => [
+      urn,
+      name && `"${name}"`,
+      at && `started ${at}`,
+      id,
+      stack && `pending in ${stack}`,
+      heldId && `its resource has instance ${heldId}`,
+    ],
+    next: (found) => {
+      const [stack, ...others] = new Set(found.map((create) => create.stack));
+      return `For each stack: ${settleAdvice(others.length > 0 ? "<stack>" : stack)}.`;
+    },
   },
   undecided: {
     result: "undecided",
@@ -211,8 +200,7 @@ export function noFindings(): Findings {
     explained: [],
     gone: [],
     inSeveral: [],
-    pendingCreates: [],
-    unrecordedCreates: [],
+    createsInDoubt: [],
     undecided: [],
     notCompared: [],
   };

@@ -1,4 +1,4 @@
-/** Finds the folders of the ledger of pending creates: in the Pulumi home, one for each state backend. */
+/** Finds the folders of the ledger of creates in doubt: in the Pulumi home, one for each state backend. */
 import { readdirSync, readFileSync, realpathSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { withoutPasswords } from "../addresses";

@@ -185,7 +185,7 @@ test("doctor asks for the address and the token of each stack, its commands set 
   expect(fixture.posts()).toBe(2);
 });
 
-// ── Pending creates ──────────────────────────────────────────────────────────────────────────────
+// ── Creates in doubt ──────────────────────────────────────────────────────────────────────────────
 
 test.each(["audit", "doctor"])(
   "after a run was killed during a create, the settle that %s prints puts it right",
@@ -199,7 +199,7 @@ test.each(["audit", "doctor"])(
     if (command === "audit") {
       rmSync(join(stack.home, "compute"), { recursive: true });
       const report = await stack.typeFailing(audit);
-      const explained = sectionOf(report, "In no stack, but explained by a pending create");
+      const explained = sectionOf(report, "In no stack, but explained by a create in doubt");
       await stack.type(`${printed(explained, "settle")} --yes`);
     } else await stack.type(`${printed(await stack.type(doctor), "settle")} --yes`);
 

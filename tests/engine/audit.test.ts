@@ -62,7 +62,7 @@ test("audit finds managed, unmanaged, gone and incomparable instances in all pro
   control.insert({ id: "i-hand", name: "by-hand" });
 
   const found = JSON.parse(await stack.typeFailing(`${audit} --json`)) as Data;
-  expect(found).toMatchObject({ result: "found", inSeveral: [], pendingCreates: [] });
+  expect(found).toMatchObject({ result: "found", inSeveral: [], createsInDoubt: [] });
   expect(ids(found.inNoStack)).toEqual(["i-hand", left?.id].sort());
   expect(ids(found.gone)).toEqual([db?.id]);
   expect(ids(found.managed)).toEqual([web?.id, ...(await other.ids())].sort());

@@ -50,7 +50,7 @@ test("if every instance is managed and exists, audit ends with 0 after one listi
   expect(world.listings).toBe(1);
 });
 
-test("finds instances in no stack, gone, in several stacks and elsewhere, pending creates, and undecided instances", async (world) => {
+test("finds instances in no stack, gone, in several stacks and elsewhere, creates in doubt, and undecided instances", async (world) => {
   const { control } = world.service;
   for (const id of ["i-1", "i-hand", "i-read", "i-left", "i-lost", "i-given", "i-ben"])
     control.insert({ id, name: id });
@@ -109,8 +109,7 @@ test("finds instances in no stack, gone, in several stacks and elsewhere, pendin
       { what: "instance i-user of a", why: expect.stringMatching(/another tenant's/) },
     ],
     // The lines of the explained instances say what to do about the other creates.
-    pendingCreates: [],
-    unrecordedCreates: [{ stack: "a", urn: urnOf("i-lost", "a"), name: "i-lost" }],
+    createsInDoubt: [],
     notCompared: [
       {
         id: "i-paid",
@@ -138,7 +137,7 @@ test("finds instances in no stack, gone, in several stacks and elsewhere, pendin
       /^an earlier run created it for urn:.*; `\S+ settle` in the folder/,
     ),
     "i-lost": expect.stringMatching(
-      /^it has the name of a pending create; `\S+ settle --stack a` in/,
+      /^it has the name of a create in doubt; `\S+ settle --stack a` in/,
     ),
     "i-given": expect.stringMatching(/; `\S+ settle --stack a` in the folder/),
   });
@@ -146,28 +145,28 @@ test("finds instances in no stack, gone, in several stacks and elsewhere, pendin
   expect(text).toMatch(
     /^In no stack \(2\):\n( {2}i-(hand|read) .*\n){2} {2}→ Take them .* --plan FILE --poll-interval-seconds 0\.2`/m,
   );
-  // An instance of a pending create has one advice, which is not to remove it at the service.
+  // An instance of a create in doubt has one advice, which is not to remove it at the service.
   expect(text).toMatch(
-    /^In no stack, but explained by a pending create \(3\):\n( {2}i-\S+ .*\n){3} {2}→ Do what/m,
+    /^In no stack, but explained by a create in doubt \(3\):\n( {2}i-\S+ .*\n){3} {2}→ Do what/m,
   );
-  expect(text).not.toMatch(/^Pending creates \(/m);
+  expect(text).not.toMatch(/^Creates in doubt \(/m);
   expect(text).toMatch(
     /\nManaged by more than one resource.*\(1\):\n {2}i-1 .* a: urn:\S+ {2}b: urn:/,
   );
   expect(code).toBe(1);
 });
 
-test("a pending create that a later run has continued is not reported, if its generated name shows that", async (world) => {
+test("a create in doubt that a later run has continued is not reported, if its generated name shows that", async (world) => {
   const name = "web-abcdefgh";
   world.service.control.insert({ id: "i-1", name });
   const audited = async (resource: string, inputs: object) => {
     const pending = [{ name: resource, inputs }];
     const held = [{ name: "web", id: "i-1" }];
-    const { code, unrecordedCreates } = await auditData(
+    const { code, createsInDoubt } = await auditData(
       world,
       fakePulumi(world, { a: { held, pending } }),
     );
-    return { code, reported: (unrecordedCreates as object[]).length };
+    return { code, reported: (createsInDoubt as object[]).length };
   };
   const generated = { name, __generated: name };
   expect(await audited("web", generated)).toEqual({ code: 0, reported: 0 });
@@ -194,7 +193,7 @@ test("the new instance of a replacement that was killed has its line, and is not
   });
 });
 
-test("a pending create explains an instance whose name the service lists in another case", async (world) => {
+test("a create in doubt explains an instance whose name the service lists in another case", async (world) => {
   world.service.control.insert({ id: "i-1", name: "db1" });
   const pending = [{ name: "db", inputs: { name: "DB1" } }];
   expect(await auditData(world, fakePulumi(world, { a: { pending } }))).toMatchObject({
@@ -206,8 +205,7 @@ test("a pending create explains an instance whose name the service lists in anot
   expect(await auditData(world, fakePulumi(world, { a: { pending } }))).toMatchObject({
     inNoStack: [],
     explained: [{ id: "i-1" }],
-    pendingCreates: [],
-    unrecordedCreates: [],
+    createsInDoubt: [],
   });
 });
 
@@ -230,8 +228,7 @@ test("of two organizations whose stacks have the same URNs, the commands name th
   await leaveInDoubt(world.ledger, "web", { ...recorded, name: "other", scope: "scope-alice" });
   expect(await auditData(world, fakePulumi(world, stacks))).toMatchObject({
     explained: [{ id: "i-acme", note }],
-    pendingCreates: [{ urn, heldId: "i-alice" }],
-    unrecordedCreates: [{ urn, stack: acme }],
+    createsInDoubt: [{ urn, heldId: "i-alice" }],
   });
 
   rmSync(world.ledger, { recursive: true });
@@ -253,16 +250,16 @@ test("a name that the program made secret is not printed (G8)", async (world) =>
     managed: [{ id: "i-1", name: redactionMark }],
     inNoStack: [],
     explained: [{ id: "i-2", name: redactionMark }],
-    pendingCreates: [],
+    createsInDoubt: [],
   });
   const { text, warnings } = await audit(world, path, "--poll-interval-seconds", "0.2");
   expect([JSON.stringify(found), text, ...warnings].join("\n")).not.toContain("canary");
 });
 
-test("for pending creates that only states have, audit names the settle of each stack", async (world) => {
+test("for creates in doubt that only states have, audit names the settle of each stack", async (world) => {
   const advice = async (stacks: Parameters<typeof fakePulumi>[1]) => {
     const { text } = await audit(world, fakePulumi(world, stacks));
-    const section = text.split("\n\n").find((one) => one.startsWith("Pending creates"));
+    const section = text.split("\n\n").find((one) => one.startsWith("Creates in doubt"));
     return section?.split("\n").at(-1);
   };
   const a = { pending: ["web", "db"] };
@@ -376,8 +373,7 @@ test("what changes while audit runs is not reported", async (world) => {
     code: 0,
     managed: [{ id: "i-1" }],
     gone: [],
-    pendingCreates: [],
-    unrecordedCreates: [],
+    createsInDoubt: [],
   });
 });
 
@@ -431,10 +427,10 @@ test("a create of a run that is under way on this machine is not reported as pen
   const path = fakePulumi(world, { a: { pending: ["web"] } });
   {
     await using _running = beginCreate(world.ledger, "web", { urn: urnOf("web", "a") });
-    expect(await auditData(world, path)).toMatchObject({ code: 0, pendingCreates: [] });
+    expect(await auditData(world, path)).toMatchObject({ code: 0, createsInDoubt: [] });
   }
   expect(await auditData(world, path)).toMatchObject({
     code: 1,
-    pendingCreates: [{ urn: urnOf("web", "a"), stack: "a" }],
+    createsInDoubt: [{ urn: urnOf("web", "a"), stack: "a" }],
   });
 });

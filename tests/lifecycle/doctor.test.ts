@@ -77,7 +77,7 @@ test("with a service without problems, every check is ok after two requests, and
     account: expect.stringMatching(/^ok: 127\.0\.0\.1:\d+ accepts the token, account /),
     listing:
       "ok: 1 instance; one page shows them all; only a create shows whether the token may create",
-    ledger: expect.stringMatching(/^ok: 0 pending creates in /),
+    ledger: expect.stringMatching(/^ok: 0 creates in doubt in /),
   });
   expect(seen.code).toBe(0);
   expect(world.service.control.counts()).toEqual({ "GET /v2/account": 1, "GET /v2/instances": 1 });
@@ -299,12 +299,12 @@ test("creates in doubt, and files of the ledger that can't be read, are warnings
   await leaveInDoubt(world.ledger, "web", { baseUrl: world.service.url });
   const open = await diagnose(world);
   expect(open.checks["ledger"]).toMatch(
-    /^warning: 1 pending create in .* → For each stack: `\S+ settle`/,
+    /^warning: 1 create in doubt in .* → For each stack: `\S+ settle`/,
   );
   expect(open.code).toBe(0);
   const elsewhere = { PULUMI_BACKEND_URL: "file:///another" };
   expect((await diagnose(world, [], elsewhere)).checks["ledger"]).toMatch(
-    /^ok: 0 pending creates in .*; 1 with another state backend$/,
+    /^ok: 0 creates in doubt in .*; 1 with another state backend$/,
   );
   writeFileSync(join(world.ledger, "0123456789ab.json"), "{\n");
   expect((await diagnose(world, [], elsewhere)).checks["ledger"]).toMatch(

@@ -236,7 +236,7 @@ test("the plan leaves out what any stack of the backend manages", async (world) 
     /^ {2}instance i-moved "i-moved": stack prod has .* lives at https:\/\/b\./m,
   );
   expect(text).toMatch(
-    /^ {2}i-lost {2}"i-lost" .* it has the name of a pending create; `\S+ settle --stack prod` in/m,
+    /^ {2}i-lost {2}"i-lost" .* it has the name of a create in doubt; `\S+ settle --stack prod` in/m,
   );
   expect(said).toEqual([expect.stringMatching(/^3 instances are in the plan\. Next: /)]);
   expect(code).toBe(0);
@@ -245,7 +245,7 @@ test("the plan leaves out what any stack of the backend manages", async (world) 
   expect(none.said.at(-1)).toMatch(/^There is nothing to import: see above/);
 });
 
-test("a pending create that a later run has continued explains no other instance of its name", async (world) => {
+test("a create in doubt that a later run has continued explains no other instance of its name", async (world) => {
   for (const id of ["i-1", "i-2"]) world.service.control.insert({ id, name: "web" });
   const inputs = { name: "web", __generated: "web" };
   const dev = { held: [{ name: "web", id: "i-1" }], pending: [{ name: "web", inputs }] };

@@ -34,7 +34,7 @@ export function fakePulumi(
     string,
     | {
         held?: HeldInstance[];
-        /** The instances with a pending create operation, some by their name alone. */
+        /** The instances with a create in doubt operation, some by their name alone. */
         pending?: (string | { name: string; inputs: object })[];
         /** The ids of its provider resources. */
         providers?: string[];
