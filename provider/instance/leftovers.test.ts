@@ -52,7 +52,9 @@ describe("an instance that an earlier create may have left", () => {
       expect(message).toMatch(/^"web" may have an instance already: .*\n.*\(i-lost\)/);
       const way =
         kind === "generated" ? "To settle it: `.*settle`" : "To create it all the same: .*warn`";
-      expect(message).toMatch(new RegExp(`Nothing was created\\.\n${way}\nOn compute:leftovers: `));
+      expect(message).toMatch(
+        new RegExp(`Nothing was created\\.\n${way}\nOn compute:leftovers, and on --replace: `),
+      );
       expect(linesAt100(message)).toBeLessThanOrEqual(6);
       expect(posts(world)).toBe(0);
       expect(world.session.ledger.all()).toEqual([]);

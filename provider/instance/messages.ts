@@ -162,7 +162,7 @@ function leftoversLines({ items }: Leftovers, spec: CreateSpec): string[] {
     first?.why === "tag"
       ? settleLine(spec)
       : `To create it all the same: ${howToSet("leftovers", "warn", spec.own.provider)}`,
-    `On compute:leftovers: ${metadata.homepage}/blob/main/docs/recover.md`,
+    `On compute:leftovers, and on --replace: ${metadata.homepage}/blob/main/docs/recover.md`,
   ];
 }
 

@@ -362,7 +362,7 @@ function afterLook(spec: CreateSpec, state: StateOf<"searching">, event: Listing
   const seen = { ...state, witness };
   switch (verdict.kind) {
     case "listed":
-      return found(spec, seen, verdict.items);
+      return found(spec, seen, { items: verdict.items, shown: known.shown });
     case "absent":
       return notFound(seen);
     case "open":
@@ -376,15 +376,18 @@ function explainedIn({ ours, shown, recorded }: Omit<Look, "listing">): Readonly
   return new Set([...ours.keys(), ...shown.keys(), ...(recorded?.keys() ?? [])]);
 }
 
+/** The listed instances that may be a record's, and the ids that the engine has sent. */
+interface Candidates {
+  items: readonly ListItem[];
+  shown: Ids;
+}
+
 /** Takes the instance over, or ends the create. */
-function found(
-  spec: CreateSpec,
-  state: StateOf<"searching">,
-  items: readonly ListItem[],
-): Transition {
+function found(spec: CreateSpec, state: StateOf<"searching">, seen: Candidates): Transition {
   const { record, error } = state.search;
+  const { items } = seen;
   const item = record.id === undefined ? items[0] : items.find(({ id }) => id === record.id);
-  const why = whyNotResumed(spec, record, items);
+  const why = whyNotResumed(spec, record, seen);
   if (why || !item) return failSearch(state, why ?? { kind: "otherId", ids: idsOf(items) });
   const accepted: Accepted = { networks: [], ...record.accepted, ...item };
   if (error) return accept(accepted, "listing");
@@ -395,12 +398,13 @@ function found(
 function whyNotResumed(
   { own }: CreateSpec,
   record: LedgerRecord,
-  items: readonly ListItem[],
+  { items, shown }: Candidates,
 ): Doubt | undefined {
   const ids = idsOf(items);
   const id = record.id ?? ids[0] ?? "";
   if (!ids.includes(id)) return { kind: "otherId", ids };
-  if (record.givenBy !== undefined) return { kind: "given", id };
+  // Another resource may have it, as after an import under another name.
+  if (record.givenBy !== undefined || shown.has(id)) return { kind: "given", id };
   // Only a name that this provider generated proves that the POST made the instance.
   if (record.id === undefined && record.kind !== "generated") return { kind: "chosenName", ids };
   if (record.id === undefined && ids.length > 1) return { kind: "several", ids };
@@ -475,11 +479,19 @@ function whyLeftover(
   return own.scope !== undefined && isNameFor(listed, own.urn, own.scope) ? "tag" : undefined;
 }
 
+/** What of a create decides whether leftovers stop it. */
+export type StopSpec = Pick<CreateSpec, "leftovers" | "deleteFails"> & {
+  own: Pick<OwnFields, "tokenKind">;
+};
+
 /**
  * Whether the create stops for them. By default, for a billed server that is surely this resource's, and that would go on running
  * beside the new one. Several stacks may share a name that a program chose.
  */
-function stopsCreate(spec: CreateSpec, { items, partial }: Leftovers): boolean {
+export function stopsCreate(
+  spec: StopSpec,
+  { items, partial }: { items: readonly Pick<Leftover, "why">[]; partial: boolean },
+): boolean {
   if (spec.leftovers === "warn") return false;
   if (spec.leftovers === "fail") return items.length > 0 || partial;
   const isBilled = spec.own.tokenKind === "live";
@@ -611,7 +623,8 @@ function previewRecord(
   const { verdict } = see(witness, look.listing, { explained: explainedIn(look) });
   if (verdict.kind !== "listed") return undefined;
   const own = isProgramKnown ? spec.own : { ...spec.own, digest: record.digest };
-  const why = whyNotResumed({ ...spec, own }, record, verdict.items);
+  const candidates = { items: verdict.items, shown: look.shown };
+  const why = whyNotResumed({ ...spec, own }, record, candidates);
   return why ? refuse(why) : { kind: "resumed", id: record.id ?? verdict.items[0].id };
 }
 

@@ -134,6 +134,13 @@ describe("a create stops, and the record stays, if", () => {
     await expectStop(world, words);
   });
 
+  test("this run was shown its instance, as after an import under another name", async () => {
+    const world = await afterKill({ record: { id: "i-1" } });
+    world.service.has("i-1", { name: generated(1) });
+    world.session.state.observe({ id: "i-1", urn: urnOf("db"), origin: undefined });
+    await expectStop(world, /Pulumi was told the id.*\(i-1\)/s);
+  });
+
   test("several instances have the generated name", async () => {
     const world = await afterKill();
     for (const id of ["i-1", "i-2"]) world.service.has(id, { name: generated(1) });
