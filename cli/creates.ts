@@ -28,6 +28,12 @@ export function readCreates(env: NodeJS.ProcessEnv, warn: Warn): RecordedCreate[
   });
 }
 
+/** Returns the paths of those files of this state backend's ledger that can't be read. */
+export function unreadableFiles(env: NodeJS.ProcessEnv): string[] {
+  const options = { folder: ledgerFolder(env), session: "reader", clock: systemClock };
+  return new Ledger({ ...options, warn: () => undefined }).unreadable();
+}
+
 /** Says what to do about creates of this stack, or of any. A clause. */
 export function settleAdvice(stack?: string): string {
   const options = stack === undefined ? [] : ["--stack", stack];

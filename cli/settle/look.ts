@@ -1,10 +1,11 @@
 /** Looks at the three witnesses of a create: the ledgers on this machine, the states of all stacks, and the listings. */
 import type { ListItem } from "../../provider/api/contract";
+import { stopsCreate } from "../../provider/instance/protocol";
 import { isInstance, exportState, readAllStates } from "../pulumi";
 import { failureLines, listAgain, listWith, type ServiceListing } from "../service";
 import { Problem, type Finding, type Terminal } from "../terminal";
 import type { FoundSettings } from "../settings";
-import { readCreatesInDoubt } from "../creates";
+import { readCreatesInDoubt, unreadableFiles } from "../creates";
 import { decideAll, type Choices, type Held, type Row, type View } from "./decide";
 import { doubtsOf, type Doubt } from "./doubts";
 import { howLong, lookForAll } from "./evidence";
@@ -33,6 +34,8 @@ export interface Look {
   readonly service: ServiceListing | undefined;
   /** The stacks whose states could not be read. */
   readonly unreadable: readonly string[];
+  /** The files of the ledger that can't be read. Each stops the create of some resource. */
+  readonly unreadableFiles: readonly string[];
 }
 
 /** Looks and decides anew. `before` is the last look, whose connection to the service is used again. */
@@ -65,15 +68,24 @@ export async function look(
   const leftovers = settings ? unheld.filter(({ urn }) => stopsUp(urn, state, settings)) : [];
   const harmless = unheld.length - leftovers.length;
   const others = state.pending.filter(({ instance }) => instance === undefined);
-  return { view, rows, leftovers, harmless, others, service, unreadable };
+  return {
+    view,
+    rows,
+    leftovers,
+    harmless,
+    others,
+    service,
+    unreadable,
+    unreadableFiles: unreadableFiles(io.env),
+  };
 }
 
 /** Whether the next `up` creates the resource, and stops for an instance with its tag. */
 function stopsUp(urn: string, { resources }: ExportedState, { settings }: FoundSettings): boolean {
   const { tokenKind, deletePolicy, leftovers } = settings;
-  const isBillable = tokenKind === "live" && deletePolicy === "fail";
-  const stops = leftovers === undefined ? isBillable : leftovers === "fail";
-  return stops && !resources.some((one) => one.urn === urn && !one.delete);
+  const spec = { leftovers, deleteFails: deletePolicy === "fail", own: { tokenKind } };
+  const isCreated = !resources.some((one) => one.urn === urn && !one.delete);
+  return isCreated && stopsCreate(spec, { items: [{ why: "tag" }], partial: false });
 }
 
 const nobody = { held: new Map<string, Held>(), unreadable: [] };

@@ -60,39 +60,42 @@ export function show({ doubt, does }: Row, stack: string, options: readonly stri
       const has = occupant === undefined ? [] : [`the state has ${occupant} there`];
       const found = [...items.map((item) => describe(item, isSecret)), ...has, why].join("; ");
       const id = items.length === 1 ? items[0]?.id : undefined;
-      const isTakeable = pending.length > 0 && items.length > 0;
-      const isImportable = pending.length === 0 && id !== undefined && occupant === undefined;
-      const ways = [
-        ...(isTakeable ? [settle("--take", `${urn}=${id ?? "ID"}`)] : []),
-        ...(isImportable ? [inStack(importCommand({ urn }, id), stack)] : []),
-        forget,
-      ];
-      return {
-        ...base,
-        id,
-        found,
-        does: `nothing: ${decisionOf(does, isTakeable, isImportable)}`,
-        ways,
-      };
+      const way = wayOf(does, pending.length > 0);
+      const take = way === "take" ? [settle("--take", `${urn}=${id ?? "ID"}`)] : [];
+      const bring = way === "import" ? [inStack(importCommand({ urn }, id ?? "ID"), stack)] : [];
+      const decision = `nothing: ${decisionOf(way, occupant)}`;
+      return { ...base, id, found, does: decision, ways: [...take, ...bring, forget] };
     }
     case "running":
       return { ...base, found: "its run is under way on this machine", does: "nothing" };
   }
 }
 
-/** Says what a person decides, and what follows for the instance that the state has. */
-function decisionOf(
+/** What a person can do with the instance, besides forgetting the create. */
+type Way = "take" | "import" | "remove" | "nothing";
+
+function wayOf(
   { items, occupant }: Extract<Row["does"], { kind: "ask" }>,
-  isTakeable: boolean,
-  isImportable: boolean,
-): string {
-  if (isTakeable && occupant !== undefined)
-    return `a person takes it (the next run then deletes ${occupant}), or forgets it`;
-  if (isTakeable) return "a person takes it, or forgets it";
-  if (isImportable) return "a person imports it, or forgets it";
-  return items.length > 0 && occupant !== undefined
-    ? "a person removes it at the service (its portal), and forgets it"
-    : "a person forgets it";
+  isPending: boolean,
+): Way {
+  if (items.length === 0) return "nothing";
+  if (isPending) return "take";
+  if (occupant !== undefined) return "remove";
+  return items.length === 1 ? "import" : "nothing";
+}
+
+/** Says what a person decides, and what follows for the instance that the state has. */
+function decisionOf(way: Way, occupant: string | undefined): string {
+  switch (way) {
+    case "take":
+      return `a person takes it${occupant === undefined ? "" : ` (the next run then deletes ${occupant})`}, or forgets it`;
+    case "import":
+      return "a person imports it, or forgets it";
+    case "remove":
+      return "a person removes it at the service (its portal), and forgets it";
+    case "nothing":
+      return "a person forgets it";
+  }
 }
 
 /** Describes an instance of the stack that no state holds, and that nothing in the ledger or the state explains. */

@@ -170,8 +170,8 @@ class Settling {
     const rows = yes || json ? seen.rows : await this.#withAnswers(seen);
     // The pending creates of other providers would be lost, too.
     const doable = doableOf(rows, seen.others.length > 0 && !this.#options.dropOthers);
-    const left = rows.length - doable.length + seen.leftovers.length;
-    const isLeft = left > 0;
+    const ofOthers = seen.leftovers.length + seen.unreadableFiles.length;
+    const isLeft = rows.length - doable.length + ofOthers > 0;
     if (doable.length === 0) return isLeft ? "found" : "nothing";
     if (!yes) {
       const agreed = json ? undefined : await this.#io.ask("Do this?");

@@ -1,6 +1,7 @@
 /** Carries out what was decided: first in the state, then in the ledger. Killed in between, it can be run again. */
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Origin } from "../../provider/origin";
 import { pulumiHome } from "../../provider/pulumiHome";
 import { importState } from "../pulumi";
 import { Problem, type Terminal } from "../terminal";
@@ -18,7 +19,9 @@ export interface Written {
 
 /** @throws Problem if the state can't be changed, as when the stack is locked */
 export async function carryOut(look: Look, rows: readonly Row[], io: Terminal): Promise<Written> {
-  const changes = rows.flatMap((row) => changesOf(row, look, io));
+  const by = look.service && { origin: look.service.origin, session: look.service.session.id };
+  const now = io.clock.date();
+  const changes = rows.flatMap((row) => changesOf(row, by, now));
   const kept = changes.length > 0 ? await write(look, changes, io) : undefined;
   const stuck = rows.filter(({ doubt: { record }, does }) => {
     return isSettled(does) && record && !record.settle();
@@ -26,19 +29,26 @@ export async function carryOut(look: Look, rows: readonly Row[], io: Terminal): 
   return { kept, stuck: stuck.map(({ doubt }) => doubt.urn) };
 }
 
-function changesOf({ doubt, does }: Row, { service }: Look, io: Terminal): StateChange[] {
+/** Who puts an instance into the state: this session, where it lives. */
+interface Settler {
+  origin: Origin;
+  session: string;
+}
+
+/** Returns what a row changes in the state. `by` is undefined if the service was not asked. */
+export function changesOf({ doubt, does }: Row, by: Settler | undefined, now: Date): StateChange[] {
   const [, ...older] = doubt.pending;
   const drop = (pending: StateChange["pending"]): StateChange => ({ do: "drop", pending });
-  if (does.kind !== "put" || !service) return doubt.pending.map(drop);
+  if (does.kind !== "put" || !by) return doubt.pending.map(drop);
   const { item, pending, replaces } = does;
   const { id, name, status } = item;
   const { record } = doubt;
   const isRecords = record?.id === undefined || record.id === id;
   const shown = isRecords ? record?.accepted : undefined;
   const accepted = { id, name, status, networks: [], ...shown };
-  const at = record?.at ?? io.clock.date().toISOString();
-  const session = record?.session ?? service.session.id;
-  const outputs = unfinishedOutputs(pending, accepted, { origin: service.origin, at, session });
+  const at = record?.at ?? now.toISOString();
+  const session = record?.session ?? by.session;
+  const outputs = unfinishedOutputs(pending, accepted, { origin: by.origin, at, session });
   return [{ do: "put", pending, id, outputs, replaces }, ...older.map(drop)];
 }
 

@@ -182,20 +182,22 @@ export class Ledger {
 
   /** Returns all records of this backend that can be read. */
   all(): Found[] {
-    const files = this.#list()
-      .filter((name) => name.endsWith(".json"))
-      .flatMap((name) => this.#read(name) ?? []);
+    const files = this.#files();
     const inMemory = [...this.#own.values()].filter(({ urn }) => !this.#onDisk.has(urn));
-    for (const file of files)
-      if (file.kind === "unreadable")
-        this.#warnOnce(
-          file.path,
-          `a file of the ledger can't be read, and stops its create. Run \`settle\`, then remove the file: ${file.path}`,
-        );
+    for (const path of pathsOf(files))
+      this.#warnOnce(
+        path,
+        `a file of the ledger can't be read, and stops its create. Remove it once \`settle\` finds nothing else in doubt: ${path}`,
+      );
     return [
       ...files.flatMap((file) => (file.kind === "found" ? [file] : [])),
       ...inMemory.map((record) => ({ record, liveness: "alive" as const })),
     ];
+  }
+
+  /** Returns the paths of the files that can't be read. */
+  unreadable(): string[] {
+    return pathsOf(this.#files());
   }
 
   /** Notes a call of the engine that shows an instance. It may end the doubt about its resource. */
@@ -322,6 +324,12 @@ export class Ledger {
     return this.#nextSync;
   }
 
+  /** Returns what each file of a record says. */
+  #files(): InFile[] {
+    const names = this.#list().filter((name) => name.endsWith(".json"));
+    return names.flatMap((name) => this.#read(name) ?? []);
+  }
+
   /** Returns what a file says. Undefined if there is none. */
   #read(name: string): InFile | undefined {
     const path = join(this.#folder ?? "", name);
@@ -423,6 +431,10 @@ export class Ledger {
 
 function contentOf(record: LedgerRecord): string {
   return `${JSON.stringify(record)}\n`;
+}
+
+function pathsOf(files: readonly InFile[]): string[] {
+  return files.flatMap((file) => (file.kind === "unreadable" ? [file.path] : []));
 }
 
 function messageOf(error: unknown): string {
