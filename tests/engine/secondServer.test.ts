@@ -1,8 +1,6 @@
 /**
  * Sequences of commands that once ended with a second server in the real engine (G2).
  */
-import { rmSync } from "node:fs";
-import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { Fixture, hangs, never } from "./support/fixture";
 import { instances } from "./support/programs";
@@ -99,7 +97,7 @@ test("after `state move`, two stacks have one provider resource: neither takes o
   await stack.succeed("cancel", "--yes");
 
   // Both stacks generate names with the same tag, so the instance looks like a leftover until the setting says otherwise.
-  const isLeftover = "On compute:leftovers: https://";
+  const isLeftover = "On compute:leftovers, and on --replace: https://";
   await select("dev", "web");
   expect(await stack.fail("up")).toContain(isLeftover);
   expect(fixture.posts()).toBe(2);
@@ -119,20 +117,6 @@ test("after `state move`, two stacks have one provider resource: neither takes o
     fixture.ids().filter((id) => !ofStaging.includes(id)),
   );
   expect(fixture.posts()).toBe(3);
-});
-
-test("a runner is killed after the 202, and its disk is gone: the preview and the up of the next runner create nothing", async () => {
-  await using fixture = await Fixture.create({ token: tokens.live, service: never });
-  const { stack, control } = fixture;
-  const up = await fixture.upInWait();
-  await up.end("both killed");
-  control.settle();
-  await stack.succeed("cancel", "--yes");
-  rmSync(join(stack.home, "compute"), { recursive: true });
-
-  for (const command of ["preview", "up"])
-    expect(await stack.fail(command)).toContain(`(${fixture.ids()[0]}). Nothing was created.`);
-  expect(fixture.posts()).toBe(1);
 });
 
 test.each(["destroy", "refresh", "up without the resource"])(

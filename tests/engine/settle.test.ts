@@ -3,10 +3,11 @@
  * afterwards, no server is made a second time (G2), and none that serves is destroyed.
  */
 import { spawn } from "node:child_process";
-import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "@jest/globals";
+import { ledgerFolder } from "../../provider/ledger/folder";
 import { testUnless } from "../../tools/support/unless";
 import { Fixture, hangs, never } from "./support/fixture";
 import { instances, oneInstance, required, type Inputs } from "./support/programs";
@@ -316,6 +317,56 @@ test("settle goes on with a replacement that was interrupted after its delete", 
   expect(fixture.posts()).toBe(2);
 });
 
+test("of two creates that killed runs have left, a person takes one, and the other is forgotten", async () => {
+  const config = { ...live.config, leftovers: "warn" };
+  await using fixture = await Fixture.create({ ...live, config });
+  const { stack } = fixture;
+  for (let run = 0; run < 2; run++) {
+    await fixture.endUpInPost("both killed");
+    await onNewMachine(stack);
+  }
+  const [first = ""] = fixture.ids();
+
+  const { code, output } = await settle(stack, "--yes");
+
+  expect(code).toBe(1);
+  for (const id of fixture.ids()) expect(output).toContain(id);
+  await stack.type(printed(output, `--take ${web}=${first}`));
+  await stack.expectNothingToDo();
+  expect(await stack.ids()).toEqual([first]);
+  expect(fixture.posts()).toBe(2);
+});
+
+test("a server comes into the state although the program has changed since, and the change is refused as ever", async () => {
+  await using fixture = await Fixture.create(live);
+  const { stack } = fixture;
+  await fixture.endUpInPost("both killed");
+  await onNewMachine(stack);
+  stack.program(oneInstance({ flavorId: "standard-4" }));
+
+  expect(await settle(stack, "--yes")).toMatchObject({ code: 0 });
+
+  expect(await stack.fail("up")).toContain("deletePolicy");
+  stack.program(oneInstance());
+  await expectAgreement(fixture);
+  expect(fixture.posts()).toBe(1);
+});
+
+test("a file of the ledger that can't be read is a person's to remove", async () => {
+  await using fixture = await Fixture.create(live);
+  const { stack } = fixture;
+  await stack.up();
+  const path = join(ledgerFolder(stack.env), "0".repeat(32) + ".json");
+  writeFileSync(path, "");
+
+  const { code, output } = await settle(stack, "--yes");
+
+  expect(code).toBe(1);
+  expect(output).toContain(`Remove it once \`settle\` finds nothing else in doubt: ${path}`);
+  rmSync(path);
+  expect(await settle(stack, "--yes")).toMatchObject({ code: 0 });
+});
+
 test("a server whose resource has left the state is named, with the import that takes it back", async () => {
   await using fixture = await Fixture.create(live);
   const { stack } = fixture;
@@ -430,13 +481,18 @@ testUnless(
     const { stack } = fixture;
     await (await fixture.upInWait()).end("both killed");
     await onNewMachine(stack);
+    let changes = 0;
     const change = () => {
-      editState(stack, ({ resources }) => Object.assign(resources[0] ?? {}, { outputs: { a: 1 } }));
+      const outputs = { a: ++changes };
+      editState(stack, ({ resources }) => Object.assign(resources[0] ?? {}, { outputs }));
       return "y";
     };
 
     const declined = await answering(stack, "", [() => "n"]);
     expect(declined).toMatch(/Nothing was changed\.\s+exit code 1/);
+    expect(await stack.ids()).toEqual([]);
+
+    expect(await answering(stack, "", [change, change, change])).toMatch(/exit code 3/);
     expect(await stack.ids()).toEqual([]);
 
     const output = await answering(stack, "", [change, () => "y"]);

@@ -5,7 +5,9 @@
 import { expect, test } from "@jest/globals";
 import { Fixture, type FixtureOptions } from "./support/fixture";
 import { instances, oneInstance } from "./support/programs";
+import { settle } from "./support/settling";
 import { tokens } from "./support/stack";
+import { printed } from "./support/typing";
 
 const creates = { method: "POST", path: "/v2/instances" } as const;
 const destroyPath = "/v2/instances/{id}";
@@ -65,7 +67,9 @@ test("after a 202 with another team's instance, `up` says so, the next one stops
   const again = await stack.fail("up");
   expect(again).toContain(`${made} has the name`);
   expect(again).not.toContain(billing.id);
-  await stack.type(`pulumi import compute:index:Instance web ${made}`);
+  const { code, output: found } = await settle(stack, "--yes");
+  expect(code).toBe(1);
+  await stack.type(`${printed(found, "pulumi import")} --yes`);
   expect(fixture.posts()).toBe(1);
   await expectAgreement(fixture);
 });

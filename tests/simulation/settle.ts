@@ -8,14 +8,9 @@ import { logicalName } from "../../provider/advice";
 import { createInDoubt } from "../../cli/creates";
 import { decideAll, doableOf, type Evidence, type Row } from "../../cli/settle/decide";
 import { doubtsOf, type Doubt } from "../../cli/settle/doubts";
-import {
-  parseExport,
-  settleState,
-  unfinishedOutputs,
-  type ExportedState,
-  type StateChange,
-} from "../../cli/settle/exported";
+import { parseExport, settleState, type ExportedState } from "../../cli/settle/exported";
 import { leftoversIn } from "../../cli/settle/leftovers";
+import { changesOf } from "../../cli/settle/write";
 import type { ListItem } from "../../provider/api/contract";
 import { isNamed } from "../../provider/evidence/witness";
 import type { Origin } from "../../provider/origin";
@@ -112,25 +107,14 @@ function idsIn(evidence: Evidence | undefined): string[] {
 
 /** First the state is written, then the files go. */
 function carryOut(state: ExportedState, rows: readonly Row[], view: View): void {
-  const { stack, machine } = view;
-  const changes = rows.flatMap((row) => changesOf(row, view));
+  const { stack, machine, origin } = view;
+  const by = { origin, session: "settle" };
+  const changes = rows.flatMap((row) => changesOf(row, by, machine.date()));
   if (changes.length > 0) {
     const changed = parseExport(settleState(state, changes, machine.date()));
     stack.save(resourcesOf(changed, stack), stack.scope, { pending: [] });
   }
   for (const { doubt } of rows) doubt.record?.settle();
-}
-
-function changesOf({ doubt, does }: Row, { origin, machine }: View): StateChange[] {
-  if (does.kind !== "put") return doubt.pending.map((pending) => ({ do: "drop", pending }));
-  const { item, pending, replaces } = does;
-  const { record } = doubt;
-  const { id, name, status } = item;
-  const accepted = { id, name, status, networks: [], ...record?.accepted };
-  const at = record?.at ?? machine.date().toISOString();
-  const session = record?.session ?? "settle";
-  const outputs = unfinishedOutputs(pending, accepted, { origin, at, session });
-  return [{ do: "put", pending, id, outputs, replaces }];
 }
 
 // ── The export, and the state in it ──────────────────────────────────────────────────────────────
