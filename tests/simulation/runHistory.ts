@@ -641,6 +641,8 @@ class HistoryRun {
       problem = [...changes, ...failed.map(({ error }) => error.message)].join("; ");
       if (problem === "") return;
       for (const { error } of failed) this.#followAdvice(error);
+      if (failed.some(({ error }) => error.message.includes("Run `pulumi refresh`")))
+        await this.#runWithoutFaults(stack, (engine) => engine.refresh());
     }
     this.#checker.violated(`${stack.name} never reaches an \`up\` without changes: ${problem}`);
   }
