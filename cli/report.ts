@@ -95,6 +95,8 @@ interface Section<Finding> {
   result: "found" | "undecided" | "ok";
   title: (found: readonly Finding[]) => string;
   row: (finding: Finding) => readonly (string | undefined)[];
+  /** The reason for a finding, if others may have the same. It is printed once for all of them. */
+  why?: (finding: Finding) => string;
   next: (found: readonly Finding[], options: AdviceOptions) => string;
 }
 
@@ -178,14 +180,16 @@ const sections: { [K in Kind]: Section<FindingOf[K]> } = {
   undecided: {
     result: "undecided",
     title: () => "Not decided",
-    row: ({ what, why }) => [`${what}: ${why}`],
+    row: ({ what }) => [what],
+    why: ({ why }) => why,
     next: () =>
       "Run `audit` again when no run is under way. If that does not decide it, mend the cause that the line names.",
   },
   notCompared: {
     result: "ok",
     title: () => "Not compared",
-    row: ({ id, stack, why }) => [id, stack, why],
+    row: ({ id, stack }) => [id, stack],
+    why: ({ why }) => why,
     next: () =>
       "Run `audit` with their base URL and token. `--stack NAME`, once for each stack of this folder's project, takes what the stack's configuration has, and the rest from the environment. For a provider that the program makes, give --base-url and COMPUTE_API_TOKEN.",
   },
@@ -281,7 +285,18 @@ function sectionLines<K extends Kind>(
   return [
     "",
     `${section.title(found)} (${found.length}):`,
-    ...found.map((finding) => `  ${section.row(finding).filter(Boolean).join("  ")}`),
+    ...rowsOf(found, section),
     `  → ${section.next(found, options)}`,
   ];
+}
+
+/** Returns the rows of a section, those with the same reason below it. */
+function rowsOf<Finding>(found: readonly Finding[], { row, why }: Section<Finding>): string[] {
+  const textOf = (finding: Finding) => row(finding).filter(Boolean).join("  ");
+  if (!why) return found.map((finding) => `  ${textOf(finding)}`);
+  return [...Map.groupBy(found, why)].flatMap(([reason, same]) =>
+    same.length === 1
+      ? same.map((finding) => `  ${textOf(finding)}: ${reason}`)
+      : [`  ${reason}:`, ...same.map((finding) => `    ${textOf(finding)}`)],
+  );
 }

@@ -17,6 +17,10 @@ test.each([
   [answered(302), "Check that compute:baseUrl"],
   [answered(404, "GET"), "Check that compute:baseUrl"],
   [answered(404, "POST"), "Correct what the message names"],
+  [
+    Object.assign(answered(422), { service: { code: "flavor_sold_out" } }),
+    "Change what the message names, or run again later.",
+  ],
   [failed("unreachable"), "Nothing was sent"],
   [failed("unreachable").with({ mayHaveActed: true }), "unreachable. Check compute:baseUrl"],
   [failed("unanswered"), "requestTimeoutSeconds"],

@@ -27,7 +27,17 @@ export function howToSet(
 
 /** Returns the lines of an error or a warning: what is the case, and then one way out a line. */
 export function withWaysOut(finding: string, ways: readonly string[]): string[] {
-  return [`${finding}. Ways out:`, ...ways.map((way) => `  - ${way}`)];
+  return [`${finding}. Ways out:`, ...bulleted(ways)];
+}
+
+/** Returns a list, one item a line. */
+export function bulleted(items: readonly string[]): string[] {
+  return items.map((item) => `  - ${item}`);
+}
+
+/** Returns the address of a page of the documentation. */
+export function pageAt(page: string): string {
+  return `${metadata.homepage}/blob/main/docs/${page}`;
 }
 
 /** Returns the error's message and the next step. */
@@ -65,7 +75,11 @@ export function nextStep(error: RequestError): string {
     const report = service.requestId ? ", and give its operator the request_id" : "";
     return `The fault is at the service: run again later${report}.`;
   }
-  return "Correct what the message names, and run again.";
+  // The document shows no other code. A service may also refuse because of its stock, or of a quota.
+  const { code = "invalid_parameter" } = service;
+  return code === "invalid_parameter"
+    ? "Correct what the message names, and run again."
+    : "Change what the message names, or run again later.";
 }
 
 /**

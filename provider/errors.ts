@@ -8,15 +8,25 @@ export function defectMessage(message: string): string {
   return `defect in the ${metadata.name} provider: ${message}`;
 }
 
+interface FailureOptions extends ErrorOptions {
+  /** Whether the message itself says what to do about the settings of the run. */
+  namesSettings?: boolean;
+}
+
 /** The operation failed, and the engine has nothing new to record. */
 export class OperationFailed extends Error {
   override readonly name: string = "OperationFailed";
   /** The message. Each item is shown as one line, even if it contains a line break. */
   readonly lines: readonly string[];
-  constructor(message: string | readonly string[], options?: ErrorOptions) {
+  readonly namesSettings: boolean;
+  constructor(
+    message: string | readonly string[],
+    { namesSettings = false, ...options }: FailureOptions = {},
+  ) {
     const lines = [message].flat();
     super(lines.join("\n"), options);
     this.lines = lines;
+    this.namesSettings = namesSettings;
   }
 }
 

@@ -171,9 +171,9 @@ test("an error of a run with recorded settings names the settings that come from
   expect(message).toContain(
     "but compute:baseUrl (from COMPUTE_BASE_URL) is https://wrong.example/v2",
   );
-  expect(message).toContain(
-    "This run used the settings that the last `pulumi up` recorded, and took compute:baseUrl from COMPUTE_BASE_URL and compute:apiToken from COMPUTE_API_TOKEN.",
-  );
+  // The variable is the way out. What a program has set since is not.
+  expect(message).toContain("run again with https://api.example.com/v2 in COMPUTE_BASE_URL");
+  expect(message).not.toContain("This run used the settings that the last `pulumi up` recorded");
 });
 
 test("a Ctrl-C before anything was changed is reported as such, and a new engine can configure again", async () => {
@@ -246,7 +246,7 @@ test("after an engine that was killed, a replacement whose delete would fail is 
   const change = { urn, id, oldInputs: inputsOf(), oldOutputs: outputs };
   const news = inputsOf({ flavorId: "other" });
   const { message } = await errorOf(provider.diff({ ...change, news }));
-  expect(message).toContain(`replacing instance ${id} will fail`);
+  expect(message).toContain(`instance ${id} can't be replaced: it still exists`);
 });
 
 test("a call that is under way when the next engine begins is canceled, and a Cancel of the next engine ends no doubt of the run before", async () => {

@@ -10,7 +10,7 @@ import { invoke, list } from "./functions/functions";
 import { checkInstance } from "./instance/check";
 import { userDataWarning } from "./instance/cloudInit";
 import { createInstance } from "./instance/create";
-import { deleteInstance, reportRetained } from "./instance/delete";
+import { deleteInstance, reportLeftBehind } from "./instance/delete";
 import { diffInstance } from "./instance/diff";
 import { heldBy, Instance, isUnfinished } from "./instance/instance";
 import { reportInDoubt } from "./instance/inDoubt";
@@ -64,7 +64,8 @@ export function createProvider(ctx: ProviderContext): Provider {
     } catch (error) {
       const own = ownError(error);
       const added = advice();
-      if (added === undefined || !isAboutSettings(own)) throw own;
+      const isFirst = () => run.session?.notices.isFirst("settings") ?? true;
+      if (added === undefined || !isAboutSettings(own) || !isFirst()) throw own;
       throw new OperationFailed([...own.lines, added], { cause: error });
     }
   };
@@ -103,7 +104,7 @@ export function createProvider(ctx: ProviderContext): Provider {
     const { session, cancellation } = run;
     // The creates that still run read this when they end.
     if (session && reason === "engineGone") session.hasEngine = false;
-    else if (session) reportRetained(session);
+    else if (session) reportLeftBehind(session);
     // After an interrupt, a second Ctrl-C may end the engine before it saves the replies. So `finished` then proves
     // nothing.
     if (session && reason === "finished") {
@@ -205,7 +206,8 @@ const secondConfiguration =
 /** Whether other settings may prevent this error, which is neither a time-out nor within the service. */
 function isAboutSettings(error: unknown): error is OperationFailed {
   if (!(error instanceof OperationFailed) || error instanceof OperationCanceled) return false;
-  const { cause } = error;
+  const { cause, namesSettings } = error;
+  if (namesSettings) return false;
   if (cause instanceof RequestError) return cause.kind !== "answered" || !cause.transient;
   return !isEnded(cause);
 }

@@ -157,7 +157,7 @@ function readSettings(
     const problem = error.issues.map((issue) => issue.message).join("; ");
     refuse(name, isFromArgs ? problem : `(from ${settingEnvironment[name]}) ${problem}`);
   }
-  refuseConflicts(values as SettingValues, args, refuse);
+  refuseConflicts(values as SettingValues, { args, env: source.env }, refuse);
   return { values: values as SettingValues, problems };
 }
 
@@ -204,15 +204,16 @@ function isGiven(value: PropertyValue | undefined): value is PropertyValue {
 /** Refuses settings that contradict each other. `values` has no value that is wrong or not known yet. */
 function refuseConflicts(
   { apiToken = "", requireTokenKind: required, deletePolicy }: SettingValues,
-  args: PropertyMap,
+  { args, env }: { args: PropertyMap; env: NodeJS.ProcessEnv },
   refuse: (setting: SettingName, problem: string) => void,
 ): void {
   const kind = tokenKindOf(apiToken);
   if (required && kind && kind !== required) {
+    const tokenPlace = settingVariables(args, env).apiToken ?? "compute:apiToken";
     const meaning = kind === "live" ? "billing is active with it" : "its resources are ephemeral";
     refuse(
       "requireTokenKind",
-      `is "${required}", but the token given is a ${kind} one (${meaning}); give a token that starts with ${tokenPrefixes[required]}`,
+      `is "${required}", but the token in ${tokenPlace} is a ${kind} one (${meaning}); give one there that starts with ${tokenPrefixes[required]}`,
     );
   }
   if (deletePolicy === "destroy" && !isGiven(args["destroyPath"])) {

@@ -12,7 +12,7 @@ import {
   urnOf,
   type Scene,
 } from "../testing/scene";
-import { deleteInstance, reportRetained } from "./delete";
+import { deleteInstance, reportLeftBehind } from "./delete";
 
 const urn = urnOf("web");
 
@@ -20,10 +20,11 @@ const remove = (
   world: Scene,
   oldOutputs: PropertyMap = acceptedOutputs(world),
   timeoutSeconds = 60,
+  id = "i-1",
 ) =>
   deleteInstance(world.session, {
     urn,
-    id: "i-1",
+    id,
     oldInputs: inputsOf(),
     oldOutputs,
     timeoutSeconds,
@@ -45,16 +46,31 @@ const sandbox = { apiToken: new Secret(testToken) };
 test("by default, a delete of an existing instance fails, and names the id, the cost and the ways out", async () => {
   const world = existing();
   const { message } = await errorOf(remove(world));
-  for (const words of [
-    "i-1 still exists and is billed",
-    "deletePolicy retain",
-    "retainOnDelete",
-    "pulumi state delete",
-    "compute:destroyPath",
-  ]) {
-    expect(message).toContain(words);
-  }
+  const why = "the service documents no call to destroy it";
+  expect(message.split("\n")).toEqual([
+    `instance i-1 was not deleted: it still exists and is billed, and ${why}.`,
+    "  - remove it at the service (its portal), and run this again",
+    expect.stringContaining("`pulumi destroy --run-program -c compute:deletePolicy=retain`"),
+    expect.stringMatching(/^More: https:.*delete\.md$/),
+  ]);
   expect(world.service.count("destroy")).toBe(0);
+});
+
+test("the reason and the ways out are said once in a run, and each further instance has one line", async () => {
+  const world = existing();
+  await errorOf(remove(world));
+  const { message } = await errorOf(remove(world));
+  expect(message).toBe("instance i-1 was not deleted: it still exists and is billed.");
+});
+
+test.each([
+  ["an `up`", {}, "`pulumi up -c compute:deletePolicy=retain`"],
+  ["an `up` with a provider of the program's own", { providerUrn: urnOf("own") }, "`pulumi up`"],
+])("the way out of a delete in %s is an `up`", async (_, run, command) => {
+  const world = scene({}, undefined, run);
+  world.service.has("i-1", { name: "web" });
+  world.session.state.registered.add(urnOf("db"));
+  expect((await errorOf(remove(world))).message).toContain(command);
 });
 
 test("no message says that a sandbox instance is billed", async () => {
@@ -68,7 +84,7 @@ test("if it is not known whether the instance exists, the error says so", async 
   const world = scene();
   world.service.unreadable = 1;
   expect((await errorOf(remove(world))).message).toContain(
-    "whether instance i-1 still exists can't be told",
+    "instance i-1 was not deleted: whether it still exists can't be told",
   );
 });
 
@@ -80,25 +96,26 @@ test("if a listing fails, Delete fails, and the state stays (G3)", async () => {
 });
 
 const goOn = "They go on running, and are billed until they are removed at the service";
-const stay = "They stay at the service until their sandbox lifetime is over";
+const inSandbox =
+  'info 1 instance is not destroyed (compute:deletePolicy is "retain"), and at the service until the sandbox lifetime is over';
 /** Returns the message with these lines, as the test's messages show it. */
-const dropped = (severity: string, consequence: string, ...lines: string[]) =>
+const dropped = (...lines: string[]) =>
   [
-    `${severity} instances were dropped from the state, not destroyed (compute:deletePolicy is "retain"). ${consequence}:`,
+    `warning instances were dropped from the state, not destroyed (compute:deletePolicy is "retain"). ${goOn}:`,
     ...lines.map((line) => `  - ${line}`),
   ].join("\n");
 
 /** Returns what the end of a run says about the instances that its Deletes have dropped from the state. */
 function reported({ session, messages }: Scene): string[] {
   const before = messages.all.length;
-  reportRetained(session);
+  reportLeftBehind(session);
   return messages.all.slice(before);
 }
 
 test.each([
-  [retain, true, 1, [dropped("warning", goOn, "i-1 (web)")]],
+  [retain, true, 1, [dropped("i-1 (web)")]],
   [retain, false, 2, []],
-  [sandbox, true, 1, [dropped("info", stay, "i-1 (web)")]],
+  [sandbox, true, 1, [inSandbox]],
 ])(
   "with %j, Delete drops the instance (exists: %s), and the end of the run names one that stays",
   async (args, exists, listings, expected) => {
@@ -116,7 +133,7 @@ test("if the engine shows nothing after the last call, each Delete names the ins
   const world = existing(retain);
   world.ctx.showsLastMessages = () => Promise.resolve(false);
   await remove(world);
-  expect(world.messages.warnings).toEqual([dropped("warning", goOn, "i-1 (web)")]);
+  expect(world.messages.warnings).toEqual([dropped("i-1 (web)")]);
   expect(reported(world)).toEqual([]);
 });
 
@@ -137,7 +154,8 @@ test.each([
 
 test("with recorded settings, the end of the run says that the policy is the recorded one", () => {
   const world = scene(retain, undefined, { isRecorded: true });
-  world.session.retained.push({ id: "i-1", urn: "", isBilled: true, isListed: true });
+  const left = { id: "i-1", urn: "", isBilled: true, isListed: true, isDropped: true };
+  world.session.leftBehind.set("i-1", left);
   expect(reported(world).join("\n")).toContain(
     '(compute:deletePolicy is "retain" in the settings that the last `pulumi up` recorded)',
   );
@@ -166,14 +184,14 @@ test.each<[string, (world: Scene) => PropertyMap | void]>([
   const world = scene(retain);
   await remove(world, prepare(world) ?? acceptedOutputs(world));
   const line = "i-1 (web), if it still exists";
-  expect(reported(world)).toEqual([dropped("warning", goOn, line)]);
+  expect(reported(world)).toEqual([dropped(line)]);
   expect(world.clock.now()).toBeLessThanOrEqual(10_000);
 });
 
 test("a hundred deletes with retain share one wait for a service that does not answer, and one list at the end", async () => {
   const world = scene(retain);
   world.service.listFaults.push(() => world.clock.sleep(3_600_000));
-  const all = Array.from({ length: 100 }, () => () => remove(world));
+  const all = Array.from({ length: 100 }, (_, n) => () => remove(world, undefined, 60, `i-${n}`));
   // The deletes run eight at a time, as in the engine.
   await Promise.all(
     Array.from({ length: 8 }, async () => {
@@ -181,8 +199,10 @@ test("a hundred deletes with retain share one wait for a service that does not a
     }),
   );
   expect(world.messages.warnings).toEqual([]);
-  const lines = Array.from({ length: 100 }, () => "i-1 (web), if it still exists");
-  expect(reported(world)).toEqual([dropped("warning", goOn, ...lines)]);
+  const lines = Array.from({ length: 100 }, (_, n) => `i-${n} (web), if it still exists`);
+  const [report = "", ...others] = reported(world);
+  expect(others).toEqual([]);
+  expect(report.split("\n").slice(1).sort()).toEqual(lines.map((line) => `  - ${line}`).sort());
   expect(world.clock.now()).toBeLessThanOrEqual(10_000);
 });
 
@@ -341,14 +361,14 @@ test.each([
   "with deletePolicy %s, an instance that another resource of the program keeps is dropped, and nothing is sent",
   async (_, args) => {
     const world = existing(args);
-    const { state, retained } = world.session;
+    const { state, leftBehind } = world.session;
     state.keep(urn, "i-1");
     state.keep(urnOf("other"), "i-1");
     await remove(world);
     expect(world.messages.all).toEqual([
       "info instance i-1 was dropped from the state as web, not destroyed, because other of this program manages it, too",
     ]);
-    expect([world.service.count("destroy"), retained]).toEqual([0, []]);
+    expect([world.service.count("destroy"), leftBehind.size]).toEqual([0, 0]);
   },
 );
 
@@ -371,7 +391,7 @@ test.each(["fail", "retain"])(
     const world = scene({ deletePolicy }, undefined, { stateless: true });
     world.service.has("i-1", { name: "web" });
     const { message } = await errorOf(remove(world, propertyMap({})));
-    expect(message).toMatch(/^instance i-1 still exists and is billed\. It was not deleted: /);
+    expect(message).toMatch(/^instance i-1 was not deleted: it still exists and is billed, /);
     expect(message).toContain("--compute:destroy-path");
     expect(world.messages.warnings).toEqual([]);
   },

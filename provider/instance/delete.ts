@@ -4,21 +4,13 @@
  * the state and lets it run, and "destroy" sends DELETE (`compute:destroyPath`).
  */
 import { isEnded, TimedOut, type Canceled } from "../abort";
-import {
-  explain,
-  howToSet,
-  logicalName,
-  recordSettings,
-  stateDeleteCommand,
-  withDependents,
-  withWaysOut,
-} from "../advice";
+import { bulleted, explain, logicalName, stateDeleteCommand, withDependents } from "../advice";
 import { RequestError } from "../api/errors";
 import { OperationFailed } from "../errors";
 import { whyOpen } from "../evidence/why";
 import type { DeleteRequest } from "../requests";
 import { waits } from "../session/operations";
-import type { RetainedInstance, Session } from "../session/session";
+import type { LeftBehind, Session } from "../session/session";
 import {
   describeExistence,
   isBilled,
@@ -28,6 +20,7 @@ import {
   type Wanted,
 } from "./existence";
 import { heldBy } from "./instance";
+import { commandToRetain, refusal, removeIt } from "./refusals";
 
 /**
  * Deletes an instance as `compute:deletePolicy` says. Leaves an instance that this run has taken over, and one that another
@@ -69,34 +62,25 @@ export async function deleteInstance(session: Session, request: DeleteRequest): 
     await destroy(session, urn, target, operation.signal);
     return show(isGone);
   }
+  const what = `instance ${id} was not deleted`;
   const finding = describeExistence(session, instance, verdict);
-  if (run.stateless) {
+  if (run.stateless)
     throw new OperationFailed(
-      `${finding}. It was not deleted: the service documents no call to destroy it, and without a stack there is no state to drop it from. Remove it at the service (its portal). If the service has a destroy call, name it: --compute:destroy-path '/v2/instances/{id}'`,
+      `${what}: ${finding}${noCall}: remove it at the service (its portal), or name the service's destroy call with --compute:destroy-path '/v2/instances/{id}'`,
     );
-  }
-  const ways = [
-    "remove it at the service (its portal), then run this again: the delete succeeds once the listings prove that the instance is gone",
-    `let it run, and drop it from the state: \`${stateDeleteCommand(urn)}\` (if Pulumi asks which one: ${id}; ${withDependents})`,
-    `have every delete do that: ${howToSet("deletePolicy", "retain", run.providerUrn)}; or only this one: the resource option retainOnDelete, once a \`pulumi up\` has recorded it`,
-    wayToDestroy(session),
-  ];
-  const why = "and the service documents no call to destroy it";
-  const first = `After a change of a setting, and before this again: ${recordSettings}.`;
-  throw new OperationFailed([
-    ...withWaysOut(`${finding}, ${why}`, ways),
-    ...(session.hasRecordedSettings ? [first] : []),
-  ]);
+  throw refusal(session, {
+    what,
+    finding,
+    ...(verdict.kind === "listed" && { again: `${what}: ${finding}` }),
+    why: noCall,
+    ways: [removeIt, `let it run, and drop it from the stack: ${commandToRetain(session)}`],
+    page: "delete.md",
+    namesSettings: true,
+  });
 }
 
-/** Says how to have instances destroyed. A policy that was set is not changed by a path alone. */
-export function wayToDestroy({ run, settings }: Session): string {
-  const policy = howToSet("deletePolicy", "destroy", run.providerUrn);
-  if (settings.destroyPath !== undefined)
-    return `call compute:destroyPath, which is set: ${policy}`;
-  const path = howToSet("destroyPath", "/v2/instances/{id}", run.providerUrn);
-  return `if the service has a destroy call: ${path} and ${policy}`;
-}
+/** Why an instance that exists can't be deleted. A clause. */
+export const noCall = ", and the service documents no call to destroy it";
 
 /** The outcome of a Delete whose instance is proven gone, for the Info column. */
 const isGone = "is gone";
@@ -207,45 +191,63 @@ function endOf(error: Canceled | TimedOut): string {
 
 /**
  * Drops the instance from the state, even if the service can't be reached. The listings only make what is said of it more
- * exact (`reportRetained`). Returns the outcome, for the Info column.
+ * exact (`reportLeftBehind`). Returns the outcome, for the Info column.
  *
  * @throws OperationFailed if the instance has another address or token kind. The account is not asked for
  */
 async function retain(session: Session, urn: string, instance: Wanted): Promise<string> {
   const { id } = instance;
-  const { connection, retained } = session;
   // Another policy may hold elsewhere.
-  refuseElsewhere(session, instance, connection.place());
+  refuseElsewhere(session, instance, session.connection.place());
   const found = await lookBriefly(session, instance);
   if (found === "absent") return isGone;
-  retained.push({ id, urn, isBilled: isBilled(session, instance), isListed: found === "listed" });
-  if (!(await session.showsLastMessages())) reportRetained(session);
+  await leaveBehind(session, { id, urn, isListed: found === "listed", isDropped: true }, instance);
   return "was dropped from the state, not destroyed";
 }
 
+/** Notes an instance that goes on running. The end of the run names it, or this call if the engine would not show it then. */
+export async function leaveBehind(
+  session: Session,
+  left: Omit<LeftBehind, "isBilled">,
+  instance: Wanted,
+): Promise<void> {
+  session.leftBehind.set(left.id, { ...left, isBilled: isBilled(session, instance) });
+  if (!(await session.showsLastMessages())) reportLeftBehind(session);
+}
+
 /**
- * Names the instances that Deletes have dropped from the state since the last call, those that are billed first. Called at the
- * end of a run, or after each Delete if the engine would not show the list then.
+ * Names the instances that the run has left behind, or that its `up` will: those that are billed, each by its id, and the number
+ * of the others, which cost nothing.
  */
-export function reportRetained({ retained, ctx, hasRecordedSettings }: Session): void {
-  const named = retained.splice(0);
-  const report = (instances: readonly RetainedInstance[], consequence: string, from = "") => [
-    `instances were dropped from the state, not destroyed (compute:deletePolicy is "retain"${from}). ${consequence}:`,
-    ...instances.map(({ id, urn, isListed }) => {
-      const doubt = isListed ? "" : ", if it still exists";
-      return `  - ${id} (${logicalName(urn)})${doubt}`;
-    }),
-  ];
-  const billed = named.filter(({ isBilled }) => isBilled);
-  const others = named.filter(({ isBilled }) => !isBilled);
-  if (billed.length > 0) {
-    const consequence = "They go on running, and are billed until they are removed at the service";
-    // With a test token, "retain" may be the default.
-    const from = hasRecordedSettings ? " in the settings that the last `pulumi up` recorded" : "";
-    ctx.messages.warning(report(billed, consequence, from));
-  }
-  if (others.length > 0) {
-    const consequence = "They stay at the service until their sandbox lifetime is over";
-    ctx.messages.info(report(others, consequence));
-  }
+export function reportLeftBehind({ leftBehind, ctx, hasRecordedSettings }: Session): void {
+  const all = [...leftBehind.values()];
+  leftBehind.clear();
+  const policy = 'compute:deletePolicy is "retain"';
+  const from = hasRecordedSettings ? " in the settings that the last `pulumi up` recorded" : "";
+  const report = (instances: readonly LeftBehind[], what: string) => {
+    if (instances.length === 0) return;
+    ctx.messages.warning([
+      `instances ${what} (${policy}${from}). They go on running, and are billed until they are removed at the service:`,
+      ...bulleted(
+        instances.map(({ id, urn, isListed }) => {
+          const doubt = isListed ? "" : ", if it still exists";
+          return `${id} (${logicalName(urn)})${doubt}`;
+        }),
+      ),
+    ]);
+  };
+  const billed = all.filter(({ isBilled }) => isBilled);
+  const dropped = billed.filter(({ isDropped }) => isDropped);
+  report(dropped, "were dropped from the state, not destroyed");
+  report(
+    billed.filter((one) => !dropped.includes(one)),
+    "are replaced, and not destroyed",
+  );
+  const others = all.length - billed.length;
+  // With a test token, "retain" may be the default.
+  const are = others === 1 ? "1 instance is" : `${others} instances are`;
+  if (others > 0)
+    ctx.messages.info(
+      `${are} not destroyed (${policy}), and at the service until the sandbox lifetime is over`,
+    );
 }

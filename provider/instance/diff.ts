@@ -4,14 +4,7 @@
  * fail is refused (G4), and so is one for which there is no user data.
  */
 import { isDeepStrictEqual } from "node:util";
-import {
-  explain,
-  howToSet,
-  logicalName,
-  stateDeleteCommand,
-  withDependents,
-  withWaysOut,
-} from "../advice";
+import { explain, logicalName, pageAt, stateDeleteCommand, withWaysOut } from "../advice";
 import { RequestError } from "../api/errors";
 import { OperationFailed } from "../errors";
 import { isSameName } from "../evidence/witness";
@@ -21,18 +14,10 @@ import type { DiffKind } from "../pulumiNames";
 import type { DiffRequest, DiffResponse } from "../requests";
 import { timeouts, type Session } from "../session/session";
 import { inputNames, isScript, isSent, scriptInputs, type InputName } from "./definition";
-import { wayToDestroy } from "./delete";
-import {
-  cantTell,
-  describeExistence,
-  isBilled,
-  lookBriefly,
-  lookFor,
-  outOfReach,
-  refuseElsewhere,
-  runAgainWithItsOwn,
-} from "./existence";
+import { leaveBehind, noCall } from "./delete";
+import { cantTell, describeExistence, lookBriefly, lookFor, refuseElsewhere } from "./existence";
 import { heldBy, type Instance } from "./instance";
+import { commandToRetain, refusal, removeIt, wayIntoReach } from "./refusals";
 import { forgetText, isSameUserData, lacksText, readUserData } from "./userData";
 
 /**
@@ -51,7 +36,10 @@ export async function diffInstance(session: Session, request: DiffRequest): Prom
   const isTextMissing = lacksText(session, news);
   // Before the create of a replacement, the engine calls Check once more.
   forgetText(session, news);
-  if (run.stateless) refuseChangeWithoutStack(id, changed);
+  if (run.stateless && Object.values(changed).some((names) => Object.keys(names).length > 0))
+    throw new OperationFailed(
+      `instance ${id} exists and was not changed: the service has no call to change an instance, and no stack records what only the program knows. Create another one, or manage it in a stack, which replaces it`,
+    );
   const isChecked = state.checkedSinceRead.has(urn);
   // A resource that is replaced gives its instance up.
   if (isChecked) state.keep(urn, replaced.length === 0 ? id : undefined);
@@ -67,14 +55,14 @@ export async function diffInstance(session: Session, request: DiffRequest): Prom
       const isSure = isCertain(replaced, news);
       if (isTextMissing && isSure) refuseWithoutText(id, replaced);
       const why = isAskedAsDependent ? "dependent" : isSure ? "changed" : "unknown";
-      const warnings = await judgeReplacement(session, request, why);
-      warnings.forEach((text) => ctx.messages.warning(text, urn));
+      await judgeReplacement(session, request, why);
     } else if (asserted.length > 0) {
       // An Update that records inputs of an instance out of reach would fail.
       refuseElsewhere(session, instance, connection.place());
     } else if (difference) {
       // An `up` without a change sends no request, so it would not notice.
-      const message = `${outOfReach(id, difference)}. It stays as it is in the state, but a refresh, a replacement or a delete with this configuration fails; ${runAgainWithItsOwn}`;
+      const { way } = wayIntoReach(session, instance.origin, connection.place());
+      const message = `instance ${id} is out of reach: ${difference}. It stays in the state, but can't be refreshed, replaced or deleted like this; ${way}`;
       session.notices.warnOnce("out of reach", message, urn);
     }
   }
@@ -83,29 +71,6 @@ export async function diffInstance(session: Session, request: DiffRequest): Prom
   // A Delete that may fail must come before the create, so that no second server is created (G4).
   const deleteBeforeReplace = settings.deletePolicy === "fail";
   return { detailed, drift, needsUpdate: changed.recorded.length > 0, deleteBeforeReplace };
-}
-
-/**
- * Refuses a change by `pulumi do` without a stack: the engine would call Update, which changes nothing.
- *
- * @throws OperationFailed if an input changed
- */
-function refuseChangeWithoutStack(
-  id: string,
-  { replaced, asserted, recorded }: ChangedInputs,
-): void {
-  const reasons = [
-    replaced.length > 0 &&
-      `${replaced.join(", ")} can't be changed, because the service has no call to change an instance`,
-    asserted.length > 0 &&
-      `whether ${asserted.join(", ")} would change can't be told, because the service does not show it`,
-    recorded.length > 0 &&
-      `${recorded.join(", ")} would be kept nowhere, because no state holds it`,
-  ].filter(Boolean);
-  if (reasons.length === 0) return;
-  throw new OperationFailed(
-    `instance ${id} exists and was not changed: ${reasons.join("; ")}. Create another instance, or manage the instance in a stack, which replaces it when an input changes`,
-  );
 }
 
 // ── Which inputs changed ─────────────────────────────────────────────────────────────────────────
@@ -195,7 +160,7 @@ function comparable(name: InputName, inputs: PropertyMap): unknown {
 type ReplacementReason = "changed" | "unknown" | "dependent";
 
 /**
- * Returns the warnings about a replacement.
+ * Says what a replacement leaves behind.
  *
  * @throws OperationFailed if the replacement is certain, and its Delete would fail or may fail
  */
@@ -203,32 +168,24 @@ async function judgeReplacement(
   session: Session,
   request: DiffRequest,
   why: ReplacementReason,
-): Promise<string[]> {
-  const { id } = request;
+): Promise<void> {
+  const { id, urn } = request;
   if (why !== "unknown") await refuseStuckReplacement(session, request, why);
-  switch (session.settings.deletePolicy) {
-    case "destroy":
-      return [];
-    case "retain": {
-      const instance = heldBy(request);
-      const found = await lookBriefly(session, instance);
-      if (found === "absent") return [];
-      const doubt = found === "open" ? "if it still exists, " : "";
-      // The service removes the instances of a test token itself.
-      const remains = isBilled(session, instance)
-        ? "it continues to run and is billed until it is removed at the service"
-        : "it stays at the service until its sandbox lifetime is over";
-      return [
-        `replacing instance ${id} leaves it behind (compute:deletePolicy is "retain"): ${doubt}${remains}`,
-      ];
-    }
-    case "fail":
-      // A certain replacement was not refused, so the instance is gone already.
-      if (why !== "unknown") return [];
-      return [
-        `replacing instance ${id} will fail, before a second server is created, for as long as ${id} exists, because the service documents no call to destroy it. Whether ${id} is replaced depends on values that are not known yet. If it is replaced, remove it at the service first. See also compute:deletePolicy (the resource option retainOnDelete needs "retain" there) and compute:destroyPath`,
-      ];
+  const { deletePolicy } = session.settings;
+  if (deletePolicy === "retain") {
+    const instance = heldBy(request);
+    const found = await lookBriefly(session, instance);
+    if (found === "absent") return;
+    const left = { id, urn, isListed: found === "listed", isDropped: false };
+    await leaveBehind(session, left, instance);
   }
+  // A certain replacement was not refused, so the instance is gone already.
+  if (deletePolicy === "fail" && why === "unknown")
+    session.notices.warnOnce(
+      "perhaps replaced",
+      `whether instance ${id} is replaced depends on values that are not known yet. If it is, \`pulumi up\` refuses that for as long as it exists${noCall} (${pageAt("delete.md#a-replacement")})`,
+      urn,
+    );
 }
 
 /** Whether one of the inputs is sure to have changed. */
@@ -270,12 +227,16 @@ async function refuseStuckReplacement(
   const refuseOutOfReach = (configured: Origin) => {
     const difference = originDifference(instance.origin, configured, session.addressName);
     if (!difference) return;
-    const ways = [
-      runAgainWithItsOwn,
-      `let it run, and drop it from the state: \`${stateDeleteCommand(urn)}\` (${withDependents}). The next run then creates anew here what was dropped`,
-    ];
-    const refused = `instance ${id} can't be replaced with this configuration: ${difference}`;
-    throw new OperationFailed(withWaysOut(`${refused}. Nothing was changed`, ways));
+    const { way, isVariable } = wayIntoReach(session, instance.origin, configured);
+    const drop = `let it run, and have a new one made here: \`${stateDeleteCommand(urn)}\``;
+    throw refusal(session, {
+      what: `instance ${id} can't be replaced`,
+      finding: difference,
+      why: ". Nothing was changed",
+      ways: [way, drop],
+      page: "instance.md#out-of-reach",
+      namesSettings: isVariable,
+    });
   };
   refuseOutOfReach(connection.place());
   if (settings.deletePolicy === "retain") return;
@@ -295,22 +256,21 @@ async function refuseStuckReplacement(
       // The first step of the replacement changes nothing, and fails if the account still can't be read.
       if (willDestroy) return undefined;
       // The listing failed, so the instance may exist.
-      return cantTell(instance, explain(error));
+      return cantTell(explain(error));
     }
   })();
   if (finding === undefined) return;
-  const ways = [
-    "remove it at the service (its portal), then run this again: the new instance is created once the old one is gone. If this run replaces more instances, it stops at each that still exists, and nothing is created before the last is gone",
-    `let it run, and have the new instance created beside it: ${howToSet("deletePolicy", "retain", run.providerUrn)} (the resource option retainOnDelete needs that setting, too, because the engine does not pass the option to the provider)`,
-    wayToDestroy(session),
-    "undo the change in the program, or name the property in the resource option ignoreChanges",
-  ];
   // The engine shows this error at the other resource.
   const which =
     reason === "dependent"
-      ? ` of ${logicalName(urn)}, which uses an output of a resource that this run replaces,`
+      ? ` (${logicalName(urn)}, which uses an output of a resource that is replaced)`
       : "";
-  const fails = `replacing instance ${id}${which} will fail, before a second server is created: ${finding}`;
-  const why = "and the service documents no call to destroy it. Nothing was changed";
-  throw new OperationFailed(withWaysOut(`${fails}, ${why}`, ways));
+  throw refusal(session, {
+    what: `instance ${id}${which} can't be replaced`,
+    finding,
+    why: `${noCall}. Nothing was changed`,
+    ways: [removeIt, `create the new one beside it: ${commandToRetain(session)}`],
+    page: "delete.md#a-replacement",
+    namesSettings: true,
+  });
 }

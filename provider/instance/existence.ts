@@ -1,10 +1,10 @@
 /** Asks whether an instance exists, within reach of this configuration. */
-import { OperationFailed } from "../errors";
 import { ask } from "../evidence/ask";
 import { whyOpen } from "../evidence/why";
 import type { Verdict } from "../evidence/witness";
 import { originDifference, type Origin } from "../origin";
 import type { Session } from "../session/session";
+import { refusal, wayIntoReach } from "./refusals";
 
 /** What is asked for: an `Instance`, or what a state that was exported says of one. */
 export interface Wanted {
@@ -60,20 +60,19 @@ export async function lookBriefly(
   }
 }
 
-/** Says that the instance still exists, or why this is not known. */
+/** Says that the instance still exists, or why this is not known. A clause about "it". */
 export function describeExistence(
   session: Session,
   instance: Wanted,
   verdict: Exclude<Verdict, { kind: "absent" }>,
 ): string {
-  if (verdict.kind === "open") return cantTell(instance, whyOpen(verdict, session));
-  const billed = isBilled(session, instance) ? " and is billed" : "";
-  return `instance ${instance.id} still exists${billed}`;
+  if (verdict.kind === "open") return cantTell(whyOpen(verdict, session));
+  return `it still exists${isBilled(session, instance) ? " and is billed" : ""}`;
 }
 
-/** Says that nothing is proven about the instance. */
-export function cantTell({ id }: Wanted, why: string): string {
-  return `whether instance ${id} still exists can't be told (${why})`;
+/** Says that nothing is proven about the instance. A clause about "it". */
+export function cantTell(why: string): string {
+  return `whether it still exists can't be told (${why})`;
 }
 
 /** Whether the instance costs money. Its recorded token kind decides, or the configured one if none is recorded. */
@@ -81,24 +80,21 @@ export function isBilled({ settings }: Session, { origin }: Wanted): boolean {
   return (origin ?? settings).tokenKind === "live";
 }
 
-/** A way out, for an instance out of reach. */
-export const runAgainWithItsOwn =
-  "run again with the configuration that the instance was created with";
-
-/** `difference` is that of `originDifference`. */
-export function outOfReach(id: string, difference: string): string {
-  return `instance ${id} is out of reach of this configuration: ${difference}`;
-}
-
 /** @throws OperationFailed if the recorded origin has another service, token kind or account than the configured one */
 export function refuseElsewhere(
-  { addressName }: Session,
+  session: Session,
   { id, origin }: Wanted,
   configured: Origin,
 ): void {
-  const difference = originDifference(origin, configured, addressName);
+  const difference = originDifference(origin, configured, session.addressName);
   if (!difference) return;
-  throw new OperationFailed(
-    `${outOfReach(id, difference)}. Nothing was changed; ${runAgainWithItsOwn}.`,
-  );
+  const { way, isVariable } = wayIntoReach(session, origin, configured);
+  throw refusal(session, {
+    what: `instance ${id} is out of reach`,
+    finding: difference,
+    why: ". Nothing was changed",
+    ways: [way],
+    page: "instance.md#out-of-reach",
+    namesSettings: isVariable,
+  });
 }

@@ -1,7 +1,6 @@
 /** The errors and notices of a create. All that leaves a create in doubt gives one text, which names one command. */
-import metadata from "../../metadata.json";
 import { secondOf } from "../abort";
-import { explain, howToSet, logicalName, settleCommand } from "../advice";
+import { explain, howToSet, logicalName, pageAt, settleCommand } from "../advice";
 import { RequestError } from "../api/errors";
 import { OperationFailed } from "../errors";
 import { whyOpen, type Paging } from "../evidence/why";
@@ -162,7 +161,7 @@ function leftoversLines({ items }: Leftovers, spec: CreateSpec): string[] {
     first?.why === "tag"
       ? settleLine(spec)
       : `To create it all the same: ${howToSet("leftovers", "warn", spec.own.provider)}`,
-    `On compute:leftovers, and on --replace: ${metadata.homepage}/blob/main/docs/recover.md`,
+    `On compute:leftovers, and on --replace: ${pageAt("recover.md")}`,
   ];
 }
 

@@ -28,10 +28,10 @@ export async function updateInstance(
   const before = heldBy(request);
   const { asserted, recorded } = changedInputs(before, news);
   if (asserted.length > 0) {
-    session.ctx.messages.warning(
-      `${asserted.join(", ")} of instance ${id} can't be read from the service, so the state records what the program says, unchecked`,
-      urn,
-    );
+    const text = session.notices.isFirst("asserted")
+      ? "can't be read from the service, so the state records what the program says, unchecked"
+      : "are recorded unchecked, too";
+    session.ctx.messages.warning(`${asserted.join(", ")} of instance ${id} ${text}`, urn);
   }
   const valueOf = (name: InputName) => {
     const value = news[name] ?? null;

@@ -36,13 +36,15 @@ export interface SessionRun {
   variables: SettingVariables;
 }
 
-/** An instance that a Delete has dropped from the state, and that may go on running. */
-export interface RetainedInstance {
-  id: string;
-  urn: string;
-  isBilled: boolean;
+/** An instance that goes on running, although its resource is deleted or replaced. */
+export interface LeftBehind {
+  readonly id: string;
+  readonly urn: string;
+  readonly isBilled: boolean;
   /** Whether it still exists. Otherwise that is not known. */
-  isListed: boolean;
+  readonly isListed: boolean;
+  /** Whether a Delete has dropped it from the state. Otherwise, a Diff has shown that it is to be replaced. */
+  readonly isDropped: boolean;
 }
 
 /** Returns the run of a command, which never creates an instance. */
@@ -76,8 +78,8 @@ export class Session {
   hasEngine = true;
   /** Whether a Delete has begun. From then on, only errors have the advice for recorded settings. */
   isDestroy = false;
-  /** What its Deletes have dropped from the state, and what the run has not named yet. */
-  readonly retained: RetainedInstance[] = [];
+  /** By id, the instances that the run leaves behind, as long as it has not named them. */
+  readonly leftBehind = new Map<string, LeftBehind>();
   /** Whether a brief look for an instance that "retain" leaves behind has failed. Later ones are left out. */
   hasBriefLookFailed = false;
   /** Whether listings page by `compute:cursorParameter`, if it is set. */

@@ -21,7 +21,8 @@ const commands = (name: string) => engine("adviceCommands", name);
 const typedCommands = (name: string) => engine("typedCommands", name);
 const settled = (name: string) => engine("settle", name);
 
-const refusedDestroy = typedCommands("after a refused destroy, the printed command with %s works");
+const refusedDestroy = typedCommands("after a refused destroy, the printed command drops");
+const refusedUp = typedCommands("after one of two instances was taken out of the program");
 const refusedReplacement = engine("adviceDelete", "after a refused replacement, it works with");
 const portLater = engine("waitForPort", "a port that does not answer in time keeps the instance");
 const portNever = engine("waitForPort", "a port that can't answer is left out of the program");
@@ -386,34 +387,6 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/delete.ts",
-    text: "the delete succeeds once the listings prove that the instance is gone",
-    ways: { "remove it": core("delete", "destroy of a live instance fails") },
-  },
-  {
-    file: "provider/instance/delete.ts",
-    text: "let it run, and drop it from the state",
-    ways: { "pulumi state delete": refusedDestroy },
-  },
-  {
-    file: "provider/instance/delete.ts",
-    text: "the resource option retainOnDelete, once a",
-    ways: {
-      "compute:deletePolicy retain": refusedDestroy,
-      retainOnDelete: engine("adviceDelete", "after a refused destroy, retainOnDelete"),
-    },
-  },
-  {
-    file: "provider/instance/delete.ts",
-    text: 'howToSet("destroyPath", "/v2/instances/{id}"',
-    ways: { "after a destroy": refusedDestroy, "after a replacement": refusedReplacement },
-  },
-  {
-    file: "provider/instance/delete.ts",
-    text: 'howToSet("deletePolicy", "destroy"',
-    ways: { "after a destroy": refusedDestroy, "after a replacement": refusedReplacement },
-  },
-  {
-    file: "provider/instance/delete.ts",
     text: "but it can't be proven that the instance is gone",
     ways: {
       "pulumi state delete": engine("adviceDelete", "if a DELETE was sent and no listing proves"),
@@ -430,29 +403,84 @@ export const advice: readonly Advice[] = [
     ways: { "run again": engine("adviceDelete", "after a DELETE that ended with %s") },
   },
 
-  // ── Diff ──
+  {
+    file: "provider/advice.ts",
+    text: "Change what the message names, or run again later.",
+    ways: { "another flavor, or later": engine("soldOut", "after two refusals") },
+  },
   {
     file: "provider/instance/diff.ts",
-    text: "The next run then creates anew here what was dropped",
+    text: "is replaced depends on values that are not known yet",
+    ways: { reports },
+  },
+  // ── Refused deletes and replacements, and instances out of reach ──
+  {
+    file: "provider/instance/refusals.ts",
+    text: "remove it at the service (its portal), and run this again",
     ways: {
-      "pulumi state delete --target-dependents": engine(
-        "adviceDelete",
-        "with another address, the printed state delete",
+      "after a destroy": core("delete", "destroy of a live instance fails"),
+      "after a replacement": refusedReplacement,
+      "of each": core("delete", "if a server uses another one's output, the preview refuses"),
+    },
+  },
+  {
+    file: "provider/instance/refusals.ts",
+    text: "pulumi destroy --run-program ${setRetain}",
+    ways: { "pulumi destroy": refusedDestroy },
+  },
+  {
+    file: "provider/instance/refusals.ts",
+    text: "pulumi up ${setRetain}",
+    ways: { "pulumi up": refusedUp },
+  },
+  {
+    file: "provider/instance/refusals.ts",
+    text: "${argument}, then \\`pulumi destroy",
+    ways: { "the argument": { noRun: "as the same way of an up, whose test is above" } },
+  },
+  {
+    file: "provider/instance/refusals.ts",
+    text: "${argument}, then \\`pulumi up",
+    ways: {
+      "the argument": engine("adviceDelete", "after a refused replacement by a provider of the"),
+    },
+  },
+  {
+    file: "provider/instance/refusals.ts",
+    text: 'howToSet("deletePolicy", "retain"',
+    ways: {
+      "the argument": engine("adviceDelete", "after a refused replacement by a provider of the"),
+    },
+  },
+  {
+    file: "provider/instance/refusals.ts",
+    text: "run again with compute:baseUrl",
+    ways: { "run again": engine("adviceDelete", "with another address, up, refresh, destroy") },
+  },
+  {
+    file: "provider/instance/refusals.ts",
+    text: "run again with ${recorded.baseUrl} in",
+    ways: {
+      "correct the variable": engine(
+        "adviceSettings",
+        "if a refresh fails with a wrong address from the environment",
       ),
     },
   },
   {
-    file: "provider/instance/diff.ts",
-    text: "the new instance is created once the old one is gone",
-    ways: {
-      "remove it": refusedReplacement,
-      "remove each": core("delete", "if a server uses another one's output, the preview refuses"),
-    },
+    file: "provider/instance/refusals.ts",
+    text: "run again with ${token}",
+    ways: { "the other token": engine("adviceDelete", "with another address, up, refresh") },
   },
   {
     file: "provider/instance/diff.ts",
-    text: "have the new instance created beside it",
-    ways: { "compute:deletePolicy retain": refusedReplacement },
+    text: "and have a new one made here",
+    ways: {
+      "pulumi state delete": engine(
+        "adviceDelete",
+        "with another address, the printed state delete",
+      ),
+    },
   },
   {
     file: "provider/evidence/why.ts",
@@ -467,11 +495,6 @@ export const advice: readonly Advice[] = [
         "after a new token and a removal at the service",
       ),
     },
-  },
-  {
-    file: "provider/instance/existence.ts",
-    text: "run again with the configuration that the instance was created with",
-    ways: { "run again": engine("adviceDelete", "with another address, up, refresh, destroy") },
   },
 
   // ── Create ──
@@ -489,7 +512,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/ledger/ledger.ts",
-    text: "then remove the file",
+    text: "Remove it once",
     ways: { "remove the file": { noRun: "the next create makes its file, as any other does" } },
   },
   { file: "provider/instance/messages.ts", text: "waits for its end", ways: { reports } },

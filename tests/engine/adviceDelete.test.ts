@@ -37,7 +37,7 @@ test("after a refused destroy, retainOnDelete lets the instance run, once an up 
   const { fixture, id } = await madeLive();
   await using _ = fixture;
   const { stack } = fixture;
-  expect(await stack.fail("destroy")).toContain("the resource option retainOnDelete");
+  await stack.fail("destroy");
 
   stack.program(oneInstance({}, { retainOnDelete: true }));
   await stack.up();
@@ -125,30 +125,24 @@ test("a destroy whose DELETE is refused with a long pause destroys the instance 
   await expectDestroyed(fixture);
 });
 
-/** What a person does after a refused replacement, and whether the old instance is still there afterwards. */
-const waysOfReplacement = {
-  "removed at the service": false,
-  "compute:deletePolicy retain": true,
-  "compute:destroyPath": false,
-};
-
-test.each(Object.entries(waysOfReplacement))(
-  "after a refused replacement, it works with: %s (the old instance runs: %s), also if the configuration has the policy",
-  async (way, runs) => {
+test.each(["removed at the service", "pulumi up"])(
+  "after a refused replacement, it works with: %s, also if the configuration has the policy",
+  async (way) => {
     const { fixture, id } = await madeLive({ config: { deletePolicy: "fail" } });
     await using _ = fixture;
     const { stack, control } = fixture;
     stack.program(oneInstance({ flavorId: "premium-8" }));
     const refused = await stack.fail("up");
-    expect(refused).toContain(`replacing instance ${id} will fail`);
+    expect(refused).toContain(`instance ${id} can't be replaced: it still exists`);
 
-    if (way === "compute:destroyPath") await typePrinted(fixture, refused, "deletePolicy destroy");
-    if (way.startsWith("compute:")) await typePrinted(fixture, refused, way);
-    else control.remove(id);
-    await stack.up();
+    if (way === "pulumi up") await typePrinted(fixture, refused, way);
+    else {
+      control.remove(id);
+      await stack.up();
+    }
 
     expect(fixture.posts()).toBe(2);
-    expect(fixture.ids().includes(id)).toBe(runs);
+    expect(fixture.ids().includes(id)).toBe(way === "pulumi up");
     await expectAgreement(
       fixture,
       fixture.ids().filter((other) => other !== id),
@@ -182,45 +176,21 @@ test("after a refused replacement by a provider of the program's own, the argume
   await stack.expectNothingToDo();
 });
 
-test.each(["undo the change", "ignoreChanges"])(
-  "after a refused replacement, nothing is left to do with: %s",
-  async (way) => {
-    const { fixture, id } = await madeLive();
-    await using _ = fixture;
-    const { stack } = fixture;
-    const change = { flavorId: "premium-8" };
-    stack.program(oneInstance(change));
-    const refused = await stack.fail("up");
-    expect(refused).toContain(
-      "undo the change in the program, or name the property in the resource option ignoreChanges",
-    );
-
-    stack.program(
-      way === "ignoreChanges"
-        ? oneInstance(change, { ignoreChanges: ["flavorId"] })
-        : oneInstance(),
-    );
-
-    await expectAgreement(fixture, [id]);
-    expect(fixture.posts()).toBe(1);
-  },
-);
-
 test("with another address, up, refresh, destroy and a replacement refuse, and all of them work again with the configuration of the create", async () => {
   await using other = await startEmulator({ provisioningSeconds: 0 });
   await using fixture = await Fixture.create();
   const { stack, service } = fixture;
   await stack.up();
   const [id = ""] = fixture.ids();
-  const again = /[Rr]un again with the configuration that the instance was created with/;
+  const again = `run again with compute:baseUrl ${service.url}`;
   const changed = oneInstance({ flavorId: "premium-8" });
 
   await stack.configure({ baseUrl: other.url });
-  expect(await stack.up()).toMatch(again);
-  expect(await stack.fail("refresh", "--run-program")).toMatch(again);
-  expect(await stack.fail("destroy", "--run-program")).toMatch(again);
+  expect(await stack.up()).toContain(again);
+  expect(await stack.fail("refresh", "--run-program")).toContain(again);
+  expect(await stack.fail("destroy", "--run-program")).toContain(again);
   stack.program(changed);
-  expect(await stack.fail("up")).toMatch(again);
+  expect(await stack.fail("up")).toContain(again);
   expect(await stack.ids()).toEqual([id]);
 
   await stack.configure({ baseUrl: service.url });
@@ -248,11 +218,12 @@ test("with another address, the printed state delete lets an instance and what d
   await stack.configure({ baseUrl: other.url });
   stack.program(program("premium-8"));
   const refused = await stack.fail("up");
-  expect(refused).toContain("The next run then creates anew here what was dropped");
+  expect(refused).toContain("have a new one made here");
 
   const command = printed(refused, "pulumi state delete");
-  await stack.typeFailing(command);
-  await stack.type(`${command} ${printed(refused, "--target-dependents")}`);
+  // Pulumi itself names the option.
+  expect(await stack.typeFailing(`${command} 2>&1`)).toContain("--target-dependents");
+  await stack.type(`${command} --target-dependents`);
   await stack.up();
 
   await expectAgreement(

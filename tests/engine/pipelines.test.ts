@@ -91,7 +91,7 @@ test.concurrent("each job for GitHub works", async () => {
   await job("review.yml", "up");
   expect(instances(fixture, "review-7-")).toHaveLength(1);
   // The server of a sandbox is only dropped from the state. The service removes it.
-  expect(await job("review.yml", "down")).toContain("dropped from the state, not destroyed");
+  expect(await job("review.yml", "down")).toContain("1 instance is not destroyed");
   expect(existsSync(inState(fixture, reviewState))).toBe(false);
 
   writeWhole(inState(fixture, lock), "{}");

@@ -63,9 +63,7 @@ test("with a live token and the delete policy fail, a changed input and `--repla
   stack.program(withDependent(service.url, { flavorId: "premium-8" }));
   for (const command of ["preview", "up"]) {
     const refused = await stack.fail(command);
-    expect(refused).toContain(
-      `replacing instance ${id} will fail, before a second server is created`,
-    );
+    expect(refused).toContain(`instance ${id} can't be replaced: it still exists`);
     expect(refused).not.toContain("dropped from the state");
     await expectUntouched();
   }

@@ -288,6 +288,15 @@ test("an instance that the settings of its own stack do not reach is not decided
   expect(await auditData(world, path)).toMatchObject({ code: 0, notCompared: [{ id: "i-paid" }] });
 });
 
+test("a reason that is true of many instances is printed once", async (world) => {
+  const ids = Array.from({ length: 20 }, (_, n) => `i-${n}`);
+  const held = ids.map((id) => ({ name: id, id, origin: { tokenKind: "live" } }) as const);
+  const { text } = await audit(world, fakePulumi(world, { a: {}, b: { held } }));
+  const section = text.split("\n\n").find((one) => one.startsWith("Not compared (20)"));
+  expect(section?.match(/made with a live token/g)).toHaveLength(1);
+  expect(section?.split("\n")).toHaveLength(1 + 1 + 20 + 1);
+});
+
 test("an unreadable stack means that no instance counts as in no stack, an incomplete listing that none counts as gone", async (world) => {
   world.service.control.insert({ id: "i-1", name: "web" });
   const db = { held: [{ name: "db", id: "i-gone" }] };

@@ -670,7 +670,7 @@ class HistoryRun {
       this.#tell(`a person starts ${offline}`);
       this.#service.control.setStatus(offline, "ACTIVE");
     }
-    if (message.includes("compute:deletePolicy retain")) this.#isRetainSet = true;
+    if (message.includes("compute:deletePolicy=retain")) this.#isRetainSet = true;
   }
 
   // ── `settle` ───────────────────────────────────────────────────────────────────────────────────

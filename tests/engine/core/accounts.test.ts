@@ -34,7 +34,7 @@ testUnless(
     // The listing of another account would lack the instance.
     expect(await stack.refresh("--expect-no-changes")).not.toMatch(/not in the listing/);
 
-    expect(await stack.destroy()).toMatch(/dropped from the state, not destroyed/);
+    expect(await stack.destroy()).toMatch(/1 instance is not destroyed/);
     expect(await stack.instances()).toEqual([]);
   },
 );

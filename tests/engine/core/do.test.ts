@@ -50,9 +50,9 @@ describeUnless(noDo, "`pulumi do`", () => {
       [doing("read", "i-three"), 'has the id "i-three"'],
       [doing("list", "--status", "GONE"), "status must be one of ACTIVE, OFFLINE, PROVISIONING"],
       [[...withPlugin, "compute:index:getInstance"], "give either id or name, and not both"],
-      [doing("patch", "i-one", "--name=x", ...unattended), "name can't be changed"],
-      [doing("upsert", "i-one", ...flags, ...unattended), "flavorId, imageId, vpcId would change"],
-      [doing("delete", "i-one", ...unattended), "i-one still exists. It was not deleted"],
+      [doing("patch", "i-one", "--name=x", ...unattended), "i-one exists and was not changed"],
+      [doing("upsert", "i-one", ...flags, ...unattended), "i-one exists and was not changed"],
+      [doing("delete", "i-one", ...unattended), "i-one was not deleted: it still exists"],
     ];
     for (const [args, output] of refused) expect(await stack.fail(...args)).toContain(output);
     expect(fixture.posts()).toBe(0);
@@ -81,9 +81,8 @@ describeUnless(noDo, "`pulumi do`", () => {
       const [first] = fixture.ids();
       expect((await stack.instance()).id).toBe(first);
 
-      const dropped = (id = "") =>
-        new RegExp(`dropped from the state, not destroyed[^]*- ${id} \\(web\\)`);
-      expect(await run("patch", "web", "--flavor-id=standard-4")).toMatch(dropped(first));
+      const dropped = "1 instance is not destroyed";
+      expect(await run("patch", "web", "--flavor-id=standard-4")).toContain(dropped);
       const [, second] = fixture.ids();
       const replacement = { id: second, inputs: { flavorId: "standard-4" } };
       expect(await stack.instance()).toMatchObject(replacement);
@@ -92,7 +91,7 @@ describeUnless(noDo, "`pulumi do`", () => {
       expect(await stack.ids()).toEqual([second]);
       expect(fixture.posts()).toBe(2);
 
-      expect(await run("delete", "web")).toMatch(dropped(second));
+      expect(await run("delete", "web")).toContain(dropped);
       expect(await stack.instances()).toEqual([]);
     },
   );
