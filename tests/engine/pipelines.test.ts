@@ -131,33 +131,44 @@ test.concurrent("each job for GitLab works", async () => {
   expect(existsSync(inState(fixture, lock))).toBe(false);
 });
 
-test.concurrent("the jobs settle what a killed one has left, once its lock is gone", async () => {
-  await using fixture = await prepared();
-  const { stack } = fixture;
-  const env = { ...secrets, ...variables(fixture) };
-  for (const [name, value] of Object.entries(env)) stack.setEnv(name, value);
-  await stack.succeed("-C", "network", "destroy", "--stack", "dev", "--yes");
-  const before = fixture.posts();
-  const killed = stack.start("-C", "network", "up", "--stack", "dev", "--yes", "--skip-preview");
-  const hanging = fixture.control.fault(hangs);
-  await killed.reached(hanging.firstHit);
-  await killed.end("both killed");
-  for (const name of Object.keys(env)) stack.setEnv(name, undefined);
-  // The next job has another machine.
-  rmSync(join(stack.home, "compute"), { recursive: true });
-  const scripts = (name: string, more: Readonly<Record<string, string>> = {}) => [
-    gitlabScript(name, { ...env, CI_PROJECT_DIR: stack.project, ...more }),
-  ];
-  const dev = { STACK: "dev", ENVIRONMENT: "dev" };
+test.concurrent(
+  "a preview refuses what the up would, and the jobs settle what a killed one has left, once its lock is gone",
+  async () => {
+    await using fixture = await prepared();
+    const { stack } = fixture;
+    const env = { ...secrets, ...variables(fixture) };
+    for (const [name, value] of Object.entries(env)) stack.setEnv(name, value);
+    await stack.succeed("-C", "network", "destroy", "--stack", "dev", "--yes");
+    const before = fixture.posts();
+    const killed = stack.start("-C", "network", "up", "--stack", "dev", "--yes", "--skip-preview");
+    const hanging = fixture.control.fault(hangs);
+    await killed.reached(hanging.firstHit);
+    await killed.end("both killed");
+    for (const name of Object.keys(env)) stack.setEnv(name, undefined);
+    // The next job has another machine.
+    rmSync(join(stack.home, "compute"), { recursive: true });
+    const scripts = (name: string, more: Readonly<Record<string, string>> = {}) => [
+      gitlabScript(name, { ...env, CI_PROJECT_DIR: stack.project, ...more }),
+    ];
+    const dev = { STACK: "dev", ENVIRONMENT: "dev" };
 
-  expect(await run(fixture, scripts("dev"), true)).toContain("the stack is currently locked");
-  await run(fixture, scripts("unlock", { ...dev, DIRECTORY: "network" }));
-  const output = await run(fixture, scripts("dev"));
+    expect(await run(fixture, scripts("dev"), true)).toContain("the stack is currently locked");
+    await run(fixture, scripts("unlock", { ...dev, DIRECTORY: "network" }));
+    // With this setting, what a killed run has left stops a create in a sandbox, too, and the merge request shows that.
+    const settings = (text: string) => ({
+      text: `pulumi -C network config ${text} --stack dev`,
+      env,
+    });
+    await run(fixture, [settings("set compute:leftovers fail")]);
+    expect(await run(fixture, scripts("preview"), true)).toContain("may have an instance already");
+    await run(fixture, [settings("rm compute:leftovers")]);
+    const output = await run(fixture, scripts("dev"));
 
-  expect(output).toContain("Nothing is in doubt any more.");
-  // The bastion whose create was killed, and the three servers.
-  expect(fixture.posts() - before).toBe(1 + 3);
-});
+    expect(output).toContain("Nothing is in doubt any more.");
+    // The bastion whose create was killed, and the three servers.
+    expect(fixture.posts() - before).toBe(1 + 3);
+  },
+);
 
 test.concurrent("the program in the Kubernetes Program object works", async () => {
   const [object] = parseAllDocuments(textOf("kubernetes/program.yaml"));
