@@ -6,7 +6,7 @@ import type { Command } from "commander";
 import { inStack, stateDeleteCommand, withDependents } from "../provider/advice";
 import { OperationFailed } from "../provider/errors";
 import { whyIncomplete, whyOpen } from "../provider/evidence/why";
-import { isOfTenant, isSameName, type Verdict } from "../provider/evidence/witness";
+import { isOfTenant, isNamed, type Verdict } from "../provider/evidence/witness";
 import { lookFor } from "../provider/instance/existence";
 import { displayRecordedName } from "../provider/ledger/record";
 import { redactionMark } from "../provider/redaction";
@@ -350,7 +350,7 @@ function addCreatesInDoubt(
     explained.some(
       (instance) =>
         instance.createInDoubt === urn &&
-        (id === undefined ? isSameName(instance.name, name ?? "") : instance.id === id),
+        (id === undefined ? isNamed(instance.name, name ?? "") : instance.id === id),
     );
   const isInLedger = (create: Resource) => inLedger.some((other) => isSameResource(other, create));
   const ofStates = inState

@@ -1,7 +1,7 @@
 /** Compares the instances that services list with the states of all stacks of the backend. */
 import { importAs } from "../provider/advice";
 import type { ListItem } from "../provider/api/contract";
-import { isSameName } from "../provider/evidence/witness";
+import { isNamed } from "../provider/evidence/witness";
 import type { LedgerRecord } from "../provider/ledger/record";
 import { isSamePlace, originDifference, type Origin } from "../provider/origin";
 import { isOfStack } from "../provider/pulumiNames";
@@ -79,7 +79,7 @@ export function compare(
     hasGeneratedName &&
     all.some(
       ({ item, managers }) =>
-        isSameName(item.name, name) && managers.some((manager) => isSameResource(manager, create)),
+        isNamed(item.name, name) && managers.some((manager) => isSameResource(manager, create)),
     );
   const pending = states.flatMap((state) => state.pending).filter((create) => !isContinued(create));
   return { states, instances, pending, listed: all, missing, notComparable };
@@ -159,11 +159,11 @@ export function explainUnmanaged(
         : `. If both addresses are of one service, that stack manages it; if not, \`${importAs("<name>", id)}\` takes it over`;
     return { note: note + ifOther, isOpen: true };
   }
-  const isNamed = (wanted: string | undefined) => wanted !== undefined && isSameName(name, wanted);
+  const hasName = (wanted: string | undefined) => wanted !== undefined && isNamed(name, wanted);
   const records = creates.filter(({ record }) => isSamePlace(record, origin));
   const create =
     records.find(({ record }) => record.id === id) ??
-    records.find(({ record }) => !record.id && isNamed(record.name) && !record.before.includes(id));
+    records.find(({ record }) => !record.id && hasName(record.name) && !record.before.includes(id));
   if (create) {
     const { record, liveness } = create;
     const { urn } = record;
@@ -179,7 +179,7 @@ export function explainUnmanaged(
   }
   const isRecorded = (other: Resource) =>
     creates.some((recorded) => recorded.isHere && isSameResource(recorded, other));
-  const [sameNamed] = pending.filter((other) => isNamed(other.name) && !isRecorded(other));
+  const [sameNamed] = pending.filter((other) => hasName(other.name) && !isRecorded(other));
   if (!sameNamed) return undefined;
   const { urn, stack } = sameNamed;
   return { urn, note: `it has the name of a create in doubt; ${settleAdvice(stack)}` };

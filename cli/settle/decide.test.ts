@@ -92,6 +92,14 @@ test.each<[string, Case, string[]]>([
   ],
   ["the generated name is listed", { operations, evidence: listed("i-1") }, ["put i-1"]],
   [
+    "the service has added a domain to the generated name",
+    {
+      operations,
+      evidence: { kind: "listed", items: [{ id: "i-1", name: `${name}.example.com` }] },
+    },
+    ["put i-1"],
+  ],
+  [
     "the id in the record is listed",
     {
       operations: [pending("web", {}, secret)],

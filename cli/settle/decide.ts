@@ -3,7 +3,7 @@
  * into a state that is not surely the resource's, and nothing takes the place of a server without a proof that it came later.
  */
 import type { ListItem } from "../../provider/api/contract";
-import { isSameName } from "../../provider/evidence/witness";
+import { isNamed } from "../../provider/evidence/witness";
 import type { CreateInDoubt } from "../creates";
 import type { Doubt } from "./doubts";
 import {
@@ -185,7 +185,7 @@ function isSure({ name, isGenerated, record, pending }: Doubt, item: ListItem): 
     const isSameScope = first === undefined || first.instance?.scope === record.scope;
     return record.id === item.id && isSameScope;
   }
-  return isGenerated && name !== undefined && isSameName(item.name, name);
+  return isGenerated && name !== undefined && isNamed(item.name, name);
 }
 
 /** Returns the instance that a state has for a resource, unless it was deleted before its replacement was to be made. */

@@ -3,7 +3,7 @@ import { explicitProvider } from "../../provider/advice";
 import type { ListItem } from "../../provider/api/contract";
 import { ask } from "../../provider/evidence/ask";
 import { whyOpen } from "../../provider/evidence/why";
-import { isSameName, type Subject, type Verdict } from "../../provider/evidence/witness";
+import { isNamed, type Subject, type Verdict } from "../../provider/evidence/witness";
 import { isSamePlace, originDifference, type Origin } from "../../provider/origin";
 import { timeouts, type Session } from "../../provider/session/session";
 import type { Evidence, Held } from "./decide";
@@ -77,7 +77,7 @@ export function howLong(
 ): number {
   const all = [...items.values()];
   const isListed = ({ record, name }: Doubt) =>
-    all.some((item) => item.id === record?.id || (name && isSameName(item.name, name)));
+    all.some((item) => item.id === record?.id || (name && isNamed(item.name, name)));
   const { now } = search.session.clocks();
   const waits = doubts
     .filter((doubt) => !isListed(doubt))

@@ -12,6 +12,7 @@ const found = (name: string, resources: object[] = []) =>
 test("an instance of a resource in the state, or of one that has left it, is known by its name", () => {
   expect(found(nameOf("Web_1"), [held("Web_1", "i-0")])).toEqual([urnOf("Web_1")]);
   expect(found(nameOf("web"))).toEqual([urnOf("web")]);
+  expect(found(`${nameOf("web")}.example.com`)).toEqual([urnOf("web")]);
   const type = "my:mod:Group$compute:index:Instance";
   const sibling = held("db", "i-0", { urn: urnOf("db", type) });
   expect(found(nameOf("web", scope, type), [sibling])).toEqual([urnOf("web", type)]);

@@ -23,7 +23,8 @@ export function leftoversIn(items: readonly ListItem[], state: ExportedState): L
   const types = new Set([instanceToken, ...known.map((urn) => urn.split("::")[2] ?? "")]);
   const scopes = [...scopesOf(state)];
   return items.flatMap((item) => {
-    const base = /^(.+)-[a-z2-7]{8}$/i.exec(item.name ?? "")?.[1];
+    // A service may add a domain.
+    const base = /^([^.]+)-[a-z2-7]{8}(\..*)?$/i.exec(item.name ?? "")?.[1];
     if (base === undefined) return [];
     const guessed = [...types].map((type) => `${start}::${type}::${base}`);
     const urn = [...known, ...guessed].find((one) =>
