@@ -43,7 +43,7 @@ module.exports = {
   testTimeout: 600_000,
   testSequencer: "<rootDir>/tests/support/sequencer.cjs",
   projects: [
-    project("unit", ["<rootDir>/{provider,emulator,cli,tools}/**/*.test.ts"], {
+    project("unit", ["<rootDir>/{provider,emulator,cli,tools,tests/userData}/**/*.test.ts"], {
       ...shared,
       testPathIgnorePatterns: ["<rootDir>/tools/(dist|release)/"],
     }),

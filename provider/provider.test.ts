@@ -71,6 +71,27 @@ test("Check warns once of user data that cloud-init would ignore, and reports no
   expect(messages.all).toHaveLength(1);
 });
 
+test("what Check finds in many instances is said at the first one, and counted at the end of the run", async () => {
+  const { provider, messages } = await configured();
+  const checked = (name: string, userData: string) =>
+    provider.check({
+      urn: urnOf(name),
+      olds: propertyMap({}),
+      news: inputsOf({ name, userData }),
+      randomSeed: new Uint8Array([1]),
+    });
+  for (const name of ["a", "b", "c"]) await checked(name, "hostname: x");
+  await checked("d", "#cloud-config\n- a\n");
+  expect(messages.warnings).toHaveLength(2);
+  provider.cancel("finished");
+  provider.cancel("finished");
+  expect(messages.warnings.slice(2)).toEqual([
+    expect.stringMatching(
+      /^warning as at a, so at 2 more instances: cloud-init would ignore userData: it does/,
+    ),
+  ]);
+});
+
 test("a name that is not known yet is in the preview of a create, and never in a create (G10)", async () => {
   const world = scene();
   const provider = createProvider(world.ctx);

@@ -104,7 +104,10 @@ export function createProvider(ctx: ProviderContext): Provider {
     const { session, cancellation } = run;
     // The creates that still run read this when they end.
     if (session && reason === "engineGone") session.hasEngine = false;
-    else if (session) reportLeftBehind(session);
+    else if (session) {
+      reportLeftBehind(session);
+      session.notices.reportFindings();
+    }
     // After an interrupt, a second Ctrl-C may end the engine before it saves the replies. So `finished` then proves
     // nothing.
     if (session && reason === "finished") {
@@ -158,11 +161,9 @@ export function createProvider(ctx: ProviderContext): Provider {
         const checked = checkInstance(request, session ? session.run.scope : "");
         const hiddenInputs = hideSecrets(checked.inputs);
         if (checked.failures.length > 0) return checked;
-        const warning = await userDataWarning(checked.inputs, olds);
-        // The engine checks a replacement twice.
-        if (warning !== undefined && session?.notices.isFirst(`user data of ${urn}`) !== false) {
-          ctx.messages.warning(warning, urn);
-        }
+        const finding = await userDataWarning(checked.inputs, olds);
+        if (finding && session) session.notices.warnOfFinding(finding, urn);
+        else if (finding) ctx.messages.warning(finding, urn);
         const inputs = session ? inputsForState(session, request, checked.inputs) : checked.inputs;
         if (inputs === checked.inputs) return checked;
         // The state is to hold a hash of the user data, so the text is hidden only for as long as the session keeps it.

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { parse } from "yaml";
+import { load } from "js-yaml";
 import { checked } from "./settings";
 
 const project = "environments-example";
@@ -20,7 +20,7 @@ function ours(config: Config): Config {
   return Object.fromEntries(own.map(([key, value]) => [key.slice(project.length + 1), value]));
 }
 
-const read = (file: string): unknown => parse(readFileSync(join(__dirname, file), "utf8"));
+const read = (file: string): unknown => load(readFileSync(join(__dirname, file), "utf8"));
 
 const configs: Record<string, Config> = Object.fromEntries(
   readdirSync(__dirname)

@@ -1,121 +1,129 @@
 /**
- * Finds user data that cloud-init would ignore, which one would otherwise notice only on the running server. No text of
- * this file quotes the user data, because it is secret (G8).
+ * Finds user data that cloud-init can't use, which one would otherwise notice only on the running server. No text of this file
+ * quotes the user data, because it is secret (G8). `tests/userData` compares it with cloud-init itself.
  */
+import { isUtf8 } from "node:buffer";
 import type { PropertyMap } from "../propertyValue";
+import type { Problem } from "./cloudConfig";
+import { mimePartsOf, type MimePart } from "./mimeParts";
+import { gunzipped, isGzip, isMime } from "./unpackedScript";
 import { isSameUserData, readUserData, type UserData } from "./userData";
-
-/**
- * How user data begins, in lower case. cloud-init ignores the case, and white space before it.
- * https://docs.cloud-init.io/en/latest/explanation/format.html
- */
-const headers = [
-  "#!",
-  "#cloud-config", // Also #cloud-config-archive and #cloud-config-jsonp.
-  "#cloud-boothook",
-  "#include", // Also #include-once.
-  "#part-handler",
-  "#upstart-job",
-  "## template:",
-];
+import { declaredPartProblem, inPart, partProblem, partTypeOf } from "./userDataPart";
 
 /** User data of which there is more than a hash. */
 type ScriptText = Extract<UserData, { form: "text" }>;
 
-/** To parse a larger cloud-config would hold up the other resources. */
-const maxParsedBytes = 64 * 1024;
-
 /**
- * Returns a warning if cloud-init would ignore the user data in the checked inputs. Does not judge user data that is
- * not known yet, of which there is only a hash, or that the existing instance has: only a replacement could change that.
+ * Returns a warning if cloud-init can't use the user data in the checked inputs. Does not judge user data that is not known
+ * yet, of which there is only a hash, or that the existing instance has: only a replacement could change that.
  */
 export async function userDataWarning(
   checked: PropertyMap,
   olds: PropertyMap,
-): Promise<string | undefined> {
+): Promise<string[] | undefined> {
   const userData = readUserData(checked);
   if (userData?.form !== "text" || isSameUserData(olds, checked)) return undefined;
-  const reason = isRecognized(userData.bytes)
-    ? await cloudConfigProblem(userData.bytes)
-    : headerProblem(userData);
-  return reason === undefined
-    ? undefined
-    : `cloud-init would ignore ${userData.input}: ${reason}. Ignore this warning if the image reads its user data with another program`;
+  const problem = await userDataProblem(userData);
+  if (!problem) return undefined;
+  const { why, remedy, partly } = problem;
+  return [
+    `cloud-init would ignore ${partly ? "a part of " : ""}${userData.input}: ${why}.`,
+    `${remedy} Ignore this warning if the image reads its user data with another program.`,
+  ];
 }
 
-function isRecognized(bytes: Buffer): boolean {
-  const isGzip = bytes[0] === 0x1f && bytes[1] === 0x8b;
-  const text = beginningOf(bytes);
-  // Like cloud-init, this looks for a MIME header anywhere in the beginning.
-  const isMime = text.includes("mime-version:");
-  return isGzip || isMime || headers.some((header) => text.startsWith(header));
+/** Says why cloud-init can't use the user data. Undefined if it can, if this can't be judged, or if it is for another program. */
+export async function userDataProblem({
+  input,
+  bytes,
+}: Pick<ScriptText, "input" | "bytes">): Promise<Problem | undefined> {
+  const { unpacked, problem } = gunzipped(bytes);
+  if (problem === "broken") return { why: "its gzip is broken", remedy: "Pack it again." };
+  if (!unpacked) return undefined;
+  if (!isUtf8(unpacked)) return notUtf8(unpacked);
+  const text = unpacked.toString("utf8");
+  if (isMime(text)) return messageProblem(mimePartsOf(text));
+  const type = partTypeOf(text);
+  if (type !== undefined) return partProblem(type, text);
+  return isForAnotherProgram(text) || text === "" ? undefined : headerProblem(input, text);
 }
 
-/** Returns the beginning in lower case, without the white space before it. */
-function beginningOf(bytes: Buffer): string {
-  // `trimStart` would remove a byte order mark, too, which cloud-init does not.
-  const text = bytes.toString("utf8", 0, 4096).replace(/^[ \t\r\n\v\f]+/, "");
-  return text.toLowerCase();
+function notUtf8(bytes: Buffer): Problem | undefined {
+  // In the comments of a list of URLs they do no harm.
+  if (partTypeOf(bytes.toString("latin1")) === "include") return undefined;
+  const why = "it has bytes that are not UTF-8";
+  return { why, remedy: "Save it as UTF-8, without a byte order mark." };
 }
 
-function headerProblem({ input, bytes }: ScriptText): string {
-  const text = beginningOf(bytes);
+async function messageProblem(parts: readonly MimePart[]): Promise<Problem | undefined> {
+  if (parts.every(({ bytes }) => bytes.length === 0)) {
+    return {
+      why: "its MIME message has no part with text",
+      remedy: "Compare it with its boundary.",
+    };
+  }
+  // A handler may take any type.
+  const hasHandler = parts.some(({ type }) => type === "text/part-handler");
+  for (const [index, { type, bytes }] of parts.entries()) {
+    const { unpacked = bytes } = /gzip|gunzip|compress/.test(type) ? gunzipped(bytes) : {};
+    const isPacked = unpacked !== bytes;
+    if (hasHandler && type !== "text/part-handler") continue;
+    const problem = isUtf8(unpacked)
+      ? await declaredPartProblem(isPacked ? "text/plain" : type, unpacked.toString(), "message")
+      : notUtf8(unpacked);
+    if (problem) return parts.length === 1 ? problem : inPart(problem, index);
+  }
+  return undefined;
+}
+
+/** How user data begins that is for another program than cloud-init. */
+const otherPrograms = [
+  /^\{[^]*"ignition"\s*:/, // Ignition
+  /^(---\s+)?(version|apiVersion): v1alpha1\s/, // Talos
+  /^\[\s*"?settings\b|^settings\./, // Bottlerocket
+  /^\{[^{}:]*\}\s*:|^with\s+import\s/, // NixOS
+  /^#ps1|^rem\s+cmd|^<(powershell|script)>/i, // cloudbase-init
+];
+
+function isForAnotherProgram(text: string): boolean {
+  // cloudbase-init's own headers are comments elsewhere.
+  const start = text.trimStart();
+  const code = start.replace(/^(#[^\n]*(\n\s*|$))+/, "");
+  return otherPrograms.some((beginning) => beginning.test(start) || beginning.test(code));
+}
+
+/** Of user data with no known header. */
+function headerProblem(input: ScriptText["input"], text: string): Problem {
   if (text.startsWith("\ufeff")) {
-    return "it begins with a byte order mark (BOM), which hides the header. Remove the mark";
+    const why = "it begins with a byte order mark (BOM), which hides the header";
+    return { why, remedy: "Remove the mark." };
   }
-  if (text.startsWith("---")) {
-    return 'it begins with "---", but the header #cloud-config has to come first. Remove that line, or move it below the header';
-  }
-  if (isBase64OfRecognized(bytes)) {
+  if (isBase64OfRecognized(text)) {
     return input === "userData"
-      ? "it is in Base64. Give it as userDataBase64, or as plain text"
-      : "it was encoded in Base64 twice. Encode it once";
+      ? { why: "it is in Base64", remedy: "Give it as userDataBase64, or as plain text." }
+      : { why: "it was encoded in Base64 twice", remedy: "Encode it once." };
   }
-  if (/^[ \t]*#cloud-config/m.test(text)) {
-    return "its header #cloud-config is not at its beginning. Move it to the first line";
+  const start = text.slice(0, 4096);
+  if (/^##\s*template:/i.test(start.trimStart())) {
+    const why = "its first line is not `## template: jinja` in exactly this form";
+    return { why, remedy: "Write one space before `template:` and one before `jinja`." };
   }
-  return "it does not begin with a header that cloud-init knows, such as #cloud-config or #!/bin/sh";
+  if (/^content-type:\s*multipart\//im.test(start)) {
+    const why = "its MIME message has no header MIME-Version";
+    return { why, remedy: "Add the line `MIME-Version: 1.0`." };
+  }
+  if (/^[ \t]*(#cloud-config|#!)/im.test(start)) {
+    const why = "text is before its header";
+    return { why, remedy: "Move #cloud-config or #!/bin/sh to the first line." };
+  }
+  const why = "it does not begin with a header that cloud-init knows";
+  return { why, remedy: "Put #cloud-config or #!/bin/sh into the first line." };
 }
 
-function isBase64OfRecognized(bytes: Buffer): boolean {
-  const text = bytes.toString("latin1").trim();
-  return /^[A-Za-z0-9+/\s]+=*$/.test(text) && isRecognized(Buffer.from(text, "base64"));
-}
-
-/** Says why cloud-init can't use a cloud-config. Undefined if it can, or if this can't be judged. */
-async function cloudConfigProblem(bytes: Buffer): Promise<string | undefined> {
-  const isCloudConfig = /^#cloud-config(?!-)/.test(beginningOf(bytes));
-  if (!isCloudConfig || bytes.length > maxParsedBytes) return undefined;
-  const text = bytes.toString("utf8");
-  // For cloud-init's parser, but not for this one, these characters end a line.
-  if (/[\u0085\u2028\u2029]/.test(text)) return undefined;
-  const { isMap, LineCounter, parseDocument } = await import("yaml");
-  const lineCounter = new LineCounter();
-  const { errors, contents } = parseDocument(text, {
-    lineCounter,
-    prettyErrors: false, // They quote the text.
-    // At least as tolerant as cloud-init: the last of two equal keys counts, and no tag is judged.
-    strict: false,
-    uniqueKeys: false,
-    schema: "failsafe",
-  });
-  const [error] = errors;
-  if (error) {
-    if (isOnlyOfThisParser(error)) return undefined;
-    const { line } = lineCounter.linePos(error.pos[0]);
-    return `it begins with #cloud-config, but is not valid YAML (line ${line})`;
-  }
-  // Without any keys, there is nothing to ignore.
-  const isEmpty = contents === null || /^(|~|null)$/i.test(String(contents).trim());
-  return isEmpty || isMap(contents)
-    ? undefined
-    : "it begins with #cloud-config, but its YAML is not a mapping of keys to values";
-}
-
-/**
- * Whether cloud-init's parser may accept what this parser refuses: data that is nested too deeply, or a quoted string
- * or flow collection whose next lines are not indented, or a comment right after a comma.
- */
-function isOnlyOfThisParser({ code, message }: { code: string; message: string }): boolean {
-  return code === "RESOURCE_EXHAUSTION" || /^(Missing closing|Flow |Comments must)/.test(message);
+function isBase64OfRecognized(text: string): boolean {
+  const trimmed = text.trim();
+  if (!/^[A-Za-z0-9+/\s]+=*$/.test(trimmed)) return false;
+  const bytes = Buffer.from(trimmed, "base64");
+  const inner = bytes.toString("utf8");
+  return isGzip(bytes) || isMime(inner) || partTypeOf(inner) !== undefined;
 }

@@ -2,7 +2,7 @@
 import { isUtf8 } from "node:buffer";
 import { gunzipSync } from "node:zlib";
 
-/** Gzip that unpacks to more than this is compared as it is. A service takes far smaller scripts. */
+/** Gzip that unpacks to more than this is compared as it is, and not judged. A service takes far smaller scripts. */
 const maxUnpackedBytes = 4 * 1024 * 1024;
 
 /** Where cloud-init looks for the header of a MIME message. */
@@ -14,23 +14,30 @@ const mimeHeaderBytes = 4096;
  * neither does the random boundary that many libraries choose anew at each run.
  */
 export function unpackedScript(bytes: Buffer): Buffer {
-  const unpacked = gunzipped(bytes);
+  const { unpacked = bytes } = gunzipped(bytes);
   if (!isUtf8(unpacked)) return unpacked;
   const text = unpacked.toString("utf8").replaceAll("\r\n", "\n");
   return Buffer.from(isMime(text) ? withConstantBoundaries(text) : text, "utf8");
 }
 
-/** Returns the unpacked bytes, or the bytes as they are if they are no gzip, a broken one, or unpack to too much. */
-function gunzipped(bytes: Buffer): Buffer {
-  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes;
+/** Whether the bytes begin as gzip does. */
+export function isGzip(bytes: Buffer): boolean {
+  return bytes[0] === 0x1f && bytes[1] === 0x8b;
+}
+
+/** Returns the bytes without their gzip, if they have one, or else why they can't be unpacked. */
+export function gunzipped(bytes: Buffer): { unpacked?: Buffer; problem?: "broken" | "tooLarge" } {
+  if (!isGzip(bytes)) return { unpacked: bytes };
   try {
-    return gunzipSync(bytes, { maxOutputLength: maxUnpackedBytes });
-  } catch {
-    return bytes;
+    return { unpacked: gunzipSync(bytes, { maxOutputLength: maxUnpackedBytes }) };
+  } catch (error) {
+    const isTooLarge = (error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE";
+    return { problem: isTooLarge ? "tooLarge" : "broken" };
   }
 }
 
-function isMime(text: string): boolean {
+/** Whether cloud-init takes the text for a MIME message. */
+export function isMime(text: string): boolean {
   return text.slice(0, mimeHeaderBytes).toLowerCase().includes("mime-version:");
 }
 

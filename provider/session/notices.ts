@@ -1,4 +1,5 @@
 /** The warnings of a session that are said once, or that name a setting. */
+import { logicalName } from "../advice";
 import type { Settings } from "../config/settings";
 import type { ProviderContext } from "../context";
 import { Once } from "../once";
@@ -9,6 +10,8 @@ export class Notices {
   readonly #settings: Settings;
   readonly #settingsAdvice: () => string | undefined;
   readonly #said = new Once();
+  /** By the lines of a finding: the URNs of the instances that have it. */
+  readonly #findings = new Map<string, Set<string>>();
   /** The descriptions of the leftovers for the next notice. */
   readonly #leftovers: string[] = [];
 
@@ -34,6 +37,29 @@ export class Notices {
     if (!this.isFirst(subject)) return;
     const notice = `${text}. The same may be true of other instances of this run`;
     this.#ctx.messages.warning([notice, this.#settingsAdvice() ?? []].flat().join(". "), urn);
+  }
+
+  /** Warns of what a Check has found, at the first instance that has it. `reportFindings` counts the others. */
+  warnOfFinding(lines: readonly string[], urn: string): void {
+    const finding = lines.join("\n");
+    const urns = this.#findings.get(finding) ?? new Set();
+    this.#findings.set(finding, urns.add(urn));
+    if (urns.size === 1 && this.isFirst(`finding ${finding}`)) {
+      this.#ctx.messages.warning(lines, urn);
+    }
+  }
+
+  /** Says at the end of a run how many instances have each finding, if it is more than the one that was named. */
+  reportFindings(): void {
+    for (const [finding, [first = "", ...others]] of this.#findings) {
+      if (others.length === 0) continue;
+      const [line = ""] = finding.split("\n");
+      const instances = others.length === 1 ? "instance" : "instances";
+      this.#ctx.messages.warning(
+        `as at ${logicalName(first)}, so at ${others.length} more ${instances}: ${line}`,
+      );
+    }
+    this.#findings.clear();
   }
 
   /**

@@ -5,7 +5,7 @@
 import { cpSync, readFileSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { parse } from "yaml";
+import { load } from "js-yaml";
 import metadata from "../../metadata.json";
 import { ensureArchive } from "../../tools/dist/archives";
 import { captured } from "../../tools/support/command";
@@ -24,7 +24,7 @@ const yamlSdk = join("sdks", name, `${name}-${version}.yaml`);
 
 const read = (...path: string[]) => readFileSync(join(...path), "utf8");
 const packagesOf = (project: string) =>
-  (parse(read(project, "Pulumi.yaml")) as { packages?: unknown }).packages;
+  (load(read(project, "Pulumi.yaml")) as { packages?: unknown }).packages;
 
 let folder: ReturnType<typeof temporaryFolder>;
 beforeAll(() => void (folder = temporaryFolder()));
@@ -108,7 +108,7 @@ testUnless(
     });
     const { stack } = fixture;
     await stack.type(`pulumi package add ${name}@${version} --server ${page.url}`);
-    expect(parse(read(stack.project, yamlSdk))).toMatchObject({ version, downloadUrl: page.url });
+    expect(load(read(stack.project, yamlSdk))).toMatchObject({ version, downloadUrl: page.url });
     rmSync(join(stack.home, "plugins"), { recursive: true, force: true });
     expect(await stack.preview()).toMatch(/\+ 3 to create/);
     const archive = basename(await ensureArchive());

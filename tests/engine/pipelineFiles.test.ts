@@ -3,7 +3,7 @@ import { cpSync, globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
-import { parseAllDocuments } from "yaml";
+import { loadAll } from "js-yaml";
 import metadata from "../../metadata.json";
 import { commandsIn } from "../../tools/docs/commandLines";
 import { ensureGoTool } from "../../tools/go/tools";
@@ -208,8 +208,8 @@ describe("Kubernetes", () => {
     spec: { destroyOnFinalize: boolean; config?: Record<string, string> };
     program?: unknown;
   }
-  const manifests = files("kubernetes/*.yaml").flatMap((file) =>
-    parseAllDocuments(textOf(file)).map((document) => document.toJS() as Manifest),
+  const manifests = files("kubernetes/*.yaml").flatMap(
+    (file) => loadAll(textOf(file)) as Manifest[],
   );
 
   function fieldsOf(value: unknown, path = ""): string[] {

@@ -5,7 +5,7 @@
 import { existsSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { parseAllDocuments, stringify } from "yaml";
+import { dump, loadAll } from "js-yaml";
 import { installPlugin } from "../../tools/build";
 import { writeWhole } from "../../tools/support/files";
 import { root } from "../../tools/support/paths";
@@ -171,9 +171,9 @@ test.concurrent(
 );
 
 test.concurrent("the program in the Kubernetes Program object works", async () => {
-  const [object] = parseAllDocuments(textOf("kubernetes/program.yaml"));
-  const { program } = object?.toJS() as { program: unknown };
-  await using fixture = await Fixture.create({ program: stringify(program) });
+  const [object] = loadAll(textOf("kubernetes/program.yaml"));
+  const { program } = object as { program: unknown };
+  await using fixture = await Fixture.create({ program: dump(program) });
   await fixture.stack.up();
   expect(await fixture.stack.outputs()).toEqual({ ipv4: expect.stringContaining(".") });
 });

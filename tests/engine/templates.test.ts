@@ -5,7 +5,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { parse } from "yaml";
+import { load } from "js-yaml";
 import metadata from "../../metadata.json";
 import { captured } from "../../tools/support/command";
 import { ownPulumi } from "../../tools/support/ownPulumi";
@@ -34,7 +34,7 @@ interface Question {
 
 function questionsOf(template: string): Record<string, Question> {
   const project = readFileSync(join(pathOf(template), "Pulumi.yaml"), "utf8");
-  return (parse(project) as { template: { config: Record<string, Question> } }).template.config;
+  return (load(project) as { template: { config: Record<string, Question> } }).template.config;
 }
 
 const defaultsOf = (template: string) =>
@@ -86,7 +86,7 @@ test.each(Object.entries(templates))("docs/install.md has the command for %s", (
 
 test("`pulumi new` saves the defaults. A question left empty saves nothing: the environment gives that setting", async () => {
   const project = await pulumiNew(templates.YAML, "--stack=dev");
-  const { config } = parse(readFileSync(join(project, "Pulumi.dev.yaml"), "utf8")) as {
+  const { config } = load(readFileSync(join(project, "Pulumi.dev.yaml"), "utf8")) as {
     config: Record<string, string>;
   };
   const saved = defaultsOf(templates.YAML).map(([name, value]) => [`web:${name}`, value] as const);

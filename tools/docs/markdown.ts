@@ -1,6 +1,6 @@
 /** Finds sections, fenced blocks, links, code spans and anchors in a Markdown page, with Prettier's parser. */
 import { parsers } from "prettier/plugins/markdown";
-import { parse } from "yaml";
+import { load } from "js-yaml";
 
 /** A Markdown page, or Markdown from another file. */
 export interface Page {
@@ -39,7 +39,7 @@ interface Node {
 /** Returns the front matter of a page, which is empty if the page does not begin with one, and what follows it. */
 export function frontMatterOf({ text }: Page): { head: Record<string, string>; body: string } {
   const [, head = "{}", body = text] = /^---\n(.*?)\n---\n(.*)$/s.exec(text) ?? [];
-  return { head: parse(head) as Record<string, string>, body };
+  return { head: load(head) as Record<string, string>, body };
 }
 
 /**

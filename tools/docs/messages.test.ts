@@ -34,8 +34,8 @@ async function soldOutError(): Promise<string> {
 }
 
 async function scriptWarning(): Promise<string | undefined> {
-  const inputs = propertyMap({ userData: "---\n#cloud-config\nhostname: web\n" });
-  return await userDataWarning(inputs, propertyMap({}));
+  const inputs = propertyMap({ userData: "\n#!/bin/sh\napt-get update\n" });
+  return (await userDataWarning(inputs, propertyMap({})))?.join("\n");
 }
 
 test("each message that a page shows is what the plugin prints", async () => {

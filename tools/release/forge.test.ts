@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { parse } from "yaml";
+import { load } from "js-yaml";
 import metadata from "../../metadata.json";
 import rootPackage from "../../package.json";
 import { problemWith } from "../docs/links";
@@ -36,7 +36,7 @@ for (const [schema, files] of Object.entries(schemas)) {
 
 test("the links beside the issue forms lead somewhere", () => {
   const file = `${forms}/config.yml`;
-  const { contact_links } = parse(read(file)) as { contact_links: { url: string }[] };
+  const { contact_links } = load(read(file)) as { contact_links: { url: string }[] };
   const page = { name: file, text: read(file) };
   const problems = contact_links.map(({ url }) => problemWith(url, page));
   expect(problems).toEqual([undefined, undefined]);

@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { parse } from "yaml";
+import { load } from "js-yaml";
 import lock from "../../package-lock.json";
 import { engines } from "../../package.json";
 import { ensureGoTool } from "../go/tools";
@@ -50,7 +50,7 @@ const needed: Record<string, Permissions> = {
 
 test("each job has the permissions it needs, and no others", () => {
   const given = workflows.flatMap(([file, text]) => {
-    const { permissions, jobs } = parse(text) as {
+    const { permissions, jobs } = load(text) as {
       permissions: unknown;
       jobs: Record<string, { permissions?: Permissions }>;
     };

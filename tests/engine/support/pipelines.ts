@@ -1,7 +1,7 @@
 /** Reads the pipeline files in examples/pipelines. The tests of pipelines run the scripts of their jobs. */
 import { globSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { parse } from "yaml";
+import { load } from "js-yaml";
 import { root } from "../../../tools/support/paths";
 
 export const directory = join(root, "examples", "pipelines");
@@ -51,14 +51,14 @@ interface GitLabJob {
 
 export const workflows = files("github/workflows/*.yml").map((file) => ({
   file,
-  ...(parse(textOf(file)) as Workflow),
+  ...(load(textOf(file)) as Workflow),
 }));
 
 export const setupFile = "github/actions/setup/action.yml";
-export const setup = parse(textOf(setupFile)) as { runs: { steps: readonly Step[] } };
+export const setup = load(textOf(setupFile)) as { runs: { steps: readonly Step[] } };
 
 export const gitlabFile = "gitlab/.gitlab-ci.yml";
-export const gitlab = parse(textOf(gitlabFile)) as Readonly<Record<string, GitLabJob>> & {
+export const gitlab = load(textOf(gitlabFile)) as Readonly<Record<string, GitLabJob>> & {
   variables: Strings;
 };
 

@@ -1,0 +1,169 @@
+/** What cloud-init can't use in a cloud-config, and in its YAML. Nothing here quotes the text, because it is secret (G8). */
+import type * as jsYaml from "js-yaml";
+import { closest } from "../closest";
+import { cloudConfigKeys } from "./cloudConfigKeys";
+
+/** Why cloud-init can't use user data, as a clause, and what to do about it, in sentences. */
+export interface Problem {
+  why: string;
+  remedy: string;
+  /** Set if it uses the rest. */
+  partly?: true;
+}
+
+type Parser = typeof jsYaml;
+
+/** A value in YAML, and the lines of its keys if it is a mapping. */
+interface Yaml {
+  value: unknown;
+  keys: { name: string; line: number }[];
+}
+
+/** Says why cloud-init can't use this text, or a part of it, as a cloud-config. */
+export async function cloudConfigProblem(text: string): Promise<Problem | undefined> {
+  const yaml = await readYaml(text);
+  if (!yaml || "why" in yaml) return yaml;
+  const { value, keys } = yaml;
+  if (value === null) {
+    // A cloud-config that has a header and nothing else was meant so.
+    return /^\s*#cloud-config\s*$/im.test(text)
+      ? undefined
+      : { why: "it is empty, or has only comments", remedy: "Give it its keys, or leave it out." };
+  }
+  if (typeof value !== "object" || Array.isArray(value)) {
+    const why = "its YAML is not a mapping of keys to values";
+    return { why, remedy: "Begin each line at the margin with a key, such as `packages:`." };
+  }
+  const unknown = keys.filter(({ name }) => !cloudConfigKeys.includes(name));
+  return unknown.length > 0 ? unknownKeys(unknown) : undefined;
+}
+
+/** The keys are not named: one that stands at the margin by mistake may be secret. */
+function unknownKeys(unknown: Yaml["keys"]): Problem {
+  const lines = unknown.map(({ line }) => line);
+  const hints = unknown.flatMap(({ name, line }) => {
+    const known = closest(name, cloudConfigKeys);
+    return known === undefined ? [] : [`Line ${line}: did you mean ${known}?`];
+  });
+  const what = lines.length === 1 ? "key in line" : "keys in lines";
+  return {
+    partly: true,
+    why: `it does not know the top-level ${what} ${listOf(lines)}`,
+    remedy: hints.length > 0 ? hints.join(" ") : "Correct its name, or indent it below its key.",
+  };
+}
+
+function listOf(lines: readonly number[]): string {
+  const shown = lines.slice(0, 5).join(", ");
+  return lines.length > 5 ? `${shown}, …` : shown;
+}
+
+/** How many lines `readYaml` rewrites before it gives up. */
+const maxRewritten = 50;
+
+/**
+ * Reads the YAML as cloud-init's parser does: YAML 1.1, where the last of two equal keys counts, and what is in quotes or
+ * brackets needs no indentation, and a comment after them no space. Returns undefined if that can't be judged.
+ */
+export async function readYaml(text: string): Promise<Yaml | Problem | undefined> {
+  const parser = await import("js-yaml");
+  // These end a line, too, in YAML 1.1.
+  const lines = text.split(/\r\n|[\n\r\u0085\u2028\u2029]/);
+  for (let rewritten = 0; rewritten < maxRewritten; rewritten++) {
+    const source = lines.join("\n");
+    try {
+      return yamlIn(source, parser);
+    } catch (error) {
+      if (!(error instanceof parser.YAMLException)) return undefined;
+      const { reason, mark } = error;
+      const line = lines[mark?.line ?? 0] ?? "";
+      const eased =
+        reason === "deficient indentation" ? `  ${line}` : line.replace(/(?<=[,"'\]}])#/g, " #");
+      if (!mark || eased === line) return invalid(source, mark?.line);
+      lines[mark.line] = eased;
+    }
+  }
+  return undefined;
+}
+
+/** @throws YAMLException if the parser refuses the YAML */
+function yamlIn(source: string, parser: Parser): Yaml | Problem {
+  const events = parser.parseEvents(source, {});
+  const tab = lineOfTab(parser, events, source);
+  if (tab !== undefined) {
+    const remedy = "Replace it with spaces, or put the text in quotes.";
+    return { why: `a tab is where YAML allows none (line ${tab})`, remedy };
+  }
+  const options = { source, schema: parser.YAML11_SCHEMA, json: true };
+  const documents = parser.constructFromEvents(events, options);
+  if (documents.length > 1) {
+    return { why: "it has more than one YAML document", remedy: "Join them into one." };
+  }
+  return { value: documents[0] ?? null, keys: topLevelKeys(parser, events, source) };
+}
+
+/** In YAML 1.1, tabs are only in quotes, blocks of text and comments. */
+function lineOfTab(
+  { EVENT_ID, SCALAR_STYLE }: Parser,
+  events: readonly jsYaml.Event[],
+  source: string,
+): number | undefined {
+  if (!source.includes("\t")) return undefined;
+  let rest = "";
+  let end = 0;
+  for (const event of events) {
+    if (event.type !== EVENT_ID.SCALAR || event.style === SCALAR_STYLE.PLAIN) continue;
+    rest += source.slice(end, event.valueStart);
+    rest += source.slice(event.valueStart, event.valueEnd).replace(/[^\n]/g, "x");
+    end = event.valueEnd;
+  }
+  rest += source.slice(end);
+  const offset = rest
+    .replace(/(?<=^|[ \t])#.*/gm, "")
+    .split("\n")
+    .findIndex((line) => line.includes("\t"));
+  return offset < 0 ? undefined : offset + 1;
+}
+
+/** @param index of the line, from 0. It is the first line if the parser does not know it, which has the header. */
+function invalid(source: string, index = 0): Problem {
+  // This is a mapping as a key, which the parser finds only when it has read everything.
+  const brace = /^[^#\n]*\{\s*\{/m.exec(source);
+  const line = index > 0 ? index + 1 : brace ? lineOf(source, brace.index) : undefined;
+  const place = line === undefined ? "" : ` (line ${line})`;
+  return {
+    why: `it is not valid YAML${place}`,
+    remedy: brace
+      ? "Text in {{ }} is filled in only if the first line is `## template: jinja`."
+      : "Correct that line or the one above it.",
+  };
+}
+
+function lineOf(source: string, offset: number): number {
+  return source.slice(0, offset).split("\n").length;
+}
+
+/** Returns the keys of the outermost mapping. Its events are in the order of the text: a key, its value, a key, … */
+function topLevelKeys(
+  { EVENT_ID, getScalarValue }: Parser,
+  events: readonly jsYaml.Event[],
+  source: string,
+): Yaml["keys"] {
+  const keys: Yaml["keys"] = [];
+  let depth = 0;
+  let isKey = true;
+  for (const event of events) {
+    if (event.type === EVENT_ID.DOCUMENT) continue;
+    if (event.type === EVENT_ID.POP) depth -= 1;
+    if (depth === 1 && event.type !== EVENT_ID.MAPPING && event.type !== EVENT_ID.SEQUENCE) {
+      if (isKey && event.type === EVENT_ID.SCALAR) {
+        const name = getScalarValue(source, event);
+        // A merge key brings in keys, and is none.
+        if (name !== "<<") keys.push({ name, line: lineOf(source, event.valueStart) });
+      }
+      isKey = !isKey;
+    }
+    if (event.type === EVENT_ID.MAPPING || event.type === EVENT_ID.SEQUENCE) depth += 1;
+  }
+  return keys;
+}

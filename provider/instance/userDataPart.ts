@@ -1,0 +1,151 @@
+/** What cloud-init can't use in one part of user data, which is all of it unless it is a MIME message or an archive. */
+import { cloudConfigProblem, readYaml, type Problem } from "./cloudConfig";
+
+/**
+ * How each type of part begins, in lower case, and a longer beginning before a shorter one.
+ * https://docs.cloud-init.io/en/latest/explanation/format.html
+ */
+const beginnings = [
+  ["#cloud-config-archive", "archive"],
+  ["#cloud-config-jsonp", "jsonp"],
+  ["#cloud-config", "cloudConfig"],
+  ["#cloud-boothook", "boothook"],
+  ["#include", "include"], // Also #include-once.
+  ["#part-handler", "partHandler"],
+  ["## template: jinja", "jinja"],
+  ["#!", "script"],
+] as const;
+
+/** What a part is for cloud-init. */
+export type PartType = (typeof beginnings)[number][1];
+
+/** White space to cloud-init, for which a byte order mark is none. */
+const leadingSpace = /^[^\S\ufeff]+/;
+
+/** Returns the type of a part by its beginning. cloud-init ignores the case, and white space before it. */
+export function partTypeOf(text: string): PartType | undefined {
+  const start = text.replace(leadingSpace, "").slice(0, 64).toLowerCase();
+  return beginnings.find(([beginning]) => start.startsWith(beginning))?.[1];
+}
+
+/** Says why cloud-init can't use a part. URLs, Python, JSON patches and template syntax are not judged. */
+export async function partProblem(type: PartType, text: string): Promise<Problem | undefined> {
+  switch (type) {
+    case "script":
+      return scriptProblem(text, text);
+    case "boothook":
+      return scriptProblem(text.replace(/^#cloud-boothook\s*/, ""), text);
+    case "jinja":
+      return templateProblem(text);
+    case "cloudConfig":
+      return cloudConfigProblem(text);
+    case "archive":
+      return archiveProblem(text);
+    case "include":
+    case "jsonp":
+    case "partHandler":
+      return undefined;
+  }
+}
+
+/** Linux runs a file only if `#!` are its first two characters. `script`: what is written into the file. */
+function scriptProblem(script: string, text: string): Problem | undefined {
+  if (/^#![ \t]*\S/.test(script)) return undefined;
+  if (leadingSpace.test(text)) return spaceBefore("so the server can't run the script");
+  return {
+    why: "its script does not begin with #! and the path of a shell, so the server can't run it",
+    remedy: "Begin the script with `#!/bin/sh`.",
+  };
+}
+
+function spaceBefore(consequence: string): Problem {
+  return {
+    why: `white space or an empty line is before its first line, ${consequence}`,
+    remedy:
+      "Begin it right after the opening quote, or remove the white space (trimStart, lstrip).",
+  };
+}
+
+async function templateProblem(text: string): Promise<Problem | undefined> {
+  if (leadingSpace.test(text)) return spaceBefore("so cloud-init does not see the template");
+  const [first = ""] = text.split("\n", 1);
+  if (!/^## template: *jinja\s*$/i.test(first)) {
+    const why = "the first line of its template has more than `## template: jinja`";
+    return { why, remedy: "Leave only that." };
+  }
+  const template = text.slice(first.length + 1);
+  const type = partTypeOf(template);
+  // What a template makes, only the server knows.
+  if (/^\s*(\{[{%#]|$)/.test(template)) return undefined;
+  if (type === undefined || !["cloudConfig", "jsonp", "boothook", "script"].includes(type)) {
+    return {
+      why: "the line below `## template: jinja` has no header that a template can have",
+      remedy: "Put #cloud-config or #!/bin/sh into that line.",
+    };
+  }
+  const isFilledIn = /\{[{%#]/.test(template);
+  return isFilledIn && (type === "cloudConfig" || type === "jsonp")
+    ? undefined
+    : partProblem(type, template);
+}
+
+async function archiveProblem(text: string): Promise<Problem | undefined> {
+  const yaml = await readYaml(text);
+  if (!yaml || "why" in yaml) return yaml;
+  if (!Array.isArray(yaml.value)) {
+    return { why: "its archive is not a list", remedy: "Begin each part with `- type:`." };
+  }
+  for (const [index, entry] of (yaml.value as unknown[]).entries()) {
+    const part = typeof entry === "string" ? { content: entry } : entry;
+    if (typeof part !== "object" || part === null) continue;
+    const { content, type } = part as { content?: unknown; type?: unknown };
+    if (typeof content !== "string") continue;
+    const problem =
+      typeof type === "string" && type !== ""
+        ? await declaredPartProblem(type, content, "archive")
+        : await partProblem(partTypeOf(content) ?? "cloudConfig", content);
+    if (problem) return inPart(problem, index);
+  }
+  return undefined;
+}
+
+/** The types that a part of a message or an archive can declare. The others of `text/plain` show what they are. */
+const declaredTypes: Readonly<Record<string, PartType>> = {
+  "text/cloud-config": "cloudConfig",
+  "text/cloud-config-archive": "archive",
+  "text/cloud-config-jsonp": "jsonp",
+  "text/cloud-boothook": "boothook",
+  "text/jinja2": "jinja",
+  "text/part-handler": "partHandler",
+  "text/x-include-once-url": "include",
+  "text/x-include-url": "include",
+  "text/x-shellscript": "script",
+  "text/x-shellscript-per-boot": "script",
+  "text/x-shellscript-per-instance": "script",
+  "text/x-shellscript-per-once": "script",
+};
+
+/** The types whose parts show by their beginning what they are. */
+const shownByBeginning = ["text/plain", "text/x-not-multipart", "text/x-shellscript"];
+
+/** Says why cloud-init can't use a part that declares its type. cloud-init reads URLs and archives in no archive. */
+export async function declaredPartProblem(
+  declared: string,
+  text: string,
+  container: "archive" | "message",
+): Promise<Problem | undefined> {
+  const shown =
+    container === "message" && shownByBeginning.includes(declared) ? partTypeOf(text) : undefined;
+  const type = shown ?? declaredTypes[declared];
+  if (type !== undefined) return partProblem(type, text);
+  if (text === "") return undefined;
+  return {
+    why: "cloud-init does not know its type, or how it begins",
+    remedy: "Give it a type such as text/cloud-config or text/x-shellscript.",
+  };
+}
+
+/** Says of which part the problem is. */
+export function inPart(problem: Problem, index: number): Problem {
+  return { ...problem, why: `in part ${index + 1}, ${problem.why}`, partly: true };
+}
