@@ -72,7 +72,7 @@ test("a key named __proto__ is a key like any other", () => {
 });
 
 test("an asset is not searched for secrets", () => {
-  const asset = new Opaque(propertyMap({ text: new Secret("x") }));
+  const asset = new Opaque(propertyMap({ text: new Secret("x") }), "asset");
   expect(hasSecret(asset)).toBe(false);
   expect(reveal(asset)).toBe(asset);
 });

@@ -28,9 +28,15 @@ export class Unknown {
   static readonly value = new Unknown();
 }
 
+/** What an `Opaque` value is. */
+export type OpaqueKind = "asset" | "archive" | "resource" | "newer";
+
 /** An asset, an archive, a reference to a resource, or a newer kind of value. Check and Invoke refuse it. */
 export class Opaque {
-  constructor(readonly fields: PropertyMap) {}
+  constructor(
+    readonly fields: PropertyMap,
+    readonly kind: OpaqueKind,
+  ) {}
 }
 
 /** Returns a map of these entries, without undefined values. */

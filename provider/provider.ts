@@ -158,12 +158,14 @@ export function createProvider(ctx: ProviderContext): Provider {
         const { session } = run;
         session?.state.checkedSinceRead.add(urn);
         session?.state.registered.add(urn);
-        const checked = checkInstance(request, session ? session.run.scope : "");
+        const { findings, ...checked } = checkInstance(request, session ? session.run.scope : "");
         const hiddenInputs = hideSecrets(checked.inputs);
         if (checked.failures.length > 0) return checked;
-        const finding = await userDataWarning(checked.inputs, olds);
-        if (finding && session) session.notices.warnOfFinding(finding, urn);
-        else if (finding) ctx.messages.warning(finding, urn);
+        const warning = await userDataWarning(checked.inputs, olds);
+        for (const finding of [...findings.map((line) => [line]), ...(warning ? [warning] : [])]) {
+          if (session) session.notices.warnOfFinding(finding, urn);
+          else ctx.messages.warning(finding, urn);
+        }
         const inputs = session ? inputsForState(session, request, checked.inputs) : checked.inputs;
         if (inputs === checked.inputs) return checked;
         // The state is to hold a hash of the user data, so the text is hidden only for as long as the session keeps it.

@@ -88,6 +88,12 @@ test.each([
   },
 );
 
+test.each(settingNames)("an Output that became text is refused as compute:%s", (name) => {
+  const text = "https://Calling [toString] on an [Output<T>] is not supported.";
+  const reason = expect.stringMatching(`^compute:${name} has an Output in it`);
+  expect(failures({ [name]: text })).toContainEqual({ property: "", reason });
+});
+
 test.each(["pk_live_abcdef", "sk_live_abc def", "sk_live_abc\n", 7])(
   "a bad token is named only in the reason, and never printed: %j (G8, G9)",
   (token) => {

@@ -11,6 +11,7 @@ import {
 } from "../propertyValue";
 import { configCommands, explicitProvider, isStateless, logicalName } from "../advice";
 import { OperationFailed } from "../errors";
+import { outputTextProblem } from "../outputText";
 import type { Redactor } from "../redaction";
 import type { CheckResponse } from "../requests";
 import { tokenKindOf, tokenPrefixes } from "../api/serviceConstants";
@@ -148,6 +149,11 @@ function readSettings(
       continue;
     }
     if (found.value === undefined) continue;
+    const outputText = typeof found.value === "string" && outputTextProblem(found.value);
+    if (outputText) {
+      refuse(name, outputText);
+      continue;
+    }
     const { error, data } = settingTypes[name].safeParse(found.value);
     if (error === undefined) {
       values[name] = data;

@@ -26,6 +26,13 @@ test("getInstance finds by id and by exact name", async () => {
   expect((await call(populated(), "getInstance", { name: "web", id: null })).outputs).toEqual(web);
 });
 
+test("getInstance takes a whole number as an id, as a program in YAML gives it", async () => {
+  const world = populated();
+  world.service.has("4711", { name: "numbered" });
+  const { outputs } = await call(world, "getInstance", { id: 4711 });
+  expect(outputs).toMatchObject({ id: "4711", name: "numbered" });
+});
+
 test.each(["getInstance", "getInstances", "getAccount"] as const)(
   "%s returns what the schema says",
   async (name) => {
@@ -66,7 +73,10 @@ test.each([
   [{ id: "" }, "id", "id must not be empty"],
   [{ nam: "x", id: "i-1" }, "nam", 'there is no argument "nam"; did you mean name?'],
   [{ constructor: "x", id: "i-1" }, "constructor", 'there is no argument "constructor"'],
-  [{ id: new Secret(5), name: "x" }, "", "id "],
+  [{ id: new Secret(5), name: "x" }, "", "give either id or name"],
+  [{ id: new Secret(true) }, "", "id must be text"],
+  [{ name: 5 }, "name", "name is a number, and has to be text: put it in quotes"],
+  [{ name: "Calling __str__ on an Output[T] is not supported." }, "name", "name has an Output"],
 ])("getInstance with %j is refused", async (args, property, reason) => {
   const world = scene();
   const { failures } = await call(world, "getInstance", args);

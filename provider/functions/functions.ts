@@ -25,6 +25,7 @@ import type {
   ListResponse,
 } from "../requests";
 import { waits } from "../session/operations";
+import { nonEmptyText, numberAsText } from "../textTypes";
 import { timeouts, type Session } from "../session/session";
 
 /** The given arguments, which are all strings once they are checked. */
@@ -39,16 +40,14 @@ interface FunctionDefinition {
   run: (session: Session, args: FunctionArgs, signal: AbortSignal) => Promise<PropertyMap>;
 }
 
-const nonEmptyString = z.string().min(1, { error: "must not be empty" });
-
 /** Every function, by its token. */
 export const functions: Record<FunctionToken, FunctionDefinition> = {
   "compute:index:getInstance": {
     description:
       "One instance, by its id or by its exact name. An error if there is none, or if several have that name.",
     inputs: {
-      id: nonEmptyString.describe("Identifier of the instance."),
-      name: nonEmptyString.describe("Hostname of the instance, exactly."),
+      id: nonEmptyText.describe("Identifier of the instance."),
+      name: nonEmptyText.describe("Hostname of the instance, exactly."),
     },
     async run(session, { id, name }, signal) {
       const listing = await recentListing(session, signal);
@@ -81,7 +80,7 @@ export const functions: Record<FunctionToken, FunctionDefinition> = {
         .enum(instanceStatuses, { error: `must be one of ${instanceStatuses.join(", ")}` })
         .meta({ title: "InstanceStatus" })
         .describe("Only instances of this status: `ACTIVE`, `OFFLINE` or `PROVISIONING`."),
-      namePattern: nonEmptyString.describe(
+      namePattern: nonEmptyText.describe(
         `Only instances whose name matches this pattern, ${namePatternHelp.replace(/[*?]/g, "`$&`")}, such as \`web-*\`. Case does not count.`,
       ),
     },
@@ -182,7 +181,7 @@ function readArgs(
   const args: Record<string, string> = {};
   const failures: CheckFailure[] = [];
   for (const [name, value] of Object.entries(given)) {
-    const plainValue = reveal(value);
+    const plainValue = name === "id" ? numberAsText(reveal(value)) : reveal(value);
     if (plainValue === null) continue;
     args[name] = plainValue as string;
     // A failure of a secret argument names no property, because the engine prints its value (G8).

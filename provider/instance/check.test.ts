@@ -1,6 +1,15 @@
 /** Tests of Check: input errors, secrets, and the name. */
+import { createHash } from "node:crypto";
 import { expect, test } from "@jest/globals";
-import { propertyMap, reveal, Secret, Unknown, type PropertyValue } from "../propertyValue";
+import {
+  Opaque,
+  propertyMap,
+  reveal,
+  Secret,
+  Unknown,
+  type OpaqueKind,
+  type PropertyValue,
+} from "../propertyValue";
 import type { AutonamingMode, CheckRequest } from "../requests";
 import { inputsOf, scopeId, urnOf } from "../testing/scene";
 import { checkInstance } from "./check";
@@ -30,7 +39,7 @@ const autonaming = (mode: AutonamingMode, proposedName = "p") => ({
 
 test("valid inputs pass unchanged", () => {
   const news = { sshKeys: ["a", "b"], waitForPort: 65535 };
-  expect(check(news)).toEqual({ inputs: inputsOf(news), failures: [] });
+  expect(check(news)).toEqual({ inputs: inputsOf(news), failures: [], findings: [] });
 });
 
 test("all errors are reported at once, and each names its property (G9)", () => {
@@ -38,7 +47,7 @@ test("all errors are reported at once, and each names its property (G9)", () => 
   expect(
     failures({
       name: "",
-      flavorId: 5,
+      flavorId: true,
       imageId: undefined,
       vpcId: null,
       sshKeys: ["ok", ""],
@@ -46,7 +55,7 @@ test("all errors are reported at once, and each names its property (G9)", () => 
     }),
   ).toEqual([
     { property: "name", reason: "must not be empty" },
-    { property: "", reason: "flavorId expected string, received number" },
+    { property: "", reason: "flavorId must be text, not true or false" },
     { property: "imageId", reason: "is required" },
     { property: "vpcId", reason: "is required" },
     { property: "", reason: "sshKeys[1] must not be empty" },
@@ -100,7 +109,7 @@ test("user data under a wrong name is not printed by the engine (G8)", () => {
 
 test("an invalid secret is named only in the reason (G8, G9)", () => {
   expect(failures({ userData: 5 })).toEqual([
-    { property: "", reason: "userData expected string, received number" },
+    { property: "", reason: "userData is a number, and has to be text: put it in quotes" },
   ]);
   expect(failures({ userDataBase64: "canary!" })).toEqual([
     { property: "", reason: expect.stringMatching(/^userDataBase64 must be Base64/) },
@@ -113,10 +122,10 @@ test("an invalid secret is named only in the reason (G8, G9)", () => {
 const privateKey = "-----BEGIN PRIVATE KEY-----\nCanary\n-----END PRIVATE KEY-----";
 test.each<[string, Values, string]>([
   ["as the name", { name: privateKey }, "name must not contain control characters"],
-  ["in place of the list of keys", { sshKeys: privateKey }, "sshKeys expected array"],
-  ["beside an empty key", { sshKeys: [privateKey, ""] }, "sshKeys[1] must not be empty"],
-  ["inside a key", { sshKeys: [{ Canary: privateKey }] }, "sshKeys[0] expected string"],
-  ["in a map", { flavorId: { key: privateKey } }, "flavorId expected string"],
+  ["in place of the list of keys", { sshKeys: privateKey }, "sshKeys must be a list, not one text"],
+  ["among the keys", { sshKeys: ["a", privateKey] }, "sshKeys[1] is a private key"],
+  ["inside a key", { sshKeys: [{ Canary: privateKey }] }, "sshKeys[0] must be text, not a map"],
+  ["in a map", { flavorId: { key: privateKey } }, "flavorId must be text, not a map"],
   ["under a name that is no input", { sshPrivateKey: privateKey }, '"sshPrivateKey"'],
 ])(
   "a private key that was pasted %s is neither quoted nor printed by the engine, in a create and in an import (G8)",
@@ -129,6 +138,159 @@ test.each<[string, Values, string]>([
     }
   },
 );
+
+// ── Ids and keys ────────────────────────────────────────────────────────────────────────────────
+
+const ids = ["flavorId", "imageId", "vpcId", "sshKeys"] as const;
+type Id = (typeof ids)[number];
+const given = (name: Id, value: PropertyValue) => ({
+  [name]: name === "sshKeys" ? [value] : value,
+});
+const titled = (name: Id) => (name === "sshKeys" ? "sshKeys[0]" : name);
+const reasonsOf = (news: Values, more?: Partial<CheckRequest>) =>
+  failures(news, more).map(({ reason }) => reason);
+
+const badIds: [value: string, why: string][] = [
+  [" ", "must not be only white space"],
+  ["id-1\n", "has white space around it, such as the line break at the end of a file"],
+  ["\u00a0id-1", "has white space around it"],
+  ["id\u200b-1", "characters that can't be seen"],
+  ["id\n-1", "must not contain control"],
+  ["id\u202e-1", "must not contain control"],
+  ["id\u00ad-1", "must not contain control"],
+];
+test.each(ids.flatMap((name) => badIds.map((bad) => [name, ...bad] as const)))(
+  "%s: an id that nobody means is refused (%j)",
+  (name, value, why) => {
+    const reasons = reasonsOf(given(name, value));
+    expect(reasons).toEqual([expect.stringContaining(why)]);
+    expect(JSON.stringify(reasons)).not.toContain("id-1");
+  },
+);
+
+test.each(ids)("%s: whatever may be an id passes", (name) => {
+  for (const value of [
+    "1",
+    "a b",
+    "SHA256:abc/def+",
+    "ab:cd:ef",
+    "key/1",
+    "schl\u00fcssel",
+    "a.b_c",
+  ]) {
+    expect(failures(given(name, value))).toEqual([]);
+  }
+});
+
+test.each(ids)("%s: a whole number is taken as its text, as a program in YAML gives it", (name) => {
+  for (const value of [4711, new Secret(4711)]) {
+    const { inputs, failures: found } = check(given(name, value));
+    expect(found).toEqual([]);
+    expect(reveal(inputs[name] ?? null)).toEqual(name === "sshKeys" ? ["4711"] : "4711");
+    expect(inputs[name] instanceof Secret).toBe(name !== "sshKeys" && value instanceof Secret);
+  }
+  // Digits may be lost.
+  for (const value of [2 ** 53, 1.5, 1e21]) {
+    expect(reasonsOf(given(name, value))).toEqual([
+      `${titled(name)} is a number, and has to be text: put it in quotes`,
+    ]);
+  }
+});
+
+const blob = Buffer.from("AAAAC3NzaC1lZDI1NTE5AAAAIEcanary", "base64");
+const publicText = `ssh-ed25519 ${blob.toString("base64")} me@canary`;
+const fingerprint = `SHA256:${createHash("sha256").update(blob).digest("base64").replace(/=+$/, "")}`;
+test.each([
+  ["a public key", publicText, `Give its fingerprint, ${fingerprint}, or the ID`],
+  ["a public key from a file", `${publicText}\n`, fingerprint],
+  ["a public key with options", `no-pty ${publicText}`, fingerprint],
+  ["a private key of PuTTY", "PuTTY-User-Key-File-3: ssh-rsa\ncanary", "is a private key"],
+  ["a path", "~/.ssh/canary.pub", "is the path of a file"],
+  ["a path of Windows", "C:\\Users\\canary", "is the path of a file"],
+  ["the name of a file", "id_ed25519", "is the path of a file"],
+])("%s in place of an SSH key's ID is refused, and not quoted (G8)", (_, key, why) => {
+  for (const value of [key, new Secret(key)]) {
+    const reasons = reasonsOf({ sshKeys: [value] });
+    expect(reasons).toEqual([expect.stringContaining(why)]);
+    expect(JSON.stringify(reasons)).not.toContain("canary");
+  }
+});
+
+// ── Values that are no text ─────────────────────────────────────────────────────────────────────
+
+test.each<[OpaqueKind, string]>([
+  ["resource", "vpcId is a resource: give its id"],
+  ["asset", "vpcId is an asset: give its text"],
+  ["archive", "vpcId is an archive: give a text"],
+])("a value that is a %s says what to give", (kind, reason) => {
+  expect(reasonsOf({ vpcId: new Opaque(propertyMap({}), kind) })).toEqual([reason]);
+});
+
+test("no failure has a word of a library, or of our own types (G9)", () => {
+  const opaque = (kind: OpaqueKind) => new Opaque(propertyMap({}), kind);
+  const values = [true, 1.5, [], ["", 1.5, true, [], opaque("asset")], propertyMap({ a: 1 })];
+  const inputs = ["name", ...ids, "userData", "userDataBase64", "waitForPort"];
+  const reasons = [...values, opaque("resource"), opaque("newer")].flatMap((value) =>
+    inputs.flatMap((name) => reasonsOf({ [name]: value })),
+  );
+  expect(reasons.length).toBeGreaterThan(40);
+  const odd = /invalid|received|expected|string|array|object|opaque|boolean|undefined|NaN/i;
+  expect(reasons.filter((reason) => odd.test(reason))).toEqual([]);
+});
+
+// ── A forgotten apply ───────────────────────────────────────────────────────────────────────────
+
+/** Texts that the SDKs put in place of an Output's value, in a script or an id. */
+const outputTexts = [
+  ["TypeScript", "Calling [toString] on an [Output<T>] is not supported.\n\nTo get", "interpolate"],
+  ["TypeScript", "Calling [toJSON] on an [Output<T>] is not supported.", "pulumi.jsonStringify"],
+  ["Python", "Calling __str__ on an Output[T] is not supported.\n\nTo get", "pulumi.Output.concat"],
+  [".NET", "Calling [ToString] on an [Output<T>] is not supported.", "Output.Format"],
+  ["Java", "Calling 'toString' on an 'Output<T>' is not supported.", "Output.format"],
+  ["Go", "{0xc000137180}", "pulumi.Sprintf"],
+  ["Go", "{0x13d20488ebd0}", "pulumi.Sprintf"],
+  ["Go", "{OutputState:0x13d20488ebd0}", "pulumi.Sprintf"],
+  ["Go", "{%!s(*internal.OutputState=&{0x13d2046acc00 <nil> 0})}", "pulumi.Sprintf"],
+] as const;
+test.each(outputTexts)("an Output as text (%s) is refused in every input: %j", (_, text, how) => {
+  const script = `#!/bin/sh\necho ${text}\n`;
+  const everywhere: Values[] = [
+    { name: `web-${text}` },
+    ...ids.map((name) => given(name, text)),
+    { userData: new Secret(script) },
+    { userDataBase64: Buffer.from(script).toString("base64") },
+  ];
+  for (const news of everywhere) {
+    expect(reasonsOf(news)).toEqual([expect.stringContaining(`Make the text with`)]);
+    expect(reasonsOf(news)[0]).toContain(how);
+  }
+});
+
+test("a script may speak of outputs and of memory", () => {
+  for (const userData of ["#!/bin/sh\n# Output<T>\n", "a = {0xdeadbeef}", "x = {0xc0, 0x00}"]) {
+    expect(failures({ userData })).toEqual([]);
+  }
+});
+
+test("what the existing instance has is said, and stops no run, until it is replaced", () => {
+  const [, text] = outputTexts[0];
+  const news = {
+    flavorId: "f-1\n",
+    sshKeys: ["a", publicText],
+    userDataBase64: Buffer.from(text).toString("base64"),
+  };
+  const olds = inputsOf({ ...news, userDataBase64: undefined, userData: new Secret(text) });
+  const { failures: found, findings } = check(news, { olds });
+  expect(found).toEqual([]);
+  expect(findings).toEqual([
+    expect.stringMatching(/^flavorId of an instance that exists has white space/),
+    expect.stringMatching(/^sshKeys of an instance that exists is the text of a public key/),
+    expect.stringMatching(/^userDataBase64 of an instance that exists has an Output/),
+  ]);
+  // The engine checks a replacement again without the old inputs.
+  expect(failures(news)).toHaveLength(3);
+  expect(failures({ ...news, sshKeys: [publicText, "~/b"] }, { olds })).toHaveLength(1);
+});
 
 const control = "must not contain control characters";
 /** Names that are no hostname, with the reason why. */

@@ -11,7 +11,9 @@ import {
   type PropertyValue,
 } from "../propertyValue";
 import type { CheckFailure, CheckRequest, CheckResponse } from "../requests";
+import { numberAsText } from "../textTypes";
 import {
+  idInputs,
   inputNames,
   inputTypes,
   isRequired,
@@ -20,18 +22,23 @@ import {
   type InputName,
 } from "./definition";
 import { generatedKey, generatedName, proposedKey } from "./naming";
-import { isUserDataHash } from "./userData";
+import { isSameUserData, isUserDataHash, readUserData } from "./userData";
+
+/** The response, and what is wrong with inputs that the existing instance has: it is said, and stops no run. */
+export interface Checked extends CheckResponse {
+  findings: string[];
+}
 
 /**
  * Checks the inputs that the program gives. `scope`, the id of the provider resource, goes into a generated name. It is
  * empty before Configure, and undefined if it is not known yet.
  */
-export function checkInstance(request: CheckRequest, scope: string | undefined): CheckResponse {
+export function checkInstance(given: CheckRequest, scope: string | undefined): Checked {
+  const request = { ...given, news: withIdsAsText(given.news) };
   const { news } = request;
-  const failures = [
-    ...unknownProperties(news),
-    ...inputNames.flatMap((name) => validationErrors(name, request)),
-  ];
+  const errors = inputNames.flatMap((name) => validationErrors(name, request));
+  const findings = errors.filter(({ isKept }) => isKept).map(({ reason }) => reason);
+  const failures = [...unknownProperties(news), ...errors.filter(({ isKept }) => !isKept)];
   // A script that is not known yet may turn out to be null (G10).
   if (scriptInputs.every((name) => isGiven(news, name) && !hasUnknown(news[name]))) {
     const reason =
@@ -43,7 +50,7 @@ export function checkInstance(request: CheckRequest, scope: string | undefined):
     const value = news[name] ?? null;
     inputs[name] = isScript(name) && !(value instanceof Secret) ? new Secret(value) : value;
   }
-  if (isGiven(news, "name")) return { inputs: propertyMap(inputs), failures };
+  if (isGiven(news, "name")) return { inputs: propertyMap(inputs), failures, findings };
   if (request.autonaming?.mode === "disable") {
     const reason = "is required, because pulumi:autonaming is disabled for this resource";
     failures.push({ property: "name", reason });
@@ -54,7 +61,21 @@ export function checkInstance(request: CheckRequest, scope: string | undefined):
     const reason = `the name that pulumi:autonaming chooses ${problem}; give a name in the program, or change pulumi:autonaming`;
     failures.push({ property: "name", reason });
   }
-  return { inputs: propertyMap(inputs), failures };
+  return { inputs: propertyMap(inputs), failures, findings };
+}
+
+/** Returns the inputs with their ids as text, each as secret as before. */
+function withIdsAsText(news: PropertyMap): PropertyMap {
+  const asText = (value: PropertyValue): PropertyValue => {
+    if (value instanceof Secret) return new Secret(asText(value.value));
+    return isList(value) ? value.map(asText) : numberAsText(value);
+  };
+  const changed: Record<string, PropertyValue | undefined> = { ...news };
+  for (const name of idInputs) {
+    const value = news[name];
+    if (value !== undefined) changed[name] = asText(value);
+  }
+  return propertyMap(changed);
 }
 
 /**
@@ -96,12 +117,15 @@ function unknownProperties(news: PropertyMap): CheckFailure[] {
     });
 }
 
+/** A failure, or a finding if the existing instance keeps the value. */
+type InputFailure = CheckFailure & { isKept?: true };
+
 /**
  * Returns what is wrong with an input. The engine prints the value of the property that a failure names, and any value may
  * hold a secret by mistake, such as a private key among the SSH keys (G8). So a failure names only a property that is
  * missing or blank, and else the reason names it.
  */
-function validationErrors(name: InputName, { olds, news }: CheckRequest): CheckFailure[] {
+function validationErrors(name: InputName, { olds, news }: CheckRequest): InputFailure[] {
   const value = news[name] ?? null;
   // An import has only the inputs that the service lists. `pulumi import` writes the others as "" into its code.
   const isUnread = Object.keys(olds).length > 0 && (reveal(olds[name] ?? null) ?? "") === "";
@@ -117,11 +141,31 @@ function validationErrors(name: InputName, { olds, news }: CheckRequest): CheckF
   }
   const isBlank = typeof value === "string" && value.trim() === "";
   if (isBlank && isUnread && isRequired(name)) return [{ property: name, reason: fillIn(name) }];
-  return problemsOf(name, value).map(({ item, problem }) =>
-    isBlank
+  return problemsOf(name, value).map(({ index, problem }) => {
+    if (isHeld(name, { olds, news }, index)) {
+      return {
+        property: "",
+        reason: `${name} of an instance that exists ${problem}`,
+        isKept: true,
+      };
+    }
+    const item = index === undefined ? "" : `[${index}]`;
+    return isBlank
       ? { property: name, reason: problem }
-      : { property: "", reason: `${name}${item} ${problem}` },
-  );
+      : { property: "", reason: `${name}${item} ${problem}` };
+  });
+}
+
+/** Whether the existing instance has the value of the input, or the item at the index. */
+function isHeld(
+  name: InputName,
+  { olds, news }: Pick<CheckRequest, "olds" | "news">,
+  index: number | undefined,
+): boolean {
+  if (isScript(name)) return readUserData(olds) !== undefined && isSameUserData(olds, news);
+  const [before, now] = [olds, news].map((inputs) => reveal(inputs[name] ?? null));
+  if (index === undefined) return before === now;
+  return isList(before) && isList(now) && before.includes(now[index] ?? null);
 }
 
 const isOnlyHash =
@@ -132,9 +176,9 @@ function fillIn(name: InputName): string {
   return `is empty, because an import can't read it from the service. In the program, set ${name} to the value that the instance was created with (the service's portal, or whoever created it, knows it), and run again: the state then records it, and nothing is replaced`;
 }
 
-/** What is wrong with a value, or with an item of a list, such as `[1]`. */
+/** What is wrong with a value, or with the item of a list at this index. */
 interface InputProblem {
-  item: string;
+  index: number | undefined;
   problem: string;
 }
 
@@ -143,10 +187,12 @@ function problemsOf(name: InputName, given: PropertyValue | undefined): InputPro
   if (value === null || value instanceof Unknown) return [];
   // Any valid string stands for an item that is not known yet, so that only the known items are checked.
   const known = isList(value) ? value.map((item) => (hasUnknown(item) ? "?" : item)) : value;
-  return (inputTypes[name].safeParse(known).error?.issues ?? []).map((issue) => ({
-    item: issue.path.map((part) => `[${String(part)}]`).join(""),
-    problem: issue.message.replace(/^Invalid input: /, ""),
-  }));
+  return (inputTypes[name].safeParse(known).error?.issues ?? []).map(
+    ({ path: [index], message }) => ({
+      index: typeof index === "number" ? index : undefined,
+      problem: message,
+    }),
+  );
 }
 
 /** Whether the input has a value. Null counts as left out. */

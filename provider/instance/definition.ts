@@ -1,12 +1,14 @@
 /** The definition of an Instance. The Pulumi schema, the checks, the diff and the docs are made from it. */
 import * as z from "zod";
 import type { CreateBody } from "../api/contract";
+import { outputTextProblem } from "../outputText";
 import { printable } from "../redaction";
-
-const nonEmptyString = z.string().min(1, { error: "must not be empty", abort: true });
+import { anyText, identifier, nonEmptyText, notList, notText, refused } from "../textTypes";
+import { sshKeyProblem } from "./sshKey";
+import { unpackedScript } from "./unpackedScript";
 
 /** The service's own limits on hostnames are not known, so only names that nobody can read are refused. */
-const hostname = nonEmptyString
+const hostname = nonEmptyText
   .refine((value) => value.trim() !== "", { error: "must not be only white space", abort: true })
   .refine((value) => printable(value) === value && !value.includes("\t"), {
     error:
@@ -15,10 +17,20 @@ const hostname = nonEmptyString
 
 /** White space is allowed, because the `base64` command wraps its lines. */
 const base64 = z
-  .string()
+  .string({ error: notText })
   .refine((value) => z.base64().safeParse(value.replace(/\s/g, "")).success, {
     error: "must be Base64 (RFC 4648, standard alphabet)",
-  });
+    abort: true,
+  })
+  .superRefine(
+    refused((value) => outputTextProblem(unpackedScript(Buffer.from(value, "base64")).toString())),
+  );
+
+const sshKey = z
+  .string({ error: notText })
+  .superRefine(
+    refused((key) => sshKeyProblem(key) ?? identifier.safeParse(key).error?.issues[0]?.message),
+  );
 
 const portProblem = { error: "must be a whole number from 1 to 65535" };
 const tcpPort = z.int(portProblem).min(1, portProblem).max(65535, portProblem);
@@ -29,17 +41,19 @@ const tcpPort = z.int(portProblem).min(1, portProblem).max(65535, portProblem);
  */
 export const inputTypes = {
   name: hostname.optional(),
-  flavorId: nonEmptyString,
-  imageId: nonEmptyString,
-  vpcId: nonEmptyString,
-  sshKeys: z.array(nonEmptyString).optional(),
-  userData: z.string().optional(),
+  flavorId: identifier,
+  imageId: identifier,
+  vpcId: identifier,
+  sshKeys: z.array(sshKey, { error: notList }).optional(),
+  userData: anyText.optional(),
   userDataBase64: base64.optional(),
   waitForPort: tcpPort.optional(),
 } as const;
 
 /** The name of an input. */
 export type InputName = keyof typeof inputTypes;
+/** The inputs that are ids, or lists of them. A number in their place is taken as its text. */
+export const idInputs: readonly InputName[] = ["flavorId", "imageId", "vpcId", "sshKeys"];
 /** The names of all inputs. */
 export const inputNames = Object.keys(inputTypes) as InputName[];
 

@@ -5,6 +5,7 @@ import fc from "fast-check";
 import { Struct, type Value } from "google-protobuf/google/protobuf/struct_pb";
 import {
   Opaque,
+  type OpaqueKind,
   Secret,
   Unknown,
   propertyMap,
@@ -63,7 +64,7 @@ const { value: valueArbitrary } = fc.letrec<{ value: PropertyValue }>((tie) => (
     fc.double({ noNaN: true, noDefaultInfinity: true }),
     stringArbitrary,
     fc.constant(Unknown.value),
-    fc.constant(new Opaque(propertyMap({ [signatureKey]: asset, text: "hello" }))),
+    fc.constant(new Opaque(propertyMap({ [signatureKey]: asset, text: "hello" }), "asset")),
     fc.array(tie("value"), { maxLength: 4 }),
     tie("value").map((inner) => new Secret(inner)),
     mapOf(tie("value")),
@@ -156,17 +157,18 @@ test("an output value is decoded as plain, secret, unknown, or secret and unknow
   );
 });
 
-test.each<[string, Record<string, Json>]>([
+test.each<[OpaqueKind, Record<string, Json>]>([
   ["asset", { [signatureKey]: asset, text: "hello", hash: "1" }],
   [
     "archive",
     { [signatureKey]: archive, assets: { file: { [signatureKey]: asset, path: "./x" } } },
   ],
-  ["reference to a resource", { [signatureKey]: reference, urn: "urn:x", id: "i-1" }],
-  ["value of a newer kind", { [signatureKey]: "1234", value: "x" }],
-])("an opaque value (%s) is sent back unchanged", (_kind, fields) => {
+  ["resource", { [signatureKey]: reference, urn: "urn:x", id: "i-1" }],
+  ["newer", { [signatureKey]: "1234", value: "x" }],
+])("an opaque value (%s) is sent back unchanged", (kind, fields) => {
   const decoded = fromEngine({ value: fields });
   expect(decoded["value"]).toBeInstanceOf(Opaque);
+  expect(decoded["value"]).toHaveProperty("kind", kind);
   expect(encodeProperties(decoded, "final").toJavaScript()).toEqual({ value: fields });
 });
 

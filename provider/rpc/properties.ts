@@ -9,6 +9,7 @@ import {
   Opaque,
   Secret,
   Unknown,
+  type OpaqueKind,
   type PropertyMap,
   type PropertyValue,
 } from "../propertyValue";
@@ -21,6 +22,13 @@ export const signatures = {
   secret: "1b47061264138c4ac30d75fd1eb44270",
   output: "d0e6a833031e9bbcd3f4e8bde6ca49a4",
 } as const;
+
+/** The signatures of the others. */
+const opaqueKinds: Readonly<Record<string, OpaqueKind>> = {
+  c44067f5952c0a294b673a41bacd8c17: "asset",
+  "0def7320c3a5731c473e5ecbe6d01bc7": "archive",
+  "5cf8f73096256a8f31e491e813e4eb8e": "resource",
+};
 
 /**
  * The maximum nesting of values. google-protobuf recurses, and a stack overflow would lose the reply. To a request that
@@ -82,8 +90,7 @@ function openSignedMap(fields: PropertyMap): PropertyValue {
   if (typeof signature !== "string") {
     throw new InvalidMessage("a property's signature is not a string");
   }
-  // An asset, or a newer kind of value.
-  return new Opaque(fields);
+  return new Opaque(fields, opaqueKinds[signature] ?? "newer");
 }
 
 /**

@@ -11,7 +11,7 @@ test("missing, misspelt, mistyped and empty inputs are reported at once, without
     new CustomResource("compute:index:Instance", "web", {
       name: "",
       flavourId: "standard-2",
-      imageId: 5,
+      imageId: true,
       sshKeys: ["a", ""],
       userData: [${JSON.stringify(canaries.userData)}],
       userDataBase64: ${JSON.stringify(`~${canaries.userData}~`)},
@@ -27,6 +27,28 @@ test("missing, misspelt, mistyped and empty inputs are reported at once, without
     expect(output).toMatch(new RegExp(`\\b${wrong}\\b`));
   expect(output).toContain("must not be empty");
   expect(output).toContain("must be Base64");
+  expect(fixture.posts()).toBe(0);
+});
+
+test("an Output that became text, an asset, and a resource in place of its id are refused at preview, and say what to give", async () => {
+  await using fixture = await Fixture.create();
+  fixture.stack.javascript(`
+    const { asset, ComponentResource, CustomResource } = require("@pulumi/pulumi");
+    const vpc = new ComponentResource("my:index:Vpc", "vpc");
+    new CustomResource("compute:index:Instance", "web", {
+      flavorId: 4711,
+      imageId: new asset.StringAsset("image-1"),
+      vpcId: vpc,
+      userData: \`#!/bin/sh\\necho \${vpc.urn}\\n\`,
+    });
+  `);
+
+  const output = await fixture.stack.fail("preview");
+
+  expect(output).toContain("imageId is an asset: give its text");
+  expect(output).toContain("vpcId is a resource: give its id");
+  expect(output).toContain("userData has an Output in it that was turned into text");
+  expect(output).not.toContain("flavorId");
   expect(fixture.posts()).toBe(0);
 });
 
