@@ -87,7 +87,7 @@ test("what Check finds in many instances is said at the first one, and counted a
   provider.cancel("finished");
   expect(messages.warnings.slice(2)).toEqual([
     expect.stringMatching(
-      /^warning as at a, so at 2 more instances: cloud-init would ignore userData: it does/,
+      /^warning a and 2 more instances: cloud-init would ignore userData: it does/,
     ),
   ]);
 });

@@ -56,7 +56,7 @@ export class Notices {
       const [line = ""] = finding.split("\n");
       const instances = others.length === 1 ? "instance" : "instances";
       this.#ctx.messages.warning(
-        `as at ${logicalName(first)}, so at ${others.length} more ${instances}: ${line}`,
+        `${logicalName(first)} and ${others.length} more ${instances}: ${line}`,
       );
     }
     this.#findings.clear();

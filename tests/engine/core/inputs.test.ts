@@ -52,6 +52,29 @@ test("an Output that became text, an asset, and a resource in place of its id ar
   expect(fixture.posts()).toBe(0);
 });
 
+test("an id of digits from the configuration of a program in YAML is taken as text, and so is that of getInstance", async () => {
+  await using fixture = await Fixture.create();
+  fixture.control.insert({ id: "4712", name: "numbered" });
+  const { stack } = fixture;
+  await stack.succeed("config", "set", "flavor", "4711");
+  await stack.succeed("config", "set", "instance", "4712");
+  const found = {
+    "fn::invoke": { function: "compute:getInstance", arguments: { id: "${instance}" } },
+  };
+  stack.program(
+    instances(
+      { web: { inputs: { flavorId: "${flavor}" } } },
+      {
+        config: { flavor: { type: "integer" }, instance: { type: "integer" } },
+        variables: { found },
+        outputs: { flavor: "${web.flavorId}", name: "${found.name}" },
+      },
+    ),
+  );
+  await stack.up();
+  expect(await stack.outputs()).toEqual({ flavor: "4711", name: "numbered" });
+});
+
 const password = canaries.password;
 /** A secret in every input of an instance and in one that is no input, each of which is wrong. */
 const misplaced = {
