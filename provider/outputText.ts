@@ -6,7 +6,10 @@
 /** For each SDK: what such a text has in it, and what makes the text with the value. */
 const marks: readonly [mark: RegExp, remedy: string][] = [
   [/Calling \[to(String|JSON)\] on an \[Output<T>\]/, "pulumi.interpolate or pulumi.jsonStringify"],
-  [/Calling __\w+__ on an Output\[T\]/, "pulumi.Output.concat or pulumi.Output.format"],
+  [
+    /Calling __\w+__ on an Output\[T\]|<pulumi\.output\.Output object at 0x/,
+    "pulumi.Output.concat or pulumi.Output.format",
+  ],
   [/Calling \[ToString\] on an \[Output<T>\]/, "Output.Format"],
   [/Calling 'toString' on an 'Output<T>'/, "Output.format"],
   // Of Go: a structure with one pointer, in the formats %v, %+v and %s.

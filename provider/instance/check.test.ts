@@ -245,6 +245,7 @@ const outputTexts = [
   ["TypeScript", "Calling [toString] on an [Output<T>] is not supported.\n\nTo get", "interpolate"],
   ["TypeScript", "Calling [toJSON] on an [Output<T>] is not supported.", "pulumi.jsonStringify"],
   ["Python", "Calling __str__ on an Output[T] is not supported.\n\nTo get", "pulumi.Output.concat"],
+  ["Python", "[<pulumi.output.Output object at 0x7f2c3a1b5d90>]", "pulumi.Output.concat"],
   [".NET", "Calling [ToString] on an [Output<T>] is not supported.", "Output.Format"],
   ["Java", "Calling 'toString' on an 'Output<T>' is not supported.", "Output.format"],
   ["Go", "{0xc000137180}", "pulumi.Sprintf"],

@@ -8,7 +8,7 @@ import type { Problem } from "./cloudConfig";
 import { mimePartsOf, type MimePart } from "./mimeParts";
 import { gunzipped, isGzip, isMime } from "./unpackedScript";
 import { isSameUserData, readUserData, type UserData } from "./userData";
-import { declaredPartProblem, inPart, partProblem, partTypeOf } from "./userDataPart";
+import { declaredPartProblem, inPart, isKnownType, partProblem, partTypeOf } from "./userDataPart";
 
 /** User data of which there is more than a hash. */
 type ScriptText = Extract<UserData, { form: "text" }>;
@@ -67,7 +67,7 @@ async function messageProblem(parts: readonly MimePart[]): Promise<Problem | und
   for (const [index, { type, bytes }] of parts.entries()) {
     const { unpacked = bytes } = /gzip|gunzip|compress/.test(type) ? gunzipped(bytes) : {};
     const isPacked = unpacked !== bytes;
-    if (hasHandler && type !== "text/part-handler") continue;
+    if (hasHandler && !isKnownType(type)) continue;
     const problem = isUtf8(unpacked)
       ? await declaredPartProblem(isPacked ? "text/plain" : type, unpacked.toString(), "message")
       : notUtf8(unpacked);

@@ -7,8 +7,9 @@ const publicKey =
 
 const privateKey = /-----BEGIN [A-Z ]*PRIVATE KEY|^PuTTY-User-Key-File/m;
 
-/** `/a`, `~/a`, `./a`, `C:\\a`, and names as `ssh-keygen` gives them. */
-const path = /^(~|\.{1,2})?[/\\]|^[A-Za-z]:[/\\]|\.pub$|^id_(rsa|dsa|ecdsa|ed25519)/;
+/** `/a`, `~/a`, `./a`, `C:\\a`, and names as `ssh-keygen` gives them. A SHA-256 in Base64 may begin with `/`, too. */
+const path =
+  /^(?![\w+/]{43}=?$)(~|\.{1,2})?[/\\]|^[A-Za-z]:[/\\]|\.pub$|^id_(rsa|dsa|ecdsa|ed25519)$/;
 
 /** Returns a clause, which quotes nothing of the key but its fingerprint. */
 export function sshKeyProblem(key: string): string | undefined {

@@ -128,6 +128,11 @@ const declaredTypes: Readonly<Record<string, PartType>> = {
 /** The types whose parts show by their beginning what they are. */
 const shownByBeginning = ["text/plain", "text/x-not-multipart", "text/x-shellscript"];
 
+/** Whether cloud-init itself has a handler for the type of a part of a message. */
+export function isKnownType(declared: string): boolean {
+  return shownByBeginning.includes(declared) || declaredTypes[declared] !== undefined;
+}
+
 /** Says why cloud-init can't use a part that declares its type. cloud-init reads URLs and archives in no archive. */
 export async function declaredPartProblem(
   declared: string,

@@ -347,6 +347,10 @@ const messages: Cases = {
     part("text/part-handler", partHandler),
     part("text/x-own", "a\n"),
   ]),
+  "a message with a handler, and a wrong cloud-config": message([
+    part("text/part-handler", partHandler),
+    part("text/cloud-config", "hostname: web: 1\n"),
+  ]),
   "a message with an empty cloud-config": message([part("text/cloud-config", "")]),
   "a message with an empty script": message([part("text/x-shellscript", "")]),
   "a message with an empty text": message([part("text/plain", "")]),
