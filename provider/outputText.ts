@@ -21,5 +21,5 @@ export function outputTextProblem(text: string): string | undefined {
   const [, remedy] = marks.find(([mark]) => mark.test(text)) ?? [];
   return remedy === undefined
     ? undefined
-    : `has an Output in it that was turned into text, not its value. Make the text with ${remedy}, or in an apply`;
+    : `has the text of an Output in it, and not its value: use ${remedy}, or an apply`;
 }

@@ -90,7 +90,7 @@ test.each([
 
 test.each(settingNames)("an Output that became text is refused as compute:%s", (name) => {
   const text = "https://Calling [toString] on an [Output<T>] is not supported.";
-  const reason = expect.stringMatching(`^compute:${name} has an Output in it`);
+  const reason = expect.stringMatching(`^compute:${name} has the text of an Output in it`);
   expect(failures({ [name]: text })).toContainEqual({ property: "", reason });
 });
 

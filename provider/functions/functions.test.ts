@@ -76,7 +76,11 @@ test.each([
   [{ id: new Secret(5), name: "x" }, "", "give either id or name"],
   [{ id: new Secret(true) }, "", "id must be text"],
   [{ name: 5 }, "name", "name is a number, and has to be text: put it in quotes"],
-  [{ name: "Calling __str__ on an Output[T] is not supported." }, "name", "name has an Output"],
+  [
+    { name: "Calling __str__ on an Output[T] is not supported." },
+    "name",
+    "name has the text of an Output",
+  ],
 ])("getInstance with %j is refused", async (args, property, reason) => {
   const world = scene();
   const { failures } = await call(world, "getInstance", args);

@@ -201,7 +201,7 @@ const blob = Buffer.from("AAAAC3NzaC1lZDI1NTE5AAAAIEcanary", "base64");
 const publicText = `ssh-ed25519 ${blob.toString("base64")} me@canary`;
 const fingerprint = `SHA256:${createHash("sha256").update(blob).digest("base64").replace(/=+$/, "")}`;
 test.each([
-  ["a public key", publicText, `Give its fingerprint, ${fingerprint}, or the ID`],
+  ["a public key", publicText, `Give its fingerprint, ${fingerprint}, or its ID`],
   ["a public key from a file", `${publicText}\n`, fingerprint],
   ["a public key with options", `no-pty ${publicText}`, fingerprint],
   ["a private key of PuTTY", "PuTTY-User-Key-File-3: ssh-rsa\ncanary", "is a private key"],
@@ -262,7 +262,9 @@ test.each(outputTexts)("an Output as text (%s) is refused in every input: %j", (
     { userDataBase64: Buffer.from(script).toString("base64") },
   ];
   for (const news of everywhere) {
-    expect(reasonsOf(news)).toEqual([expect.stringContaining(`Make the text with`)]);
+    expect(reasonsOf(news)).toEqual([
+      expect.stringContaining("has the text of an Output in it, and not its value: use"),
+    ]);
     expect(reasonsOf(news)[0]).toContain(how);
   }
 });
@@ -284,10 +286,11 @@ test("what the existing instance has is said, and stops no run, until it is repl
   const { failures: found, findings } = check(news, { olds });
   expect(found).toEqual([]);
   expect(findings).toEqual([
-    expect.stringMatching(/^flavorId of an instance that exists has white space/),
-    expect.stringMatching(/^sshKeys of an instance that exists is the text of a public key/),
-    expect.stringMatching(/^userDataBase64 of an instance that exists has an Output/),
+    expect.stringMatching(/^flavorId in the state has white space/),
+    expect.stringMatching(/^sshKeys in the state is the text of a public key/),
+    expect.stringMatching(/^userDataBase64 in the state has the text of an Output/),
   ]);
+  expect(findings.filter((finding) => finding.length > 160)).toEqual([]);
   // The engine checks a replacement again without the old inputs.
   expect(failures(news)).toHaveLength(3);
   expect(failures({ ...news, sshKeys: [publicText, "~/b"] }, { olds })).toHaveLength(1);

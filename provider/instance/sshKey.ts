@@ -20,7 +20,7 @@ export function sshKeyProblem(key: string): string | undefined {
   if (blob !== undefined) {
     const hash = createHash("sha256").update(Buffer.from(blob, "base64")).digest("base64");
     const fingerprint = `SHA256:${hash.replace(/=+$/, "")}`;
-    return `is the text of a public key. Give its fingerprint, ${fingerprint}, or the ID that the service gives it`;
+    return `is the text of a public key. Give its fingerprint, ${fingerprint}, or its ID`;
   }
   return path.test(key)
     ? "is the path of a file. Give the ID of the key, or its fingerprint (`ssh-keygen -lf FILE` prints it)"

@@ -1,6 +1,6 @@
 /**
- * Tests unusual Unicode strings as inputs, except names that Check refuses. The service gets them unchanged, and the next
- * run sees no change. Messages have none of their control characters (G8).
+ * Tests unusual Unicode strings as inputs, except names and ids that Check refuses. The service gets them unchanged, and the
+ * next run sees no change. Messages have none of their control characters (G8).
  */
 import { expect, test } from "@jest/globals";
 import { Secret } from "../../provider/propertyValue";
@@ -23,6 +23,12 @@ const texts = [
 /** Whether Check lets the text be a hostname. */
 const mayBeName = (text: string) => !/^\s*$|\p{Cc}|[\u2028\u2029]|\p{Bidi_Control}/u.test(text);
 
+/** Whether Check lets the text be an id. */
+const mayBeId = (text: string) => text.trim() === text && !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(text);
+const idOf = (text: string) => (mayBeId(text) ? text : "id-1");
+/** The same for a key, which is no path. */
+const keyOf = (text: string) => (/^[./\\]/.test(text) ? "key-1" : idOf(text));
+
 /** Runs up, refresh, and up again, and expects that only the first one changes anything. */
 async function expectStable(world: World, program: Program): Promise<void> {
   const { stack } = world;
@@ -37,15 +43,15 @@ async function expectStable(world: World, program: Program): Promise<void> {
   }
 }
 
-test("unusual strings as inputs and as resource names reach the service unchanged (no control characters as names), and refresh and a second up change nothing", async () => {
+test("unusual strings as inputs and as resource names reach the service unchanged (no control characters as names or ids), and refresh and a second up change nothing", async () => {
   await withWorld(service, async (world) => {
     const program = Object.fromEntries(
       texts.map((odd) => [
         odd,
         inputs({
           name: mayBeName(odd) ? odd : undefined,
-          imageId: odd,
-          sshKeys: [odd],
+          imageId: idOf(odd),
+          sshKeys: [keyOf(odd)],
           userData: new Secret(odd),
         }),
       ]),
@@ -57,7 +63,7 @@ test("unusual strings as inputs and as resource names reach the service unchange
       const name: unknown = mayBeName(odd)
         ? odd
         : expect.stringMatching(/^[a-z0-9-]+-[a-z2-7]{8}$/);
-      expect(request).toMatchObject({ name, image_id: odd, ssh_keys: [odd] });
+      expect(request).toMatchObject({ name, image_id: idOf(odd), ssh_keys: [keyOf(odd)] });
       expect(Buffer.from(request?.user_data ?? "", "base64").toString()).toBe(odd);
       expect(outputs).toMatchObject({ name, status: "ACTIVE" });
     }

@@ -47,7 +47,9 @@ test("an Output that became text, an asset, and a resource in place of its id ar
 
   expect(output).toContain("imageId is an asset: give its text");
   expect(output).toContain("vpcId is a resource: give its id");
-  expect(output).toContain("userData has an Output in it that was turned into text");
+  expect(output).toContain(
+    "userData has the text of an Output in it, and not its value: use pulumi.interpolate",
+  );
   expect(output).not.toContain("flavorId");
   expect(fixture.posts()).toBe(0);
 });
