@@ -13,17 +13,18 @@ export interface Problem {
 
 type Parser = typeof jsYaml;
 
-/** A value in YAML, and the lines of its keys if it is a mapping. */
+/** A value in YAML with its source, and where in that its keys begin if it is a mapping. */
 interface Yaml {
   value: unknown;
-  keys: { name: string; line: number }[];
+  source: string;
+  keys: { name: string; offset: number }[];
 }
 
 /** Says why cloud-init can't use this text, or a part of it, as a cloud-config. */
 export async function cloudConfigProblem(text: string): Promise<Problem | undefined> {
   const yaml = await readYaml(text);
   if (!yaml || "why" in yaml) return yaml;
-  const { value, keys } = yaml;
+  const { value, keys, source } = yaml;
   if (value === null) {
     // A cloud-config that has a header and nothing else was meant so.
     return /^\s*#cloud-config\s*$/im.test(text)
@@ -35,27 +36,28 @@ export async function cloudConfigProblem(text: string): Promise<Problem | undefi
     return { why, remedy: "Begin each line at the margin with a key, such as `packages:`." };
   }
   const unknown = keys.filter(({ name }) => !cloudConfigKeys.includes(name));
-  return unknown.length > 0 ? unknownKeys(unknown) : undefined;
+  return unknown.length > 0 ? unknownKeys(unknown, source) : undefined;
 }
 
+/** How many keys a warning has, at most. */
+const maxShownKeys = 5;
+
 /** The keys are not named: one that stands at the margin by mistake may be secret. */
-function unknownKeys(unknown: Yaml["keys"]): Problem {
-  const lines = unknown.map(({ line }) => line);
-  const hints = unknown.flatMap(({ name, line }) => {
+function unknownKeys(unknown: Yaml["keys"], source: string): Problem {
+  const shown = unknown
+    .slice(0, maxShownKeys)
+    .map(({ name, offset }) => ({ name, line: lineOf(source, offset) }));
+  const hints = shown.flatMap(({ name, line }) => {
     const known = closest(name, cloudConfigKeys);
     return known === undefined ? [] : [`Line ${line}: did you mean ${known}?`];
   });
-  const what = lines.length === 1 ? "key in line" : "keys in lines";
+  const what = unknown.length === 1 ? "key in line" : "keys in lines";
+  const more = unknown.length > shown.length ? ", …" : "";
   return {
     partly: true,
-    why: `it does not know the top-level ${what} ${listOf(lines)}`,
+    why: `it does not know the top-level ${what} ${shown.map(({ line }) => line).join(", ")}${more}`,
     remedy: hints.length > 0 ? hints.join(" ") : "Correct its name, or indent it below its key.",
   };
-}
-
-function listOf(lines: readonly number[]): string {
-  const shown = lines.slice(0, 5).join(", ");
-  return lines.length > 5 ? `${shown}, …` : shown;
 }
 
 /** How many lines `readYaml` rewrites before it gives up. */
@@ -99,7 +101,7 @@ function yamlIn(source: string, parser: Parser): Yaml | Problem {
   if (documents.length > 1) {
     return { why: "it has more than one YAML document", remedy: "Join them into one." };
   }
-  return { value: documents[0] ?? null, keys: topLevelKeys(parser, events, source) };
+  return { value: documents[0] ?? null, source, keys: topLevelKeys(parser, events, source) };
 }
 
 /** In YAML 1.1, tabs are only in quotes, blocks of text and comments. */
@@ -159,7 +161,7 @@ function topLevelKeys(
       if (isKey && event.type === EVENT_ID.SCALAR) {
         const name = getScalarValue(source, event);
         // A merge key brings in keys, and is none.
-        if (name !== "<<") keys.push({ name, line: lineOf(source, event.valueStart) });
+        if (name !== "<<") keys.push({ name, offset: event.valueStart });
       }
       isKey = !isKey;
     }

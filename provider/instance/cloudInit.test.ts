@@ -92,6 +92,9 @@ test("user data with long runs of white space is judged without delay", async ()
 test("a megabyte of YAML is judged, and what is nested too deeply does no harm", async () => {
   const large = `#cloud-config\npackages:\n${"- nginx\n".repeat(130_000)}hostname: web: 1\n`;
   expect(await warningOf({ userData: large })).toContain("not valid YAML (line 130003)");
+  const keys = Array.from({ length: 50_000 }, (_, n) => `key-${n}: 1\n`).join("");
+  const many = await warningOf({ userData: `#cloud-config\n${keys}` });
+  expect(many).toContain("the top-level keys in lines 2, 3, 4, 5, 6, …");
   const deep = `#cloud-config\nx: ${"[".repeat(30_000)}${"]".repeat(30_000)}\n`;
   expect(await warningOf({ userData: deep })).toContain("not valid YAML");
 });
