@@ -53,25 +53,21 @@ interface Options extends SettingOptions, PlanOptions {
 
 const exitCodeHelp = `
 Exit codes:
-  0  every listed instance is managed, and every managed instance that could be compared exists
-  1  something was found: an instance in no stack or in several, an instance that is gone, or a
-     create in doubt
+  0  each listed instance is in one stack, and each instance of a stack exists
+  1  something was found: in no stack, in several, gone, or a create in doubt
   2  the command line is wrong
-  3  nothing was found, but not everything could be decided: for example because a listing
-     was incomplete, or because settings, a stack or a service could not be read
+  3  nothing was found, but not everything could be decided
 ${planHelp}`;
 
 /** Adds the command `audit`. */
 export function addAudit(program: Command, io: Terminal): void {
   const command = program
     .command("audit")
-    .description(
-      "compare the instances that the service lists with all stacks of the backend; changes nothing but the file of --plan",
-    )
+    .description("compare the service with all stacks; writes nothing but the file of --plan")
     .addHelpText("after", exitCodeHelp);
   const ownOptions = {
     "--json": "Print the result as JSON.",
-    "--stack <name...>": `${stackHelp} Give the option several times to list the instances with the settings of each of these stacks. All stacks of the backend are compared in any case.`,
+    "--stack <name...>": `${stackHelp} Repeatable.`,
     ...planOptions,
   };
   addOptions(command, ownOptions).action(async (options: Options) => {

@@ -12,7 +12,7 @@ import {
   isSent,
   type InputName,
 } from "../provider/instance/definition";
-import { matchesNamePattern, namePatternHelp } from "../provider/namePattern";
+import { matchesNamePattern } from "../provider/namePattern";
 import { instanceToken } from "../provider/pulumiNames";
 import { unreadableStates, type Comparison } from "./compare";
 import type { Findings } from "./report";
@@ -29,19 +29,14 @@ const acceptedInputs = inputNames.filter(
 
 /** The options that make a plan, with their help. */
 export const planOptions = {
-  "--plan <file>":
-    "Write the instances in no stack to this file, for `pulumi import --file`. Instances that a create in doubt explains are left out.",
-  "--name <pattern>": `For the plan: only instances whose name matches this pattern, ${namePatternHelp}.`,
-  "--input <name=value...>": `For the plan: an input of all its instances, which the service does not list: ${acceptedInputs.join(", ")} (once for each key). The option can be given several times. Pulumi ${oldestEngineWithInputs} and later read it; older ones ignore it.`,
+  "--plan <file>": "Write what is in no stack to this file, to import it.",
+  "--name <pattern>": "Plan only names that match (with * and ?).",
+  "--input <name=value...>": `Give all in the plan an input: ${acceptedInputs.join(", ")}. Repeatable. Needs Pulumi ${oldestEngineWithInputs}.`,
 };
 
 /** The help on the exit codes with `--plan`. */
-export const planHelp = `
-Exit codes with --plan:
-  0  the plan is written; it is empty if there is nothing to import
-  1  there is no plan, for example because no listed instance matches --name, or because a stack
-     can't be read
-  2  the command line is wrong`;
+export const planHelp =
+  "With --plan: 0 if the plan is written (it may be empty), 1 if there is none";
 
 /** The values of the options, as they were typed. */
 export interface PlanOptions {

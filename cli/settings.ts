@@ -1,5 +1,5 @@
 /** The settings of a command: its options for them, and their check. */
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { configCommands, inStack } from "../provider/advice";
 import {
   resolveSettings,
@@ -28,8 +28,7 @@ import {
 } from "./terminal";
 
 /** The help of the option `--stack`. */
-export const stackHelp =
-  "Read the settings, with the token, from this stack of the Pulumi project in this folder. By default, they come from the stack that is selected in this folder. The options below take precedence over the stack, and the stack over the environment.";
+export const stackHelp = "Use the settings of this stack.";
 
 /** The values of the options by the names of the settings. Commander turns `--base-url` into `baseUrl`. */
 export type SettingOptions = Partial<Record<(typeof optionNames)[number], string>>;
@@ -54,7 +53,10 @@ const optionNames = [
   "validateCredentials",
 ] as const satisfies readonly SettingName[];
 
-/** Adds these options (those with `...` can be given several times), and one for each of the settings above. */
+/**
+ * Adds these options (those with `...` can be given several times), and one for each of the settings above. The help only
+ * names the latter: nearly nobody needs one, and a page describes them all.
+ */
 export function addOptions(command: Command, options: Readonly<Record<string, string>>): Command {
   const collect = (value: string, others: string[] = []) => [...others, value];
   for (const [flags, description] of Object.entries(options)) {
@@ -62,9 +64,11 @@ export function addOptions(command: Command, options: Readonly<Record<string, st
     else command.option(flags, description);
   }
   for (const name of optionNames) {
-    command.option(`${optionOf(name)} <value>`, descriptionOf(name));
+    command.addOption(new Option(`${optionOf(name)} <value>`).hideHelp());
   }
-  return command;
+  const names = command.createHelp().boxWrap(optionNames.map(optionOf).join(", "), 76);
+  const heading = "Settings of the provider, with a value each (docs/configure.md):";
+  return command.addHelpText("after", `\n${heading}\n${names.replace(/^/gm, "  ")}`);
 }
 
 /** Returns the words of the options that were given for settings, to type them once more. */

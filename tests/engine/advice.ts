@@ -267,7 +267,6 @@ export const advice: readonly Advice[] = [
   { file: "cli/doctor.ts", text: "Nothing found prevents", ways: { reports } },
 
   // ── audit --plan ──
-  { file: "cli/plan.ts", text: "for `pulumi import --file`", ways: { reports } },
   {
     file: "cli/plan.ts",
     text: "importPlanCommand(file, stack)",

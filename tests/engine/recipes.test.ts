@@ -142,6 +142,6 @@ describe("the changed sources", () => {
     await stack.configure({ pageSize: "nine" });
     expect(await stack.fail("preview")).toContain("compute:pageSize must be a whole number");
     const command = join(copy.bin, executable);
-    expect(await stack.type(`'${command}' doctor --help`)).toContain("--page-size <value>");
+    expect(await stack.type(`'${command}' doctor --help`)).toContain("--page-size");
   });
 });

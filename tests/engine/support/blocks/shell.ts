@@ -292,15 +292,13 @@ function flagProblem(
 async function pluginProblem([command, ...args]: readonly string[]): Promise<string | undefined> {
   if (command === undefined || command === "--help") return undefined;
   const plugin = await ensureBuilt();
-  const lists = async (...words: string[]) => {
-    const help = await captured(plugin, [...words, "--help"]);
-    return [...help.matchAll(/^ {2}(\S+)/gm)].map(([, name]) => name);
-  };
-  if (!(await lists()).includes(command)) return `--help has no ${command}`;
+  const helpOfPlugin = (...words: string[]) => captured(plugin, [...words, "--help"]);
+  if (!new RegExp(`^ {2}${command} `, "m").test(await helpOfPlugin()))
+    return `--help has no ${command}`;
   const flags = args.filter((word) => word.startsWith("-")).map((word) => word.split("=")[0]);
   if (flags.length === 0) return undefined;
-  const known = ["--help", ...(await lists(command))];
-  const unknown = flags.find((flag) => !known.includes(flag));
+  const known = new Set((await helpOfPlugin(command)).match(/--[a-z-]+/g));
+  const unknown = flags.find((flag = "") => !known.has(flag));
   return unknown === undefined ? undefined : `${command} has no ${unknown}`;
 }
 
