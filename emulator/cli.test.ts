@@ -36,22 +36,20 @@ function start(...args: string[]) {
   const firstLine = new Promise<string>((resolve) => {
     createInterface(child.stdout).once("line", resolve);
   });
-  const ready = firstLine.then((line) => ({
-    line,
-    url: /http:\/\/\S+\/v2/.exec(line)?.[0] ?? "",
-  }));
+  const ready = firstLine.then((line) => ({ url: /http:\/\/\S+\/v2/.exec(line)?.[0] ?? "" }));
   return { child, output, ended, ready };
 }
 
 describe("the process", () => {
-  test("prints its address and how to use it in one line, and stops at SIGINT with code 0", async () => {
+  test("prints its address, its page and how to use it, and stops at SIGINT with code 0", async () => {
     const { child, output, ended, ready } = start("--port", "0", "--log");
-    const { line, url } = await ready;
-    expect(line).toMatch(/^Compute emulator ready at http:\/\/127\.0\.0\.1:\d+\/v2 /);
-    // A person copies from here to the end of the line.
-    expect(line).toMatch(
-      new RegExp(`: export COMPUTE_BASE_URL=${url} COMPUTE_API_TOKEN=sk_test_\\w+$`),
-    );
+    const { url } = await ready;
+    expect(output.stdout.split("\n")).toEqual([
+      `Compute emulator ready at ${url} (in memory; Ctrl-C stops it)`,
+      `Its page: ${new URL("/", url).origin}`,
+      `To use it: export COMPUTE_BASE_URL=${url} COMPUTE_API_TOKEN=sk_test_emulator`,
+      "",
+    ]);
     const faults = new URL("/control/faults", url);
     await fetch(faults, { method: "POST", body: '{"kind": "hang", "method": "POST"}' });
     await caller({ url }).ask("GET", "/account");

@@ -1,4 +1,4 @@
-/** The command line of the emulator: its start line and its exit codes. The flags are in options.ts. */
+/** The command line of the emulator: its first lines and its exit codes. The flags are in options.ts. */
 import { Command, CommanderError, Option } from "commander";
 import { ListenError, OptionError, startEmulator, type Emulator } from "./index";
 import { optionFlags, validSettings, type Settings } from "./options";
@@ -39,7 +39,7 @@ export async function main(args: readonly string[], name: string): Promise<numbe
     const options = parseCommandLine(args, name);
     const stopped = stopSignal();
     await using emulator = await startEmulator(options);
-    process.stdout.write(`${startLine(emulator, options)}\n`);
+    process.stdout.write(`${startLines(emulator, options)}\n`);
     await stopped;
     return 0;
   } catch (error) {
@@ -67,14 +67,14 @@ function usageError({ code, message }: CommanderError): string {
   return text.replace(/ '.*'/s, (typed) => (/^ '--[a-z-]{1,30}'$/.test(typed) ? typed : ""));
 }
 
-/** One line that a person can copy from and a program can wait for. */
-function startLine({ url, origin }: Emulator, settings: Settings): string {
+/** The first line is for a program that waits, and the last one for a person to copy. */
+function startLines({ url, origin }: Emulator, settings: Settings): string {
   const where = settings.database === ":memory:" ? "in memory" : `in ${settings.database}`;
-  return (
-    `Compute emulator ready at ${url} (${where}; Ctrl-C stops it). ` +
-    (settings.controlEndpoints ? `Its page: ${origin}/. ` : "") +
-    `To use it (a stack's own compute:baseUrl and compute:apiToken come first): export COMPUTE_BASE_URL=${url} COMPUTE_API_TOKEN=sk_test_emulator`
-  );
+  return [
+    `Compute emulator ready at ${url} (${where}; Ctrl-C stops it)`,
+    ...(settings.controlEndpoints ? [`Its page: ${origin}`] : []),
+    `To use it: export COMPUTE_BASE_URL=${url} COMPUTE_API_TOKEN=sk_test_emulator`,
+  ].join("\n");
 }
 
 /** Resolves at the first signal that asks the process to stop. */
