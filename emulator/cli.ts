@@ -78,7 +78,7 @@ function startLines({ url, origin }: Emulator, settings: Settings): string {
 }
 
 /** Resolves at the first signal that asks the process to stop. */
-export function stopSignal(): Promise<void> {
+function stopSignal(): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => resolve());
   return promise;

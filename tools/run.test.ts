@@ -86,7 +86,6 @@ test.each<[string, () => NodeJS.ProcessEnv]>([
 
 test.each([
   [["--diff"], /^The command comes first.* `npm start -- up --diff`\. The commands: up, preview, /],
-  [["up", "--wach"], /^Did you mean --watch\?/],
   [["destory"], /^There is no command "destory"\. Choose one of these: up, preview, /],
 ])("npm start -- %j says what to type, before it does anything", async (args, message) => {
   const { code, printed } = await runToolProcess("start", args);

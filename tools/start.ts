@@ -1,17 +1,15 @@
 /**
- * `npm start`: runs a real `pulumi up` of examples/instance against the emulator, without any setup.
+ * `npm start`: runs a real `pulumi up` of examples/instance against the emulator, without any setup. At a
+ * terminal, the emulator and its page then stay until Ctrl-C, also for commands in another terminal.
  * `npm start -- COMMAND` (preview, refresh, destroy, cancel) works on the same stack and the same
- * instances. With `--watch`, the emulator and its page stay until Ctrl-C, also for commands in another
- * terminal. All further arguments go to Pulumi.
+ * instances. All further arguments go to Pulumi.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { readCreates } from "../cli/creates";
-import { closest } from "../provider/closest";
 import { ListenError, OptionError, startEmulator } from "../emulator";
-import { stopSignal } from "../emulator/cli";
 import metadata from "../metadata.json";
 import { ensureBuilt, ensureSdkBuilt, installPlugin } from "./build";
 import { oneOf, runWithArguments, say, ToolError } from "./support/main";
@@ -31,17 +29,14 @@ const commands = {
 
 type Command = keyof typeof commands;
 
-const watchFlag = "--watch";
-
 const example = join(root, "examples", "instance");
 /** Holds the stack, and the emulator's database and port. */
 const demo = join(toolsDir, "demo");
 const beginAnew = `delete ${relative(process.cwd(), demo)}, which forgets the instances of the demo`;
 const token = "sk_test_demo";
 
-async function main(args: readonly string[]): Promise<void> {
-  const [given = "up", ...rest] = args.filter((arg) => arg !== watchFlag);
-  refuseFlags(given, rest);
+async function main([given = "up", ...rest]: readonly string[]): Promise<void> {
+  refuseFlag(given);
   const name = oneOf("command", Object.keys(commands) as Command[], given);
   const [toolchain, plugin] = await Promise.all([
     ensureToolchain({ languages: ["nodejs"] }),
@@ -52,9 +47,14 @@ async function main(args: readonly string[]): Promise<void> {
   mkdirSync(demo, { recursive: true });
   installPlugin(join(demo, "home"));
   await using emulator = await findOrStartEmulator();
-  say(`Emulator of the service: ${emulator.url}`);
-  say(`Its page, which shows the instances and makes faults while this runs: ${emulator.origin}\n`);
+  const isAtTerminal = process.stdin.isTTY && process.stdout.isTTY;
+  const stays = name === "up" && emulator.isOwn && isAtTerminal;
+  // Nobody is told of a page that ends with this command.
+  if (stays || !emulator.isOwn) say(`\nThe emulator's page: ${emulator.origin}\n`);
 
+  const interruption = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"])
+    process.once(signal, () => interruption.abort());
   const run = (args: readonly string[]) => runDemo(toolchain.pulumi, args, toolchain, emulator);
   await run(["stack", "select", "--create", "demo", "--non-interactive"]);
   if (name === "up" && isAnyInDoubt())
@@ -64,13 +64,12 @@ async function main(args: readonly string[]): Promise<void> {
   process.exitCode = code;
   say(
     code === 0
-      ? whatNext(name)
+      ? whatNext(name, stays ? ", in a second terminal" : "")
       : `\npulumi ${name} ended with exit code ${code}; see above. \`npm start\` tries again; if the stack is locked, run \`npm start -- cancel\` first. To begin anew, ${beginAnew}.`,
   );
-  if (args.includes(watchFlag)) {
-    say(`\nThe emulator and its page stay at ${emulator.origin} until Ctrl-C.`);
-    await stopSignal();
-  }
+  if (!stays || interruption.signal.aborted) return;
+  say(`\nThe emulator's page, until Ctrl-C: ${emulator.origin}`);
+  await once(interruption.signal, "abort");
 }
 
 /** Whether Pulumi was ended, and may not have saved which instances it had created. */
@@ -78,13 +77,8 @@ function isAnyInDoubt(): boolean {
   return readCreates(ownPulumi(demo), say).some(({ liveness }) => liveness === "dead");
 }
 
-/** @throws {ToolError} if a flag comes before the command, or if one is `--watch` misspelled */
-function refuseFlags(given: string, rest: readonly string[]): void {
-  const misspelled = [given, ...rest].find(
-    (arg) => /^--?[a-z]/.test(arg) && closest(arg, [watchFlag]),
-  );
-  if (misspelled)
-    throw new ToolError(`Did you mean ${watchFlag}? There is no flag "${misspelled}".`);
+/** @throws {ToolError} if a flag comes before the command */
+function refuseFlag(given: string): void {
   if (!given.startsWith("-")) return;
   throw new ToolError(
     `The command comes first, and then the flags of Pulumi: \`npm start -- up ${given}\`. The commands: ${Object.keys(commands).join(", ")}`,
@@ -95,11 +89,13 @@ function refuseFlags(given: string, rest: readonly string[]): void {
 interface Service extends AsyncDisposable {
   origin: string;
   url: string;
+  /** Whether it ends with this process. */
+  isOwn: boolean;
 }
 
 /**
- * Starts the emulator on the port of the last run, because the state has its address. If an `npm start -- --watch`
- * runs there, returns its emulator.
+ * Starts the emulator on the port of the last run, because the state has its address. If an `npm start` in another
+ * terminal keeps its emulator there, returns that one.
  */
 async function findOrStartEmulator(): Promise<Service> {
   const portFile = join(demo, "port");
@@ -109,7 +105,7 @@ async function findOrStartEmulator(): Promise<Service> {
   try {
     const emulator = await startEmulator(options);
     writeFileSync(portFile, String(emulator.port));
-    return emulator;
+    return { ...emulator, isOwn: true };
   } catch (error) {
     if (error instanceof OptionError)
       throw new ToolError(
@@ -118,7 +114,10 @@ async function findOrStartEmulator(): Promise<Service> {
     if (!(error instanceof ListenError)) throw error;
     const origin = `http://127.0.0.1:${port}`;
     const answer = await fetch(`${origin}/control/instances`).catch(() => undefined);
-    if (answer?.ok) return { origin, url: `${origin}/v2`, [Symbol.asyncDispose]: async () => {} };
+    if (answer?.ok) {
+      const url = `${origin}/v2`;
+      return { origin, url, isOwn: false, [Symbol.asyncDispose]: async () => {} };
+    }
     throw new ToolError(
       `Port ${port} is in use, and the instances of the demo have that address. Free the port, or ${beginAnew}.`,
     );
@@ -153,16 +152,15 @@ async function runDemo(
   }
 }
 
-function whatNext(name: Command): string {
+function whatNext(name: Command, where: string): string {
   if (name === "destroy") {
     return `
 The stack is empty. The service documents no destroy call, so the sandbox's instances were dropped
 from the state and end with their sandbox lifetime: see docs/delete.md.`;
   }
   const next = `
-What next:
+What next${where}:
   npm start                 again: nothing changes, unless the program has
-  npm start -- --watch      again, and keep the emulator and its page; type the others in a second terminal
   npm start -- refresh      read the instances back
   npm start -- destroy      tear the stack down
   ${relative(process.cwd(), join(example, "index.ts"))}  is the program; change it, and run \`npm start -- preview\``;

@@ -23,6 +23,8 @@ import { create } from "tar";
 import { runCommand } from "../../tools/support/command";
 import { repositoryFiles, root } from "../../tools/support/paths";
 import { pinnedPulumi, thisPlatform } from "../../tools/support/pulumiArchive.cjs";
+import { testUnless } from "../../tools/support/unless";
+import { noTerminals } from "./support/processes";
 
 let folder: string;
 let clone: string;
@@ -91,6 +93,8 @@ test("npm start needs Node and nothing else: it downloads the Pulumi CLI once, a
   expect(printed).not.toContain("Building");
   expect(printed).toContain("3 created");
   expect(printed).toMatch(/names .*web-1.*web-2/);
+  // No address that is dead now.
+  expect(printed).not.toContain("http://127.0.0.1");
 
   expect(await start("destroy")).toContain("3 deleted");
   const { version } = pinnedPulumi;
@@ -119,21 +123,31 @@ test("after two Ctrl-C in the middle of a create, npm start settles what is in d
   expect(await start("destroy")).toContain("3 deleted");
 });
 
-test("with --watch the emulator stays, and other commands use it", async () => {
-  const watching = spawn(process.execPath, [script, "start", "--watch"], {
-    ...inClone(),
-    stdio: ["ignore", "ignore", "pipe"],
-  });
-  const ended = once(watching, "close");
-  try {
-    for await (const line of createInterface({ input: watching.stderr })) {
-      if (line.includes("stay at")) break;
+testUnless(
+  noTerminals,
+  "at a terminal the emulator and its page stay until Ctrl-C, and other commands use them",
+  async () => {
+    const { cwd, env } = inClone();
+    const line = `PATH='${env.PATH}' exec '${process.execPath}' ${script} start`;
+    using terminal = spawn("script", ["-qec", line, "/dev/null"], {
+      cwd,
+      env: { ...env, PATH: process.env["PATH"] },
+      stdio: ["pipe", "pipe", "ignore"],
+    });
+    const ended = once(terminal, "close");
+    let page = "";
+    for await (const printed of createInterface({ input: terminal.stdout })) {
+      [, page = ""] = /page, until Ctrl-C: (http\S+)/.exec(printed) ?? [];
+      if (page !== "") break;
     }
-    watching.stderr.resume();
+    terminal.stdout.resume();
+    expect(await (await fetch(page)).text()).toContain("emulated");
     expect(await start("refresh")).toContain("3 unchanged");
     expect(await start("destroy")).toContain("3 deleted");
-  } finally {
-    watching.kill("SIGINT");
-    await ended;
-  }
-});
+
+    // The terminal turns this character into a SIGINT.
+    terminal.stdin.write("\u0003");
+    expect(await ended).toEqual([0, null]);
+    await expect(fetch(page)).rejects.toThrow();
+  },
+);
