@@ -30,11 +30,5 @@ return await Deployment.RunAsync(() =>
     {
         ["names"] = Output.All(servers.Select(server => server.Name)),
         ["ipv4"] = Output.All(servers.Select(server => server.Ipv4)),
-        ["networks"] = Output.All(servers.Select(server => server.Networks.Apply(networks =>
-            networks.Select(network => new Dictionary<string, object?>
-            {
-                ["type"] = network.Type,
-                ["ipv4"] = network.Ipv4,
-            }).ToList()))),
     };
 });

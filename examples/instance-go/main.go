@@ -18,7 +18,6 @@ packages:
 func main() {
 	pulumi.Run(func(ctx *pulumi.Context) error {
 		var names, ipv4 pulumi.StringArray
-		var networks pulumi.Array
 		for number := 1; number <= config.RequireInt(ctx, "count"); number++ {
 			server, err := compute.NewInstance(ctx, fmt.Sprintf("web-%d", number), &compute.InstanceArgs{
 				FlavorId: pulumi.String("standard-2"),
@@ -32,13 +31,11 @@ func main() {
 			}
 			names = append(names, server.Name)
 			ipv4 = append(ipv4, server.Ipv4)
-			networks = append(networks, server.Networks)
 		}
 
 		// `pulumi up` waits until the servers run, so their addresses are known here.
 		ctx.Export("names", names)
 		ctx.Export("ipv4", ipv4)
-		ctx.Export("networks", networks)
 		return nil
 	})
 }

@@ -26,4 +26,3 @@ servers = [
 pulumi.export("names", [server.name for server in servers])
 ipv4: list[pulumi.Input[str]] = [server.ipv4 for server in servers]
 pulumi.export("ipv4", ipv4)
-pulumi.export("networks", [server.networks for server in servers])

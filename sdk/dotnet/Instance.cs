@@ -48,12 +48,6 @@ namespace ComputeInstances.Compute
     ///     {
     ///         ["names"] = Output.All(servers.Select(server =&gt; server.Name)),
     ///         ["ipv4"] = Output.All(servers.Select(server =&gt; server.Ipv4)),
-    ///         ["networks"] = Output.All(servers.Select(server =&gt; server.Networks.Apply(networks =&gt;
-    ///             networks.Select(network =&gt; new Dictionary&lt;string, object?&gt;
-    ///             {
-    ///                 ["type"] = network.Type,
-    ///                 ["ipv4"] = network.Ipv4,
-    ///             }).ToList()))),
     ///     };
     /// });
     /// ```

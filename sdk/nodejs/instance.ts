@@ -42,7 +42,6 @@ import * as utilities from "./utilities";
  * // `pulumi up` waits until the servers run, so their addresses are known here.
  * export const names = servers.map((server) => server.name);
  * export const ipv4: pulumi.Input<string>[] = servers.map((server) => server.ipv4);
- * export const networks = servers.map((server) => server.networks);
  * ```
  */
 export class Instance extends pulumi.CustomResource {

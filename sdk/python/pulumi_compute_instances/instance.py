@@ -200,7 +200,6 @@ class Instance(pulumi.CustomResource):
         pulumi.export("names", [server.name for server in servers])
         ipv4: list[pulumi.Input[str]] = [server.ipv4 for server in servers]
         pulumi.export("ipv4", ipv4)
-        pulumi.export("networks", [server.networks for server in servers])
         ```
 
         :param str resource_name: The name of the resource.
@@ -254,7 +253,6 @@ class Instance(pulumi.CustomResource):
         pulumi.export("names", [server.name for server in servers])
         ipv4: list[pulumi.Input[str]] = [server.ipv4 for server in servers]
         pulumi.export("ipv4", ipv4)
-        pulumi.export("networks", [server.networks for server in servers])
         ```
 
         :param str resource_name: The name of the resource.

@@ -6,7 +6,6 @@ import com.pulumi.Context;
 import com.pulumi.Pulumi;
 import com.pulumi.core.Output;
 import java.util.List;
-import java.util.Map;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -41,10 +40,6 @@ public class App {
         ctx.export("names", all(servers, Instance::name));
         Output<List<String>> ipv4 = all(servers, Instance::ipv4);
         ctx.export("ipv4", ipv4);
-        ctx.export("networks", all(servers, server -> server.networks().applyValue(networks ->
-            networks.stream()
-                .map(network -> Map.of("type", network.type(), "ipv4", network.ipv4()))
-                .collect(Collectors.toList()))));
     }
 
     private static <T> Output<List<T>> all(List<Instance> servers, Function<Instance, Output<T>> of) {
