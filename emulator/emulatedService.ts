@@ -68,7 +68,7 @@ export class EmulatedService {
       faults: [],
     };
     const faults = this.faultScripts.take(entry);
-    entry.faults = faults.map(({ kind }) => kind);
+    entry.faults = faults.map(({ kind, label }) => label ?? kind);
     this.requestLog.add(entry);
     return { request, requestId, entry, faults };
   }

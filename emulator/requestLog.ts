@@ -1,6 +1,5 @@
 /** The log of requests, for tests and for `--log`. It never contains a token or a body. */
 import type { TokenKind } from "../provider/api/contract";
-import type { FaultKind } from "./faults/kinds";
 
 /** One request, as `control.requests()` shows it. */
 export interface LoggedRequest {
@@ -17,7 +16,8 @@ export interface LoggedRequest {
   status: number | undefined;
   /** Whether the service has acted on the request, or refused it. A fault can prevent both. */
   acted: boolean;
-  faults: FaultKind[];
+  /** The label of each fault that applies, or its kind if it has no label. */
+  faults: string[];
 }
 
 /** At this number of entries, the older half is dropped. */

@@ -22,6 +22,8 @@ export interface FaultHandle {
   /** Whether the fault has applied as often as its script allows, so that it never applies again. */
   readonly isSpent: boolean;
   readonly hits: number;
+  /** The latest request that has met the fault: the name in its body, or its method and path. */
+  readonly metBy: string | undefined;
   readonly firstHit: Promise<void>;
   /** Switches the fault off for further requests. A request that a `hang` holds back stays held until `release`. */
   remove(): void;
@@ -32,6 +34,7 @@ export interface FaultHandle {
 /** A fault, its conditions, and how often it has applied. */
 export class ScriptedFault implements FaultHandle {
   hits = 0;
+  metBy: string | undefined;
   readonly kind: FaultKind;
   readonly label: string | undefined;
   readonly #firstHit = Promise.withResolvers<void>();
@@ -74,6 +77,7 @@ export class ScriptedFault implements FaultHandle {
       return false;
     }
     this.hits++;
+    this.metBy = request.name ?? `${request.method} ${request.path}`;
     this.#firstHit.resolve();
     return true;
   }

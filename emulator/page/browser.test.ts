@@ -7,14 +7,17 @@ import { caller } from "../testClient";
 
 const hostileName = '<img src=x onerror="document.title = 1"><script>document.title = 2</script>';
 const title = "Compute Instances Service, emulated";
-const buttons = ["429 storm", "Server errors", "Lost response", "Slow responses", "Lagging list"];
+const buttons = [
+  ...["429 storm", "Server errors", "Sold out", "Slow responses", "Lagging list"],
+  ...["Lost response", "Never ready", "OFFLINE"],
+];
 const button = (index: number) => `#faults > button:nth-child(${String(index + 1)})`;
 const pressed = (index: number) => `${button(index)}[aria-pressed="true"]`;
 const released = (index: number) => `${button(index)}[aria-pressed="false"]`;
 /** The buttons of the newest instance. */
-const [rename, remove] = ["Rename", "Remove"].map(
-  (verb) => `#instances > tr:first-child button[aria-label^="${verb}"]`,
-) as [string, string];
+const [rename, remove, change] = ["Rename", "Remove", "Make"].map(
+  (verb) => `#instances > li:first-child button[aria-label^="${verb}"]`,
+) as [string, string, string];
 
 describeUnless(missingChromium(), "the page in Chromium", () => {
   let chromium: Browser;
@@ -43,8 +46,8 @@ describeUnless(missingChromium(), "the page in Chromium", () => {
     await open();
     await caller(emulator).create(hostileName);
     await page.waitForSelector(rename);
-    expect(await textOf("#instances td")).toBe(hostileName);
-    expect(await textOf("#requests td:nth-child(2)")).toBe(`POST /v2/instances ${hostileName}`);
+    expect(await textOf("#instances .name")).toBe(hostileName);
+    expect(await textOf("#requests .request")).toBe(`POST /v2/instances ${hostileName}`);
     expect(await page.evaluate('document.querySelectorAll("main :is(img, script)").length')).toBe(
       0,
     );
@@ -62,17 +65,16 @@ describeUnless(missingChromium(), "the page in Chromium", () => {
       await page.waitForSelector(released(index));
       await page.click(button(index));
       await page.waitForSelector(pressed(index));
-      // What heals it.
-      expect(await textOf(`${button(index)} > :last-child`)).toMatch(
-        /^(click again|nothing to do)/,
-      );
     }
     expect(emulator.control.faults().map(({ label, kind }) => [label, kind])).toEqual([
       ["429 storm", "status"],
       ["Server errors", "status"],
-      ["Lost response", "reset"],
+      ["Sold out", "status"],
       ["Slow responses", "delay"],
       ["Lagging list", "appearsAfter"],
+      ["Lost response", "reset"],
+      ["Never ready", "neverLeavesProvisioning"],
+      ["OFFLINE", "endsAs"],
     ]);
     await open();
     for (const index of buttons.keys()) {
@@ -97,7 +99,7 @@ describeUnless(missingChromium(), "the page in Chromium", () => {
     expect((await caller(emulator).create("web")).status).toBe(500);
     const text = (n: number) => textOf(`#other-faults > button:nth-child(${String(n)})`);
     await page.waitForSelector("#other-faults small::-p-text(1 request)");
-    expect(await text(1)).toBe("busyon; met by 1 requestclick to switch it off");
+    expect(await text(1)).toBe("busyon; met by 1 requestuntil the next clicklast met by web");
     expect(await text(2)).toMatch(/^neverLeavesProvisioningon; /);
     await page.click('#other-faults > button[aria-pressed="true"]');
     await page.waitForSelector("#other-faults:not(:has(> :nth-child(2)))");
@@ -105,16 +107,59 @@ describeUnless(missingChromium(), "the page in Chromium", () => {
     expect((await caller(emulator).create("web")).status).toBe(202);
   });
 
-  test("shows that a lost response happens once, and the instance that was created", async () => {
+  test("shows what has met a lost response, which happens once, and the instance that was created", async () => {
     await open();
-    await page.click(button(2));
-    await page.waitForSelector(pressed(2));
+    const lost = buttons.indexOf("Lost response");
+    await page.click(button(lost));
+    await page.waitForSelector(pressed(lost));
     await expect(caller(emulator).create("web")).rejects.toThrow();
-    await page.waitForSelector(released(2));
+    await page.waitForSelector(`${released(lost)} small::-p-text(last met by web)`);
     await page.waitForSelector("#instance-count::-p-text(1)");
-    expect(await textOf("#instances td")).toBe("web");
-    expect(await textOf("#requests td:nth-child(3)")).toBe("none yet (fault: reset)");
+    expect(await textOf("#instances .name")).toBe("web");
+    expect(await textOf("#requests .response")).toBe("no answer (Lost response)");
     expect((await caller(emulator).create("another")).status).toBe(202);
+    // Switched on again, it forgets the first one.
+    await page.click(button(lost));
+    await page.waitForSelector(`${pressed(lost)} small::-p-text(on; met by 0 requests)`);
+    expect(emulator.control.faults()).toHaveLength(1);
+  });
+
+  test("shows what an instance was made with, but no user data, and which request was repeated", async () => {
+    await open();
+    await caller(emulator).create("web", { user_data: "c2VjcmV0" });
+    for (let times = 0; times < 12; times++) await caller(emulator).list("?limit=100");
+    await page.waitForSelector("#requests ::-p-text(× 12)");
+    expect(await textOf("#requests")).toMatch(
+      /GET \/v2\/instances\?limit=100 × 12200.*POST \/v2\/instances web202$/,
+    );
+    expect(await textOf("#instances summary")).toBe("f · i · v");
+    const made = { name: "web", flavor_id: "f", image_id: "i", vpc_id: "v" };
+    const shown = { ...made, user_data: "6 bytes, not shown" };
+    expect(JSON.parse(String(await textOf("#instances pre")))).toEqual(shown);
+  });
+
+  test("adds an instance by a click, and heals one that is never ready", async () => {
+    await open();
+    const stuck = buttons.indexOf("Never ready");
+    await page.click(button(stuck));
+    await page.waitForSelector(pressed(stuck));
+    await caller(emulator, "sk_live_default_1").create("web");
+    await page.waitForSelector("#instances .PROVISIONING");
+    await page.click("#settle");
+    await page.click("#add");
+    await page.waitForSelector("#instances ::-p-text(by-hand-1)");
+    await page.click("#add");
+    await page.waitForSelector("#instances ::-p-text(by-hand-2)");
+    await page.click("#instances > li:last-child button[aria-label='Make web ACTIVE']");
+    await page.waitForSelector("#instances:not(:has(.PROVISIONING))");
+    await page.click(change);
+    await page.waitForSelector("#instances .OFFLINE");
+    const live = { tokenKind: "live" };
+    expect(emulator.control.instances()).toMatchObject([
+      { ...live, name: "web", status: "ACTIVE" },
+      { ...live, name: "by-hand-1", status: "ACTIVE" },
+      { ...live, name: "by-hand-2", status: "OFFLINE" },
+    ]);
   });
 
   test("renames and removes an instance by a click, whatever its id", async () => {
@@ -124,7 +169,7 @@ describeUnless(missingChromium(), "the page in Chromium", () => {
     await open();
     await page.waitForSelector(remove);
     await page.click(remove);
-    await page.waitForSelector("#instances td::-p-text(web)");
+    await page.waitForSelector("#instances .name::-p-text(web)");
     await page.waitForSelector("#instance-count::-p-text(1)");
     expect(control.instances()).toMatchObject([{ id, name: "web" }]);
 
@@ -138,7 +183,7 @@ describeUnless(missingChromium(), "the page in Chromium", () => {
     await page.click(rename);
     await page.keyboard.type("renamed");
     await page.click('#rename button[value="rename"]');
-    await page.waitForSelector("#instances td::-p-text(renamed)");
+    await page.waitForSelector("#instances .name::-p-text(renamed)");
     expect(control.instance(id)?.name).toBe("renamed");
 
     await page.click(remove);
@@ -162,22 +207,21 @@ describeUnless(missingChromium(), "the page in Chromium", () => {
     }
     expect(reached).toEqual([...buttons, "Settle"]);
     await caller(emulator).create("created");
-    await page.waitForSelector("#instances tr:first-child .PROVISIONING");
+    await page.waitForSelector("#instances li:first-child .PROVISIONING");
     await page.keyboard.press("Enter");
-    await page.waitForSelector("#instances tr:first-child .ACTIVE");
+    await page.waitForSelector("#instances li:first-child .ACTIVE");
 
-    // The table can be scrolled with the keyboard, too.
-    await page.keyboard.press("Tab");
-    await page.keyboard.press("Tab");
+    // "Add an instance", the list, which can be scrolled with the keyboard, and what the instance was made with.
+    for (let presses = 0; presses < 4; presses++) await page.keyboard.press("Tab");
     expect(await focused()).toBe("Rename");
     await page.keyboard.press("Enter");
     await page.keyboard.type("renamed");
     await page.keyboard.press("Enter");
-    await page.waitForSelector("#instances td::-p-text(renamed)");
+    await page.waitForSelector("#instances .name::-p-text(renamed)");
     expect(await focused()).toBe("Rename");
     await page.keyboard.press("Tab");
     await page.keyboard.press("Enter");
-    await page.waitForSelector("#instances tr:first-child .PROVISIONING");
+    await page.waitForSelector("#instances li:first-child .PROVISIONING");
     expect(emulator.control.instances()).toMatchObject([{ name: "web" }]);
 
     await page.focus(button(0));
@@ -198,7 +242,7 @@ describeUnless(missingChromium(), "the page in Chromium", () => {
     control.insert({ name: "after" });
     control.setStatus(kept, "OFFLINE");
     control.remove(id);
-    await page.waitForSelector("#instances tr:nth-child(2) .OFFLINE");
+    await page.waitForSelector("#instances li:nth-child(2) .OFFLINE");
     expect(await focused()).toBe("Rename");
     await page.keyboard.press("Enter");
     expect(await page.evaluate('document.querySelector("#new-name").value')).toBe("web");
@@ -218,12 +262,12 @@ describeUnless(missingChromium(), "the page in Chromium", () => {
     emulator.control.insert({ name: "meanwhile" });
     await page.waitForSelector("#connection::-p-text(connected)");
     await page.waitForSelector("#instances .ACTIVE");
-    expect(await textOf("#instances td")).toBe("meanwhile");
+    expect(await textOf("#instances .name")).toBe("meanwhile");
   });
 
   test.each([
-    [1440, ["faults", "instances requests", "windows"]],
-    [420, ["faults", "instances", "requests", "windows"]],
+    [1200, ["faults", "instances requests", "windows"]],
+    [390, ["faults", "instances", "requests", "windows"]],
   ])("has its place for each thing on a screen that is %d pixels wide", async (width, rows) => {
     emulator.control.insert({ name: "x".repeat(100) });
     await caller(emulator).create("y".repeat(100));
@@ -232,6 +276,12 @@ describeUnless(missingChromium(), "the page in Chromium", () => {
     await page.waitForSelector("#instances .ACTIVE");
     expect(await page.evaluate(`{ ${findRows} }`)).toEqual(rows);
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
+    // The end of a name is visible.
+    expect(await page.evaluate(`{ ${findCutNames} }`)).toEqual([]);
+    await page.evaluate("scrollTo(0, document.documentElement.scrollHeight)");
+    expect(
+      await page.evaluate('document.querySelector("h1").getBoundingClientRect().top'),
+    ).toBeGreaterThan(0);
     expect(await textOf('section[aria-labelledby="instances-title"] #settle')).toMatch(/Settle/);
   });
 
@@ -258,6 +308,12 @@ const findRows = `
     rows.set(top, [...(rows.get(top) ?? []), name]);
   }
   [...rows.values()].map((names) => names.join(" "))`;
+
+/** A script that runs in the page. It returns the names of instances, in cards and requests, that are wider than their place. */
+const findCutNames = `
+  [...document.querySelectorAll(".name, .request")]
+    .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+    .map(({ textContent }) => textContent)`;
 
 /**
  * A script that runs in the page. It returns each text whose contrast with its background is below 4.5, the minimum of the

@@ -71,17 +71,20 @@ describe("the page", () => {
     expect(html).not.toMatch(/<[^>]*\s(on\w+|style)=/);
   });
 
-  test("says at each fault what heals it", async () => {
+  test("says at each fault what it does, and until when", async () => {
     await using emulator = await startEmulator({ controlEndpoints: true });
     const html = await (await fetch(`${emulator.origin}/`)).text();
     const [, source = ""] = /const faults = (\[[^]*?\n {8}\]);/.exec(html) ?? [];
     const faults = new Script(source).runInNewContext() as Record<string, string>[];
-    expect(faults.map(({ title, heals }) => [title, heals])).toEqual([
-      ["429 storm", "click again: the run goes on"],
-      ["Server errors", "click again, and run pulumi up again"],
-      ["Lost response", "nothing to do: the run finds the instance"],
-      ["Slow responses", "click again: the run goes on"],
-      ["Lagging list", "nothing to do: the run waits for them"],
+    expect(faults.map(({ title, effect, end }) => `${title}: ${effect}, ${end}`)).toEqual([
+      "429 storm: each request gets a 429, until the next click; the run goes on",
+      "Server errors: each request gets a 503, until the next click; then pulumi up again",
+      "Sold out: each create is refused (422), until the next click; then pulumi up again",
+      "Slow responses: each takes 3 s, until the next click; the run goes on",
+      "Lagging list: shows new instances 20 s late, until the next click; the run waits for them",
+      "Lost response: the next create is made, but not answered, once; the run finds the instance",
+      "Never ready: the next instance stays in PROVISIONING, once; its button ACTIVE ends it",
+      "OFFLINE: the next instance ends OFFLINE, once; its button ACTIVE ends it",
     ]);
   });
 
@@ -122,11 +125,14 @@ describe("the events", () => {
     });
 
     const { id } = emulator.control.fault({ kind: "status", status: 503, label: "busy" });
-    expect((await events.next())?.faults).toEqual([{ id, kind: "status", label: "busy", hits: 0 }]);
+    const busy = { id, kind: "status", label: "busy" };
+    expect((await events.next())?.faults).toEqual([{ ...busy, hits: 0, isSpent: false }]);
     await caller(emulator).ask("GET", "/account");
     // The fault applies to one request only, so it is spent.
-    const spent = await events.next();
-    expect(spent).toMatchObject({ faults: [], requests: [{ status: 503, faults: ["status"] }] });
+    expect(await events.next()).toMatchObject({
+      faults: [{ ...busy, hits: 1, isSpent: true, metBy: "GET /v2/account" }],
+      requests: [{ status: 503, faults: ["busy"] }],
+    });
   });
 
   test("come without tokens and without user data", async () => {
@@ -141,6 +147,37 @@ describe("the events", () => {
       windows: [{ endpoint: "POST /v2/instances", tokenKind: "live", tokenNumber: 1, count: 1 }],
     });
     expect(JSON.stringify(overview)).not.toMatch(/acme_secret|c2VjcmV0/);
+  });
+
+  test("show each create and failure, however many listings came after it, and equal requests once", async () => {
+    await using emulator = await startEmulator({ controlEndpoints: true });
+    const { ask, create, list } = caller(emulator);
+    await create("web");
+    emulator.control.fault({ kind: "status", status: 503, label: "busy" });
+    await list();
+    for (let limit = 1; limit <= 60; limit++) await list(`?limit=${limit}`);
+    for (let times = 0; times < 3; times++)
+      for (const limit of [1, 2]) await list(`?limit=${limit}`);
+    emulator.control.fault({ kind: "status", status: 429, times: 2, label: "storm" });
+    for (let times = 0; times < 2; times++) await create("db");
+    await ask("GET", "/account");
+    using events = await openEvents(emulator);
+    const { requests = [] } = (await events.next()) ?? {};
+    const rows = requests.map(
+      ({ method, path, query, name, status, faults, count }) =>
+        `${method} ${path.slice(4)} ${name ?? query["limit"] ?? ""} ${status} ${faults.join()} × ${count}`,
+    );
+    expect(rows.slice(0, 4)).toEqual([
+      "GET account  200  × 1",
+      "POST instances db 429 storm × 2",
+      "GET instances 2 200  × 4",
+      "GET instances 1 200  × 4",
+    ]);
+    expect(rows.slice(-3)).toEqual([
+      "GET instances 14 200  × 1",
+      "GET instances  503 busy × 1",
+      "POST instances web 202  × 1",
+    ]);
   });
 
   test("are one event for many changes at once, with the newest instances only", async () => {

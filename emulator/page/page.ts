@@ -43,10 +43,15 @@ const html = /* HTML */ `<!doctype html>
           padding: 16px 20px;
         }
         header {
+          position: sticky;
+          top: 0;
+          z-index: 1;
           display: flex;
           flex-wrap: wrap;
-          gap: 8px 24px;
+          gap: 4px 24px;
           align-items: baseline;
+          padding-block: 10px;
+          background: var(--paper);
         }
         h1 {
           font-size: 19px;
@@ -86,26 +91,7 @@ const html = /* HTML */ `<!doctype html>
         }
         .scroll {
           overflow: auto;
-          max-height: 46vh;
-        }
-        table {
-          border-collapse: collapse;
-          width: 100%;
-        }
-        th,
-        td {
-          text-align: left;
-          padding: 4px 12px 4px 0;
-          border-bottom: 1px solid var(--line);
-          white-space: nowrap;
-          overflow: hidden;
-          text-overflow: ellipsis;
-          font-variant-numeric: tabular-nums;
-        }
-        th {
-          color: var(--soft);
-          font-weight: 500;
-          font-size: 13px;
+          max-height: 60vh;
         }
         code,
         .mono {
@@ -128,6 +114,52 @@ const html = /* HTML */ `<!doctype html>
           display: flex;
           flex-wrap: wrap;
           gap: 8px;
+        }
+        .grid {
+          display: grid;
+          grid-template-columns: repeat(auto-fill, minmax(min(var(--least), 100%), 1fr));
+          gap: 8px;
+        }
+        .faults {
+          --least: 255px;
+        }
+        .faults button {
+          display: grid;
+          align-content: start;
+        }
+        .cards {
+          --least: 255px;
+          align-items: start;
+          list-style: none;
+          margin: 0;
+          padding: 0;
+        }
+        .cards > :not(.none) {
+          display: flex;
+          flex-wrap: wrap;
+          gap: 2px 12px;
+          align-content: start;
+          border: 1px solid var(--line);
+          border-radius: 8px;
+          padding: 8px 10px;
+        }
+        /* A long name is whole, because its end is what tells one instance from another. */
+        .name {
+          flex: 1 1 100%;
+          font-weight: 600;
+          overflow-wrap: anywhere;
+        }
+        details {
+          flex: 1 1 100%;
+        }
+        summary {
+          cursor: pointer;
+          overflow-wrap: anywhere;
+        }
+        pre {
+          margin: 4px 0;
+          white-space: pre-wrap;
+          overflow-wrap: anywhere;
         }
         #faults,
         #other-faults {
@@ -179,28 +211,30 @@ const html = /* HTML */ `<!doctype html>
         .heading small {
           display: inline;
         }
-        .name {
-          max-width: min(220px, 32vw);
+        .requests {
+          list-style: none;
+          margin: 0;
+          padding: 0;
         }
-        /* As wide as the other columns leave it. */
+        .requests > :not(.none) {
+          display: grid;
+          grid-template: "time request response" / auto 1fr auto;
+          gap: 0 12px;
+          align-items: baseline;
+          padding: 4px 0;
+          border-bottom: 1px solid var(--line);
+          font-variant-numeric: tabular-nums;
+        }
         .request {
-          width: 100%;
-          max-width: 0;
+          grid-area: request;
+          overflow-wrap: anywhere;
         }
-        .actions {
-          position: sticky;
-          right: 0;
-          width: 1%;
-          padding: 3px 2px 3px 6px;
-          background: var(--card);
-          overflow: visible;
+        .response {
+          grid-area: response;
         }
         .actions button {
           font-size: 13px;
           padding: 1px 8px;
-        }
-        .actions button + button {
-          margin-left: 6px;
         }
         dialog {
           background: var(--card);
@@ -221,33 +255,23 @@ const html = /* HTML */ `<!doctype html>
           accent-color: var(--blue);
         }
         .windows {
-          display: grid;
-          grid-template-columns: repeat(auto-fill, minmax(min(340px, 100%), 1fr));
-          gap: 8px 24px;
+          --least: 340px;
+          column-gap: 24px;
         }
         @media (max-width: 600px) {
-          .request {
-            white-space: normal;
-            overflow-wrap: anywhere;
+          h1 {
+            font-size: 16px;
           }
-          .actions button {
-            display: block;
-            width: 100%;
-            text-align: center;
-          }
-          .actions button + button {
-            margin: 3px 0 0;
+          .requests > :not(.none) {
+            grid-template: "time response" "request request" / auto 1fr;
           }
         }
-        @media (min-width: 1400px) {
+        @media (min-width: 1200px) {
           main {
-            grid-template-columns: minmax(0, 5fr) minmax(0, 3fr);
+            grid-template-columns: minmax(0, 1fr) minmax(0, 1fr);
           }
           .wide {
             grid-column: 1 / -1;
-          }
-          .scroll {
-            max-height: 60vh;
           }
         }
       </style>
@@ -262,7 +286,7 @@ const html = /* HTML */ `<!doctype html>
       <main>
         <section class="wide" tabindex="-1" aria-labelledby="faults-title">
           <h2 id="faults-title">Faults</h2>
-          <div class="buttons">
+          <div class="grid faults">
             <span id="faults"></span>
             <span id="other-faults"></span>
           </div>
@@ -270,45 +294,28 @@ const html = /* HTML */ `<!doctype html>
         <section tabindex="-1" aria-labelledby="instances-title">
           <div class="heading">
             <h2 id="instances-title">Instances <span id="instance-count" class="soft"></span></h2>
-            <button type="button" class="main" id="settle">
-              Settle <small>end provisioning now; heals a run that waits</small>
-            </button>
+            <div class="buttons">
+              <button type="button" class="main" id="settle">
+                Settle <small>ends provisioning now</small>
+              </button>
+              <button type="button" class="main" id="add">
+                Add an instance <small>that no stack has</small>
+              </button>
+            </div>
           </div>
           <div class="scroll" tabindex="0" role="region" aria-labelledby="instances-title">
-            <table>
-              <thead>
-                <tr>
-                  <th scope="col">Name</th>
-                  <th scope="col">Status</th>
-                  <th scope="col">Since</th>
-                  <th scope="col">Address</th>
-                  <th scope="col">Id</th>
-                  <th scope="col">Token</th>
-                  <th scope="col" class="actions">By hand</th>
-                </tr>
-              </thead>
-              <tbody id="instances"></tbody>
-            </table>
+            <ul id="instances" class="grid cards"></ul>
           </div>
         </section>
         <section aria-labelledby="requests-title">
           <h2 id="requests-title">Requests</h2>
           <div class="scroll" tabindex="0" role="region" aria-labelledby="requests-title">
-            <table>
-              <thead>
-                <tr>
-                  <th scope="col">Time</th>
-                  <th scope="col">Request</th>
-                  <th scope="col">Response</th>
-                </tr>
-              </thead>
-              <tbody id="requests"></tbody>
-            </table>
+            <ul id="requests" class="requests"></ul>
           </div>
         </section>
         <section class="wide" aria-labelledby="windows-title">
           <h2 id="windows-title">Rate limit: requests in the window</h2>
-          <div id="windows" class="windows"></div>
+          <div id="windows" class="grid windows"></div>
         </section>
       </main>
       <dialog id="rename" aria-labelledby="rename-title">
@@ -344,18 +351,6 @@ const html = /* HTML */ `<!doctype html>
           made.type = "button";
           made.addEventListener("click", onClick);
           return made;
-        }
-
-        function row(...cells) {
-          const made = element("tr");
-          made.append(...cells);
-          return made;
-        }
-
-        function emptyRow(columns, text) {
-          const cell = element("td", text, "none");
-          cell.colSpan = columns;
-          return row(cell);
         }
 
         /*
@@ -400,33 +395,57 @@ const html = /* HTML */ `<!doctype html>
         const faults = [
           {
             title: "429 storm",
-            effect: "every request gets a 429",
-            heals: "click again: the run goes on",
+            effect: "each request gets a 429",
+            end: "until the next click; the run goes on",
             script: { kind: "status", status: 429, retryAfter: 1, code: "rate_limit_exceeded" },
           },
           {
             title: "Server errors",
-            effect: "every request gets a 503",
-            heals: "click again, and run pulumi up again",
+            effect: "each request gets a 503",
+            end: "until the next click; then pulumi up again",
             script: { kind: "status", status: 503 },
           },
           {
-            title: "Lost response",
-            effect: "on the next create",
-            heals: "nothing to do: the run finds the instance",
-            script: { kind: "reset", method: "POST", acted: true, times: 1 },
+            title: "Sold out",
+            effect: "each create is refused (422)",
+            end: "until the next click; then pulumi up again",
+            script: {
+              kind: "status",
+              method: "POST",
+              status: 422,
+              code: "flavor_sold_out",
+              message: "No instance of this flavor can be created at the moment.",
+            },
           },
           {
             title: "Slow responses",
             effect: "each takes 3 s",
-            heals: "click again: the run goes on",
+            end: "until the next click; the run goes on",
             script: { kind: "delay", milliseconds: 3000 },
           },
           {
             title: "Lagging list",
-            effect: "shows creates 20 s late",
-            heals: "nothing to do: the run waits for them",
+            effect: "shows new instances 20 s late",
+            end: "until the next click; the run waits for them",
             script: { kind: "appearsAfter", seconds: 20, method: "POST" },
+          },
+          {
+            title: "Lost response",
+            effect: "the next create is made, but not answered",
+            end: "once; the run finds the instance",
+            script: { kind: "reset", method: "POST", acted: true, times: 1 },
+          },
+          {
+            title: "Never ready",
+            effect: "the next instance stays in PROVISIONING",
+            end: "once; its button ACTIVE ends it",
+            script: { kind: "neverLeavesProvisioning", times: 1 },
+          },
+          {
+            title: "OFFLINE",
+            effect: "the next instance ends OFFLINE",
+            end: "once; its button ACTIVE ends it",
+            script: { kind: "endsAs", status: "OFFLINE", times: 1 },
           },
         ];
         let activeFaults = [];
@@ -445,15 +464,17 @@ const html = /* HTML */ `<!doctype html>
           }
         }
 
-        function faultButton(title, heals, onClick) {
+        function faultButton(title, end, onClick) {
           const made = button(title, onClick);
           const effect = element("small");
-          made.append(effect, element("small", heals));
+          const last = element("small");
+          made.append(effect, element("small", end), last);
           const update = (own, effectWhenOff) => {
+            const isOn = own.some(({ isSpent }) => !isSpent);
             const hits = own.reduce((sum, fault) => sum + fault.hits, 0);
-            const isOn = own.length > 0;
             made.setAttribute("aria-pressed", String(isOn));
             setText(effect, isOn ? "on; met by " + counted(hits, "request") : effectWhenOff);
+            setText(last, hits > 0 ? "last met by " + own.at(-1).metBy : "");
           };
           return { made, update };
         }
@@ -462,12 +483,12 @@ const html = /* HTML */ `<!doctype html>
         const switchOff = ({ id }) => call("DELETE", "faults/" + id);
 
         for (const fault of faults) {
-          const { title, heals, script } = fault;
-          const { made, update } = faultButton(title, heals, async () => {
+          const { title, end, script } = fault;
+          const { made, update } = faultButton(title, end, async () => {
             const own = labelled(title);
-            if (own.length === 0)
+            if (!own.some(({ isSpent }) => !isSpent))
               await call("POST", "faults", { times: "always", ...script, label: title });
-            for (const active of own) await switchOff(active);
+            for (const earlier of own) await switchOff(earlier);
           });
           fault.update = update;
           byId("faults").append(made);
@@ -482,7 +503,7 @@ const html = /* HTML */ `<!doctype html>
           ({ id, kind, label }) => [id, kind, label].join(),
           (fault) => {
             const title = fault.label ?? fault.kind;
-            const { made, update } = faultButton(title, "click to switch it off", () =>
+            const { made, update } = faultButton(title, "until the next click", () =>
               switchOff(fault),
             );
             return { made, update: (now) => update([now]) };
@@ -493,7 +514,9 @@ const html = /* HTML */ `<!doctype html>
           activeFaults = active;
           for (const { title, effect, update } of faults) update(labelled(title), effect);
           const titles = faults.map(({ title }) => title);
-          showOtherFaults(active.filter(({ label }) => !titles.includes(label)));
+          showOtherFaults(
+            active.filter((other) => !other.isSpent && !titles.includes(other.label)),
+          );
         }
 
         const instancePath = (id) => "instances/" + encodeURIComponent(id);
@@ -516,61 +539,87 @@ const html = /* HTML */ `<!doctype html>
             call("PATCH", instancePath(renamed.id), { name });
         });
 
+        let shownInstances = [];
+        byId("add").addEventListener("click", () => {
+          const names = shownInstances.map(({ name }) => name);
+          let number = 1;
+          while (names.includes("by-hand-" + number)) number++;
+          // Of the kind of token that the program has.
+          const tokenKind = shownInstances[0]?.tokenKind ?? "test";
+          call("POST", "instances", { name: "by-hand-" + number, tokenKind });
+        });
+
         const showInstances = listIn(
           "instances",
           ({ id }) => id,
-          instanceRow,
-          emptyRow(7, "There are no instances yet. Run pulumi up."),
+          instanceCard,
+          element("li", "There are no instances yet. Run pulumi up.", "none"),
         );
 
-        function instanceRow({ id }) {
+        function instanceCard({ id, tokenKind, request }) {
           let shown;
-          const name = element("td", "", "name");
-          const status = element("td");
-          const since = element("td", "", "soft");
-          const address = element("td", "", "mono");
-          const token = element("td");
+          const name = element("span", "", "name");
+          const status = element("span");
+          const since = element("span", "", "soft");
+          const address = element("span", "", "mono");
+          const details = element("details");
+          const { flavor_id, image_id, vpc_id } = request;
+          const made = [flavor_id, image_id, vpc_id].filter(Boolean).join(" · ");
+          const json = JSON.stringify(request, null, 2);
+          const origin = element("summary", made || "added by hand");
+          details.append(origin, element("pre", made ? json : "no request", "mono"));
           const rename = button("Rename", () => openRename(shown, rename));
           const remove = button("Remove", () => call("DELETE", instancePath(id)));
-          const actions = element("td", undefined, "actions");
-          actions.append(rename, remove);
+          const change = button("", () =>
+            call("PATCH", instancePath(id), { status: change.textContent }),
+          );
+          const actions = element("span", undefined, "actions buttons");
+          actions.append(rename, remove, change);
           const update = (instance) => {
             shown = instance;
             setText(name, instance.name);
             setText(status, instance.status);
             status.className = instance.status;
-            setText(since, time(instance.since));
+            setText(since, "since " + time(instance.since));
             setText(address, instance.ipv4_public);
-            setText(token, instance.tokenKind);
+            setText(change, instance.status === "ACTIVE" ? "OFFLINE" : "ACTIVE");
             rename.ariaLabel = "Rename " + instance.name;
             remove.ariaLabel = "Remove " + instance.name;
+            change.ariaLabel = "Make " + instance.name + " " + change.textContent;
+            for (const button of [rename, remove, change])
+              button.title = button.ariaLabel + " at the service; pulumi refresh then shows it";
           };
-          const made = row(name, status, since, address, element("td", id, "mono"), token, actions);
-          return { made, update };
+          const card = element("li");
+          const token = element("span", tokenKind + " token", "soft");
+          card.append(name, status, since, address, element("span", id, "mono"), token);
+          card.append(details, actions);
+          return { made: card, update };
         }
 
         const showRequests = listIn(
           "requests",
           ({ id }) => id,
           requestRow,
-          emptyRow(3, "There are no requests yet."),
+          element("li", "There are no requests yet.", "none"),
         );
 
-        function requestRow({ at, method, path, query, name }) {
+        function requestRow({ method, path, query, name }) {
           const parameters = new URLSearchParams(query).toString();
           const target = parameters ? path + "?" + parameters : path;
           const text = method + " " + target + (name === undefined ? "" : " " + name);
-          const response = element("td");
-          const update = ({ status, faults }) => {
-            const faultText = faults.length ? " (fault: " + faults.join(", ") + ")" : "";
-            setText(response, (status ?? "none yet") + faultText);
-            response.className = status === undefined ? "pending" : status < 400 ? "ok" : "bad";
+          const at = element("span", "", "soft");
+          const request = element("span", "", "request mono");
+          const response = element("span");
+          const update = ({ at: latest, count, status, faults }) => {
+            setText(at, time(latest));
+            setText(request, text + (count > 1 ? " × " + count : ""));
+            const faultText = faults.length ? " (" + faults.join(", ") + ")" : "";
+            setText(response, (status ?? "no answer") + faultText);
+            const look = status === undefined ? "pending" : status < 400 ? "ok" : "bad";
+            response.className = "response " + look;
           };
-          const made = row(
-            element("td", time(at), "soft"),
-            element("td", text, "request mono"),
-            response,
-          );
+          const made = element("li");
+          made.append(at, request, response);
           return { made, update };
         }
 
@@ -606,6 +655,7 @@ const html = /* HTML */ `<!doctype html>
           const isCut = instanceCount > instances.length;
           byId("instance-count").textContent =
             instanceCount + (isCut ? ", the newest " + instances.length + " shown" : "");
+          shownInstances = instances;
           showInstances(instances);
           showRequests(requests);
           showWindows(windows.map((used) => ({ ...used, limit: requestsPerMinute })));

@@ -88,7 +88,7 @@ async function drawEmulatorPage(toolchain: Toolchain): Promise<void> {
   await using chromium = await startChromium();
   const page = await chromium.newPage();
   page.setDefaultTimeout(timeoutMs);
-  await page.setViewport({ width: 1400, height: 640 });
+  await page.setViewport({ width: 1280, height: 720 });
   await page.goto(scene.origin);
   const draw = async () => {
     const storm = "#faults > button:first-child";
