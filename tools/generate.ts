@@ -29,9 +29,10 @@ downloadUrl: ${metadata.pluginDownloadURL}
 async function main(check: boolean): Promise<void> {
   using temporary = temporaryFolder();
   const scratch = temporary.path;
-  const schema = join(scratch, "schema.json");
-  writeFileSync(schema, `${JSON.stringify(packageSchema(), undefined, 2)}\n`);
-  await captured(await ensureGoTool("sdkgen"), ["-schema", schema, "-check"]);
+  const schema = packageSchema();
+  const schemaFile = join(scratch, "schema.json");
+  writeFileSync(schemaFile, `${JSON.stringify(schema, undefined, 2)}\n`);
+  await captured(await ensureGoTool("sdkgen"), ["-schema", schemaFile, "-check"]);
   for (const name of sdkNames) await writeSdk(name, schema, join(scratch, "sdk", name));
   writeWhole(
     join(scratch, yamlSdks, metadata.name, `${metadata.name}-${metadata.version}.yaml`),

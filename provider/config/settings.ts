@@ -69,17 +69,49 @@ export function isTokenPrefix(text: string): boolean {
   return Object.values<string>(tokenPrefixes).includes(text);
 }
 
+/** What each word of a setting that accepts only a few means. Follows "`word` " in a description. */
+const meanings = {
+  requireTokenKind: {
+    live: "requires a token whose instances are billed",
+    test: "requires a token of the sandbox, whose instances cost nothing and are ephemeral",
+  },
+  deletePolicy: {
+    fail: "refuses the delete, because the service documents no destroy call (the default with a live token)",
+    retain: "drops the instance from the state, and lets it run (the default with a test token)",
+    destroy: "calls `destroyPath` (the default if `destroyPath` is set)",
+  },
+  leftovers: {
+    warn: "names these leftovers and creates the instance",
+    fail: "names these leftovers and creates nothing",
+  },
+  userDataInState: {
+    secret: "holds the text, encrypted",
+    hash: "holds only a salted hash, in inputs and outputs",
+  },
+} as const satisfies Readonly<Record<string, Readonly<Record<string, string>>>>;
+
 /**
  * Makes the type of a setting that is one of a few words. The SDKs for Java and .NET send it as JSON text, in quotation marks.
- * `title` is its name in the schema.
+ * `title` is its name in the schema, and `words` has the meaning of each word.
  */
-const oneOf = <T extends string>(words: readonly T[], title: string, error: string) =>
-  z
+const oneOf = <T extends string>(words: Readonly<Record<T, string>>, title: string) => {
+  const names = Object.keys(words) as T[];
+  const quoted = names.map((name) => `"${name}"`);
+  const error = `must be ${quoted.slice(0, -1).join(", ")} or ${quoted.at(-1)}`;
+  return z
     .preprocess(
       (value) => (typeof value === "string" ? value.replace(/^"(\w+)"$/, "$1") : value),
-      z.enum(words, { error }),
+      z.enum(names, { error }),
     )
-    .meta({ title });
+    .meta({ title, words });
+};
+
+/** Returns a sentence for each word. */
+function explained(words: Readonly<Record<string, string>>): string {
+  return Object.entries(words)
+    .map(([word, meaning]) => "`" + word + "` " + meaning + ".")
+    .join(" ");
+}
 
 /** The type of each setting. Every check has a message of ours, because the messages of zod may repeat the value. */
 export const settingTypes = {
@@ -99,16 +131,12 @@ export const settingTypes = {
     .refine((value) => /^[\x21-\x7e]+$/.test(value), {
       error: "must be printable ASCII without spaces or line breaks; was it copied whole?",
     }),
-  requireTokenKind: oneOf(["live", "test"], "TokenKind", 'must be "live" or "test"'),
+  requireTokenKind: oneOf(meanings.requireTokenKind, "TokenKind"),
   requestsPerMinute: wholeNumber,
   requestTimeoutSeconds: seconds,
   pollIntervalSeconds: seconds,
   settlingSeconds: secondsUpTo(maxSettlingSeconds),
-  deletePolicy: oneOf(
-    ["fail", "retain", "destroy"],
-    "DeletePolicy",
-    'must be "fail", "retain" or "destroy"',
-  ),
+  deletePolicy: oneOf(meanings.deletePolicy, "DeletePolicy"),
   destroyPath: nonEmptyString.refine((value) => /^\/v2\/[^?#\s]*\{id\}[^?#\s]*$/.test(value), {
     error: "must be a path that starts with /v2/ and holds {id}, such as /v2/instances/{id}",
   }),
@@ -116,8 +144,8 @@ export const settingTypes = {
     error: "must be the name of a query parameter, such as starting_after",
   }),
   validateCredentials: flag,
-  leftovers: oneOf(["warn", "fail"], "LeftoverPolicy", 'must be "warn" or "fail"'),
-  userDataInState: oneOf(["secret", "hash"], "UserDataInState", 'must be "secret" or "hash"'),
+  leftovers: oneOf(meanings.leftovers, "LeftoverPolicy"),
+  userDataInState: oneOf(meanings.userDataInState, "UserDataInState"),
   refreshBeforeUpdate: flag,
 } as const;
 
@@ -143,22 +171,19 @@ export const settingDescriptions: Record<SettingName, string> = {
     "Base address of the service, which ends in `/v2`. It must be https, except on loopback. Environment: `COMPUTE_BASE_URL`.",
   apiToken:
     "Token of the service, `sk_live_…` (billed) or `sk_test_…` (sandbox). Environment: `COMPUTE_API_TOKEN`, or `COMPUTE_API_TOKEN_FILE` with the path of a file that holds it.",
-  requireTokenKind:
-    "The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.",
+  requireTokenKind: `Which kind of token is required. ${explained(meanings.requireTokenKind)} A token of the other kind is refused, for example in review stacks.`,
   requestsPerMinute: `The service's limit on requests per minute to one endpoint. The provider stays 5 % below it. Default ${defaults.requestsPerMinute}.`,
   requestTimeoutSeconds: `How long one request may take, in seconds. Default ${defaults.requestTimeoutSeconds}.`,
   pollIntervalSeconds: `The longest pause between two listings while instances are PROVISIONING, in seconds. The first pauses are shorter. While only ports are awaited, the pause is five times as long. Default ${defaults.pollIntervalSeconds}.`,
   settlingSeconds: `How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default ${defaults.settlingSeconds}, at most ${maxSettlingSeconds}.`,
-  deletePolicy:
-    "What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).",
+  deletePolicy: `What a delete does. ${explained(meanings.deletePolicy)}`,
   destroyPath:
     "Path of the service's destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.",
   cursorParameter:
     "Name of the list's cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.",
   validateCredentials: `Whether the provider checks the token with GET /v2/account before any other request. Default ${defaults.validateCredentials}.`,
-  leftovers:
-    "What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.",
-  userDataInState: `What the state holds of the user data (\`userData\`, \`userDataBase64\`) of an instance: \`secret\` the text, encrypted, or \`hash\` only a salted hash, in inputs and outputs. Default \`${defaults.userDataInState}\`.`,
+  leftovers: `What a create does if the service lists instances that earlier creates of the same resource may have left. ${explained(meanings.leftovers)} Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (\`deletePolicy\`), and any other is only named.`,
+  userDataInState: `What the state holds of the user data (\`userData\`, \`userDataBase64\`) of an instance. ${explained(meanings.userDataInState)} Default \`${defaults.userDataInState}\`.`,
   refreshBeforeUpdate: `Whether each preview, up and destroy first refreshes the instances, all with one listing. Then it sees that a server is gone, renamed or OFFLINE. Default ${defaults.refreshBeforeUpdate}.`,
 };
 

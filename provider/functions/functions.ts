@@ -1,7 +1,7 @@
 /** The functions (getInstance, getInstances, getAccount) and the List call. They do not use Pulumi's state. */
 import * as z from "zod";
 import type { ListItem } from "../api/contract";
-import { instanceStatuses } from "../api/serviceConstants";
+import { instanceStatuses, type InstanceStatus } from "../api/serviceConstants";
 import { closest } from "../closest";
 import { NotFound, OperationFailed } from "../errors";
 import { isCompleteFor, type Listing } from "../evidence/listing";
@@ -39,6 +39,13 @@ interface FunctionDefinition {
   /** Returns the outputs. The arguments were checked. */
   run: (session: Session, args: FunctionArgs, signal: AbortSignal) => Promise<PropertyMap>;
 }
+
+/** What each status means to this provider; the service's API document does not say it. */
+const statusMeanings: Readonly<Record<InstanceStatus, string>> = {
+  ACTIVE: "the instance is ready, which is what a create waits for",
+  OFFLINE: "the instance does not run: a create ends, with a warning",
+  PROVISIONING: "the service is still making the instance",
+};
 
 /** Every function, by its token. */
 export const functions: Record<FunctionToken, FunctionDefinition> = {
@@ -78,7 +85,7 @@ export const functions: Record<FunctionToken, FunctionDefinition> = {
     inputs: {
       status: z
         .enum(instanceStatuses, { error: `must be one of ${instanceStatuses.join(", ")}` })
-        .meta({ title: "InstanceStatus" })
+        .meta({ title: "InstanceStatus", words: statusMeanings })
         .describe("Only instances of this status: `ACTIVE`, `OFFLINE` or `PROVISIONING`."),
       namePattern: nonEmptyText.describe(
         `Only instances whose name matches this pattern, ${namePatternHelp.replace(/[*?]/g, "`$&`")}, such as \`web-*\`. Case does not count.`,

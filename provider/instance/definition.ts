@@ -102,7 +102,7 @@ export const inputDescriptions: Readonly<Record<InputName, string>> = {
     "A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both.",
   waitForPort:
     "A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it " +
-    "at its public address, or else at its private one. The service does not get this input, and its changes replace nothing.",
+    "at its public address, or else at its private one. The service does not get this input.",
 };
 
 /** The inputs for the cloud-init script, of which a program may give one. */

@@ -17,8 +17,17 @@ namespace ComputeInstances.Compute
             _value = value ?? throw new ArgumentNullException(nameof(value));
         }
 
+        /// <summary>
+        /// Refuses the delete, because the service documents no destroy call (the default with a live token).
+        /// </summary>
         public static DeletePolicy Fail { get; } = new DeletePolicy("fail");
+        /// <summary>
+        /// Drops the instance from the state, and lets it run (the default with a test token).
+        /// </summary>
         public static DeletePolicy Retain { get; } = new DeletePolicy("retain");
+        /// <summary>
+        /// Calls `destroyPath` (the default if `destroyPath` is set).
+        /// </summary>
         public static DeletePolicy Destroy { get; } = new DeletePolicy("destroy");
 
         public static bool operator ==(DeletePolicy left, DeletePolicy right) => left.Equals(right);
@@ -46,8 +55,17 @@ namespace ComputeInstances.Compute
             _value = value ?? throw new ArgumentNullException(nameof(value));
         }
 
+        /// <summary>
+        /// The instance is ready, which is what a create waits for.
+        /// </summary>
         public static InstanceStatus Active { get; } = new InstanceStatus("ACTIVE");
+        /// <summary>
+        /// The instance does not run: a create ends, with a warning.
+        /// </summary>
         public static InstanceStatus Offline { get; } = new InstanceStatus("OFFLINE");
+        /// <summary>
+        /// The service is still making the instance.
+        /// </summary>
         public static InstanceStatus Provisioning { get; } = new InstanceStatus("PROVISIONING");
 
         public static bool operator ==(InstanceStatus left, InstanceStatus right) => left.Equals(right);
@@ -75,7 +93,13 @@ namespace ComputeInstances.Compute
             _value = value ?? throw new ArgumentNullException(nameof(value));
         }
 
+        /// <summary>
+        /// Names these leftovers and creates the instance.
+        /// </summary>
         public static LeftoverPolicy Warn { get; } = new LeftoverPolicy("warn");
+        /// <summary>
+        /// Names these leftovers and creates nothing.
+        /// </summary>
         public static LeftoverPolicy Fail { get; } = new LeftoverPolicy("fail");
 
         public static bool operator ==(LeftoverPolicy left, LeftoverPolicy right) => left.Equals(right);
@@ -103,7 +127,13 @@ namespace ComputeInstances.Compute
             _value = value ?? throw new ArgumentNullException(nameof(value));
         }
 
+        /// <summary>
+        /// Requires a token whose instances are billed.
+        /// </summary>
         public static TokenKind Live { get; } = new TokenKind("live");
+        /// <summary>
+        /// Requires a token of the sandbox, whose instances cost nothing and are ephemeral.
+        /// </summary>
         public static TokenKind Test { get; } = new TokenKind("test");
 
         public static bool operator ==(TokenKind left, TokenKind right) => left.Equals(right);
@@ -131,7 +161,13 @@ namespace ComputeInstances.Compute
             _value = value ?? throw new ArgumentNullException(nameof(value));
         }
 
+        /// <summary>
+        /// Holds the text, encrypted.
+        /// </summary>
         public static UserDataInState Secret { get; } = new UserDataInState("secret");
+        /// <summary>
+        /// Holds only a salted hash, in inputs and outputs.
+        /// </summary>
         public static UserDataInState Hash { get; } = new UserDataInState("hash");
 
         public static bool operator ==(UserDataInState left, UserDataInState right) => left.Equals(right);

@@ -14,18 +14,273 @@ namespace ComputeInstances.Compute
     {
         /// <summary>
         /// The account of the token, as GET /v2/account answers; checks the token.
+        /// 
+        /// {{% examples %}}
+        /// ## Example Usage
+        /// {{% example %}}
+        /// ### Show which kind of token a stack uses
+        /// 
+        /// ```typescript
+        /// import * as compute from "pulumi-compute-instances";
+        /// 
+        /// const account = compute.getAccountOutput();
+        /// 
+        /// export const tokenKind = account.tokenKind;
+        /// ```
+        /// 
+        /// ```python
+        /// import pulumi
+        /// import pulumi_compute_instances as compute
+        /// 
+        /// account = compute.get_account_output()
+        /// 
+        /// pulumi.export("tokenKind", account.token_kind)
+        /// ```
+        /// 
+        /// ```go
+        /// package main
+        /// 
+        /// import (
+        /// 	"github.com/compute-instances/pulumi-compute/sdk/go/compute"
+        /// 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+        /// )
+        /// 
+        /// func main() {
+        /// 	pulumi.Run(func(ctx *pulumi.Context) error {
+        /// 		account := compute.GetAccountOutput(ctx, compute.GetAccountOutputArgs{})
+        /// 
+        /// 		ctx.Export("tokenKind", account.TokenKind())
+        /// 		return nil
+        /// 	})
+        /// }
+        /// ```
+        /// 
+        /// ```csharp
+        /// using System.Collections.Generic;
+        /// using ComputeInstances.Compute;
+        /// using Pulumi;
+        /// 
+        /// return await Deployment.RunAsync(() =&gt;
+        /// {
+        ///     var account = GetAccount.Invoke();
+        /// 
+        ///     return new Dictionary&lt;string, object?&gt; { ["tokenKind"] = account.Apply(found =&gt; found.TokenKind) };
+        /// });
+        /// ```
+        /// 
+        /// ```java
+        /// package myproject;
+        /// 
+        /// import com.computeinstances.compute.ComputeFunctions;
+        /// import com.computeinstances.compute.outputs.GetAccountResult;
+        /// import com.pulumi.Context;
+        /// import com.pulumi.Pulumi;
+        /// 
+        /// public class App {
+        ///     public static void main(String[] args) {
+        ///         Pulumi.run(App::stack);
+        ///     }
+        /// 
+        ///     private static void stack(Context ctx) {
+        ///         var account = ComputeFunctions.getAccount();
+        /// 
+        ///         ctx.export("tokenKind", account.applyValue(GetAccountResult::tokenKind));
+        ///     }
+        /// }
+        /// ```
+        /// 
+        /// ```yaml
+        /// variables:
+        ///   account:
+        ///     fn::invoke:
+        ///       function: compute:getAccount
+        /// outputs:
+        ///   tokenKind: ${account.tokenKind}
+        /// ```
+        /// {{% /example %}}
+        /// {{% /examples %}}
         /// </summary>
         public static Task<GetAccountResult> InvokeAsync(GetAccountArgs? args = null, InvokeOptions? options = null)
             => global::Pulumi.Deployment.Instance.InvokeAsync<GetAccountResult>("compute:index:getAccount", args ?? new GetAccountArgs(), options.WithDefaults());
 
         /// <summary>
         /// The account of the token, as GET /v2/account answers; checks the token.
+        /// 
+        /// {{% examples %}}
+        /// ## Example Usage
+        /// {{% example %}}
+        /// ### Show which kind of token a stack uses
+        /// 
+        /// ```typescript
+        /// import * as compute from "pulumi-compute-instances";
+        /// 
+        /// const account = compute.getAccountOutput();
+        /// 
+        /// export const tokenKind = account.tokenKind;
+        /// ```
+        /// 
+        /// ```python
+        /// import pulumi
+        /// import pulumi_compute_instances as compute
+        /// 
+        /// account = compute.get_account_output()
+        /// 
+        /// pulumi.export("tokenKind", account.token_kind)
+        /// ```
+        /// 
+        /// ```go
+        /// package main
+        /// 
+        /// import (
+        /// 	"github.com/compute-instances/pulumi-compute/sdk/go/compute"
+        /// 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+        /// )
+        /// 
+        /// func main() {
+        /// 	pulumi.Run(func(ctx *pulumi.Context) error {
+        /// 		account := compute.GetAccountOutput(ctx, compute.GetAccountOutputArgs{})
+        /// 
+        /// 		ctx.Export("tokenKind", account.TokenKind())
+        /// 		return nil
+        /// 	})
+        /// }
+        /// ```
+        /// 
+        /// ```csharp
+        /// using System.Collections.Generic;
+        /// using ComputeInstances.Compute;
+        /// using Pulumi;
+        /// 
+        /// return await Deployment.RunAsync(() =&gt;
+        /// {
+        ///     var account = GetAccount.Invoke();
+        /// 
+        ///     return new Dictionary&lt;string, object?&gt; { ["tokenKind"] = account.Apply(found =&gt; found.TokenKind) };
+        /// });
+        /// ```
+        /// 
+        /// ```java
+        /// package myproject;
+        /// 
+        /// import com.computeinstances.compute.ComputeFunctions;
+        /// import com.computeinstances.compute.outputs.GetAccountResult;
+        /// import com.pulumi.Context;
+        /// import com.pulumi.Pulumi;
+        /// 
+        /// public class App {
+        ///     public static void main(String[] args) {
+        ///         Pulumi.run(App::stack);
+        ///     }
+        /// 
+        ///     private static void stack(Context ctx) {
+        ///         var account = ComputeFunctions.getAccount();
+        /// 
+        ///         ctx.export("tokenKind", account.applyValue(GetAccountResult::tokenKind));
+        ///     }
+        /// }
+        /// ```
+        /// 
+        /// ```yaml
+        /// variables:
+        ///   account:
+        ///     fn::invoke:
+        ///       function: compute:getAccount
+        /// outputs:
+        ///   tokenKind: ${account.tokenKind}
+        /// ```
+        /// {{% /example %}}
+        /// {{% /examples %}}
         /// </summary>
         public static Output<GetAccountResult> Invoke(InvokeOptions? options = null)
             => global::Pulumi.Deployment.Instance.Invoke<GetAccountResult>("compute:index:getAccount", InvokeArgs.Empty, options.WithDefaults());
 
         /// <summary>
         /// The account of the token, as GET /v2/account answers; checks the token.
+        /// 
+        /// {{% examples %}}
+        /// ## Example Usage
+        /// {{% example %}}
+        /// ### Show which kind of token a stack uses
+        /// 
+        /// ```typescript
+        /// import * as compute from "pulumi-compute-instances";
+        /// 
+        /// const account = compute.getAccountOutput();
+        /// 
+        /// export const tokenKind = account.tokenKind;
+        /// ```
+        /// 
+        /// ```python
+        /// import pulumi
+        /// import pulumi_compute_instances as compute
+        /// 
+        /// account = compute.get_account_output()
+        /// 
+        /// pulumi.export("tokenKind", account.token_kind)
+        /// ```
+        /// 
+        /// ```go
+        /// package main
+        /// 
+        /// import (
+        /// 	"github.com/compute-instances/pulumi-compute/sdk/go/compute"
+        /// 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+        /// )
+        /// 
+        /// func main() {
+        /// 	pulumi.Run(func(ctx *pulumi.Context) error {
+        /// 		account := compute.GetAccountOutput(ctx, compute.GetAccountOutputArgs{})
+        /// 
+        /// 		ctx.Export("tokenKind", account.TokenKind())
+        /// 		return nil
+        /// 	})
+        /// }
+        /// ```
+        /// 
+        /// ```csharp
+        /// using System.Collections.Generic;
+        /// using ComputeInstances.Compute;
+        /// using Pulumi;
+        /// 
+        /// return await Deployment.RunAsync(() =&gt;
+        /// {
+        ///     var account = GetAccount.Invoke();
+        /// 
+        ///     return new Dictionary&lt;string, object?&gt; { ["tokenKind"] = account.Apply(found =&gt; found.TokenKind) };
+        /// });
+        /// ```
+        /// 
+        /// ```java
+        /// package myproject;
+        /// 
+        /// import com.computeinstances.compute.ComputeFunctions;
+        /// import com.computeinstances.compute.outputs.GetAccountResult;
+        /// import com.pulumi.Context;
+        /// import com.pulumi.Pulumi;
+        /// 
+        /// public class App {
+        ///     public static void main(String[] args) {
+        ///         Pulumi.run(App::stack);
+        ///     }
+        /// 
+        ///     private static void stack(Context ctx) {
+        ///         var account = ComputeFunctions.getAccount();
+        /// 
+        ///         ctx.export("tokenKind", account.applyValue(GetAccountResult::tokenKind));
+        ///     }
+        /// }
+        /// ```
+        /// 
+        /// ```yaml
+        /// variables:
+        ///   account:
+        ///     fn::invoke:
+        ///       function: compute:getAccount
+        /// outputs:
+        ///   tokenKind: ${account.tokenKind}
+        /// ```
+        /// {{% /example %}}
+        /// {{% /examples %}}
         /// </summary>
         public static Output<GetAccountResult> Invoke(InvokeOutputOptions options)
             => global::Pulumi.Deployment.Instance.Invoke<GetAccountResult>("compute:index:getAccount", InvokeArgs.Empty, options.WithDefaults());

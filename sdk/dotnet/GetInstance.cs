@@ -14,18 +14,297 @@ namespace ComputeInstances.Compute
     {
         /// <summary>
         /// One instance, by its id or by its exact name. An error if there is none, or if several have that name.
+        /// 
+        /// {{% examples %}}
+        /// ## Example Usage
+        /// {{% example %}}
+        /// ### The server that another team made
+        /// 
+        /// ```typescript
+        /// import * as compute from "pulumi-compute-instances";
+        /// 
+        /// const db = compute.getInstanceOutput({ name: "db-main" });
+        /// 
+        /// export const dbHost = db.ipv4;
+        /// ```
+        /// 
+        /// ```python
+        /// import pulumi
+        /// import pulumi_compute_instances as compute
+        /// 
+        /// db = compute.get_instance_output(name="db-main")
+        /// 
+        /// pulumi.export("dbHost", db.ipv4)
+        /// ```
+        /// 
+        /// ```go
+        /// package main
+        /// 
+        /// import (
+        /// 	"github.com/compute-instances/pulumi-compute/sdk/go/compute"
+        /// 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+        /// )
+        /// 
+        /// func main() {
+        /// 	pulumi.Run(func(ctx *pulumi.Context) error {
+        /// 		// GetInstance is another function: it reads an instance as a resource.
+        /// 		db := compute.LookupInstanceOutput(ctx, compute.LookupInstanceOutputArgs{
+        /// 			Name: pulumi.String("db-main"),
+        /// 		})
+        /// 
+        /// 		ctx.Export("dbHost", db.Ipv4())
+        /// 		return nil
+        /// 	})
+        /// }
+        /// ```
+        /// 
+        /// ```csharp
+        /// using System.Collections.Generic;
+        /// using ComputeInstances.Compute;
+        /// using Pulumi;
+        /// 
+        /// return await Deployment.RunAsync(() =&gt;
+        /// {
+        ///     var db = GetInstance.Invoke(new GetInstanceInvokeArgs
+        ///     {
+        ///         Name = "db-main",
+        ///     });
+        /// 
+        ///     return new Dictionary&lt;string, object?&gt; { ["dbHost"] = db.Apply(found =&gt; found.Ipv4) };
+        /// });
+        /// ```
+        /// 
+        /// ```java
+        /// package myproject;
+        /// 
+        /// import com.computeinstances.compute.ComputeFunctions;
+        /// import com.computeinstances.compute.inputs.GetInstanceArgs;
+        /// import com.computeinstances.compute.outputs.GetInstanceResult;
+        /// import com.pulumi.Context;
+        /// import com.pulumi.Pulumi;
+        /// 
+        /// public class App {
+        ///     public static void main(String[] args) {
+        ///         Pulumi.run(App::stack);
+        ///     }
+        /// 
+        ///     private static void stack(Context ctx) {
+        ///         var db = ComputeFunctions.getInstance(GetInstanceArgs.builder().name("db-main").build());
+        /// 
+        ///         ctx.export("dbHost", db.applyValue(GetInstanceResult::ipv4));
+        ///     }
+        /// }
+        /// ```
+        /// 
+        /// ```yaml
+        /// variables:
+        ///   db:
+        ///     fn::invoke:
+        ///       function: compute:getInstance
+        ///       arguments: { name: db-main }
+        /// outputs:
+        ///   dbHost: ${db.ipv4}
+        /// ```
+        /// {{% /example %}}
+        /// {{% /examples %}}
         /// </summary>
         public static Task<GetInstanceResult> InvokeAsync(GetInstanceArgs? args = null, InvokeOptions? options = null)
             => global::Pulumi.Deployment.Instance.InvokeAsync<GetInstanceResult>("compute:index:getInstance", args ?? new GetInstanceArgs(), options.WithDefaults());
 
         /// <summary>
         /// One instance, by its id or by its exact name. An error if there is none, or if several have that name.
+        /// 
+        /// {{% examples %}}
+        /// ## Example Usage
+        /// {{% example %}}
+        /// ### The server that another team made
+        /// 
+        /// ```typescript
+        /// import * as compute from "pulumi-compute-instances";
+        /// 
+        /// const db = compute.getInstanceOutput({ name: "db-main" });
+        /// 
+        /// export const dbHost = db.ipv4;
+        /// ```
+        /// 
+        /// ```python
+        /// import pulumi
+        /// import pulumi_compute_instances as compute
+        /// 
+        /// db = compute.get_instance_output(name="db-main")
+        /// 
+        /// pulumi.export("dbHost", db.ipv4)
+        /// ```
+        /// 
+        /// ```go
+        /// package main
+        /// 
+        /// import (
+        /// 	"github.com/compute-instances/pulumi-compute/sdk/go/compute"
+        /// 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+        /// )
+        /// 
+        /// func main() {
+        /// 	pulumi.Run(func(ctx *pulumi.Context) error {
+        /// 		// GetInstance is another function: it reads an instance as a resource.
+        /// 		db := compute.LookupInstanceOutput(ctx, compute.LookupInstanceOutputArgs{
+        /// 			Name: pulumi.String("db-main"),
+        /// 		})
+        /// 
+        /// 		ctx.Export("dbHost", db.Ipv4())
+        /// 		return nil
+        /// 	})
+        /// }
+        /// ```
+        /// 
+        /// ```csharp
+        /// using System.Collections.Generic;
+        /// using ComputeInstances.Compute;
+        /// using Pulumi;
+        /// 
+        /// return await Deployment.RunAsync(() =&gt;
+        /// {
+        ///     var db = GetInstance.Invoke(new GetInstanceInvokeArgs
+        ///     {
+        ///         Name = "db-main",
+        ///     });
+        /// 
+        ///     return new Dictionary&lt;string, object?&gt; { ["dbHost"] = db.Apply(found =&gt; found.Ipv4) };
+        /// });
+        /// ```
+        /// 
+        /// ```java
+        /// package myproject;
+        /// 
+        /// import com.computeinstances.compute.ComputeFunctions;
+        /// import com.computeinstances.compute.inputs.GetInstanceArgs;
+        /// import com.computeinstances.compute.outputs.GetInstanceResult;
+        /// import com.pulumi.Context;
+        /// import com.pulumi.Pulumi;
+        /// 
+        /// public class App {
+        ///     public static void main(String[] args) {
+        ///         Pulumi.run(App::stack);
+        ///     }
+        /// 
+        ///     private static void stack(Context ctx) {
+        ///         var db = ComputeFunctions.getInstance(GetInstanceArgs.builder().name("db-main").build());
+        /// 
+        ///         ctx.export("dbHost", db.applyValue(GetInstanceResult::ipv4));
+        ///     }
+        /// }
+        /// ```
+        /// 
+        /// ```yaml
+        /// variables:
+        ///   db:
+        ///     fn::invoke:
+        ///       function: compute:getInstance
+        ///       arguments: { name: db-main }
+        /// outputs:
+        ///   dbHost: ${db.ipv4}
+        /// ```
+        /// {{% /example %}}
+        /// {{% /examples %}}
         /// </summary>
         public static Output<GetInstanceResult> Invoke(GetInstanceInvokeArgs? args = null, InvokeOptions? options = null)
             => global::Pulumi.Deployment.Instance.Invoke<GetInstanceResult>("compute:index:getInstance", args ?? new GetInstanceInvokeArgs(), options.WithDefaults());
 
         /// <summary>
         /// One instance, by its id or by its exact name. An error if there is none, or if several have that name.
+        /// 
+        /// {{% examples %}}
+        /// ## Example Usage
+        /// {{% example %}}
+        /// ### The server that another team made
+        /// 
+        /// ```typescript
+        /// import * as compute from "pulumi-compute-instances";
+        /// 
+        /// const db = compute.getInstanceOutput({ name: "db-main" });
+        /// 
+        /// export const dbHost = db.ipv4;
+        /// ```
+        /// 
+        /// ```python
+        /// import pulumi
+        /// import pulumi_compute_instances as compute
+        /// 
+        /// db = compute.get_instance_output(name="db-main")
+        /// 
+        /// pulumi.export("dbHost", db.ipv4)
+        /// ```
+        /// 
+        /// ```go
+        /// package main
+        /// 
+        /// import (
+        /// 	"github.com/compute-instances/pulumi-compute/sdk/go/compute"
+        /// 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+        /// )
+        /// 
+        /// func main() {
+        /// 	pulumi.Run(func(ctx *pulumi.Context) error {
+        /// 		// GetInstance is another function: it reads an instance as a resource.
+        /// 		db := compute.LookupInstanceOutput(ctx, compute.LookupInstanceOutputArgs{
+        /// 			Name: pulumi.String("db-main"),
+        /// 		})
+        /// 
+        /// 		ctx.Export("dbHost", db.Ipv4())
+        /// 		return nil
+        /// 	})
+        /// }
+        /// ```
+        /// 
+        /// ```csharp
+        /// using System.Collections.Generic;
+        /// using ComputeInstances.Compute;
+        /// using Pulumi;
+        /// 
+        /// return await Deployment.RunAsync(() =&gt;
+        /// {
+        ///     var db = GetInstance.Invoke(new GetInstanceInvokeArgs
+        ///     {
+        ///         Name = "db-main",
+        ///     });
+        /// 
+        ///     return new Dictionary&lt;string, object?&gt; { ["dbHost"] = db.Apply(found =&gt; found.Ipv4) };
+        /// });
+        /// ```
+        /// 
+        /// ```java
+        /// package myproject;
+        /// 
+        /// import com.computeinstances.compute.ComputeFunctions;
+        /// import com.computeinstances.compute.inputs.GetInstanceArgs;
+        /// import com.computeinstances.compute.outputs.GetInstanceResult;
+        /// import com.pulumi.Context;
+        /// import com.pulumi.Pulumi;
+        /// 
+        /// public class App {
+        ///     public static void main(String[] args) {
+        ///         Pulumi.run(App::stack);
+        ///     }
+        /// 
+        ///     private static void stack(Context ctx) {
+        ///         var db = ComputeFunctions.getInstance(GetInstanceArgs.builder().name("db-main").build());
+        /// 
+        ///         ctx.export("dbHost", db.applyValue(GetInstanceResult::ipv4));
+        ///     }
+        /// }
+        /// ```
+        /// 
+        /// ```yaml
+        /// variables:
+        ///   db:
+        ///     fn::invoke:
+        ///       function: compute:getInstance
+        ///       arguments: { name: db-main }
+        /// outputs:
+        ///   dbHost: ${db.ipv4}
+        /// ```
+        /// {{% /example %}}
+        /// {{% /examples %}}
         /// </summary>
         public static Output<GetInstanceResult> Invoke(GetInstanceInvokeArgs args, InvokeOutputOptions options)
             => global::Pulumi.Deployment.Instance.Invoke<GetInstanceResult>("compute:index:getInstance", args ?? new GetInstanceInvokeArgs(), options.WithDefaults());

@@ -14,18 +14,375 @@ namespace ComputeInstances.Compute
     {
         /// <summary>
         /// The instances that the token's tenant has, as far as the service lists them: see `complete`.
+        /// 
+        /// {{% examples %}}
+        /// ## Example Usage
+        /// {{% example %}}
+        /// ### The addresses of all web servers that run
+        /// 
+        /// ```typescript
+        /// import * as compute from "pulumi-compute-instances";
+        /// 
+        /// const web = compute.getInstancesOutput({ namePattern: "web-*", status: "ACTIVE" });
+        /// 
+        /// export const addresses = web.instances.apply((instances) =&gt; instances.map(({ ipv4 }) =&gt; ipv4));
+        /// export const complete = web.complete;
+        /// ```
+        /// 
+        /// ```python
+        /// import pulumi
+        /// import pulumi_compute_instances as compute
+        /// 
+        /// web = compute.get_instances_output(name_pattern="web-*", status="ACTIVE")
+        /// 
+        /// addresses = web.instances.apply(lambda instances: [each.ipv4 for each in instances])
+        /// pulumi.export("addresses", addresses)
+        /// pulumi.export("complete", web.complete)
+        /// ```
+        /// 
+        /// ```go
+        /// package main
+        /// 
+        /// import (
+        /// 	"github.com/compute-instances/pulumi-compute/sdk/go/compute"
+        /// 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+        /// )
+        /// 
+        /// func main() {
+        /// 	pulumi.Run(func(ctx *pulumi.Context) error {
+        /// 		web := compute.GetInstancesOutput(ctx, compute.GetInstancesOutputArgs{
+        /// 			NamePattern: pulumi.String("web-*"),
+        /// 			Status:      compute.InstanceStatusActive,
+        /// 		})
+        /// 
+        /// 		ctx.Export("addresses", web.Instances().ApplyT(func(instances []compute.InstanceSummary) []string {
+        /// 			addresses := make([]string, len(instances))
+        /// 			for index, instance := range instances {
+        /// 				addresses[index] = instance.Ipv4
+        /// 			}
+        /// 			return addresses
+        /// 		}))
+        /// 		ctx.Export("complete", web.Complete())
+        /// 		return nil
+        /// 	})
+        /// }
+        /// ```
+        /// 
+        /// ```csharp
+        /// using System.Collections.Generic;
+        /// using System.Linq;
+        /// using ComputeInstances.Compute;
+        /// using Pulumi;
+        /// 
+        /// return await Deployment.RunAsync(() =&gt;
+        /// {
+        ///     var web = GetInstances.Invoke(new GetInstancesInvokeArgs
+        ///     {
+        ///         NamePattern = "web-*",
+        ///         Status = InstanceStatus.Active,
+        ///     });
+        /// 
+        ///     return new Dictionary&lt;string, object?&gt;
+        ///     {
+        ///         ["addresses"] = web.Apply(found =&gt; found.Instances.Select(instance =&gt; instance.Ipv4).ToList()),
+        ///         ["complete"] = web.Apply(found =&gt; found.Complete),
+        ///     };
+        /// });
+        /// ```
+        /// 
+        /// ```java
+        /// package myproject;
+        /// 
+        /// import com.computeinstances.compute.ComputeFunctions;
+        /// import com.computeinstances.compute.enums.InstanceStatus;
+        /// import com.computeinstances.compute.inputs.GetInstancesArgs;
+        /// import com.computeinstances.compute.outputs.GetInstancesResult;
+        /// import com.computeinstances.compute.outputs.InstanceSummary;
+        /// import com.pulumi.Context;
+        /// import com.pulumi.Pulumi;
+        /// import java.util.stream.Collectors;
+        /// 
+        /// public class App {
+        ///     public static void main(String[] args) {
+        ///         Pulumi.run(App::stack);
+        ///     }
+        /// 
+        ///     private static void stack(Context ctx) {
+        ///         var web = ComputeFunctions.getInstances(GetInstancesArgs.builder()
+        ///             .namePattern("web-*")
+        ///             .status(InstanceStatus.Active)
+        ///             .build());
+        /// 
+        ///         ctx.export("addresses", web.applyValue(found -&gt; found.instances().stream()
+        ///             .map(InstanceSummary::ipv4)
+        ///             .collect(Collectors.toList())));
+        ///         ctx.export("complete", web.applyValue(GetInstancesResult::complete));
+        ///     }
+        /// }
+        /// ```
+        /// 
+        /// ```yaml
+        /// variables:
+        ///   web:
+        ///     fn::invoke:
+        ///       function: compute:getInstances
+        ///       arguments: { namePattern: "web-*", status: ACTIVE }
+        /// outputs:
+        ///   instances: ${web.instances}
+        ///   complete: ${web.complete}
+        /// ```
+        /// {{% /example %}}
+        /// {{% /examples %}}
         /// </summary>
         public static Task<GetInstancesResult> InvokeAsync(GetInstancesArgs? args = null, InvokeOptions? options = null)
             => global::Pulumi.Deployment.Instance.InvokeAsync<GetInstancesResult>("compute:index:getInstances", args ?? new GetInstancesArgs(), options.WithDefaults());
 
         /// <summary>
         /// The instances that the token's tenant has, as far as the service lists them: see `complete`.
+        /// 
+        /// {{% examples %}}
+        /// ## Example Usage
+        /// {{% example %}}
+        /// ### The addresses of all web servers that run
+        /// 
+        /// ```typescript
+        /// import * as compute from "pulumi-compute-instances";
+        /// 
+        /// const web = compute.getInstancesOutput({ namePattern: "web-*", status: "ACTIVE" });
+        /// 
+        /// export const addresses = web.instances.apply((instances) =&gt; instances.map(({ ipv4 }) =&gt; ipv4));
+        /// export const complete = web.complete;
+        /// ```
+        /// 
+        /// ```python
+        /// import pulumi
+        /// import pulumi_compute_instances as compute
+        /// 
+        /// web = compute.get_instances_output(name_pattern="web-*", status="ACTIVE")
+        /// 
+        /// addresses = web.instances.apply(lambda instances: [each.ipv4 for each in instances])
+        /// pulumi.export("addresses", addresses)
+        /// pulumi.export("complete", web.complete)
+        /// ```
+        /// 
+        /// ```go
+        /// package main
+        /// 
+        /// import (
+        /// 	"github.com/compute-instances/pulumi-compute/sdk/go/compute"
+        /// 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+        /// )
+        /// 
+        /// func main() {
+        /// 	pulumi.Run(func(ctx *pulumi.Context) error {
+        /// 		web := compute.GetInstancesOutput(ctx, compute.GetInstancesOutputArgs{
+        /// 			NamePattern: pulumi.String("web-*"),
+        /// 			Status:      compute.InstanceStatusActive,
+        /// 		})
+        /// 
+        /// 		ctx.Export("addresses", web.Instances().ApplyT(func(instances []compute.InstanceSummary) []string {
+        /// 			addresses := make([]string, len(instances))
+        /// 			for index, instance := range instances {
+        /// 				addresses[index] = instance.Ipv4
+        /// 			}
+        /// 			return addresses
+        /// 		}))
+        /// 		ctx.Export("complete", web.Complete())
+        /// 		return nil
+        /// 	})
+        /// }
+        /// ```
+        /// 
+        /// ```csharp
+        /// using System.Collections.Generic;
+        /// using System.Linq;
+        /// using ComputeInstances.Compute;
+        /// using Pulumi;
+        /// 
+        /// return await Deployment.RunAsync(() =&gt;
+        /// {
+        ///     var web = GetInstances.Invoke(new GetInstancesInvokeArgs
+        ///     {
+        ///         NamePattern = "web-*",
+        ///         Status = InstanceStatus.Active,
+        ///     });
+        /// 
+        ///     return new Dictionary&lt;string, object?&gt;
+        ///     {
+        ///         ["addresses"] = web.Apply(found =&gt; found.Instances.Select(instance =&gt; instance.Ipv4).ToList()),
+        ///         ["complete"] = web.Apply(found =&gt; found.Complete),
+        ///     };
+        /// });
+        /// ```
+        /// 
+        /// ```java
+        /// package myproject;
+        /// 
+        /// import com.computeinstances.compute.ComputeFunctions;
+        /// import com.computeinstances.compute.enums.InstanceStatus;
+        /// import com.computeinstances.compute.inputs.GetInstancesArgs;
+        /// import com.computeinstances.compute.outputs.GetInstancesResult;
+        /// import com.computeinstances.compute.outputs.InstanceSummary;
+        /// import com.pulumi.Context;
+        /// import com.pulumi.Pulumi;
+        /// import java.util.stream.Collectors;
+        /// 
+        /// public class App {
+        ///     public static void main(String[] args) {
+        ///         Pulumi.run(App::stack);
+        ///     }
+        /// 
+        ///     private static void stack(Context ctx) {
+        ///         var web = ComputeFunctions.getInstances(GetInstancesArgs.builder()
+        ///             .namePattern("web-*")
+        ///             .status(InstanceStatus.Active)
+        ///             .build());
+        /// 
+        ///         ctx.export("addresses", web.applyValue(found -&gt; found.instances().stream()
+        ///             .map(InstanceSummary::ipv4)
+        ///             .collect(Collectors.toList())));
+        ///         ctx.export("complete", web.applyValue(GetInstancesResult::complete));
+        ///     }
+        /// }
+        /// ```
+        /// 
+        /// ```yaml
+        /// variables:
+        ///   web:
+        ///     fn::invoke:
+        ///       function: compute:getInstances
+        ///       arguments: { namePattern: "web-*", status: ACTIVE }
+        /// outputs:
+        ///   instances: ${web.instances}
+        ///   complete: ${web.complete}
+        /// ```
+        /// {{% /example %}}
+        /// {{% /examples %}}
         /// </summary>
         public static Output<GetInstancesResult> Invoke(GetInstancesInvokeArgs? args = null, InvokeOptions? options = null)
             => global::Pulumi.Deployment.Instance.Invoke<GetInstancesResult>("compute:index:getInstances", args ?? new GetInstancesInvokeArgs(), options.WithDefaults());
 
         /// <summary>
         /// The instances that the token's tenant has, as far as the service lists them: see `complete`.
+        /// 
+        /// {{% examples %}}
+        /// ## Example Usage
+        /// {{% example %}}
+        /// ### The addresses of all web servers that run
+        /// 
+        /// ```typescript
+        /// import * as compute from "pulumi-compute-instances";
+        /// 
+        /// const web = compute.getInstancesOutput({ namePattern: "web-*", status: "ACTIVE" });
+        /// 
+        /// export const addresses = web.instances.apply((instances) =&gt; instances.map(({ ipv4 }) =&gt; ipv4));
+        /// export const complete = web.complete;
+        /// ```
+        /// 
+        /// ```python
+        /// import pulumi
+        /// import pulumi_compute_instances as compute
+        /// 
+        /// web = compute.get_instances_output(name_pattern="web-*", status="ACTIVE")
+        /// 
+        /// addresses = web.instances.apply(lambda instances: [each.ipv4 for each in instances])
+        /// pulumi.export("addresses", addresses)
+        /// pulumi.export("complete", web.complete)
+        /// ```
+        /// 
+        /// ```go
+        /// package main
+        /// 
+        /// import (
+        /// 	"github.com/compute-instances/pulumi-compute/sdk/go/compute"
+        /// 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+        /// )
+        /// 
+        /// func main() {
+        /// 	pulumi.Run(func(ctx *pulumi.Context) error {
+        /// 		web := compute.GetInstancesOutput(ctx, compute.GetInstancesOutputArgs{
+        /// 			NamePattern: pulumi.String("web-*"),
+        /// 			Status:      compute.InstanceStatusActive,
+        /// 		})
+        /// 
+        /// 		ctx.Export("addresses", web.Instances().ApplyT(func(instances []compute.InstanceSummary) []string {
+        /// 			addresses := make([]string, len(instances))
+        /// 			for index, instance := range instances {
+        /// 				addresses[index] = instance.Ipv4
+        /// 			}
+        /// 			return addresses
+        /// 		}))
+        /// 		ctx.Export("complete", web.Complete())
+        /// 		return nil
+        /// 	})
+        /// }
+        /// ```
+        /// 
+        /// ```csharp
+        /// using System.Collections.Generic;
+        /// using System.Linq;
+        /// using ComputeInstances.Compute;
+        /// using Pulumi;
+        /// 
+        /// return await Deployment.RunAsync(() =&gt;
+        /// {
+        ///     var web = GetInstances.Invoke(new GetInstancesInvokeArgs
+        ///     {
+        ///         NamePattern = "web-*",
+        ///         Status = InstanceStatus.Active,
+        ///     });
+        /// 
+        ///     return new Dictionary&lt;string, object?&gt;
+        ///     {
+        ///         ["addresses"] = web.Apply(found =&gt; found.Instances.Select(instance =&gt; instance.Ipv4).ToList()),
+        ///         ["complete"] = web.Apply(found =&gt; found.Complete),
+        ///     };
+        /// });
+        /// ```
+        /// 
+        /// ```java
+        /// package myproject;
+        /// 
+        /// import com.computeinstances.compute.ComputeFunctions;
+        /// import com.computeinstances.compute.enums.InstanceStatus;
+        /// import com.computeinstances.compute.inputs.GetInstancesArgs;
+        /// import com.computeinstances.compute.outputs.GetInstancesResult;
+        /// import com.computeinstances.compute.outputs.InstanceSummary;
+        /// import com.pulumi.Context;
+        /// import com.pulumi.Pulumi;
+        /// import java.util.stream.Collectors;
+        /// 
+        /// public class App {
+        ///     public static void main(String[] args) {
+        ///         Pulumi.run(App::stack);
+        ///     }
+        /// 
+        ///     private static void stack(Context ctx) {
+        ///         var web = ComputeFunctions.getInstances(GetInstancesArgs.builder()
+        ///             .namePattern("web-*")
+        ///             .status(InstanceStatus.Active)
+        ///             .build());
+        /// 
+        ///         ctx.export("addresses", web.applyValue(found -&gt; found.instances().stream()
+        ///             .map(InstanceSummary::ipv4)
+        ///             .collect(Collectors.toList())));
+        ///         ctx.export("complete", web.applyValue(GetInstancesResult::complete));
+        ///     }
+        /// }
+        /// ```
+        /// 
+        /// ```yaml
+        /// variables:
+        ///   web:
+        ///     fn::invoke:
+        ///       function: compute:getInstances
+        ///       arguments: { namePattern: "web-*", status: ACTIVE }
+        /// outputs:
+        ///   instances: ${web.instances}
+        ///   complete: ${web.complete}
+        /// ```
+        /// {{% /example %}}
+        /// {{% /examples %}}
         /// </summary>
         public static Output<GetInstancesResult> Invoke(GetInstancesInvokeArgs args, InvokeOutputOptions options)
             => global::Pulumi.Deployment.Instance.Invoke<GetInstancesResult>("compute:index:getInstances", args ?? new GetInstancesInvokeArgs(), options.WithDefaults());

@@ -51,6 +51,29 @@ namespace ComputeInstances.Compute
     ///     };
     /// });
     /// ```
+    /// ### Read an instance that Pulumi does not manage
+    /// 
+    /// ```csharp
+    /// using System.Collections.Generic;
+    /// using ComputeInstances.Compute;
+    /// using Pulumi;
+    /// 
+    /// return await Deployment.RunAsync(() =&gt;
+    /// {
+    ///     // Each run reads it anew. Pulumi neither changes nor destroys it.
+    ///     var db = Instance.Get("db", "i-123");
+    /// 
+    ///     return new Dictionary&lt;string, object?&gt; { ["address"] = db.Ipv4 };
+    /// });
+    /// ```
+    /// 
+    /// ## Import
+    /// 
+    /// An instance that already runs is imported by its id:
+    /// 
+    /// ```sh
+    /// pulumi import compute:index:Instance web i-123
+    /// ```
     /// </summary>
     [ComputeResourceType("compute:index:Instance")]
     public partial class Instance : global::Pulumi.CustomResource
@@ -134,7 +157,7 @@ namespace ComputeInstances.Compute
         public Output<string> VpcId { get; private set; } = null!;
 
         /// <summary>
-        /// A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input, and its changes replace nothing. Null after `get`, and after an import until the program sets it, because the service does not show it.
+        /// A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input. Null after `get`, and after an import until the program sets it, because the service does not show it.
         /// </summary>
         [Output("waitForPort")]
         public Output<int?> WaitForPort { get; private set; } = null!;
@@ -191,19 +214,19 @@ namespace ComputeInstances.Compute
     public sealed class InstanceArgs : global::Pulumi.ResourceArgs
     {
         /// <summary>
-        /// Identifier of the flavor: CPU, RAM and NVMe storage.
+        /// Identifier of the flavor: CPU, RAM and NVMe storage. A change replaces the instance.
         /// </summary>
         [Input("flavorId", required: true)]
         public Input<string> FlavorId { get; set; } = null!;
 
         /// <summary>
-        /// Identifier of the base operating system image.
+        /// Identifier of the base operating system image. A change replaces the instance.
         /// </summary>
         [Input("imageId", required: true)]
         public Input<string> ImageId { get; set; } = null!;
 
         /// <summary>
-        /// Hostname of the server. By default, the provider generates it from the resource's name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that.
+        /// Hostname of the server. By default, the provider generates it from the resource's name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that. A change replaces the instance.
         /// </summary>
         [Input("name")]
         public Input<string>? Name { get; set; }
@@ -212,7 +235,7 @@ namespace ComputeInstances.Compute
         private InputList<string>? _sshKeys;
 
         /// <summary>
-        /// IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter.
+        /// IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter. A change replaces the instance.
         /// </summary>
         public InputList<string> SshKeys
         {
@@ -224,7 +247,7 @@ namespace ComputeInstances.Compute
         private Input<string>? _userData;
 
         /// <summary>
-        /// A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both.
+        /// A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both. A change replaces the instance.
         /// </summary>
         public Input<string>? UserData
         {
@@ -240,7 +263,7 @@ namespace ComputeInstances.Compute
         private Input<string>? _userDataBase64;
 
         /// <summary>
-        /// A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both.
+        /// A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both. A change replaces the instance.
         /// </summary>
         public Input<string>? UserDataBase64
         {
@@ -253,13 +276,13 @@ namespace ComputeInstances.Compute
         }
 
         /// <summary>
-        /// Identifier of the private network (VPC) the instance is attached to.
+        /// Identifier of the private network (VPC) the instance is attached to. A change replaces the instance.
         /// </summary>
         [Input("vpcId", required: true)]
         public Input<string> VpcId { get; set; } = null!;
 
         /// <summary>
-        /// A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input, and its changes replace nothing.
+        /// A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input. A change is made in place, and replaces nothing.
         /// </summary>
         [Input("waitForPort")]
         public Input<int>? WaitForPort { get; set; }

@@ -29,7 +29,7 @@ namespace ComputeInstances.Compute
         public Output<string?> CursorParameter { get; private set; } = null!;
 
         /// <summary>
-        /// What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+        /// What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
         /// </summary>
         [Output("deletePolicy")]
         public Output<string?> DeletePolicy { get; private set; } = null!;
@@ -41,19 +41,19 @@ namespace ComputeInstances.Compute
         public Output<string?> DestroyPath { get; private set; } = null!;
 
         /// <summary>
-        /// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
+        /// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
         /// </summary>
         [Output("leftovers")]
         public Output<string?> Leftovers { get; private set; } = null!;
 
         /// <summary>
-        /// The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
+        /// Which kind of token is required. `live` requires a token whose instances are billed. `test` requires a token of the sandbox, whose instances cost nothing and are ephemeral. A token of the other kind is refused, for example in review stacks.
         /// </summary>
         [Output("requireTokenKind")]
         public Output<string?> RequireTokenKind { get; private set; } = null!;
 
         /// <summary>
-        /// What the state holds of the user data (`userData`, `userDataBase64`) of an instance: `secret` the text, encrypted, or `hash` only a salted hash, in inputs and outputs. Default `secret`.
+        /// What the state holds of the user data (`userData`, `userDataBase64`) of an instance. `secret` holds the text, encrypted. `hash` holds only a salted hash, in inputs and outputs. Default `secret`.
         /// </summary>
         [Output("userDataInState")]
         public Output<string?> UserDataInState { get; private set; } = null!;
@@ -116,7 +116,7 @@ namespace ComputeInstances.Compute
         public Input<string>? CursorParameter { get; set; }
 
         /// <summary>
-        /// What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+        /// What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
         /// </summary>
         [Input("deletePolicy", json: true)]
         public Input<ComputeInstances.Compute.DeletePolicy>? DeletePolicy { get; set; }
@@ -128,7 +128,7 @@ namespace ComputeInstances.Compute
         public Input<string>? DestroyPath { get; set; }
 
         /// <summary>
-        /// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
+        /// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
         /// </summary>
         [Input("leftovers", json: true)]
         public Input<ComputeInstances.Compute.LeftoverPolicy>? Leftovers { get; set; }
@@ -158,7 +158,7 @@ namespace ComputeInstances.Compute
         public Input<int>? RequestsPerMinute { get; set; }
 
         /// <summary>
-        /// The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
+        /// Which kind of token is required. `live` requires a token whose instances are billed. `test` requires a token of the sandbox, whose instances cost nothing and are ephemeral. A token of the other kind is refused, for example in review stacks.
         /// </summary>
         [Input("requireTokenKind", json: true)]
         public Input<ComputeInstances.Compute.TokenKind>? RequireTokenKind { get; set; }
@@ -170,7 +170,7 @@ namespace ComputeInstances.Compute
         public Input<double>? SettlingSeconds { get; set; }
 
         /// <summary>
-        /// What the state holds of the user data (`userData`, `userDataBase64`) of an instance: `secret` the text, encrypted, or `hash` only a salted hash, in inputs and outputs. Default `secret`.
+        /// What the state holds of the user data (`userData`, `userDataBase64`) of an instance. `secret` holds the text, encrypted. `hash` holds only a salted hash, in inputs and outputs. Default `secret`.
         /// </summary>
         [Input("userDataInState", json: true)]
         public Input<ComputeInstances.Compute.UserDataInState>? UserDataInState { get; set; }

@@ -6,6 +6,17 @@ import * as utilities from "./utilities";
 
 /**
  * The account of the token, as GET /v2/account answers; checks the token.
+ *
+ * ## Example Usage
+ * ### Show which kind of token a stack uses
+ *
+ * ```typescript
+ * import * as compute from "pulumi-compute-instances";
+ *
+ * const account = compute.getAccountOutput();
+ *
+ * export const tokenKind = account.tokenKind;
+ * ```
  */
 export function getAccount(args?: GetAccountArgs, opts?: pulumi.InvokeOptions): Promise<GetAccountResult> {
     args = args || {};
@@ -33,6 +44,17 @@ export interface GetAccountResult {
 }
 /**
  * The account of the token, as GET /v2/account answers; checks the token.
+ *
+ * ## Example Usage
+ * ### Show which kind of token a stack uses
+ *
+ * ```typescript
+ * import * as compute from "pulumi-compute-instances";
+ *
+ * const account = compute.getAccountOutput();
+ *
+ * export const tokenKind = account.tokenKind;
+ * ```
  */
 export function getAccountOutput(opts?: pulumi.InvokeOutputOptions): pulumi.Output<GetAccountResult> {
     opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts || {});

@@ -6,6 +6,17 @@ import * as utilities from "./utilities";
 
 /**
  * One instance, by its id or by its exact name. An error if there is none, or if several have that name.
+ *
+ * ## Example Usage
+ * ### The server that another team made
+ *
+ * ```typescript
+ * import * as compute from "pulumi-compute-instances";
+ *
+ * const db = compute.getInstanceOutput({ name: "db-main" });
+ *
+ * export const dbHost = db.ipv4;
+ * ```
  */
 export function getInstance(args?: GetInstanceArgs, opts?: pulumi.InvokeOptions): Promise<GetInstanceResult> {
     args = args || {};
@@ -47,6 +58,17 @@ export interface GetInstanceResult {
 }
 /**
  * One instance, by its id or by its exact name. An error if there is none, or if several have that name.
+ *
+ * ## Example Usage
+ * ### The server that another team made
+ *
+ * ```typescript
+ * import * as compute from "pulumi-compute-instances";
+ *
+ * const db = compute.getInstanceOutput({ name: "db-main" });
+ *
+ * export const dbHost = db.ipv4;
+ * ```
  */
 export function getInstanceOutput(args?: GetInstanceOutputArgs, opts?: pulumi.InvokeOutputOptions): pulumi.Output<GetInstanceResult> {
     args = args || {};

@@ -9,6 +9,18 @@ import * as utilities from "./utilities";
 
 /**
  * The instances that the token's tenant has, as far as the service lists them: see `complete`.
+ *
+ * ## Example Usage
+ * ### The addresses of all web servers that run
+ *
+ * ```typescript
+ * import * as compute from "pulumi-compute-instances";
+ *
+ * const web = compute.getInstancesOutput({ namePattern: "web-*", status: "ACTIVE" });
+ *
+ * export const addresses = web.instances.apply((instances) => instances.map(({ ipv4 }) => ipv4));
+ * export const complete = web.complete;
+ * ```
  */
 export function getInstances(args?: GetInstancesArgs, opts?: pulumi.InvokeOptions): Promise<GetInstancesResult> {
     args = args || {};
@@ -42,6 +54,18 @@ export interface GetInstancesResult {
 }
 /**
  * The instances that the token's tenant has, as far as the service lists them: see `complete`.
+ *
+ * ## Example Usage
+ * ### The addresses of all web servers that run
+ *
+ * ```typescript
+ * import * as compute from "pulumi-compute-instances";
+ *
+ * const web = compute.getInstancesOutput({ namePattern: "web-*", status: "ACTIVE" });
+ *
+ * export const addresses = web.instances.apply((instances) => instances.map(({ ipv4 }) => ipv4));
+ * export const complete = web.complete;
+ * ```
  */
 export function getInstancesOutput(args?: GetInstancesOutputArgs, opts?: pulumi.InvokeOutputOptions): pulumi.Output<GetInstancesResult> {
     args = args || {};

@@ -43,6 +43,24 @@ import * as utilities from "./utilities";
  * export const names = servers.map((server) => server.name);
  * export const ipv4: pulumi.Input<string>[] = servers.map((server) => server.ipv4);
  * ```
+ * ### Read an instance that Pulumi does not manage
+ *
+ * ```typescript
+ * import * as compute from "pulumi-compute-instances";
+ *
+ * // Each run reads it anew. Pulumi neither changes nor destroys it.
+ * const db = compute.Instance.get("db", "i-123");
+ *
+ * export const address = db.ipv4;
+ * ```
+ *
+ * ## Import
+ *
+ * An instance that already runs is imported by its id:
+ *
+ * ```sh
+ * pulumi import compute:index:Instance web i-123
+ * ```
  */
 export class Instance extends pulumi.CustomResource {
     /**
@@ -124,7 +142,7 @@ export class Instance extends pulumi.CustomResource {
      */
     declare public readonly vpcId: pulumi.Output<string>;
     /**
-     * A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input, and its changes replace nothing. Null after `get`, and after an import until the program sets it, because the service does not show it.
+     * A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input. Null after `get`, and after an import until the program sets it, because the service does not show it.
      */
     declare public readonly waitForPort: pulumi.Output<number | undefined>;
 
@@ -190,35 +208,35 @@ export class Instance extends pulumi.CustomResource {
  */
 export interface InstanceArgs {
     /**
-     * Identifier of the flavor: CPU, RAM and NVMe storage.
+     * Identifier of the flavor: CPU, RAM and NVMe storage. A change replaces the instance.
      */
     flavorId: pulumi.Input<string>;
     /**
-     * Identifier of the base operating system image.
+     * Identifier of the base operating system image. A change replaces the instance.
      */
     imageId: pulumi.Input<string>;
     /**
-     * Hostname of the server. By default, the provider generates it from the resource's name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that.
+     * Hostname of the server. By default, the provider generates it from the resource's name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that. A change replaces the instance.
      */
     name?: pulumi.Input<string | undefined>;
     /**
-     * IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter.
+     * IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter. A change replaces the instance.
      */
     sshKeys?: pulumi.Input<pulumi.Input<string>[] | undefined>;
     /**
-     * A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both.
+     * A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both. A change replaces the instance.
      */
     userData?: pulumi.Input<string | undefined>;
     /**
-     * A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both.
+     * A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both. A change replaces the instance.
      */
     userDataBase64?: pulumi.Input<string | undefined>;
     /**
-     * Identifier of the private network (VPC) the instance is attached to.
+     * Identifier of the private network (VPC) the instance is attached to. A change replaces the instance.
      */
     vpcId: pulumi.Input<string>;
     /**
-     * A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input, and its changes replace nothing.
+     * A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input. A change is made in place, and replaces nothing.
      */
     waitForPort?: pulumi.Input<number | undefined>;
 }

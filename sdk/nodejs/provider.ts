@@ -34,7 +34,7 @@ export class Provider extends pulumi.ProviderResource {
      */
     declare public readonly cursorParameter: pulumi.Output<string | undefined>;
     /**
-     * What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+     * What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
      */
     declare public readonly deletePolicy: pulumi.Output<string | undefined>;
     /**
@@ -42,15 +42,15 @@ export class Provider extends pulumi.ProviderResource {
      */
     declare public readonly destroyPath: pulumi.Output<string | undefined>;
     /**
-     * What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
+     * What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
      */
     declare public readonly leftovers: pulumi.Output<string | undefined>;
     /**
-     * The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
+     * Which kind of token is required. `live` requires a token whose instances are billed. `test` requires a token of the sandbox, whose instances cost nothing and are ephemeral. A token of the other kind is refused, for example in review stacks.
      */
     declare public readonly requireTokenKind: pulumi.Output<string | undefined>;
     /**
-     * What the state holds of the user data (`userData`, `userDataBase64`) of an instance: `secret` the text, encrypted, or `hash` only a salted hash, in inputs and outputs. Default `secret`.
+     * What the state holds of the user data (`userData`, `userDataBase64`) of an instance. `secret` holds the text, encrypted. `hash` holds only a salted hash, in inputs and outputs. Default `secret`.
      */
     declare public readonly userDataInState: pulumi.Output<string | undefined>;
 
@@ -102,7 +102,7 @@ export interface ProviderArgs {
      */
     cursorParameter?: pulumi.Input<string | undefined>;
     /**
-     * What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+     * What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
      */
     deletePolicy?: pulumi.Input<enums.DeletePolicy | undefined>;
     /**
@@ -110,7 +110,7 @@ export interface ProviderArgs {
      */
     destroyPath?: pulumi.Input<string | undefined>;
     /**
-     * What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
+     * What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
      */
     leftovers?: pulumi.Input<enums.LeftoverPolicy | undefined>;
     /**
@@ -130,7 +130,7 @@ export interface ProviderArgs {
      */
     requestsPerMinute?: pulumi.Input<number | undefined>;
     /**
-     * The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
+     * Which kind of token is required. `live` requires a token whose instances are billed. `test` requires a token of the sandbox, whose instances cost nothing and are ephemeral. A token of the other kind is refused, for example in review stacks.
      */
     requireTokenKind?: pulumi.Input<enums.TokenKind | undefined>;
     /**
@@ -138,7 +138,7 @@ export interface ProviderArgs {
      */
     settlingSeconds?: pulumi.Input<number | undefined>;
     /**
-     * What the state holds of the user data (`userData`, `userDataBase64`) of an instance: `secret` the text, encrypted, or `hash` only a salted hash, in inputs and outputs. Default `secret`.
+     * What the state holds of the user data (`userData`, `userDataBase64`) of an instance. `secret` holds the text, encrypted. `hash` holds only a salted hash, in inputs and outputs. Default `secret`.
      */
     userDataInState?: pulumi.Input<enums.UserDataInState | undefined>;
     /**

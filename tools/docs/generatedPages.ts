@@ -10,13 +10,14 @@ import { settingDescriptions, settingNames } from "../../provider/config/setting
 import {
   inputDescriptions,
   inputNames,
-  isRequired,
   isScript,
   outputs,
+  outputsNotShown,
 } from "../../provider/instance/definition";
 import { functionTokens, instanceToken } from "../../provider/pulumiNames";
 import { exampleBlock, exampleLanguages, titleOf, type ExampleLanguage } from "../sdk/examples";
 import { sdkLanguages, sdkNames } from "../sdk/languages";
+import { packageSchema, type Property } from "../sdk/schema";
 import { blocksOf, sectionOf, type Page } from "./markdown";
 import { readPage } from "./pages";
 import { definitions, filledPage, formatted, table, type Contents } from "./tables";
@@ -33,22 +34,7 @@ const filled: Readonly<Record<string, Contents>> = {
         })),
       ),
   },
-  "docs/instance.md": {
-    inputs: () =>
-      definitions(
-        inputNames.map((name) => ({
-          name: code(name) + (isRequired(name) ? " (required)" : ""),
-          text: inputDescriptions[name] + (isScript(name) ? " Secret." : ""),
-        })),
-      ),
-    outputs: () =>
-      definitions(
-        Object.entries(outputs).map(([name, { description }]) => ({
-          name: code(name),
-          text: description,
-        })),
-      ),
-  },
+  "docs/instance.md": { inputTable, inputs: inputList, outputTable, outputs: outputList },
   "docs/performance.md": { measured: figureList },
   "docs/scaling.md": {
     scaling: () => {
@@ -57,6 +43,56 @@ const filled: Readonly<Record<string, Contents>> = {
     },
   },
 };
+
+const instance = packageSchema().resources[instanceToken];
+
+function inputTable(): string {
+  const required = new Set<string>(instance.requiredInputs);
+  const rows = Object.entries(instance.inputProperties).map(([name, property]) => [
+    code(name),
+    typeName(property),
+    required.has(name) ? "yes" : "no",
+    required.has(name) ? "" : name === "name" ? "generated" : "none",
+    property.willReplaceOnChanges ? "replaces the instance" : "in place",
+  ]);
+  return table(["Input", "Type", "Required", "Default", "A change"], rows);
+}
+
+function inputList(): string {
+  return definitions(
+    inputNames.map((name) => ({
+      name: code(name),
+      text: inputDescriptions[name] + (isScript(name) ? " Secret." : ""),
+    })),
+  );
+}
+
+function outputTable(): string {
+  const rows = Object.keys(outputs).map((name) => {
+    const shown = outputsNotShown[name];
+    return [
+      code(name),
+      typeName(instance.properties[name] ?? {}),
+      shown === null ? "null" : code(JSON.stringify(shown)),
+    ];
+  });
+  return table(["Output", "Type", "Where the service has not shown it"], rows);
+}
+
+function outputList(): string {
+  return definitions(
+    Object.entries(outputs).map(([name, { description }]) => ({
+      name: code(name),
+      text: description,
+    })),
+  );
+}
+
+/** In the words of a reader: "list of string". */
+function typeName({ type, items, $ref }: Property): string {
+  if ($ref !== undefined) return code($ref.split(":").at(-1) ?? "");
+  return type === "array" ? `list of ${typeName(items ?? {})}` : (type ?? "");
+}
 
 /** Returns each page that is generated, or of which a part is, by its path. */
 export async function generatedPages(): Promise<Record<string, string>> {

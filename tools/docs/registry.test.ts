@@ -122,6 +122,35 @@ test("each chooser has a tab for each language, and its shortcodes are well form
   }
 });
 
+test("each example of the schema has a block in each language", () => {
+  const { resources, functions } = schema;
+  for (const { description } of [...Object.values(resources), ...Object.values(functions)]) {
+    const examples = description.split("{{% example %}}").slice(1);
+    expect(examples.length).toBeGreaterThan(0);
+    for (const example of examples) {
+      const [text = ""] = example.split("{{% /example %}}");
+      expect(text).toMatch(/^\n### \S/);
+      const blocks = blocksOf({ name: "an example", text });
+      expect(blocks.map(({ language }) => language)).toEqual(exampleLanguages);
+    }
+  }
+});
+
+test("each input says whether a change replaces the instance, and each word of an enum says what it means", () => {
+  const { resources, types } = schema;
+  for (const { inputProperties } of Object.values(resources)) {
+    for (const { description, willReplaceOnChanges = false } of Object.values(inputProperties)) {
+      expect(description?.includes("A change replaces the instance.")).toBe(willReplaceOnChanges);
+      expect(description).toMatch(/A change (replaces|is made in place)/);
+    }
+  }
+  const words = Object.values<object>(types).flatMap((type) =>
+    "enum" in type ? (type.enum as { description: string }[]) : [],
+  );
+  expect(words.length).toBeGreaterThan(10);
+  for (const { description } of words) expect(description).toMatch(/^[A-Z].*[^.]\.$/);
+});
+
 /** What breaks on the Registry: relative images, relative links in HTML, links to Markdown files. */
 const breaking = [
   /<img[^>]+src=["'](\.|\/|[^h])/,

@@ -30,16 +30,22 @@ export function exampleBlock(language: ExampleLanguage): string {
   return `\`\`\`${language}\n${program.trimEnd()}\n\`\`\``;
 }
 
-/** Returns all examples in the form from which the Registry and the SDK generators pick a language. */
-export function exampleUsage(title: string): string {
+/** Returns a program of examples/reference in each language, with its title. */
+export function referenceExample(name: string): string {
+  return readFileSync(join(root, "examples", "reference", `${name}.md`), "utf8").trimEnd();
+}
+
+/** The example programs, with a title. */
+export function webServersExample(): string {
+  return ["### Web servers", "", ...exampleLanguages.map(exampleBlock)].join("\n");
+}
+
+/** Returns examples in the form from which the Registry and the SDK generators pick a language. */
+export function exampleUsage(...examples: readonly string[]): string {
   return [
     "{{% examples %}}",
     "## Example Usage",
-    "{{% example %}}",
-    `### ${title}`,
-    "",
-    ...exampleLanguages.map(exampleBlock),
-    "{{% /example %}}",
+    ...examples.flatMap((example) => ["{{% example %}}", example, "{{% /example %}}"]),
     "{{% /examples %}}",
   ].join("\n");
 }

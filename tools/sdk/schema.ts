@@ -24,10 +24,10 @@ import {
   type InputName,
 } from "../../provider/instance/definition";
 import { functionTokens, instanceToken, type FunctionToken } from "../../provider/pulumiNames";
-import { exampleUsage } from "./examples";
+import { exampleUsage, referenceExample, webServersExample } from "./examples";
 
 /** As the schema describes it. */
-interface Property {
+export interface Property {
   type?: string;
   items?: Property;
   $ref?: string;
@@ -40,6 +40,9 @@ const { sdk, oldestEngine, ...about } = metadata;
 
 const networkToken = "compute:index:Network";
 const summaryToken = "compute:index:InstanceSummary";
+
+/** The schema of this package. */
+export type PackageSchema = ReturnType<typeof packageSchema>;
 
 export function packageSchema() {
   const settings = settingProperties();
@@ -128,12 +131,22 @@ function withoutEnum({ $ref, ...property }: Property): Property {
 const unreadNote =
   " Null after `get`, and after an import until the program sets it, because the service does not show it.";
 
+/** Ends the description of the resource. */
+const importSection = `## Import
+
+An instance that already runs is imported by its id:
+
+\`\`\`sh
+pulumi import ${instanceToken} web i-123
+\`\`\``;
+
 function instanceSchema() {
-  const inputs = propertiesOf(inputNames, (name) => ({
-    ...inputProperty(name),
-    // The service has no update call (G5).
-    ...(isSent(name) && { willReplaceOnChanges: true }),
-  }));
+  // The service has no update call (G5).
+  const inputs = propertiesOf(inputNames, (name) =>
+    isSent(name)
+      ? { ...inputProperty(name, " A change replaces the instance."), willReplaceOnChanges: true }
+      : inputProperty(name, " A change is made in place, and replaces nothing."),
+  );
   const inputsAsOutputs = propertiesOf(inputNames, (name) =>
     inputProperty(name, requiredOutputs.includes(name) ? "" : unreadNote),
   );
@@ -143,7 +156,11 @@ function instanceSchema() {
       : stringProperty(description),
   );
   return {
-    description: `${instanceDescription}\n\n${exampleUsage("Web servers")}`,
+    description: [
+      instanceDescription,
+      exampleUsage(webServersExample(), referenceExample("instance-get")),
+      importSection,
+    ].join("\n\n"),
     inputProperties: inputs,
     requiredInputs: inputNames.filter(isRequired),
     properties: { ...inputsAsOutputs, ...added },
@@ -163,6 +180,13 @@ function inputProperty(name: InputName, note = ""): Property {
   return { ...typeOf(inputTypes[name]), description, ...(isScript(name) && { secret: true }) };
 }
 
+/** The example of each function, in examples/reference. */
+const functionExamples: Readonly<Record<FunctionToken, string>> = {
+  "compute:index:getInstance": "get-instance",
+  "compute:index:getInstances": "get-instances",
+  "compute:index:getAccount": "get-account",
+};
+
 function functionSchema(token: FunctionToken) {
   const { description, inputs } = functions[token];
   const properties = mapped(inputs, (type) => ({
@@ -170,7 +194,7 @@ function functionSchema(token: FunctionToken) {
     description: type.description ?? "",
   }));
   return {
-    description,
+    description: `${description}\n\n${exampleUsage(referenceExample(functionExamples[token]))}`,
     inputs: { type: "object", properties },
     outputs: { type: "object", ...functionOutputs[token] },
   };
@@ -259,7 +283,11 @@ function enumTypes() {
       enumToken(json),
       {
         type: "string",
-        enum: json.enum?.map((value) => ({ name: capitalized(value), value })),
+        enum: (json.enum ?? []).map((value) => ({
+          name: capitalized(value.toLowerCase()),
+          value,
+          description: `${capitalized(json.words?.[value] ?? "")}.`,
+        })),
       },
     ]),
   );
@@ -271,6 +299,8 @@ interface JsonType {
   items?: { type?: string };
   enum?: string[];
   title?: string;
+  /** What each word of an enum means. */
+  words?: Readonly<Record<string, string>>;
 }
 
 function jsonOf(type: z.ZodType): JsonType {
@@ -282,6 +312,6 @@ function enumToken({ title }: JsonType): string {
   return `compute:index:${title}`;
 }
 
-function capitalized(word: string): string {
-  return word.slice(0, 1).toUpperCase() + word.slice(1).toLowerCase();
+function capitalized(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
 }

@@ -4,15 +4,24 @@ import { join } from "node:path";
 import metadata from "../../metadata.json";
 import { ensureGoTool } from "../go/tools";
 import { captured } from "../support/command";
+import { temporaryFolder } from "../support/files";
 import { root } from "../support/paths";
 import { exampleBlock, titleOf } from "./examples";
+import type { PackageSchema } from "./schema";
 import { sdkLanguages, type Language, type SdkLanguage } from "./languages";
 
-/** Writes the SDK to the folder `out`. `schema` is the path of the schema. */
-export async function writeSdk(language: Language, schema: string, out: string): Promise<void> {
+/** Writes the SDK to the folder `out`. */
+export async function writeSdk(
+  language: Language,
+  schema: PackageSchema,
+  out: string,
+): Promise<void> {
   const sdk: SdkLanguage = sdkLanguages[language];
   const generator = await ensureGoTool(sdk.generator);
-  await captured(generator, ["-schema", schema, "-language", language, "-out", out]);
+  using scratch = temporaryFolder();
+  const file = join(scratch.path, "schema.json");
+  writeFileSync(file, JSON.stringify(sdk.schema?.(schema) ?? schema));
+  await captured(generator, ["-schema", file, "-language", language, "-out", out]);
   await sdk.complete(out);
   const readme = `# ${metadata.displayName} for Pulumi, in ${titleOf(sdk.example)}
 

@@ -64,7 +64,7 @@ namespace ComputeInstances.Compute
 
         private static readonly __Value<string?> _deletePolicy = new __Value<string?>(() => __config.Get("deletePolicy"));
         /// <summary>
-        /// What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+        /// What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
         /// </summary>
         public static string? DeletePolicy
         {
@@ -84,7 +84,7 @@ namespace ComputeInstances.Compute
 
         private static readonly __Value<string?> _leftovers = new __Value<string?>(() => __config.Get("leftovers"));
         /// <summary>
-        /// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
+        /// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
         /// </summary>
         public static string? Leftovers
         {
@@ -134,7 +134,7 @@ namespace ComputeInstances.Compute
 
         private static readonly __Value<string?> _requireTokenKind = new __Value<string?>(() => __config.Get("requireTokenKind"));
         /// <summary>
-        /// The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
+        /// Which kind of token is required. `live` requires a token whose instances are billed. `test` requires a token of the sandbox, whose instances cost nothing and are ephemeral. A token of the other kind is refused, for example in review stacks.
         /// </summary>
         public static string? RequireTokenKind
         {
@@ -154,7 +154,7 @@ namespace ComputeInstances.Compute
 
         private static readonly __Value<string?> _userDataInState = new __Value<string?>(() => __config.Get("userDataInState"));
         /// <summary>
-        /// What the state holds of the user data (`userData`, `userDataBase64`) of an instance: `secret` the text, encrypted, or `hash` only a salted hash, in inputs and outputs. Default `secret`.
+        /// What the state holds of the user data (`userData`, `userDataBase64`) of an instance. `secret` holds the text, encrypted. `hash` holds only a salted hash, in inputs and outputs. Default `secret`.
         /// </summary>
         public static string? UserDataInState
         {

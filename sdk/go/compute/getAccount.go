@@ -12,6 +12,30 @@ import (
 )
 
 // The account of the token, as GET /v2/account answers; checks the token.
+//
+// ## Example Usage
+// ### Show which kind of token a stack uses
+//
+// ```go
+// package main
+//
+// import (
+//
+//	"github.com/compute-instances/pulumi-compute/sdk/go/compute"
+//	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+//
+// )
+//
+//	func main() {
+//		pulumi.Run(func(ctx *pulumi.Context) error {
+//			account := compute.GetAccountOutput(ctx, compute.GetAccountOutputArgs{})
+//
+//			ctx.Export("tokenKind", account.TokenKind())
+//			return nil
+//		})
+//	}
+//
+// ```
 func GetAccount(ctx *pulumi.Context, args *GetAccountArgs, opts ...pulumi.InvokeOption) (*GetAccountResult, error) {
 	opts = internal.PkgInvokeDefaultOpts(opts)
 	var rv GetAccountResult

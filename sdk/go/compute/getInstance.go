@@ -12,6 +12,33 @@ import (
 )
 
 // One instance, by its id or by its exact name. An error if there is none, or if several have that name.
+//
+// ## Example Usage
+// ### The server that another team made
+//
+// ```go
+// package main
+//
+// import (
+//
+//	"github.com/compute-instances/pulumi-compute/sdk/go/compute"
+//	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+//
+// )
+//
+//	func main() {
+//		pulumi.Run(func(ctx *pulumi.Context) error {
+//			// GetInstance is another function: it reads an instance as a resource.
+//			db := compute.LookupInstanceOutput(ctx, compute.LookupInstanceOutputArgs{
+//				Name: pulumi.String("db-main"),
+//			})
+//
+//			ctx.Export("dbHost", db.Ipv4())
+//			return nil
+//		})
+//	}
+//
+// ```
 func LookupInstance(ctx *pulumi.Context, args *LookupInstanceArgs, opts ...pulumi.InvokeOption) (*LookupInstanceResult, error) {
 	opts = internal.PkgInvokeDefaultOpts(opts)
 	var rv LookupInstanceResult

@@ -12,6 +12,40 @@ import (
 )
 
 // The instances that the token's tenant has, as far as the service lists them: see `complete`.
+//
+// ## Example Usage
+// ### The addresses of all web servers that run
+//
+// ```go
+// package main
+//
+// import (
+//
+//	"github.com/compute-instances/pulumi-compute/sdk/go/compute"
+//	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+//
+// )
+//
+//	func main() {
+//		pulumi.Run(func(ctx *pulumi.Context) error {
+//			web := compute.GetInstancesOutput(ctx, compute.GetInstancesOutputArgs{
+//				NamePattern: pulumi.String("web-*"),
+//				Status:      compute.InstanceStatusActive,
+//			})
+//
+//			ctx.Export("addresses", web.Instances().ApplyT(func(instances []compute.InstanceSummary) []string {
+//				addresses := make([]string, len(instances))
+//				for index, instance := range instances {
+//					addresses[index] = instance.Ipv4
+//				}
+//				return addresses
+//			}))
+//			ctx.Export("complete", web.Complete())
+//			return nil
+//		})
+//	}
+//
+// ```
 func GetInstances(ctx *pulumi.Context, args *GetInstancesArgs, opts ...pulumi.InvokeOption) (*GetInstancesResult, error) {
 	opts = internal.PkgInvokeDefaultOpts(opts)
 	var rv GetInstancesResult

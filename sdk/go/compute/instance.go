@@ -63,6 +63,39 @@ import (
 //	}
 //
 // ```
+// ### Read an instance that Pulumi does not manage
+//
+// ```go
+// package main
+//
+// import (
+//
+//	"github.com/compute-instances/pulumi-compute/sdk/go/compute"
+//	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+//
+// )
+//
+//	func main() {
+//		pulumi.Run(func(ctx *pulumi.Context) error {
+//			// Each run reads it anew. Pulumi neither changes nor destroys it.
+//			db, err := compute.GetInstance(ctx, "db", pulumi.ID("i-123"), nil)
+//			if err != nil {
+//				return err
+//			}
+//			ctx.Export("address", db.Ipv4)
+//			return nil
+//		})
+//	}
+//
+// ```
+//
+// ## Import
+//
+// An instance that already runs is imported by its id:
+//
+// ```sh
+// pulumi import compute:index:Instance web i-123
+// ```
 type Instance struct {
 	pulumi.CustomResourceState
 
@@ -92,7 +125,7 @@ type Instance struct {
 	UserDataBase64 pulumi.StringPtrOutput `pulumi:"userDataBase64"`
 	// Identifier of the private network (VPC) the instance is attached to.
 	VpcId pulumi.StringOutput `pulumi:"vpcId"`
-	// A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input, and its changes replace nothing. Null after `get`, and after an import until the program sets it, because the service does not show it.
+	// A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input. Null after `get`, and after an import until the program sets it, because the service does not show it.
 	WaitForPort pulumi.IntPtrOutput `pulumi:"waitForPort"`
 }
 
@@ -156,41 +189,41 @@ func (InstanceState) ElementType() reflect.Type {
 }
 
 type instanceArgs struct {
-	// Identifier of the flavor: CPU, RAM and NVMe storage.
+	// Identifier of the flavor: CPU, RAM and NVMe storage. A change replaces the instance.
 	FlavorId string `pulumi:"flavorId"`
-	// Identifier of the base operating system image.
+	// Identifier of the base operating system image. A change replaces the instance.
 	ImageId string `pulumi:"imageId"`
-	// Hostname of the server. By default, the provider generates it from the resource's name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that.
+	// Hostname of the server. By default, the provider generates it from the resource's name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that. A change replaces the instance.
 	Name *string `pulumi:"name"`
-	// IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter.
+	// IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter. A change replaces the instance.
 	SshKeys []string `pulumi:"sshKeys"`
-	// A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both.
+	// A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both. A change replaces the instance.
 	UserData *string `pulumi:"userData"`
-	// A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both.
+	// A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both. A change replaces the instance.
 	UserDataBase64 *string `pulumi:"userDataBase64"`
-	// Identifier of the private network (VPC) the instance is attached to.
+	// Identifier of the private network (VPC) the instance is attached to. A change replaces the instance.
 	VpcId string `pulumi:"vpcId"`
-	// A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input, and its changes replace nothing.
+	// A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input. A change is made in place, and replaces nothing.
 	WaitForPort *int `pulumi:"waitForPort"`
 }
 
 // The set of arguments for constructing a Instance resource.
 type InstanceArgs struct {
-	// Identifier of the flavor: CPU, RAM and NVMe storage.
+	// Identifier of the flavor: CPU, RAM and NVMe storage. A change replaces the instance.
 	FlavorId pulumi.StringInput
-	// Identifier of the base operating system image.
+	// Identifier of the base operating system image. A change replaces the instance.
 	ImageId pulumi.StringInput
-	// Hostname of the server. By default, the provider generates it from the resource's name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that.
+	// Hostname of the server. By default, the provider generates it from the resource's name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that. A change replaces the instance.
 	Name pulumi.StringPtrInput
-	// IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter.
+	// IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter. A change replaces the instance.
 	SshKeys pulumi.StringArrayInput
-	// A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both.
+	// A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both. A change replaces the instance.
 	UserData pulumi.StringPtrInput
-	// A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both.
+	// A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both. A change replaces the instance.
 	UserDataBase64 pulumi.StringPtrInput
-	// Identifier of the private network (VPC) the instance is attached to.
+	// Identifier of the private network (VPC) the instance is attached to. A change replaces the instance.
 	VpcId pulumi.StringInput
-	// A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input, and its changes replace nothing.
+	// A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input. A change is made in place, and replaces nothing.
 	WaitForPort pulumi.IntPtrInput
 }
 
@@ -346,7 +379,7 @@ func (o InstanceOutput) VpcId() pulumi.StringOutput {
 	return o.ApplyT(func(v *Instance) pulumi.StringOutput { return v.VpcId }).(pulumi.StringOutput)
 }
 
-// A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input, and its changes replace nothing. Null after `get`, and after an import until the program sets it, because the service does not show it.
+// A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input. Null after `get`, and after an import until the program sets it, because the service does not show it.
 func (o InstanceOutput) WaitForPort() pulumi.IntPtrOutput {
 	return o.ApplyT(func(v *Instance) pulumi.IntPtrOutput { return v.WaitForPort }).(pulumi.IntPtrOutput)
 }

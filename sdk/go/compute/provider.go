@@ -19,15 +19,15 @@ type Provider struct {
 	BaseUrl pulumi.StringPtrOutput `pulumi:"baseUrl"`
 	// Name of the list's cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.
 	CursorParameter pulumi.StringPtrOutput `pulumi:"cursorParameter"`
-	// What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+	// What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
 	DeletePolicy pulumi.StringPtrOutput `pulumi:"deletePolicy"`
 	// Path of the service's destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.
 	DestroyPath pulumi.StringPtrOutput `pulumi:"destroyPath"`
-	// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
+	// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
 	Leftovers pulumi.StringPtrOutput `pulumi:"leftovers"`
-	// The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
+	// Which kind of token is required. `live` requires a token whose instances are billed. `test` requires a token of the sandbox, whose instances cost nothing and are ephemeral. A token of the other kind is refused, for example in review stacks.
 	RequireTokenKind pulumi.StringPtrOutput `pulumi:"requireTokenKind"`
-	// What the state holds of the user data (`userData`, `userDataBase64`) of an instance: `secret` the text, encrypted, or `hash` only a salted hash, in inputs and outputs. Default `secret`.
+	// What the state holds of the user data (`userData`, `userDataBase64`) of an instance. `secret` holds the text, encrypted. `hash` holds only a salted hash, in inputs and outputs. Default `secret`.
 	UserDataInState pulumi.StringPtrOutput `pulumi:"userDataInState"`
 }
 
@@ -57,11 +57,11 @@ type providerArgs struct {
 	BaseUrl *string `pulumi:"baseUrl"`
 	// Name of the list's cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.
 	CursorParameter *string `pulumi:"cursorParameter"`
-	// What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+	// What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
 	DeletePolicy *DeletePolicy `pulumi:"deletePolicy"`
 	// Path of the service's destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.
 	DestroyPath *string `pulumi:"destroyPath"`
-	// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
+	// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
 	Leftovers *LeftoverPolicy `pulumi:"leftovers"`
 	// The longest pause between two listings while instances are PROVISIONING, in seconds. The first pauses are shorter. While only ports are awaited, the pause is five times as long. Default 3.
 	PollIntervalSeconds *float64 `pulumi:"pollIntervalSeconds"`
@@ -71,11 +71,11 @@ type providerArgs struct {
 	RequestTimeoutSeconds *float64 `pulumi:"requestTimeoutSeconds"`
 	// The service's limit on requests per minute to one endpoint. The provider stays 5 % below it. Default 1000.
 	RequestsPerMinute *int `pulumi:"requestsPerMinute"`
-	// The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
+	// Which kind of token is required. `live` requires a token whose instances are billed. `test` requires a token of the sandbox, whose instances cost nothing and are ephemeral. A token of the other kind is refused, for example in review stacks.
 	RequireTokenKind *TokenKind `pulumi:"requireTokenKind"`
 	// How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default 60, at most 600.
 	SettlingSeconds *float64 `pulumi:"settlingSeconds"`
-	// What the state holds of the user data (`userData`, `userDataBase64`) of an instance: `secret` the text, encrypted, or `hash` only a salted hash, in inputs and outputs. Default `secret`.
+	// What the state holds of the user data (`userData`, `userDataBase64`) of an instance. `secret` holds the text, encrypted. `hash` holds only a salted hash, in inputs and outputs. Default `secret`.
 	UserDataInState *UserDataInState `pulumi:"userDataInState"`
 	// Whether the provider checks the token with GET /v2/account before any other request. Default true.
 	ValidateCredentials *bool `pulumi:"validateCredentials"`
@@ -89,11 +89,11 @@ type ProviderArgs struct {
 	BaseUrl pulumi.StringPtrInput
 	// Name of the list's cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.
 	CursorParameter pulumi.StringPtrInput
-	// What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+	// What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
 	DeletePolicy DeletePolicyPtrInput
 	// Path of the service's destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.
 	DestroyPath pulumi.StringPtrInput
-	// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
+	// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
 	Leftovers LeftoverPolicyPtrInput
 	// The longest pause between two listings while instances are PROVISIONING, in seconds. The first pauses are shorter. While only ports are awaited, the pause is five times as long. Default 3.
 	PollIntervalSeconds pulumi.Float64PtrInput
@@ -103,11 +103,11 @@ type ProviderArgs struct {
 	RequestTimeoutSeconds pulumi.Float64PtrInput
 	// The service's limit on requests per minute to one endpoint. The provider stays 5 % below it. Default 1000.
 	RequestsPerMinute pulumi.IntPtrInput
-	// The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
+	// Which kind of token is required. `live` requires a token whose instances are billed. `test` requires a token of the sandbox, whose instances cost nothing and are ephemeral. A token of the other kind is refused, for example in review stacks.
 	RequireTokenKind TokenKindPtrInput
 	// How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default 60, at most 600.
 	SettlingSeconds pulumi.Float64PtrInput
-	// What the state holds of the user data (`userData`, `userDataBase64`) of an instance: `secret` the text, encrypted, or `hash` only a salted hash, in inputs and outputs. Default `secret`.
+	// What the state holds of the user data (`userData`, `userDataBase64`) of an instance. `secret` holds the text, encrypted. `hash` holds only a salted hash, in inputs and outputs. Default `secret`.
 	UserDataInState UserDataInStatePtrInput
 	// Whether the provider checks the token with GET /v2/account before any other request. Default true.
 	ValidateCredentials pulumi.BoolPtrInput
@@ -160,7 +160,7 @@ func (o ProviderOutput) CursorParameter() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *Provider) pulumi.StringPtrOutput { return v.CursorParameter }).(pulumi.StringPtrOutput)
 }
 
-// What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+// What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
 func (o ProviderOutput) DeletePolicy() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *Provider) pulumi.StringPtrOutput { return v.DeletePolicy }).(pulumi.StringPtrOutput)
 }
@@ -170,17 +170,17 @@ func (o ProviderOutput) DestroyPath() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *Provider) pulumi.StringPtrOutput { return v.DestroyPath }).(pulumi.StringPtrOutput)
 }
 
-// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
+// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
 func (o ProviderOutput) Leftovers() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *Provider) pulumi.StringPtrOutput { return v.Leftovers }).(pulumi.StringPtrOutput)
 }
 
-// The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
+// Which kind of token is required. `live` requires a token whose instances are billed. `test` requires a token of the sandbox, whose instances cost nothing and are ephemeral. A token of the other kind is refused, for example in review stacks.
 func (o ProviderOutput) RequireTokenKind() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *Provider) pulumi.StringPtrOutput { return v.RequireTokenKind }).(pulumi.StringPtrOutput)
 }
 
-// What the state holds of the user data (`userData`, `userDataBase64`) of an instance: `secret` the text, encrypted, or `hash` only a salted hash, in inputs and outputs. Default `secret`.
+// What the state holds of the user data (`userData`, `userDataBase64`) of an instance. `secret` holds the text, encrypted. `hash` holds only a salted hash, in inputs and outputs. Default `secret`.
 func (o ProviderOutput) UserDataInState() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *Provider) pulumi.StringPtrOutput { return v.UserDataInState }).(pulumi.StringPtrOutput)
 }

@@ -13,8 +13,11 @@ import (
 type DeletePolicy string
 
 const (
-	DeletePolicyFail    = DeletePolicy("fail")
-	DeletePolicyRetain  = DeletePolicy("retain")
+	// Refuses the delete, because the service documents no destroy call (the default with a live token).
+	DeletePolicyFail = DeletePolicy("fail")
+	// Drops the instance from the state, and lets it run (the default with a test token).
+	DeletePolicyRetain = DeletePolicy("retain")
+	// Calls `destroyPath` (the default if `destroyPath` is set).
 	DeletePolicyDestroy = DeletePolicy("destroy")
 )
 
@@ -180,8 +183,11 @@ func (in *deletePolicyPtr) ToDeletePolicyPtrOutputWithContext(ctx context.Contex
 type InstanceStatus string
 
 const (
-	InstanceStatusActive       = InstanceStatus("ACTIVE")
-	InstanceStatusOffline      = InstanceStatus("OFFLINE")
+	// The instance is ready, which is what a create waits for.
+	InstanceStatusActive = InstanceStatus("ACTIVE")
+	// The instance does not run: a create ends, with a warning.
+	InstanceStatusOffline = InstanceStatus("OFFLINE")
+	// The service is still making the instance.
 	InstanceStatusProvisioning = InstanceStatus("PROVISIONING")
 )
 
@@ -347,7 +353,9 @@ func (in *instanceStatusPtr) ToInstanceStatusPtrOutputWithContext(ctx context.Co
 type LeftoverPolicy string
 
 const (
+	// Names these leftovers and creates the instance.
 	LeftoverPolicyWarn = LeftoverPolicy("warn")
+	// Names these leftovers and creates nothing.
 	LeftoverPolicyFail = LeftoverPolicy("fail")
 )
 
@@ -512,7 +520,9 @@ func (in *leftoverPolicyPtr) ToLeftoverPolicyPtrOutputWithContext(ctx context.Co
 type TokenKind string
 
 const (
+	// Requires a token whose instances are billed.
 	TokenKindLive = TokenKind("live")
+	// Requires a token of the sandbox, whose instances cost nothing and are ephemeral.
 	TokenKindTest = TokenKind("test")
 )
 
@@ -677,8 +687,10 @@ func (in *tokenKindPtr) ToTokenKindPtrOutputWithContext(ctx context.Context) Tok
 type UserDataInState string
 
 const (
+	// Holds the text, encrypted.
 	UserDataInStateSecret = UserDataInState("secret")
-	UserDataInStateHash   = UserDataInState("hash")
+	// Holds only a salted hash, in inputs and outputs.
+	UserDataInStateHash = UserDataInState("hash")
 )
 
 func (UserDataInState) ElementType() reflect.Type {

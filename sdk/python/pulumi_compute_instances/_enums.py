@@ -18,30 +18,66 @@ __all__ = [
 @pulumi.type_token("compute:index:DeletePolicy")
 class DeletePolicy(_builtins.str, Enum):
     FAIL = "fail"
+    """
+    Refuses the delete, because the service documents no destroy call (the default with a live token).
+    """
     RETAIN = "retain"
+    """
+    Drops the instance from the state, and lets it run (the default with a test token).
+    """
     DESTROY = "destroy"
+    """
+    Calls `destroyPath` (the default if `destroyPath` is set).
+    """
 
 
 @pulumi.type_token("compute:index:InstanceStatus")
 class InstanceStatus(_builtins.str, Enum):
     ACTIVE = "ACTIVE"
+    """
+    The instance is ready, which is what a create waits for.
+    """
     OFFLINE = "OFFLINE"
+    """
+    The instance does not run: a create ends, with a warning.
+    """
     PROVISIONING = "PROVISIONING"
+    """
+    The service is still making the instance.
+    """
 
 
 @pulumi.type_token("compute:index:LeftoverPolicy")
 class LeftoverPolicy(_builtins.str, Enum):
     WARN = "warn"
+    """
+    Names these leftovers and creates the instance.
+    """
     FAIL = "fail"
+    """
+    Names these leftovers and creates nothing.
+    """
 
 
 @pulumi.type_token("compute:index:TokenKind")
 class TokenKind(_builtins.str, Enum):
     LIVE = "live"
+    """
+    Requires a token whose instances are billed.
+    """
     TEST = "test"
+    """
+    Requires a token of the sandbox, whose instances cost nothing and are ephemeral.
+    """
 
 
 @pulumi.type_token("compute:index:UserDataInState")
 class UserDataInState(_builtins.str, Enum):
     SECRET = "secret"
+    """
+    Holds the text, encrypted.
+    """
     HASH = "hash"
+    """
+    Holds only a salted hash, in inputs and outputs.
+    """

@@ -73,6 +73,18 @@ class AwaitableGetAccountResult(GetAccountResult):
 def get_account(opts: Optional[pulumi.InvokeOptions] = None) -> AwaitableGetAccountResult:
     """
     The account of the token, as GET /v2/account answers; checks the token.
+
+    ## Example Usage
+    ### Show which kind of token a stack uses
+
+    ```python
+    import pulumi
+    import pulumi_compute_instances as compute
+
+    account = compute.get_account_output()
+
+    pulumi.export("tokenKind", account.token_kind)
+    ```
     """
     __args__ = dict()
     opts = pulumi.InvokeOptions.merge(_utilities.get_invoke_opts_defaults(), opts)
@@ -85,6 +97,18 @@ def get_account(opts: Optional[pulumi.InvokeOptions] = None) -> AwaitableGetAcco
 def get_account_output(opts: Optional[Union[pulumi.InvokeOptions, pulumi.InvokeOutputOptions]] = None) -> pulumi.Output[GetAccountResult]:
     """
     The account of the token, as GET /v2/account answers; checks the token.
+
+    ## Example Usage
+    ### Show which kind of token a stack uses
+
+    ```python
+    import pulumi
+    import pulumi_compute_instances as compute
+
+    account = compute.get_account_output()
+
+    pulumi.export("tokenKind", account.token_kind)
+    ```
     """
     __args__ = dict()
     opts = pulumi.InvokeOutputOptions.merge(_utilities.get_invoke_opts_defaults(), opts)

@@ -88,6 +88,18 @@ def get_instance(id: Optional[_builtins.str] = None,
     """
     One instance, by its id or by its exact name. An error if there is none, or if several have that name.
 
+    ## Example Usage
+    ### The server that another team made
+
+    ```python
+    import pulumi
+    import pulumi_compute_instances as compute
+
+    db = compute.get_instance_output(name="db-main")
+
+    pulumi.export("dbHost", db.ipv4)
+    ```
+
     :param _builtins.str id: Identifier of the instance.
     :param _builtins.str name: Hostname of the instance, exactly.
     """
@@ -107,6 +119,18 @@ def get_instance_output(id: pulumi.Input[Optional[Optional[_builtins.str]]] = No
                         opts: Optional[Union[pulumi.InvokeOptions, pulumi.InvokeOutputOptions]] = None) -> pulumi.Output[GetInstanceResult]:
     """
     One instance, by its id or by its exact name. An error if there is none, or if several have that name.
+
+    ## Example Usage
+    ### The server that another team made
+
+    ```python
+    import pulumi
+    import pulumi_compute_instances as compute
+
+    db = compute.get_instance_output(name="db-main")
+
+    pulumi.export("dbHost", db.ipv4)
+    ```
 
     :param _builtins.str id: Identifier of the instance.
     :param _builtins.str name: Hostname of the instance, exactly.

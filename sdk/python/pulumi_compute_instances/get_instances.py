@@ -66,6 +66,20 @@ def get_instances(name_pattern: Optional[_builtins.str] = None,
     """
     The instances that the token's tenant has, as far as the service lists them: see `complete`.
 
+    ## Example Usage
+    ### The addresses of all web servers that run
+
+    ```python
+    import pulumi
+    import pulumi_compute_instances as compute
+
+    web = compute.get_instances_output(name_pattern="web-*", status="ACTIVE")
+
+    addresses = web.instances.apply(lambda instances: [each.ipv4 for each in instances])
+    pulumi.export("addresses", addresses)
+    pulumi.export("complete", web.complete)
+    ```
+
     :param _builtins.str name_pattern: Only instances whose name matches this pattern, in which `*` stands for any characters, and `?` for one, such as `web-*`. Case does not count.
     :param 'InstanceStatus' status: Only instances of this status: `ACTIVE`, `OFFLINE` or `PROVISIONING`.
     """
@@ -83,6 +97,20 @@ def get_instances_output(name_pattern: pulumi.Input[Optional[Optional[_builtins.
                          opts: Optional[Union[pulumi.InvokeOptions, pulumi.InvokeOutputOptions]] = None) -> pulumi.Output[GetInstancesResult]:
     """
     The instances that the token's tenant has, as far as the service lists them: see `complete`.
+
+    ## Example Usage
+    ### The addresses of all web servers that run
+
+    ```python
+    import pulumi
+    import pulumi_compute_instances as compute
+
+    web = compute.get_instances_output(name_pattern="web-*", status="ACTIVE")
+
+    addresses = web.instances.apply(lambda instances: [each.ipv4 for each in instances])
+    pulumi.export("addresses", addresses)
+    pulumi.export("complete", web.complete)
+    ```
 
     :param _builtins.str name_pattern: Only instances whose name matches this pattern, in which `*` stands for any characters, and `?` for one, such as `web-*`. Case does not count.
     :param 'InstanceStatus' status: Only instances of this status: `ACTIVE`, `OFFLINE` or `PROVISIONING`.

@@ -31,14 +31,14 @@ class InstanceArgs:
         """
         The set of arguments for constructing a Instance resource.
 
-        :param pulumi.Input[_builtins.str] flavor_id: Identifier of the flavor: CPU, RAM and NVMe storage.
-        :param pulumi.Input[_builtins.str] image_id: Identifier of the base operating system image.
-        :param pulumi.Input[_builtins.str] vpc_id: Identifier of the private network (VPC) the instance is attached to.
-        :param pulumi.Input[_builtins.str] name: Hostname of the server. By default, the provider generates it from the resource's name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that.
-        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] ssh_keys: IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter.
-        :param pulumi.Input[_builtins.str] user_data: A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both.
-        :param pulumi.Input[_builtins.str] user_data_base64: A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both.
-        :param pulumi.Input[_builtins.int] wait_for_port: A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input, and its changes replace nothing.
+        :param pulumi.Input[_builtins.str] flavor_id: Identifier of the flavor: CPU, RAM and NVMe storage. A change replaces the instance.
+        :param pulumi.Input[_builtins.str] image_id: Identifier of the base operating system image. A change replaces the instance.
+        :param pulumi.Input[_builtins.str] vpc_id: Identifier of the private network (VPC) the instance is attached to. A change replaces the instance.
+        :param pulumi.Input[_builtins.str] name: Hostname of the server. By default, the provider generates it from the resource's name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that. A change replaces the instance.
+        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] ssh_keys: IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter. A change replaces the instance.
+        :param pulumi.Input[_builtins.str] user_data: A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both. A change replaces the instance.
+        :param pulumi.Input[_builtins.str] user_data_base64: A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both. A change replaces the instance.
+        :param pulumi.Input[_builtins.int] wait_for_port: A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input. A change is made in place, and replaces nothing.
         """
         pulumi.set(__self__, "flavor_id", flavor_id)
         pulumi.set(__self__, "image_id", image_id)
@@ -58,7 +58,7 @@ class InstanceArgs:
     @pulumi.getter(name="flavorId")
     def flavor_id(self) -> pulumi.Input[_builtins.str]:
         """
-        Identifier of the flavor: CPU, RAM and NVMe storage.
+        Identifier of the flavor: CPU, RAM and NVMe storage. A change replaces the instance.
         """
         return pulumi.get(self, "flavor_id")
 
@@ -70,7 +70,7 @@ class InstanceArgs:
     @pulumi.getter(name="imageId")
     def image_id(self) -> pulumi.Input[_builtins.str]:
         """
-        Identifier of the base operating system image.
+        Identifier of the base operating system image. A change replaces the instance.
         """
         return pulumi.get(self, "image_id")
 
@@ -82,7 +82,7 @@ class InstanceArgs:
     @pulumi.getter(name="vpcId")
     def vpc_id(self) -> pulumi.Input[_builtins.str]:
         """
-        Identifier of the private network (VPC) the instance is attached to.
+        Identifier of the private network (VPC) the instance is attached to. A change replaces the instance.
         """
         return pulumi.get(self, "vpc_id")
 
@@ -94,7 +94,7 @@ class InstanceArgs:
     @pulumi.getter
     def name(self) -> pulumi.Input[Optional[_builtins.str]]:
         """
-        Hostname of the server. By default, the provider generates it from the resource's name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that.
+        Hostname of the server. By default, the provider generates it from the resource's name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that. A change replaces the instance.
         """
         return pulumi.get(self, "name")
 
@@ -106,7 +106,7 @@ class InstanceArgs:
     @pulumi.getter(name="sshKeys")
     def ssh_keys(self) -> pulumi.Input[Optional[Sequence[pulumi.Input[_builtins.str]]]]:
         """
-        IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter.
+        IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter. A change replaces the instance.
         """
         return pulumi.get(self, "ssh_keys")
 
@@ -118,7 +118,7 @@ class InstanceArgs:
     @pulumi.getter(name="userData")
     def user_data(self) -> pulumi.Input[Optional[_builtins.str]]:
         """
-        A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both.
+        A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both. A change replaces the instance.
         """
         return pulumi.get(self, "user_data")
 
@@ -130,7 +130,7 @@ class InstanceArgs:
     @pulumi.getter(name="userDataBase64")
     def user_data_base64(self) -> pulumi.Input[Optional[_builtins.str]]:
         """
-        A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both.
+        A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both. A change replaces the instance.
         """
         return pulumi.get(self, "user_data_base64")
 
@@ -142,7 +142,7 @@ class InstanceArgs:
     @pulumi.getter(name="waitForPort")
     def wait_for_port(self) -> pulumi.Input[Optional[_builtins.int]]:
         """
-        A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input, and its changes replace nothing.
+        A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input. A change is made in place, and replaces nothing.
         """
         return pulumi.get(self, "wait_for_port")
 
@@ -201,17 +201,36 @@ class Instance(pulumi.CustomResource):
         ipv4: list[pulumi.Input[str]] = [server.ipv4 for server in servers]
         pulumi.export("ipv4", ipv4)
         ```
+        ### Read an instance that Pulumi does not manage
+
+        ```python
+        import pulumi
+        import pulumi_compute_instances as compute
+
+        # Each run reads it anew. Pulumi neither changes nor destroys it.
+        db = compute.Instance.get("db", "i-123")
+
+        pulumi.export("address", db.ipv4)
+        ```
+
+        ## Import
+
+        An instance that already runs is imported by its id:
+
+        ```sh
+        pulumi import compute:index:Instance web i-123
+        ```
 
         :param str resource_name: The name of the resource.
         :param pulumi.ResourceOptions opts: Options for the resource.
-        :param pulumi.Input[_builtins.str] flavor_id: Identifier of the flavor: CPU, RAM and NVMe storage.
-        :param pulumi.Input[_builtins.str] image_id: Identifier of the base operating system image.
-        :param pulumi.Input[_builtins.str] name: Hostname of the server. By default, the provider generates it from the resource's name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that.
-        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] ssh_keys: IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter.
-        :param pulumi.Input[_builtins.str] user_data: A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both.
-        :param pulumi.Input[_builtins.str] user_data_base64: A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both.
-        :param pulumi.Input[_builtins.str] vpc_id: Identifier of the private network (VPC) the instance is attached to.
-        :param pulumi.Input[_builtins.int] wait_for_port: A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input, and its changes replace nothing.
+        :param pulumi.Input[_builtins.str] flavor_id: Identifier of the flavor: CPU, RAM and NVMe storage. A change replaces the instance.
+        :param pulumi.Input[_builtins.str] image_id: Identifier of the base operating system image. A change replaces the instance.
+        :param pulumi.Input[_builtins.str] name: Hostname of the server. By default, the provider generates it from the resource's name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that. A change replaces the instance.
+        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] ssh_keys: IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter. A change replaces the instance.
+        :param pulumi.Input[_builtins.str] user_data: A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both. A change replaces the instance.
+        :param pulumi.Input[_builtins.str] user_data_base64: A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both. A change replaces the instance.
+        :param pulumi.Input[_builtins.str] vpc_id: Identifier of the private network (VPC) the instance is attached to. A change replaces the instance.
+        :param pulumi.Input[_builtins.int] wait_for_port: A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input. A change is made in place, and replaces nothing.
         """
         ...
     @overload
@@ -253,6 +272,25 @@ class Instance(pulumi.CustomResource):
         pulumi.export("names", [server.name for server in servers])
         ipv4: list[pulumi.Input[str]] = [server.ipv4 for server in servers]
         pulumi.export("ipv4", ipv4)
+        ```
+        ### Read an instance that Pulumi does not manage
+
+        ```python
+        import pulumi
+        import pulumi_compute_instances as compute
+
+        # Each run reads it anew. Pulumi neither changes nor destroys it.
+        db = compute.Instance.get("db", "i-123")
+
+        pulumi.export("address", db.ipv4)
+        ```
+
+        ## Import
+
+        An instance that already runs is imported by its id:
+
+        ```sh
+        pulumi import compute:index:Instance web i-123
         ```
 
         :param str resource_name: The name of the resource.
@@ -455,7 +493,7 @@ class Instance(pulumi.CustomResource):
     @pulumi.getter(name="waitForPort")
     def wait_for_port(self) -> pulumi.Output[Optional[_builtins.int]]:
         """
-        A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input, and its changes replace nothing. Null after `get`, and after an import until the program sets it, because the service does not show it.
+        A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input. Null after `get`, and after an import until the program sets it, because the service does not show it.
         """
         return pulumi.get(self, "wait_for_port")
 

@@ -26,7 +26,7 @@ func GetCursorParameter(ctx *pulumi.Context) string {
 	return config.Get(ctx, "compute:cursorParameter")
 }
 
-// What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+// What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
 func GetDeletePolicy(ctx *pulumi.Context) string {
 	return config.Get(ctx, "compute:deletePolicy")
 }
@@ -36,7 +36,7 @@ func GetDestroyPath(ctx *pulumi.Context) string {
 	return config.Get(ctx, "compute:destroyPath")
 }
 
-// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
+// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
 func GetLeftovers(ctx *pulumi.Context) string {
 	return config.Get(ctx, "compute:leftovers")
 }
@@ -61,7 +61,7 @@ func GetRequestsPerMinute(ctx *pulumi.Context) int {
 	return config.GetInt(ctx, "compute:requestsPerMinute")
 }
 
-// The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
+// Which kind of token is required. `live` requires a token whose instances are billed. `test` requires a token of the sandbox, whose instances cost nothing and are ephemeral. A token of the other kind is refused, for example in review stacks.
 func GetRequireTokenKind(ctx *pulumi.Context) string {
 	return config.Get(ctx, "compute:requireTokenKind")
 }
@@ -71,7 +71,7 @@ func GetSettlingSeconds(ctx *pulumi.Context) float64 {
 	return config.GetFloat64(ctx, "compute:settlingSeconds")
 }
 
-// What the state holds of the user data (`userData`, `userDataBase64`) of an instance: `secret` the text, encrypted, or `hash` only a salted hash, in inputs and outputs. Default `secret`.
+// What the state holds of the user data (`userData`, `userDataBase64`) of an instance. `secret` holds the text, encrypted. `hash` holds only a salted hash, in inputs and outputs. Default `secret`.
 func GetUserDataInState(ctx *pulumi.Context) string {
 	return config.Get(ctx, "compute:userDataInState")
 }

@@ -3,37 +3,73 @@
 
 
 export const DeletePolicy = {
+    /**
+     * Refuses the delete, because the service documents no destroy call (the default with a live token).
+     */
     Fail: "fail",
+    /**
+     * Drops the instance from the state, and lets it run (the default with a test token).
+     */
     Retain: "retain",
+    /**
+     * Calls `destroyPath` (the default if `destroyPath` is set).
+     */
     Destroy: "destroy",
 } as const;
 
 export type DeletePolicy = (typeof DeletePolicy)[keyof typeof DeletePolicy];
 
 export const InstanceStatus = {
+    /**
+     * The instance is ready, which is what a create waits for.
+     */
     Active: "ACTIVE",
+    /**
+     * The instance does not run: a create ends, with a warning.
+     */
     Offline: "OFFLINE",
+    /**
+     * The service is still making the instance.
+     */
     Provisioning: "PROVISIONING",
 } as const;
 
 export type InstanceStatus = (typeof InstanceStatus)[keyof typeof InstanceStatus];
 
 export const LeftoverPolicy = {
+    /**
+     * Names these leftovers and creates the instance.
+     */
     Warn: "warn",
+    /**
+     * Names these leftovers and creates nothing.
+     */
     Fail: "fail",
 } as const;
 
 export type LeftoverPolicy = (typeof LeftoverPolicy)[keyof typeof LeftoverPolicy];
 
 export const TokenKind = {
+    /**
+     * Requires a token whose instances are billed.
+     */
     Live: "live",
+    /**
+     * Requires a token of the sandbox, whose instances cost nothing and are ephemeral.
+     */
     Test: "test",
 } as const;
 
 export type TokenKind = (typeof TokenKind)[keyof typeof TokenKind];
 
 export const UserDataInState = {
+    /**
+     * Holds the text, encrypted.
+     */
     Secret: "secret",
+    /**
+     * Holds only a salted hash, in inputs and outputs.
+     */
     Hash: "hash",
 } as const;
 

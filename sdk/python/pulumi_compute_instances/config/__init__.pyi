@@ -31,7 +31,7 @@ Name of the list's cursor parameter, such as `starting_after`, if the service ha
 
 deletePolicy: Optional[str]
 """
-What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
 """
 
 destroyPath: Optional[str]
@@ -41,7 +41,7 @@ Path of the service's destroy call, such as `/v2/instances/{id}`, if the service
 
 leftovers: Optional[str]
 """
-What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
+What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
 """
 
 pollIntervalSeconds: Optional[float]
@@ -66,7 +66,7 @@ The service's limit on requests per minute to one endpoint. The provider stays 5
 
 requireTokenKind: Optional[str]
 """
-The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
+Which kind of token is required. `live` requires a token whose instances are billed. `test` requires a token of the sandbox, whose instances cost nothing and are ephemeral. A token of the other kind is refused, for example in review stacks.
 """
 
 settlingSeconds: Optional[float]
@@ -76,7 +76,7 @@ How long a listing may lack an instance that the service has accepted, in second
 
 userDataInState: Optional[str]
 """
-What the state holds of the user data (`userData`, `userDataBase64`) of an instance: `secret` the text, encrypted, or `hash` only a salted hash, in inputs and outputs. Default `secret`.
+What the state holds of the user data (`userData`, `userDataBase64`) of an instance. `secret` holds the text, encrypted. `hash` holds only a salted hash, in inputs and outputs. Default `secret`.
 """
 
 validateCredentials: Optional[bool]

@@ -1,6 +1,6 @@
 /**
  * Checks the Python and YAML code blocks of the documentation. The real engine previews each block against the
- * emulator, and the preview must create an Instance.
+ * emulator, and the preview must create an Instance or read one.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -45,6 +45,8 @@ const defaults = {
 
 function wholeProject(text: string): string {
   const keys = new Set([...text.matchAll(/^(\w+):/gm)].map(([, key]) => key));
+  // A function's result is a variable, and needs no resource.
+  if (keys.has("variables")) keys.add("resources");
   const rest = Object.entries(defaults).filter(([key]) => !keys.has(key));
   // Every JSON value is valid YAML.
   const head = rest.map(([key, value]) => `${key}: ${JSON.stringify(value)}\n`).join("");
@@ -61,13 +63,17 @@ async function preview(
   await using fixture = await Fixture.create({ program: project, env });
   const { stack, service } = fixture;
   stack.setEnv("COMPUTE_BASE_URL", service.url);
+  // What the examples read.
+  fixture.control.insert({ id: "i-123", name: "db-main" });
   // Some of the programs read this setting.
   await stack.succeed("config", "set", "--secret", "sandboxToken", tokens.test);
   for (const sample of samples) {
     write(stack.project, sample.text);
-    const problem = await stack
-      .preview()
-      .then((output) => (/^ *\+ .*compute:.*Instance/m.test(output) ? undefined : output), String);
+    const before = fixture.control.requests().length;
+    const problem = await stack.preview().then((output) => {
+      const creates = /^ *\+ .*compute:.*Instance/m.test(output);
+      return creates || fixture.control.requests().length > before ? undefined : output;
+    }, String);
     if (problem !== undefined) report(sample, problem);
   }
 }

@@ -24,12 +24,64 @@ public final class ComputeFunctions {
     /**
      * The account of the token, as GET /v2/account answers; checks the token.
      * 
+     * ## Example Usage
+     * ### Show which kind of token a stack uses
+     * 
+     * <pre>
+     * {@code
+     * package myproject;
+     * 
+     * import com.computeinstances.compute.ComputeFunctions;
+     * import com.computeinstances.compute.outputs.GetAccountResult;
+     * import com.pulumi.Context;
+     * import com.pulumi.Pulumi;
+     * 
+     * public class App {
+     *     public static void main(String[] args) {
+     *         Pulumi.run(App::stack);
+     *     }
+     * 
+     *     private static void stack(Context ctx) {
+     *         var account = ComputeFunctions.getAccount();
+     * 
+     *         ctx.export("tokenKind", account.applyValue(GetAccountResult::tokenKind));
+     *     }
+     * }
+     * }
+     * </pre>
+     * 
      */
     public static Output<GetAccountResult> getAccount() {
         return getAccount(GetAccountArgs.Empty, InvokeOptions.Empty);
     }
     /**
      * The account of the token, as GET /v2/account answers; checks the token.
+     * 
+     * ## Example Usage
+     * ### Show which kind of token a stack uses
+     * 
+     * <pre>
+     * {@code
+     * package myproject;
+     * 
+     * import com.computeinstances.compute.ComputeFunctions;
+     * import com.computeinstances.compute.outputs.GetAccountResult;
+     * import com.pulumi.Context;
+     * import com.pulumi.Pulumi;
+     * 
+     * public class App {
+     *     public static void main(String[] args) {
+     *         Pulumi.run(App::stack);
+     *     }
+     * 
+     *     private static void stack(Context ctx) {
+     *         var account = ComputeFunctions.getAccount();
+     * 
+     *         ctx.export("tokenKind", account.applyValue(GetAccountResult::tokenKind));
+     *     }
+     * }
+     * }
+     * </pre>
      * 
      */
     public static CompletableFuture<GetAccountResult> getAccountPlain() {
@@ -38,12 +90,64 @@ public final class ComputeFunctions {
     /**
      * The account of the token, as GET /v2/account answers; checks the token.
      * 
+     * ## Example Usage
+     * ### Show which kind of token a stack uses
+     * 
+     * <pre>
+     * {@code
+     * package myproject;
+     * 
+     * import com.computeinstances.compute.ComputeFunctions;
+     * import com.computeinstances.compute.outputs.GetAccountResult;
+     * import com.pulumi.Context;
+     * import com.pulumi.Pulumi;
+     * 
+     * public class App {
+     *     public static void main(String[] args) {
+     *         Pulumi.run(App::stack);
+     *     }
+     * 
+     *     private static void stack(Context ctx) {
+     *         var account = ComputeFunctions.getAccount();
+     * 
+     *         ctx.export("tokenKind", account.applyValue(GetAccountResult::tokenKind));
+     *     }
+     * }
+     * }
+     * </pre>
+     * 
      */
     public static Output<GetAccountResult> getAccount(GetAccountArgs args) {
         return getAccount(args, InvokeOptions.Empty);
     }
     /**
      * The account of the token, as GET /v2/account answers; checks the token.
+     * 
+     * ## Example Usage
+     * ### Show which kind of token a stack uses
+     * 
+     * <pre>
+     * {@code
+     * package myproject;
+     * 
+     * import com.computeinstances.compute.ComputeFunctions;
+     * import com.computeinstances.compute.outputs.GetAccountResult;
+     * import com.pulumi.Context;
+     * import com.pulumi.Pulumi;
+     * 
+     * public class App {
+     *     public static void main(String[] args) {
+     *         Pulumi.run(App::stack);
+     *     }
+     * 
+     *     private static void stack(Context ctx) {
+     *         var account = ComputeFunctions.getAccount();
+     * 
+     *         ctx.export("tokenKind", account.applyValue(GetAccountResult::tokenKind));
+     *     }
+     * }
+     * }
+     * </pre>
      * 
      */
     public static CompletableFuture<GetAccountResult> getAccountPlain(GetAccountPlainArgs args) {
@@ -52,12 +156,64 @@ public final class ComputeFunctions {
     /**
      * The account of the token, as GET /v2/account answers; checks the token.
      * 
+     * ## Example Usage
+     * ### Show which kind of token a stack uses
+     * 
+     * <pre>
+     * {@code
+     * package myproject;
+     * 
+     * import com.computeinstances.compute.ComputeFunctions;
+     * import com.computeinstances.compute.outputs.GetAccountResult;
+     * import com.pulumi.Context;
+     * import com.pulumi.Pulumi;
+     * 
+     * public class App {
+     *     public static void main(String[] args) {
+     *         Pulumi.run(App::stack);
+     *     }
+     * 
+     *     private static void stack(Context ctx) {
+     *         var account = ComputeFunctions.getAccount();
+     * 
+     *         ctx.export("tokenKind", account.applyValue(GetAccountResult::tokenKind));
+     *     }
+     * }
+     * }
+     * </pre>
+     * 
      */
     public static Output<GetAccountResult> getAccount(GetAccountArgs args, InvokeOptions options) {
         return Deployment.getInstance().invoke("compute:index:getAccount", TypeShape.of(GetAccountResult.class), args, Utilities.withVersion(options));
     }
     /**
      * The account of the token, as GET /v2/account answers; checks the token.
+     * 
+     * ## Example Usage
+     * ### Show which kind of token a stack uses
+     * 
+     * <pre>
+     * {@code
+     * package myproject;
+     * 
+     * import com.computeinstances.compute.ComputeFunctions;
+     * import com.computeinstances.compute.outputs.GetAccountResult;
+     * import com.pulumi.Context;
+     * import com.pulumi.Pulumi;
+     * 
+     * public class App {
+     *     public static void main(String[] args) {
+     *         Pulumi.run(App::stack);
+     *     }
+     * 
+     *     private static void stack(Context ctx) {
+     *         var account = ComputeFunctions.getAccount();
+     * 
+     *         ctx.export("tokenKind", account.applyValue(GetAccountResult::tokenKind));
+     *     }
+     * }
+     * }
+     * </pre>
      * 
      */
     public static Output<GetAccountResult> getAccount(GetAccountArgs args, InvokeOutputOptions options) {
@@ -66,12 +222,65 @@ public final class ComputeFunctions {
     /**
      * The account of the token, as GET /v2/account answers; checks the token.
      * 
+     * ## Example Usage
+     * ### Show which kind of token a stack uses
+     * 
+     * <pre>
+     * {@code
+     * package myproject;
+     * 
+     * import com.computeinstances.compute.ComputeFunctions;
+     * import com.computeinstances.compute.outputs.GetAccountResult;
+     * import com.pulumi.Context;
+     * import com.pulumi.Pulumi;
+     * 
+     * public class App {
+     *     public static void main(String[] args) {
+     *         Pulumi.run(App::stack);
+     *     }
+     * 
+     *     private static void stack(Context ctx) {
+     *         var account = ComputeFunctions.getAccount();
+     * 
+     *         ctx.export("tokenKind", account.applyValue(GetAccountResult::tokenKind));
+     *     }
+     * }
+     * }
+     * </pre>
+     * 
      */
     public static CompletableFuture<GetAccountResult> getAccountPlain(GetAccountPlainArgs args, InvokeOptions options) {
         return Deployment.getInstance().invokeAsync("compute:index:getAccount", TypeShape.of(GetAccountResult.class), args, Utilities.withVersion(options));
     }
     /**
      * One instance, by its id or by its exact name. An error if there is none, or if several have that name.
+     * 
+     * ## Example Usage
+     * ### The server that another team made
+     * 
+     * <pre>
+     * {@code
+     * package myproject;
+     * 
+     * import com.computeinstances.compute.ComputeFunctions;
+     * import com.computeinstances.compute.inputs.GetInstanceArgs;
+     * import com.computeinstances.compute.outputs.GetInstanceResult;
+     * import com.pulumi.Context;
+     * import com.pulumi.Pulumi;
+     * 
+     * public class App {
+     *     public static void main(String[] args) {
+     *         Pulumi.run(App::stack);
+     *     }
+     * 
+     *     private static void stack(Context ctx) {
+     *         var db = ComputeFunctions.getInstance(GetInstanceArgs.builder().name("db-main").build());
+     * 
+     *         ctx.export("dbHost", db.applyValue(GetInstanceResult::ipv4));
+     *     }
+     * }
+     * }
+     * </pre>
      * 
      */
     public static Output<GetInstanceResult> getInstance() {
@@ -80,12 +289,66 @@ public final class ComputeFunctions {
     /**
      * One instance, by its id or by its exact name. An error if there is none, or if several have that name.
      * 
+     * ## Example Usage
+     * ### The server that another team made
+     * 
+     * <pre>
+     * {@code
+     * package myproject;
+     * 
+     * import com.computeinstances.compute.ComputeFunctions;
+     * import com.computeinstances.compute.inputs.GetInstanceArgs;
+     * import com.computeinstances.compute.outputs.GetInstanceResult;
+     * import com.pulumi.Context;
+     * import com.pulumi.Pulumi;
+     * 
+     * public class App {
+     *     public static void main(String[] args) {
+     *         Pulumi.run(App::stack);
+     *     }
+     * 
+     *     private static void stack(Context ctx) {
+     *         var db = ComputeFunctions.getInstance(GetInstanceArgs.builder().name("db-main").build());
+     * 
+     *         ctx.export("dbHost", db.applyValue(GetInstanceResult::ipv4));
+     *     }
+     * }
+     * }
+     * </pre>
+     * 
      */
     public static CompletableFuture<GetInstanceResult> getInstancePlain() {
         return getInstancePlain(GetInstancePlainArgs.Empty, InvokeOptions.Empty);
     }
     /**
      * One instance, by its id or by its exact name. An error if there is none, or if several have that name.
+     * 
+     * ## Example Usage
+     * ### The server that another team made
+     * 
+     * <pre>
+     * {@code
+     * package myproject;
+     * 
+     * import com.computeinstances.compute.ComputeFunctions;
+     * import com.computeinstances.compute.inputs.GetInstanceArgs;
+     * import com.computeinstances.compute.outputs.GetInstanceResult;
+     * import com.pulumi.Context;
+     * import com.pulumi.Pulumi;
+     * 
+     * public class App {
+     *     public static void main(String[] args) {
+     *         Pulumi.run(App::stack);
+     *     }
+     * 
+     *     private static void stack(Context ctx) {
+     *         var db = ComputeFunctions.getInstance(GetInstanceArgs.builder().name("db-main").build());
+     * 
+     *         ctx.export("dbHost", db.applyValue(GetInstanceResult::ipv4));
+     *     }
+     * }
+     * }
+     * </pre>
      * 
      */
     public static Output<GetInstanceResult> getInstance(GetInstanceArgs args) {
@@ -94,12 +357,66 @@ public final class ComputeFunctions {
     /**
      * One instance, by its id or by its exact name. An error if there is none, or if several have that name.
      * 
+     * ## Example Usage
+     * ### The server that another team made
+     * 
+     * <pre>
+     * {@code
+     * package myproject;
+     * 
+     * import com.computeinstances.compute.ComputeFunctions;
+     * import com.computeinstances.compute.inputs.GetInstanceArgs;
+     * import com.computeinstances.compute.outputs.GetInstanceResult;
+     * import com.pulumi.Context;
+     * import com.pulumi.Pulumi;
+     * 
+     * public class App {
+     *     public static void main(String[] args) {
+     *         Pulumi.run(App::stack);
+     *     }
+     * 
+     *     private static void stack(Context ctx) {
+     *         var db = ComputeFunctions.getInstance(GetInstanceArgs.builder().name("db-main").build());
+     * 
+     *         ctx.export("dbHost", db.applyValue(GetInstanceResult::ipv4));
+     *     }
+     * }
+     * }
+     * </pre>
+     * 
      */
     public static CompletableFuture<GetInstanceResult> getInstancePlain(GetInstancePlainArgs args) {
         return getInstancePlain(args, InvokeOptions.Empty);
     }
     /**
      * One instance, by its id or by its exact name. An error if there is none, or if several have that name.
+     * 
+     * ## Example Usage
+     * ### The server that another team made
+     * 
+     * <pre>
+     * {@code
+     * package myproject;
+     * 
+     * import com.computeinstances.compute.ComputeFunctions;
+     * import com.computeinstances.compute.inputs.GetInstanceArgs;
+     * import com.computeinstances.compute.outputs.GetInstanceResult;
+     * import com.pulumi.Context;
+     * import com.pulumi.Pulumi;
+     * 
+     * public class App {
+     *     public static void main(String[] args) {
+     *         Pulumi.run(App::stack);
+     *     }
+     * 
+     *     private static void stack(Context ctx) {
+     *         var db = ComputeFunctions.getInstance(GetInstanceArgs.builder().name("db-main").build());
+     * 
+     *         ctx.export("dbHost", db.applyValue(GetInstanceResult::ipv4));
+     *     }
+     * }
+     * }
+     * </pre>
      * 
      */
     public static Output<GetInstanceResult> getInstance(GetInstanceArgs args, InvokeOptions options) {
@@ -108,12 +425,66 @@ public final class ComputeFunctions {
     /**
      * One instance, by its id or by its exact name. An error if there is none, or if several have that name.
      * 
+     * ## Example Usage
+     * ### The server that another team made
+     * 
+     * <pre>
+     * {@code
+     * package myproject;
+     * 
+     * import com.computeinstances.compute.ComputeFunctions;
+     * import com.computeinstances.compute.inputs.GetInstanceArgs;
+     * import com.computeinstances.compute.outputs.GetInstanceResult;
+     * import com.pulumi.Context;
+     * import com.pulumi.Pulumi;
+     * 
+     * public class App {
+     *     public static void main(String[] args) {
+     *         Pulumi.run(App::stack);
+     *     }
+     * 
+     *     private static void stack(Context ctx) {
+     *         var db = ComputeFunctions.getInstance(GetInstanceArgs.builder().name("db-main").build());
+     * 
+     *         ctx.export("dbHost", db.applyValue(GetInstanceResult::ipv4));
+     *     }
+     * }
+     * }
+     * </pre>
+     * 
      */
     public static Output<GetInstanceResult> getInstance(GetInstanceArgs args, InvokeOutputOptions options) {
         return Deployment.getInstance().invoke("compute:index:getInstance", TypeShape.of(GetInstanceResult.class), args, Utilities.withVersion(options));
     }
     /**
      * One instance, by its id or by its exact name. An error if there is none, or if several have that name.
+     * 
+     * ## Example Usage
+     * ### The server that another team made
+     * 
+     * <pre>
+     * {@code
+     * package myproject;
+     * 
+     * import com.computeinstances.compute.ComputeFunctions;
+     * import com.computeinstances.compute.inputs.GetInstanceArgs;
+     * import com.computeinstances.compute.outputs.GetInstanceResult;
+     * import com.pulumi.Context;
+     * import com.pulumi.Pulumi;
+     * 
+     * public class App {
+     *     public static void main(String[] args) {
+     *         Pulumi.run(App::stack);
+     *     }
+     * 
+     *     private static void stack(Context ctx) {
+     *         var db = ComputeFunctions.getInstance(GetInstanceArgs.builder().name("db-main").build());
+     * 
+     *         ctx.export("dbHost", db.applyValue(GetInstanceResult::ipv4));
+     *     }
+     * }
+     * }
+     * </pre>
      * 
      */
     public static CompletableFuture<GetInstanceResult> getInstancePlain(GetInstancePlainArgs args, InvokeOptions options) {
@@ -122,12 +493,84 @@ public final class ComputeFunctions {
     /**
      * The instances that the token&#39;s tenant has, as far as the service lists them: see `complete`.
      * 
+     * ## Example Usage
+     * ### The addresses of all web servers that run
+     * 
+     * <pre>
+     * {@code
+     * package myproject;
+     * 
+     * import com.computeinstances.compute.ComputeFunctions;
+     * import com.computeinstances.compute.enums.InstanceStatus;
+     * import com.computeinstances.compute.inputs.GetInstancesArgs;
+     * import com.computeinstances.compute.outputs.GetInstancesResult;
+     * import com.computeinstances.compute.outputs.InstanceSummary;
+     * import com.pulumi.Context;
+     * import com.pulumi.Pulumi;
+     * import java.util.stream.Collectors;
+     * 
+     * public class App {
+     *     public static void main(String[] args) {
+     *         Pulumi.run(App::stack);
+     *     }
+     * 
+     *     private static void stack(Context ctx) {
+     *         var web = ComputeFunctions.getInstances(GetInstancesArgs.builder()
+     *             .namePattern("web-*")
+     *             .status(InstanceStatus.Active)
+     *             .build());
+     * 
+     *         ctx.export("addresses", web.applyValue(found -> found.instances().stream()
+     *             .map(InstanceSummary::ipv4)
+     *             .collect(Collectors.toList())));
+     *         ctx.export("complete", web.applyValue(GetInstancesResult::complete));
+     *     }
+     * }
+     * }
+     * </pre>
+     * 
      */
     public static Output<GetInstancesResult> getInstances() {
         return getInstances(GetInstancesArgs.Empty, InvokeOptions.Empty);
     }
     /**
      * The instances that the token&#39;s tenant has, as far as the service lists them: see `complete`.
+     * 
+     * ## Example Usage
+     * ### The addresses of all web servers that run
+     * 
+     * <pre>
+     * {@code
+     * package myproject;
+     * 
+     * import com.computeinstances.compute.ComputeFunctions;
+     * import com.computeinstances.compute.enums.InstanceStatus;
+     * import com.computeinstances.compute.inputs.GetInstancesArgs;
+     * import com.computeinstances.compute.outputs.GetInstancesResult;
+     * import com.computeinstances.compute.outputs.InstanceSummary;
+     * import com.pulumi.Context;
+     * import com.pulumi.Pulumi;
+     * import java.util.stream.Collectors;
+     * 
+     * public class App {
+     *     public static void main(String[] args) {
+     *         Pulumi.run(App::stack);
+     *     }
+     * 
+     *     private static void stack(Context ctx) {
+     *         var web = ComputeFunctions.getInstances(GetInstancesArgs.builder()
+     *             .namePattern("web-*")
+     *             .status(InstanceStatus.Active)
+     *             .build());
+     * 
+     *         ctx.export("addresses", web.applyValue(found -> found.instances().stream()
+     *             .map(InstanceSummary::ipv4)
+     *             .collect(Collectors.toList())));
+     *         ctx.export("complete", web.applyValue(GetInstancesResult::complete));
+     *     }
+     * }
+     * }
+     * </pre>
      * 
      */
     public static CompletableFuture<GetInstancesResult> getInstancesPlain() {
@@ -136,12 +579,84 @@ public final class ComputeFunctions {
     /**
      * The instances that the token&#39;s tenant has, as far as the service lists them: see `complete`.
      * 
+     * ## Example Usage
+     * ### The addresses of all web servers that run
+     * 
+     * <pre>
+     * {@code
+     * package myproject;
+     * 
+     * import com.computeinstances.compute.ComputeFunctions;
+     * import com.computeinstances.compute.enums.InstanceStatus;
+     * import com.computeinstances.compute.inputs.GetInstancesArgs;
+     * import com.computeinstances.compute.outputs.GetInstancesResult;
+     * import com.computeinstances.compute.outputs.InstanceSummary;
+     * import com.pulumi.Context;
+     * import com.pulumi.Pulumi;
+     * import java.util.stream.Collectors;
+     * 
+     * public class App {
+     *     public static void main(String[] args) {
+     *         Pulumi.run(App::stack);
+     *     }
+     * 
+     *     private static void stack(Context ctx) {
+     *         var web = ComputeFunctions.getInstances(GetInstancesArgs.builder()
+     *             .namePattern("web-*")
+     *             .status(InstanceStatus.Active)
+     *             .build());
+     * 
+     *         ctx.export("addresses", web.applyValue(found -> found.instances().stream()
+     *             .map(InstanceSummary::ipv4)
+     *             .collect(Collectors.toList())));
+     *         ctx.export("complete", web.applyValue(GetInstancesResult::complete));
+     *     }
+     * }
+     * }
+     * </pre>
+     * 
      */
     public static Output<GetInstancesResult> getInstances(GetInstancesArgs args) {
         return getInstances(args, InvokeOptions.Empty);
     }
     /**
      * The instances that the token&#39;s tenant has, as far as the service lists them: see `complete`.
+     * 
+     * ## Example Usage
+     * ### The addresses of all web servers that run
+     * 
+     * <pre>
+     * {@code
+     * package myproject;
+     * 
+     * import com.computeinstances.compute.ComputeFunctions;
+     * import com.computeinstances.compute.enums.InstanceStatus;
+     * import com.computeinstances.compute.inputs.GetInstancesArgs;
+     * import com.computeinstances.compute.outputs.GetInstancesResult;
+     * import com.computeinstances.compute.outputs.InstanceSummary;
+     * import com.pulumi.Context;
+     * import com.pulumi.Pulumi;
+     * import java.util.stream.Collectors;
+     * 
+     * public class App {
+     *     public static void main(String[] args) {
+     *         Pulumi.run(App::stack);
+     *     }
+     * 
+     *     private static void stack(Context ctx) {
+     *         var web = ComputeFunctions.getInstances(GetInstancesArgs.builder()
+     *             .namePattern("web-*")
+     *             .status(InstanceStatus.Active)
+     *             .build());
+     * 
+     *         ctx.export("addresses", web.applyValue(found -> found.instances().stream()
+     *             .map(InstanceSummary::ipv4)
+     *             .collect(Collectors.toList())));
+     *         ctx.export("complete", web.applyValue(GetInstancesResult::complete));
+     *     }
+     * }
+     * }
+     * </pre>
      * 
      */
     public static CompletableFuture<GetInstancesResult> getInstancesPlain(GetInstancesPlainArgs args) {
@@ -150,6 +665,42 @@ public final class ComputeFunctions {
     /**
      * The instances that the token&#39;s tenant has, as far as the service lists them: see `complete`.
      * 
+     * ## Example Usage
+     * ### The addresses of all web servers that run
+     * 
+     * <pre>
+     * {@code
+     * package myproject;
+     * 
+     * import com.computeinstances.compute.ComputeFunctions;
+     * import com.computeinstances.compute.enums.InstanceStatus;
+     * import com.computeinstances.compute.inputs.GetInstancesArgs;
+     * import com.computeinstances.compute.outputs.GetInstancesResult;
+     * import com.computeinstances.compute.outputs.InstanceSummary;
+     * import com.pulumi.Context;
+     * import com.pulumi.Pulumi;
+     * import java.util.stream.Collectors;
+     * 
+     * public class App {
+     *     public static void main(String[] args) {
+     *         Pulumi.run(App::stack);
+     *     }
+     * 
+     *     private static void stack(Context ctx) {
+     *         var web = ComputeFunctions.getInstances(GetInstancesArgs.builder()
+     *             .namePattern("web-*")
+     *             .status(InstanceStatus.Active)
+     *             .build());
+     * 
+     *         ctx.export("addresses", web.applyValue(found -> found.instances().stream()
+     *             .map(InstanceSummary::ipv4)
+     *             .collect(Collectors.toList())));
+     *         ctx.export("complete", web.applyValue(GetInstancesResult::complete));
+     *     }
+     * }
+     * }
+     * </pre>
+     * 
      */
     public static Output<GetInstancesResult> getInstances(GetInstancesArgs args, InvokeOptions options) {
         return Deployment.getInstance().invoke("compute:index:getInstances", TypeShape.of(GetInstancesResult.class), args, Utilities.withVersion(options));
@@ -157,12 +708,84 @@ public final class ComputeFunctions {
     /**
      * The instances that the token&#39;s tenant has, as far as the service lists them: see `complete`.
      * 
+     * ## Example Usage
+     * ### The addresses of all web servers that run
+     * 
+     * <pre>
+     * {@code
+     * package myproject;
+     * 
+     * import com.computeinstances.compute.ComputeFunctions;
+     * import com.computeinstances.compute.enums.InstanceStatus;
+     * import com.computeinstances.compute.inputs.GetInstancesArgs;
+     * import com.computeinstances.compute.outputs.GetInstancesResult;
+     * import com.computeinstances.compute.outputs.InstanceSummary;
+     * import com.pulumi.Context;
+     * import com.pulumi.Pulumi;
+     * import java.util.stream.Collectors;
+     * 
+     * public class App {
+     *     public static void main(String[] args) {
+     *         Pulumi.run(App::stack);
+     *     }
+     * 
+     *     private static void stack(Context ctx) {
+     *         var web = ComputeFunctions.getInstances(GetInstancesArgs.builder()
+     *             .namePattern("web-*")
+     *             .status(InstanceStatus.Active)
+     *             .build());
+     * 
+     *         ctx.export("addresses", web.applyValue(found -> found.instances().stream()
+     *             .map(InstanceSummary::ipv4)
+     *             .collect(Collectors.toList())));
+     *         ctx.export("complete", web.applyValue(GetInstancesResult::complete));
+     *     }
+     * }
+     * }
+     * </pre>
+     * 
      */
     public static Output<GetInstancesResult> getInstances(GetInstancesArgs args, InvokeOutputOptions options) {
         return Deployment.getInstance().invoke("compute:index:getInstances", TypeShape.of(GetInstancesResult.class), args, Utilities.withVersion(options));
     }
     /**
      * The instances that the token&#39;s tenant has, as far as the service lists them: see `complete`.
+     * 
+     * ## Example Usage
+     * ### The addresses of all web servers that run
+     * 
+     * <pre>
+     * {@code
+     * package myproject;
+     * 
+     * import com.computeinstances.compute.ComputeFunctions;
+     * import com.computeinstances.compute.enums.InstanceStatus;
+     * import com.computeinstances.compute.inputs.GetInstancesArgs;
+     * import com.computeinstances.compute.outputs.GetInstancesResult;
+     * import com.computeinstances.compute.outputs.InstanceSummary;
+     * import com.pulumi.Context;
+     * import com.pulumi.Pulumi;
+     * import java.util.stream.Collectors;
+     * 
+     * public class App {
+     *     public static void main(String[] args) {
+     *         Pulumi.run(App::stack);
+     *     }
+     * 
+     *     private static void stack(Context ctx) {
+     *         var web = ComputeFunctions.getInstances(GetInstancesArgs.builder()
+     *             .namePattern("web-*")
+     *             .status(InstanceStatus.Active)
+     *             .build());
+     * 
+     *         ctx.export("addresses", web.applyValue(found -> found.instances().stream()
+     *             .map(InstanceSummary::ipv4)
+     *             .collect(Collectors.toList())));
+     *         ctx.export("complete", web.applyValue(GetInstancesResult::complete));
+     *     }
+     * }
+     * }
+     * </pre>
      * 
      */
     public static CompletableFuture<GetInstancesResult> getInstancesPlain(GetInstancesPlainArgs args, InvokeOptions options) {

@@ -35,7 +35,7 @@ public final class Config {
         return Codegen.stringProp("cursorParameter").config(config).get();
     }
 /**
- * What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+ * What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
  * 
  */
     public Optional<String> deletePolicy() {
@@ -49,7 +49,7 @@ public final class Config {
         return Codegen.stringProp("destroyPath").config(config).get();
     }
 /**
- * What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
+ * What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
  * 
  */
     public Optional<String> leftovers() {
@@ -84,7 +84,7 @@ public final class Config {
         return Codegen.integerProp("requestsPerMinute").config(config).get();
     }
 /**
- * The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
+ * Which kind of token is required. `live` requires a token whose instances are billed. `test` requires a token of the sandbox, whose instances cost nothing and are ephemeral. A token of the other kind is refused, for example in review stacks.
  * 
  */
     public Optional<String> requireTokenKind() {
@@ -98,7 +98,7 @@ public final class Config {
         return Codegen.doubleProp("settlingSeconds").config(config).get();
     }
 /**
- * What the state holds of the user data (`userData`, `userDataBase64`) of an instance: `secret` the text, encrypted, or `hash` only a salted hash, in inputs and outputs. Default `secret`.
+ * What the state holds of the user data (`userData`, `userDataBase64`) of an instance. `secret` holds the text, encrypted. `hash` holds only a salted hash, in inputs and outputs. Default `secret`.
  * 
  */
     public Optional<String> userDataInState() {

@@ -73,6 +73,39 @@ import javax.annotation.Nullable;
  * }
  * }
  * </pre>
+ * ### Read an instance that Pulumi does not manage
+ * 
+ * <pre>
+ * {@code
+ * package myproject;
+ * 
+ * import com.computeinstances.compute.Instance;
+ * import com.pulumi.Context;
+ * import com.pulumi.Pulumi;
+ * import com.pulumi.core.Output;
+ * 
+ * public class App {
+ *     public static void main(String[] args) {
+ *         Pulumi.run(App::stack);
+ *     }
+ * 
+ *     private static void stack(Context ctx) {
+ *         // Each run reads it anew. Pulumi neither changes nor destroys it.
+ *         var db = Instance.get("db", Output.of("i-123"), null);
+ * 
+ *         ctx.export("address", db.ipv4());
+ *     }
+ * }
+ * }
+ * </pre>
+ * 
+ * ## Import
+ * 
+ * An instance that already runs is imported by its id:
+ * 
+ * ```sh
+ * pulumi import compute:index:Instance web i-123
+ * ```
  * 
  */
 @ResourceType(type="compute:index:Instance")
@@ -260,14 +293,14 @@ public class Instance extends com.pulumi.resources.CustomResource {
         return this.vpcId;
     }
     /**
-     * A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input, and its changes replace nothing. Null after `get`, and after an import until the program sets it, because the service does not show it.
+     * A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input. Null after `get`, and after an import until the program sets it, because the service does not show it.
      * 
      */
     @Export(name="waitForPort", refs={Integer.class}, tree="[0]")
     private Output</* @Nullable */ Integer> waitForPort;
 
     /**
-     * @return A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input, and its changes replace nothing. Null after `get`, and after an import until the program sets it, because the service does not show it.
+     * @return A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input. Null after `get`, and after an import until the program sets it, because the service does not show it.
      * 
      */
     public Output<Optional<Integer>> waitForPort() {

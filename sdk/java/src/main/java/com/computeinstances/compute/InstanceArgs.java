@@ -19,14 +19,14 @@ public final class InstanceArgs extends com.pulumi.resources.ResourceArgs {
     public static final InstanceArgs Empty = new InstanceArgs();
 
     /**
-     * Identifier of the flavor: CPU, RAM and NVMe storage.
+     * Identifier of the flavor: CPU, RAM and NVMe storage. A change replaces the instance.
      * 
      */
     @Import(name="flavorId", required=true)
     private Output<String> flavorId;
 
     /**
-     * @return Identifier of the flavor: CPU, RAM and NVMe storage.
+     * @return Identifier of the flavor: CPU, RAM and NVMe storage. A change replaces the instance.
      * 
      */
     public Output<String> flavorId() {
@@ -34,14 +34,14 @@ public final class InstanceArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * Identifier of the base operating system image.
+     * Identifier of the base operating system image. A change replaces the instance.
      * 
      */
     @Import(name="imageId", required=true)
     private Output<String> imageId;
 
     /**
-     * @return Identifier of the base operating system image.
+     * @return Identifier of the base operating system image. A change replaces the instance.
      * 
      */
     public Output<String> imageId() {
@@ -49,14 +49,14 @@ public final class InstanceArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * Hostname of the server. By default, the provider generates it from the resource&#39;s name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that.
+     * Hostname of the server. By default, the provider generates it from the resource&#39;s name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that. A change replaces the instance.
      * 
      */
     @Import(name="name")
     private @Nullable Output<String> name;
 
     /**
-     * @return Hostname of the server. By default, the provider generates it from the resource&#39;s name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that.
+     * @return Hostname of the server. By default, the provider generates it from the resource&#39;s name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that. A change replaces the instance.
      * 
      */
     public Optional<Output<String>> name() {
@@ -64,14 +64,14 @@ public final class InstanceArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter.
+     * IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter. A change replaces the instance.
      * 
      */
     @Import(name="sshKeys")
     private @Nullable Output<List<String>> sshKeys;
 
     /**
-     * @return IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter.
+     * @return IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter. A change replaces the instance.
      * 
      */
     public Optional<Output<List<String>>> sshKeys() {
@@ -79,14 +79,14 @@ public final class InstanceArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both.
+     * A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both. A change replaces the instance.
      * 
      */
     @Import(name="userData")
     private @Nullable Output<String> userData;
 
     /**
-     * @return A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both.
+     * @return A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both. A change replaces the instance.
      * 
      */
     public Optional<Output<String>> userData() {
@@ -94,14 +94,14 @@ public final class InstanceArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both.
+     * A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both. A change replaces the instance.
      * 
      */
     @Import(name="userDataBase64")
     private @Nullable Output<String> userDataBase64;
 
     /**
-     * @return A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both.
+     * @return A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both. A change replaces the instance.
      * 
      */
     public Optional<Output<String>> userDataBase64() {
@@ -109,14 +109,14 @@ public final class InstanceArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * Identifier of the private network (VPC) the instance is attached to.
+     * Identifier of the private network (VPC) the instance is attached to. A change replaces the instance.
      * 
      */
     @Import(name="vpcId", required=true)
     private Output<String> vpcId;
 
     /**
-     * @return Identifier of the private network (VPC) the instance is attached to.
+     * @return Identifier of the private network (VPC) the instance is attached to. A change replaces the instance.
      * 
      */
     public Output<String> vpcId() {
@@ -124,14 +124,14 @@ public final class InstanceArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input, and its changes replace nothing.
+     * A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input. A change is made in place, and replaces nothing.
      * 
      */
     @Import(name="waitForPort")
     private @Nullable Output<Integer> waitForPort;
 
     /**
-     * @return A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input, and its changes replace nothing.
+     * @return A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input. A change is made in place, and replaces nothing.
      * 
      */
     public Optional<Output<Integer>> waitForPort() {
@@ -170,7 +170,7 @@ public final class InstanceArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param flavorId Identifier of the flavor: CPU, RAM and NVMe storage.
+         * @param flavorId Identifier of the flavor: CPU, RAM and NVMe storage. A change replaces the instance.
          * 
          * @return builder
          * 
@@ -181,7 +181,7 @@ public final class InstanceArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param flavorId Identifier of the flavor: CPU, RAM and NVMe storage.
+         * @param flavorId Identifier of the flavor: CPU, RAM and NVMe storage. A change replaces the instance.
          * 
          * @return builder
          * 
@@ -191,7 +191,7 @@ public final class InstanceArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param imageId Identifier of the base operating system image.
+         * @param imageId Identifier of the base operating system image. A change replaces the instance.
          * 
          * @return builder
          * 
@@ -202,7 +202,7 @@ public final class InstanceArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param imageId Identifier of the base operating system image.
+         * @param imageId Identifier of the base operating system image. A change replaces the instance.
          * 
          * @return builder
          * 
@@ -212,7 +212,7 @@ public final class InstanceArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param name Hostname of the server. By default, the provider generates it from the resource&#39;s name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that.
+         * @param name Hostname of the server. By default, the provider generates it from the resource&#39;s name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that. A change replaces the instance.
          * 
          * @return builder
          * 
@@ -223,7 +223,7 @@ public final class InstanceArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param name Hostname of the server. By default, the provider generates it from the resource&#39;s name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that.
+         * @param name Hostname of the server. By default, the provider generates it from the resource&#39;s name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that. A change replaces the instance.
          * 
          * @return builder
          * 
@@ -233,7 +233,7 @@ public final class InstanceArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param sshKeys IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter.
+         * @param sshKeys IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter. A change replaces the instance.
          * 
          * @return builder
          * 
@@ -244,7 +244,7 @@ public final class InstanceArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param sshKeys IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter.
+         * @param sshKeys IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter. A change replaces the instance.
          * 
          * @return builder
          * 
@@ -254,7 +254,7 @@ public final class InstanceArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param sshKeys IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter.
+         * @param sshKeys IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter. A change replaces the instance.
          * 
          * @return builder
          * 
@@ -264,7 +264,7 @@ public final class InstanceArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param userData A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both.
+         * @param userData A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both. A change replaces the instance.
          * 
          * @return builder
          * 
@@ -275,7 +275,7 @@ public final class InstanceArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param userData A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both.
+         * @param userData A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both. A change replaces the instance.
          * 
          * @return builder
          * 
@@ -285,7 +285,7 @@ public final class InstanceArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param userDataBase64 A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both.
+         * @param userDataBase64 A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both. A change replaces the instance.
          * 
          * @return builder
          * 
@@ -296,7 +296,7 @@ public final class InstanceArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param userDataBase64 A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both.
+         * @param userDataBase64 A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both. A change replaces the instance.
          * 
          * @return builder
          * 
@@ -306,7 +306,7 @@ public final class InstanceArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param vpcId Identifier of the private network (VPC) the instance is attached to.
+         * @param vpcId Identifier of the private network (VPC) the instance is attached to. A change replaces the instance.
          * 
          * @return builder
          * 
@@ -317,7 +317,7 @@ public final class InstanceArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param vpcId Identifier of the private network (VPC) the instance is attached to.
+         * @param vpcId Identifier of the private network (VPC) the instance is attached to. A change replaces the instance.
          * 
          * @return builder
          * 
@@ -327,7 +327,7 @@ public final class InstanceArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param waitForPort A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input, and its changes replace nothing.
+         * @param waitForPort A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input. A change is made in place, and replaces nothing.
          * 
          * @return builder
          * 
@@ -338,7 +338,7 @@ public final class InstanceArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param waitForPort A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input, and its changes replace nothing.
+         * @param waitForPort A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input. A change is made in place, and replaces nothing.
          * 
          * @return builder
          * 

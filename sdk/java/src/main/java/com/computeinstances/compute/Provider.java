@@ -48,14 +48,14 @@ public class Provider extends com.pulumi.resources.ProviderResource {
         return Codegen.optional(this.cursorParameter);
     }
     /**
-     * What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+     * What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
      * 
      */
     @Export(name="deletePolicy", refs={String.class}, tree="[0]")
     private Output</* @Nullable */ String> deletePolicy;
 
     /**
-     * @return What a delete does. `fail` refuses it, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+     * @return What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
      * 
      */
     public Output<Optional<String>> deletePolicy() {
@@ -76,42 +76,42 @@ public class Provider extends com.pulumi.resources.ProviderResource {
         return Codegen.optional(this.destroyPath);
     }
     /**
-     * What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
+     * What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
      * 
      */
     @Export(name="leftovers", refs={String.class}, tree="[0]")
     private Output</* @Nullable */ String> leftovers;
 
     /**
-     * @return What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names them and creates the instance. `fail` names them and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
+     * @return What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
      * 
      */
     public Output<Optional<String>> leftovers() {
         return Codegen.optional(this.leftovers);
     }
     /**
-     * The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
+     * Which kind of token is required. `live` requires a token whose instances are billed. `test` requires a token of the sandbox, whose instances cost nothing and are ephemeral. A token of the other kind is refused, for example in review stacks.
      * 
      */
     @Export(name="requireTokenKind", refs={String.class}, tree="[0]")
     private Output</* @Nullable */ String> requireTokenKind;
 
     /**
-     * @return The token kind to require, `live` or `test`. A token of the other kind is refused, for example in review stacks.
+     * @return Which kind of token is required. `live` requires a token whose instances are billed. `test` requires a token of the sandbox, whose instances cost nothing and are ephemeral. A token of the other kind is refused, for example in review stacks.
      * 
      */
     public Output<Optional<String>> requireTokenKind() {
         return Codegen.optional(this.requireTokenKind);
     }
     /**
-     * What the state holds of the user data (`userData`, `userDataBase64`) of an instance: `secret` the text, encrypted, or `hash` only a salted hash, in inputs and outputs. Default `secret`.
+     * What the state holds of the user data (`userData`, `userDataBase64`) of an instance. `secret` holds the text, encrypted. `hash` holds only a salted hash, in inputs and outputs. Default `secret`.
      * 
      */
     @Export(name="userDataInState", refs={String.class}, tree="[0]")
     private Output</* @Nullable */ String> userDataInState;
 
     /**
-     * @return What the state holds of the user data (`userData`, `userDataBase64`) of an instance: `secret` the text, encrypted, or `hash` only a salted hash, in inputs and outputs. Default `secret`.
+     * @return What the state holds of the user data (`userData`, `userDataBase64`) of an instance. `secret` holds the text, encrypted. `hash` holds only a salted hash, in inputs and outputs. Default `secret`.
      * 
      */
     public Output<Optional<String>> userDataInState() {

@@ -10,8 +10,20 @@ import java.util.StringJoiner;
 
     @EnumType
     public enum DeletePolicy {
+        /**
+         * Refuses the delete, because the service documents no destroy call (the default with a live token).
+         * 
+         */
         Fail("fail"),
+        /**
+         * Drops the instance from the state, and lets it run (the default with a test token).
+         * 
+         */
         Retain("retain"),
+        /**
+         * Calls `destroyPath` (the default if `destroyPath` is set).
+         * 
+         */
         Destroy("destroy");
 
         private final String value;

@@ -10,8 +10,20 @@ import java.util.StringJoiner;
 
     @EnumType
     public enum InstanceStatus {
+        /**
+         * The instance is ready, which is what a create waits for.
+         * 
+         */
         Active("ACTIVE"),
+        /**
+         * The instance does not run: a create ends, with a warning.
+         * 
+         */
         Offline("OFFLINE"),
+        /**
+         * The service is still making the instance.
+         * 
+         */
         Provisioning("PROVISIONING");
 
         private final String value;

@@ -10,7 +10,15 @@ import java.util.StringJoiner;
 
     @EnumType
     public enum LeftoverPolicy {
+        /**
+         * Names these leftovers and creates the instance.
+         * 
+         */
         Warn("warn"),
+        /**
+         * Names these leftovers and creates nothing.
+         * 
+         */
         Fail("fail");
 
         private final String value;

@@ -10,7 +10,15 @@ import java.util.StringJoiner;
 
     @EnumType
     public enum TokenKind {
+        /**
+         * Requires a token whose instances are billed.
+         * 
+         */
         Live("live"),
+        /**
+         * Requires a token of the sandbox, whose instances cost nothing and are ephemeral.
+         * 
+         */
         Test("test");
 
         private final String value;

@@ -10,7 +10,15 @@ import java.util.StringJoiner;
 
     @EnumType
     public enum UserDataInState {
+        /**
+         * Holds the text, encrypted.
+         * 
+         */
         Secret("secret"),
+        /**
+         * Holds only a salted hash, in inputs and outputs.
+         * 
+         */
         Hash("hash");
 
         private final String value;
