@@ -7,12 +7,13 @@ import metadata from "../../metadata.json";
 import { pluginRun } from "../../provider/advice";
 import { commandsIn } from "../../tools/docs/commandLines";
 import { pages } from "../../tools/docs/pages";
-import { describeUnless } from "../../tools/support/unless";
+import { describeUnless, testUnless } from "../../tools/support/unless";
 import { csharp, go, java, typescript } from "./support/blocks/compiled";
 import { json, text, xml } from "./support/blocks/data";
-import { python, yaml } from "./support/blocks/programs";
+import { python, typeErrors, yaml } from "./support/blocks/programs";
 import { samples, type Check, type Sample } from "./support/blocks/samples";
 import { problemsInText, problemWith, shell } from "./support/blocks/shell";
+import { languages, missingTools } from "./support/installing";
 
 /** The checks by the language after the fence. On the first run they spend most of their time on downloads. */
 const checks: Readonly<Record<string, Check>> = {
@@ -76,6 +77,23 @@ test("in TypeScript, an argument of few words is a plain string, and a wrong one
   await typescript.run(programs, (sample) => refused.add(sample));
   expect([...refused]).toEqual(programs.slice(1));
 });
+
+testUnless(
+  missingTools(languages.Python),
+  "in Python, the types of each block are right, and an argument of few words takes its enum or a plain string",
+  async () => {
+    const words = `
+import pulumi_compute_instances as compute
+compute.Provider("a", require_token_kind="test", delete_policy="retain", leftovers="fail")
+compute.Provider("b", require_token_kind=compute.TokenKind.TEST, user_data_in_state="hash")
+compute.get_instances_output(status="OFFLINE", name_pattern="web-*")
+`;
+    const blocks = samples.filter(({ language }) => language === "python");
+    const programs = [words, ...blocks.map(({ text }) => text)];
+    expect(await typeErrors(programs)).toBe("");
+    expect(await typeErrors([words.replace('"test"', "1")])).toMatch(/program_0\.py:3: error/);
+  },
+);
 
 for (const check of new Set(Object.values(checks))) {
   const checked = samples.filter(({ language }) => checks[language] === check);

@@ -5,6 +5,8 @@ import metadata from "../../metadata.json";
 import { goVersion, requiredVersion, tidy } from "../support/go";
 import { root } from "../support/paths";
 import type { ExampleLanguage } from "./examples";
+import { pythonSchema } from "./pythonSchema";
+import type { PackageSchema } from "./schema";
 
 export interface SdkLanguage {
   title: string;
@@ -13,6 +15,8 @@ export interface SdkLanguage {
   example: ExampleLanguage;
   /** A fenced block that adds the package to a project. */
   install: string;
+  /** Returns the schema for the generator, if it is not that of the package. */
+  schema?(schema: PackageSchema): object;
   complete(directory: string): void | Promise<void>;
 }
 
@@ -63,9 +67,12 @@ export const sdkLanguages = {
     generator: "sdkgen",
     example: "python",
     install: shellBlock(`pip install ${python.package}`),
+    schema: pythonSchema,
     complete(directory) {
       // The package's README.md is the one beside pyproject.toml.
       rmSync(join(directory, python.package, "README.md"));
+      for (const file of ["provider.py", "get_instances.py"])
+        takeWords(join(directory, python.package, file));
       const classifiers = [
         "Intended Audience :: Developers",
         "Programming Language :: Python :: 3 :: Only",
@@ -171,6 +178,19 @@ export const sdkNames = Object.keys(sdkLanguages) as Language[];
 
 function shellBlock(command: string): string {
   return `\`\`\`sh\n${command}\n\`\`\``;
+}
+
+/**
+ * Lets an argument that is an enum take a string too, so that a type checker accepts its plain words. (In the schema, this
+ * would be a union, which Pulumi's generator makes the SDKs send as JSON text.)
+ *
+ * @throws if the generator no longer writes such an argument
+ */
+function takeWords(file: string): void {
+  const before = readFileSync(file, "utf8");
+  const after = before.replace(/Optional\['(\w+)'\]/g, "Optional[Union[_builtins.str, '$1']]");
+  if (after === before) throw new Error(`${file}: the generator writes no enum as an argument`);
+  writeFileSync(file, after);
 }
 
 function insert(file: string, after: string, insertion: string): void {

@@ -1,5 +1,5 @@
 /** Checks what users see of an SDK before they install it: metadata, README, licence and examples. */
-import { readFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import metadata from "../../metadata.json";
@@ -51,6 +51,13 @@ test.each(packages)(
     expect(read(instance)).toMatch(/Runs once, on the first boot of each server/);
   },
 );
+
+test("the docstrings of the Python package have the names of a Python program", () => {
+  const files = globSync("sdk/python/**/*.{py,pyi}", { cwd: root });
+  const text = files.map((file) => readFileSync(join(root, file), "utf8")).join("\n");
+  expect(text).toContain("`user_data_base64`");
+  expect(text.match(/`[a-z]+[A-Z]\w*`/g)).toBeNull();
+});
 
 test("docs/install.md names the oldest Node that the plugin of the npm package runs on", () => {
   const page = readFileSync(join(root, "docs/install.md"), "utf8");

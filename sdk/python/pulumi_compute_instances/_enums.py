@@ -27,7 +27,7 @@ class DeletePolicy(_builtins.str, Enum):
     """
     DESTROY = "destroy"
     """
-    Calls `destroyPath` (the default if `destroyPath` is set).
+    Calls `destroy_path` (the default if `destroy_path` is set).
     """
 
 

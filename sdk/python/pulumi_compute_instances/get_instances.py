@@ -61,7 +61,7 @@ class AwaitableGetInstancesResult(GetInstancesResult):
 
 
 def get_instances(name_pattern: Optional[_builtins.str] = None,
-                  status: Optional['InstanceStatus'] = None,
+                  status: Optional[Union[_builtins.str, 'InstanceStatus']] = None,
                   opts: Optional[pulumi.InvokeOptions] = None) -> AwaitableGetInstancesResult:
     """
     The instances that the token's tenant has, as far as the service lists them: see `complete`.
@@ -93,7 +93,7 @@ def get_instances(name_pattern: Optional[_builtins.str] = None,
         complete=pulumi.get(__ret__, 'complete'),
         instances=pulumi.get(__ret__, 'instances'))
 def get_instances_output(name_pattern: pulumi.Input[Optional[Optional[_builtins.str]]] = None,
-                         status: pulumi.Input[Optional[Optional['InstanceStatus']]] = None,
+                         status: pulumi.Input[Optional[Optional[Union[_builtins.str, 'InstanceStatus']]]] = None,
                          opts: Optional[Union[pulumi.InvokeOptions, pulumi.InvokeOutputOptions]] = None) -> pulumi.Output[GetInstancesResult]:
     """
     The instances that the token's tenant has, as far as the service lists them: see `complete`.

@@ -36,8 +36,8 @@ class InstanceArgs:
         :param pulumi.Input[_builtins.str] vpc_id: Identifier of the private network (VPC) the instance is attached to. A change replaces the instance.
         :param pulumi.Input[_builtins.str] name: Hostname of the server. By default, the provider generates it from the resource's name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that. A change replaces the instance.
         :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] ssh_keys: IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter. A change replaces the instance.
-        :param pulumi.Input[_builtins.str] user_data: A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both. A change replaces the instance.
-        :param pulumi.Input[_builtins.str] user_data_base64: A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both. A change replaces the instance.
+        :param pulumi.Input[_builtins.str] user_data: A cloud-init script as plain text, run on first boot. Give this or `user_data_base64`, not both. A change replaces the instance.
+        :param pulumi.Input[_builtins.str] user_data_base64: A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `user_data`, not both. A change replaces the instance.
         :param pulumi.Input[_builtins.int] wait_for_port: A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input. A change is made in place, and replaces nothing.
         """
         pulumi.set(__self__, "flavor_id", flavor_id)
@@ -118,7 +118,7 @@ class InstanceArgs:
     @pulumi.getter(name="userData")
     def user_data(self) -> pulumi.Input[Optional[_builtins.str]]:
         """
-        A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both. A change replaces the instance.
+        A cloud-init script as plain text, run on first boot. Give this or `user_data_base64`, not both. A change replaces the instance.
         """
         return pulumi.get(self, "user_data")
 
@@ -130,7 +130,7 @@ class InstanceArgs:
     @pulumi.getter(name="userDataBase64")
     def user_data_base64(self) -> pulumi.Input[Optional[_builtins.str]]:
         """
-        A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both. A change replaces the instance.
+        A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `user_data`, not both. A change replaces the instance.
         """
         return pulumi.get(self, "user_data_base64")
 
@@ -167,7 +167,7 @@ class Instance(pulumi.CustomResource):
                  wait_for_port: pulumi.Input[Optional[_builtins.int]] = None,
                  __props__=None):
         """
-        A KVM virtual server, created from an image and a flavor and attached to a VPC. Instances are billed hourly (not with a test token). The service has no update call, so a change to any input but `waitForPort` replaces the instance; it documents no destroy call either, so see `compute:deletePolicy` for what a delete does.
+        A KVM virtual server, created from an image and a flavor and attached to a VPC. Instances are billed hourly (not with a test token). The service has no update call, so a change to any input but `wait_for_port` replaces the instance; it documents no destroy call either, so see `compute:deletePolicy` for what a delete does.
 
         ## Example Usage
         ### Web servers
@@ -227,8 +227,8 @@ class Instance(pulumi.CustomResource):
         :param pulumi.Input[_builtins.str] image_id: Identifier of the base operating system image. A change replaces the instance.
         :param pulumi.Input[_builtins.str] name: Hostname of the server. By default, the provider generates it from the resource's name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that. A change replaces the instance.
         :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] ssh_keys: IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter. A change replaces the instance.
-        :param pulumi.Input[_builtins.str] user_data: A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both. A change replaces the instance.
-        :param pulumi.Input[_builtins.str] user_data_base64: A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both. A change replaces the instance.
+        :param pulumi.Input[_builtins.str] user_data: A cloud-init script as plain text, run on first boot. Give this or `user_data_base64`, not both. A change replaces the instance.
+        :param pulumi.Input[_builtins.str] user_data_base64: A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `user_data`, not both. A change replaces the instance.
         :param pulumi.Input[_builtins.str] vpc_id: Identifier of the private network (VPC) the instance is attached to. A change replaces the instance.
         :param pulumi.Input[_builtins.int] wait_for_port: A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input. A change is made in place, and replaces nothing.
         """
@@ -239,7 +239,7 @@ class Instance(pulumi.CustomResource):
                  args: InstanceArgs,
                  opts: Optional[pulumi.ResourceOptions] = None):
         """
-        A KVM virtual server, created from an image and a flavor and attached to a VPC. Instances are billed hourly (not with a test token). The service has no update call, so a change to any input but `waitForPort` replaces the instance; it documents no destroy call either, so see `compute:deletePolicy` for what a delete does.
+        A KVM virtual server, created from an image and a flavor and attached to a VPC. Instances are billed hourly (not with a test token). The service has no update call, so a change to any input but `wait_for_port` replaces the instance; it documents no destroy call either, so see `compute:deletePolicy` for what a delete does.
 
         ## Example Usage
         ### Web servers
@@ -469,7 +469,7 @@ class Instance(pulumi.CustomResource):
     @pulumi.getter(name="userData")
     def user_data(self) -> pulumi.Output[Optional[_builtins.str]]:
         """
-        A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both. Null after `get`, and after an import until the program sets it, because the service does not show it.
+        A cloud-init script as plain text, run on first boot. Give this or `user_data_base64`, not both. Null after `get`, and after an import until the program sets it, because the service does not show it.
         """
         return pulumi.get(self, "user_data")
 
@@ -477,7 +477,7 @@ class Instance(pulumi.CustomResource):
     @pulumi.getter(name="userDataBase64")
     def user_data_base64(self) -> pulumi.Output[Optional[_builtins.str]]:
         """
-        A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both. Null after `get`, and after an import until the program sets it, because the service does not show it.
+        A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `user_data`, not both. Null after `get`, and after an import until the program sets it, because the service does not show it.
         """
         return pulumi.get(self, "user_data_base64")
 

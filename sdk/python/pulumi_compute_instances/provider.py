@@ -23,16 +23,16 @@ class ProviderArgs:
                  api_token: pulumi.Input[Optional[_builtins.str]] = None,
                  base_url: pulumi.Input[Optional[_builtins.str]] = None,
                  cursor_parameter: pulumi.Input[Optional[_builtins.str]] = None,
-                 delete_policy: pulumi.Input[Optional['DeletePolicy']] = None,
+                 delete_policy: pulumi.Input[Optional[Union[_builtins.str, 'DeletePolicy']]] = None,
                  destroy_path: pulumi.Input[Optional[_builtins.str]] = None,
-                 leftovers: pulumi.Input[Optional['LeftoverPolicy']] = None,
+                 leftovers: pulumi.Input[Optional[Union[_builtins.str, 'LeftoverPolicy']]] = None,
                  poll_interval_seconds: pulumi.Input[Optional[_builtins.float]] = None,
                  refresh_before_update: pulumi.Input[Optional[_builtins.bool]] = None,
                  request_timeout_seconds: pulumi.Input[Optional[_builtins.float]] = None,
                  requests_per_minute: pulumi.Input[Optional[_builtins.int]] = None,
-                 require_token_kind: pulumi.Input[Optional['TokenKind']] = None,
+                 require_token_kind: pulumi.Input[Optional[Union[_builtins.str, 'TokenKind']]] = None,
                  settling_seconds: pulumi.Input[Optional[_builtins.float]] = None,
-                 user_data_in_state: pulumi.Input[Optional['UserDataInState']] = None,
+                 user_data_in_state: pulumi.Input[Optional[Union[_builtins.str, 'UserDataInState']]] = None,
                  validate_credentials: pulumi.Input[Optional[_builtins.bool]] = None):
         """
         The set of arguments for constructing a Provider resource.
@@ -40,16 +40,16 @@ class ProviderArgs:
         :param pulumi.Input[_builtins.str] api_token: Token of the service, `sk_live_…` (billed) or `sk_test_…` (sandbox). Environment: `COMPUTE_API_TOKEN`, or `COMPUTE_API_TOKEN_FILE` with the path of a file that holds it.
         :param pulumi.Input[_builtins.str] base_url: Base address of the service, which ends in `/v2`. It must be https, except on loopback. Environment: `COMPUTE_BASE_URL`.
         :param pulumi.Input[_builtins.str] cursor_parameter: Name of the list's cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.
-        :param pulumi.Input['DeletePolicy'] delete_policy: What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+        :param pulumi.Input['DeletePolicy'] delete_policy: What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroy_path` (the default if `destroy_path` is set).
         :param pulumi.Input[_builtins.str] destroy_path: Path of the service's destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.
-        :param pulumi.Input['LeftoverPolicy'] leftovers: What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
+        :param pulumi.Input['LeftoverPolicy'] leftovers: What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`delete_policy`), and any other is only named.
         :param pulumi.Input[_builtins.float] poll_interval_seconds: The longest pause between two listings while instances are PROVISIONING, in seconds. The first pauses are shorter. While only ports are awaited, the pause is five times as long. Default 3.
         :param pulumi.Input[_builtins.bool] refresh_before_update: Whether each preview, up and destroy first refreshes the instances, all with one listing. Then it sees that a server is gone, renamed or OFFLINE. Default false.
         :param pulumi.Input[_builtins.float] request_timeout_seconds: How long one request may take, in seconds. Default 30.
         :param pulumi.Input[_builtins.int] requests_per_minute: The service's limit on requests per minute to one endpoint. The provider stays 5 % below it. Default 1000.
         :param pulumi.Input['TokenKind'] require_token_kind: Which kind of token is required. `live` requires a token whose instances are billed. `test` requires a token of the sandbox, whose instances cost nothing and are ephemeral. A token of the other kind is refused, for example in review stacks.
         :param pulumi.Input[_builtins.float] settling_seconds: How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default 60, at most 600.
-        :param pulumi.Input['UserDataInState'] user_data_in_state: What the state holds of the user data (`userData`, `userDataBase64`) of an instance. `secret` holds the text, encrypted. `hash` holds only a salted hash, in inputs and outputs. Default `secret`.
+        :param pulumi.Input['UserDataInState'] user_data_in_state: What the state holds of the user data (`user_data`, `user_data_base64`) of an instance. `secret` holds the text, encrypted. `hash` holds only a salted hash, in inputs and outputs. Default `secret`.
         :param pulumi.Input[_builtins.bool] validate_credentials: Whether the provider checks the token with GET /v2/account before any other request. Default true.
         """
         if api_token is not None:
@@ -119,14 +119,14 @@ class ProviderArgs:
 
     @_builtins.property
     @pulumi.getter(name="deletePolicy")
-    def delete_policy(self) -> pulumi.Input[Optional['DeletePolicy']]:
+    def delete_policy(self) -> pulumi.Input[Optional[Union[_builtins.str, 'DeletePolicy']]]:
         """
-        What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+        What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroy_path` (the default if `destroy_path` is set).
         """
         return pulumi.get(self, "delete_policy")
 
     @delete_policy.setter
-    def delete_policy(self, value: pulumi.Input[Optional['DeletePolicy']]):
+    def delete_policy(self, value: pulumi.Input[Optional[Union[_builtins.str, 'DeletePolicy']]]):
         pulumi.set(self, "delete_policy", value)
 
     @_builtins.property
@@ -143,14 +143,14 @@ class ProviderArgs:
 
     @_builtins.property
     @pulumi.getter
-    def leftovers(self) -> pulumi.Input[Optional['LeftoverPolicy']]:
+    def leftovers(self) -> pulumi.Input[Optional[Union[_builtins.str, 'LeftoverPolicy']]]:
         """
-        What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
+        What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`delete_policy`), and any other is only named.
         """
         return pulumi.get(self, "leftovers")
 
     @leftovers.setter
-    def leftovers(self, value: pulumi.Input[Optional['LeftoverPolicy']]):
+    def leftovers(self, value: pulumi.Input[Optional[Union[_builtins.str, 'LeftoverPolicy']]]):
         pulumi.set(self, "leftovers", value)
 
     @_builtins.property
@@ -203,14 +203,14 @@ class ProviderArgs:
 
     @_builtins.property
     @pulumi.getter(name="requireTokenKind")
-    def require_token_kind(self) -> pulumi.Input[Optional['TokenKind']]:
+    def require_token_kind(self) -> pulumi.Input[Optional[Union[_builtins.str, 'TokenKind']]]:
         """
         Which kind of token is required. `live` requires a token whose instances are billed. `test` requires a token of the sandbox, whose instances cost nothing and are ephemeral. A token of the other kind is refused, for example in review stacks.
         """
         return pulumi.get(self, "require_token_kind")
 
     @require_token_kind.setter
-    def require_token_kind(self, value: pulumi.Input[Optional['TokenKind']]):
+    def require_token_kind(self, value: pulumi.Input[Optional[Union[_builtins.str, 'TokenKind']]]):
         pulumi.set(self, "require_token_kind", value)
 
     @_builtins.property
@@ -227,14 +227,14 @@ class ProviderArgs:
 
     @_builtins.property
     @pulumi.getter(name="userDataInState")
-    def user_data_in_state(self) -> pulumi.Input[Optional['UserDataInState']]:
+    def user_data_in_state(self) -> pulumi.Input[Optional[Union[_builtins.str, 'UserDataInState']]]:
         """
-        What the state holds of the user data (`userData`, `userDataBase64`) of an instance. `secret` holds the text, encrypted. `hash` holds only a salted hash, in inputs and outputs. Default `secret`.
+        What the state holds of the user data (`user_data`, `user_data_base64`) of an instance. `secret` holds the text, encrypted. `hash` holds only a salted hash, in inputs and outputs. Default `secret`.
         """
         return pulumi.get(self, "user_data_in_state")
 
     @user_data_in_state.setter
-    def user_data_in_state(self, value: pulumi.Input[Optional['UserDataInState']]):
+    def user_data_in_state(self, value: pulumi.Input[Optional[Union[_builtins.str, 'UserDataInState']]]):
         pulumi.set(self, "user_data_in_state", value)
 
     @_builtins.property
@@ -259,16 +259,16 @@ class Provider(pulumi.ProviderResource):
                  api_token: pulumi.Input[Optional[_builtins.str]] = None,
                  base_url: pulumi.Input[Optional[_builtins.str]] = None,
                  cursor_parameter: pulumi.Input[Optional[_builtins.str]] = None,
-                 delete_policy: pulumi.Input[Optional['DeletePolicy']] = None,
+                 delete_policy: pulumi.Input[Optional[Union[_builtins.str, 'DeletePolicy']]] = None,
                  destroy_path: pulumi.Input[Optional[_builtins.str]] = None,
-                 leftovers: pulumi.Input[Optional['LeftoverPolicy']] = None,
+                 leftovers: pulumi.Input[Optional[Union[_builtins.str, 'LeftoverPolicy']]] = None,
                  poll_interval_seconds: pulumi.Input[Optional[_builtins.float]] = None,
                  refresh_before_update: pulumi.Input[Optional[_builtins.bool]] = None,
                  request_timeout_seconds: pulumi.Input[Optional[_builtins.float]] = None,
                  requests_per_minute: pulumi.Input[Optional[_builtins.int]] = None,
-                 require_token_kind: pulumi.Input[Optional['TokenKind']] = None,
+                 require_token_kind: pulumi.Input[Optional[Union[_builtins.str, 'TokenKind']]] = None,
                  settling_seconds: pulumi.Input[Optional[_builtins.float]] = None,
-                 user_data_in_state: pulumi.Input[Optional['UserDataInState']] = None,
+                 user_data_in_state: pulumi.Input[Optional[Union[_builtins.str, 'UserDataInState']]] = None,
                  validate_credentials: pulumi.Input[Optional[_builtins.bool]] = None,
                  __props__=None):
         """
@@ -279,16 +279,16 @@ class Provider(pulumi.ProviderResource):
         :param pulumi.Input[_builtins.str] api_token: Token of the service, `sk_live_…` (billed) or `sk_test_…` (sandbox). Environment: `COMPUTE_API_TOKEN`, or `COMPUTE_API_TOKEN_FILE` with the path of a file that holds it.
         :param pulumi.Input[_builtins.str] base_url: Base address of the service, which ends in `/v2`. It must be https, except on loopback. Environment: `COMPUTE_BASE_URL`.
         :param pulumi.Input[_builtins.str] cursor_parameter: Name of the list's cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.
-        :param pulumi.Input['DeletePolicy'] delete_policy: What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+        :param pulumi.Input['DeletePolicy'] delete_policy: What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroy_path` (the default if `destroy_path` is set).
         :param pulumi.Input[_builtins.str] destroy_path: Path of the service's destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.
-        :param pulumi.Input['LeftoverPolicy'] leftovers: What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
+        :param pulumi.Input['LeftoverPolicy'] leftovers: What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`delete_policy`), and any other is only named.
         :param pulumi.Input[_builtins.float] poll_interval_seconds: The longest pause between two listings while instances are PROVISIONING, in seconds. The first pauses are shorter. While only ports are awaited, the pause is five times as long. Default 3.
         :param pulumi.Input[_builtins.bool] refresh_before_update: Whether each preview, up and destroy first refreshes the instances, all with one listing. Then it sees that a server is gone, renamed or OFFLINE. Default false.
         :param pulumi.Input[_builtins.float] request_timeout_seconds: How long one request may take, in seconds. Default 30.
         :param pulumi.Input[_builtins.int] requests_per_minute: The service's limit on requests per minute to one endpoint. The provider stays 5 % below it. Default 1000.
         :param pulumi.Input['TokenKind'] require_token_kind: Which kind of token is required. `live` requires a token whose instances are billed. `test` requires a token of the sandbox, whose instances cost nothing and are ephemeral. A token of the other kind is refused, for example in review stacks.
         :param pulumi.Input[_builtins.float] settling_seconds: How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default 60, at most 600.
-        :param pulumi.Input['UserDataInState'] user_data_in_state: What the state holds of the user data (`userData`, `userDataBase64`) of an instance. `secret` holds the text, encrypted. `hash` holds only a salted hash, in inputs and outputs. Default `secret`.
+        :param pulumi.Input['UserDataInState'] user_data_in_state: What the state holds of the user data (`user_data`, `user_data_base64`) of an instance. `secret` holds the text, encrypted. `hash` holds only a salted hash, in inputs and outputs. Default `secret`.
         :param pulumi.Input[_builtins.bool] validate_credentials: Whether the provider checks the token with GET /v2/account before any other request. Default true.
         """
         ...
@@ -318,16 +318,16 @@ class Provider(pulumi.ProviderResource):
                  api_token: pulumi.Input[Optional[_builtins.str]] = None,
                  base_url: pulumi.Input[Optional[_builtins.str]] = None,
                  cursor_parameter: pulumi.Input[Optional[_builtins.str]] = None,
-                 delete_policy: pulumi.Input[Optional['DeletePolicy']] = None,
+                 delete_policy: pulumi.Input[Optional[Union[_builtins.str, 'DeletePolicy']]] = None,
                  destroy_path: pulumi.Input[Optional[_builtins.str]] = None,
-                 leftovers: pulumi.Input[Optional['LeftoverPolicy']] = None,
+                 leftovers: pulumi.Input[Optional[Union[_builtins.str, 'LeftoverPolicy']]] = None,
                  poll_interval_seconds: pulumi.Input[Optional[_builtins.float]] = None,
                  refresh_before_update: pulumi.Input[Optional[_builtins.bool]] = None,
                  request_timeout_seconds: pulumi.Input[Optional[_builtins.float]] = None,
                  requests_per_minute: pulumi.Input[Optional[_builtins.int]] = None,
-                 require_token_kind: pulumi.Input[Optional['TokenKind']] = None,
+                 require_token_kind: pulumi.Input[Optional[Union[_builtins.str, 'TokenKind']]] = None,
                  settling_seconds: pulumi.Input[Optional[_builtins.float]] = None,
-                 user_data_in_state: pulumi.Input[Optional['UserDataInState']] = None,
+                 user_data_in_state: pulumi.Input[Optional[Union[_builtins.str, 'UserDataInState']]] = None,
                  validate_credentials: pulumi.Input[Optional[_builtins.bool]] = None,
                  __props__=None):
         opts = pulumi.ResourceOptions.merge(_utilities.get_resource_opts_defaults(), opts)
@@ -378,7 +378,7 @@ class Provider(pulumi.ProviderResource):
     @pulumi.getter(name="deletePolicy")
     def delete_policy(self) -> pulumi.Output[Optional[_builtins.str]]:
         """
-        What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+        What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroy_path` (the default if `destroy_path` is set).
         """
         return pulumi.get(self, "delete_policy")
 
@@ -394,7 +394,7 @@ class Provider(pulumi.ProviderResource):
     @pulumi.getter
     def leftovers(self) -> pulumi.Output[Optional[_builtins.str]]:
         """
-        What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
+        What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`delete_policy`), and any other is only named.
         """
         return pulumi.get(self, "leftovers")
 
@@ -410,7 +410,7 @@ class Provider(pulumi.ProviderResource):
     @pulumi.getter(name="userDataInState")
     def user_data_in_state(self) -> pulumi.Output[Optional[_builtins.str]]:
         """
-        What the state holds of the user data (`userData`, `userDataBase64`) of an instance. `secret` holds the text, encrypted. `hash` holds only a salted hash, in inputs and outputs. Default `secret`.
+        What the state holds of the user data (`user_data`, `user_data_base64`) of an instance. `secret` holds the text, encrypted. `hash` holds only a salted hash, in inputs and outputs. Default `secret`.
         """
         return pulumi.get(self, "user_data_in_state")
 

@@ -31,7 +31,7 @@ Name of the list's cursor parameter, such as `starting_after`, if the service ha
 
 deletePolicy: Optional[str]
 """
-What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroy_path` (the default if `destroy_path` is set).
 """
 
 destroyPath: Optional[str]
@@ -41,7 +41,7 @@ Path of the service's destroy call, such as `/v2/instances/{id}`, if the service
 
 leftovers: Optional[str]
 """
-What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
+What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`delete_policy`), and any other is only named.
 """
 
 pollIntervalSeconds: Optional[float]
@@ -76,7 +76,7 @@ How long a listing may lack an instance that the service has accepted, in second
 
 userDataInState: Optional[str]
 """
-What the state holds of the user data (`userData`, `userDataBase64`) of an instance. `secret` holds the text, encrypted. `hash` holds only a salted hash, in inputs and outputs. Default `secret`.
+What the state holds of the user data (`user_data`, `user_data_base64`) of an instance. `secret` holds the text, encrypted. `hash` holds only a salted hash, in inputs and outputs. Default `secret`.
 """
 
 validateCredentials: Optional[bool]

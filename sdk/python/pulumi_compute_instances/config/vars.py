@@ -44,7 +44,7 @@ class _ExportableConfig(types.ModuleType):
     @_builtins.property
     def delete_policy(self) -> Optional[str]:
         """
-        What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+        What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroy_path` (the default if `destroy_path` is set).
         """
         return __config__.get('deletePolicy')
 
@@ -58,7 +58,7 @@ class _ExportableConfig(types.ModuleType):
     @_builtins.property
     def leftovers(self) -> Optional[str]:
         """
-        What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
+        What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`delete_policy`), and any other is only named.
         """
         return __config__.get('leftovers')
 
@@ -107,7 +107,7 @@ class _ExportableConfig(types.ModuleType):
     @_builtins.property
     def user_data_in_state(self) -> Optional[str]:
         """
-        What the state holds of the user data (`userData`, `userDataBase64`) of an instance. `secret` holds the text, encrypted. `hash` holds only a salted hash, in inputs and outputs. Default `secret`.
+        What the state holds of the user data (`user_data`, `user_data_base64`) of an instance. `secret` holds the text, encrypted. `hash` holds only a salted hash, in inputs and outputs. Default `secret`.
         """
         return __config__.get('userDataInState')
 

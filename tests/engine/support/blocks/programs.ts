@@ -1,9 +1,11 @@
 /**
  * Checks the Python and YAML code blocks of the documentation. The real engine previews each block against the
- * emulator, and the preview must create an Instance or read one.
+ * emulator, and the preview must create an Instance or read one. mypy checks the types of the Python blocks.
  */
-import { writeFileSync } from "node:fs";
+import { cpSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { captured } from "../../../../tools/support/command";
+import { ensurePythonTools } from "../../../../tools/support/python";
 import { root } from "../../../../tools/support/paths";
 import { languages, missingTools, installed, WorkingCopy, type Installed } from "../installing";
 import { required } from "../programs";
@@ -51,6 +53,26 @@ function wholeProject(text: string): string {
   // Every JSON value is valid YAML.
   const head = rest.map(([key, value]) => `${key}: ${JSON.stringify(value)}\n`).join("");
   return head + text;
+}
+
+/**
+ * Checks the types of Python programs, with the SDK that is published. (`pulumi package add` writes one without the
+ * finishing touches of tools/sdk/languages.ts.) Returns the output of mypy: a line for each error.
+ */
+export async function typeErrors(programs: readonly string[]): Promise<string> {
+  using folder = new WorkingCopy();
+  const cwd = folder.project;
+  cpSync(
+    join(root, "examples", "instance-python", "requirements.txt"),
+    join(cwd, "requirements.txt"),
+  );
+  await languages.Python.installPackedSdk(cwd);
+  const files = programs.map((_, index) => `program_${index}.py`);
+  for (const [index, file] of files.entries())
+    writeFileSync(join(cwd, file), programs[index] ?? "");
+  const mypy = join(await ensurePythonTools("types"), "mypy");
+  const options = ["--python-executable=venv/bin/python", "--no-error-summary"];
+  return await captured(mypy, [...options, ...files], { cwd }).catch(String);
 }
 
 /** Previews all samples on one stack, because a preview leaves nothing behind. */
