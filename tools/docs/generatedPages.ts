@@ -3,7 +3,7 @@
  * two pages that the Pulumi Registry reads from this repository, from README.md, docs/install.md and docs/configure.md.
  */
 import { posix } from "node:path";
-import { figureList } from "../../bench/figure";
+import { amount, figureList, figuresOf, readResults } from "../../bench/figure";
 import scalingRows from "../../bench/scaling.json";
 import metadata from "../../metadata.json";
 import { settingDescriptions, settingNames } from "../../provider/config/settings";
@@ -18,6 +18,7 @@ import { functionTokens, instanceToken } from "../../provider/pulumiNames";
 import { exampleBlock, exampleLanguages, titleOf, type ExampleLanguage } from "../sdk/examples";
 import { sdkLanguages, sdkNames } from "../sdk/languages";
 import { packageSchema, type Property } from "../sdk/schema";
+import { goVersion } from "../support/go";
 import { blocksOf, sectionOf, type Page } from "./markdown";
 import { readPage } from "./pages";
 import { definitions, filledPage, formatted, table, type Contents } from "./tables";
@@ -25,6 +26,7 @@ import { definitions, filledPage, formatted, table, type Contents } from "./tabl
 const code = (text: string) => `\`${text}\``;
 
 const filled: Readonly<Record<string, Contents>> = {
+  "README.md": { peers: peerTable, versions: versionTable },
   "docs/configure.md": {
     settings: () =>
       definitions(
@@ -94,6 +96,49 @@ function typeName({ type, items, $ref }: Property): string {
   return type === "array" ? `list of ${typeName(items ?? {})}` : (type ?? "");
 }
 
+/** The least versions. */
+function versionTable(): string {
+  const { nodejs, python, dotnet, java } = metadata.sdk;
+  const number = (version: string) => version.replace(/^[^\d]*/, "");
+  const rows = [
+    ["Pulumi", number(metadata.oldestEngine)],
+    ["Node.js", `${number(nodejs.node)} (${nodejs.pluginNode} with the plugin of the npm package)`],
+    ["Python", number(python.python)],
+    ["Go", goVersion("engine")],
+    ["Java", String(java.release)],
+    [".NET", `${number(dotnet.targetFramework)} (not compiled yet)`],
+  ];
+  return table(["", "At least"], rows);
+}
+
+/** What the peers of the benchmark need for the same work: time and requests. */
+function peerTable(): string {
+  const figures = figuresOf(readResults());
+  const cell = (what: string, peer: string, side: "ours" | "theirs") => {
+    const value = (suffix: string) => {
+      const found = figures.find(
+        (figure) => figure.what === what + suffix && figure.against.includes(peer),
+      );
+      if (!found) throw new Error(`no figure of "${what}${suffix}" beside ${peer}`);
+      return amount(found[side].median, found.unit);
+    };
+    return `${value("")}, ${value(": requests")}`;
+  };
+  const row = (title: string, what: string) => [
+    title,
+    cell(what, "dynamic", "ours"),
+    cell(what, "dynamic", "theirs"),
+    cell(what, "restapi", "theirs"),
+  ];
+  return table(
+    ["90 servers", "this provider", "a dynamic provider", "`restapi`, which does not wait"],
+    [
+      row("create", "up of 90 instances"),
+      row("preview with a refresh", "preview with a refresh of 90 instances"),
+    ],
+  );
+}
+
 /** Returns each page that is generated, or of which a part is, by its path. */
 export async function generatedPages(): Promise<Record<string, string>> {
   const pages: Record<string, string> = {};
@@ -127,6 +172,7 @@ function overview(pageOf: PageOf): string {
     chooser(exampleBlock),
     "[Installation & Configuration](./installation-configuration/) says how to get the provider, and how to configure it.",
     `The API docs describe ${new Intl.ListFormat("en").format([instanceToken, ...functionTokens].map(apiPage))}.`,
+    section("What is there, and what is not"),
     section("What is promised"),
     // Further items are for people who change the provider.
     `## More\n\n${onRegistry(readme, firstItems(sectionOf(readme, "More"), 3))}`,

@@ -72,7 +72,7 @@ const problemsOf = (subject: Page) =>
 
 test("a link without a target is found, to a page, an anchor, a file or a URL", () => {
   const links = [
-    "[a](../README.md) ![b](pulumi-up.svg) [c](../README.md#programs) [d](#here)",
+    "[a](../README.md) ![b](pulumi-up.svg) [c](../README.md#a-program) [d](#here)",
     "## Here",
     "[e](../LICENCE) [f](../README.md#nowhere) [g](#nowhere) [h](../../outside.md) [i](../bin/start.js)",
     "[j](https://example.com/a) [k](http://example.com) [l](https://example) <https://…/v2>",
