@@ -9,7 +9,7 @@ import { commandsIn } from "../../tools/docs/commandLines";
 import { pages } from "../../tools/docs/pages";
 import { describeUnless, testUnless } from "../../tools/support/unless";
 import { csharp, go, java, typescript } from "./support/blocks/compiled";
-import { json, text, xml } from "./support/blocks/data";
+import { json, powershell, text, xml } from "./support/blocks/data";
 import { python, typeErrors, yaml } from "./support/blocks/programs";
 import { samples, type Check, type Sample } from "./support/blocks/samples";
 import { problemsInText, problemWith, shell } from "./support/blocks/shell";
@@ -21,6 +21,7 @@ const checks: Readonly<Record<string, Check>> = {
   go,
   java,
   json,
+  powershell,
   python,
   text,
   typescript,

@@ -1,5 +1,7 @@
-/** Checks the blocks that are not programs: JSON, XML and plain text. */
+/** Checks the blocks that are not programs, and those that can't be run here: JSON, XML, PowerShell and plain text. */
 import metadata from "../../../../metadata.json";
+import { executable } from "../../../../provider/executable";
+import { platformNames } from "../../../../tools/dist/platforms";
 import { lineOf, type Check } from "./samples";
 
 export const json: Check = {
@@ -31,6 +33,28 @@ export const xml: Check = {
         const written = `<${tag}>${value}</${tag}>`;
         if (!sample.text.includes(written))
           report(sample, `${lineOf(sample, 0)}: lacks ${written}`);
+      }
+    }
+  },
+};
+
+/** PowerShell may be missing on this machine: a block has to name an archive of a release, and close its brackets. */
+export const powershell: Check = {
+  leftOut:
+    "they are not run, because that needs PowerShell: only the archives and the brackets are checked",
+
+  run(samples, report) {
+    const archives = platformNames.map(
+      (platform) => `${executable}-v${metadata.version}-${platform}.tar.gz`,
+    );
+    for (const sample of samples) {
+      const named = sample.text.match(/[\w.-]+\.tar\.gz/g) ?? [];
+      for (const name of named.filter((archive) => !archives.includes(archive)))
+        report(sample, `${lineOf(sample, 0)}: a release has no ${name}`);
+      for (const [open = "", close = ""] of ["()", "[]"]) {
+        const [opened, closed] = [open, close].map((sign) => sample.text.split(sign).length);
+        if (opened !== closed)
+          report(sample, `${lineOf(sample, 0)}: ${open} and ${close} don't match`);
       }
     }
   },
