@@ -14,12 +14,23 @@ write_files:
 
 func main() {
 	pulumi.Run(func(ctx *pulumi.Context) error {
-		settings := config.New(ctx, "")
+		flavor, err := config.Try(ctx, "flavorId")
+		if err != nil {
+			return err
+		}
+		image, err := config.Try(ctx, "imageId")
+		if err != nil {
+			return err
+		}
+		vpc, err := config.Try(ctx, "vpcId")
+		if err != nil {
+			return err
+		}
 		server := func(name string, userData pulumi.StringPtrInput) (*compute.Instance, error) {
 			return compute.NewInstance(ctx, name, &compute.InstanceArgs{
-				FlavorId: pulumi.String(settings.Require("flavorId")),
-				ImageId:  pulumi.String(settings.Require("imageId")),
-				VpcId:    pulumi.String(settings.Require("vpcId")),
+				FlavorId: pulumi.String(flavor),
+				ImageId:  pulumi.String(image),
+				VpcId:    pulumi.String(vpc),
 				// Runs once, on the first boot. Change it, and the server is replaced.
 				UserData: userData,
 			})

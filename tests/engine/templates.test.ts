@@ -84,6 +84,11 @@ test.each(Object.entries(templates))("docs/install.md has the command for %s", (
   expect(page).toContain(`\`pulumi new ${address}\``);
 });
 
+test.each(Object.entries(templates))("%s: git ignores a file with the token", (_, template) => {
+  const ignored = readFileSync(join(pathOf(template), ".gitignore"), "utf8").split("\n");
+  expect(ignored).toContain(".env");
+});
+
 test("`pulumi new` saves the defaults. A question left empty saves nothing: the environment gives that setting", async () => {
   const project = await pulumiNew(templates.YAML, "--stack=dev");
   const { config } = load(readFileSync(join(project, "Pulumi.dev.yaml"), "utf8")) as {
@@ -104,6 +109,9 @@ for (const [name, template] of Object.entries(templates)) {
     };
     await using fixture = await Fixture.create({ program: project, project: "web", env });
     const { stack } = fixture;
+    const unset = await stack.fail("preview");
+    expect(unset).toMatch(/missing .*flavorId|flavorId.* missing/i);
+    expect(unset).not.toMatch(/^\s*(panic:|goroutine )/m);
     const answers = defaultsOf(template).map(
       ([setting, value]) => `--plaintext=${setting}=${value}`,
     );

@@ -39,8 +39,12 @@ import (
 //
 //	func main() {
 //		pulumi.Run(func(ctx *pulumi.Context) error {
+//			count, err := config.TryInt(ctx, "count")
+//			if err != nil {
+//				return err
+//			}
 //			var names, ipv4 pulumi.StringArray
-//			for number := 1; number <= config.RequireInt(ctx, "count"); number++ {
+//			for number := 1; number <= count; number++ {
 //				server, err := compute.NewInstance(ctx, fmt.Sprintf("web-%d", number), &compute.InstanceArgs{
 //					FlavorId: pulumi.String("standard-2"),
 //					ImageId:  pulumi.String("debian-12"),
