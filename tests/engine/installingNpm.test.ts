@@ -103,14 +103,16 @@ testHere(
     const block = page && blocksOf(page).find(({ language }) => language === "typescript");
     using copy = new WorkingCopy(await installed(npmPackage));
     const { project: cwd } = copy;
-    writeFileSync(join(cwd, "program.test.ts"), block?.text ?? "");
+    writeFileSync(join(cwd, "program.test.mts"), block?.text ?? "");
     appendFileSync(join(cwd, "Pulumi.yaml"), pluginsAt(directory));
     const env = { ...process.env, ...ownPulumi(cwd), PATH: process.env["COMPUTE_TEST_PATH"] };
     // The second run finds the settings that the first one has left.
     for (const hasSettings of [false, true]) {
       expect(existsSync(join(cwd, "Pulumi.test.yaml"))).toBe(hasSettings);
       const args = ["--test", "--test-reporter=tap"];
-      expect(await captured(process.execPath, args, { cwd, env })).toMatch(/^# pass 3$/m);
+      const output = await captured(process.execPath, args, { cwd, env });
+      expect(output).toMatch(/^# pass 3$/m);
+      expect(output).not.toContain("Warning");
     }
   },
 );
