@@ -16,9 +16,9 @@ import { problemWith } from "./support/blocks/shell";
 import {
   directory,
   files,
-  gitlab,
-  gitlabFile,
+  gitlabFiles,
   gitlabJob,
+  gitlabJobs,
   installs,
   setup,
   setupFile,
@@ -36,15 +36,14 @@ const jobs = workflows.flatMap((workflow) =>
   })),
 );
 const programTests = ["npm ci --ignore-scripts", "npm test"];
-const gitlabJobs = Object.keys(gitlab)
-  .filter((name) => !/^\.|^(workflow|stages|variables|default)$/.test(name))
-  .map((name) => ({ name, ...gitlabJob(name) }));
 
 const scratch = mkdtempSync(join(tmpdir(), "compute-pipelines-"));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
 testUnless(missingGo(), "actionlint finds no problem in the GitHub files", async () => {
   cpSync(join(directory, "github"), join(scratch, ".github"), { recursive: true });
+  for (const file of files("small/github-*.yml"))
+    cpSync(join(directory, file), join(scratch, ".github", "workflows", basename(file)));
   await captured("git", ["init", "--quiet"], { cwd: scratch });
   // GitHub's own schema, which the next test takes, has `queue`. This version of actionlint does not know it.
   const ignored = 'unexpected key "queue" for "concurrency" section';
@@ -56,7 +55,7 @@ testUnless(missingGo(), "actionlint finds no problem in the GitHub files", async
 for (const [schema, subjects] of [
   [["vendor.github-workflows"], workflows.map(({ file }) => file)],
   [["vendor.github-actions"], [setupFile]],
-  [["vendor.gitlab-ci", "--data-transform", "gitlab-ci"], [gitlabFile]],
+  [["vendor.gitlab-ci", "--data-transform", "gitlab-ci"], gitlabFiles],
 ] as const) {
   testUnless(missingPython(), `the files match the schema ${schema[0]}`, async () => {
     const paths = subjects.map((file) => join(directory, file));
@@ -69,7 +68,7 @@ describe("GitHub", () => {
   test("each action is pinned to a commit, and has the same version everywhere in this repository", () => {
     const own = globSync(join(root, ".github", "workflows", "*.yml"));
     const texts = [
-      ...files("github/**/*.yml").map(textOf),
+      ...files("{github,small}/**/*.yml").map(textOf),
       ...own.map((path) => readFileSync(path)),
     ];
     const used = [...texts.join("\n").matchAll(/uses: (.*@.*)/g)].map(([, action = ""]) => action);
@@ -114,7 +113,8 @@ describe("GitHub", () => {
       for (const { run = "", uses = "" } of withToken) {
         expect(`${run}${uses}`).toMatch(/^exec (pulumi|~\/\.pulumi\/plugins\/)|^pulumi\/actions@/);
       }
-      if (!Object.keys(workflow.on as object).includes("pull_request")) return;
+      const isForPush = job.if === "github.event_name == 'push'";
+      if (isForPush || !Object.keys(workflow.on as object).includes("pull_request")) return;
       if (job.environment === undefined) {
         // The program's tests need no token, so they also run for a fork.
         expect(steps.flatMap(({ run }) => run ?? [])).toEqual(programTests);
@@ -135,9 +135,9 @@ describe("GitHub", () => {
       })),
     );
     const ofStacks = groups.filter(({ group }) => group?.startsWith("pulumi-"));
-    const files = ["drift.yml", "review.yml", "unlock.yml", "up.yml"];
+    const ofEnvironments = ["drift.yml", "review.yml", "unlock.yml", "up.yml"];
     expect(ofStacks).toEqual(
-      files.map((file) => ({
+      [...ofEnvironments, "github-go.yml", "github-python.yml"].map((file) => ({
         file,
         group: expect.any(String),
         "cancel-in-progress": false,
@@ -160,7 +160,7 @@ test("what changes a stack comes after the settle of that stack", () => {
   const changing = lines.flatMap((all) =>
     all.flatMap((line, index) => (/ (up|destroy) /.test(line) ? [{ line, all, index }] : [])),
   );
-  expect(changing).toHaveLength(4 + 4 * 2);
+  expect(changing).toHaveLength(4 + 4 * 2 + 4);
   for (const { line, all, index } of changing) {
     const project = line.includes("-C network") ? " -C network" : "";
     const settle = `pulumi${project} plugin run --kind resource compute -- settle --stack "$STACK" --yes`;
@@ -172,7 +172,7 @@ test("GitLab: each job that changes a stack has a resource group and an environm
   const changing = gitlabJobs.filter(({ script = [] }) =>
     script.some((line) => changes.test(line)),
   );
-  expect(changing).toHaveLength(6);
+  expect(changing).toHaveLength(8);
   for (const job of changing) {
     const resource_group = expect.stringMatching(/^pulumi-/);
     expect(job).toMatchObject({ resource_group, environment: expect.anything() });
@@ -241,7 +241,7 @@ test("the commands that install or sign in, which pipelines.test.ts does not run
     ...[...textOf("kubernetes/Dockerfile").matchAll(/^RUN (.*)$/gm)].map(([, line = ""]) => line),
   ].filter((line) => installs.test(line) || line.includes("login"));
   const commands = [...new Set(lines)].flatMap(commandsIn);
-  expect(commands).toHaveLength(4);
+  expect(commands).toHaveLength(5);
   for (const command of commands) {
     expect(await problemWith(command, "examples/environments/README.md")).toBeUndefined();
   }

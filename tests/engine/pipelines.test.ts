@@ -9,7 +9,9 @@ import { dump, loadAll } from "js-yaml";
 import { installPlugin } from "../../tools/build";
 import { writeWhole } from "../../tools/support/files";
 import { root } from "../../tools/support/paths";
+import { testUnless } from "../../tools/support/unless";
 import { githubScripts, gitlabScript, textOf, type Script } from "./support/pipelines";
+import { installed, languages, missingTools, type Language } from "./support/installing";
 import { pathWithRandom } from "./support/random/plugin";
 import { tokens } from "./support/stack";
 import { Fixture, hangs } from "./support/fixture";
@@ -19,6 +21,12 @@ const variables = ({ stack, service }: Fixture) => ({
   COMPUTE_BASE_URL: service.url,
   PULUMI_BACKEND_URL: stack.backend,
 });
+
+const prefixed = (context: string, values: Readonly<Record<string, string>>) =>
+  Object.fromEntries(Object.entries(values).map(([key, value]) => [`${context}.${key}`, value]));
+
+/** A job gets only the environment of its file. */
+const bare = { baseUrl: undefined, token: null, namesPlugin: false } as const;
 
 /** Creates the stack dev and its network as a person would. After that, a job gets only the environment of its file. */
 async function prepared(): Promise<Fixture> {
@@ -68,8 +76,6 @@ const lock = "locks/organization/environments-example/dev/killed.json";
 
 test.concurrent("each job for GitHub works", async () => {
   await using fixture = await prepared();
-  const prefixed = (context: string, values: Readonly<Record<string, string>>) =>
-    Object.fromEntries(Object.entries(values).map(([key, value]) => [`${context}.${key}`, value]));
   const contexts = {
     ...prefixed("secrets", secrets),
     ...prefixed("vars", variables(fixture)),
@@ -169,6 +175,33 @@ test.concurrent(
     expect(fixture.posts() - before).toBe(1 + 3);
   },
 );
+
+for (const name of ["Go", "Python"] as const) {
+  const language: Language = languages[name];
+  const title = `a small project in ${name}: the jobs for GitHub preview it and bring it up, and those for GitLab find nothing to do`;
+  testUnless(missingTools(language), title, async () => {
+    const { project: program, env } = await installed(language);
+    await using fixture = await Fixture.create({ program, env, ...bare });
+    const { stack } = fixture;
+    installPlugin(stack.home);
+    symlinkSync(stack.home, join(stack.project, ".pulumi"));
+    const given = variables(fixture);
+    const contexts = { ...prefixed("secrets", secrets), ...prefixed("vars", given) };
+    const github = (job: string) =>
+      run(fixture, githubScripts(`github-${name.toLowerCase()}.yml`, job, contexts));
+    expect(await github("preview")).toMatch(/\+ 3 to create/);
+    expect(fixture.posts()).toBe(0);
+    await github("up");
+    expect(fixture.posts()).toBe(2);
+
+    const gitlab = (job: string) => {
+      const all = { ...secrets, ...given, CI_PROJECT_DIR: stack.project };
+      return run(fixture, [gitlabScript(job, all, `small/gitlab-${name.toLowerCase()}.yml`)]);
+    };
+    for (const job of ["preview", "up"]) expect(await gitlab(job)).toMatch(/ 3 unchanged/);
+    expect(fixture.posts()).toBe(2);
+  });
+}
 
 test.concurrent("the program in the Kubernetes Program object works", async () => {
   const [object] = loadAll(textOf("kubernetes/program.yaml"));

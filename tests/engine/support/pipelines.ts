@@ -49,28 +49,39 @@ interface GitLabJob {
   script?: readonly string[];
 }
 
-export const workflows = files("github/workflows/*.yml").map((file) => ({
-  file,
-  ...(load(textOf(file)) as Workflow),
-}));
+export const workflows = ["github/workflows/*.yml", "small/github-*.yml"]
+  .flatMap(files)
+  .map((file) => ({ file, ...(load(textOf(file)) as Workflow) }));
 
 export const setupFile = "github/actions/setup/action.yml";
 export const setup = load(textOf(setupFile)) as { runs: { steps: readonly Step[] } };
 
-export const gitlabFile = "gitlab/.gitlab-ci.yml";
-export const gitlab = load(textOf(gitlabFile)) as Readonly<Record<string, GitLabJob>> & {
-  variables: Strings;
-};
+/** The file of the environments, and those of a small project. */
+const environments = "gitlab/.gitlab-ci.yml";
+export const gitlabFiles = [environments, ...files("small/gitlab-*.yml")];
 
-/** Returns a GitLab job, with the fields of the job that it extends. */
-export function gitlabJob(name: string): GitLabJob {
-  const job = gitlab[name];
-  if (!job) throw new Error(`${gitlabFile} has no job ${name}`);
-  return job.extends === undefined ? job : { ...gitlabJob(job.extends), ...job };
+/** A file for GitLab, which has its jobs by name. */
+function gitlabIn(file: string) {
+  return load(textOf(file)) as Readonly<Record<string, GitLabJob>> & { variables: Strings };
 }
 
+/** Returns a GitLab job, with the fields of the job that it extends, or of the default. */
+export function gitlabJob(name: string, file = environments): GitLabJob {
+  const { [name]: job, default: common } = gitlabIn(file);
+  if (!job) throw new Error(`${file} has no job ${name}`);
+  const base = job.extends === undefined ? common : gitlabJob(job.extends, file);
+  return { ...base, ...job };
+}
+
+/** The name and the file of each GitLab job. */
+export const gitlabJobs = gitlabFiles.flatMap((file) =>
+  Object.keys(gitlabIn(file))
+    .filter((name) => !/^\.|^(workflow|stages|variables|default)$/.test(name))
+    .map((name) => ({ name, file, ...gitlabJob(name, file) })),
+);
+
 /** Matches the lines that install packages, which are not published yet. The tests have installed them already. */
-export const installs = /^(npm ci|pulumi plugin install) /;
+export const installs = /^(npm ci|pulumi plugin install|pulumi install)( |$)/;
 
 export interface Script {
   text: string;
@@ -89,7 +100,7 @@ export function githubScripts(workflow: string, name: string, contexts: Strings)
   }
   return (job.steps ?? []).flatMap((step) => {
     const text = step.run ?? previewOf(step);
-    if (text === undefined) return [];
+    if (text === undefined || installs.test(text)) return [];
     const env = Object.entries({ ...found?.env, ...job.env, ...step.env });
     return { text, env: Object.fromEntries(env.map(([key, raw]) => [key, filled(raw, contexts)])) };
   });
@@ -111,10 +122,11 @@ function filled(text: string, contexts: Strings): string {
 }
 
 /** Returns the lines of a GitLab job as one script. `variables` has those of GitLab, of the project and of the run. */
-export function gitlabScript(name: string, variables: Strings): Script {
-  const { before_script = [], script = [], ...job } = gitlabJob(name);
+export function gitlabScript(name: string, variables: Strings, file = environments): Script {
+  const { before_script = [], script = [], ...job } = gitlabJob(name, file);
+  const { variables: common } = gitlabIn(file);
   const env: Record<string, string> = { ...variables };
-  for (const [key, value] of Object.entries({ ...gitlab.variables, ...job.variables })) {
+  for (const [key, value] of Object.entries({ ...common, ...job.variables })) {
     env[key] = value.replace(/\$(\w+)/g, (_, name: string) => env[name] ?? "");
   }
   const lines = [...before_script, ...script].filter((line) => !installs.test(line));
