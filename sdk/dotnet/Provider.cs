@@ -12,6 +12,33 @@ namespace ComputeInstances.Compute
 {
     /// <summary>
     /// The compute provider. The environment (COMPUTE_BASE_URL, COMPUTE_API_TOKEN) stands in for what is left out.
+    /// 
+    /// ## Example Usage
+    /// ### A token of its own for some resources
+    /// 
+    /// ```csharp
+    /// using System.Collections.Generic;
+    /// using ComputeInstances.Compute;
+    /// using Pulumi;
+    /// 
+    /// return await Deployment.RunAsync(() =&gt;
+    /// {
+    ///     var sandbox = new Provider("sandbox", new ProviderArgs
+    ///     {
+    ///         ApiToken = new Pulumi.Config().RequireSecret("sandboxToken"),
+    ///         RequireTokenKind = TokenKind.Test,
+    ///     });
+    /// 
+    ///     var web = new Instance("web", new InstanceArgs
+    ///     {
+    ///         FlavorId = "standard-2",
+    ///         ImageId = "debian-12",
+    ///         VpcId = "vpc-main",
+    ///     }, new CustomResourceOptions { Provider = sandbox });
+    /// 
+    ///     return new Dictionary&lt;string, object?&gt; { ["address"] = web.Ipv4 };
+    /// });
+    /// ```
     /// </summary>
     [ComputeResourceType("pulumi:providers:compute")]
     public partial class Provider : global::Pulumi.ProviderResource

@@ -9,6 +9,27 @@ import * as utilities from "./utilities";
 
 /**
  * The compute provider. The environment (COMPUTE_BASE_URL, COMPUTE_API_TOKEN) stands in for what is left out.
+ *
+ * ## Example Usage
+ * ### A token of its own for some resources
+ *
+ * ```typescript
+ * import * as pulumi from "@pulumi/pulumi";
+ * import * as compute from "pulumi-compute-instances";
+ *
+ * const sandbox = new compute.Provider("sandbox", {
+ *   apiToken: new pulumi.Config().requireSecret("sandboxToken"),
+ *   requireTokenKind: "test",
+ * });
+ *
+ * const web = new compute.Instance(
+ *   "web",
+ *   { flavorId: "standard-2", imageId: "debian-12", vpcId: "vpc-main" },
+ *   { provider: sandbox },
+ * );
+ *
+ * export const address = web.ipv4;
+ * ```
  */
 export class Provider extends pulumi.ProviderResource {
     /** @internal */

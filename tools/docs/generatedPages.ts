@@ -15,7 +15,13 @@ import {
   outputsNotShown,
 } from "../../provider/instance/definition";
 import { functionTokens, instanceToken } from "../../provider/pulumiNames";
-import { exampleBlock, exampleLanguages, titleOf, type ExampleLanguage } from "../sdk/examples";
+import {
+  exampleBlock,
+  exampleLanguages,
+  referenceExample,
+  titleOf,
+  type ExampleLanguage,
+} from "../sdk/examples";
 import { sdkLanguages, sdkNames } from "../sdk/languages";
 import { packageSchema, type Property } from "../sdk/schema";
 import { goVersion } from "../support/go";
@@ -185,7 +191,7 @@ function installation(pageOf: PageOf): string {
   const section = (title: string) => onRegistry(configure, sectionOf(configure, title));
   const some = sectionOf(configure, "For some resources only");
   const [about = ""] = some.split("\n```typescript");
-  const programs = blocksOf({ name: configure.name, text: some });
+  const programs = blocksOf({ name: "the example", text: referenceExample("provider") });
   return [
     frontMatter(
       `${metadata.displayName} Installation & Configuration`,
@@ -204,7 +210,7 @@ function installation(pageOf: PageOf): string {
     onRegistry(configure, about),
     chooser((language) => {
       const program = programs.find((block) => block.language === language);
-      if (!program) throw new Error(`${configure.name} has no program in ${titleOf(language)}`);
+      if (!program) throw new Error(`the example has no program in ${titleOf(language)}`);
       return `\`\`\`${language}\n${program.text.trimEnd()}\n\`\`\``;
     }),
     "## Settings",

@@ -56,7 +56,10 @@ export function packageSchema() {
     language: languageOptions(),
     config: { variables: config },
     provider: {
-      description: `The compute provider. The environment (${environment}) stands in for what is left out.`,
+      description: [
+        `The compute provider. The environment (${environment}) stands in for what is left out.`,
+        exampleUsage(referenceExample("provider")),
+      ].join("\n\n"),
       inputProperties: settings,
       properties: Object.fromEntries(
         Object.entries(config).filter(([name]) => name !== "apiToken"),

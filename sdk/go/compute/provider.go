@@ -12,6 +12,48 @@ import (
 )
 
 // The compute provider. The environment (COMPUTE_BASE_URL, COMPUTE_API_TOKEN) stands in for what is left out.
+//
+// ## Example Usage
+// ### A token of its own for some resources
+//
+// ```go
+// package main
+//
+// import (
+//
+//	"github.com/compute-instances/pulumi-compute/sdk/go/compute"
+//	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+//	"github.com/pulumi/pulumi/sdk/v3/go/pulumi/config"
+//
+// )
+//
+//	func main() {
+//		pulumi.Run(func(ctx *pulumi.Context) error {
+//			token, err := config.TrySecret(ctx, "sandboxToken")
+//			if err != nil {
+//				return err
+//			}
+//			sandbox, err := compute.NewProvider(ctx, "sandbox", &compute.ProviderArgs{
+//				ApiToken:         token,
+//				RequireTokenKind: compute.TokenKindTest,
+//			})
+//			if err != nil {
+//				return err
+//			}
+//			web, err := compute.NewInstance(ctx, "web", &compute.InstanceArgs{
+//				FlavorId: pulumi.String("standard-2"),
+//				ImageId:  pulumi.String("debian-12"),
+//				VpcId:    pulumi.String("vpc-main"),
+//			}, pulumi.Provider(sandbox))
+//			if err != nil {
+//				return err
+//			}
+//			ctx.Export("address", web.Ipv4)
+//			return nil
+//		})
+//	}
+//
+// ```
 type Provider struct {
 	pulumi.ProviderResourceState
 

@@ -274,6 +274,30 @@ class Provider(pulumi.ProviderResource):
         """
         The compute provider. The environment (COMPUTE_BASE_URL, COMPUTE_API_TOKEN) stands in for what is left out.
 
+        ## Example Usage
+        ### A token of its own for some resources
+
+        ```python
+        import pulumi
+        import pulumi_compute_instances as compute
+
+        sandbox = compute.Provider(
+            "sandbox",
+            api_token=pulumi.Config().require_secret("sandboxToken"),
+            require_token_kind="test",
+        )
+
+        web = compute.Instance(
+            "web",
+            flavor_id="standard-2",
+            image_id="debian-12",
+            vpc_id="vpc-main",
+            opts=pulumi.ResourceOptions(provider=sandbox),
+        )
+
+        pulumi.export("address", web.ipv4)
+        ```
+
         :param str resource_name: The name of the resource.
         :param pulumi.ResourceOptions opts: Options for the resource.
         :param pulumi.Input[_builtins.str] api_token: Token of the service, `sk_live_…` (billed) or `sk_test_…` (sandbox). Environment: `COMPUTE_API_TOKEN`, or `COMPUTE_API_TOKEN_FILE` with the path of a file that holds it.
@@ -299,6 +323,30 @@ class Provider(pulumi.ProviderResource):
                  opts: Optional[pulumi.ResourceOptions] = None):
         """
         The compute provider. The environment (COMPUTE_BASE_URL, COMPUTE_API_TOKEN) stands in for what is left out.
+
+        ## Example Usage
+        ### A token of its own for some resources
+
+        ```python
+        import pulumi
+        import pulumi_compute_instances as compute
+
+        sandbox = compute.Provider(
+            "sandbox",
+            api_token=pulumi.Config().require_secret("sandboxToken"),
+            require_token_kind="test",
+        )
+
+        web = compute.Instance(
+            "web",
+            flavor_id="standard-2",
+            image_id="debian-12",
+            vpc_id="vpc-main",
+            opts=pulumi.ResourceOptions(provider=sandbox),
+        )
+
+        pulumi.export("address", web.ipv4)
+        ```
 
         :param str resource_name: The name of the resource.
         :param ProviderArgs args: The arguments to use to populate this resource's properties.

@@ -16,6 +16,47 @@ import javax.annotation.Nullable;
 /**
  * The compute provider. The environment (COMPUTE_BASE_URL, COMPUTE_API_TOKEN) stands in for what is left out.
  * 
+ * ## Example Usage
+ * ### A token of its own for some resources
+ * 
+ * <pre>
+ * {@code
+ * package myproject;
+ * 
+ * import com.computeinstances.compute.Instance;
+ * import com.computeinstances.compute.InstanceArgs;
+ * import com.computeinstances.compute.Provider;
+ * import com.computeinstances.compute.ProviderArgs;
+ * import com.computeinstances.compute.enums.TokenKind;
+ * import com.pulumi.Context;
+ * import com.pulumi.Pulumi;
+ * import com.pulumi.resources.CustomResourceOptions;
+ * 
+ * public class App {
+ *     public static void main(String[] args) {
+ *         Pulumi.run(App::stack);
+ *     }
+ * 
+ *     private static void stack(Context ctx) {
+ *         var sandbox = new Provider("sandbox", ProviderArgs.builder()
+ *             .apiToken(ctx.config().requireSecret("sandboxToken"))
+ *             .requireTokenKind(TokenKind.Test)
+ *             .build());
+ * 
+ *         var web = new Instance("web",
+ *             InstanceArgs.builder()
+ *                 .flavorId("standard-2")
+ *                 .imageId("debian-12")
+ *                 .vpcId("vpc-main")
+ *                 .build(),
+ *             CustomResourceOptions.builder().provider(sandbox).build());
+ * 
+ *         ctx.export("address", web.ipv4());
+ *     }
+ * }
+ * }
+ * </pre>
+ * 
  */
 @ResourceType(type="pulumi:providers:compute")
 public class Provider extends com.pulumi.resources.ProviderResource {
