@@ -54,6 +54,8 @@ export interface CreateInDoubt {
   /** When the POST was about to be sent, or ended (ISO 8601). */
   readonly at: string;
   readonly id: string | undefined;
+  /** The flavor that the POST asked for. */
+  readonly flavor: string | undefined;
   /** What only the answer to the POST shows. */
   readonly accepted: Pick<Accepted, "createdAt" | "networks"> | undefined;
   /** The session that made it, whose stamp its instance gets. */
@@ -73,7 +75,7 @@ export function readCreatesInDoubt(env: NodeJS.ProcessEnv, warn: Warn): CreateIn
 
 /** Returns what the commands need to know of a create. */
 export function createInDoubt({ record, liveness, ledger, isHere }: RecordedCreate): CreateInDoubt {
-  const { urn, scope, name, kind, before, at = "", id, accepted, session } = record;
+  const { urn, scope, name, kind, before, flavor, at = "", id, accepted, session } = record;
   const { baseUrl, tokenKind, tokenHash, account } = record;
   return {
     urn,
@@ -84,6 +86,7 @@ export function createInDoubt({ record, liveness, ledger, isHere }: RecordedCrea
     before: new Set(before),
     at,
     id,
+    flavor,
     accepted,
     session,
     liveness,

@@ -22,6 +22,7 @@ const recordOf = (fields: Partial<CreateInDoubt> = {}): CreateInDoubt => ({
   before: new Set(),
   at: "2026-03-01T00:00:00Z",
   id: undefined,
+  flavor: undefined,
   accepted: undefined,
   session: "s1",
   liveness: "dead",

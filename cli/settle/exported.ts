@@ -224,13 +224,14 @@ export function whyHomeless(
 export function unfinishedOutputs(
   { resource, instance }: PendingCreate,
   accepted: Parameters<typeof Instance.accepted>[1],
-  { origin, at, session }: { origin: Origin; at: string; session: string },
+  made: { origin: Origin; at: string; session: string; flavor?: string | undefined },
 ): PropertyMap {
   const { urn } = resource;
   const inputs = propertyMap(resource.inputs);
   // In an export a secret is an object, which stays as it is. The name as listed would be in clear text.
   const { name: listedName, ...rest } = accepted;
   const shown = instance?.name === undefined ? rest : { ...rest, name: listedName };
-  return Instance.accepted({ urn, inputs }, shown, origin, at).stampedBy(session).unfinished()
-    .outputs;
+  const { origin, at, session, flavor: flavorIdUsed } = made;
+  const unfinished = Instance.accepted({ urn, inputs, flavorIdUsed }, shown, origin, at);
+  return unfinished.stampedBy(session).unfinished().outputs;
 }

@@ -48,7 +48,8 @@ export function changesOf({ doubt, does }: Row, by: Settler | undefined, now: Da
   const accepted = { id, name, status, networks: [], ...shown };
   const at = record?.at ?? now.toISOString();
   const session = record?.session ?? by.session;
-  const outputs = unfinishedOutputs(pending, accepted, { origin: by.origin, at, session });
+  const made = { origin: by.origin, at, session, flavor: isRecords ? record?.flavor : undefined };
+  const outputs = unfinishedOutputs(pending, accepted, made);
   return [{ do: "put", pending, id, outputs, replaces }, ...older.map(drop)];
 }
 

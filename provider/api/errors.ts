@@ -94,6 +94,13 @@ export class RequestError extends Error {
     return this.service.code !== undefined || this.service.message !== undefined;
   }
 
+  /** Whether the service has refused what the request asks for, and neither its token nor its address. */
+  get isAboutRequest(): boolean {
+    return (
+      this.kind === "answered" && !this.transient && ![401, 403, 404].includes(this.status ?? 0)
+    );
+  }
+
   /** Whether the same request may succeed later. This does not say that sending it again is safe. */
   get transient(): boolean {
     if (this.kind !== "answered") return this.kind !== "unsendable";

@@ -408,3 +408,45 @@ test("no timer is left, however the create ends", async () => {
     expect(world.clock.sleeping).toBe(0);
   }
 });
+
+// ── fallbackFlavorIds ────────────────────────────────────────────────────────────────────────────
+
+const soldOut = () => nothingMade(answered(422));
+const withFallbacks = { inputs: { flavorId: "a", fallbackFlavorIds: ["b", "c"] } };
+const flavorsAsked = ({ service }: Scene) => service.bodies.map((body) => body.flavor_id);
+
+test("a flavor that the service refuses gives way to the next one, and the outputs and the record say which it was", async () => {
+  const world = activating(scene());
+  world.service.posts.push(soldOut());
+  const { outputs } = await create(world, withFallbacks);
+  expect(flavorsAsked(world)).toEqual(["a", "b"]);
+  expect(outputs).toMatchObject({ flavorId: "a", flavorIdUsed: "b" });
+  expect(recordOf(world)?.flavor).toBe("b");
+  expect(world.messages.all.filter((text) => text.startsWith("info"))).toEqual([
+    expect.stringMatching(/^info flavor a was refused, so b is tried \(POST .*\(HTTP 422\)\)$/),
+  ]);
+});
+
+test("if each flavor is refused, the one error has each answer, and no record stays", async () => {
+  const world = scene();
+  for (let flavor = 0; flavor < 3; flavor++) world.service.posts.push(soldOut());
+  const { message } = await errorOf(create(world, withFallbacks));
+  expect(message.split("\n")).toEqual([
+    "the service has refused each flavor, and nothing was created:",
+    ...["a", "b", "c"].map((flavor) => expect.stringMatching(`^  - ${flavor}: POST .*HTTP 422`)),
+    expect.stringContaining("run again"),
+  ]);
+  expect(records(world)).toEqual([]);
+});
+
+test.each([401, 403, 404])("no other flavor is tried after a %d", async (status) => {
+  const world = scene();
+  world.service.posts.push(nothingMade(answered(status)));
+  await errorOf(create(world, withFallbacks));
+  expect(flavorsAsked(world)).toEqual(["a"]);
+});
+
+test("a create whose first flavor is accepted says so", async () => {
+  const { outputs } = await create(activating(scene()), withFallbacks);
+  expect(outputs).toMatchObject({ flavorIdUsed: "a" });
+});

@@ -14,7 +14,13 @@ import type { Session } from "../session/session";
 import { argsOf, claimOf, graceMs, lookAt, specOf } from "./createSpec";
 import { createBodyOf, type InstanceArgs } from "./definition";
 import { Instance, previewOutputs } from "./instance";
-import { failureError, lostAnswerNotice, reportLeftovers, resumedNotice } from "./messages";
+import {
+  failureError,
+  lostAnswerNotice,
+  refusalNotice,
+  reportLeftovers,
+  resumedNotice,
+} from "./messages";
 import { previewCreate } from "./previewCreate";
 import { PostProgress } from "./progress";
 import * as protocol from "./protocol";
@@ -206,9 +212,9 @@ class Create implements Disposable {
 
   #obtained(result: AcceptedResult): Obtained {
     const { urn, inputs } = this.#request;
-    const { accepted, from, acceptedAt = this.#postedAt } = result;
+    const { accepted, from, flavor: flavorIdUsed, acceptedAt = this.#postedAt } = result;
     const origin = this.#origin;
-    const made = Instance.accepted({ urn, inputs }, accepted, origin, acceptedAt);
+    const made = Instance.accepted({ urn, inputs, flavorIdUsed }, accepted, origin, acceptedAt);
     const instance = made.stampedBy(this.#session.id);
     const after = from === "answer" ? this.#postMark : 0;
     return { wait: { instance, origin, after }, note: () => this.#note(result) };
@@ -271,10 +277,14 @@ class Create implements Disposable {
         return { kind: "permitted", now: clock.now() };
       }
       case "recording":
-        await ledger.prepare(this.#request.urn, { at: this.#now(), before: state.before });
+        await ledger.prepare(this.#request.urn, {
+          at: this.#now(),
+          before: state.before,
+          flavor: protocol.flavorOf(this.#spec, state.attempt),
+        });
         return { kind: "recorded" };
       case "posting":
-        return await this.#post(state.before);
+        return await this.#post(state.before, protocol.flavorOf(this.#spec, state.attempt));
       case "ended":
         throw new Error("the protocol has ended");
     }
@@ -289,7 +299,7 @@ class Create implements Disposable {
   }
 
   /** Sends the POST, and returns its outcome. */
-  async #post(before: string[]): Promise<protocol.Event> {
+  async #post(before: string[], flavor: string): Promise<protocol.Event> {
     const { listings, ctx } = this.#session;
     const signal = this.#signal;
     if (!this.#permit) throw new Error("a POST without a permit");
@@ -297,7 +307,8 @@ class Create implements Disposable {
     const listedBefore = listings.latest;
     if (!listedBefore) throw new Error("a POST without a listing before it");
     using graceEnd = grace(ctx.clock, graceMs, signal);
-    const outcome = await this.#api.createInstance(createBodyOf(this.#args), this.#permit, {
+    const body = createBodyOf({ ...this.#args, flavorId: flavor });
+    const outcome = await this.#api.createInstance(body, this.#permit, {
       unsent: signal,
       grace: graceEnd.signal,
     });
@@ -310,14 +321,20 @@ class Create implements Disposable {
       this.#progress.show("the create has no clear answer; searching for its instance");
     }
     const look = lookAt(this.#session, listedBefore);
-    const record = { ...this.#spec.own, before, at: this.#postedAt };
+    const record = { ...this.#spec.own, before, flavor, at: this.#postedAt };
     return { kind: "posted", outcome, look, record, now: ctx.clock.now() };
   }
 
   /** Carries out a side effect of a transition. */
   #apply(effect: protocol.SideEffect): void {
-    if (effect.do === "clear") this.#session.ledger.clear(this.#spec.own);
-    else reportLeftovers(this.#session, effect, this.#spec);
+    switch (effect.do) {
+      case "clear":
+        return this.#session.ledger.clear(this.#spec.own);
+      case "reportLeftovers":
+        return reportLeftovers(this.#session, effect, this.#spec);
+      case "reportRefusal":
+        return this.#session.ctx.messages.info(refusalNotice(effect), this.#request.urn);
+    }
   }
 
   /** Returns the present date and time (ISO 8601). */

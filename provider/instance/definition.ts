@@ -36,8 +36,8 @@ const portProblem = { error: "must be a whole number from 1 to 65535" };
 const tcpPort = z.int(portProblem).min(1, portProblem).max(65535, portProblem);
 
 /**
- * The inputs: the fields of the request body (section "POST /v2/instances" of the service's API document), and
- * `waitForPort`, which the service does not get.
+ * The inputs: the fields of the request body (section "POST /v2/instances" of the service's API document), and those that the
+ * service does not get.
  */
 export const inputTypes = {
   name: hostname.optional(),
@@ -48,12 +48,19 @@ export const inputTypes = {
   userData: anyText.optional(),
   userDataBase64: base64.optional(),
   waitForPort: tcpPort.optional(),
+  fallbackFlavorIds: z.array(identifier, { error: notList }).optional(),
 } as const;
 
 /** The name of an input. */
 export type InputName = keyof typeof inputTypes;
 /** The inputs that are ids, or lists of them. A number in their place is taken as its text. */
-export const idInputs: readonly InputName[] = ["flavorId", "imageId", "vpcId", "sshKeys"];
+export const idInputs: readonly InputName[] = [
+  "flavorId",
+  "imageId",
+  "vpcId",
+  "sshKeys",
+  "fallbackFlavorIds",
+];
 /** The names of all inputs. */
 export const inputNames = Object.keys(inputTypes) as InputName[];
 
@@ -70,6 +77,7 @@ const requestFields = {
   userData: "user_data",
   userDataBase64: "user_data",
   waitForPort: undefined,
+  fallbackFlavorIds: undefined,
 } as const satisfies Record<InputName, keyof CreateBody | undefined>;
 
 /** Whether the service gets the input in the POST. */
@@ -103,6 +111,9 @@ export const inputDescriptions: Readonly<Record<InputName, string>> = {
   waitForPort:
     "A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it " +
     "at its public address, or else at its private one. The service does not get this input.",
+  fallbackFlavorIds:
+    "Flavors to create the server with if the service refuses `flavorId`, for example because it is sold out. They are tried in this order, " +
+    "and `flavorIdUsed` says which one it was.",
 };
 
 /** The inputs for the cloud-init script, of which a program may give one. */
@@ -162,6 +173,11 @@ export const outputs: Readonly<Record<string, Output>> = {
   createdAt: {
     description:
       "When the instance was created (ISO 8601, UTC). Only the response to the create shows it, so it is null after an import or `get`.",
+    optional: true,
+  },
+  flavorIdUsed: {
+    description:
+      "The flavor with which the instance was created: `flavorId`, or one of `fallbackFlavorIds`. Null after an import or `get`.",
     optional: true,
   },
   tokenKind: {

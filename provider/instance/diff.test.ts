@@ -247,6 +247,22 @@ function existing(args: Values = {}): Scene {
   return world;
 }
 
+test.each<[string, Values, object]>([
+  ["the flavor that it has", { flavorId: "fallback" }, { flavorId: "update" }],
+  ["another list", { fallbackFlavorIds: ["x"] }, { fallbackFlavorIds: "update" }],
+  ["no list", { fallbackFlavorIds: null }, { fallbackFlavorIds: "delete" }],
+])("%s is recorded, and replaces nothing", async (_, change, detailed) => {
+  const world = existing();
+  const before = inputsOf({ fallbackFlavorIds: ["fallback", "y"] });
+  const oldOutputs = propertyMap({ ...outputsOf(before), flavorIdUsed: "fallback" });
+  const news = { fallbackFlavorIds: ["fallback", "y"], ...change };
+  const olds = { oldInputs: before, oldOutputs };
+  expect((await diffOf(world, news, world, olds)).detailed).toEqual(detailed);
+  // Any other flavor replaces the instance, as ever.
+  const other = diffOf(existing(), { ...news, flavorId: "other" }, world, olds);
+  expect((await errorOf(other)).message).toContain("can't be replaced");
+});
+
 test("a replacement whose Delete would fail is refused before anything is changed (G4)", async () => {
   const world = existing();
   const error = await errorOf(diffOf(world, { flavorId: "b" }));

@@ -16,7 +16,7 @@ import { timeouts, type Session } from "../session/session";
 import { inputNames, isScript, isSent, scriptInputs, type InputName } from "./definition";
 import { leaveBehind, noCall } from "./delete";
 import { cantTell, describeExistence, lookBriefly, lookFor, refuseElsewhere } from "./existence";
-import { heldBy, type Instance } from "./instance";
+import { heldBy, textIn, type Instance } from "./instance";
 import { commandToRetain, refusal, removeIt, wayIntoReach } from "./refusals";
 import { forgetText, isSameUserData, lacksText, readUserData } from "./userData";
 
@@ -29,14 +29,15 @@ import { forgetText, isSameUserData, lacksText, readUserData } from "./userData"
  */
 export async function diffInstance(session: Session, request: DiffRequest): Promise<DiffResponse> {
   const { urn, id, news } = request;
-  const { connection, ctx, run, settings, state } = session;
+  const { connection, run, settings, state } = session;
   const instance = heldBy(request);
   const changed = changedInputs(instance, news);
   const { detailed, replaced, asserted } = changed;
   const isTextMissing = lacksText(session, news);
   // Before the create of a replacement, the engine calls Check once more.
   forgetText(session, news);
-  if (run.stateless && Object.values(changed).some((names) => Object.keys(names).length > 0))
+  const isChanged = replaced.length + asserted.length + changed.recorded.length > 0;
+  if (run.stateless && isChanged)
     throw new OperationFailed(
       `instance ${id} exists and was not changed: the service has no call to change an instance, and no stack records what only the program knows. Create another one, or manage it in a stack, which replaces it`,
     );
@@ -87,8 +88,8 @@ interface ChangedInputs {
   /** Those that the state does not have (`isUnread`) and that the program now asserts. The instance stays. */
   asserted: InputName[];
   /**
-   * Those of which only the state changes: inputs that the service does not get, inputs that have become secret, and those for
-   * the script, if the state has the same script, but in the other input, or as text instead of a hash, or the other way round
+   * Those of which only the state changes: inputs that the service does not get, a flavor that the instance has already, inputs
+   * that have become secret, and those for the script, if the state has the same script, but in the other input, or as text instead of a hash, or the other way round
    * (`compute:userDataInState`).
    */
   recorded: InputName[];
@@ -109,7 +110,7 @@ export function changedInputs(before: Instance, news: PropertyMap): ChangedInput
     }
     changed.detailed[name] = kind;
     const group = kind === "add" ? "asserted" : "replaced";
-    changed[isSent(name) ? group : "recorded"].push(name);
+    changed[isInPlace(name, before, news) ? "recorded" : group].push(name);
   }
   const script = readUserData(news);
   const isInOtherForm = [before.inputs, before.outputs]
@@ -126,7 +127,7 @@ function changeOf(name: InputName, held: Instance, news: PropertyMap): DiffKind 
   // If an Update fails, the engine keeps the inputs of the run before, and the outputs of this one.
   const before = comparable(name, isSent(name) ? held.inputs : held.outputs);
   const after = comparable(name, news);
-  const suffix = isSent(name) ? "-replace" : "";
+  const suffix = isInPlace(name, held, news) ? "" : "-replace";
   if (before === undefined && after === undefined) return undefined;
   if (before === undefined) return held.isUnread(name) ? "add" : `add${suffix}`;
   if (after === undefined) return `delete${suffix}`;
@@ -141,14 +142,21 @@ function changeOf(name: InputName, held: Instance, news: PropertyMap): DiffKind 
   return held.isUnread(name) ? "add" : undefined;
 }
 
+/** Whether a change of the input only changes the state: the service does not get it, or the instance has the flavor already. */
+function isInPlace(name: InputName, { flavorIdUsed }: Instance, news: PropertyMap): boolean {
+  if (name !== "flavorId") return !isSent(name);
+  return flavorIdUsed !== undefined && textIn(news[name]) === flavorIdUsed;
+}
+
 /**
- * Returns the value for a comparison: without its secrecy, and a list as a set, since the order of SSH keys does not
- * matter. Undefined for null and an empty list, which are not sent to the service.
+ * Returns the value for a comparison: without its secrecy, and SSH keys as a set, since their order does not matter. Undefined
+ * for null and an empty list, which are not sent to the service.
  */
 function comparable(name: InputName, inputs: PropertyMap): unknown {
   const value = reveal(inputs[name] ?? null);
   if (!isList(value)) return value ?? undefined;
-  return value.length > 0 ? new Set(value) : undefined;
+  if (value.length === 0) return undefined;
+  return name === "sshKeys" ? new Set(value) : value;
 }
 
 // ── Replacements ─────────────────────────────────────────────────────────────────────────────────
@@ -222,7 +230,7 @@ async function refuseStuckReplacement(
   reason: Exclude<ReplacementReason, "unknown">,
 ): Promise<void> {
   const { id, urn } = request;
-  const { connection, run, settings } = session;
+  const { connection, settings } = session;
   const instance = heldBy(request);
   const refuseOutOfReach = (configured: Origin) => {
     const difference = originDifference(instance.origin, configured, session.addressName);

@@ -58,6 +58,14 @@ interface Held {
   outputs: PropertyMap;
 }
 
+/** What a create has asked for. */
+interface Created {
+  urn: string;
+  inputs: PropertyMap;
+  /** The flavor in its last POST. Undefined if that is not known. */
+  flavorIdUsed?: string | undefined;
+}
+
 /** An instance in the state. It does not change. An output that is not as expected counts as missing, and is kept. */
 export class Instance {
   readonly urn: string;
@@ -74,7 +82,7 @@ export class Instance {
 
   /** The instance that a create has obtained. Only a 202 to the POST shows `networks` and `createdAt`. */
   static accepted(
-    { urn, inputs }: { urn: string; inputs: PropertyMap },
+    { urn, inputs, flavorIdUsed }: Created,
     accepted: Accepted,
     origin: Origin,
     acceptedAt: string,
@@ -88,6 +96,7 @@ export class Instance {
       ),
       privateIpv4: accepted.networks.find((network) => network.type === "private")?.ipv4 ?? "",
       createdAt: accepted.createdAt ?? null,
+      flavorIdUsed: flavorIdUsed ?? null,
       tokenKind: origin.tokenKind,
       [hidden.accepted]: acceptedAt,
       [hidden.origin]: propertyMap(origin),
@@ -118,6 +127,10 @@ export class Instance {
   }
   get tokenKind(): string | undefined {
     return textIn(this.outputs["tokenKind"]);
+  }
+  /** The flavor with which it was created. Undefined if that is not known, as after an import. */
+  get flavorIdUsed(): string | undefined {
+    return textIn(this.outputs["flavorIdUsed"]);
   }
   /** Where the instance lives. Undefined if that is not recorded, as in an import. */
   get origin(): Origin | undefined {

@@ -1,18 +1,31 @@
 /** The errors and notices of a create. All that leaves a create in doubt gives one text, which names one command. */
 import { secondOf } from "../abort";
-import { explain, howToSet, logicalName, pageAt, settleCommand } from "../advice";
+import {
+  bulleted,
+  explain,
+  howToSet,
+  logicalName,
+  nextStep,
+  pageAt,
+  settleCommand,
+} from "../advice";
 import { RequestError } from "../api/errors";
 import { OperationFailed } from "../errors";
 import { whyOpen, type Paging } from "../evidence/why";
 import { displayRecordedName, type LedgerRecord } from "../ledger/record";
 import type { Session } from "../session/session";
-import type { CreateSpec, Doubt, Failure, Leftover, Leftovers } from "./protocol";
+import type { CreateSpec, Doubt, Failure, Leftover, Leftovers, Refusal } from "./protocol";
 
 /** Returns the error that the Create call fails with. `paging` is how the session lists. */
 export function failureError(failure: Failure, spec: CreateSpec, paging: Paging): Error {
-  const cause = "error" in failure ? failure.error : undefined;
+  const cause = causeOf(failure);
   if (cause && !(cause instanceof RequestError)) return cause;
   return new OperationFailed(failureLines(failure, spec, paging), { cause });
+}
+
+function causeOf(failure: Failure): Error | undefined {
+  if (failure.kind === "refused") return failure.refusals.at(-1)?.error;
+  return "error" in failure ? failure.error : undefined;
 }
 
 function failureLines(failure: Failure, spec: CreateSpec, paging: Paging): string[] {
@@ -33,9 +46,28 @@ function failureLines(failure: Failure, spec: CreateSpec, paging: Paging): strin
     case "stopped":
       return [reasonOf(failure.error)];
     case "refused":
+      return refusedLines(failure);
     case "notSent":
       return [twice(failure.firstError) + reasonOf(failure.error)];
   }
+}
+
+/** Says what the service has answered for each flavor. */
+function refusedLines({ refusals, firstError }: Extract<Failure, { kind: "refused" }>): string[] {
+  const [last, ...others] = refusals.toReversed();
+  if (!last) return [];
+  const next = nextStep(last.error);
+  if (others.length === 0) return [`${twice(firstError)}${last.error.message}. ${next}`];
+  return [
+    "the service has refused each flavor, and nothing was created:",
+    ...bulleted(refusals.map(({ flavor, error }) => `${flavor}: ${error.message}`)),
+    next,
+  ];
+}
+
+/** Returns the message of a create that tries the next flavor. */
+export function refusalNotice({ refusal, next }: { refusal: Refusal; next: string }): string {
+  return `flavor ${refusal.flavor} was refused, so ${next} is tried (${refusal.error.message})`;
 }
 
 /** Says how the first POST failed, if a second one was sent. */

@@ -32,6 +32,8 @@ export interface CreateSpec {
   /** What the record of this create says from the start. Without `scope`, no leftover is known by its generated name. */
   own: OwnFields;
   name: string;
+  /** The flavors to try, in this order: the next one if the service refuses the one before. */
+  flavors: readonly string[];
   /** What messages call the configured address (`Session.addressName`). */
   addressName: string;
   /** The setting `compute:leftovers`. */
@@ -96,6 +98,14 @@ interface Attempt {
   earlier: Earlier;
   /** How many POSTs failed before a byte was sent. */
   unsentCount: number;
+  /** The flavors that the service has refused, and its answers. The next POST asks for the next one. */
+  refusals: readonly Refusal[];
+}
+
+/** A POST that made nothing. */
+export interface Refusal {
+  flavor: string;
+  error: RequestError;
 }
 
 /** A listing from before the POST, which can't have created an instance that is in it. */
@@ -157,7 +167,10 @@ export interface Transition {
 /** Something that `create.ts` does between two states. It causes no event. */
 export type SideEffect =
   /** Writes the record anew as that of a create that has sent no POST. */
-  { do: "clear" } | ({ do: "reportLeftovers" } & Leftovers);
+  | { do: "clear" }
+  | ({ do: "reportLeftovers" } & Leftovers)
+  /** Says that a flavor was refused, and which one is tried now. */
+  | { do: "reportRefusal"; refusal: Refusal; next: string };
 
 /** What showed the instance: the response to this create's POST, a listing after it, or an earlier create's record. */
 type InstanceSource = "answer" | "listing" | "earlierRun";
@@ -177,11 +190,18 @@ export interface Leftover {
   why: "tag" | "name";
 }
 
+/** An instance that a create ends with. */
+interface Acceptance {
+  accepted: Accepted;
+  from: InstanceSource;
+  /** The flavor that its POST asked for. */
+  flavor: string | undefined;
+  /** When the service accepted an earlier create (ISO 8601). */
+  acceptedAt?: string | undefined;
+}
+
 /** How a create ends. */
-export type Result =
-  /** `acceptedAt` is when the service accepted an earlier create (ISO 8601). */
-  | { kind: "accepted"; accepted: Accepted; from: InstanceSource; acceptedAt?: string | undefined }
-  | { kind: "failed"; failure: Failure };
+export type Result = ({ kind: "accepted" } & Acceptance) | { kind: "failed"; failure: Failure };
 
 /** Why a create fails without an instance that it could return. */
 export type Failure =
@@ -191,7 +211,9 @@ export type Failure =
   | ({ kind: "leftovers" } & Leftovers)
   | { kind: "listingFailed" | "stopped"; error: Error }
   /** `firstError` is that of this create's first POST, which created nothing (`Earlier.firstError`). */
-  | { kind: "refused" | "notSent"; error: Error; firstError: RequestError | undefined }
+  | { kind: "notSent"; error: Error; firstError: RequestError | undefined }
+  /** The service has refused each flavor. */
+  | { kind: "refused"; refusals: readonly Refusal[]; firstError: RequestError | undefined }
   /** The POST was sent, and whether it created an instance is not known. */
   | {
       kind: "unclear";
@@ -390,8 +412,10 @@ function found(spec: CreateSpec, state: StateOf<"searching">, seen: Candidates):
   const why = whyNotResumed(spec, record, seen);
   if (why || !item) return failSearch(state, why ?? { kind: "otherId", ids: idsOf(items) });
   const accepted: Accepted = { networks: [], ...record.accepted, ...item };
-  if (error) return accept(accepted, "listing");
-  return accept(accepted, "earlierRun", record.at);
+  const { flavor, at: acceptedAt } = record;
+  return error
+    ? accept({ accepted, from: "listing", flavor })
+    : accept({ accepted, from: "earlierRun", flavor, acceptedAt });
 }
 
 /** Returns why a create does not take over the instance of a record, which is one of these. Undefined if it does. */
@@ -453,7 +477,7 @@ function judgeBaseline(
     const renewed = { ...attempt, baseline };
     return next({ phase: "awaitingPermit", attempt: renewed, renewedAt: now }, reports);
   }
-  const first = { baseline, earlier, unsentCount: 0 };
+  const first = { baseline, earlier, unsentCount: 0, refusals: [] };
   return next({ phase: "awaitingPermit", attempt: first }, reports);
 }
 
@@ -531,7 +555,11 @@ function afterPost(
   const outcome = judgeAnswer(attempt, event);
   switch (outcome.kind) {
     case "accepted":
-      return accept(outcome.accepted, "answer");
+      return accept({
+        accepted: outcome.accepted,
+        from: "answer",
+        flavor: flavorOf(spec, attempt),
+      });
     case "rateLimited":
       return next({ phase: "awaitingPermit", attempt }, [clear]);
     case "notSent": {
@@ -546,12 +574,30 @@ function afterPost(
       ]);
     }
     case "refused":
-      return fail({ kind: "refused", error: outcome.failure, firstError }, [clear]);
+      return afterRefusal(spec, attempt, outcome.failure);
     case "unclear": {
       const search = { record, error: outcome.failure };
       return next(searchFor(spec, earlier, search, now + spec.settlingMs));
     }
   }
+}
+
+/** Tries the next flavor, if it may be accepted: the service has refused neither the token nor the address. */
+function afterRefusal(spec: CreateSpec, attempt: Attempt, error: RequestError): Transition {
+  const refusal = { flavor: flavorOf(spec, attempt), error };
+  const refusals = [...attempt.refusals, refusal];
+  const fallback = spec.flavors[refusals.length];
+  if (fallback === undefined || !error.isAboutRequest) {
+    const { firstError } = attempt.earlier;
+    return fail({ kind: "refused", refusals, firstError }, [clear]);
+  }
+  const report: SideEffect = { do: "reportRefusal", refusal, next: fallback };
+  return next({ phase: "awaitingPermit", attempt: { ...attempt, refusals } }, [clear, report]);
+}
+
+/** The flavor that the attempt's POST asks for. */
+export function flavorOf({ flavors }: CreateSpec, { refusals }: Attempt): string {
+  return flavors[refusals.length] ?? "";
 }
 
 /** Returns the outcome of a POST. A known instance can't come from it, so an answer with its id is unclear. */
@@ -639,8 +685,8 @@ function stop(state: State, error: Error): Transition {
 }
 
 /** Ends with the instance. */
-function accept(accepted: Accepted, from: InstanceSource, acceptedAt?: string): Transition {
-  return next({ phase: "ended", result: { kind: "accepted", accepted, from, acceptedAt } });
+function accept(acceptance: Acceptance): Transition {
+  return next({ phase: "ended", result: { kind: "accepted", ...acceptance } });
 }
 
 function failInDoubt(record: LedgerRecord, why: Doubt): Transition {

@@ -147,7 +147,10 @@ export class Ledger {
   }
 
   /** Writes that a POST is about to be sent. Resolves once that survives a power cut, or after a warning. */
-  async prepare(urn: string, change: Required<Pick<Change, "at" | "before">>): Promise<void> {
+  async prepare(
+    urn: string,
+    change: Required<Pick<Change, "at" | "before">> & Pick<Change, "flavor">,
+  ): Promise<void> {
     if (this.#closed) this.#warnOfWrite(new Error("the run has ended"));
     this.update(urn, change);
     if (this.#onDisk.has(urn)) await this.#sync(this.#pathOf(urn));

@@ -47,6 +47,8 @@ export const recordSchema = z.object({
   ...ownSchema.shape,
   /** The ids of the instances that had this name in the listing before the POST. */
   before: z.array(z.string()),
+  /** The flavor that the POST asked for: that of the program, or a fallback. */
+  flavor: z.string().optional(),
   /** When a POST was, or may have been, sent (ISO 8601). Undefined: none was. */
   at: z.string().optional(),
   /** The id of the instance, once it is known. */
@@ -63,7 +65,9 @@ export type LedgerRecord = z.infer<typeof recordSchema>;
 export type OwnFields = z.infer<typeof ownSchema>;
 
 /** What may change while a session owns a record. */
-export type Change = Partial<Pick<LedgerRecord, "before" | "at" | "id" | "givenBy" | "accepted">>;
+export type Change = Partial<
+  Pick<LedgerRecord, "before" | "flavor" | "at" | "id" | "givenBy" | "accepted">
+>;
 
 /** Whether a session is alive. "unknown" if locks can't show it. */
 export type Liveness = "alive" | "dead" | "unknown";

@@ -11,7 +11,7 @@ using Pulumi;
 namespace ComputeInstances.Compute
 {
     /// <summary>
-    /// A KVM virtual server, created from an image and a flavor and attached to a VPC. Instances are billed hourly (not with a test token). The service has no update call, so a change to any input but `waitForPort` replaces the instance; it documents no destroy call either, so see `compute:deletePolicy` for what a delete does.
+    /// A KVM virtual server, created from an image and a flavor and attached to a VPC. Instances are billed hourly (not with a test token). The service has no update call, so a change to any input but `waitForPort` and `fallbackFlavorIds` replaces the instance; it documents no destroy call either, so see `compute:deletePolicy` for what a delete does.
     /// 
     /// ## Example Usage
     /// ### Web servers
@@ -85,10 +85,22 @@ namespace ComputeInstances.Compute
         public Output<string?> CreatedAt { get; private set; } = null!;
 
         /// <summary>
+        /// Flavors to create the server with if the service refuses `flavorId`, for example because it is sold out. They are tried in this order, and `flavorIdUsed` says which one it was. Null after `get`, and after an import until the program sets it, because the service does not show it.
+        /// </summary>
+        [Output("fallbackFlavorIds")]
+        public Output<ImmutableArray<string>> FallbackFlavorIds { get; private set; } = null!;
+
+        /// <summary>
         /// Identifier of the flavor: CPU, RAM and NVMe storage.
         /// </summary>
         [Output("flavorId")]
         public Output<string> FlavorId { get; private set; } = null!;
+
+        /// <summary>
+        /// The flavor with which the instance was created: `flavorId`, or one of `fallbackFlavorIds`. Null after an import or `get`.
+        /// </summary>
+        [Output("flavorIdUsed")]
+        public Output<string?> FlavorIdUsed { get; private set; } = null!;
 
         /// <summary>
         /// Identifier of the base operating system image.
@@ -213,6 +225,18 @@ namespace ComputeInstances.Compute
 
     public sealed class InstanceArgs : global::Pulumi.ResourceArgs
     {
+        [Input("fallbackFlavorIds")]
+        private InputList<string>? _fallbackFlavorIds;
+
+        /// <summary>
+        /// Flavors to create the server with if the service refuses `flavorId`, for example because it is sold out. They are tried in this order, and `flavorIdUsed` says which one it was. A change is made in place, and replaces nothing.
+        /// </summary>
+        public InputList<string> FallbackFlavorIds
+        {
+            get => _fallbackFlavorIds ?? (_fallbackFlavorIds = new InputList<string>());
+            set => _fallbackFlavorIds = value;
+        }
+
         /// <summary>
         /// Identifier of the flavor: CPU, RAM and NVMe storage. A change replaces the instance.
         /// </summary>

@@ -8,7 +8,7 @@ import * as enums from "./types/enums";
 import * as utilities from "./utilities";
 
 /**
- * A KVM virtual server, created from an image and a flavor and attached to a VPC. Instances are billed hourly (not with a test token). The service has no update call, so a change to any input but `waitForPort` replaces the instance; it documents no destroy call either, so see `compute:deletePolicy` for what a delete does.
+ * A KVM virtual server, created from an image and a flavor and attached to a VPC. Instances are billed hourly (not with a test token). The service has no update call, so a change to any input but `waitForPort` and `fallbackFlavorIds` replaces the instance; it documents no destroy call either, so see `compute:deletePolicy` for what a delete does.
  *
  * ## Example Usage
  * ### Web servers
@@ -94,9 +94,17 @@ export class Instance extends pulumi.CustomResource {
      */
     declare public /*out*/ readonly createdAt: pulumi.Output<string | undefined>;
     /**
+     * Flavors to create the server with if the service refuses `flavorId`, for example because it is sold out. They are tried in this order, and `flavorIdUsed` says which one it was. Null after `get`, and after an import until the program sets it, because the service does not show it.
+     */
+    declare public readonly fallbackFlavorIds: pulumi.Output<string[] | undefined>;
+    /**
      * Identifier of the flavor: CPU, RAM and NVMe storage.
      */
     declare public readonly flavorId: pulumi.Output<string>;
+    /**
+     * The flavor with which the instance was created: `flavorId`, or one of `fallbackFlavorIds`. Null after an import or `get`.
+     */
+    declare public /*out*/ readonly flavorIdUsed: pulumi.Output<string | undefined>;
     /**
      * Identifier of the base operating system image.
      */
@@ -166,6 +174,7 @@ export class Instance extends pulumi.CustomResource {
             if (args?.vpcId === undefined && !opts.urn) {
                 throw new Error("Missing required property 'vpcId'");
             }
+            resourceInputs["fallbackFlavorIds"] = args?.fallbackFlavorIds;
             resourceInputs["flavorId"] = args?.flavorId;
             resourceInputs["imageId"] = args?.imageId;
             resourceInputs["name"] = args?.name;
@@ -175,6 +184,7 @@ export class Instance extends pulumi.CustomResource {
             resourceInputs["vpcId"] = args?.vpcId;
             resourceInputs["waitForPort"] = args?.waitForPort;
             resourceInputs["createdAt"] = undefined /*out*/;
+            resourceInputs["flavorIdUsed"] = undefined /*out*/;
             resourceInputs["ipv4"] = undefined /*out*/;
             resourceInputs["networks"] = undefined /*out*/;
             resourceInputs["privateIpv4"] = undefined /*out*/;
@@ -182,7 +192,9 @@ export class Instance extends pulumi.CustomResource {
             resourceInputs["tokenKind"] = undefined /*out*/;
         } else {
             resourceInputs["createdAt"] = undefined /*out*/;
+            resourceInputs["fallbackFlavorIds"] = undefined /*out*/;
             resourceInputs["flavorId"] = undefined /*out*/;
+            resourceInputs["flavorIdUsed"] = undefined /*out*/;
             resourceInputs["imageId"] = undefined /*out*/;
             resourceInputs["ipv4"] = undefined /*out*/;
             resourceInputs["name"] = undefined /*out*/;
@@ -207,6 +219,10 @@ export class Instance extends pulumi.CustomResource {
  * The set of arguments for constructing a Instance resource.
  */
 export interface InstanceArgs {
+    /**
+     * Flavors to create the server with if the service refuses `flavorId`, for example because it is sold out. They are tried in this order, and `flavorIdUsed` says which one it was. A change is made in place, and replaces nothing.
+     */
+    fallbackFlavorIds?: pulumi.Input<pulumi.Input<string>[] | undefined>;
     /**
      * Identifier of the flavor: CPU, RAM and NVMe storage. A change replaces the instance.
      */

@@ -1,6 +1,6 @@
 /**
- * Runs the program of docs/sold-out.md: its error hook repeats a create only after the refusal that it names, and no server is
- * made twice (G2).
+ * Tests what is made when a flavor is sold out: with `fallbackFlavorIds`, and with the error hook of docs/sold-out.md, which
+ * repeats a create only after the refusal that it names. No server is made twice (G2).
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +8,8 @@ import { expect, test } from "@jest/globals";
 import { blocksOf } from "../../tools/docs/markdown";
 import { readPage } from "../../tools/docs/pages";
 import { root } from "../../tools/support/paths";
-import { Fixture } from "./support/fixture";
+import { Fixture, never } from "./support/fixture";
+import { oneInstance } from "./support/programs";
 
 /** With the Automation API the engine runs the program without a language host. That of these tests knows no error hooks. */
 const run = `
@@ -87,4 +88,58 @@ test.each([
   expect(output).not.toContain("on-error hook");
   expect(fixture.posts()).toBe(posts);
   expect(fixture.ids()).toEqual([]);
+});
+
+test("with fallbackFlavorIds, the next flavor is taken, and neither a new list nor a flavorId that names it replaces the server", async () => {
+  const program = (flavorId: string, fallbackFlavorIds: string[]) =>
+    oneInstance({ flavorId, fallbackFlavorIds });
+  await using fixture = await Fixture.create({ program: program("a", ["b", "c"]) });
+  const { stack, control } = fixture;
+  control.fault(soldOut);
+
+  expect(await stack.up()).toContain("flavor a was refused, so b is tried");
+
+  expect(control.instances().map(({ request }) => request.flavor_id)).toEqual(["b"]);
+  const { outputs } = await stack.instance();
+  expect(outputs).toMatchObject({ flavorId: "a", flavorIdUsed: "b" });
+  await stack.expectNothingToDo();
+  await stack.refresh("--expect-no-changes");
+  for (const changed of [program("a", ["c"]), program("b", ["c"])]) {
+    stack.program(changed);
+    expect(await stack.up()).toContain("1 updated");
+    expect((await stack.instance()).outputs).toMatchObject({ flavorIdUsed: "b" });
+  }
+  expect(fixture.posts()).toBe(2);
+  stack.program(program("a", ["c"]));
+  expect(await stack.preview()).toContain("1 to replace");
+});
+
+test("if each flavor is sold out, up fails with each answer, and nothing was created", async () => {
+  const program = oneInstance({ flavorId: "a", fallbackFlavorIds: ["b"] });
+  await using fixture = await Fixture.create({ program });
+  const { stack, control } = fixture;
+  control.fault({ ...soldOut, times: "always" });
+
+  const refused = await stack.fail("up");
+
+  expect(refused).toContain("the service has refused each flavor, and nothing was created:");
+  for (const flavor of ["a", "b"]) expect(refused).toContain(`- ${flavor}: POST /v2/instances: No`);
+  expect(fixture.posts()).toBe(2);
+  expect(fixture.ids()).toEqual([]);
+});
+
+test("a run that was killed after its second flavor was accepted is resumed with that flavor", async () => {
+  const program = oneInstance({ flavorId: "a", fallbackFlavorIds: ["b"] });
+  await using fixture = await Fixture.create({ program, service: never });
+  const { stack, control } = fixture;
+  control.fault(soldOut);
+  await (await fixture.upInWait()).end("both killed");
+  await stack.succeed("cancel", "--yes");
+  control.settle();
+
+  await stack.up();
+
+  expect((await stack.instance()).outputs).toMatchObject({ flavorIdUsed: "b" });
+  expect(fixture.posts()).toBe(2);
+  expect(await stack.ids()).toEqual(fixture.ids());
 });

@@ -78,6 +78,7 @@ const known: Result = {
   kind: "accepted",
   accepted: { id: "", networks: [] },
   from: "answer",
+  flavor: undefined,
 };
 
 /** Continues the call after the event that it waited for, up to the next wait. */
@@ -245,6 +246,8 @@ function carryOut(scene: Scene, effect: SideEffect): void {
         noteNamed(scene, id);
       }
       call.reportedPartial ||= effect.partial;
+      return;
+    case "reportRefusal":
       return;
   }
 }

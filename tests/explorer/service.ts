@@ -181,7 +181,7 @@ function postMoves({ world, run, call }: Scene): Move[] {
     move("the service creates an instance", undefined, (copy) => void createInstance(copy)),
     move("500, nothing created", "500", sent(unclear.broken)),
     move("no answer, nothing created", "cut", sent(unclear.cut)),
-    move("refused", "refused", sent({ kind: "refused", failure: refused })),
+    move("refused", "refused", ends({ kind: "refused", failure: refused })),
     move("429", "429", ends({ kind: "rateLimited", failure: limited })),
     move("fails before a byte was sent", "notSent", notSent(unreachable)),
     move("can't be sent", "unsendable", notSent(unsendable)),

@@ -12,7 +12,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// A KVM virtual server, created from an image and a flavor and attached to a VPC. Instances are billed hourly (not with a test token). The service has no update call, so a change to any input but `waitForPort` replaces the instance; it documents no destroy call either, so see `compute:deletePolicy` for what a delete does.
+// A KVM virtual server, created from an image and a flavor and attached to a VPC. Instances are billed hourly (not with a test token). The service has no update call, so a change to any input but `waitForPort` and `fallbackFlavorIds` replaces the instance; it documents no destroy call either, so see `compute:deletePolicy` for what a delete does.
 //
 // ## Example Usage
 // ### Web servers
@@ -105,8 +105,12 @@ type Instance struct {
 
 	// When the instance was created (ISO 8601, UTC). Only the response to the create shows it, so it is null after an import or `get`.
 	CreatedAt pulumi.StringPtrOutput `pulumi:"createdAt"`
+	// Flavors to create the server with if the service refuses `flavorId`, for example because it is sold out. They are tried in this order, and `flavorIdUsed` says which one it was. Null after `get`, and after an import until the program sets it, because the service does not show it.
+	FallbackFlavorIds pulumi.StringArrayOutput `pulumi:"fallbackFlavorIds"`
 	// Identifier of the flavor: CPU, RAM and NVMe storage.
 	FlavorId pulumi.StringOutput `pulumi:"flavorId"`
+	// The flavor with which the instance was created: `flavorId`, or one of `fallbackFlavorIds`. Null after an import or `get`.
+	FlavorIdUsed pulumi.StringPtrOutput `pulumi:"flavorIdUsed"`
 	// Identifier of the base operating system image.
 	ImageId pulumi.StringOutput `pulumi:"imageId"`
 	// Public IPv4 address.
@@ -193,6 +197,8 @@ func (InstanceState) ElementType() reflect.Type {
 }
 
 type instanceArgs struct {
+	// Flavors to create the server with if the service refuses `flavorId`, for example because it is sold out. They are tried in this order, and `flavorIdUsed` says which one it was. A change is made in place, and replaces nothing.
+	FallbackFlavorIds []string `pulumi:"fallbackFlavorIds"`
 	// Identifier of the flavor: CPU, RAM and NVMe storage. A change replaces the instance.
 	FlavorId string `pulumi:"flavorId"`
 	// Identifier of the base operating system image. A change replaces the instance.
@@ -213,6 +219,8 @@ type instanceArgs struct {
 
 // The set of arguments for constructing a Instance resource.
 type InstanceArgs struct {
+	// Flavors to create the server with if the service refuses `flavorId`, for example because it is sold out. They are tried in this order, and `flavorIdUsed` says which one it was. A change is made in place, and replaces nothing.
+	FallbackFlavorIds pulumi.StringArrayInput
 	// Identifier of the flavor: CPU, RAM and NVMe storage. A change replaces the instance.
 	FlavorId pulumi.StringInput
 	// Identifier of the base operating system image. A change replaces the instance.
@@ -323,9 +331,19 @@ func (o InstanceOutput) CreatedAt() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *Instance) pulumi.StringPtrOutput { return v.CreatedAt }).(pulumi.StringPtrOutput)
 }
 
+// Flavors to create the server with if the service refuses `flavorId`, for example because it is sold out. They are tried in this order, and `flavorIdUsed` says which one it was. Null after `get`, and after an import until the program sets it, because the service does not show it.
+func (o InstanceOutput) FallbackFlavorIds() pulumi.StringArrayOutput {
+	return o.ApplyT(func(v *Instance) pulumi.StringArrayOutput { return v.FallbackFlavorIds }).(pulumi.StringArrayOutput)
+}
+
 // Identifier of the flavor: CPU, RAM and NVMe storage.
 func (o InstanceOutput) FlavorId() pulumi.StringOutput {
 	return o.ApplyT(func(v *Instance) pulumi.StringOutput { return v.FlavorId }).(pulumi.StringOutput)
+}
+
+// The flavor with which the instance was created: `flavorId`, or one of `fallbackFlavorIds`. Null after an import or `get`.
+func (o InstanceOutput) FlavorIdUsed() pulumi.StringPtrOutput {
+	return o.ApplyT(func(v *Instance) pulumi.StringPtrOutput { return v.FlavorIdUsed }).(pulumi.StringPtrOutput)
 }
 
 // Identifier of the base operating system image.

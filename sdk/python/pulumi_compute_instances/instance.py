@@ -23,6 +23,7 @@ class InstanceArgs:
                  flavor_id: pulumi.Input[_builtins.str],
                  image_id: pulumi.Input[_builtins.str],
                  vpc_id: pulumi.Input[_builtins.str],
+                 fallback_flavor_ids: pulumi.Input[Optional[Sequence[pulumi.Input[_builtins.str]]]] = None,
                  name: pulumi.Input[Optional[_builtins.str]] = None,
                  ssh_keys: pulumi.Input[Optional[Sequence[pulumi.Input[_builtins.str]]]] = None,
                  user_data: pulumi.Input[Optional[_builtins.str]] = None,
@@ -34,6 +35,7 @@ class InstanceArgs:
         :param pulumi.Input[_builtins.str] flavor_id: Identifier of the flavor: CPU, RAM and NVMe storage. A change replaces the instance.
         :param pulumi.Input[_builtins.str] image_id: Identifier of the base operating system image. A change replaces the instance.
         :param pulumi.Input[_builtins.str] vpc_id: Identifier of the private network (VPC) the instance is attached to. A change replaces the instance.
+        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] fallback_flavor_ids: Flavors to create the server with if the service refuses `flavor_id`, for example because it is sold out. They are tried in this order, and `flavor_id_used` says which one it was. A change is made in place, and replaces nothing.
         :param pulumi.Input[_builtins.str] name: Hostname of the server. By default, the provider generates it from the resource's name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that. A change replaces the instance.
         :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] ssh_keys: IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter. A change replaces the instance.
         :param pulumi.Input[_builtins.str] user_data: A cloud-init script as plain text, run on first boot. Give this or `user_data_base64`, not both. A change replaces the instance.
@@ -43,6 +45,8 @@ class InstanceArgs:
         pulumi.set(__self__, "flavor_id", flavor_id)
         pulumi.set(__self__, "image_id", image_id)
         pulumi.set(__self__, "vpc_id", vpc_id)
+        if fallback_flavor_ids is not None:
+            pulumi.set(__self__, "fallback_flavor_ids", fallback_flavor_ids)
         if name is not None:
             pulumi.set(__self__, "name", name)
         if ssh_keys is not None:
@@ -89,6 +93,18 @@ class InstanceArgs:
     @vpc_id.setter
     def vpc_id(self, value: pulumi.Input[_builtins.str]):
         pulumi.set(self, "vpc_id", value)
+
+    @_builtins.property
+    @pulumi.getter(name="fallbackFlavorIds")
+    def fallback_flavor_ids(self) -> pulumi.Input[Optional[Sequence[pulumi.Input[_builtins.str]]]]:
+        """
+        Flavors to create the server with if the service refuses `flavor_id`, for example because it is sold out. They are tried in this order, and `flavor_id_used` says which one it was. A change is made in place, and replaces nothing.
+        """
+        return pulumi.get(self, "fallback_flavor_ids")
+
+    @fallback_flavor_ids.setter
+    def fallback_flavor_ids(self, value: pulumi.Input[Optional[Sequence[pulumi.Input[_builtins.str]]]]):
+        pulumi.set(self, "fallback_flavor_ids", value)
 
     @_builtins.property
     @pulumi.getter
@@ -157,6 +173,7 @@ class Instance(pulumi.CustomResource):
     def __init__(__self__,
                  resource_name: str,
                  opts: Optional[pulumi.ResourceOptions] = None,
+                 fallback_flavor_ids: pulumi.Input[Optional[Sequence[pulumi.Input[_builtins.str]]]] = None,
                  flavor_id: pulumi.Input[Optional[_builtins.str]] = None,
                  image_id: pulumi.Input[Optional[_builtins.str]] = None,
                  name: pulumi.Input[Optional[_builtins.str]] = None,
@@ -167,7 +184,7 @@ class Instance(pulumi.CustomResource):
                  wait_for_port: pulumi.Input[Optional[_builtins.int]] = None,
                  __props__=None):
         """
-        A KVM virtual server, created from an image and a flavor and attached to a VPC. Instances are billed hourly (not with a test token). The service has no update call, so a change to any input but `wait_for_port` replaces the instance; it documents no destroy call either, so see `compute:deletePolicy` for what a delete does.
+        A KVM virtual server, created from an image and a flavor and attached to a VPC. Instances are billed hourly (not with a test token). The service has no update call, so a change to any input but `wait_for_port` and `fallback_flavor_ids` replaces the instance; it documents no destroy call either, so see `compute:deletePolicy` for what a delete does.
 
         ## Example Usage
         ### Web servers
@@ -223,6 +240,7 @@ class Instance(pulumi.CustomResource):
 
         :param str resource_name: The name of the resource.
         :param pulumi.ResourceOptions opts: Options for the resource.
+        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] fallback_flavor_ids: Flavors to create the server with if the service refuses `flavor_id`, for example because it is sold out. They are tried in this order, and `flavor_id_used` says which one it was. A change is made in place, and replaces nothing.
         :param pulumi.Input[_builtins.str] flavor_id: Identifier of the flavor: CPU, RAM and NVMe storage. A change replaces the instance.
         :param pulumi.Input[_builtins.str] image_id: Identifier of the base operating system image. A change replaces the instance.
         :param pulumi.Input[_builtins.str] name: Hostname of the server. By default, the provider generates it from the resource's name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that. A change replaces the instance.
@@ -239,7 +257,7 @@ class Instance(pulumi.CustomResource):
                  args: InstanceArgs,
                  opts: Optional[pulumi.ResourceOptions] = None):
         """
-        A KVM virtual server, created from an image and a flavor and attached to a VPC. Instances are billed hourly (not with a test token). The service has no update call, so a change to any input but `wait_for_port` replaces the instance; it documents no destroy call either, so see `compute:deletePolicy` for what a delete does.
+        A KVM virtual server, created from an image and a flavor and attached to a VPC. Instances are billed hourly (not with a test token). The service has no update call, so a change to any input but `wait_for_port` and `fallback_flavor_ids` replaces the instance; it documents no destroy call either, so see `compute:deletePolicy` for what a delete does.
 
         ## Example Usage
         ### Web servers
@@ -308,6 +326,7 @@ class Instance(pulumi.CustomResource):
     def _internal_init(__self__,
                  resource_name: str,
                  opts: Optional[pulumi.ResourceOptions] = None,
+                 fallback_flavor_ids: pulumi.Input[Optional[Sequence[pulumi.Input[_builtins.str]]]] = None,
                  flavor_id: pulumi.Input[Optional[_builtins.str]] = None,
                  image_id: pulumi.Input[Optional[_builtins.str]] = None,
                  name: pulumi.Input[Optional[_builtins.str]] = None,
@@ -325,6 +344,7 @@ class Instance(pulumi.CustomResource):
                 raise TypeError('__props__ is only valid when passed in combination with a valid opts.id to get an existing resource')
             __props__ = InstanceArgs.__new__(InstanceArgs)
 
+            __props__.__dict__["fallback_flavor_ids"] = fallback_flavor_ids
             if flavor_id is None and not opts.urn:
                 raise TypeError("Missing required property 'flavor_id'")
             __props__.__dict__["flavor_id"] = flavor_id
@@ -340,6 +360,7 @@ class Instance(pulumi.CustomResource):
             __props__.__dict__["vpc_id"] = vpc_id
             __props__.__dict__["wait_for_port"] = wait_for_port
             __props__.__dict__["created_at"] = None
+            __props__.__dict__["flavor_id_used"] = None
             __props__.__dict__["ipv4"] = None
             __props__.__dict__["networks"] = None
             __props__.__dict__["private_ipv4"] = None
@@ -370,7 +391,9 @@ class Instance(pulumi.CustomResource):
         __props__ = InstanceArgs.__new__(InstanceArgs)
 
         __props__.__dict__["created_at"] = None
+        __props__.__dict__["fallback_flavor_ids"] = None
         __props__.__dict__["flavor_id"] = None
+        __props__.__dict__["flavor_id_used"] = None
         __props__.__dict__["image_id"] = None
         __props__.__dict__["ipv4"] = None
         __props__.__dict__["name"] = None
@@ -394,12 +417,28 @@ class Instance(pulumi.CustomResource):
         return pulumi.get(self, "created_at")
 
     @_builtins.property
+    @pulumi.getter(name="fallbackFlavorIds")
+    def fallback_flavor_ids(self) -> pulumi.Output[Optional[Sequence[_builtins.str]]]:
+        """
+        Flavors to create the server with if the service refuses `flavor_id`, for example because it is sold out. They are tried in this order, and `flavor_id_used` says which one it was. Null after `get`, and after an import until the program sets it, because the service does not show it.
+        """
+        return pulumi.get(self, "fallback_flavor_ids")
+
+    @_builtins.property
     @pulumi.getter(name="flavorId")
     def flavor_id(self) -> pulumi.Output[_builtins.str]:
         """
         Identifier of the flavor: CPU, RAM and NVMe storage.
         """
         return pulumi.get(self, "flavor_id")
+
+    @_builtins.property
+    @pulumi.getter(name="flavorIdUsed")
+    def flavor_id_used(self) -> pulumi.Output[Optional[_builtins.str]]:
+        """
+        The flavor with which the instance was created: `flavor_id`, or one of `fallback_flavor_ids`. Null after an import or `get`.
+        """
+        return pulumi.get(self, "flavor_id_used")
 
     @_builtins.property
     @pulumi.getter(name="imageId")

@@ -16,7 +16,7 @@ export interface Edit {
 export const recipes = {
   "To add an input to Instance": [
     edit(1, "provider/instance/definition.ts", {
-      "  userData: z.string().optional(),\n": "  placementGroup: nonEmptyString.optional(),\n$&",
+      "  userData: anyText.optional(),\n": "  placementGroup: identifier.optional(),\n$&",
       "const requestFields = {\n": '$&  placementGroup: "placement_group",\n',
       "export const inputDescriptions: Readonly<Record<InputName, string>> = {\n":
         '$&  placementGroup: "The group whose servers run on different machines.",\n',

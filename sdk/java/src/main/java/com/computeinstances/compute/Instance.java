@@ -17,7 +17,7 @@ import java.util.Optional;
 import javax.annotation.Nullable;
 
 /**
- * A KVM virtual server, created from an image and a flavor and attached to a VPC. Instances are billed hourly (not with a test token). The service has no update call, so a change to any input but `waitForPort` replaces the instance; it documents no destroy call either, so see `compute:deletePolicy` for what a delete does.
+ * A KVM virtual server, created from an image and a flavor and attached to a VPC. Instances are billed hourly (not with a test token). The service has no update call, so a change to any input but `waitForPort` and `fallbackFlavorIds` replaces the instance; it documents no destroy call either, so see `compute:deletePolicy` for what a delete does.
  * 
  * ## Example Usage
  * ### Web servers
@@ -125,6 +125,20 @@ public class Instance extends com.pulumi.resources.CustomResource {
         return Codegen.optional(this.createdAt);
     }
     /**
+     * Flavors to create the server with if the service refuses `flavorId`, for example because it is sold out. They are tried in this order, and `flavorIdUsed` says which one it was. Null after `get`, and after an import until the program sets it, because the service does not show it.
+     * 
+     */
+    @Export(name="fallbackFlavorIds", refs={List.class,String.class}, tree="[0,1]")
+    private Output</* @Nullable */ List<String>> fallbackFlavorIds;
+
+    /**
+     * @return Flavors to create the server with if the service refuses `flavorId`, for example because it is sold out. They are tried in this order, and `flavorIdUsed` says which one it was. Null after `get`, and after an import until the program sets it, because the service does not show it.
+     * 
+     */
+    public Output<Optional<List<String>>> fallbackFlavorIds() {
+        return Codegen.optional(this.fallbackFlavorIds);
+    }
+    /**
      * Identifier of the flavor: CPU, RAM and NVMe storage.
      * 
      */
@@ -137,6 +151,20 @@ public class Instance extends com.pulumi.resources.CustomResource {
      */
     public Output<String> flavorId() {
         return this.flavorId;
+    }
+    /**
+     * The flavor with which the instance was created: `flavorId`, or one of `fallbackFlavorIds`. Null after an import or `get`.
+     * 
+     */
+    @Export(name="flavorIdUsed", refs={String.class}, tree="[0]")
+    private Output</* @Nullable */ String> flavorIdUsed;
+
+    /**
+     * @return The flavor with which the instance was created: `flavorId`, or one of `fallbackFlavorIds`. Null after an import or `get`.
+     * 
+     */
+    public Output<Optional<String>> flavorIdUsed() {
+        return Codegen.optional(this.flavorIdUsed);
     }
     /**
      * Identifier of the base operating system image.

@@ -19,6 +19,21 @@ public final class InstanceArgs extends com.pulumi.resources.ResourceArgs {
     public static final InstanceArgs Empty = new InstanceArgs();
 
     /**
+     * Flavors to create the server with if the service refuses `flavorId`, for example because it is sold out. They are tried in this order, and `flavorIdUsed` says which one it was. A change is made in place, and replaces nothing.
+     * 
+     */
+    @Import(name="fallbackFlavorIds")
+    private @Nullable Output<List<String>> fallbackFlavorIds;
+
+    /**
+     * @return Flavors to create the server with if the service refuses `flavorId`, for example because it is sold out. They are tried in this order, and `flavorIdUsed` says which one it was. A change is made in place, and replaces nothing.
+     * 
+     */
+    public Optional<Output<List<String>>> fallbackFlavorIds() {
+        return Optional.ofNullable(this.fallbackFlavorIds);
+    }
+
+    /**
      * Identifier of the flavor: CPU, RAM and NVMe storage. A change replaces the instance.
      * 
      */
@@ -141,6 +156,7 @@ public final class InstanceArgs extends com.pulumi.resources.ResourceArgs {
     private InstanceArgs() {}
 
     private InstanceArgs(InstanceArgs $) {
+        this.fallbackFlavorIds = $.fallbackFlavorIds;
         this.flavorId = $.flavorId;
         this.imageId = $.imageId;
         this.name = $.name;
@@ -167,6 +183,37 @@ public final class InstanceArgs extends com.pulumi.resources.ResourceArgs {
 
         public Builder(InstanceArgs defaults) {
             $ = new InstanceArgs(Objects.requireNonNull(defaults));
+        }
+
+        /**
+         * @param fallbackFlavorIds Flavors to create the server with if the service refuses `flavorId`, for example because it is sold out. They are tried in this order, and `flavorIdUsed` says which one it was. A change is made in place, and replaces nothing.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder fallbackFlavorIds(@Nullable Output<List<String>> fallbackFlavorIds) {
+            $.fallbackFlavorIds = fallbackFlavorIds;
+            return this;
+        }
+
+        /**
+         * @param fallbackFlavorIds Flavors to create the server with if the service refuses `flavorId`, for example because it is sold out. They are tried in this order, and `flavorIdUsed` says which one it was. A change is made in place, and replaces nothing.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder fallbackFlavorIds(List<String> fallbackFlavorIds) {
+            return fallbackFlavorIds(Output.of(fallbackFlavorIds));
+        }
+
+        /**
+         * @param fallbackFlavorIds Flavors to create the server with if the service refuses `flavorId`, for example because it is sold out. They are tried in this order, and `flavorIdUsed` says which one it was. A change is made in place, and replaces nothing.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder fallbackFlavorIds(String... fallbackFlavorIds) {
+            return fallbackFlavorIds(List.of(fallbackFlavorIds));
         }
 
         /**
