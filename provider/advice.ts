@@ -93,7 +93,7 @@ export function recordedSettingsAdvice(variables: SettingVariables): string {
 }
 
 /** Says how the settings of the program reach the state, from which a destroy takes them. */
-export const recordSettings =
+const recordSettings =
   "`pulumi refresh --run-program`, which also records the settings (if the program has no instance left, put one back first)";
 
 /**
