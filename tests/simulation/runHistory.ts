@@ -354,7 +354,14 @@ class HistoryRun {
         this.#runs.filter((other) => other.machine === machine && !other.isOver).forEach(endEngine);
         for (const process of machine.processes) process.kill();
         machine.processes.clear();
-        if (how === "power cut") return machine.disk.powerCut(this.#random.next);
+        if (how === "power cut") {
+          machine.disk.powerCut(this.#random.next);
+          const ledger = machine.ledger();
+          return this.#checker.onPowerCut(
+            machine.disk,
+            (urn) => ledger.find(urn)?.kind === "unreadable",
+          );
+        }
         machine.disk = machine.newDisk();
     }
   }
@@ -659,11 +666,7 @@ class HistoryRun {
 
   /** Starts the instance that is OFFLINE, or sets the policy. After `settle`, no `up` stops for what is in doubt. */
   #followAdvice({ message }: Error): void {
-    const [, path] = /its file can't be read\.\n(\S+\.json)\. /.exec(message) ?? [];
-    if (path !== undefined) {
-      this.#tell(`a person removes ${path}`);
-      for (const machine of this.#machines) machine.remove(path);
-    } else if (message.includes(settleCommand()))
+    if (message.includes(settleCommand()))
       this.#checker.violated(`an \`up\` stops although \`settle\` has found nothing: ${message}`);
     const [, offline] = /instance (\S+) is OFFLINE, so its port/.exec(message) ?? [];
     if (offline !== undefined) {
@@ -694,7 +697,14 @@ class HistoryRun {
         const made = this.#checker.made.get(id);
         if (made) made.letGo ??= "given up in a sandbox";
       }
-      if (exitCode === 0) return;
+      if (exitCode === 0) {
+        // They would stop the creates of their resources.
+        for (const path of machine.ledger().unreadable()) {
+          this.#tell(`a person removes ${path}`);
+          machine.remove(path);
+        }
+        return;
+      }
       if (exitCode === 3)
         return this.#checker.violated("`settle` finds a run under way, and there is none");
       for (const { urn, why } of questions) {
