@@ -1,6 +1,6 @@
 /** Tests of the signals that end operations early. */
 import { expect, test } from "@jest/globals";
-import { Canceled, deadline, grace, raceAbort, TimedOut } from "./abort";
+import { Canceled, deadline, grace, localTime, raceAbort, TimedOut } from "./abort";
 import { errorOf } from "./testing/scene";
 import { VirtualClock } from "./testing/virtualClock";
 
@@ -61,4 +61,12 @@ test("if the signal of `raceAbort` is aborted already, a rejection of the promis
   await new Promise(setImmediate);
   process.off("unhandledRejection", record);
   expect(unhandled).toEqual([]);
+});
+
+test.each([
+  ["Europe/Berlin", "2026-11-26 21:14:05 CET"],
+  ["America/New_York", "2026-11-26 15:14:05 GMT-5"],
+  ["UTC", "2026-11-26 20:14:05 UTC"],
+])("the local time in %s has its zone: %s", (timeZone, text) => {
+  expect(localTime(new Date("2026-11-26T20:14:05.9Z"), timeZone)).toBe(text);
 });

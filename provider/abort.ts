@@ -40,7 +40,7 @@ export class TimedOut extends Error {
     const limit = `${seconds} s${option === undefined ? "" : ` (${option})`}`;
     super(
       pause
-        ? `${pause.error.message}; the service asks for a pause until ${secondOf(pause.until)} (Retry-After), and the operation's ${limit} end before that`
+        ? `${pause.error.message}; the service asks for a pause until ${localTime(pause.until)} (Retry-After), and the operation's ${limit} end before that`
         : `timed out after ${seconds} s`,
     );
     this.limit = limit;
@@ -52,6 +52,22 @@ export class TimedOut extends Error {
 /** Returns the date and time in UTC, to the second (ISO 8601). */
 export function secondOf(date: Date): string {
   return date.toISOString().replace(/\.\d+Z$/, "Z");
+}
+
+/** Returns the date and time to the second: "2026-11-26 21:14:05 CET". By default in the time zone of this machine. */
+export function localTime(date: Date, timeZone?: string): string {
+  const format = new Intl.DateTimeFormat("sv-SE", {
+    year: "numeric",
+    month: "2-digit",
+    day: "2-digit",
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+    timeZoneName: "short",
+    timeZone,
+  });
+  // A zone without a short name is shown as "GMT−5", with a minus sign that not every terminal can show.
+  return format.format(date).replace("\u2212", "-");
 }
 
 /**
