@@ -28,6 +28,8 @@ interface RequestFailure extends Knowledge {
   path: string;
   /** What happened, in words for the user, already redacted. */
   cause: string;
+  /** The cause in few words, where kind and status say too little. */
+  short?: string | undefined;
   status?: number | undefined;
   service?: ServiceError | undefined;
   lasting?: boolean | undefined;
@@ -39,6 +41,15 @@ interface Knowledge {
   mayHaveActed?: boolean;
   tokenRenewed?: boolean;
 }
+
+/** The short form of a failure of which no more is known. */
+const shortly: Readonly<Record<FailureKind, string>> = {
+  unsendable: "request not sent",
+  unreachable: "no connection",
+  unanswered: "no answer",
+  unreadable: "unreadable answer",
+  answered: "error answer",
+};
 
 /** A request that failed. The message has the method, the path, the cause, the status and the error envelope's fields. */
 export class RequestError extends Error {
@@ -87,6 +98,12 @@ export class RequestError extends Error {
   /** The same error, with what the sender of the request knows besides. */
   with(knowledge: Knowledge): RequestError {
     return new RequestError({ ...this.#failure, ...knowledge }, { cause: this.cause });
+  }
+
+  /** What happened, in few words: the HTTP status, or "connection refused". */
+  get short(): string {
+    const { short, kind, status } = this.#failure;
+    return short ?? (kind === "answered" && status !== undefined ? `${status}` : shortly[kind]);
   }
 
   /** Whether the response carried an error envelope with a code or a message. */

@@ -1,6 +1,6 @@
 /** Tests the messages for network errors (G9), including errors that a test can't cause with sockets. */
 import { expect, test } from "@jest/globals";
-import { isCertificateError, networkErrorMessage } from "./networkError";
+import { isCertificateError, networkErrorMessage, shortNetworkError } from "./networkError";
 
 const service = new URL("https://api.example.com/v2");
 const local = new URL("http://127.0.0.1:8080/v2");
@@ -54,4 +54,15 @@ test("only an error code about a certificate is a certificate error", () => {
   expect(isCertificateError(errorWith("CERT_HAS_EXPIRED"))).toBe(true);
   expect(isCertificateError(errorWith("ERR_SSL_NO_CERTIFICATES"))).toBe(false);
   expect(isCertificateError(new Error("no code"))).toBe(false);
+});
+
+test.each([
+  ["ECONNREFUSED", "connection refused"],
+  ["CERT_HAS_EXPIRED", "bad certificate"],
+  ["ERR_SSL_WRONG_VERSION_NUMBER", "no TLS connection"],
+  ["UND_ERR_PRX_TLS", "proxy failed"],
+  // Then the stage says as much.
+  ["EODD", undefined],
+])("%s in few words: %s", (code, words) => {
+  expect(shortNetworkError(errorWith(code))).toBe(words);
 });

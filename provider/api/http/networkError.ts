@@ -1,5 +1,6 @@
 /** Says in words what an error of undici or Node means (G9). `advice.ts` adds the next step. */
 import { isLoopback } from "../../addresses";
+import { connectionTrouble } from "../../networkCodes";
 
 /** How far a request had come: no byte was sent, at least one byte was sent, or a response had begun. */
 export type Stage = "connecting" | "sent" | "answering";
@@ -72,6 +73,17 @@ export function networkErrorMessage(
   }
   const text = error.message || error.name;
   return code && !text.includes(code) ? `${text} (${code})` : text;
+}
+
+/** Returns what happened in few words. Undefined if the stage says as much. */
+export function shortNetworkError(error: Error): string | undefined {
+  const code = codeOf(error);
+  if (isCertificateError(error)) return "bad certificate";
+  if (opensslCodes.test(code)) return "no TLS connection";
+  if (code.startsWith("UND_ERR_PRX_") || error.message.startsWith("Proxy response")) {
+    return "proxy failed";
+  }
+  return connectionTrouble(code);
 }
 
 /** Whether the certificate did not prove the service's identity. A retry would then fail as well. */

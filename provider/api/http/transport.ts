@@ -7,7 +7,12 @@ import { notNeeded } from "../../abort";
 import type { ClientOptions } from "../options";
 import { RequestError } from "../errors";
 import { isLoopback } from "../../addresses";
-import { isCertificateError, networkErrorMessage, type Stage } from "./networkError";
+import {
+  isCertificateError,
+  networkErrorMessage,
+  shortNetworkError,
+  type Stage,
+} from "./networkError";
 
 /** A request on its way to the service. */
 export interface HttpRequest {
@@ -127,12 +132,14 @@ export function createTransport(options: ClientOptions) {
       const received = Buffer.concat(chunks);
       settle(() => resolve({ request, token, status, header, body: received, isTruncated }));
     }
-    function fail(cause: string, lasting = false): void {
+    function fail(cause: string, networkError?: Error): void {
       const status = head?.status;
       // With a 429 the service did not act. A successful DELETE needs no body.
       if (status === 429 || (method === "DELETE" && isSuccess(status))) return respond(true);
       const kind = controller ? "unanswered" : "unreachable";
-      settle(() => reject(new RequestError({ kind, method, path, status, cause, lasting })));
+      const short = networkError && shortNetworkError(networkError);
+      const lasting = networkError !== undefined && isCertificateError(networkError);
+      settle(() => reject(new RequestError({ kind, method, path, status, cause, short, lasting })));
     }
     function onCancel(): void {
       const cancelSignal = controller ? cancelSent : cancelUnsent;
@@ -187,8 +194,7 @@ export function createTransport(options: ClientOptions) {
         },
         onResponseEnd: () => respond(false),
         onResponseError(_, error) {
-          const cause = redact(networkErrorMessage(error, baseUrl, stage(), hasProxy));
-          fail(cause, isCertificateError(error));
+          fail(redact(networkErrorMessage(error, baseUrl, stage(), hasProxy)), error);
         },
       },
     );
