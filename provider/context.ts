@@ -12,6 +12,8 @@ export interface ProviderContext {
   redactor: Redactor;
   clock: Clock;
   env: NodeJS.ProcessEnv;
+  /** Whether a person sees the Info column at a terminal. The default is a pipeline, where each status is a line of a log. */
+  isAtTerminal?: boolean;
   /** Returns the address of the engine, or an empty string if it is not known. */
   engineAddress?: () => string;
   /** Resolves to whether the engine shows a message that it gets after its last reply. The default is that it does. */

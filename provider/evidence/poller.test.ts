@@ -10,7 +10,7 @@ const never = new AbortController().signal;
 /** Waits for an instance. `problems` has the problem of each look, or undefined for a look without one. */
 function wait({ session }: Scene, id: string, signal = never, after = 0) {
   const problems: (string | undefined)[] = [];
-  const onLook = (_: unknown, problem: string | undefined) => void problems.push(problem);
+  const onLook = (_: unknown, problem: Error | undefined) => void problems.push(problem?.message);
   return {
     result: session.poller.waitWhileProvisioning(id, { after, listedBy: 0, signal, onLook }),
     problems,

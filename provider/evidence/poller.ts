@@ -21,8 +21,8 @@ interface LookOptions {
   /** Every listing that begins at this clock time or later shows the instance, if it exists. */
   listedBy: number;
   signal: AbortSignal;
-  /** Called after each look: with the listing, unless it is ignored, or with the message of a transient error. */
-  onLook: (listing: Listing | undefined, problem: string | undefined) => void;
+  /** Called after each look: with the listing, unless it is ignored, or with a transient error. */
+  onLook: (listing: Listing | undefined, problem: RequestError | undefined) => void;
 }
 
 interface WaitOptions extends LookOptions {
@@ -165,7 +165,7 @@ export class Poller {
         const look = this.#nextLook(pauseMsAfter(this.#clock.now() - startedAt));
         const listing = await raceAbort(look, signal).catch((error: unknown) => {
           if (!(error instanceof RequestError && error.transient)) throw error;
-          onLook(undefined, error.message);
+          onLook(undefined, error);
           return undefined;
         });
         if (!listing || listing.beginMark <= after) continue;

@@ -22,7 +22,6 @@ import {
   resumedNotice,
 } from "./messages";
 import { previewCreate } from "./previewCreate";
-import { PostProgress } from "./progress";
 import * as protocol from "./protocol";
 import { keepOrThrow, unfinishedError, waitUntilReady, type ReadyWait } from "./ready";
 import { forgetText } from "./userData";
@@ -148,7 +147,6 @@ class Create implements Disposable {
   readonly #origin: Origin;
   readonly #args: InstanceArgs;
   readonly #spec: protocol.CreateSpec;
-  readonly #progress: PostProgress;
   /** From when this create is the next one to send, until it does. */
   #front: Front | undefined;
   #permit: Permit | undefined;
@@ -166,11 +164,9 @@ class Create implements Disposable {
     this.#origin = origin;
     this.#args = argsOf(session, inputs);
     this.#spec = specOf(session, { urn, inputs, origin }, this.#args);
-    this.#progress = new PostProgress(session, signal);
   }
 
   [Symbol.dispose](): void {
-    this.#progress.stop();
     this.#giveBack();
   }
 
@@ -265,10 +261,10 @@ class Create implements Disposable {
       case "searching":
         return await this.#list(0, state.search.record);
       case "takingBaseline":
-        this.#progress.show("listing the existing instances before the create");
+        this.#show("listing instances");
         return await this.#list(state.attempt ? sharedMs(listings.latest) : recentMs);
       case "awaitingPermit": {
-        this.#progress.show("waiting for the rate limit");
+        this.#show("awaiting the rate limit");
         using _wait = this.#session.operations.waiting(signal, waits.permit);
         this.#front ??= await this.#api.reachPostFront(signal);
         this.#permit = await this.#front.permit(signal, () =>
@@ -303,7 +299,7 @@ class Create implements Disposable {
     const { listings, ctx } = this.#session;
     const signal = this.#signal;
     if (!this.#permit) throw new Error("a POST without a permit");
-    this.#progress.show("waiting for the service to accept the create");
+    this.#show("create sent");
     const listedBefore = listings.latest;
     if (!listedBefore) throw new Error("a POST without a listing before it");
     using graceEnd = grace(ctx.clock, graceMs, signal);
@@ -318,11 +314,16 @@ class Create implements Disposable {
       return { kind: "stopped", why: signal.reason as Error };
     }
     if (outcome.kind === "unclear") {
-      this.#progress.show("the create has no clear answer; searching for its instance");
+      this.#show("no clear answer, searching");
     }
     const look = lookAt(this.#session, listedBefore);
     const record = { ...this.#spec.own, before, flavor, at: this.#postedAt };
     return { kind: "posted", outcome, look, record, now: ctx.clock.now() };
+  }
+
+  /** Shows in the Info column what the create waits for. */
+  #show(what: string): void {
+    this.#session.operations.show(this.#signal, { what });
   }
 
   /** Carries out a side effect of a transition. */

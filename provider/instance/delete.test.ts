@@ -138,10 +138,10 @@ test("if the engine shows nothing after the last call, each Delete names the ins
 });
 
 test.each([
-  [retain, true, "status i-1 was dropped from the state, not destroyed"],
-  [retain, false, "status i-1 is gone"],
-  [{}, false, "status i-1 is gone"],
-  [destroyPath, true, "status i-1 is gone"],
+  [retain, true, "status dropped from the state, not destroyed, i-1"],
+  [retain, false, "status gone, i-1"],
+  [{}, false, "status gone, i-1"],
+  [destroyPath, true, "status gone, i-1"],
 ])(
   "with %j, the Info column ends with the old instance (exists: %s), also in a replacement",
   async (args, exists, last) => {
@@ -286,8 +286,8 @@ test("after a 404 for an instance that is still listed, the error asks to check 
   );
   // The column does not say meanwhile that the service has accepted the DELETE.
   const shown = world.messages.all.filter((text) => text.startsWith("status "));
-  expect(shown[0]).toContain("DELETE returned 404 for i-1; waiting until it is gone");
-  expect(shown.join()).not.toContain("DELETE was sent");
+  expect(shown[0]).toBe("status DELETE returned 404, 1 s of 60 s, i-1");
+  expect(shown.join()).not.toContain("DELETE sent");
 });
 
 test("if a listing lags behind an earlier DELETE whose answer was lost, the Delete succeeds", async () => {

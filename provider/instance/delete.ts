@@ -47,7 +47,7 @@ export async function deleteInstance(session: Session, request: DeleteRequest): 
     return ctx.messages.info(text, urn);
   }
   // In a replacement, the column would otherwise go on showing the new instance.
-  const show = (outcome: string) => ctx.messages.status(urn, `${id} ${outcome}`);
+  const show = (outcome: string) => ctx.messages.status(urn, `${outcome}, ${id}`);
   const instance = heldBy(request);
   if (settings.deletePolicy === "retain" && !run.stateless) {
     return show(await retain(session, urn, instance));
@@ -83,7 +83,7 @@ export async function deleteInstance(session: Session, request: DeleteRequest): 
 export const noCall = ", and the service documents no call to destroy it";
 
 /** The outcome of a Delete whose instance is proven gone, for the Info column. */
-const isGone = "is gone";
+const isGone = "gone";
 
 // ── compute:deletePolicy "destroy" ───────────────────────────────────────────────────────────────
 
@@ -99,19 +99,13 @@ async function destroy(
   // After an acknowledged DELETE, a listing that lacks the instance is evidence even in the settling time.
   const { origin } = instance;
   const target = isAcknowledged ? { id, origin, acceptedAt: undefined } : instance;
-  const { operations, ctx } = session;
-  const { clock } = ctx;
+  const { clock } = session.ctx;
   const { pollIntervalMs, settlingMs, destroyPath } = session.settings;
   const start = clock.now();
-  const activity = () => {
-    const seconds = Math.round((clock.now() - start) / 1000);
-    const answer = isAcknowledged ? "DELETE was sent for" : "DELETE returned 404 for";
-    return `${answer} ${id}; waiting until it is gone, ${seconds} s`;
-  };
-  operations.setActivity(signal, activity);
+  const what = isAcknowledged ? "DELETE sent" : "DELETE returned 404";
+  session.operations.show(signal, { what });
   try {
     for (;;) {
-      operations.show(signal);
       const { verdict } = await lookFor(session, target, signal);
       if (verdict.kind === "absent") return;
       if (verdict.kind === "open") {
@@ -202,7 +196,7 @@ async function retain(session: Session, urn: string, instance: Wanted): Promise<
   const found = await lookBriefly(session, instance);
   if (found === "absent") return isGone;
   await leaveBehind(session, { id, urn, isListed: found === "listed", isDropped: true }, instance);
-  return "was dropped from the state, not destroyed";
+  return "dropped from the state, not destroyed";
 }
 
 /** Notes an instance that goes on running. The end of the run names it, or this call if the engine would not show it then. */

@@ -2,6 +2,7 @@
 import { deadline, TimedOut } from "../abort";
 import type { ProviderContext } from "../context";
 import { tcpDialer } from "../dialer";
+import { connectionTrouble } from "../networkCodes";
 import type { Instance } from "./instance";
 
 /** The pause between two tries. */
@@ -81,6 +82,14 @@ const unreachable: ReadonlySet<string> = new Set([
   "EACCES",
   "EPERM",
 ]);
+
+/** Says in few words how far the wait for a port is, for the Info column. */
+export function portStatus({ number, failed }: AwaitedPort): string {
+  if (!failed) return `awaiting port ${number}`;
+  const { address, code = "" } = failed;
+  const cause = address === undefined ? "no address yet" : connectionTrouble(code);
+  return `port ${number}: ${cause ?? (code || "no connection")}`;
+}
 
 /** Says which port of which instance is awaited, and at which address. */
 export function describePort({ number, failed }: AwaitedPort, { id, ipv4 }: Instance): string {

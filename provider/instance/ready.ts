@@ -14,8 +14,15 @@ import { timeouts, type Session } from "../session/session";
 import { listedBy } from "./existence";
 import { Instance } from "./instance";
 import { reasonOf } from "./messages";
-import { addressOf, describeFailedTry, describePort, waitUntilAnswered, waysToAPort } from "./port";
-import { WaitProgress } from "./progress";
+import {
+  addressOf,
+  describeFailedTry,
+  describePort,
+  portStatus,
+  waitUntilAnswered,
+  waysToAPort,
+  type AwaitedPort,
+} from "./port";
 
 /** An accepted instance, for which an operation waits. */
 export interface ReadyWait {
@@ -31,6 +38,19 @@ export interface ReadyWait {
   listed?: ListItem | undefined;
 }
 
+/** What an instance does from the 202 on, until a listing shows otherwise. */
+const accepted = "PROVISIONING";
+
+/** What a wait has seen so far. */
+interface Progress {
+  /** The status in the last listing that showed the instance. */
+  status: string | undefined;
+  /** Why the last listing failed. Undefined if it did not fail. */
+  problem?: RequestError | undefined;
+  /** The port that is awaited, once the instance has left PROVISIONING. */
+  port?: AwaitedPort;
+}
+
 /**
  * Waits until the instance has left PROVISIONING, and then until its port answers if the program names one. Returns the
  * instance as it is then.
@@ -43,8 +63,10 @@ export async function waitUntilReady(
   signal: AbortSignal,
 ): Promise<Instance> {
   const { listed } = wait;
-  const progress = new WaitProgress(session, signal, wait.instance.id, listed?.status);
+  const { id } = wait.instance;
+  const progress: Progress = { status: listed?.status };
   let { instance } = wait;
+  show();
   try {
     const result: WaitResult =
       listed && hasLeftProvisioning(listed)
@@ -54,7 +76,7 @@ export async function waitUntilReady(
             // Until then, a listing may lack the instance although it exists (compute:settlingSeconds).
             listedBy: listedBy(session, instance),
             signal,
-            onLook: (listing, problem) => progress.update(listing, problem),
+            onLook: (listing, problem) => noteLook(listing?.items.get(id), problem),
           });
     if (result.kind === "deleted") throw goneInstance(instance);
     const item = result.kind === "left" ? result.item : result.lastSeen;
@@ -69,21 +91,40 @@ export async function waitUntilReady(
     throw unfinishedError(session, error, instance, progress);
   }
 
+  /** Shows in the Info column what is awaited. */
+  function show(): void {
+    const { port, status } = progress;
+    session.operations.show(signal, { what: port ? portStatus(port) : (status ?? accepted), id });
+  }
+
+  /** Takes what a listing shows of the instance, or why there is no listing. */
+  function noteLook(item: ListItem | undefined, problem: RequestError | undefined): void {
+    if (item) progress.status = item.status ?? accepted;
+    progress.problem = problem;
+    session.operations.noteLook(signal, problem);
+    show();
+  }
+
   /**
    * Waits until the port answers. Meanwhile `instance` follows the listings, and the wait ends at a status other than ACTIVE
    * and PROVISIONING.
    */
-  async function waitForPort(port: number, item: ListItem | undefined): Promise<void> {
-    progress.awaitPort(port, instance.status);
+  async function waitForPort(number: number, item: ListItem | undefined): Promise<void> {
+    progress.status = instance.status;
+    progress.port = { number };
+    show();
     const end = new AbortController();
     const until = AbortSignal.any([signal, end.signal]);
     try {
       const answered = waitUntilAnswered(
         session.ctx,
-        port,
+        number,
         () => addressOf(instance),
         until,
-        (failed) => progress.portFailed(failed),
+        (failed) => {
+          progress.port = { number, failed };
+          show();
+        },
       );
       // An instance that no listing has shown can't be watched: the listings are cut off before it.
       const watched = item && watch(item, until).then(() => answered);
@@ -101,7 +142,7 @@ export async function waitUntilReady(
       onLook: (listing, problem) => {
         const latest = listing?.items.get(item.id);
         if (latest) instance = instance.seenAs(latest, wait.origin);
-        progress.update(listing, problem);
+        noteLook(latest, problem);
       },
     });
     if (result.kind === "deleted") throw goneInstance(instance);
@@ -195,7 +236,7 @@ export function unfinishedError(
   { run }: Session,
   error: unknown,
   instance: Instance,
-  progress?: WaitProgress,
+  progress?: Progress,
 ): InstanceUnfinished {
   if (error instanceof InstanceUnfinished) return error;
   const { id } = instance;
@@ -239,7 +280,7 @@ export function keepOrThrow(
 }
 
 /** Says what ended the wait. The result ends with a semicolon or a full stop, because a sentence follows it. */
-function endOfWait(error: unknown, instance: Instance, progress?: WaitProgress): string {
+function endOfWait(error: unknown, instance: Instance, progress?: Progress): string {
   const { id } = instance;
   const { port } = progress ?? {};
   if (error instanceof Canceled) {
@@ -258,7 +299,7 @@ function endOfWait(error: unknown, instance: Instance, progress?: WaitProgress):
       status === undefined
         ? `no listing had shown instance ${id} yet`
         : `instance ${id} was still ${status}`;
-    const lastLook = problem ? `, and the last look failed: ${problem}` : "";
+    const lastLook = problem ? `, and the last look failed: ${problem.message}` : "";
     return `${found} when the operation's ${error.limit} were over${lastLook};`;
   }
   if (error instanceof RequestError || error instanceof OperationFailed) {

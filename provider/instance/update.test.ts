@@ -71,7 +71,7 @@ test("a wait that goes on shows its own time-out in the Info column, and names i
   const world = scene();
   world.service.has("i-1", { name: "web", status: "PROVISIONING" });
   const error = await errorOf(update(world, unfinished(acceptedOutputs(world))));
-  expect(world.messages.all).toContain("status i-1 PROVISIONING, 0 s of 20 s");
+  expect(world.messages.all).toContain("status PROVISIONING, 1 s of 20 s, i-1");
   expect(error.message).toContain("when the operation's 20 s (customTimeouts.update) were over");
 });
 

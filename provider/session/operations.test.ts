@@ -1,4 +1,4 @@
-/** Tests what the operations of a session show while a request is repeated, and which pauses end them (G6). */
+/** Tests what the operations of a session meet while a request is repeated, and which pauses end them (G6). */
 import { expect, test } from "@jest/globals";
 import { TimedOut } from "../abort";
 import type { Retry } from "../api/options";
@@ -31,62 +31,63 @@ function setUp() {
   return { clock, shown, operations, retry };
 }
 
-test("each operation that waits for the endpoint shows the retry, and no other operation does", () => {
-  const { operations, shown, retry } = setUp();
+test("each operation that waits for the endpoint shows the retry, and no other operation does", async () => {
+  const { clock, operations, shown, retry } = setUp();
   const [one, two, other] = ["one", "two", "other"].map((urn) => operations.begin(900, { urn }));
   if (!one || !two || !other) throw new Error("three operations");
   using _one = operations.waiting(one.signal, waits.listing);
   using _two = operations.waiting(two.signal, waits.listing);
   using _other = operations.waiting(other.signal, waits.permit);
   retry(11_400);
-  const text = "the service answers 429; next try in 12 s";
+  await clock.advance(1000);
+  const text = "429, next try in 11 s, 1 s of 15 min";
   expect(shown).toEqual([`one: ${text}`, `two: ${text}`]);
 });
 
+test("an operation that begins to wait during a pause shows it, too", async () => {
+  const { clock, operations, shown, retry } = setUp();
+  retry(11_000);
+  const operation = operations.begin(900, { urn: "web" });
+  using _wait = operations.waiting(operation.signal, waits.listing);
+  await clock.advance(1000);
+  expect(shown).toEqual(["web: 429, next try in 10 s, 1 s of 15 min"]);
+});
+
 test.each<[Partial<Retry> & { inMs?: number | undefined }, string]>([
-  [{ error: answered(503, "GET") }, "the service answers 503; next try in 3 s"],
+  [{ error: answered(503, "GET") }, "503, next try in 2 s, 1 s of 15 min"],
   [
-    { isAsked: true },
-    "the service answers 429; next try in 3 s (Retry-After: until 2026-01-01T00:00:03Z)",
+    { error: failed("unreachable", "the connection to the service was refused", "GET") },
+    "no connection, next try in 2 s, 1 s of 15 min",
   ],
-  [
-    { error: failed("unreachable", "the connection was refused", "GET") },
-    "GET /v2/instances: the connection was refused; next try in 3 s",
-  ],
-])("a retry %j is shown as %j", (more, text) => {
-  const { operations, shown, retry } = setUp();
-  const operation = operations.begin(900, { urn: "web" });
-  using _wait = operations.waiting(operation.signal, waits.listing);
-  retry(2600, more);
-  expect(shown).toEqual([`web: ${text}`]);
-});
-
-test("a token that was refused is shown as looked for anew", () => {
-  const { operations, shown, retry } = setUp();
-  const operation = operations.begin(900, { urn: "web" });
-  using _wait = operations.waiting(operation.signal, waits.listing);
-  retry(undefined, { error: answered(401, "GET") });
-  expect(shown).toEqual(["web: the service answers 401; looking for a new token"]);
-});
-
-test("until the next try, the Info column says both why a request is repeated and what the operation does", async () => {
+  [{ error: answered(401, "GET"), inMs: undefined }, "401, looking for a new token, 1 s of 15 min"],
+])("a retry %j is shown as %j", async (more, text) => {
   const { clock, operations, shown, retry } = setUp();
   const operation = operations.begin(900, { urn: "web" });
   using _wait = operations.waiting(operation.signal, waits.listing);
-  operations.setActivity(operation.signal, () => `i-1 PROVISIONING, ${operation.time}`);
-  operations.show(operation.signal);
-  await clock.advance(3000);
-  retry(12_000);
-  await clock.advance(10_000);
-  operations.setActivity(operation.signal, () => "i-1 ACTIVE");
-  operations.show(operation.signal);
+  retry(2600, more);
+  await clock.advance(1000);
+  expect(shown).toEqual([`web: ${text}`]);
+});
+
+test("the Info column names the trouble until the service answers again, also while the next try is under way", async () => {
+  const { clock, operations, shown, retry } = setUp();
+  const { signal } = operations.begin(900, { urn: "web", id: "i-1" });
+  operations.show(signal, { what: "PROVISIONING" });
+  using _wait = operations.waiting(signal, waits.listing);
   await clock.advance(2000);
-  operations.show(operation.signal);
+  retry(7000);
+  await clock.advance(18_000);
+  operations.noteLook(signal, answered(503, "GET"));
+  await clock.advance(5000);
+  operations.noteLook(signal, undefined);
+  await clock.advance(1000);
   expect(shown).toEqual([
-    "web: i-1 PROVISIONING, 0 s of 900 s",
-    "web: the service answers 429; next try in 12 s; i-1 PROVISIONING, 3 s of 900 s",
-    "web: the service answers 429; next try in 2 s; i-1 ACTIVE",
-    "web: i-1 ACTIVE",
+    "web: PROVISIONING, 1 s of 15 min, i-1",
+    "web: 429, next try in 6 s, 3 s of 15 min, i-1",
+    "web: 429, 10 s of 15 min, i-1",
+    "web: 429, 20 s of 15 min, i-1",
+    "web: 503, 21 s of 15 min, i-1",
+    "web: PROVISIONING, 26 s of 15 min, i-1",
   ]);
 });
 

@@ -1,13 +1,13 @@
 /**
- * The operations of a session that are under way: what each of them waits for, and what the Info column shows meanwhile. If
- * the service asks for a pause (429 with Retry-After) that does not end before an operation's time-out, the operation ends at
- * once (G6).
+ * The operations of a session that are under way, what each of them waits for, and what it meets. If the service asks for a pause
+ * (429 with Retry-After) that does not end before an operation's time-out, the operation ends at once (G6).
  */
-import { deadline, secondOf, TimedOut, type Ending, type Pause } from "../abort";
+import { deadline, TimedOut, type Ending, type Pause } from "../abort";
 import type { RequestError } from "../api/errors";
 import type { Retry } from "../api/options";
 import { paths } from "../api/serviceConstants";
 import type { ProviderContext } from "../context";
+import { InfoColumn, type Activity, type Line } from "./infoColumn";
 
 /** What an operation may wait for. */
 export interface Wait {
@@ -42,66 +42,64 @@ type TimeoutOption =
 /** Whose operation it is, as far as it is a resource's. */
 export interface OperationOwner {
   urn?: string;
+  /** The instance, if the call names it. */
+  id?: string | undefined;
   option?: TimeoutOption;
 }
 
-/** The last failed try of an endpoint. */
-interface Trouble extends Retry {
+/** A failed try, and when the next one is, if that is known. */
+interface FailedTry {
+  error: RequestError;
+  /** Set while a new token is looked for. */
+  isTokenSought?: boolean;
   /** The clock time of the next try. */
-  nextAt: number;
+  nextAt?: number;
   /** The date of the next try. */
-  until: Date;
+  until?: Date;
 }
+
+/** The last failed try of an endpoint, which is to be repeated. */
+type Repeated = Required<FailedTry> & Pick<Retry, "isAsked">;
 
 /** One call of the engine, or one command: its time-out, and what it waits for. Disposing of it stops its timer. */
 export class Operation implements Ending {
   readonly signal: AbortSignal;
-  readonly #clock: ProviderContext["clock"];
-  readonly #owner: OperationOwner;
-  readonly #beginsAt: number;
-  /** Describes what the operation does now, for the Info column. */
-  activity: (() => string) | undefined;
-  /** The waits under way, innermost last, each with the last failed try since it began. */
-  readonly #waits = new Map<Wait, RequestError | undefined>();
+  /** Its line in the Info column. Undefined if it is no resource's. */
+  readonly #line: Line | undefined;
+  readonly #option: TimeoutOption | undefined;
+  /** The clock time at which the operation times out. */
+  readonly endsAt: number;
+  /** The waits under way, innermost last, each with the last failed try since the service last answered. */
+  readonly #waits = new Map<Wait, FailedTry | undefined>();
   readonly #early = new AbortController();
   readonly #ending: Ending;
   readonly #onDispose: () => void;
 
   constructor(
     readonly seconds: number,
-    owner: OperationOwner,
-    clock: ProviderContext["clock"],
-    canceled: AbortSignal,
-    onDispose: () => void,
+    { urn, id, option }: OperationOwner,
+    { ctx, column, canceled, onDispose }: OperationParts,
   ) {
-    this.#clock = clock;
-    this.#owner = owner;
-    this.#beginsAt = clock.now();
+    const beginsAt = ctx.clock.now();
+    this.endsAt = beginsAt + seconds * 1000;
+    this.#option = option;
+    this.#line = urn === undefined ? undefined : column.begin({ urn, id, beginsAt, seconds });
     this.#onDispose = onDispose;
     const outer = AbortSignal.any([canceled, this.#early.signal]);
-    this.#ending = deadline(clock, seconds, outer, () => this.#timedOut());
+    this.#ending = deadline(ctx.clock, seconds, outer, () => this.#timedOut());
     this.signal = this.#ending.signal;
-  }
-
-  get urn(): string | undefined {
-    return this.#owner.urn;
-  }
-
-  /** The clock time at which the operation times out. */
-  get endsAt(): number {
-    return this.#beginsAt + this.seconds * 1000;
-  }
-
-  /** The time so far, and the time-out: "30 s of 900 s". */
-  get time(): string {
-    return `${Math.round((this.#clock.now() - this.#beginsAt) / 1000)} s of ${this.seconds} s`;
   }
 
   begin(wait: Wait): Disposable {
     // A copy, because an operation may wait for the same twice.
     const own = { ...wait };
     this.#waits.set(own, undefined);
-    return { [Symbol.dispose]: () => void this.#waits.delete(own) };
+    return {
+      [Symbol.dispose]: () => {
+        this.#waits.delete(own);
+        this.#showTrouble();
+      },
+    };
   }
 
   /** Whether the operation waits for an answer of this endpoint. */
@@ -109,10 +107,23 @@ export class Operation implements Ending {
     return [...this.#waits.keys()].some((wait) => wait.endpoint === endpoint);
   }
 
-  noteFailedTry(endpoint: string, error: RequestError): void {
+  /** Takes a failed try of what it waits for. */
+  noteFailedTry(endpoint: string, failed: FailedTry): void {
     for (const wait of this.#waits.keys()) {
-      if (wait.endpoint === endpoint) this.#waits.set(wait, error);
+      if (wait.endpoint === endpoint) this.#waits.set(wait, failed);
     }
+    this.#showTrouble();
+  }
+
+  /** Takes an answer: what it waits for has no trouble any more. */
+  noteAnswer(): void {
+    for (const wait of this.#waits.keys()) this.#waits.set(wait, undefined);
+    this.#showTrouble();
+  }
+
+  /** Shows in the Info column what the operation does. */
+  show(activity: Activity): void {
+    this.#line?.show(activity);
   }
 
   /** Ends the operation, because this pause does not end before its time-out. */
@@ -120,19 +131,40 @@ export class Operation implements Ending {
     this.#early.abort(this.#timedOut(pause));
   }
 
-  #timedOut(pause?: Pause): TimedOut {
+  /** The innermost wait. A wait that fails comes first, since of a wait for the account and one for a listing only one may. */
+  get #awaited(): [wait?: Wait, failed?: FailedTry | undefined] {
     const all = [...this.#waits];
-    // An operation may wait for the account and a listing at once, and only one of them fail.
-    const [wait, error] = all.findLast(([, failure]) => failure) ?? all.at(-1) ?? [];
-    const lastTry = error ? `, and the last try failed: ${error.message}` : "";
+    return all.findLast(([, failed]) => failed) ?? all.at(-1) ?? [];
+  }
+
+  #showTrouble(): void {
+    const [, failed] = this.#awaited;
+    if (!failed) return this.#line?.meet(undefined);
+    const { error, isTokenSought = false, nextAt, until } = failed;
+    const cause = `${error.short}${isTokenSought ? ", looking for a new token" : ""}`;
+    this.#line?.meet({ cause, nextAt, until });
+  }
+
+  #timedOut(pause?: Pause): TimedOut {
+    const [wait, failed] = this.#awaited;
+    const lastTry = failed ? `, and the last try failed: ${failed.error.message}` : "";
     const waitedFor = wait && wait.what + lastTry;
-    return new TimedOut(this.seconds, { option: this.#owner.option, waitedFor, pause });
+    return new TimedOut(this.seconds, { option: this.#option, waitedFor, pause });
   }
 
   [Symbol.dispose](): void {
+    this.#line?.[Symbol.dispose]();
     this.#onDispose();
     this.#ending[Symbol.dispose]();
   }
+}
+
+/** What an operation is given by its session. */
+interface OperationParts {
+  ctx: ProviderContext;
+  column: InfoColumn;
+  canceled: AbortSignal;
+  onDispose: () => void;
 }
 
 const noWait: Disposable = { [Symbol.dispose]: () => undefined };
@@ -141,26 +173,26 @@ const noWait: Disposable = { [Symbol.dispose]: () => undefined };
 export class Operations {
   readonly #ctx: ProviderContext;
   readonly #canceled: () => AbortSignal;
+  readonly #column: InfoColumn;
   /** By their signals, which all that they call gets. */
   readonly #underWay = new Map<AbortSignal, Operation>();
   /** By endpoint. */
-  readonly #troubles = new Map<string, Trouble>();
+  readonly #repeated = new Map<string, Repeated>();
 
   constructor(ctx: ProviderContext, canceled: () => AbortSignal) {
     this.#ctx = ctx;
     this.#canceled = canceled;
+    this.#column = new InfoColumn(ctx);
   }
 
   /** Begins an operation, which a cancel or this time-out ends. */
   begin(seconds: number, owner: OperationOwner = {}): Operation {
-    const end = () => void this.#underWay.delete(operation.signal);
-    const operation: Operation = new Operation(
-      seconds,
-      owner,
-      this.#ctx.clock,
-      this.#canceled(),
-      end,
-    );
+    const operation: Operation = new Operation(seconds, owner, {
+      ctx: this.#ctx,
+      column: this.#column,
+      canceled: this.#canceled(),
+      onDispose: () => void this.#underWay.delete(operation.signal),
+    });
     this.#underWay.set(operation.signal, operation);
     return operation;
   }
@@ -178,69 +210,45 @@ export class Operations {
     const operation = this.of(signal);
     if (!operation) return noWait;
     const underWay = operation.begin(wait);
-    const trouble = wait.endpoint === undefined ? undefined : this.#troubles.get(wait.endpoint);
-    if (trouble && trouble.nextAt > this.#ctx.clock.now()) this.#apply(trouble, operation);
+    const { endpoint } = wait;
+    const repeated = endpoint === undefined ? undefined : this.#repeated.get(endpoint);
+    if (endpoint !== undefined && repeated && repeated.nextAt > this.#ctx.clock.now()) {
+      meet(operation, endpoint, repeated);
+    }
     return underWay;
   }
 
   /** Takes a failed try that is to be repeated. */
-  retrying(retry: Retry): void {
+  retrying({ method, path, error, inMs, isAsked }: Retry): void {
     const { clock } = this.#ctx;
-    const inMs = retry.inMs ?? 0;
+    const pauseMs = inMs ?? 0;
     // Rounded up, because messages show whole seconds.
-    const until = new Date(Math.ceil((clock.date().getTime() + inMs) / 1000) * 1000);
-    const trouble = { ...retry, nextAt: clock.now() + inMs, until };
-    const endpoint = `${retry.method} ${retry.path}`;
-    this.#troubles.set(endpoint, trouble);
+    const until = new Date(Math.ceil((clock.date().getTime() + pauseMs) / 1000) * 1000);
+    const isTokenSought = inMs === undefined;
+    const repeated = { error, isTokenSought, isAsked, nextAt: clock.now() + pauseMs, until };
+    const endpoint = `${method} ${path}`;
+    this.#repeated.set(endpoint, repeated);
     for (const operation of [...this.#underWay.values()]) {
-      if (!operation.waitsFor(endpoint)) continue;
-      operation.noteFailedTry(endpoint, retry.error);
-      this.#apply(trouble, operation);
+      if (operation.waitsFor(endpoint)) meet(operation, endpoint, repeated);
     }
   }
 
-  /** Sets what the Info column says of the operation with this signal when it is next shown. */
-  setActivity(signal: AbortSignal, activity: (() => string) | undefined): void {
+  /** Shows in the Info column what the operation with this signal does. */
+  show(signal: AbortSignal, activity: Activity): void {
+    this.of(signal)?.show(activity);
+  }
+
+  /** Takes the outcome of a listing for the operation with this signal, which goes on waiting: an answer or an error. */
+  noteLook(signal: AbortSignal, error: RequestError | undefined): void {
     const operation = this.of(signal);
-    if (operation) operation.activity = activity;
+    if (error) operation?.noteFailedTry(listEndpoint, { error });
+    else operation?.noteAnswer();
   }
+}
 
-  /** Shows the activity of the operation with this signal, and before that why a request is repeated, if one is. */
-  show(signal: AbortSignal): void {
-    const operation = this.of(signal);
-    if (!operation) return;
-    const now = this.#ctx.clock.now();
-    const trouble = [...this.#troubles.entries()].find(
-      ([endpoint, { nextAt }]) => nextAt > now && operation.waitsFor(endpoint),
-    );
-    this.#showText(operation, trouble && this.#describe(trouble[1]));
-  }
-
-  #apply(trouble: Trouble, operation: Operation): void {
-    const { error, until, isAsked, nextAt } = trouble;
-    if (!isAsked || nextAt < operation.endsAt) {
-      return this.#showText(operation, this.#describe(trouble));
-    }
-    this.#showText(
-      operation,
-      `the service answers ${error.status} and asks for a pause until ${secondOf(until)}, which is after the time-out`,
-    );
-    operation.endBefore({ error, until });
-  }
-
-  /** Says what a request got, and when it is sent again. */
-  #describe({ error, inMs, isAsked, nextAt, until }: Trouble): string {
-    const { kind, status, message } = error;
-    const what = kind === "answered" ? `the service answers ${status}` : message;
-    if (inMs === undefined) return `${what}; looking for a new token`;
-    const seconds = Math.max(1, Math.ceil((nextAt - this.#ctx.clock.now()) / 1000));
-    const asked = isAsked ? ` (Retry-After: until ${secondOf(until)})` : "";
-    return `${what}; next try in ${seconds} s${asked}`;
-  }
-
-  /** A narrow terminal cuts off the end, so the text begins with the trouble. */
-  #showText({ urn, activity }: Operation, trouble: string | undefined): void {
-    const texts = [trouble, activity?.()].filter((text) => text !== undefined);
-    if (urn !== undefined && texts.length > 0) this.#ctx.messages.status(urn, texts.join("; "));
-  }
+/** Tells an operation of a try that is to be repeated, and ends it if the pause before that is too long for it. */
+function meet(operation: Operation, endpoint: string, repeated: Repeated): void {
+  operation.noteFailedTry(endpoint, repeated);
+  const { error, until, isAsked, nextAt } = repeated;
+  if (isAsked && nextAt >= operation.endsAt) operation.endBefore({ error, until });
 }

@@ -216,11 +216,11 @@ export class Session {
 
   /** Begins the operation of a resource, with the time-out in the request or else the default one. */
   operationOf(
-    { urn, timeoutSeconds }: { urn: string; timeoutSeconds: number },
+    { urn, id, timeoutSeconds }: { urn: string; id?: string; timeoutSeconds: number },
     kind: "create" | "update" | "delete" | "read",
   ): Operation {
     const seconds = timeoutSeconds || timeouts[kind === "read" ? "look" : "change"];
-    return this.operation(seconds, { urn, option: `customTimeouts.${kind}` });
+    return this.operation(seconds, { urn, id, option: `customTimeouts.${kind}` });
   }
 
   /** Releases the lock in the ledger, and closes the connections. */

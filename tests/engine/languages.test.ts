@@ -50,7 +50,7 @@ for (const [name, language] of Object.entries<Language>(languages)) {
     expect(fixture.posts()).toBe(0);
     await stack.configure({ pollIntervalSeconds: "0.2", settlingSeconds: "1" });
 
-    expect(await stack.up()).toContain("PROVISIONING");
+    expect(await stack.up()).toContain("3 created");
     const records = fixture.control.instances();
     expect(records).toHaveLength(2);
     const outputs = await stack.outputs();

@@ -95,7 +95,7 @@ test.each([
     const up = stack.start("up");
     while (fixture.ids().length < 2) await sleep(20);
     const [web = "", slow = ""] = fixture.ids();
-    await up.printed(`${slow} PROVISIONING`);
+    await up.printed(`of 15 min, ${slow}`);
     await up.end(end);
     control.settle();
     if (end === "engine killed") await stack.succeed("cancel", "--yes");

@@ -99,10 +99,6 @@ test.each([
       expectExplained(message);
       expect(message).toContain("customTimeouts.create");
     }
-    const shown = run.statuses.filter((text) =>
-      text.includes("asks for a pause until 2026-01-02T"),
-    );
-    expect(shown.length).toBeGreaterThanOrEqual(3);
     // Nothing stands in the way of the next run.
     simulation.faultFor = () => undefined;
     const next = await simulation.run((engine) => engine.up(program(3)));
@@ -225,12 +221,8 @@ test("in a 429 storm, the Info column says what the service answers, and when th
     (isPost(sent) || isListing(sent)) && refusals++ < 8 ? tooMany("12") : undefined;
   const run = await simulation.run((engine) => engine.up(program(2)));
   expect(run.engine.failed).toEqual([]);
-  const shown = run.statuses.filter((text) =>
-    text.startsWith(
-      "the service answers 429; next try in 12 s (Retry-After: until 2026-01-01T00:0",
-    ),
-  );
-  expect(shown.length).toBeGreaterThanOrEqual(8);
+  const shown = run.statuses.filter((text) => /^429, next try in 1[12] s, \d+ s of /.test(text));
+  expect(shown.length).toBeGreaterThanOrEqual(2);
 });
 
 test("a listing that is repeated after a 503 shows that in the Info column, also in a refresh", async () => {
@@ -241,7 +233,6 @@ test("a listing that is repeated after a 503 shows that in the Info column, also
     isListing(sent) && refusals++ < 2 ? { kind: "status", status: 503, acted: false } : undefined;
   const run = await simulation.run((engine) => engine.refresh());
   expect(run.engine.failed).toEqual([]);
-  expect(
-    run.statuses.filter((text) => /^the service answers 503; next try in \d s$/.test(text)),
-  ).toHaveLength(2);
+  const [id = ""] = simulation.ids;
+  expect(run.statuses).toEqual([expect.stringMatching(`^503, .*1 s of 5 min, ${id}$`)]);
 });

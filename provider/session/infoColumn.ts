@@ -1,0 +1,223 @@
+/**
+ * The Info column of `pulumi up`: for each operation under way one line, with what it does, for how long, and until when. It
+ * begins with what matters most, because a terminal of 100 columns cuts it off after about 35 characters.
+ *
+ * At a terminal, the lines move with the clock. In a pipeline, where the engine prints each as a line of the log, they are few.
+ */
+import { localTime, notNeeded } from "../abort";
+import type { ProviderContext } from "../context";
+
+/** What an operation does. */
+export interface Activity {
+  /** In few words, such as the status of the instance. */
+  readonly what: string;
+  /** The instance, if the call of the engine has not named it. */
+  readonly id?: string | undefined;
+}
+
+/** Why an operation gets no further. The line then begins with it. */
+export interface Trouble {
+  /** In few words, such as the HTTP status. */
+  readonly cause: string;
+  /** The clock time of the next try, if it is known. */
+  readonly nextAt?: number | undefined;
+  /** The date of the next try. */
+  readonly until?: Date | undefined;
+}
+
+/** The operation of a line. */
+interface Shown {
+  readonly urn: string;
+  /** The instance, if the call of the engine names it. */
+  readonly id?: string | undefined;
+  /** The clock time. */
+  readonly beginsAt: number;
+  /** The time-out. */
+  readonly seconds: number;
+}
+
+/** How long a line must have begun with something else before it is shown. What is over sooner would only flicker. */
+const settledMs = 1000;
+/** The pause between two updates at a terminal. */
+const tickMs = 1000;
+/** At a terminal, at most so many lines are sent to the engine with each tick, so that hundreds don't keep it busy. */
+const linesPerTick = 10;
+/** When a line is shown in a pipeline, from the begin of its operation on. Then each minute. */
+const pipelineMs: readonly number[] = [10_000, 20_000, 40_000];
+const minuteMs = 60_000;
+
+/** The lines of a session. One timer serves them all, and none runs while no operation is under way. */
+export class InfoColumn {
+  readonly #ctx: ProviderContext;
+  readonly #lines = new Set<Line>();
+  #timer = new AbortController();
+  /** The clock time at which the timer ends. */
+  #wakesAt = Infinity;
+  #tickedAt = -Infinity;
+
+  constructor(ctx: ProviderContext) {
+    this.#ctx = ctx;
+  }
+
+  /** Begins the line of an operation. Disposing of it ends the line. */
+  begin(shown: Shown): Line {
+    const line = new Line(shown, this.#ctx, {
+      // A wait may end after its operation.
+      changed: () => this.#lines.has(line) && this.#wakeAt(line.dueAt),
+      ended: () => this.#end(line),
+    });
+    this.#lines.add(line);
+    return line;
+  }
+
+  #end(line: Line): void {
+    this.#lines.delete(line);
+    if (this.#lines.size === 0) this.#stop();
+  }
+
+  #stop(): void {
+    this.#timer.abort(notNeeded);
+    this.#wakesAt = Infinity;
+  }
+
+  #wakeAt(dueAt: number): void {
+    const { clock, isAtTerminal } = this.#ctx;
+    const at = isAtTerminal ? Math.max(dueAt, this.#tickedAt + tickMs) : dueAt;
+    if (at >= this.#wakesAt) return;
+    this.#stop();
+    this.#wakesAt = at;
+    this.#timer = new AbortController();
+    clock.sleep(Math.max(0, at - clock.now()), this.#timer.signal).then(
+      () => this.#tick(),
+      () => undefined,
+    );
+  }
+
+  /** Shows the lines that are due. If they are too many, those that begin with something new come first. */
+  #tick(): void {
+    const { clock, isAtTerminal } = this.#ctx;
+    const now = clock.now();
+    this.#wakesAt = Infinity;
+    this.#tickedAt = now;
+    const due = [...this.#lines]
+      .filter(({ dueAt }) => dueAt <= now)
+      .sort((a, b) => Number(b.isNew) - Number(a.isNew) || a.dueAt - b.dueAt);
+    for (const line of isAtTerminal ? due.slice(0, linesPerTick) : due) line.print();
+    this.#wakeAt(Math.min(...[...this.#lines].map(({ dueAt }) => dueAt)));
+  }
+}
+
+/** What a line tells the column. */
+interface LineEvents {
+  changed: () => void;
+  ended: () => void;
+}
+
+/** The line of one operation. */
+export class Line implements Disposable {
+  readonly #of: Shown;
+  readonly #ctx: ProviderContext;
+  readonly #on: LineEvents;
+  #activity: Activity | undefined;
+  #trouble: Trouble | undefined;
+  /** The clock time since when the line begins as it does. */
+  #beginsSoSince = 0;
+  /** How the line began when it was last shown, and the clock time of that. */
+  #shownBegin: string | undefined;
+  #shownAt = 0;
+
+  constructor(of: Shown, ctx: ProviderContext, on: LineEvents) {
+    this.#of = of;
+    this.#ctx = ctx;
+    this.#on = on;
+  }
+
+  /** Sets what the operation does from now on. */
+  show(activity: Activity): void {
+    this.#set(activity, this.#trouble);
+  }
+
+  /** Sets, or with undefined ends, what keeps the operation from going on. */
+  meet(trouble: Trouble | undefined): void {
+    this.#set(this.#activity, trouble);
+  }
+
+  #set(activity: Activity | undefined, trouble: Trouble | undefined): void {
+    const before = this.#begin;
+    this.#activity = activity;
+    this.#trouble = trouble;
+    if (this.#begin === before) return;
+    this.#beginsSoSince = this.#ctx.clock.now();
+    this.#on.changed();
+  }
+
+  /** The words with which the line begins. Undefined if there is nothing to show. */
+  get #begin(): string | undefined {
+    return this.#trouble?.cause ?? this.#activity?.what;
+  }
+
+  /** Whether the line begins otherwise than when it was last shown. */
+  get isNew(): boolean {
+    return this.#begin !== this.#shownBegin;
+  }
+
+  /** The clock time at which the line is to be shown next. */
+  get dueAt(): number {
+    if (this.#begin === undefined) return Infinity;
+    if (this.isNew) return this.#beginsSoSince + settledMs;
+    if (this.#ctx.isAtTerminal) return this.#shownAt + tickMs;
+    const { beginsAt } = this.#of;
+    const shownMs = this.#msAt(this.#shownAt);
+    const nextMinuteMs = (Math.floor(shownMs / minuteMs) + 1) * minuteMs;
+    return beginsAt + (pipelineMs.find((ms) => ms > shownMs) ?? nextMinuteMs);
+  }
+
+  /** How long the operation has lasted at this clock time. In whole milliseconds, or a line due now could be due now for ever. */
+  #msAt(time: number): number {
+    return Math.round(time - this.#of.beginsAt);
+  }
+
+  /** Shows the line. */
+  print(): void {
+    this.#shownBegin = this.#begin;
+    this.#shownAt = this.#ctx.clock.now();
+    this.#ctx.messages.status(this.#of.urn, this.#text());
+  }
+
+  #text(): string {
+    const { seconds, id } = this.#of;
+    const soFar = Math.floor(this.#msAt(this.#shownAt) / 1000);
+    const parts = [
+      this.#begin,
+      this.#nextTry(),
+      `${duration(soFar)} of ${limit(seconds)}`,
+      this.#activity?.id ?? id,
+    ];
+    return parts.filter((part) => part !== undefined).join(", ");
+  }
+
+  /** Says when the next try is, unless it is under way. A longer pause has its end in local time, too. */
+  #nextTry(): string | undefined {
+    const { nextAt = -Infinity, until } = this.#trouble ?? {};
+    const seconds = Math.ceil((nextAt - this.#ctx.clock.now()) / 1000);
+    if (seconds <= 0) return undefined;
+    const end = until && seconds >= minutesFrom ? ` (${localTime(until)})` : "";
+    return `next try in ${duration(seconds)}${end}`;
+  }
+
+  [Symbol.dispose](): void {
+    this.#on.ended();
+  }
+}
+
+/** From here on, a time is shown in minutes. In seconds. */
+const minutesFrom = 120;
+
+function duration(seconds: number): string {
+  return seconds < minutesFrom ? `${seconds} s` : `${Math.floor(seconds / 60)} min`;
+}
+
+/** A time-out is shown in minutes only if it is a number of whole ones. */
+function limit(seconds: number): string {
+  return seconds % 60 === 0 ? duration(seconds) : `${seconds} s`;
+}
