@@ -1,12 +1,11 @@
 /** Runs the command line that a person typed. `main.ts` loads this file only for that, so the provider never loads commander. */
-import { closeSync, openSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { Command, CommanderError } from "commander";
 import metadata from "../metadata.json";
 import { ownCommand } from "../provider/advice";
 import { closest } from "../provider/closest";
 import { defectMessage } from "../provider/errors";
-import { pluginDescription } from "../provider/executable";
+import { hasTerminal, pluginDescription } from "../provider/executable";
 import { endWithStarter } from "../provider/starter";
 import { addAudit } from "./audit";
 import { addDoctor } from "./doctor";
@@ -34,16 +33,6 @@ export async function runByHand(argv: readonly string[]): Promise<number> {
     await new Promise<void>((resolve) => stream.write("", () => resolve()));
   }
   return exitCode;
-}
-
-/** Whether a person is at a terminal. `pulumi plugin run` connects stdin and stdout to itself, so these do not tell. */
-function hasTerminal(): boolean {
-  try {
-    closeSync(openSync(process.platform === "win32" ? "CONIN$" : "/dev/tty", "r"));
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Returns what reads the next line that is typed. It is empty once stdin has ended. */

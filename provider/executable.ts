@@ -1,5 +1,5 @@
 /** The plugin as a program: its name, its files, how it was started, and which signals end it. */
-import { existsSync, fstatSync } from "node:fs";
+import { closeSync, existsSync, fstatSync, openSync, readlinkSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { getAsset, isSea } from "node:sea";
@@ -30,6 +30,29 @@ export function isStdinPiped(): boolean {
     return stdin.isFIFO() || stdin.isSocket();
   } catch {
     return false;
+  }
+}
+
+/** Whether a person is at a terminal. Pulumi connects stdin and stdout to itself, so these do not tell. */
+export function hasTerminal(): boolean {
+  try {
+    closeSync(openSync(process.platform === "win32" ? "CONIN$" : "/dev/tty", "r"));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Whether the engine that has started this process shows its progress at a terminal, as far as that can be known. The engine prints
+ * a log instead where the variable CI is set. On Linux, a log also is what goes through a pipe (`pulumi up | tee`).
+ */
+export function isEngineAtTerminal(): boolean {
+  if (process.env["CI"] || !hasTerminal()) return false;
+  try {
+    return /^\/dev\/(pts|tty|console)/.test(readlinkSync(`/proc/${process.ppid}/fd/1`));
+  } catch {
+    return true;
   }
 }
 

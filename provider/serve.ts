@@ -1,7 +1,7 @@
 /** Answers the engine's calls on the open port, until the process ends. */
 import metadata from "../metadata.json";
 import { systemClock } from "./clock";
-import { isStdinPiped, readSchema } from "./executable";
+import { isEngineAtTerminal, isStdinPiped, readSchema } from "./executable";
 import type { PluginPort } from "./pluginPort";
 import { Redactor } from "./redaction";
 import { cancelsAtEnd, EngineLog } from "./rpc/engineLog";
@@ -20,6 +20,7 @@ export function serve(port: PluginPort, hasEngine: boolean): void {
     redactor,
     clock: systemClock,
     env: process.env,
+    isAtTerminal: isEngineAtTerminal(),
     engineAddress: () => log.address,
     showsLastMessages: () => log.isOfVersion(cancelsAtEnd),
   };
