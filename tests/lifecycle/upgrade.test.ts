@@ -41,14 +41,15 @@ const unfinished = states.filter(([, { held }]) => held.unfinished);
 const isUnclaimed = ({ held }: Recorded) => !("flavorId" in held.inputs);
 
 /**
- * The outputs after the next refresh: a required one that an earlier version wrote as null is empty, and an input that the
- * version did not know is null.
+ * The outputs after the next refresh: a required one that an earlier version wrote as null is empty, and what the version did
+ * not know is null.
  */
 function refreshed(outputs: PropertyMap): PropertyMap {
   const names = schema.resources["compute:index:Instance"].required;
   const nulls = names.filter((name) => outputs[name] === null);
   return {
     ...Object.fromEntries(inputNames.map((name) => [name, null])),
+    flavorIdUsed: null,
     ...outputs,
     ...Object.fromEntries(nulls.map((name) => [name, ""])),
   };
