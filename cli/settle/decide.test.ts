@@ -38,6 +38,8 @@ interface Case {
   evidence?: Evidence;
   /** The evidence for the creates of these names, if it differs. */
   evidenceOf?: Readonly<Record<string, Evidence>>;
+  /** What the service lists besides. */
+  others?: { id: string; name: string }[];
   /** Ids that states hold, besides those of `resources`. */
   heldIds?: string[];
   take?: Record<string, string>;
@@ -69,13 +71,21 @@ function decided({
     evidence: new Map(
       doubts.map((doubt) => [doubt, more.evidenceOf?.[doubt.name ?? ""] ?? evidence]),
     ),
-    items: new Map([...items, itemOf("i-other")].map((item) => [item.id, item])),
+    items: new Map(
+      [...items, ...(more.others ?? []), { id: "i-other", name: "other" }].map((item) => [
+        item.id,
+        item,
+      ]),
+    ),
     tokenKind: more.tokenKind ?? "live",
     choices,
   };
   return decideAll(doubts, view).map(({ does }) => {
     const { kind } = does;
-    if (kind === "put") return [kind, does.item.id, does.replaces].filter(Boolean).join(" ");
+    if (kind === "put") {
+      const beside = does.namesakes.map((id) => `beside ${id}`);
+      return [kind, does.item.id, does.replaces, ...beside].filter(Boolean).join(" ");
+    }
     const items = kind === "ask" ? does.items : "item" in does ? [does.item] : [];
     return [kind, ...items.map(({ id }) => id)].join(" ");
   });
@@ -113,6 +123,16 @@ test.each<[string, Case, string[]]>([
     "the generated name is listed under another id than that in the record",
     { operations, records: [recordOf({ id: "i-9" })], evidence: listed("i-1") },
     ["ask i-1"],
+  ],
+  [
+    "the id in the record is listed, and another instance has the explicit name",
+    {
+      operations: [pending("web", {}, "db")],
+      records: [recordOf({ ...explicit, id: "i-1" })],
+      evidence: { kind: "listed", items: [{ id: "i-1", name: "db" }] },
+      others: [{ id: "i-2", name: "db" }],
+    },
+    ["put i-1 beside i-2"],
   ],
   [
     "the record is of another provider resource",

@@ -57,8 +57,17 @@ type Does =
   | { kind: "absent" }
   /** A person gives it up or, in a sandbox, nobody has to look at it. */
   | { kind: "forget"; isSandbox: boolean; why?: string }
-  /** Its instance comes into the state. With `replaces`, in place of this instance, which the next `up` deletes. */
-  | { kind: "put"; item: ListItem; pending: PendingCreate; replaces: string | undefined }
+  /**
+   * Its instance comes into the state. With `replaces`, in place of this instance, which the next `up` deletes. Other instances of
+   * the name are named only: another create may have made them, or somebody else.
+   */
+  | {
+      kind: "put";
+      item: ListItem;
+      pending: PendingCreate;
+      replaces: string | undefined;
+      namesakes: readonly string[];
+    }
   /** Only a person can put the instance into the state. */
   | { kind: "import"; item: ListItem; why: string }
   /** A person decides. `items` may be the resource's, and `occupant` is what the state has for it now. */
@@ -150,7 +159,23 @@ function judgeListed(doubt: Doubt, view: View, items: readonly ListItem[]): Does
   if (homeless !== undefined) return { kind: "import", item, why: homeless };
   if (occupant && !isLater(doubt.record, occupant))
     return ask("which of the two came later is not known", item);
-  return { kind: "put", item, pending, replaces: occupant?.id };
+  return {
+    kind: "put",
+    item,
+    pending,
+    replaces: occupant?.id,
+    namesakes: namesakesOf(doubt, view, item),
+  };
+}
+
+/** Returns the ids of the other listed instances of the name that no state holds, and that the create may have to do with. */
+function namesakesOf({ name, record }: Doubt, { items, held }: View, { id }: ListItem): string[] {
+  if (name === undefined) return [];
+  const isNew = (other: string) =>
+    other !== id && !held.has(other) && record?.before.has(other) !== true;
+  return [...items.values()]
+    .filter((other) => isNamed(other.name, name) && isNew(other.id))
+    .map((other) => other.id);
 }
 
 /** Puts the instance into the state that a person names. */
@@ -163,7 +188,8 @@ function take(doubt: Doubt, view: View, id: string): Does {
   if (!pending) return { kind: "import", item, why: "the state knows nothing of this create" };
   const homeless = whyHomeless(pending.resource, view.state);
   if (homeless !== undefined) return { kind: "import", item, why: homeless };
-  return { kind: "put", item, pending, replaces: occupantOf(doubt.urn, view.state)?.id };
+  const replaces = occupantOf(doubt.urn, view.state)?.id;
+  return { kind: "put", item, pending, replaces, namesakes: namesakesOf(doubt, view, item) };
 }
 
 /** Returns what makes the question about a create. */

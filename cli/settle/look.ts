@@ -150,5 +150,6 @@ function withoutService({ findings }: Place, doubts: readonly Doubt[]) {
 function idsIn(doubt: Doubt, does: Row["does"], { evidence }: View): string[] {
   const seen = evidence.get(doubt);
   const listed = seen?.kind === "listed" ? seen.items.map(({ id }) => id) : [];
-  return "item" in does ? [...listed, does.item.id] : listed;
+  const namesakes = does.kind === "put" ? does.namesakes : [];
+  return [...listed, ...namesakes, ...("item" in does ? [does.item.id] : [])];
 }

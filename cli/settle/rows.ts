@@ -46,7 +46,10 @@ export function show({ doubt, does }: Row, stack: string, options: readonly stri
     case "put": {
       const next = "comes into the state; the next `pulumi up` goes on with it";
       const then = does.replaces === undefined ? "" : `, then deletes ${does.replaces}`;
-      return { ...base, id: does.item.id, found: describe(does.item, isSecret), does: next + then };
+      const { item, namesakes } = does;
+      const others =
+        namesakes.length === 0 ? "" : `; of the same name, in no state: ${namesakes.join(", ")}`;
+      return { ...base, id: item.id, found: describe(item, isSecret) + others, does: next + then };
     }
     case "import": {
       const { id } = does.item;

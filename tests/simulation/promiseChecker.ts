@@ -34,8 +34,6 @@ export interface Made {
   saves: RunPlan["saves"];
   /** Whether a second one was made that did not have to notice this one. */
   isUnnoticed: boolean;
-  /** Whether a power cut has left its file unreadable. */
-  isFileLost?: boolean;
   /** Why no state need have it any more, for example because a person removed it. */
   letGo?: string;
 }
@@ -161,12 +159,6 @@ export class PromiseChecker {
     return name === `${urn.split("::").at(-1)}-1`;
   }
 
-  /** Called after a power cut. `isUnreadable`: whether the file of the resource can't be read any more. */
-  onPowerCut(disk: object, isUnreadable: (urn: string) => boolean): void {
-    for (const made of this.made.values())
-      if (made.disk === disk && isUnreadable(made.urn)) made.isFileLost = true;
-  }
-
   /** Called when the engine gets an id. It must not be that of another resource's instance (4). */
   onIdReturned(
     urn: string,
@@ -241,9 +233,9 @@ export class PromiseChecker {
       }
       // Its provider resource was never saved, or was destroyed since. So a generated name has another tag.
       const isOfOtherScope = !this.#isExplicit(made) && !isNameFor(name, urn, stack.scope ?? "");
-      // The state could not be saved, or was saved over, or the file can't be read, or a listing lacked the instance when a second
-      // one was made. If the program chose the name, nothing speaks of the instance once the state has another one of that name.
-      const isUnsaved = made.isOverwritten || made.saves !== "each step" || made.isFileLost;
+      // The state could not be saved, or was saved over, or a listing lacked the instance when a second one was made. If the
+      // program chose the name, nothing speaks of the instance once the state has another one of that name.
+      const isUnsaved = made.isOverwritten || made.saves !== "each step";
       const isHidden = (isUnsaved || made.isUnnoticed) && this.#isExplicit(made);
       if (!isOfOtherScope && !isHidden)
         this.violated(`${id} (${name}) exists, but no state or message has it`);

@@ -354,14 +354,7 @@ class HistoryRun {
         this.#runs.filter((other) => other.machine === machine && !other.isOver).forEach(endEngine);
         for (const process of machine.processes) process.kill();
         machine.processes.clear();
-        if (how === "power cut") {
-          machine.disk.powerCut(this.#random.next);
-          const ledger = machine.ledger();
-          return this.#checker.onPowerCut(
-            machine.disk,
-            (urn) => ledger.find(urn)?.kind === "unreadable",
-          );
-        }
+        if (how === "power cut") return machine.disk.powerCut(this.#random.next);
         machine.disk = machine.newDisk();
     }
   }
@@ -692,7 +685,8 @@ class HistoryRun {
     const forgets = new Set<string>();
     for (let round = 0; round < 4; round++) {
       this.#tell(`a person settles ${stack.name}`);
-      const { exitCode, questions, givenUp } = this.#settleOnce(machine, stack, forgets);
+      const { exitCode, questions, givenUp, named } = this.#settleOnce(machine, stack, forgets);
+      for (const id of named) this.#checker.made.get(id)?.namedBy.add(forgets);
       for (const id of givenUp) {
         const made = this.#checker.made.get(id);
         if (made) made.letGo ??= "given up in a sandbox";

@@ -36,8 +36,9 @@ export interface Settled {
   exitCode: 0 | 1 | 3;
   /** The URNs of what a person has to decide, and why. */
   questions: { urn: string; why: string }[];
-  /** The ids of the instances that are given up in a sandbox. */
+  /** The ids of the instances that are given up in a sandbox, and of those that are only named. */
   givenUp: string[];
+  named: string[];
 }
 
 /** Types `settle --yes`. */
@@ -61,7 +62,7 @@ export function settle(view: View): Settled {
   const seen = { stack: stack.name, state, held, evidence, items, tokenKind, choices };
   const rows = decideAll(doubts, seen);
   if (rows.some(({ does }) => does.kind === "running"))
-    return { exitCode: 3, questions: [], givenUp: [] };
+    return { exitCode: 3, questions: [], givenUp: [], named: [] };
   const decided = doableOf(rows);
   carryOut(state, decided, view);
   const named = new Set(rows.flatMap(({ doubt }) => idsIn(evidence.get(doubt))));
@@ -88,7 +89,8 @@ function endOf(
   );
   const givenUp = isSandbox ? [...ofRows, ...leftovers.map(({ item }) => item.id)] : [];
   const questions = [...asked, ...(isSandbox ? [] : ofLeftovers)];
-  return { exitCode: questions.length > 0 ? 1 : 0, questions, givenUp };
+  const beside = rows.flatMap(({ does }) => (does.kind === "put" ? does.namesakes : []));
+  return { exitCode: questions.length > 0 ? 1 : 0, questions, givenUp, named: beside };
 }
 
 function evidenceOf({ record, name, isGenerated }: Doubt, { listed }: View): Evidence {
