@@ -214,7 +214,7 @@ test("no operation fails because the engine is gone or was never attached", asyn
 });
 
 test.each(["handshake", "attach"] as const)(
-  "after %s, messages go to the new engine",
+  "the messages of a run that begins after %s go to its engine",
   async (method) => {
     const script = (messages: { info(text: string): void }) => ({
       create: async () => {
@@ -227,6 +227,7 @@ test.each(["handshake", "attach"] as const)(
       try {
         await client.create({ inputs });
         await client[method](second.address);
+        await client.configure(inputs);
         await client.create({ inputs });
         expect(engine.logged).toHaveLength(1);
         expect(second.logged).toHaveLength(1);

@@ -11,7 +11,6 @@ import { ResourceProviderService } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import type { PluginPort } from "../pluginPort";
 import type { CancelReason, Provider } from "../requests";
 import type { EngineLog } from "./engineLog";
-import { Engines, type Caller } from "./engines";
 import { describeError, toCallFailure } from "./errors";
 
 /** What a server is made with. */
@@ -25,15 +24,21 @@ export interface ServerDependencies {
   version: string;
 }
 
-/** Serves a `Provider` as the gRPC service `pulumirpc.ResourceProvider`. */
+/**
+ * Serves a `Provider` as the gRPC service `pulumirpc.ResourceProvider`. In attach mode (PULUMI_DEBUG_PROVIDERS), one run comes
+ * after the other. The address of an engine's log tells the runs apart, and the connections are not told apart.
+ */
 export class ProviderServer {
   readonly #server: Server;
   readonly #dependencies: ServerDependencies;
   #port: PluginPort | undefined;
   #provider: Promise<Provider> | undefined;
-  readonly #engines = new Engines();
-  /** Whether the run of the served engine was canceled. */
-  #isRunOver = false;
+  /** The engine whose run this is. Empty before the first run, and once the run was canceled. */
+  #served = "";
+  /** Who made the last Handshake. A host that only reads the schema makes one, too, even in the middle of a run. */
+  #attached = "";
+  /** How many runs have begun. */
+  #runs = 0;
   readonly #running = new Set<Promise<void>>();
 
   constructor(dependencies: ServerDependencies) {
@@ -53,10 +58,7 @@ export class ProviderServer {
   answerOn(port: PluginPort): void {
     const connections = this.#server.createConnectionInjector(ServerCredentials.createInsecure());
     this.#port = port;
-    port.onConnection((socket) => {
-      this.#engines.connected(socket);
-      connections.injectConnection(socket);
-    });
+    port.onConnection((socket) => connections.injectConnection(socket));
   }
 
   /** How many calls have no reply yet. */
@@ -66,34 +68,33 @@ export class ProviderServer {
 
   /** Tells the provider to end its waits (`Provider.cancel`). Never throws. */
   cancel(reason: CancelReason): void {
-    this.#isRunOver = true;
+    // The engine's next run begins with another Handshake.
+    this.#served = this.#attached = "";
     this.#tellProvider((provider) => provider.cancel(reason));
   }
 
-  /** Does the same for an engine's call of Cancel, unless it comes from another engine than the one whose run this is. */
-  cancelFor(caller: Caller): void {
-    if (!this.#engines.isServed(caller)) return;
-    this.cancel(this.runningCalls === 0 ? "finished" : "interrupted");
+  /** Handles an engine's call of Cancel. */
+  cancelRun(): void {
+    // Hosts that only read the schema send Cancel, too (SDKs since 3.231). It ends no run.
+    if (this.#attached === this.#served)
+      this.cancel(this.runningCalls === 0 ? "finished" : "interrupted");
+    else this.#attached = this.#served;
   }
 
-  /** Called when an engine connects, which may only read the schema. */
-  attachEngine(caller: Caller, engine: string): void {
-    this.#engines.attached(caller, engine);
-    const { served } = this.#engines;
-    if (served === "") this.#dependencies.log.attach(engine);
-    // An engine may do a preview and an update one after the other.
-    else if (engine === served && this.#isRunOver) this.#beginRun();
+  /** Called when an engine or another host connects. `address` is that of its log. */
+  attach(address: string): void {
+    if (address === "") return;
+    this.#attached = address;
+    const { log } = this.#dependencies;
+    if (log.address === "") log.attach(address);
   }
 
-  /** Begins a run if the caller's engine does. @throws OperationFailed if a run that is not the caller's may be under way */
-  #serve(caller: Caller, begins: boolean): void {
-    if (!this.#engines.serve(caller, begins, this.#isRunOver)) return;
-    this.#dependencies.log.attach(this.#engines.served);
-    this.#beginRun();
-  }
-
+  /** Begins a run, unless the one of the host that made the last Handshake has begun. */
   #beginRun(): void {
-    this.#isRunOver = false;
+    if (this.#attached === this.#served) return;
+    this.#served = this.#attached;
+    this.#runs++;
+    this.#dependencies.log.attach(this.#served);
     this.#tellProvider((provider) => provider.renew());
   }
 
@@ -122,31 +123,24 @@ export class ProviderServer {
 
   /** Returns the handler of a call that does not need the provider. */
   unary<Request, Reply>(
-    handle: (request: Request, caller: Caller) => Reply | Promise<Reply>,
+    handle: (request: Request) => Reply | Promise<Reply>,
   ): handleUnaryCall<Request, Reply> {
-    return (call, callback) => this.#run(callback, async () => handle(call.request, call));
+    return (call, callback) => this.#run(callback, async () => handle(call.request));
   }
 
   /** Returns the handler of a call that needs the provider. */
   withProvider<Request, Reply>(
     handle: (provider: Provider, request: Request) => Promise<Reply>,
   ): handleUnaryCall<Request, Reply> {
-    return this.#withProvider(handle, false);
+    return this.unary(async (request) => handle(await this.#load(), request));
   }
 
   /** Returns the handler of a call that needs the provider, and with which engines begin a run. */
   beginningRun<Request, Reply>(
     handle: (provider: Provider, request: Request) => Promise<Reply>,
   ): handleUnaryCall<Request, Reply> {
-    return this.#withProvider(handle, true);
-  }
-
-  #withProvider<Request, Reply>(
-    handle: (provider: Provider, request: Request) => Promise<Reply>,
-    begins: boolean,
-  ): handleUnaryCall<Request, Reply> {
-    return this.unary(async (request, caller) => {
-      this.#serve(caller, begins);
+    return this.unary(async (request) => {
+      this.#beginRun();
       return handle(await this.#load(), request);
     });
   }
@@ -159,17 +153,17 @@ export class ProviderServer {
     handle: handleUnaryCall<Request, Reply>,
   ): handleUnaryCall<Request, Reply> {
     return (call, callback) => {
+      const run = this.#runs;
       const onGone = () => {
-        if (this.#engines.served === served) this.cancel("engineGone");
+        // When the caller goes away, the process may serve another engine.
+        if (this.#runs === run) this.cancel("engineGone");
       };
       handle(call, (...outcome) => {
         // This event comes after every reply, too.
         call.off("cancelled", onGone);
         callback(...outcome);
       });
-      // When the caller goes away, the process may serve another engine.
-      const { served } = this.#engines;
-      if (this.#engines.isServed(call)) call.once("cancelled", onGone);
+      call.once("cancelled", onGone);
     };
   }
 
@@ -183,10 +177,7 @@ export class ProviderServer {
         for (const reply of replies ?? []) call.write(reply);
         call.end();
       };
-      this.#run(callback, async () => {
-        this.#serve(call, false);
-        return handle(await this.#load(), call.request);
-      });
+      this.#run(callback, async () => handle(await this.#load(), call.request));
     };
   }
 

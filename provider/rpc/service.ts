@@ -42,25 +42,25 @@ function providerCalls(server: ProviderServer, { schema, log, version }: ServerD
       .setFailuresList(toCheckFailures(failures));
 
   return {
-    handshake: server.unary((request: pb.ProviderHandshakeRequest, call) => {
-      server.attachEngine(call, request.getEngineAddress());
+    handshake: server.unary((request: pb.ProviderHandshakeRequest) => {
+      server.attach(request.getEngineAddress());
       return new pb.ProviderHandshakeResponse()
         .setAcceptSecrets(true)
         .setAcceptResources(true)
         .setAcceptOutputs(true)
         .setSupportsAutonamingConfiguration(true);
     }),
-    attach: server.unary((request: PluginAttach, call) => {
-      server.attachEngine(call, request.getAddress());
+    attach: server.unary((request: PluginAttach) => {
+      server.attach(request.getAddress());
       return new Empty();
     }),
     getPluginInfo: server.unary(() => new PluginInfo().setVersion(version)),
     getSchema: server.unary(async () => new pb.GetSchemaResponse().setSchema(await schema())),
     // The engine regards a plugin that does not reply as crashed. It also sends Cancel while calls are running, so the
     // process does not exit.
-    cancel: (call, callback) => {
+    cancel: (_call, callback) => {
       callback(null, new Empty());
-      server.cancelFor(call);
+      server.cancelRun();
     },
 
     // The engine calls CheckConfig if the program runs, and else only Configure.

@@ -34,20 +34,6 @@ const usage = { noRun: "the help repeats what was typed" };
 const part = { noRun: "the part of a message whose whole text has an entry of its own" };
 
 export const advice: readonly Advice[] = [
-  // ── Several runs with one process of the plugin ──
-  {
-    file: "provider/rpc/engines.ts",
-    text: "already serves another run of Pulumi",
-    ways: {
-      "once that run has ended": test(
-        "provider/rpc/server",
-        "the next engine begins a run of its own",
-      ),
-      "without PULUMI_DEBUG_PROVIDERS": {
-        noRun: "the engine then starts a process of its own, as in all other tests",
-      },
-    },
-  },
   // ── Requests that fail ──
   {
     file: "provider/advice.ts",

@@ -1,6 +1,4 @@
 /** A server, a test engine and a client for a test. */
-import { once } from "node:events";
-import type { Socket } from "node:net";
 import type { Provider } from "../../requests";
 import type { Messages } from "../../context";
 import { openPluginPort } from "../../pluginPort";
@@ -13,18 +11,11 @@ import { connect, type TestClient } from "./client";
 import { TestEngine } from "./engine";
 import { scriptedProvider, type RecordedCall } from "./scriptedProvider";
 
-/** A client with a Handshake, as an engine makes one in attach mode. */
-interface AttachedClient {
-  client: TestClient;
-  /** Closes the connection, as when the engine ends. Resolves when the server knows. */
-  end(): Promise<void>;
-}
-
 interface Harness {
   /** Makes no Handshake by itself. */
   client: TestClient;
-  /** Connects another client. With an empty address, it makes no Handshake. */
-  connect: (engineAddress: string) => Promise<AttachedClient>;
+  /** Connects another client, which attaches as an engine or another host with this address. */
+  connect: (address: string) => Promise<TestClient>;
   server: ProviderServer;
   engine: TestEngine;
   redactor: Redactor;
@@ -59,33 +50,15 @@ export async function withServer(
     version: "1.2.3",
   });
   const port = await openPluginPort();
-  const sockets: Socket[] = [];
-  server.answerOn({
-    ...port,
-    onConnection: (accept) =>
-      port.onConnection((socket) => {
-        sockets.push(socket);
-        accept(socket);
-      }),
-  });
+  server.answerOn(port);
   const client = connect(port.number);
   const clients = [client];
-  const attach = async (engineAddress: string): Promise<AttachedClient> => {
+  const attach = async (address: string): Promise<TestClient> => {
     const attached = connect(port.number);
     clients.push(attached);
-    await attached.version();
-    const socket = sockets.at(-1);
-    if (!socket) throw new Error("the client has no connection");
-    if (engineAddress !== "") {
-      await attached.handshake(engineAddress);
-      await attached.attach(engineAddress);
-    }
-    const end = async () => {
-      const closed = once(socket, "close");
-      attached.close();
-      await closed;
-    };
-    return { client: attached, end };
+    await attached.handshake(address);
+    await attached.attach(address);
+    return attached;
   };
   try {
     await body({ client, connect: attach, server, engine, redactor, calls, loads });
