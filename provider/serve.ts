@@ -6,7 +6,7 @@ import type { PluginPort } from "./pluginPort";
 import { Redactor } from "./redaction";
 import { cancelsAtEnd, EngineLog } from "./rpc/engineLog";
 import { describeError } from "./rpc/errors";
-import { createServer } from "./rpc/service";
+import { createServer } from "./rpc/handlers";
 import { exitWithEngine } from "./rpc/shutdown";
 import { endWithStarter } from "./starter";
 

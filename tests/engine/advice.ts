@@ -616,7 +616,7 @@ export const advice: readonly Advice[] = [
     },
   },
   {
-    file: "provider/rpc/service.ts",
+    file: "provider/rpc/instanceHandlers.ts",
     text: "reads the instance again",
     ways: {
       "pulumi up": {

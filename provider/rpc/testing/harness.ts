@@ -6,7 +6,7 @@ import { VirtualClock } from "../../testing/virtualClock";
 import { Redactor } from "../../redaction";
 import { EngineLog } from "../engineLog";
 import type { ProviderServer } from "../server";
-import { createServer } from "../service";
+import { createServer } from "../handlers";
 import { connect, type TestClient } from "./client";
 import { TestEngine } from "./engine";
 import { scriptedProvider, type RecordedCall } from "./scriptedProvider";

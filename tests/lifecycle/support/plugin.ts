@@ -5,7 +5,7 @@ import { Secret, propertyMap, type PropertyValue } from "../../../provider/prope
 import { openPluginPort } from "../../../provider/pluginPort";
 import { createProvider } from "../../../provider/provider";
 import { EngineLog } from "../../../provider/rpc/engineLog";
-import { createServer } from "../../../provider/rpc/service";
+import { createServer } from "../../../provider/rpc/handlers";
 import { connect, type TestClient } from "../../../provider/rpc/testing/client";
 import { TestEngine, type LoggedMessage } from "../../../provider/rpc/testing/engine";
 import { readSchema } from "../../../provider/executable";

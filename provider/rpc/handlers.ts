@@ -1,0 +1,95 @@
+/**
+ * The server of the plugin, and the handlers of the calls that are about the plugin and its settings. A handler decodes the
+ * engine's message, calls the provider, and encodes the response.
+ */
+import { Empty } from "google-protobuf/google/protobuf/empty_pb";
+import { PluginInfo, type PluginAttach } from "@pulumi/pulumi/proto/plugin_pb";
+import type { IResourceProviderServer } from "@pulumi/pulumi/proto/provider_grpc_pb";
+import * as pb from "@pulumi/pulumi/proto/provider_pb";
+import { unknownTexts } from "../pulumiNames";
+import type { Provider } from "../requests";
+import { functionHandlers } from "./functionHandlers";
+import { instanceHandlers } from "./instanceHandlers";
+import { toCheckReply, toDiffReply } from "./messages";
+import { decodeProperties, InvalidMessage } from "./properties";
+import { diffSettings, newerSdkWarning, splitInputs } from "./providerInputs";
+import { ProviderServer, type ServerDependencies } from "./server";
+
+/** Makes the server of the plugin, which does not listen yet. To a call without a handler, grpc-js answers UNIMPLEMENTED. */
+export function createServer(dependencies: ServerDependencies): ProviderServer {
+  const server = new ProviderServer(dependencies);
+  const { log } = dependencies;
+  const clean = (text: string) => log.clean(text);
+  const handlers = {
+    ...pluginHandlers(server, dependencies),
+    ...settingsHandlers(server, dependencies),
+    ...instanceHandlers(server, clean),
+    ...functionHandlers(server, clean),
+  } satisfies Partial<IResourceProviderServer>;
+  server.addCalls(handlers);
+  return server;
+}
+
+/** The handlers of the calls that need no provider. */
+function pluginHandlers(server: ProviderServer, { schema, version }: ServerDependencies) {
+  return {
+    handshake: server.unary((request: pb.ProviderHandshakeRequest) => {
+      server.attach(request.getEngineAddress());
+      return new pb.ProviderHandshakeResponse()
+        .setAcceptSecrets(true)
+        .setAcceptResources(true)
+        .setAcceptOutputs(true)
+        .setSupportsAutonamingConfiguration(true);
+    }),
+    attach: server.unary((request: PluginAttach) => {
+      server.attach(request.getAddress());
+      return new Empty();
+    }),
+    getPluginInfo: server.unary(() => new PluginInfo().setVersion(version)),
+    getSchema: server.unary(async () => new pb.GetSchemaResponse().setSchema(await schema())),
+    // The engine regards a plugin that does not reply as crashed. It also sends Cancel while calls are running, so the
+    // process does not exit.
+    cancel: (_call, callback) => {
+      callback(null, new Empty());
+      server.cancelRun();
+    },
+  } satisfies Partial<IResourceProviderServer>;
+}
+
+/** The handlers of the calls about the settings. The engine calls CheckConfig if the program runs, and else only Configure. */
+function settingsHandlers(server: ProviderServer, { log, version }: ServerDependencies) {
+  return {
+    checkConfig: server.beginningRun(async (provider, request: pb.CheckRequest) => {
+      const sent = decodeProperties(request.getNews());
+      const { settings, own } = splitInputs(sent);
+      const { inputs, failures } = await provider.checkConfig({ news: settings });
+      const warning = newerSdkWarning(sent, { pluginVersion: version, folder: __dirname });
+      if (warning !== undefined) log.warning(warning, request.getUrn());
+      return toCheckReply({ ...inputs, ...own }, failures, (text) => log.clean(text));
+    }),
+    diffConfig: server.unary((request: pb.DiffRequest) => {
+      const olds = decodeProperties(request.getOldInputs());
+      return toDiffReply(diffSettings(olds, decodeProperties(request.getNews())));
+    }),
+    configure: server.beginningRun(configure),
+  } satisfies Partial<IResourceProviderServer>;
+}
+
+async function configure(
+  provider: Provider,
+  request: pb.ConfigureRequest,
+): Promise<pb.ConfigureResponse> {
+  const id = request.getId();
+  if (!id) throw new InvalidMessage("the Configure request has no id of the provider resource");
+  await provider.configure({
+    urn: request.getUrn() || undefined,
+    scope: unknownTexts.has(id) ? undefined : id,
+    args: splitInputs(decodeProperties(request.getArgs())).settings,
+  });
+  return new pb.ConfigureResponse()
+    .setAcceptsecrets(true)
+    .setAcceptresources(true)
+    .setAcceptoutputs(true)
+    .setSupportspreview(true)
+    .setSupportsAutonamingConfiguration(true);
+}

@@ -1,0 +1,115 @@
+/** The handlers of the calls about an Instance of the program or of the state. */
+import { Empty } from "google-protobuf/google/protobuf/empty_pb";
+import type { IResourceProviderServer } from "@pulumi/pulumi/proto/provider_grpc_pb";
+import * as pb from "@pulumi/pulumi/proto/provider_pb";
+import { InstanceUnfinished } from "../errors";
+import type { CreateResponse, Kept, Provider } from "../requests";
+import { describeError } from "./errors";
+import {
+  readAutonaming,
+  readDiffRequest,
+  readTimeoutSeconds,
+  readUrn,
+  toCheckReply,
+  toDiffReply,
+  type Clean,
+} from "./messages";
+import { decodeProperties, encodeProperties } from "./properties";
+import type { ProviderServer } from "./server";
+
+/** Returns the handlers of Check, Diff, Create, Update, Read and Delete. */
+export function instanceHandlers(server: ProviderServer, clean: Clean) {
+  return {
+    check: server.withProvider(async (provider, request: pb.CheckRequest) => {
+      const { inputs, failures } = await provider.check({
+        urn: readUrn(request),
+        olds: decodeProperties(request.getOlds()),
+        news: decodeProperties(request.getNews()),
+        randomSeed: request.getRandomseed_asU8(),
+        autonaming: readAutonaming(request),
+      });
+      return toCheckReply(inputs, failures, clean);
+    }),
+    diff: server.withProvider(async (provider, request: pb.DiffRequest) =>
+      toDiffReply(await provider.diff(readDiffRequest(request))),
+    ),
+    create: server.whileEngineWaits(server.withProvider(create)),
+    update: server.withProvider(update),
+    read: server.withProvider(read),
+    delete: server.withProvider(async (provider, request: pb.DeleteRequest) => {
+      await provider.delete({
+        urn: readUrn(request),
+        id: request.getId(),
+        oldInputs: decodeProperties(request.getOldInputs()),
+        oldOutputs: decodeProperties(request.getProperties()),
+        timeoutSeconds: readTimeoutSeconds(request),
+      });
+      return new Empty();
+    }),
+  } satisfies Partial<IResourceProviderServer>;
+}
+
+async function create(provider: Provider, request: pb.CreateRequest): Promise<pb.CreateResponse> {
+  const inputs = decodeProperties(request.getProperties());
+  const preview = request.getPreview();
+  const created = await provider.create({
+    urn: readUrn(request),
+    inputs,
+    preview,
+    timeoutSeconds: readTimeoutSeconds(request),
+  });
+  const { id, outputs } = created;
+  if (preview) return toCreateReply(created, "preview");
+  if (id === "") throw new Error("Create made an instance but returned no id");
+  try {
+    const reply = toCreateReply(created, "final");
+    // grpc-js serializes the reply again, but a failure there could not be reported.
+    reply.serializeBinary();
+    return reply;
+  } catch (error) {
+    // With a plain error, the engine would forget the instance, which costs money (G1).
+    throw new InstanceUnfinished(id, { inputs, outputs }, [
+      `instance ${id} was created, but part of its state could not be recorded ` +
+        `(${describeError(error).message}): the next \`pulumi up\` reads the instance again`,
+    ]);
+  }
+}
+
+function toCreateReply(
+  { id, outputs, refreshBeforeUpdate }: Kept<CreateResponse>,
+  stage: "preview" | "final",
+): pb.CreateResponse {
+  return new pb.CreateResponse()
+    .setId(id)
+    .setProperties(encodeProperties(outputs, stage))
+    .setRefreshBeforeUpdate(refreshBeforeUpdate);
+}
+
+async function update(provider: Provider, request: pb.UpdateRequest): Promise<pb.UpdateResponse> {
+  const preview = request.getPreview();
+  const { outputs, refreshBeforeUpdate } = await provider.update({
+    ...readDiffRequest(request),
+    timeoutSeconds: readTimeoutSeconds(request),
+    preview,
+  });
+  return new pb.UpdateResponse()
+    .setProperties(encodeProperties(outputs, preview ? "preview" : "final"))
+    .setRefreshBeforeUpdate(refreshBeforeUpdate);
+}
+
+async function read(provider: Provider, request: pb.ReadRequest): Promise<pb.ReadResponse> {
+  const found = await provider.read({
+    urn: readUrn(request),
+    id: request.getId(),
+    inputs: request.hasInputs() ? decodeProperties(request.getInputs()) : undefined,
+    outputs: request.hasProperties() ? decodeProperties(request.getProperties()) : undefined,
+    timeoutSeconds: readTimeoutSeconds(request),
+  });
+  // A reply without id and properties means that the instance is gone.
+  if (!found) return new pb.ReadResponse();
+  return new pb.ReadResponse()
+    .setId(found.id)
+    .setInputs(encodeProperties(found.inputs, "final"))
+    .setProperties(encodeProperties(found.outputs, "final"))
+    .setRefreshBeforeUpdate(found.refreshBeforeUpdate);
+}
