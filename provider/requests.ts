@@ -26,6 +26,18 @@ export interface CheckRequest {
   autonaming?: { proposedName: string; mode: AutonamingMode } | undefined;
 }
 
+/** The settings of a provider resource. */
+export interface ConfigureRequest {
+  /** The URN of the provider resource. */
+  urn?: string | undefined;
+  /**
+   * The id of the provider resource: the same in every run of a stack, another one in each stack (unless `pulumi state move`
+   * has copied it), and not known in the first preview.
+   */
+  scope: string | undefined;
+  args: PropertyMap;
+}
+
 interface InstanceInState {
   urn: string;
   id: string;
@@ -129,15 +141,8 @@ export interface Provider {
   /**
    * Takes the settings for all later calls, and sends no request. Rejects if the settings can't work, or if the process
    * already serves another configuration.
-   *
-   * @param request `urn` and `scope` are URN and id of the provider resource. The id is the same in every run of a stack,
-   *   another one in each stack (unless `pulumi state move` has copied it), and not known in the first preview.
    */
-  configure(request: {
-    urn?: string | undefined;
-    scope: string | undefined;
-    args: PropertyMap;
-  }): Promise<void>;
+  configure(request: ConfigureRequest): Promise<void>;
   check(request: CheckRequest): Promise<CheckResponse>;
   diff(request: DiffRequest): Promise<DiffResponse>;
   create(request: CreateRequest): Promise<Kept<CreateResponse>>;

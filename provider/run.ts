@@ -1,0 +1,108 @@
+/** A run of an engine: the one configuration that it has, and how it ends. */
+import * as crypto from "node:crypto";
+import { Canceled } from "./abort";
+import { explicitProvider, isStateless, recordedSettingsAdvice } from "./advice";
+import { resolveSettings, settingVariables } from "./config/configuration";
+import type { ProviderContext } from "./context";
+import { OperationFailed } from "./errors";
+import { reportLeftBehind } from "./instance/delete";
+import { reportInDoubt } from "./instance/inDoubt";
+import type { CancelReason, ConfigureRequest } from "./requests";
+import { Session } from "./session/session";
+
+/** What holds until another engine begins a run in this process. */
+export class Run {
+  readonly #ctx: ProviderContext;
+  readonly #cancellation = new AbortController();
+  /** The id of the session. */
+  readonly #id: string;
+  /** The engine calls CheckConfig if the program runs, and not for settings from the state. */
+  #isOfProgram = false;
+  #session: Session | undefined;
+  #configurationKey = "";
+
+  constructor(ctx: ProviderContext) {
+    const { randomBytes = crypto.randomBytes } = ctx;
+    this.#ctx = ctx;
+    this.#id = Buffer.from(randomBytes(6)).toString("hex");
+  }
+
+  /** Undefined until Configure. */
+  get session(): Session | undefined {
+    return this.#session;
+  }
+
+  /** Notes a CheckConfig. */
+  noteProgram(): void {
+    this.#isOfProgram = true;
+  }
+
+  /**
+   * Takes the settings, which can't be changed any more.
+   *
+   * @throws OperationFailed if the settings can't work, or if the run has others already
+   */
+  configure({ urn, scope, args }: ConfigureRequest): void {
+    const settings = resolveSettings(args, this.#ctx, urn);
+    // A token from a file may be replaced between two calls.
+    const apiToken = settings.apiTokenFile ?? settings.apiToken;
+    const configurationKey = JSON.stringify({ ...settings, apiToken, urn, scope });
+    // With PULUMI_DEBUG_PROVIDERS, the engine configures all providers of the program in this one process.
+    if (this.#configurationKey === configurationKey) return;
+    if (this.#session) throw new OperationFailed(secondConfiguration);
+    const { signal } = this.#cancellation;
+    this.#session = new Session(settings, this.#ctx, () => signal, {
+      sessionId: this.#id,
+      scope,
+      stateless: isStateless(urn),
+      providerUrn: explicitProvider(urn),
+      isRecorded: this.#isRecorded(urn),
+      variables: settingVariables(args, this.#ctx.env),
+    });
+    this.#configurationKey = configurationKey;
+  }
+
+  /** Returns what to say of these settings if the state has recorded them. */
+  adviceFor({ urn, args }: ConfigureRequest): string | undefined {
+    if (!this.#isRecorded(urn)) return undefined;
+    return recordedSettingsAdvice(settingVariables(args, this.#ctx.env));
+  }
+
+  #isRecorded(urn: string | undefined): boolean {
+    return !this.#isOfProgram && !isStateless(urn);
+  }
+
+  /** Ends the waits (`Provider.cancel`), and says what the run leaves behind or in doubt. */
+  cancel(reason: CancelReason): void {
+    if (this.#session) this.#endSession(this.#session, reason);
+    this.#cancellation.abort(new Canceled());
+  }
+
+  #endSession(session: Session, reason: CancelReason): void {
+    // The creates that still run read this when they end.
+    if (reason === "engineGone") {
+      session.hasEngine = false;
+      return;
+    }
+    reportLeftBehind(session);
+    session.notices.reportFindings();
+    // After an interrupt, a second Ctrl-C may end the engine before it saves the replies. So `finished` then proves
+    // nothing.
+    if (reason === "finished") {
+      if (!this.#cancellation.signal.aborted) session.ledger.endInOrder();
+      reportInDoubt(session);
+      // What is left in doubt is free for the next run, even if this process serves it (PULUMI_DEBUG_PROVIDERS).
+      void session.ledger.close();
+    }
+  }
+
+  /** Ends what the run still holds, once another one begins. */
+  close(): void {
+    // The engine was killed, or its version sends no Cancel: whether it has saved its state is not known.
+    if (!this.#cancellation.signal.aborted) this.cancel("engineGone");
+    void this.#session?.close();
+  }
+}
+
+const secondConfiguration =
+  "this process already serves another configuration of the provider, and it can't tell the calls of the two configurations apart. Two providers of a program have two, and so have the recorded and the present settings of one after a change. Run without PULUMI_DEBUG_PROVIDERS";
