@@ -98,17 +98,22 @@ const configSchema = z.record(
   z.object({ value: z.string().optional(), secret: z.boolean().optional() }),
 );
 
+/** The settings of a stack. */
+export interface StackConfig {
+  /** The name with organization and project. Undefined if no stack is used. */
+  stack?: string;
+  config: PropertyMap;
+  /** Why no stack is used. */
+  whyNone?: string;
+}
+
 /**
- * Reads the provider's settings (`config`) from the configuration of a stack. Without `stackOption`, it is that of
- * PULUMI_STACK, or else the selected one. `whyNone` says why there is none. The returned stack name has organization
- * and project.
+ * Reads the provider's settings from the configuration of a stack. Without `stackOption`, it is that of PULUMI_STACK, or else
+ * the selected one.
  *
  * @throws Problem if the CLI can't read the configuration
  */
-export async function readConfig(
-  stackOption: string | undefined,
-  env: Env,
-): Promise<{ stack?: string; config: PropertyMap; whyNone?: string }> {
+export async function readConfig(stackOption: string | undefined, env: Env): Promise<StackConfig> {
   const stackArgs = stackOption === undefined ? [] : ["--stack", stackOption];
   const read = async (...moreArgs: string[]) => {
     const args = ["config", "--json", "--open", ...moreArgs, ...stackArgs];

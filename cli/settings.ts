@@ -14,8 +14,8 @@ import {
   type SettingVariables,
 } from "../provider/config/settings";
 import { tokenFileVariable } from "../provider/config/tokenFile";
-import { propertyMap } from "../provider/propertyValue";
-import { readConfig } from "./pulumi";
+import { propertyMap, type PropertyMap } from "../provider/propertyValue";
+import { readConfig, type StackConfig } from "./pulumi";
 import {
   asProblem,
   count,
@@ -132,74 +132,122 @@ export async function checkSettings(
   const stackConfig = await readConfig(stackOption, io.env).catch(asProblem);
   if (stackConfig instanceof Problem)
     return { findings: [failed("stack", stackConfig.found, stackConfig.next)] };
-  const { stack, config, whyNone } = stackConfig;
-  // `propertyMap` drops the options that were not given.
-  const given = propertyMap(Object.fromEntries(optionNames.map((name) => [name, options[name]])));
-  const args = propertyMap({ ...config, ...given });
-  const labelOf = (name: string) => (name in given ? optionOf(name) : `compute:${name}`);
-
-  const problems = settingProblems(args, io).map(({ setting, problem }) => ({
-    check: checkOf(setting),
-    problem: `${labelOf(setting)} ${problem}`,
-  }));
-  for (const [name, { check, places }] of Object.entries(required)) {
-    if (name in args || places.some((place) => io.env[place])) continue;
-    const configuration = stack
-      ? `stack ${stack} in this folder`
-      : `a stack (none is used: ${whyNone})`;
-    const problem = `it is not set in ${places.join(", ")} or the configuration of ${configuration}`;
-    problems.push({ check, problem });
-  }
-  const settings = problems.length === 0 ? resolveSettings(args, io) : undefined;
-
+  const { stack } = stackConfig;
+  const typed = new TypedSettings(options, stackConfig, io);
+  const problems = typed.problems();
+  const settings = problems.length === 0 ? resolveSettings(typed.args, io) : undefined;
   const findingOf = (check: string, found: string, next: string): Finding => {
-    const itsProblems = problems
-      .filter((known) => known.check === check)
-      .map(({ problem }) => problem);
-    return itsProblems.length > 0 ? failed(check, itsProblems.join("; "), next) : ok(check, found);
+    const why = problems.filter((known) => known.check === check).map(({ problem }) => problem);
+    return why.length > 0 ? failed(check, why.join("; "), next) : ok(check, found);
   };
-  const findingOfRequired = (name: keyof typeof required, value = "it is set") => {
-    const { check } = required[name];
-    const file = name === "apiToken" && io.env[tokenFileVariable];
-    const variable = file ? `${tokenFileVariable}: ${file}` : settingEnvironment[name];
-    const found = `${value} (${name in args ? labelOf(name) : variable})`;
-    return findingOf(
-      check,
-      found,
+  const findingOfRequired = (name: keyof typeof required, value = "it is set") =>
+    findingOf(
+      required[name].check,
+      `${value} (${typed.placeOf(name)})`,
       `${descriptionOf(name)} For a stack: ${inStack(configCommands[name], stackOption)}`,
     );
-  };
   const kind = settings && tokenKindDescriptions[settings.tokenKind];
-  const token = findingOfRequired("apiToken", kind);
-  const isInClearText = token.result === "ok" && typeof config["apiToken"] === "string";
-  const encrypt = `\`${inStack(configCommands.apiToken, stack)}\` asks for the token and encrypts it. If others can read the stack's settings file or its git history, replace the token at the service: the history keeps the old one.`;
-  const explicit = Object.keys(args)
-    .filter((name) => checkOf(name) === "settings")
-    .map((name) => `${name} (${labelOf(name)}); `);
-  const size = Object.keys(config).length;
-  const stackFound = whyNone
-    ? `none: ${whyNone}, so the settings come from the environment`
-    : `${stack}: ${count(size, "setting")} of compute`;
   const findings = [
-    ok("stack", stackFound),
+    ok("stack", typed.describeStack()),
     findingOfRequired("baseUrl", settings?.baseUrl),
-    isInClearText
-      ? warning("token", `${token.found}, which the stack keeps in clear text`, encrypt)
-      : token,
+    typed.warnOfClearText(findingOfRequired("apiToken", kind)),
     findingOf(
       "settings",
-      `${explicit.join("")}${explicit.length > 0 ? "the other settings" : "all"} have their defaults`,
+      typed.describeOptional(),
       "Correct each of these settings in the place where it is set.",
     ),
   ];
   if (!settings) return { findings, stack };
-  const whyEnvironment =
-    whyNone ?? (size === 0 ? `stack ${stack} has no setting of compute in this folder` : undefined);
-  const base = whyEnvironment ? `the environment, since ${whyEnvironment}` : `stack ${stack}`;
-  const source = Object.keys(given).length > 0 ? `the options and ${base}` : base;
-  return {
-    findings,
-    stack,
-    found: { settings, variables: settingVariables(args, io.env), stack, source },
-  };
+  const variables = settingVariables(typed.args, io.env);
+  return { findings, stack, found: { settings, variables, stack, source: typed.source } };
+}
+
+/** The settings that a person has typed: as options of the command, for the stack, or in the environment. */
+class TypedSettings {
+  /** The settings of the options and of the stack. */
+  readonly args: PropertyMap;
+  readonly #given: PropertyMap;
+  readonly #stackConfig: StackConfig;
+  readonly #io: Terminal;
+
+  constructor(options: SettingOptions, stackConfig: StackConfig, io: Terminal) {
+    // `propertyMap` drops the options that were not given.
+    this.#given = propertyMap(Object.fromEntries(optionNames.map((name) => [name, options[name]])));
+    this.args = propertyMap({ ...stackConfig.config, ...this.#given });
+    this.#stackConfig = stackConfig;
+    this.#io = io;
+  }
+
+  /** Returns what is wrong with the settings, and the label of the check that says so. */
+  problems(): { check: string; problem: string }[] {
+    const wrong = settingProblems(this.args, this.#io).map(({ setting, problem }) => ({
+      check: checkOf(setting),
+      problem: `${this.#labelOf(setting)} ${problem}`,
+    }));
+    const { stack, whyNone } = this.#stackConfig;
+    const configuration = stack
+      ? `stack ${stack} in this folder`
+      : `a stack (none is used: ${whyNone})`;
+    const missing = Object.entries(required)
+      .filter(
+        ([name, { places }]) => !(name in this.args || places.some((place) => this.#io.env[place])),
+      )
+      .map(([, { check, places }]) => ({
+        check,
+        problem: `it is not set in ${places.join(", ")} or the configuration of ${configuration}`,
+      }));
+    return [...wrong, ...missing];
+  }
+
+  #labelOf(name: string): string {
+    return name in this.#given ? optionOf(name) : `compute:${name}`;
+  }
+
+  /** Returns where a required setting comes from. */
+  placeOf(name: keyof typeof required): string {
+    if (name in this.args) return this.#labelOf(name);
+    const file = name === "apiToken" && this.#io.env[tokenFileVariable];
+    return file ? `${tokenFileVariable}: ${file}` : `${settingEnvironment[name]}`;
+  }
+
+  describeStack(): string {
+    const { stack, whyNone } = this.#stackConfig;
+    if (whyNone) return `none: ${whyNone}, so the settings come from the environment`;
+    return `${stack}: ${count(this.#stackSize, "setting")} of compute`;
+  }
+
+  /** Names the settings that need not be given, and have been. */
+  describeOptional(): string {
+    const explicit = Object.keys(this.args)
+      .filter((name) => checkOf(name) === "settings")
+      .map((name) => `${name} (${this.#labelOf(name)}); `);
+    return `${explicit.join("")}${explicit.length > 0 ? "the other settings" : "all"} have their defaults`;
+  }
+
+  /** Returns the finding about the token, or a warning if it is fine, but not a secret of the stack. */
+  warnOfClearText(token: Finding): Finding {
+    const { stack, config } = this.#stackConfig;
+    if (token.result !== "ok" || typeof config["apiToken"] !== "string") return token;
+    return warning(
+      "token",
+      `${token.found}, which the stack keeps in clear text`,
+      `\`${inStack(configCommands.apiToken, stack)}\` asks for the token and encrypts it. If others can read the stack's settings file or its git history, replace the token at the service: the history keeps the old one.`,
+    );
+  }
+
+  /** Where the settings come from, for messages. */
+  get source(): string {
+    const { stack, whyNone } = this.#stackConfig;
+    const whyEnvironment =
+      whyNone ??
+      (this.#stackSize === 0
+        ? `stack ${stack} has no setting of compute in this folder`
+        : undefined);
+    const base = whyEnvironment ? `the environment, since ${whyEnvironment}` : `stack ${stack}`;
+    return Object.keys(this.#given).length > 0 ? `the options and ${base}` : base;
+  }
+
+  get #stackSize(): number {
+    return Object.keys(this.#stackConfig.config).length;
+  }
 }

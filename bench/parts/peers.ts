@@ -14,44 +14,51 @@ interface Commands {
   preview: readonly string[];
 }
 
+type Peer = "dynamic" | "terraform";
+
+/** One run of both commands. */
+type Sample = Record<keyof Commands, { seconds: number; requests: number }>;
+
+type Create = (service: EmulatorProcess) => Project | Promise<Project>;
+
 export async function peers(tools: Tools, quick: boolean): Promise<Figure[]> {
   const count = quick ? 20 : 90;
-  const provisioningSeconds = quick ? "4-6" : "9-11";
   const { terraform } = tools;
   if (terraform === undefined) say("Terraform is not measured, because it is not on PATH.");
-
-  const measure = async (
-    create: (service: EmulatorProcess) => Project | Promise<Project>,
-    commands: Commands,
-  ) => {
-    await using service = await startService({ "provisioning-seconds": provisioningSeconds });
-    using project = await create(service);
-    const runOnce = async (args: readonly string[]) => {
-      await service.control.forgetRequests();
-      const time = await seconds(() => project.run(...args));
-      return { seconds: time, requests: (await requestCounts(service)).all };
-    };
-    return { up: await runOnce(commands.up), preview: await runOnce(commands.preview) };
-  };
+  const provisioningSeconds = quick ? "4-6" : "9-11";
+  const measureWith = (commands: Commands) => (create: Create) => () =>
+    measure(create, commands, provisioningSeconds);
   const parallel = ["--parallel", String(count)];
-  const pulumi: Commands = {
+  const pulumi = measureWith({
     up: ["up", "--yes", "--skip-preview", ...parallel],
     preview: ["preview", "--refresh", ...parallel],
-  };
-  const pulumiOf = (create: (service: EmulatorProcess) => Promise<Project>) => () =>
-    measure(create, pulumi);
-  const terraformCommands: Commands = { up: ["apply", "-auto-approve"], preview: ["plan"] };
+  });
+  const ofTerraform = measureWith({ up: ["apply", "-auto-approve"], preview: ["plan"] });
   const pluginFolder = tools.ours.folder;
   const contestants = {
-    ours: pulumiOf((service) => yamlProject(tools, { count, pluginFolder, service })),
-    dynamic: pulumiOf((service) => dynamicProject(tools, count, service)),
-    terraform:
-      terraform &&
-      (() => measure((service) => terraformProject(terraform, count, service), terraformCommands)),
+    ours: pulumi((service) => yamlProject(tools, { count, pluginFolder, service })),
+    dynamic: pulumi((service) => dynamicProject(tools, count, service)),
+    terraform: terraform && ofTerraform((service) => terraformProject(terraform, count, service)),
   };
-  const samples = await takeTurns(quick ? 1 : 3, contestants, { warm: false });
+  return figuresOf(await takeTurns(quick ? 1 : 3, contestants, { warm: false }), count);
+}
 
-  type Peer = "dynamic" | "terraform";
+async function measure(
+  create: Create,
+  commands: Commands,
+  provisioningSeconds: string,
+): Promise<Sample> {
+  await using service = await startService({ "provisioning-seconds": provisioningSeconds });
+  using project = await create(service);
+  const runOnce = async (args: readonly string[]) => {
+    await service.control.forgetRequests();
+    const time = await seconds(() => project.run(...args));
+    return { seconds: time, requests: (await requestCounts(service)).all };
+  };
+  return { up: await runOnce(commands.up), preview: await runOnce(commands.preview) };
+}
+
+function figuresOf(samples: Record<"ours" | Peer, Sample[]>, count: number): Figure[] {
   const compare = (command: keyof Commands, what: string, against: string, peer: Peer) => {
     if (samples[peer].length === 0) return [];
     const all = (field: "seconds" | "requests", of: "ours" | Peer) =>

@@ -23,43 +23,83 @@ const maxPages = 500;
  *
  * @throws RequestError if a request fails (a refused cursor is no failure). The reason of `signal` if it is aborted.
  */
-export async function collect(
+export function collect(
   api: ComputeApi,
   cursorParameter: string | undefined,
   signal: AbortSignal,
 ): Promise<FetchedListing> {
-  const listPage = (query?: Partial<PageQuery>) =>
-    api.listPage({ limit: pageLimit.max, ...query }, signal);
-  const items = new Map<string, ListItem>();
-  /** Adds a page to the listing. Returns how many of the page's instances an earlier page already had. */
-  function addPage(page: Page): number {
-    const repeated = page.items.filter(({ id }) => items.has(id));
-    for (const item of page.items) items.set(item.id, item);
+  return new Collection(api, signal).collect(cursorParameter);
+}
+
+/** What the pages of one listing have shown so far. */
+class Collection {
+  readonly #api: ComputeApi;
+  readonly #signal: AbortSignal;
+  readonly #items = new Map<string, ListItem>();
+  #unreadable = 0;
+  #unreadableWhy: string | undefined;
+
+  constructor(api: ComputeApi, signal: AbortSignal) {
+    this.#api = api;
+    this.#signal = signal;
+  }
+
+  async collect(cursorParameter: string | undefined): Promise<FetchedListing> {
+    const first = await this.#listPage();
+    this.#addPage(first);
+    const { hasMore, cursorProblem } = await this.#followCursor(cursorParameter, first);
+    const isComplete = !hasMore && !cursorProblem;
+    const completeStatuses = isComplete ? new Set<string>() : await this.#listByStatus();
+    return {
+      items: this.#items,
+      complete: isComplete && this.#unreadable === 0,
+      unreadable: this.#unreadable,
+      unreadableWhy: this.#unreadableWhy,
+      completeStatuses,
+      cursorProblem,
+    };
+  }
+
+  async #listPage(query?: Partial<PageQuery>): Promise<Page> {
+    return await this.#api.listPage({ limit: pageLimit.max, ...query }, this.#signal);
+  }
+
+  /** Adds the items of a page. Returns how many of them an earlier page already had. */
+  #addItems({ items }: Page): number {
+    const repeated = items.filter(({ id }) => this.#items.has(id));
+    for (const item of items) this.#items.set(item.id, item);
     return repeated.length;
   }
 
-  let page = await listPage();
-  addPage(page);
-  let { unreadable, unreadableWhy } = page;
+  /** Does the same for a page of the whole list, whose unreadable items count. */
+  #addPage(page: Page): number {
+    this.#unreadable += page.unreadable;
+    this.#unreadableWhy ??= page.unreadableWhy;
+    return this.#addItems(page);
+  }
 
-  /** Fetches pages to the end, as long as each has only new instances. Resolves to the problem if there is one. */
-  async function followCursor(parameter: string): Promise<CursorProblem | undefined> {
-    const lasting = (why: string) => ({ why, isLasting: true });
-    const passing = (why: string) => ({ why, isLasting: false });
+  /**
+   * Fetches pages to the end, as long as each has only new instances. Resolves to the problem if there is one, and to whether
+   * the list goes on.
+   */
+  async #followCursor(
+    parameter: string | undefined,
+    first: Page,
+  ): Promise<{ hasMore: boolean; cursorProblem?: CursorProblem }> {
+    let page = first;
+    if (parameter === undefined) return { hasMore: page.hasMore };
     for (let pageCount = 1; page.hasMore; pageCount++) {
       const last = page.items.at(-1);
       if (!last) return passing("no instance of the first page could be read");
       if (pageCount === maxPages) return lasting(`the list had not ended after ${maxPages} pages`);
       try {
-        page = await listPage({ cursor: { parameter, value: last.id } });
+        page = await this.#listPage({ cursor: { parameter, value: last.id } });
       } catch (error) {
         // For example, the last instance of the page before no longer exists.
         if (isCursorRefused(error)) return passing(error.message);
         throw error;
       }
-      unreadable += page.unreadable;
-      unreadableWhy ??= page.unreadableWhy;
-      const repeatedCount = addPage(page);
+      const repeatedCount = this.#addPage(page);
       if (repeatedCount > 0) {
         const why = "a page repeated instances of an earlier page";
         // Any page with a new instance shows that the service knows the parameter. Then an instance has moved in the list (as in
@@ -72,22 +112,24 @@ export async function collect(
         return passing("a page had no readable instance, although more were promised");
       }
     }
-    return undefined;
+    return { hasMore: false };
   }
-  const cursorProblem =
-    cursorParameter === undefined ? undefined : await followCursor(cursorParameter);
-  const isComplete = !page.hasMore && !cursorProblem;
 
-  const completeStatuses = new Set<string>();
-  for (const status of isComplete ? [] : statusOrder) {
-    const ofStatus = await listPage({ status });
-    // Unreadable items are counted only above, since the page of a status may repeat them.
-    addPage(ofStatus);
-    if (!ofStatus.hasMore && ofStatus.unreadable === 0) completeStatuses.add(status);
+  /** Adds one page of each status. Resolves to the statuses whose page shows everything. */
+  async #listByStatus(): Promise<Set<string>> {
+    const completeStatuses = new Set<string>();
+    for (const status of statusOrder) {
+      const page = await this.#listPage({ status });
+      // Unreadable items are counted only in the whole list, since the page of a status may repeat them.
+      this.#addItems(page);
+      if (!page.hasMore && page.unreadable === 0) completeStatuses.add(status);
+    }
+    return completeStatuses;
   }
-  const complete = isComplete && unreadable === 0;
-  return { items, complete, unreadable, unreadableWhy, completeStatuses, cursorProblem };
 }
+
+const lasting = (why: string) => ({ hasMore: true, cursorProblem: { why, isLasting: true } });
+const passing = (why: string) => ({ hasMore: true, cursorProblem: { why, isLasting: false } });
 
 /** A 401 or 403 refuses the token instead, and a transient error refuses nothing. */
 function isCursorRefused(error: unknown): error is RequestError {

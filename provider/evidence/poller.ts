@@ -66,12 +66,22 @@ export function hasLeftProvisioning({ status }: ListItem): boolean {
   return status !== undefined && status !== "PROVISIONING";
 }
 
+/** What a poller is made with. */
+export interface PollerOptions {
+  listings: ListingSource;
+  clock: Clock;
+  pollIntervalMs: number;
+  requestsPerMinute: number;
+  /** Notes that the operation with this signal waits for a listing (`Operations.waiting`). */
+  waiting: (signal: AbortSignal) => Disposable;
+}
+
 /** Waits for the instances of one session. */
 export class Poller {
   readonly #listings: ListingSource;
   readonly #clock: Clock;
   readonly #pollIntervalMs: number;
-  readonly #waiting: (signal: AbortSignal) => Disposable | undefined;
+  readonly #waiting: PollerOptions["waiting"];
   /** How long the poller pauses for each request of a look, to keep to its share of the rate limit. */
   readonly #msPerRequest: number;
   #waitCount = 0;
@@ -87,14 +97,7 @@ export class Poller {
   /** The instances that were waited for. A second wait for one may find it ready at once. */
   readonly #waitedFor = new Once();
 
-  /** `waiting` notes that the operation with this signal waits for a listing (`Operations.waiting`). */
-  constructor(
-    listings: ListingSource,
-    clock: Clock,
-    pollIntervalMs: number,
-    requestsPerMinute: number,
-    waiting: (signal: AbortSignal) => Disposable | undefined = () => undefined,
-  ) {
+  constructor({ listings, clock, pollIntervalMs, requestsPerMinute, waiting }: PollerOptions) {
     this.#listings = listings;
     this.#clock = clock;
     this.#pollIntervalMs = pollIntervalMs;

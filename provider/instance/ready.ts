@@ -57,77 +57,99 @@ interface Progress {
  *
  * @throws InstanceUnfinished for every failure.
  */
-export async function waitUntilReady(
+export function waitUntilReady(
   session: Session,
   wait: ReadyWait,
   signal: AbortSignal,
 ): Promise<Instance> {
-  const { listed } = wait;
-  const { id } = wait.instance;
-  const progress: Progress = { status: listed?.status };
-  let { instance } = wait;
-  show();
-  try {
-    const result: WaitResult =
-      listed && hasLeftProvisioning(listed)
-        ? { kind: "left", item: listed }
-        : await session.poller.waitWhileProvisioning(instance.id, {
-            after: wait.after,
-            // Until then, a listing may lack the instance although it exists (compute:settlingSeconds).
-            listedBy: listedBy(session, instance),
-            signal,
-            onLook: (listing, problem) => noteLook(listing?.items.get(id), problem),
-          });
-    if (result.kind === "deleted") throw goneInstance(instance);
-    const item = result.kind === "left" ? result.item : result.lastSeen;
-    instance =
-      result.kind === "left"
-        ? readyInstance(session, wait, result.item)
-        : unlistedInstance(session, wait, item);
-    const port = instance.waitForPort;
-    if (port !== undefined) await waitForPort(port, item);
-    return instance;
-  } catch (error) {
-    throw unfinishedError(session, error, instance, progress);
+  return new WaitUntilReady(session, wait, signal).run();
+}
+
+/** One wait, which follows the instance through the listings. */
+class WaitUntilReady {
+  readonly #session: Session;
+  readonly #wait: ReadyWait;
+  readonly #signal: AbortSignal;
+  readonly #progress: Progress;
+  #instance: Instance;
+
+  constructor(session: Session, wait: ReadyWait, signal: AbortSignal) {
+    this.#session = session;
+    this.#wait = wait;
+    this.#signal = signal;
+    this.#progress = { status: wait.listed?.status };
+    this.#instance = wait.instance;
+  }
+
+  /** @throws InstanceUnfinished for every failure */
+  async run(): Promise<Instance> {
+    this.#show();
+    try {
+      const result = await this.#waitWhileProvisioning();
+      if (result.kind === "deleted") throw goneInstance(this.#instance);
+      const item = result.kind === "left" ? result.item : result.lastSeen;
+      this.#instance =
+        result.kind === "left"
+          ? readyInstance(this.#session, this.#wait, result.item)
+          : unlistedInstance(this.#session, this.#wait, item);
+      const port = this.#instance.waitForPort;
+      if (port !== undefined) await this.#waitForPort(port, item);
+      return this.#instance;
+    } catch (error) {
+      throw unfinishedError(this.#session, error, this.#instance, this.#progress);
+    }
   }
 
   /** Shows in the Info column what is awaited. */
-  function show(): void {
-    const { port, status } = progress;
-    session.operations.show(signal, { what: port ? portStatus(port) : (status ?? accepted), id });
+  #show(): void {
+    const { port, status } = this.#progress;
+    const what = port ? portStatus(port) : (status ?? accepted);
+    this.#session.operations.show(this.#signal, { what, id: this.#instance.id });
   }
 
   /** Takes what a listing shows of the instance, or why there is no listing. */
-  function noteLook(item: ListItem | undefined, problem: RequestError | undefined): void {
-    if (item) progress.status = item.status ?? accepted;
-    progress.problem = problem;
-    session.operations.noteLook(signal, problem);
-    show();
+  #noteLook(item: ListItem | undefined, problem: RequestError | undefined): void {
+    if (item) this.#progress.status = item.status ?? accepted;
+    this.#progress.problem = problem;
+    this.#session.operations.noteLook(this.#signal, problem);
+    this.#show();
+  }
+
+  async #waitWhileProvisioning(): Promise<WaitResult> {
+    const { listed, after, instance } = this.#wait;
+    if (listed && hasLeftProvisioning(listed)) return { kind: "left", item: listed };
+    return await this.#session.poller.waitWhileProvisioning(instance.id, {
+      after,
+      // Until then, a listing may lack the instance although it exists (compute:settlingSeconds).
+      listedBy: listedBy(this.#session, instance),
+      signal: this.#signal,
+      onLook: (listing, problem) => this.#noteLook(listing?.items.get(instance.id), problem),
+    });
   }
 
   /**
-   * Waits until the port answers. Meanwhile `instance` follows the listings, and the wait ends at a status other than ACTIVE
+   * Waits until the port answers. Meanwhile the instance follows the listings, and the wait ends at a status other than ACTIVE
    * and PROVISIONING.
    */
-  async function waitForPort(number: number, item: ListItem | undefined): Promise<void> {
-    progress.status = instance.status;
-    progress.port = { number };
-    show();
+  async #waitForPort(number: number, item: ListItem | undefined): Promise<void> {
+    this.#progress.status = this.#instance.status;
+    this.#progress.port = { number };
+    this.#show();
     const end = new AbortController();
-    const until = AbortSignal.any([signal, end.signal]);
+    const until = AbortSignal.any([this.#signal, end.signal]);
     try {
       const answered = waitUntilAnswered(
-        session.ctx,
+        this.#session.ctx,
         number,
-        () => addressOf(instance),
+        () => addressOf(this.#instance),
         until,
         (failed) => {
-          progress.port = { number, failed };
-          show();
+          this.#progress.port = { number, failed };
+          this.#show();
         },
       );
       // An instance that no listing has shown can't be watched: the listings are cut off before it.
-      const watched = item && watch(item, until).then(() => answered);
+      const watched = item && this.#watch(item, until).then(() => answered);
       await Promise.race([answered, watched ?? answered]);
     } finally {
       end.abort(notNeeded);
@@ -135,18 +157,20 @@ export async function waitUntilReady(
   }
 
   /** Resolves if the listings no longer show the instance, because they are cut off. */
-  async function watch(item: ListItem, until: AbortSignal): Promise<void> {
-    const result = await session.poller.waitWhileActive(item, {
-      listedBy: listedBy(session, instance),
+  async #watch(item: ListItem, until: AbortSignal): Promise<void> {
+    const result = await this.#session.poller.waitWhileActive(item, {
+      listedBy: listedBy(this.#session, this.#instance),
       signal: until,
       onLook: (listing, problem) => {
         const latest = listing?.items.get(item.id);
-        if (latest) instance = instance.seenAs(latest, wait.origin);
-        noteLook(latest, problem);
+        if (latest) this.#instance = this.#instance.seenAs(latest, this.#wait.origin);
+        this.#noteLook(latest, problem);
       },
     });
-    if (result.kind === "deleted") throw goneInstance(instance);
-    if (result.kind === "left") checkStatus(session, instance, instance.unfinished());
+    if (result.kind === "deleted") throw goneInstance(this.#instance);
+    if (result.kind === "left") {
+      checkStatus(this.#session, this.#instance, this.#instance.unfinished());
+    }
   }
 }
 

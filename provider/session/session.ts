@@ -125,13 +125,13 @@ export class Session {
       canceled,
       (signal) => this.#waitForListing(signal),
     );
-    this.poller = new Poller(
-      this.listings,
-      ctx.clock,
-      settings.pollIntervalMs,
-      settings.requestsPerMinute,
-      (signal) => this.#waitForListing(signal),
-    );
+    this.poller = new Poller({
+      listings: this.listings,
+      clock: ctx.clock,
+      pollIntervalMs: settings.pollIntervalMs,
+      requestsPerMinute: settings.requestsPerMinute,
+      waiting: (signal) => this.#waitForListing(signal),
+    });
   }
 
   /** Notes that the operation with this signal waits for a listing, the first of which opens the connection. */

@@ -49,7 +49,7 @@ export async function openScene(
   toolchain: Toolchain,
   example: string,
   provisioningSeconds: (name: string) => number,
-) {
+): Promise<Scene> {
   await using resources = new AsyncDisposableStack();
   const folder = mkdtempSync(join(tmpdir(), "pulumi-compute-picture-"));
   resources.defer(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
@@ -73,52 +73,75 @@ export async function openScene(
     COMPUTE_BASE_URL: emulator.url,
     COMPUTE_API_TOKEN: token,
   };
-  const secrets = [token, folder, emulator.origin, root, homedir(), tmpdir(), hostname()];
-  const openResources = resources.move();
+  return new Scene({ project, folder, env, origin: emulator.origin, resources: resources.move() });
+}
+
+/** An example with its own emulator, whose commands are drawn. */
+class Scene {
+  /** The folder of the example's copy. */
+  readonly project: string;
+  readonly env: NodeJS.ProcessEnv;
+  /** The address of the emulator. */
+  readonly origin: string;
+  /** What no picture may show. */
+  readonly #secrets: readonly string[];
+  readonly #resources: AsyncDisposableStack;
+
+  constructor(parts: {
+    project: string;
+    folder: string;
+    env: NodeJS.ProcessEnv;
+    origin: string;
+    resources: AsyncDisposableStack;
+  }) {
+    this.project = parts.project;
+    this.env = parts.env;
+    this.origin = parts.origin;
+    const here = [root, homedir(), tmpdir(), hostname()];
+    this.#secrets = [token, parts.folder, parts.origin, ...here];
+    this.#resources = parts.resources;
+  }
 
   /** @throws {ToolError} if `text` has a secret or a fact about this machine */
-  const writeFile = (name: string, content: string | Uint8Array, text: string) => {
-    const exposed = secrets.find((secret) => secret.length > 1 && text.includes(secret));
+  writeFile(name: string, content: string | Uint8Array, text: string): void {
+    const exposed = this.#secrets.find((secret) => secret.length > 1 && text.includes(secret));
     if (exposed !== undefined)
       throw new ToolError(`The picture ${name} would show "${exposed}", so it was not written.`);
     writeWhole(join(root, "docs", name), content);
     say(`docs/${name}  ${Math.ceil(content.length / 1024)} kB`);
-  };
+  }
 
-  return {
-    project,
-    env,
-    origin: emulator.origin,
-    writeFile,
-    /**
-     * Draws the screen after these commands. With `movesIn`, draws all screens from the first command on, in a
-     * terminal of so many rows.
-     * @throws {ToolError} if a command does not print its outcome
-     */
-    async draw(
-      name: string,
-      heading: string,
-      steps: readonly Step[],
-      { movesIn }: { movesIn?: number } = {},
-    ) {
-      await using terminal = await openTerminal(project, env, movesIn ?? 80);
-      let screen = "";
-      for (const step of steps) {
-        screen = await terminal.run(step);
-        const text = stripVTControlCharacters(screen);
-        if (!text.includes(step.outcome) || text.includes("error:")) {
-          throw new ToolError(
-            `\`${step.line}\` did not print "${step.outcome}", or printed an error:\n${text}`,
-          );
-        }
+  /**
+   * Draws the screen after these commands. With `movesIn`, draws all screens from the first command on, in a
+   * terminal of so many rows.
+   * @throws {ToolError} if a command does not print its outcome
+   */
+  async draw(
+    name: string,
+    heading: string,
+    steps: readonly Step[],
+    { movesIn }: { movesIn?: number } = {},
+  ): Promise<void> {
+    await using terminal = await openTerminal(this.project, this.env, movesIn ?? 80);
+    let screen = "";
+    for (const step of steps) {
+      screen = await terminal.run(step);
+      const text = stripVTControlCharacters(screen);
+      if (!text.includes(step.outcome) || text.includes("error:")) {
+        throw new ToolError(
+          `\`${step.line}\` did not print "${step.outcome}", or printed an error:\n${text}`,
+        );
       }
-      const last = { screen, milliseconds: lastStillMs };
-      const frames = movesIn ? [...terminal.frames(), last] : [last];
-      const text = frames.map((frame) => stripVTControlCharacters(frame.screen)).join("\n");
-      writeFile(name, await svgOf(frames, heading), text);
-    },
-    [Symbol.asyncDispose]: () => openResources.disposeAsync(),
-  };
+    }
+    const last = { screen, milliseconds: lastStillMs };
+    const frames = movesIn ? [...terminal.frames(), last] : [last];
+    const text = frames.map((frame) => stripVTControlCharacters(frame.screen)).join("\n");
+    this.writeFile(name, await svgOf(frames, heading), text);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#resources.disposeAsync();
+  }
 }
 
 /** tmux is a terminal without a screen. It has its own socket and no settings file. */
