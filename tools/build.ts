@@ -8,6 +8,7 @@ import metadata from "../metadata.json";
 import { executable } from "../provider/executable";
 import { writeBundle } from "./support/bundle";
 import { writeWhole } from "./support/files";
+import { shellLauncher, shellQuote, windowsLauncher } from "./support/launchers";
 import { ensureProduct } from "./support/products";
 import { runTool, say, ToolError } from "./support/main";
 import { captured } from "./support/command";
@@ -25,7 +26,7 @@ export const pluginTarget = `node${metadata.sdk.nodejs.pluginNode}`;
 export const entryTarget = "node18";
 
 /** The products are made again if these change. */
-const toolSources = ["tools/build.ts", "tools/support/bundle.ts"];
+const toolSources = ["tools/build.ts", "tools/support/bundle.ts", "tools/support/launchers.ts"];
 
 /** Builds the plugin unless it is up to date. Returns the path of its launcher. */
 export async function ensureBuilt(): Promise<string> {
@@ -111,45 +112,6 @@ function sdkSources(): string[] {
   return files.map((file) => `${sdk}/${file}`);
 }
 
-/** With `exec`, the process that the engine starts is the provider. */
-function shellLauncher(node: string): string {
-  return `#!/bin/sh
-# Starts the provider with the Node it was built with. Made by \`npm run build\`.
-node=${shellQuote(node)}
-case $0 in
-  */*) self=$0 ;;
-  *) self=./$0 ;;
-esac
-while [ -h "$self" ]; do
-  link=$(readlink "$self")
-  case $link in
-    /*) self=$link ;;
-    *) self=\${self%/*}/$link ;;
-  esac
-done
-if [ ! -x "$node" ]; then
-  echo "pulumi-resource-compute: the Node it was built with is gone: $node" >&2
-  echo "Run \\\`npm run build\\\` in the provider's repository." >&2
-  exit 1
-fi
-exec "$node" "\${self%/*}/start.js" "$@"
-`;
-}
-
-function windowsLauncher(node: string): string {
-  return [
-    "@echo off",
-    "rem Starts the provider with the Node it was built with. Made by `npm run build`.",
-    `if not exist "${node}" (`,
-    `  echo pulumi-resource-compute: the Node it was built with is gone: ${node} 1>&2`,
-    "  echo Run `npm run build` in the provider's repository. 1>&2",
-    "  exit /b 1",
-    ")",
-    `"${node}" "%~dp0start.js" %*`,
-    "",
-  ].join("\r\n");
-}
-
 /** Puts the built plugin where `pulumi plugin install` would put it, in this Pulumi home. */
 export function installPlugin(home: string): void {
   const plugin = join(root, launcher);
@@ -161,10 +123,6 @@ export function installPlugin(home: string): void {
   );
   writeWhole(installed, `#!/bin/sh\nexec ${shellQuote(plugin)} "$@"\n`, 0o755);
   writeWhole(`${installed}.cmd`, `@call "${plugin}.cmd" %*\r\n`);
-}
-
-function shellQuote(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
 async function main(): Promise<void> {

@@ -64,6 +64,23 @@ testHere(
   },
 );
 
+for (const options of ["--inspect-brk=0", "--require=/not/there.cjs"]) {
+  testHere(
+    `NODE_OPTIONS=${options}, which is meant for the program, does not reach the plugin whose directory a project names`,
+    async () => {
+      await using fixture = await Fixture.create({
+        namesPlugin: false,
+        env: { NODE_OPTIONS: options },
+      });
+      appendFileSync(
+        join(fixture.stack.project, "Pulumi.yaml"),
+        pluginsAt(join(program, directory)),
+      );
+      expect(await fixture.stack.preview()).toContain("2 to create");
+    },
+  );
+}
+
 testHere(
   "if Pulumi ignores PATH and the project names no directory, it downloads the plugin that the SDK names",
   async () => {
@@ -150,7 +167,7 @@ testHere("a Node that is too old for the emulator says so", () => {
 
 for (const [title, file, isNamed] of [
   ["an npm script finds", () => join(modules, ".bin", plugin), false],
-  ["Pulumi.yaml names", () => join(program, directory, plugin), true],
+  ["Pulumi.yaml names", () => join(program, directory, "fromNpm.js"), true],
 ] as const) {
   testHere(`with a Node that is too old, the plugin that ${title} says what helps`, () => {
     const args = ["--import", older, file(), "--version"];
@@ -169,6 +186,7 @@ testHere(
     const read = (file: string) => readFileSync(join(program, directory, file), "utf8");
     expect(read("PulumiPlugin.yaml")).toBe("runtime: nodejs\n");
     const { main } = JSON.parse(read("package.json")) as { main: string };
+    // Windows can't start the launcher, which the tests above start.
     expect(read(main)).toMatch(/^#!\/usr\/bin\/env node\n/);
   },
 );

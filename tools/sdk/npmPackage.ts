@@ -10,13 +10,19 @@ import { ensureSdkBuilt, entryTarget, pluginTarget } from "../build";
 import { notices } from "../dist/notices";
 import { writeBundle } from "../support/bundle";
 import { writeWhole } from "../support/files";
+import { npmLauncher } from "../support/launchers";
 import { root } from "../support/paths";
 
 /**
  * The engine looks for this name in the folder that a `path` in Pulumi.yaml names. Windows can't start the file
  * itself: there, `PulumiPlugin.yaml` tells the engine to use Node.
  */
-const start = `plugin/${executable}`;
+const launcher = `plugin/${executable}`;
+/**
+ * What npm links in node_modules/.bin. It can't be the launcher: of a shell script, npm on Windows makes a command that needs a
+ * shell. Nor can its first line unset NODE_OPTIONS: Alpine's `env` takes no options there.
+ */
+const start = "plugin/fromNpm.js";
 
 /** Returns the folder, and the files it was made from, other than those of the SDK. */
 export async function writeNpmPackage(): Promise<{ directory: string; inputs: readonly string[] }> {
@@ -45,6 +51,7 @@ export async function writeNpmPackage(): Promise<{ directory: string; inputs: re
     "package.json": packageJson(join(sdk, "package.json")),
   };
   for (const [path, content] of Object.entries(files)) writeWhole(join(directory, path), content);
+  writeWhole(join(directory, launcher), npmLauncher(basename(start)), 0o755);
   return { directory, inputs: [...inputs, "schema.json"] };
 }
 

@@ -44,7 +44,7 @@ const packers: Readonly<
   async nodejs(packages) {
     const { directory: cwd, inputs } = await writeNpmPackage();
     await captured("npm", ["pack", "--silent", `--pack-destination=${packages}`], { cwd });
-    return ["tools/sdk/npmPackage.ts", ...inputs];
+    return ["tools/sdk/npmPackage.ts", "tools/support/launchers.ts", ...inputs];
   },
   async python(packages) {
     const wheel = ["-m", "pip", "wheel", "--no-deps", `--wheel-dir=${packages}`];

@@ -52,3 +52,11 @@ test("a change of the provider's configuration replaces no instance", async () =
   expect(output).not.toMatch(/replaced|created/);
   expect(fixture.posts()).toBe(1);
 });
+
+test.each(["--inspect-brk=0", "--require=/not/there.cjs"])(
+  "NODE_OPTIONS=%s, which is meant for the program, does not reach the plugin of `npm run build`",
+  async (options) => {
+    await using fixture = await Fixture.create({ env: { NODE_OPTIONS: options } });
+    expect(await fixture.stack.preview()).toContain("2 to create");
+  },
+);
