@@ -25,6 +25,19 @@ test.each([
   expect(networkErrorMessage(errorWith(code), service, "sent")).toContain(message);
 });
 
+test("if no address of the host answers, the message says why for each", () => {
+  const at = (address: string, code: string) => Object.assign(errorWith(code), { address });
+  const only = at("2001:db8::7", "ENETUNREACH");
+  const failures = [only, at("192.0.2.7", "ECONNREFUSED")];
+  const all = Object.assign(new AggregateError(failures), { code: "ENETUNREACH" });
+  expect(networkErrorMessage(all, service, "connecting")).toBe(
+    "no connection to api.example.com could be made: 2001:db8::7: network unreachable, 192.0.2.7: connection refused",
+  );
+  expect(networkErrorMessage(only, service, "connecting")).toBe(
+    "no connection to api.example.com could be made: 2001:db8::7: network unreachable",
+  );
+});
+
 test("a message about a failed proxy names the proxy", () => {
   const [tls, refused] = [
     errorWith("UND_ERR_PRX_TLS", "why"),

@@ -12,9 +12,12 @@ const certificateCodes =
 /** The error codes of a failed TLS handshake. Some contain CERT, but don't say that the service's certificate is wrong. */
 const opensslCodes = /^(EPROTO$|ERR_SSL_)/;
 
+/** No route leads to the address. */
+const unreachable = /^E(NET|HOST)UNREACH$/;
+
 /** Returns what happened, as a part of a sentence. `hasProxy` is whether the connection may have used a proxy. */
 export function networkErrorMessage(
-  error: Error & { hostname?: string },
+  error: Error & { hostname?: string; errors?: readonly unknown[] },
   baseUrl: URL,
   stage: Stage,
   hasProxy = false,
@@ -34,6 +37,9 @@ export function networkErrorMessage(
     answering: "the connection broke in the middle of the answer",
   };
   const certificate = `the certificate of ${host}`;
+  // Node tries one address of the host after the other.
+  const tried = (error.errors ?? (unreachable.test(code) ? [error] : [])).map(attemptAt);
+  if (tried.length > 0) return `no connection to ${peer} could be made: ${tried.join(", ")}`;
 
   /** The first that matches `code` counts. */
   const messages: readonly [RegExp, string][] = [
@@ -84,6 +90,13 @@ export function shortNetworkError(error: Error): string | undefined {
     return "proxy failed";
   }
   return connectionTrouble(code);
+}
+
+/** Says why the connection to one address failed: "192.0.2.7: connection refused". */
+function attemptAt(failure: unknown): string {
+  const error = Object(failure) as Error & { address?: string };
+  const code = codeOf(error);
+  return `${error.address ?? "an address"}: ${connectionTrouble(code) ?? (code || error.message)}`;
 }
 
 /** Whether the certificate did not prove the service's identity. A retry would then fail as well. */

@@ -6,13 +6,13 @@ import { EnvHttpProxyAgent, type Dispatcher } from "undici";
 import { notNeeded } from "../../abort";
 import type { ClientOptions } from "../options";
 import { RequestError } from "../errors";
-import { isLoopback } from "../../addresses";
 import {
   isCertificateError,
   networkErrorMessage,
   shortNetworkError,
   type Stage,
 } from "./networkError";
+import { proxiesOf } from "./proxies";
 
 /** A request on its way to the service. */
 export interface HttpRequest {
@@ -50,6 +50,12 @@ export interface HttpResponse extends ResponseHead {
   isTruncated: boolean;
 }
 
+/**
+ * How long the connection to one of the host's addresses may take before the next one is tried. A lost packet is repeated after a
+ * second. With Node's half a second, an address that needs longer would be given up in each try of a request.
+ */
+const attemptTimeoutMs = 2500;
+
 /** The longest body that is read to its end. A page of 100 instances has about 20 kB. */
 const maxBodyBytes = 8 * 1024 * 1024;
 
@@ -65,8 +71,12 @@ export function createTransport(options: ClientOptions) {
   const baseUrl = new URL(options.baseUrl);
   const proxies = proxiesOf(baseUrl, options.env);
   const hasProxy = proxies.httpProxy !== "" || proxies.httpsProxy !== "";
-  // Otherwise NODE_TLS_REJECT_UNAUTHORIZED=0 would turn the check of certificates off, and the token could go to anybody (G8).
-  const checked = { rejectUnauthorized: true };
+  const checked = {
+    // Otherwise NODE_TLS_REJECT_UNAUTHORIZED=0 would turn the check of certificates off, and the token could go to anybody (G8).
+    rejectUnauthorized: true,
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: attemptTimeoutMs,
+  };
   const agentOptions = {
     connect: checked,
     requestTls: checked,
@@ -205,26 +215,4 @@ export function createTransport(options: ClientOptions) {
 /** Whether the status is a 2xx. */
 export function isSuccess(status: number | undefined): boolean {
   return status !== undefined && status >= 200 && status < 300;
-}
-
-/**
- * Reads the proxies and NO_PROXY. The lower-case name of a variable wins, as in curl. A loopback address is reached
- * without a proxy, which would connect to its own machine.
- * @throws Error if a proxy variable is not an address
- */
-function proxiesOf({ hostname }: URL, env: ClientOptions["env"]) {
-  const read = (name: string) =>
-    isLoopback(hostname) ? "" : env[name.toLowerCase()] || env[name] || "";
-  function readAddress(name: string): string {
-    const value = read(name);
-    const address = value === "" || value.includes("://") ? value : `http://${value}`;
-    // The value may hold a password, so the message does not repeat it.
-    if (address && !URL.canParse(address)) throw new Error(`${name} is not the address of a proxy`);
-    return address;
-  }
-  return {
-    httpProxy: readAddress("HTTP_PROXY"),
-    httpsProxy: readAddress("HTTPS_PROXY"),
-    noProxy: read("NO_PROXY"),
-  };
 }

@@ -1,0 +1,49 @@
+/** Tests which proxy is used for an address, and what is said about one that can't be used. */
+import { expect, test } from "@jest/globals";
+import { proxiesOf } from "./proxies";
+
+const HTTPS_PROXY = "http://proxy.test:3128";
+const proxyFor = (host: string, noProxy: string) =>
+  proxiesOf(new URL(`https://${host}/v2`), { HTTPS_PROXY, NO_PROXY: noProxy }).httpsProxy;
+
+test.each([
+  ["10.1.2.3", "other.test, 10.0.0.0/8"],
+  ["10.1.2.3", "0.0.0.0/0"],
+  ["[fd00::7]", "10.0.0.0/8,fd00::/8"],
+  ["[fd00::7]", "FD00:0::/8"],
+])("%s is reached without the proxy if NO_PROXY is %s", (host, noProxy) => {
+  expect(proxyFor(host, noProxy)).toBe("");
+});
+
+test.each([
+  ["11.1.2.3", "10.0.0.0/8"],
+  ["[fe00::7]", "fd00::/8"],
+  // A range is not compared with what a name stands for, as in curl and Go.
+  ["compute.test", "0.0.0.0/0"],
+  // These are no ranges.
+  ["10.1.2.3", "10.0.0.0/33, 10.0.0/8, /8, fd00::/129, compute.test/8"],
+])("%s is reached through the proxy if NO_PROXY is %s", (host, noProxy) => {
+  expect(proxyFor(host, noProxy)).toBe(HTTPS_PROXY);
+});
+
+test.each([
+  "socks5h://user:canary@proxy.test",
+  "socks5://proxy.test:1080",
+  "https://10.0.0.1:3128",
+  "https://[fd00::1]:3128",
+  "http://user:canary@:x",
+  "ftp://proxy.test",
+])("the message about a proxy %s names the variable, and not the value", (value) => {
+  const attempt = (name: string) => () =>
+    proxiesOf(new URL("https://a.test/v2"), { [name]: value });
+  expect(attempt("HTTPS_PROXY")).toThrow(/^HTTPS_PROXY is not the address .* used: http:\S+, or/);
+  expect(attempt("http_proxy")).toThrow(/^http_proxy is not the address .*/);
+  expect(attempt("HTTPS_PROXY")).not.toThrow(/canary/);
+});
+
+test("the address of a proxy may lack http://, and be an address if it has no TLS", () => {
+  const used = (value: string) =>
+    proxiesOf(new URL("https://a.test/v2"), { HTTPS_PROXY: value }).httpsProxy;
+  expect(used("10.0.0.1:3128")).toBe("http://10.0.0.1:3128");
+  expect(used("https://proxy.test")).toBe("https://proxy.test");
+});
