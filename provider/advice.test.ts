@@ -16,6 +16,7 @@ test.each([
   [answered(400), "Correct what the message names"],
   [answered(302), "Check that compute:baseUrl"],
   [answered(404, "GET"), "Check that compute:baseUrl"],
+  [answered(405, "DELETE"), "Check that compute:destroyPath"],
   [answered(404, "POST"), "Correct what the message names"],
   [
     Object.assign(answered(422), { service: { code: "flavor_sold_out" } }),

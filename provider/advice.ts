@@ -60,8 +60,12 @@ export function nextStep(error: RequestError): string {
   if (kind === "unreadable") {
     return "Check that compute:baseUrl is the address of the Compute Instances Service; if it is, report this to its operator.";
   }
-  // The service documents the path of each GET.
-  if (status < 400 || (status === 404 && error.method === "GET")) {
+  // A service without this call. It documents the path of each GET.
+  const isElsewhere = status === 405 || (error.isNotFound && error.method === "GET");
+  if (isElsewhere && error.method === "DELETE") {
+    return "Check that compute:destroyPath is the service's destroy call.";
+  }
+  if (status < 400 || isElsewhere) {
     return "Check that compute:baseUrl is the address of the Compute Instances Service.";
   }
   if (status === 401) {

@@ -118,6 +118,11 @@ export class RequestError extends Error {
     );
   }
 
+  /** Whether the service answered that it has no such thing, or no such call. */
+  get isNotFound(): boolean {
+    return this.status === 404 || this.status === 410;
+  }
+
   /** Whether the same request may succeed later. This does not say that sending it again is safe. */
   get transient(): boolean {
     if (this.kind !== "answered") return this.kind !== "unsendable";

@@ -229,8 +229,8 @@ test("a destroy call succeeds only once the instance is proven gone", async () =
 test.each<[string, (world: Scene) => void, string]>([
   [
     "is not gone in time",
-    () => undefined,
-    "DELETE was sent for instance i-1, but the 60 s (customTimeouts.delete) were over before it was proven that the instance is gone",
+    (world) => world.service.has("i-1", { status: "DELETED" }),
+    "instance i-1 is still listed as DELETED, though the service acknowledged its DELETE and the 60 s (customTimeouts.delete) were over.",
   ],
   [
     "is canceled after the DELETE",
@@ -278,17 +278,23 @@ test.each([
   },
 );
 
-test("after a 404 for an instance that is still listed, the error asks to check the path", async () => {
-  const world = existing({ ...destroyPath, settlingSeconds: 10 });
-  world.service.destroys.push(fail(answered(404, "DELETE")));
-  expect((await errorOf(remove(world))).message).toContain(
-    'Check that compute:destroyPath "/v2/instances/{id}" is right',
-  );
-  // The column does not say meanwhile that the service has accepted the DELETE.
-  const shown = world.messages.all.filter((text) => text.startsWith("status "));
-  expect(shown[0]).toBe("status DELETE returned 404, 1 s of 60 s, i-1");
-  expect(shown.join()).not.toContain("DELETE sent");
-});
+test.each([404, 410])(
+  "after a %d for an instance that is still listed, the error names its status and asks to check the path",
+  async (status) => {
+    const world = existing({ ...destroyPath, settlingSeconds: 10 });
+    world.service.destroys.push(fail(answered(status, "DELETE")));
+    const { message } = await errorOf(remove(world));
+    expect(message).toMatch(
+      /^instance i-1 is still listed as ACTIVE, but the destroy call did not find it/,
+    );
+    expect(message).toContain("`pulumi state delete");
+    expect(message).toContain('check that compute:destroyPath "/v2/instances/{id}" is right');
+    // The column does not say meanwhile that the service has accepted the DELETE.
+    const shown = world.messages.all.filter((text) => text.startsWith("status "));
+    expect(shown[0]).toBe("status DELETE did not find it, 1 s of 60 s, i-1");
+    expect(shown.join()).not.toContain("DELETE sent");
+  },
+);
 
 test("if a listing lags behind an earlier DELETE whose answer was lost, the Delete succeeds", async () => {
   const world = existing(destroyPath);
@@ -307,7 +313,7 @@ test("a 404 just after the creation is no proof, since a replica of the service 
   });
   void world.clock.sleep(30_000).then(() => world.service.has("i-1", { name: "web" }));
   const { message } = await errorOf(remove(world, justMade(world), 300));
-  expect(message).toContain("which is still listed");
+  expect(message).toContain("is still listed as ACTIVE, but");
 });
 
 test("after a DELETE that the service acknowledged, the Delete does not wait for the settling time", async () => {

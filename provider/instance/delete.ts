@@ -5,6 +5,7 @@
  */
 import { isEnded, TimedOut, type Canceled } from "../abort";
 import { bulleted, explain, logicalName, stateDeleteCommand, withDependents } from "../advice";
+import type { ListItem } from "../api/contract";
 import { RequestError } from "../api/errors";
 import { OperationFailed } from "../errors";
 import { whyOpen } from "../evidence/why";
@@ -102,29 +103,49 @@ async function destroy(
   const { clock } = session.ctx;
   const { pollIntervalMs, settlingMs, destroyPath } = session.settings;
   const start = clock.now();
-  const what = isAcknowledged ? "DELETE sent" : "DELETE returned 404";
+  const what = isAcknowledged ? "DELETE sent" : "DELETE did not find it";
   session.operations.show(signal, { what });
+  /** What the last listing showed. */
+  let listed: ListItem | undefined;
   try {
     for (;;) {
       const { verdict } = await lookFor(session, target, signal);
       if (verdict.kind === "absent") return;
       if (verdict.kind === "open") {
         throw new OperationFailed(
-          `DELETE was sent for instance ${id}, but it can't be proven that the instance is gone: ${whyOpen(verdict, session)}. If you know that it is gone: \`${stateDeleteCommand(urn)}\` (if Pulumi asks which one: ${id}; ${withDependents})`,
+          `DELETE was sent for instance ${id}, but it can't be proven that the instance is gone: ${whyOpen(verdict, session)}. ${ifGone(urn, id)}`,
         );
       }
+      [listed] = verdict.items;
       // A listing may lag behind an earlier DELETE whose response was lost, so a 404 is no error in the settling time.
       if (!isAcknowledged && clock.now() - start >= settlingMs) {
-        throw new OperationFailed(
-          `the destroy call returned 404 for instance ${id}, which is still listed. Check that compute:destroyPath "${destroyPath}" is right`,
-        );
+        throw new OperationFailed([
+          `${stillListed(listed)}, but the destroy call did not find it.`,
+          ...bulleted([
+            ifGone(urn, id),
+            `Otherwise check that compute:destroyPath "${destroyPath}" is right`,
+          ]),
+        ]);
       }
       await clock.sleep(pollIntervalMs, signal);
     }
   } catch (error) {
     if (!isEnded(error) && !(error instanceof RequestError)) throw error;
-    const reason = isEnded(error) ? endOf(error) : `a listing failed (${explain(error)})`;
     const isPaused = error instanceof TimedOut && error.pause !== undefined;
+    if (error instanceof TimedOut && !isPaused && listed && isAcknowledged) {
+      // Another run would end in the same way if the service lists what it has deleted.
+      throw new OperationFailed(
+        [
+          `${stillListed(listed)}, though the service acknowledged its DELETE and ${endOf(error)}.`,
+          ...bulleted([
+            ifGone(urn, id),
+            "If the service only needs longer, set a longer customTimeouts.delete",
+          ]),
+        ],
+        { cause: error },
+      );
+    }
+    const reason = isEnded(error) ? endOf(error) : `a listing failed (${explain(error)})`;
     const next = isPaused ? "Run again after that time" : "Run again";
     throw new OperationFailed(
       `DELETE was sent for instance ${id}, but ${reason} before it was proven that the instance is gone. The instance stays in the state. ${next} to check it again`,
@@ -133,7 +154,15 @@ async function destroy(
   }
 }
 
-/** Returns whether the service acknowledged the DELETE. A 404 means that the instance is gone, or that the path is wrong. */
+function stillListed({ id, status }: ListItem): string {
+  return `instance ${id} is still listed${status === undefined ? "" : ` as ${status}`}`;
+}
+
+function ifGone(urn: string, id: string): string {
+  return `If you know that it is gone: \`${stateDeleteCommand(urn)}\` (if Pulumi asks which one: ${id}; ${withDependents})`;
+}
+
+/** Returns whether the service acknowledged the DELETE. A 404 or 410 means that the instance is gone, or that the path is wrong. */
 async function sendDestroy(session: Session, id: string, signal: AbortSignal): Promise<boolean> {
   const { api } = await session.connection.open(signal);
   const { destroyPath = "" } = session.settings;
@@ -164,7 +193,7 @@ async function sendDestroy(session: Session, id: string, signal: AbortSignal): P
       );
     }
     if (!(error instanceof RequestError)) throw error;
-    if (error.status === 404) return false;
+    if (error.isNotFound) return false;
     const outcome = error.mayHaveActed
       ? `whether instance ${id} was destroyed is not known`
       : `instance ${id} was not destroyed`;

@@ -372,9 +372,10 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/delete.ts",
-    text: "but it can't be proven that the instance is gone",
+    text: "If you know that it is gone",
     ways: {
-      "pulumi state delete": engine("adviceDelete", "if a DELETE was sent and no listing proves"),
+      "pulumi state delete, not provable": engine("adviceDelete", "if a DELETE was sent and no"),
+      "pulumi state delete, listed": engine("adviceDelete", "after an acknowledged DELETE of"),
     },
   },
   {

@@ -73,6 +73,23 @@ test("if a DELETE was sent and no listing proves that the instance is gone, the 
   await expectDestroyed(fixture);
 });
 
+test("after an acknowledged DELETE of an instance that is listed as DELETED for ever, the printed state delete works", async () => {
+  const { fixture, id } = await madeLive({
+    config: { destroyPath },
+    program: oneInstance({}, { customTimeouts: { delete: "1s" } }),
+  });
+  await using _ = fixture;
+  fixture.control.fault({ ...destroys, kind: "status", status: 204, times: "always" });
+  fixture.control.setStatus(id, "DELETED");
+  const refused = await fixture.stack.fail("destroy");
+  expect(refused).toContain(`${id} is still listed as DELETED, though the service acknowledged`);
+  expect(refused).not.toMatch(/run again/i);
+
+  await typePrinted(fixture, refused, "pulumi state delete");
+
+  expect(await fixture.stack.instances()).toEqual([]);
+});
+
 test.each(["a failed listing", "a pause", "Ctrl-C", "no answer", "an error"] as const)(
   "after a DELETE that ended with %s, the destroy that is run again removes the instance from the state",
   async (end) => {
