@@ -5,7 +5,6 @@ import type { Front, Permit } from "./http/rateLimit";
 import { createSender } from "./http/request";
 import { readAccount, readAs } from "./http/response";
 import type { HttpRequest } from "./http/transport";
-import { withholdUserData } from "./http/withholdUserData";
 import type { ClientOptions } from "./options";
 import { outcomeOf, type PostOutcome } from "./postOutcome";
 
@@ -94,7 +93,7 @@ export function createClient(options: ClientOptions): ComputeApi {
           ...requestTo("POST", paths.instances, signal),
           cancelSent: grace,
           body: JSON.stringify(body),
-          redact: withholdUserData(body, redact),
+          hasUserData: body.user_data !== undefined,
         };
         const accepted = await send(request, readAs(tolerant.accepted), permit);
         return { kind: "accepted", accepted };

@@ -85,7 +85,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/advice.ts",
-    text: "Correct what the message names, and run again.",
+    text: "Correct ${named}, and run again.",
     ways: { "run again": engine("adviceSettings", "after %s, up") },
   },
   {
@@ -391,7 +391,7 @@ export const advice: readonly Advice[] = [
 
   {
     file: "provider/advice.ts",
-    text: "Change what the message names, or run again later.",
+    text: "Change ${named}, or run again later.",
     ways: { "another flavor, or later": engine("soldOut", "after two refusals") },
   },
   {

@@ -29,8 +29,10 @@ export interface HttpRequest {
   cancelUnsent: AbortSignal;
   /** Cancels the wait for the response. */
   cancelSent: AbortSignal;
-  /** Removes secrets from a text of the response, which may repeat the user data that the request sent. */
+  /** Removes secrets from a text of the response. */
   redact: (text: string) => string;
+  /** Whether the body has user data, a secret (G8) that a text of the response may repeat. No such text is shown then. */
+  hasUserData?: boolean;
 }
 
 /** The part of a response that comes before its body. */
