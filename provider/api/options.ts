@@ -9,8 +9,8 @@ export interface Retry {
   /** What the rate limit counts by: the path, or the template of a path with an id. */
   path: string;
   error: RequestError;
-  /** The time until the next try at the earliest. Undefined while a new token is looked for. */
-  inMs: number | undefined;
+  /** The time until the next try at the earliest. */
+  inMs: number;
   /** Whether the service asked for that time (429 with Retry-After). */
   isAsked: boolean;
 }
@@ -20,11 +20,8 @@ export interface ClientOptions {
   /** As the check of the settings returns it: https, or http on loopback, and with /v2 at the end. */
   baseUrl: string;
   token: string;
-  /**
-   * Called when the service itself refuses a token (401). Resolves to a new one for all later requests, or undefined.
-   * Never rejects.
-   */
-  renewToken?: ((refused: string) => Promise<string | undefined>) | undefined;
+  /** Called when the service itself refuses a token (401). Returns a new one for all later requests, or undefined. */
+  renewToken?: ((refused: string) => string | undefined) | undefined;
   /** The time-out of a whole HTTP request, from connecting to the last byte of the response. */
   requestTimeoutMs: number;
   /** The service's own limit for each endpoint. The client stays 5 % below it (G6). */

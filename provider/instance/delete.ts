@@ -57,10 +57,10 @@ export async function deleteInstance(session: Session, request: DeleteRequest): 
   const { verdict } = await lookFor(session, instance, operation.signal);
   if (verdict.kind === "absent") return show(isGone);
   if (settings.deletePolicy === "destroy") {
-    // A listing that shows the instance is of the instance's tenant, so the recorded token need not be compared any more.
+    // A listing that shows the instance is of its tenant: from then on, its token is the one that the run uses.
     const { acceptedAt } = instance;
-    const target = verdict.kind === "listed" ? { id, origin: undefined, acceptedAt } : instance;
-    await destroy(session, urn, target, operation.signal);
+    const origin = verdict.kind === "listed" ? session.connection.place() : instance.origin;
+    await destroy(session, urn, { id, origin, acceptedAt }, operation.signal);
     return show(isGone);
   }
   const what = `instance ${id} was not deleted`;
@@ -130,28 +130,36 @@ async function destroy(
       await clock.sleep(pollIntervalMs, signal);
     }
   } catch (error) {
-    if (!isEnded(error) && !(error instanceof RequestError)) throw error;
-    const isPaused = error instanceof TimedOut && error.pause !== undefined;
-    if (error instanceof TimedOut && !isPaused && listed && isAcknowledged) {
-      // Another run would end in the same way if the service lists what it has deleted.
-      throw new OperationFailed(
-        [
-          `${stillListed(listed)}, though the service acknowledged its DELETE and ${endOf(error)}.`,
-          ...bulleted([
-            ifGone(urn, id),
-            "If the service only needs longer, set a longer customTimeouts.delete",
-          ]),
-        ],
-        { cause: error },
-      );
-    }
-    const reason = isEnded(error) ? endOf(error) : `a listing failed (${explain(error)})`;
-    const next = isPaused ? "Run again after that time" : "Run again";
-    throw new OperationFailed(
-      `DELETE was sent for instance ${id}, but ${reason} before it was proven that the instance is gone. The instance stays in the state. ${next} to check it again`,
+    throw notProven(error, { id, urn, listed: isAcknowledged ? listed : undefined });
+  }
+}
+
+/** Returns the error of a wait that has ended before the instance was proven gone. `listed` is what the last listing showed. */
+function notProven(
+  error: unknown,
+  { id, urn, listed }: { id: string; urn: string; listed: ListItem | undefined },
+): unknown {
+  if (!isEnded(error) && !(error instanceof RequestError)) return error;
+  const isPaused = error instanceof TimedOut && error.pause !== undefined;
+  if (error instanceof TimedOut && !isPaused && listed) {
+    // Another run would end in the same way if the service lists what it has deleted.
+    return new OperationFailed(
+      [
+        `${stillListed(listed)}, though the service acknowledged its DELETE and ${endOf(error)}.`,
+        ...bulleted([
+          ifGone(urn, id),
+          "If the service only needs longer, set a longer customTimeouts.delete",
+        ]),
+      ],
       { cause: error },
     );
   }
+  const reason = isEnded(error) ? endOf(error) : `a listing failed (${explain(error)})`;
+  const next = isPaused ? "Run again after that time" : "Run again";
+  return new OperationFailed(
+    `DELETE was sent for instance ${id}, but ${reason} before it was proven that the instance is gone. The instance stays in the state. ${next} to check it again`,
+    { cause: error },
+  );
 }
 
 function stillListed({ id, status }: ListItem): string {

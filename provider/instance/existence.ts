@@ -38,7 +38,8 @@ export async function lookFor(
     listedBy: listedBy(session, instance),
     pollIntervalMs: settings.pollIntervalMs,
   };
-  const known = () => ({ vouchers: state.vouchersOf(instance, origin) });
+  // Not `origin`: the token may be renewed while the listings are asked.
+  const known = () => ({ vouchers: state.vouchersOf(instance, connection.place()) });
   return { verdict: await ask(listings, question, signal, known), origin };
 }
 

@@ -1,32 +1,26 @@
 /** The connection of a session to the service: the API client and the token. */
 import * as crypto from "node:crypto";
 import metadata from "../../metadata.json";
-import { deadline, raceAbort } from "../abort";
+import { raceAbort } from "../abort";
 import { explain, nextStep } from "../advice";
 import type { ComputeApi } from "../api/client";
-import type { ListItem } from "../api/contract";
 import { RequestError } from "../api/errors";
 import type { ClientOptions, Retry } from "../api/options";
-import { maxIdLength, pageLimit, tokenKindOf } from "../api/serviceConstants";
+import { maxIdLength, tokenKindOf } from "../api/serviceConstants";
 import type { Settings } from "../config/settings";
 import { readTokenFile, tokenFileProblem, type TokenFileContent } from "../config/tokenFile";
 import { OperationFailed } from "../errors";
 import { Once } from "../once";
 import { tokenHash, type Origin } from "../origin";
 import type { ProviderContext } from "../context";
-import type { Creates } from "./creates";
 import type { Notices } from "./notices";
 import { waits, type Operations } from "./operations";
 
 /** The parts of the session that its connection uses. */
 interface Parts {
-  creates: Creates;
   notices: Notices;
   operations: Operations;
 }
-
-/** The time-out of the listing that checks a new token. */
-const checkSeconds = 10;
 
 /** Makes the API client of a session when it is first needed, and checks the token once. */
 export class Connection {
@@ -35,23 +29,17 @@ export class Connection {
   /** Returns the signal that Cancel aborts. */
   readonly #canceled: () => AbortSignal;
   readonly #parts: Parts;
-  /** By id: the instances in the session's latest listing. */
-  #listed: ReadonlyMap<string, ListItem> = new Map();
   #api: Promise<ComputeApi> | undefined;
   /** The check of the token, unless the next call must check again. */
-  #opened: Promise<{ api: ComputeApi; origin: Origin }> | undefined;
-  /** The token that the client uses. */
-  #token: string;
-  /** As `isOpen`. From then on, the session belongs to the tenant of its token. */
+  #opened: Promise<{ api: ComputeApi; account: string | undefined }> | undefined;
+  /** As `isOpen`. */
   #hasOrigin = false;
-  #renewal: Promise<string | undefined> | undefined;
   /** What was said about the token's file. */
   readonly #said = new Once();
 
   constructor(settings: Settings, ctx: ProviderContext, canceled: () => AbortSignal, parts: Parts) {
     this.#parts = parts;
     this.#settings = settings;
-    this.#token = settings.apiToken;
     this.#ctx = ctx;
     this.#canceled = canceled;
   }
@@ -76,7 +64,8 @@ export class Connection {
       if (!(error instanceof OperationFailed)) this.#opened = undefined;
       throw error;
     });
-    return await raceAbort(this.#opened, signal);
+    const { api, account } = await raceAbort(this.#opened, signal);
+    return { api, origin: { ...this.place(), ...(account !== undefined && { account }) } };
   }
 
   /** Whether `open` has returned an origin. */
@@ -87,7 +76,7 @@ export class Connection {
   /** Returns the client, without checking the token. */
   api(): Promise<ComputeApi> {
     const { apiTokenFile } = this.#settings;
-    this.#api ??= this.#createApi(this.#token, {
+    this.#api ??= this.#createApi({
       renewToken:
         apiTokenFile === undefined
           ? undefined
@@ -110,84 +99,46 @@ export class Connection {
   }
 
   /**
-   * Resolves to the token to use after the service refused one, or to undefined if the file has no other usable token.
-   * Requests that are refused at the same time share one look at the file. Never rejects.
+   * Reads the file once after the service refused a token. Returns the token to use, or undefined if the file has no other usable
+   * one. What the state knows of the refused token then proves nothing by itself (G3): the origin has the hash of the new one.
    */
-  #renewToken(file: string, refused: string): Promise<string | undefined> {
+  #renewToken(file: string, refused: string): string | undefined {
+    const settings = this.#settings;
     // The token was renewed after the refused request was sent.
-    if (refused !== this.#token) return Promise.resolve(this.#token);
-    this.#renewal ??= this.#takeNewToken(file)
-      .catch(() => undefined)
-      .finally(() => (this.#renewal = undefined));
-    return this.#renewal;
-  }
-
-  /** Reads the file once. A token that is replaced there later than at the service is found after the next 401. */
-  async #takeNewToken(file: string): Promise<string | undefined> {
+    if (refused !== settings.apiToken) return settings.apiToken;
     const { messages } = this.#ctx;
-    const found = await this.#readNewToken(file);
+    const found = this.#readNewToken(file);
     if ("problem" in found) {
       const warning = `the service refused the token, and no other can be used: ${found.problem}`;
       if (this.#said.isFirst(warning)) messages.warning(warning);
       return undefined;
     }
-    this.#token = found.token;
-    // From the first origin on, the settings keep the token, so that all hashes of a session agree.
-    if (!this.#hasOrigin) this.#settings.apiToken = found.token;
+    settings.apiToken = found.token;
     messages.info(`the service refused the token; the run continues with the new one in ${file}`);
     return found.token;
   }
 
   /** Returns the token in the file, or why this session can't use it. */
-  async #readNewToken(file: string): Promise<TokenFileContent> {
+  #readNewToken(file: string): TokenFileContent {
+    const { apiToken, tokenKind } = this.#settings;
     const content = readTokenFile(file, this.#ctx.redactor);
     if ("problem" in content) return content;
-    const problem = await this.#problemOf(content.token);
-    return problem === undefined ? content : tokenFileProblem(file, problem);
-  }
-
-  /** Returns why this session can't use a token from the file, if it can't. */
-  async #problemOf(token: string): Promise<string | undefined> {
-    if (token === this.#token) return "still holds the refused token";
-    const { tokenKind } = this.#settings;
-    const newKind = tokenKindOf(token);
+    if (content.token === apiToken) return tokenFileProblem(file, "still holds the refused token");
+    const kind = tokenKindOf(content.token);
     // Settings of the session, such as the delete policy, depend on the kind of the token that it began with.
-    if (newKind !== tokenKind) {
-      return `holds a ${newKind} token now, but this run began with a ${tokenKind} one`;
-    }
-    if (!this.#hasOrigin) return undefined;
-    // With another tenant's token, listings would lack this run's instances, which would wrongly count as gone (G3).
-    const doubted = (doubt: string) => `holds another token now, ${doubt}. Run again to use it`;
-    const api = await this.#createApi(token);
-    using end = deadline(this.#ctx.clock, checkSeconds, this.#canceled());
-    try {
-      const { items } = await api.listPage({ limit: pageLimit.max }, end.signal);
-      if (items.some(({ id }) => this.#isKnown(id))) return undefined;
-      return doubted(
-        "and it may be another tenant's, because its listing shows no instance that this run has seen",
-      );
-    } catch (error) {
-      return doubted(`but its listing failed (${(error as Error).message})`);
-    } finally {
-      await api.close();
-    }
+    return kind === tokenKind
+      ? content
+      : tokenFileProblem(
+          file,
+          `holds a ${kind} token now, but this run began with a ${tokenKind} one`,
+        );
   }
 
-  /** Notes what the session has listed. A new token that lists one of these instances is of the same tenant. */
-  noteListed(items: ReadonlyMap<string, ListItem>): void {
-    this.#listed = items;
-  }
-
-  /** Whether this session has seen the instance, in its latest listing or as its own. */
-  #isKnown(id: string): boolean {
-    return this.#listed.has(id) || this.#parts.creates.instances.has(id);
-  }
-
-  async #open(): Promise<{ api: ComputeApi; origin: Origin }> {
+  async #open(): Promise<{ api: ComputeApi; account: string | undefined }> {
     const api = await this.api();
     const account = this.#settings.validateCredentials ? await this.#account(api) : undefined;
     this.#hasOrigin = true;
-    return { api, origin: { ...this.place(), ...(account !== undefined && { account }) } };
+    return { api, account };
   }
 
   async #account(api: ComputeApi): Promise<string | undefined> {
@@ -209,24 +160,20 @@ export class Connection {
 
   #onRetry(retry: Retry): void {
     const { error, inMs } = retry;
-    const next = inMs === undefined ? "with a new token" : `in ${Math.round(inMs / 1000)} s`;
-    this.#ctx.messages.debug(`${error.message}; next try ${next}`);
+    this.#ctx.messages.debug(`${error.message}; next try in ${Math.round(inMs / 1000)} s`);
     this.#parts.operations.retrying(retry);
   }
 
-  async #createApi(
-    token: string,
-    more: Pick<ClientOptions, "renewToken" | "onRetry"> = {},
-  ): Promise<ComputeApi> {
+  async #createApi(more: Pick<ClientOptions, "renewToken" | "onRetry">): Promise<ComputeApi> {
     // Many previews send no request, and loading undici takes time.
     const createApi = this.#ctx.createApi ?? (await import("../api/client.js")).createClient;
     const { messages, redactor, clock, env, randomBytes = crypto.randomBytes } = this.#ctx;
-    const { baseUrl, requestTimeoutMs, requestsPerMinute, destroyPath } = this.#settings;
+    const { baseUrl, apiToken, requestTimeoutMs, requestsPerMinute, destroyPath } = this.#settings;
     const severity = env["COMPUTE_DEBUG"] === "1" ? "info" : "debug";
     try {
       return createApi({
         baseUrl,
-        token,
+        token: apiToken,
         requestTimeoutMs,
         requestsPerMinute,
         destroyPath,

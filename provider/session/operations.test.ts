@@ -17,7 +17,7 @@ function setUp() {
   const messages = { status, info: none, warning: none, debug: none };
   const ctx = { clock, messages, redactor: new Redactor(), env: {} };
   const operations = new Operations(ctx, () => never);
-  const retry = (inMs: number | undefined, more: Partial<Retry> = {}) => {
+  const retry = (inMs: number, more: Partial<Retry> = {}) => {
     const error = answered(429, "GET");
     operations.retrying({
       method: "GET",
@@ -53,13 +53,12 @@ test("an operation that begins to wait during a pause shows it, too", async () =
   expect(shown).toEqual(["web: 429, next try in 10 s, 1 s of 15 min"]);
 });
 
-test.each<[Partial<Retry> & { inMs?: number | undefined }, string]>([
+test.each<[Partial<Retry>, string]>([
   [{ error: answered(503, "GET") }, "503, next try in 2 s, 1 s of 15 min"],
   [
     { error: failed("unreachable", "the connection to the service was refused", "GET") },
     "no connection, next try in 2 s, 1 s of 15 min",
   ],
-  [{ error: answered(401, "GET"), inMs: undefined }, "401, looking for a new token, 1 s of 15 min"],
 ])("a retry %j is shown as %j", async (more, text) => {
   const { clock, operations, shown, retry } = setUp();
   const operation = operations.begin(900, { urn: "web" });

@@ -50,8 +50,6 @@ export interface OperationOwner {
 /** A failed try, and when the next one is, if that is known. */
 interface FailedTry {
   error: RequestError;
-  /** Set while a new token is looked for. */
-  isTokenSought?: boolean;
   /** The clock time of the next try. */
   nextAt?: number;
   /** The date of the next try. */
@@ -140,9 +138,8 @@ export class Operation implements Ending {
   #showTrouble(): void {
     const [, failed] = this.#awaited;
     if (!failed) return this.#line?.meet(undefined);
-    const { error, isTokenSought = false, nextAt, until } = failed;
-    const cause = `${error.short}${isTokenSought ? ", looking for a new token" : ""}`;
-    this.#line?.meet({ cause, nextAt, until });
+    const { error, nextAt, until } = failed;
+    this.#line?.meet({ cause: error.short, nextAt, until });
   }
 
   #timedOut(pause?: Pause): TimedOut {
@@ -221,11 +218,9 @@ export class Operations {
   /** Takes a failed try that is to be repeated. */
   retrying({ method, path, error, inMs, isAsked }: Retry): void {
     const { clock } = this.#ctx;
-    const pauseMs = inMs ?? 0;
     // Rounded up, because messages show whole seconds.
-    const until = new Date(Math.ceil((clock.date().getTime() + pauseMs) / 1000) * 1000);
-    const isTokenSought = inMs === undefined;
-    const repeated = { error, isTokenSought, isAsked, nextAt: clock.now() + pauseMs, until };
+    const until = new Date(Math.ceil((clock.date().getTime() + inMs) / 1000) * 1000);
+    const repeated = { error, isAsked, nextAt: clock.now() + inMs, until };
     const endpoint = `${method} ${path}`;
     this.#repeated.set(endpoint, repeated);
     for (const operation of [...this.#underWay.values()]) {

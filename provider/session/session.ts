@@ -111,13 +111,12 @@ export class Session {
       disk: ctx.disk,
     });
     this.operations = new Operations(ctx, canceled);
-    const { creates, notices, operations } = this;
-    this.connection = new Connection(settings, ctx, canceled, { creates, notices, operations });
+    const { notices, operations } = this;
+    this.connection = new Connection(settings, ctx, canceled, { notices, operations });
     this.listings = new ListingSource(
       async (signal) => {
         const { api } = await this.connection.open(signal);
         const listing = await collect(api, this.cursorParameter, signal);
-        this.connection.noteListed(listing.items);
         if (listing.cursorProblem) this.#noteCursorProblem(listing.cursorProblem);
         return listing;
       },

@@ -341,13 +341,6 @@ export const advice: readonly Advice[] = [
     text: "What the state holds of the user data",
     ways: { reports },
   },
-  {
-    file: "provider/session/connection.ts",
-    text: "Run again to use it",
-    ways: {
-      "run again": engine("adviceSettings", "a run that may not use the new token in the file"),
-    },
-  },
 
   // ── Import ──
   {

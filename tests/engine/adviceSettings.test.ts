@@ -258,27 +258,6 @@ test.each(["pulumi config set", "COMPUTE_API_TOKEN", "COMPUTE_API_TOKEN_FILE"])(
   },
 );
 
-test("a run that may not use the new token in the file says so, and the run after it uses that token", async () => {
-  const file = fileWith(tokens.test);
-  await using fixture = await Fixture.create({ token: null });
-  const { stack, control } = fixture;
-  stack.setEnv("COMPUTE_API_TOKEN_FILE", file);
-  const hanging = control.fault({ ...creates, kind: "hang", acted: false });
-  const up = stack.start("up");
-  await up.reached(hanging.firstHit);
-  // The listing of the new token shows no instance, and so does not prove that the token is of the same tenant.
-  writeFileSync(file, `${tokens.test}-renewed`);
-  control.declareToken(tokens.test, { state: "revoked" });
-  hanging.release();
-  const failed = await up.failed();
-  expect(failed).toContain("Run again to use it");
-
-  await stack.up();
-
-  expect(fixture.ids()).toHaveLength(1);
-  await expectAgreement(fixture);
-});
-
 test.each(["the scope is granted", "another token is given"])(
   "after a create for which the token lacks the scope, up works once %s",
   async (way) => {

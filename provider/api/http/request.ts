@@ -1,5 +1,4 @@
 /** Takes each request through all steps: rate limit, sending, log, error status, reading of the body, retries. */
-import { raceAbort } from "../../abort";
 import type { ClientOptions } from "../options";
 import { RequestError } from "../errors";
 import { createRateLimit, type Permit, type RequestEnd } from "./rateLimit";
@@ -10,8 +9,6 @@ import { type HttpRequest, type HttpResponse, createTransport, isSuccess } from 
 const maxTries = 4;
 /** About the length of the delay before the second try. Each further delay is twice as long. */
 const firstDelayMs = 500;
-/** The maximum number of renewed tokens that one request is sent with. */
-const maxRenewals = 3;
 
 type Read<T> = (response: HttpResponse) => T;
 
@@ -64,27 +61,23 @@ export function createSender(options: ClientOptions) {
    */
   async function send<T>(request: HttpRequest, read: Read<T>, permit?: Permit): Promise<T> {
     let mayHaveActed = false;
-    let renewalsLeft = maxRenewals;
+    let tokenRenewed = false;
     for (let failedTries = 0; ;) {
       const sentToken = token;
       try {
         return await sendOnce(request, read, permit);
       } catch (caught) {
         if (!(caught instanceof RequestError)) throw caught;
-        let tokenRenewed = false;
-        if (renewToken && isTokenRefusal(caught) && renewalsLeft-- > 0) {
-          const { method, endpoint } = request;
-          const retry = { method, path: endpoint, error: caught };
-          onRetry?.({ ...retry, inMs: undefined, isAsked: false });
-          // If the operation ends while a new token is searched for, the request fails with the 401.
-          const renewal = raceAbort(renewToken(sentToken), request.cancelUnsent);
-          const newToken = await renewal.catch(() => undefined);
-          tokenRenewed = newToken !== undefined;
-          token = newToken ?? token;
-        }
+        // One request is sent with one new token at most.
+        const newToken: string | undefined =
+          tokenRenewed || !isTokenRefusal(caught) ? undefined : renewToken?.(sentToken);
         // A POST is sent again only by the create protocol, with a new permit and a new ledger record (G2).
-        if (request.method === "POST") throw caught.with({ tokenRenewed });
-        if (tokenRenewed) continue;
+        const isPost = request.method === "POST";
+        if (newToken !== undefined) {
+          [token, tokenRenewed] = [newToken, true];
+          if (!isPost) continue;
+        }
+        if (isPost) throw caught.with({ tokenRenewed });
         mayHaveActed ||= caught.mayHaveActed;
         const error = caught.with({ mayHaveActed });
         // A 429 never fails a GET or DELETE (G6). The rate limit delays the next try until the pause has ended.
