@@ -28,10 +28,23 @@ export function readCreates(env: NodeJS.ProcessEnv, warn: Warn): RecordedCreate[
   });
 }
 
-/** Returns the paths of those files of this state backend's ledger that can't be read. */
-export function unreadableFiles(env: NodeJS.ProcessEnv): string[] {
+/** A resource whose file in this state backend's ledger can't be read. */
+export interface UnreadableCreate {
+  readonly urn: string;
+  readonly path: string;
+}
+
+/** Returns those of the resources with these URNs. */
+export function unreadableCreates(
+  env: NodeJS.ProcessEnv,
+  urns: Iterable<string>,
+): UnreadableCreate[] {
   const options = { folder: ledgerFolder(env), session: "reader", clock: systemClock };
-  return new Ledger({ ...options, warn: () => undefined }).unreadable();
+  const ledger = new Ledger({ ...options, warn: () => undefined });
+  return [...new Set(urns)].flatMap((urn) => {
+    const file = ledger.find(urn);
+    return file?.kind === "unreadable" ? [{ urn, path: file.path }] : [];
+  });
 }
 
 /** Says what to do about creates of this stack, or of any. A clause. */

@@ -30,6 +30,19 @@ export class OperationFailed extends Error {
   }
 }
 
+/** A refusal whose reason and ways out are those of other instances of the run, too. */
+export class Refused extends OperationFailed {
+  override readonly name = "Refused";
+  /** `again`: the line of an instance after the first one with the same `subject`. */
+  constructor(
+    lines: readonly string[],
+    readonly shared: { subject: string; id: string; again: string },
+    options: FailureOptions,
+  ) {
+    super(lines, options);
+  }
+}
+
 /** The operation was canceled (Ctrl-C) before it sent a request that changes something. */
 export class OperationCanceled extends OperationFailed {
   override readonly name = "OperationCanceled";

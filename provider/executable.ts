@@ -1,5 +1,5 @@
 /** The plugin as a program: its name, its files, how it was started, and which signals end it. */
-import { closeSync, existsSync, fstatSync, openSync, readlinkSync } from "node:fs";
+import { closeSync, existsSync, fstatSync, openSync, readlinkSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { getAsset, isSea } from "node:sea";
@@ -43,14 +43,22 @@ export function hasTerminal(): boolean {
   }
 }
 
+/** The flags of `pulumi` with which it prints a log also at a terminal. */
+const logFlags = /^--(?:diff|non-interactive|json|event-log)\b/;
+
 /**
  * Whether the engine that has started this process shows its progress at a terminal, as far as that can be known. The engine prints
- * a log instead where the variable CI is set. On Linux, a log also is what goes through a pipe (`pulumi up | tee`).
+ * a log instead where the variable CI is set, and for a program (the Automation API). On Linux, a log also is what goes through a
+ * pipe (`pulumi up | tee`), and what a flag asks for.
  */
 export function isEngineAtTerminal(): boolean {
-  if (process.env["CI"] || !hasTerminal()) return false;
+  const { CI, PULUMI_AUTOMATION_API: isAutomated } = process.env;
+  if (CI || isAutomated || !hasTerminal()) return false;
   try {
-    return /^\/dev\/(pts|tty|console)/.test(readlinkSync(`/proc/${process.ppid}/fd/1`));
+    const engine = `/proc/${process.ppid}`;
+    const words = readFileSync(`${engine}/cmdline`, "utf8").split("\0");
+    if (words.some((word) => logFlags.test(word))) return false;
+    return /^\/dev\/(pts|tty|console)/.test(readlinkSync(`${engine}/fd/1`));
   } catch {
     return true;
   }

@@ -4,7 +4,7 @@ import { explain } from "./advice";
 import { RequestError } from "./api/errors";
 import { checkConfig } from "./config/configuration";
 import type { ProviderContext } from "./context";
-import { OperationCanceled, OperationFailed } from "./errors";
+import { OperationCanceled, OperationFailed, Refused } from "./errors";
 import { invoke, list } from "./functions/functions";
 import { checkInstance } from "./instance/check";
 import { userDataWarning } from "./instance/cloudInit";
@@ -133,12 +133,21 @@ class ComputeProvider implements Provider {
     try {
       return await operation(this.#hideSecrets(request));
     } catch (error) {
-      const own = ownError(error);
+      const own = this.#told(ownError(error));
       const added = advice();
       if (added === undefined || !isAboutSettings(own)) throw own;
       if (this.#run.session?.notices.isFirst("settings") === false) throw own;
       throw new OperationFailed([...own.lines, added], { cause: error });
     }
+  }
+
+  /** Returns what the engine is told: what is the same for several instances only once. */
+  #told(error: unknown): unknown {
+    const { session } = this.#run;
+    if (!(error instanceof Refused) || !session) return error;
+    const lines = session.notices.linesOf(error);
+    const namesSettings = error.namesSettings || lines !== error.lines;
+    return new OperationFailed(lines, { cause: error.cause, namesSettings });
   }
 
   /** Returns the call that performs an operation of the session. */

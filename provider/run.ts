@@ -5,8 +5,8 @@ import { explicitProvider, isStateless, recordedSettingsAdvice } from "./advice"
 import { resolveSettings, settingVariables } from "./config/configuration";
 import type { ProviderContext } from "./context";
 import { OperationFailed } from "./errors";
-import { reportLeftBehind } from "./instance/delete";
 import { reportInDoubt } from "./instance/inDoubt";
+import { reportLeftBehind } from "./instance/leftBehind";
 import type { CancelReason, ConfigureRequest } from "./requests";
 import { Session } from "./session/session";
 

@@ -57,7 +57,7 @@ export const identifier = nonEmptyText.superRefine(
   refused((text) => {
     if (text.trim() === "") return "must not be only white space";
     if (text.trim() !== text) {
-      return "has white space around it, such as the line break at the end of a file. Trim it";
+      return "has white space around it, such as the line break at the end of a file";
     }
     return invisible.test(text)
       ? "must not contain control characters, such as line breaks, or characters that can't be seen"

@@ -1,11 +1,12 @@
 /** Looks at the three witnesses of a create: the ledgers on this machine, the states of all stacks, and the listings. */
 import type { ListItem } from "../../provider/api/contract";
 import { stopsCreate } from "../../provider/instance/protocol";
+import { instanceToken } from "../../provider/pulumiNames";
 import { isInstance, exportState, readAllStates } from "../pulumi";
 import { failureLines, listAgain, listWith, type ServiceListing } from "../service";
 import { Problem, type Finding, type Terminal } from "../terminal";
 import type { FoundSettings } from "../settings";
-import { readCreatesInDoubt, unreadableFiles } from "../creates";
+import { readCreatesInDoubt, unreadableCreates, type UnreadableCreate } from "../creates";
 import { decideAll, type Choices, type Held, type Row, type View } from "./decide";
 import { doubtsOf, type Doubt } from "./doubts";
 import { howLong, lookForAll } from "./evidence";
@@ -34,8 +35,8 @@ export interface Look {
   readonly service: ServiceListing | undefined;
   /** The stacks whose states could not be read. */
   readonly unreadable: readonly string[];
-  /** The files of the ledger that can't be read. Each stops the create of some resource. */
-  readonly unreadableFiles: readonly string[];
+  /** The resources whose files can't be read. Each stops the create of its resource. */
+  readonly unreadableCreates: readonly UnreadableCreate[];
 }
 
 /** Looks and decides anew. `before` is the last look, whose connection to the service is used again. */
@@ -76,7 +77,7 @@ export async function look(
     others,
     service,
     unreadable,
-    unreadableFiles: unreadableFiles(io.env),
+    unreadableCreates: unreadableCreates(io.env, instanceUrnsOf(state)),
   };
 }
 
@@ -86,6 +87,12 @@ function stopsUp(urn: string, { resources }: ExportedState, { settings }: FoundS
   const spec = { leftovers, deleteFails: deletePolicy === "fail", own: { tokenKind } };
   const isCreated = !resources.some((one) => one.urn === urn && !one.delete);
   return isCreated && stopsCreate(spec, { items: [{ why: "tag" }], partial: false });
+}
+
+/** The URNs of the instances that the state has, and of its pending creates. */
+function instanceUrnsOf({ resources, pending }: ExportedState): string[] {
+  const all = [...resources, ...pending.map(({ resource }) => resource)];
+  return all.filter(({ type }) => type === instanceToken).map(({ urn }) => urn);
 }
 
 const nobody = { held: new Map<string, Held>(), unreadable: [] };

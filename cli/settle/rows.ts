@@ -2,6 +2,7 @@
 import { importCommand, inStack, settleCommand } from "../../provider/advice";
 import type { ListItem } from "../../provider/api/contract";
 import { redactionMark } from "../../provider/redaction";
+import type { UnreadableCreate } from "../creates";
 import type { Row } from "./decide";
 import type { Leftover } from "./leftovers";
 
@@ -107,6 +108,13 @@ export function showLeftover({ item, urn }: Leftover, stack: string): Shown {
   const ways = [inStack(importCommand({ urn }, item.id), stack)];
   const does = "nothing: import it, or remove it at the service (its portal)";
   return { urn, name: item.name, id: item.id, found, does, ways };
+}
+
+/** Describes a create whose file can't be read. The state and the listing still show what it has left. */
+export function showUnreadable({ urn, path }: UnreadableCreate): Shown {
+  const found = `its file in the ledger can't be read: ${path}`;
+  const does = "nothing: once nothing else is in doubt, remove that file";
+  return { urn, name: undefined, id: undefined, found, does, ways: [] };
 }
 
 /** The lines of one entry of the table. */

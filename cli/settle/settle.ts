@@ -15,7 +15,7 @@ import {
 import { count, printData, Problem, type Terminal } from "../terminal";
 import { decideAll, doableOf, type Choices, type Row } from "./decide";
 import { look, readExport, type Look, type Place } from "./look";
-import { linesOf, show, showLeftover } from "./rows";
+import { linesOf, show, showLeftover, showUnreadable } from "./rows";
 import { carryOut, type Written } from "./write";
 
 interface Options extends SettingOptions {
@@ -170,7 +170,7 @@ class Settling {
     const rows = yes || json ? seen.rows : await this.#withAnswers(seen);
     // The pending creates of other providers would be lost, too.
     const doable = doableOf(rows, seen.others.length > 0 && !this.#options.dropOthers);
-    const ofOthers = seen.leftovers.length + seen.unreadableFiles.length;
+    const ofOthers = seen.leftovers.length + seen.unreadableCreates.length;
     const isLeft = rows.length - doable.length + ofOthers > 0;
     if (doable.length === 0) return isLeft ? "found" : "nothing";
     if (!yes) {
@@ -229,7 +229,7 @@ class Settling {
     for (const other of unreadable) warn(`The state of stack ${other} can't be read.`);
   }
 
-  #shown({ view, rows, leftovers }: Look) {
+  #shown({ view, rows, leftovers, unreadableCreates }: Look) {
     const { stack } = this.#options;
     const { take, forget } = this.#choices;
     // A state is changed only if each of its creates is decided, so what is given already is typed again.
@@ -241,6 +241,7 @@ class Settling {
     return [
       ...rows.map((row) => show(row, view.stack, options)),
       ...leftovers.map((left) => showLeftover(left, view.stack)),
+      ...unreadableCreates.map(showUnreadable),
     ];
   }
 

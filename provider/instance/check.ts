@@ -145,7 +145,7 @@ function validationErrors(name: InputName, { olds, news }: CheckRequest): InputF
     if (isHeld(name, { olds, news }, index)) {
       return {
         property: "",
-        reason: `${name} in the state ${problem}`,
+        reason: `${name} in the state ${problem}; it stays`,
         isKept: true,
       };
     }

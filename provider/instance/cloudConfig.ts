@@ -131,13 +131,15 @@ function lineOfTab(
 function invalid(source: string, index = 0): Problem {
   // This is a mapping as a key, which the parser finds only when it has read everything.
   const brace = /^[^#\n]*\{\s*\{/m.exec(source);
-  const line = index > 0 ? index + 1 : brace ? lineOf(source, brace.index) : undefined;
+  const braceLine = brace ? lineOf(source, brace.index) : undefined;
+  const line = index > 0 ? index + 1 : braceLine;
   const place = line === undefined ? "" : ` (line ${line})`;
   return {
     why: `it is not valid YAML${place}`,
-    remedy: brace
-      ? "Text in {{ }} is filled in only if the first line is `## template: jinja`."
-      : "Correct that line or the one above it.",
+    remedy:
+      line !== undefined && line === braceLine
+        ? "Text in {{ }} is filled in only if the first line is `## template: jinja`."
+        : "Correct that line or the one above it.",
   };
 }
 

@@ -85,18 +85,28 @@ test("user data that is not known yet, or that the instance was created with, is
 });
 
 test("user data with long runs of white space is judged without delay", async () => {
-  const text = `${"a \n".repeat(300_000)}!`;
+  const text = `${"a \n".repeat(150_000)}!`;
   expect(await warningOf({ userData: text })).toContain("does not begin with a header");
 });
 
-test("a megabyte of YAML is judged, and what is nested too deeply does no harm", async () => {
-  const large = `#cloud-config\npackages:\n${"- nginx\n".repeat(130_000)}hostname: web: 1\n`;
-  expect(await warningOf({ userData: large })).toContain("not valid YAML (line 130003)");
-  const keys = Array.from({ length: 50_000 }, (_, n) => `key-${n}: 1\n`).join("");
+test("half a megabyte of YAML is judged, and no more, and what is nested too deeply does no harm", async () => {
+  const large = `#cloud-config\npackages:\n${"- nginx\n".repeat(60_000)}hostname: web: 1\n`;
+  expect(await warningOf({ userData: large })).toContain("not valid YAML (line 60003)");
+  expect(await warningOf({ userData: large.repeat(2) })).toBeUndefined();
+  const keys = Array.from({ length: 30_000 }, (_, n) => `key-${n}: 1\n`).join("");
   const many = await warningOf({ userData: `#cloud-config\n${keys}` });
   expect(many).toContain("the top-level keys in lines 2, 3, 4, 5, 6, …");
   const deep = `#cloud-config\nx: ${"[".repeat(30_000)}${"]".repeat(30_000)}\n`;
   expect(await warningOf({ userData: deep })).toContain("not valid YAML");
+});
+
+test("messages in messages are taken apart no deeper than it takes, and never fail a Check", async () => {
+  const nested = (depth: number): string =>
+    depth === 0
+      ? "Content-Type: text/x-shellscript\n\necho\n"
+      : `Content-Type: multipart/mixed; boundary=b${depth}\n\n--b${depth}\n${nested(depth - 1)}`;
+  const message = `MIME-Version: 1.0\n${nested(3_000)}`;
+  expect(await warningOf({ userData: message })).toContain("no part with text");
 });
 
 test("gzip is looked into, unless it unpacks to too much", async () => {

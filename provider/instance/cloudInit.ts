@@ -10,6 +10,9 @@ import { gunzipped, isGzip, isMime } from "./unpackedScript";
 import { isSameUserData, readUserData, type UserData } from "./userData";
 import { declaredPartProblem, inPart, isKnownType, partProblem, partTypeOf } from "./userDataPart";
 
+/** Larger user data is not judged, because that takes time. Scripts have some kilobytes. */
+const maxJudgedBytes = 512 * 1024;
+
 /** User data of which there is more than a hash. */
 type ScriptText = Extract<UserData, { form: "text" }>;
 
@@ -23,7 +26,9 @@ export async function userDataWarning(
 ): Promise<string[] | undefined> {
   const userData = readUserData(checked);
   if (userData?.form !== "text" || isSameUserData(olds, checked)) return undefined;
-  const problem = await userDataProblem(userData);
+  if (userData.bytes.length > maxJudgedBytes) return undefined;
+  // A text that can't be judged is no reason for a Check to fail.
+  const problem = await userDataProblem(userData).catch(() => undefined);
   if (!problem) return undefined;
   const { why, remedy, partly } = problem;
   return [

@@ -6,7 +6,7 @@ import { expect, test } from "@jest/globals";
 import { RequestError } from "../api/errors";
 import { OperationFailed } from "../errors";
 import { isEnded } from "../abort";
-import type { PropertyValue } from "../propertyValue";
+import { Secret, type PropertyValue } from "../propertyValue";
 import { answered, fail, failed, post, type Post } from "../testing/fakeService";
 import { errorOf, inputsOf, scene, urnOf, type Scene } from "../testing/scene";
 import { createInstance } from "./create";
@@ -227,7 +227,7 @@ test("if the repeat of a POST is refused, the error says so after the first one'
   world.service.posts.push(nothingMade(answered(500)), nothingMade(answered(400)));
   const { message } = await errorOf(create(world));
   expect(message).toMatch(
-    /^the create was sent twice\. The first time, POST .*500.*The second time, POST .*400/,
+    /^an earlier try failed \(POST .*500.*created nothing\. Then, POST .*400/,
   );
   expect(posts(world)).toBe(2);
   expect(records(world)).toEqual([]);
@@ -423,7 +423,9 @@ test("a flavor that the service refuses gives way to the next one, and the outpu
   expect(outputs).toMatchObject({ flavorId: "a", flavorIdUsed: "b" });
   expect(recordOf(world)?.flavor).toBe("b");
   expect(world.messages.all.filter((text) => text.startsWith("info"))).toEqual([
-    expect.stringMatching(/^info flavor a was refused, so b is tried \(POST .*\(HTTP 422\)\)$/),
+    expect.stringMatching(
+      /^info a was refused \(POST .*422\)\), so the instance has the flavor b$/,
+    ),
   ]);
 });
 
@@ -432,7 +434,7 @@ test("if each flavor is refused, the one error has each answer, and no record st
   for (let flavor = 0; flavor < 3; flavor++) world.service.posts.push(soldOut());
   const { message } = await errorOf(create(world, withFallbacks));
   expect(message.split("\n")).toEqual([
-    "the service has refused each flavor, and nothing was created:",
+    "no flavor was accepted, and nothing was created:",
     ...["a", "b", "c"].map((flavor) => expect.stringMatching(`^  - ${flavor}: POST .*HTTP 422`)),
     expect.stringContaining("run again"),
   ]);
@@ -442,11 +444,22 @@ test("if each flavor is refused, the one error has each answer, and no record st
 test.each([401, 403, 404])("no other flavor is tried after a %d", async (status) => {
   const world = scene();
   world.service.posts.push(nothingMade(answered(status)));
-  await errorOf(create(world, withFallbacks));
+  const { message } = await errorOf(create(world, withFallbacks));
   expect(flavorsAsked(world)).toEqual(["a"]);
+  expect(message).toContain("\n  - c: not tried\n");
 });
 
 test("a create whose first flavor is accepted says so", async () => {
   const { outputs } = await create(activating(scene()), withFallbacks);
   expect(outputs).toMatchObject({ flavorIdUsed: "a" });
+});
+
+test("a secret flavor is a secret among the outputs, and is not in the ledger (G8)", async () => {
+  const world = activating(scene());
+  world.service.posts.push(soldOut());
+  const inputs = { flavorId: "a", fallbackFlavorIds: ["a", new Secret("b")] };
+  const { outputs } = await create(world, { inputs });
+  expect(flavorsAsked(world)).toEqual(["a", "b"]);
+  expect(outputs["flavorIdUsed"]).toEqual(new Secret("b"));
+  expect(recordOf(world)).not.toHaveProperty("flavor", "b");
 });

@@ -13,7 +13,8 @@ import { waits } from "../session/operations";
 import type { Session } from "../session/session";
 import { argsOf, claimOf, graceMs, lookAt, specOf } from "./createSpec";
 import { createBodyOf, type InstanceArgs } from "./definition";
-import { Instance, previewOutputs } from "./instance";
+import { hasSecretFlavor, Instance, previewOutputs } from "./instance";
+import { leaveReplaced } from "./leftBehind";
 import {
   failureError,
   lostAnswerNotice,
@@ -54,6 +55,7 @@ export async function createInstance(
 ): Promise<CreateResponse> {
   if (request.preview) {
     await previewCreate(session, request);
+    await leaveReplaced(session, request.urn);
     forgetText(session, request.inputs);
     return { id: "", outputs: previewOutputs(request.inputs, session.settings.tokenKind) };
   }
@@ -216,7 +218,7 @@ class Create implements Disposable {
     return { wait: { instance, origin, after }, note: () => this.#note(result) };
   }
 
-  #note({ accepted, from, acceptedAt }: AcceptedResult): void {
+  #note({ accepted, from, flavor = "", refusals = [], acceptedAt }: AcceptedResult): void {
     const { ledger, creates, ctx } = this.#session;
     const { urn } = this.#request;
     const { id, name: _name, status: _status, ...shownOnce } = accepted;
@@ -224,6 +226,7 @@ class Create implements Disposable {
     const answer = { at: acceptedAt ?? this.#postedAt, accepted: shownOnce };
     ledger.update(urn, { id, ...(from === "answer" && answer) });
     if (from === "earlierRun") ctx.messages.warning(resumedNotice(id), urn);
+    if (refusals.length > 0) ctx.messages.info(refusalNotice(refusals, flavor), urn);
     const isAnswerLost = from !== "answer" && accepted.networks.length === 0;
     if (isAnswerLost) ctx.messages.warning(lostAnswerNotice(id), urn);
   }
@@ -276,7 +279,10 @@ class Create implements Disposable {
         await ledger.prepare(this.#request.urn, {
           at: this.#now(),
           before: state.before,
-          flavor: protocol.flavorOf(this.#spec, state.attempt),
+          // The ledger holds no secrets (G8).
+          flavor: hasSecretFlavor(this.#request.inputs)
+            ? undefined
+            : protocol.flavorOf(this.#spec, state.attempt),
         });
         return { kind: "recorded" };
       case "posting":
@@ -333,8 +339,6 @@ class Create implements Disposable {
         return this.#session.ledger.clear(this.#spec.own);
       case "reportLeftovers":
         return reportLeftovers(this.#session, effect, this.#spec);
-      case "reportRefusal":
-        return this.#session.ctx.messages.info(refusalNotice(effect), this.#request.urn);
     }
   }
 

@@ -50,7 +50,7 @@ export function specOf(
       digest: args ? digestOf(settings.apiToken, args, kind) : "",
     },
     name,
-    flavors: args ? [args.flavorId, ...(args.fallbackFlavorIds ?? [])] : [],
+    flavors: args ? [...new Set([args.flavorId, ...(args.fallbackFlavorIds ?? [])])] : [],
     addressName,
     leftovers: settings.leftovers,
     deleteFails: settings.deletePolicy === "fail",

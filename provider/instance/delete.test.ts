@@ -1,6 +1,7 @@
 /** Tests of Delete, which tells the truth under each policy ("Delete tells the truth", G4). */
 import { expect, test } from "@jest/globals";
 import { isEnded } from "../abort";
+import { Refused } from "../errors";
 import { propertyMap, Secret, type PropertyMap, type PropertyValue } from "../propertyValue";
 import { answered, fail, failed } from "../testing/fakeService";
 import {
@@ -12,7 +13,8 @@ import {
   urnOf,
   type Scene,
 } from "../testing/scene";
-import { deleteInstance, reportLeftBehind } from "./delete";
+import { deleteInstance } from "./delete";
+import { reportLeftBehind } from "./leftBehind";
 
 const urn = urnOf("web");
 
@@ -50,17 +52,27 @@ test("by default, a delete of an existing instance fails, and names the id, the 
   expect(message.split("\n")).toEqual([
     `instance i-1 was not deleted: it still exists and is billed, and ${why}.`,
     "  - remove it at the service (its portal), and run this again",
+    expect.stringContaining(`\`pulumi state delete ${urn} --force\``),
     expect.stringContaining("`pulumi destroy --run-program -c compute:deletePolicy=retain`"),
     expect.stringMatching(/^More: https:.*delete\.md$/),
   ]);
   expect(world.service.count("destroy")).toBe(0);
 });
 
-test("the reason and the ways out are said once in a run, and each further instance has one line", async () => {
+test("the reason and the ways out are said once in a run, to the same instance each time, and each further one has one line", async () => {
   const world = existing();
-  await errorOf(remove(world));
-  const { message } = await errorOf(remove(world));
-  expect(message).toBe("instance i-1 was not deleted: it still exists and is billed.");
+  world.service.has("i-2", { name: "web" });
+  const linesOf = async (id: string) => {
+    const error = await errorOf(remove(world, undefined, 60, id));
+    if (!(error instanceof Refused)) throw error;
+    return world.session.notices.linesOf(error);
+  };
+  expect(await linesOf("i-1")).toHaveLength(5);
+  expect(await linesOf("i-2")).toEqual([
+    "instance i-2 was not deleted: it still exists and is billed.",
+  ]);
+  // An error hook asks again, and Pulumi shows only the last answer.
+  expect(await linesOf("i-1")).toHaveLength(5);
 });
 
 test.each([
@@ -154,7 +166,7 @@ test.each([
 
 test("with recorded settings, the end of the run says that the policy is the recorded one", () => {
   const world = scene(retain, undefined, { isRecorded: true });
-  const left = { id: "i-1", urn: "", isBilled: true, isListed: true, isDropped: true };
+  const left = { id: "i-1", urn: "", isBilled: true, isListed: true, how: "dropped" } as const;
   world.session.leftBehind.set("i-1", left);
   expect(reported(world).join("\n")).toContain(
     '(compute:deletePolicy is "retain" in the settings that the last `pulumi up` recorded)',

@@ -11,7 +11,7 @@ import { OperationFailed } from "../errors";
 import { whyOpen } from "../evidence/why";
 import type { DeleteRequest } from "../requests";
 import { waits } from "../session/operations";
-import type { LeftBehind, Session } from "../session/session";
+import type { Session } from "../session/session";
 import {
   describeExistence,
   isBilled,
@@ -21,7 +21,8 @@ import {
   type Wanted,
 } from "./existence";
 import { heldBy } from "./instance";
-import { commandToRetain, refusal, removeIt } from "./refusals";
+import { leaveBehind } from "./leftBehind";
+import { refusal, removeIt, waysToRetain } from "./refusals";
 
 /**
  * Deletes an instance as `compute:deletePolicy` says. Leaves an instance that this run has taken over, and one that another
@@ -69,12 +70,14 @@ export async function deleteInstance(session: Session, request: DeleteRequest): 
     throw new OperationFailed(
       `${what}: ${finding}${noCall}: remove it at the service (its portal), or name the service's destroy call with --compute:destroy-path '/v2/instances/{id}'`,
     );
-  throw refusal(session, {
+  throw refusal({
+    id,
+    urn,
     what,
     finding,
     ...(verdict.kind === "listed" && { again: `${what}: ${finding}` }),
     why: noCall,
-    ways: [removeIt, `let it run, and drop it from the stack: ${commandToRetain(session)}`],
+    ways: [removeIt, ...waysToRetain(session, urn)],
     page: "delete.md",
     namesSettings: true,
   });
@@ -232,53 +235,8 @@ async function retain(session: Session, urn: string, instance: Wanted): Promise<
   refuseElsewhere(session, instance, session.connection.place());
   const found = await lookBriefly(session, instance);
   if (found === "absent") return isGone;
-  await leaveBehind(session, { id, urn, isListed: found === "listed", isDropped: true }, instance);
+  const isListed = found === "listed";
+  const billed = isBilled(session, instance);
+  await leaveBehind(session, { id, urn, isListed, isBilled: billed, how: "dropped" });
   return "dropped from the state, not destroyed";
-}
-
-/** Notes an instance that goes on running. The end of the run names it, or this call if the engine would not show it then. */
-export async function leaveBehind(
-  session: Session,
-  left: Omit<LeftBehind, "isBilled">,
-  instance: Wanted,
-): Promise<void> {
-  session.leftBehind.set(left.id, { ...left, isBilled: isBilled(session, instance) });
-  if (!(await session.showsLastMessages())) reportLeftBehind(session);
-}
-
-/**
- * Names the instances that the run has left behind, or that its `up` will: those that are billed, each by its id, and the number
- * of the others, which cost nothing.
- */
-export function reportLeftBehind({ leftBehind, ctx, hasRecordedSettings }: Session): void {
-  const all = [...leftBehind.values()];
-  leftBehind.clear();
-  const policy = 'compute:deletePolicy is "retain"';
-  const from = hasRecordedSettings ? " in the settings that the last `pulumi up` recorded" : "";
-  const report = (instances: readonly LeftBehind[], what: string) => {
-    if (instances.length === 0) return;
-    ctx.messages.warning([
-      `instances ${what} (${policy}${from}). They go on running, and are billed until they are removed at the service:`,
-      ...bulleted(
-        instances.map(({ id, urn, isListed }) => {
-          const doubt = isListed ? "" : ", if it still exists";
-          return `${id} (${logicalName(urn)})${doubt}`;
-        }),
-      ),
-    ]);
-  };
-  const billed = all.filter(({ isBilled }) => isBilled);
-  const dropped = billed.filter(({ isDropped }) => isDropped);
-  report(dropped, "were dropped from the state, not destroyed");
-  report(
-    billed.filter((one) => !dropped.includes(one)),
-    "are replaced, and not destroyed",
-  );
-  const others = all.length - billed.length;
-  // With a test token, "retain" may be the default.
-  const are = others === 1 ? "1 instance is" : `${others} instances are`;
-  if (others > 0)
-    ctx.messages.info(
-      `${are} not destroyed (${policy}), and at the service until the sandbox lifetime is over`,
-    );
 }

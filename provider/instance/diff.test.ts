@@ -22,8 +22,8 @@ import {
   stamped,
   held,
 } from "../testing/scene";
-import { reportLeftBehind } from "./delete";
 import { changedInputs, diffInstance } from "./diff";
+import { leaveReplaced, reportLeftBehind } from "./leftBehind";
 import { inputNames } from "./definition";
 
 type Values = Record<string, PropertyValue | undefined>;
@@ -382,7 +382,10 @@ test.each<[string, (world: Scene) => void, string[]]>([
     prepare(world);
     const { deleteBeforeReplace } = await diffOf(world, { flavorId: "b" });
     expect(deleteBeforeReplace).toBe(false);
+    // In an `up` whose create fails, the instance stays as it is.
+    reportLeftBehind(world.session);
     expect(world.messages.warnings).toEqual([]);
+    await leaveReplaced(world.session, urn);
     reportLeftBehind(world.session);
     expect(world.messages.warnings).toEqual(
       expected.map((line) => expect.stringMatching(new RegExp(`${line.replace(/[()]/g, ".")}$`))),
@@ -413,6 +416,7 @@ test("the engine deletes a dependent for an unknown value alone, so its replacem
 test("with retain, a dependent that the engine replaces is named, since no other Diff comes (G4)", async () => {
   const world = existing({ deletePolicy: "retain" });
   await diffAsDependent(world, { userData: new Secret(Unknown.value) });
+  await leaveReplaced(world.session, urn);
   reportLeftBehind(world.session);
   expect(world.messages.warnings).toEqual([expect.stringContaining(behind)]);
 });

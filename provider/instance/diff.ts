@@ -13,11 +13,18 @@ import { hasSecret, hasUnknown, isList, reveal, type PropertyMap } from "../prop
 import type { DiffKind } from "../pulumiNames";
 import type { DiffRequest, DiffResponse } from "../requests";
 import { timeouts, type Session } from "../session/session";
-import { inputNames, isScript, isSent, scriptInputs, type InputName } from "./definition";
-import { leaveBehind, noCall } from "./delete";
-import { cantTell, describeExistence, lookBriefly, lookFor, refuseElsewhere } from "./existence";
+import { idInputs, inputNames, isScript, isSent, scriptInputs, type InputName } from "./definition";
+import { noCall } from "./delete";
+import {
+  cantTell,
+  describeExistence,
+  isBilled,
+  lookBriefly,
+  lookFor,
+  refuseElsewhere,
+} from "./existence";
 import { heldBy, textIn, type Instance } from "./instance";
-import { commandToRetain, refusal, removeIt, wayIntoReach } from "./refusals";
+import { refusal, removeIt, upToRetain, wayIntoReach } from "./refusals";
 import { forgetText, isSameUserData, lacksText, readUserData } from "./userData";
 
 /**
@@ -149,14 +156,17 @@ function isInPlace(name: InputName, { flavorIdUsed }: Instance, news: PropertyMa
 }
 
 /**
- * Returns the value for a comparison: without its secrecy, and SSH keys as a set, since their order does not matter. Undefined
- * for null and an empty list, which are not sent to the service.
+ * Returns the value for a comparison: without its secrecy, ids without white space around them, and SSH keys as a set, since their
+ * order does not matter. Undefined for null and an empty list, which are not sent to the service.
  */
 function comparable(name: InputName, inputs: PropertyMap): unknown {
   const value = reveal(inputs[name] ?? null);
-  if (!isList(value)) return value ?? undefined;
+  const plain = (part: unknown) =>
+    idInputs.includes(name) && typeof part === "string" ? part.trim() : part;
+  if (!isList(value)) return plain(value) ?? undefined;
   if (value.length === 0) return undefined;
-  return name === "sshKeys" ? new Set(value) : value;
+  const items = value.map(plain);
+  return name === "sshKeys" ? new Set(items) : items;
 }
 
 // ── Replacements ─────────────────────────────────────────────────────────────────────────────────
@@ -184,8 +194,9 @@ async function judgeReplacement(
     const instance = heldBy(request);
     const found = await lookBriefly(session, instance);
     if (found === "absent") return;
-    const left = { id, urn, isListed: found === "listed", isDropped: false };
-    await leaveBehind(session, left, instance);
+    const isListed = found === "listed";
+    const billed = isBilled(session, instance);
+    session.replaced.set(urn, { id, urn, isListed, isBilled: billed, how: "replaced" });
   }
   // A certain replacement was not refused, so the instance is gone already.
   if (deletePolicy === "fail" && why === "unknown")
@@ -237,7 +248,9 @@ async function refuseStuckReplacement(
     if (!difference) return;
     const { way, isVariable } = wayIntoReach(session, instance.origin, configured);
     const drop = `let it run, and have a new one made here: \`${stateDeleteCommand(urn)}\``;
-    throw refusal(session, {
+    throw refusal({
+      id,
+      urn,
       what: `instance ${id} can't be replaced`,
       finding: difference,
       why: ". Nothing was changed",
@@ -252,32 +265,34 @@ async function refuseStuckReplacement(
   const willDestroy = settings.deletePolicy === "destroy";
   if (willDestroy && instance.origin?.account === undefined) return;
   using operation = session.operation(timeouts.look);
-  const finding = await (async () => {
+  const found = await (async () => {
     try {
       const { origin } = await connection.open(operation.signal);
       refuseOutOfReach(origin);
       if (willDestroy) return undefined;
       const { verdict } = await lookFor(session, instance, operation.signal);
-      return verdict.kind === "absent" ? undefined : describeExistence(session, instance, verdict);
+      if (verdict.kind === "absent") return undefined;
+      return { finding: describeExistence(session, instance, verdict) };
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
       // The first step of the replacement changes nothing, and fails if the account still can't be read.
       if (willDestroy) return undefined;
       // The listing failed, so the instance may exist.
-      return cantTell(explain(error));
+      return { finding: cantTell(explain(error)), kind: cantTell(error.short) };
     }
   })();
-  if (finding === undefined) return;
+  if (found === undefined) return;
   // The engine shows this error at the other resource.
   const which =
     reason === "dependent"
       ? ` (${logicalName(urn)}, which uses an output of a resource that is replaced)`
       : "";
-  throw refusal(session, {
+  throw refusal({
+    id,
     what: `instance ${id}${which} can't be replaced`,
-    finding,
+    ...found,
     why: `${noCall}. Nothing was changed`,
-    ways: [removeIt, `create the new one beside it: ${commandToRetain(session)}`],
+    ways: [removeIt, `create the new one beside it: ${upToRetain(session)}`],
     page: "delete.md#a-replacement",
     namesSettings: true,
   });

@@ -90,7 +90,8 @@ export function refuseElsewhere(
   const difference = originDifference(origin, configured, session.addressName);
   if (!difference) return;
   const { way, isVariable } = wayIntoReach(session, origin, configured);
-  throw refusal(session, {
+  throw refusal({
+    id,
     what: `instance ${id} is out of reach`,
     finding: difference,
     why: ". Nothing was changed",

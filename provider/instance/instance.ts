@@ -5,8 +5,10 @@
 import type { Accepted, ListItem } from "../api/contract";
 import { originSchema, type Origin } from "../origin";
 import {
+  hasSecret,
   propertyMap,
   reveal,
+  Secret,
   secretLike,
   Unknown,
   type PropertyMap,
@@ -96,7 +98,9 @@ export class Instance {
       ),
       privateIpv4: accepted.networks.find((network) => network.type === "private")?.ipv4 ?? "",
       createdAt: accepted.createdAt ?? null,
-      flavorIdUsed: flavorIdUsed ?? null,
+      flavorIdUsed: hasSecretFlavor(inputs)
+        ? new Secret(flavorIdUsed ?? null)
+        : (flavorIdUsed ?? null),
       tokenKind: origin.tokenKind,
       [hidden.accepted]: acceptedAt,
       [hidden.origin]: propertyMap(origin),
@@ -254,6 +258,11 @@ export function previewOutputs(inputs: PropertyMap, tokenKind: string): Property
     ...Object.fromEntries(Object.keys(serviceOutputs).map((name) => [name, Unknown.value])),
     tokenKind,
   });
+}
+
+/** Whether the flavor in use may be a secret of the program. */
+export function hasSecretFlavor(inputs: PropertyMap): boolean {
+  return hasSecret(inputs["flavorId"]) || hasSecret(inputs["fallbackFlavorIds"]);
 }
 
 /** Whether these are the outputs of an instance that was not ready when last seen. */

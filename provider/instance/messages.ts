@@ -38,7 +38,7 @@ function failureLines(failure: Failure, spec: CreateSpec, paging: Paging): strin
       return [
         `an earlier create of "${logicalName(spec.own.urn)}" is in doubt: its file can't be read.`,
         `${failure.path}. ${nothing}`,
-        settleLine(spec),
+        `Remove that file once this finds nothing else in doubt: \`${settleCommand()}\``,
       ];
     case "leftovers":
       return leftoversLines(failure, spec);
@@ -53,27 +53,34 @@ function failureLines(failure: Failure, spec: CreateSpec, paging: Paging): strin
 }
 
 /** Says what the service has answered for each flavor. */
-function refusedLines({ refusals, firstError }: Extract<Failure, { kind: "refused" }>): string[] {
+function refusedLines({
+  refusals,
+  untried,
+  firstError,
+}: Extract<Failure, { kind: "refused" }>): string[] {
   const [last, ...others] = refusals.toReversed();
   if (!last) return [];
   const next = nextStep(last.error);
-  if (others.length === 0) return [`${twice(firstError)}${last.error.message}. ${next}`];
+  if (others.length + untried.length === 0)
+    return [`${twice(firstError)}${last.error.message}. ${next}`];
   return [
-    "the service has refused each flavor, and nothing was created:",
+    "no flavor was accepted, and nothing was created:",
     ...bulleted(refusals.map(({ flavor, error }) => `${flavor}: ${error.message}`)),
+    ...bulleted(untried.map((flavor) => `${flavor}: not tried`)),
     next,
   ];
 }
 
-/** Returns the message of a create that tries the next flavor. */
-export function refusalNotice({ refusal, next }: { refusal: Refusal; next: string }): string {
-  return `flavor ${refusal.flavor} was refused, so ${next} is tried (${refusal.error.message})`;
+/** Returns the message of a create whose first flavors were refused. */
+export function refusalNotice(refusals: readonly Refusal[], flavor: string): string {
+  const refused = refusals.map((one) => `${one.flavor} was refused (${one.error.message})`);
+  return `${refused.join(", ")}, so the instance has the flavor ${flavor}`;
 }
 
-/** Says how the first POST failed, if a second one was sent. */
+/** Says how an earlier POST of the create failed, if there was one. */
 function twice(firstError: RequestError | undefined): string {
   return firstError
-    ? `the create was sent twice. The first time, ${firstError.message}, and two listings show that nothing was created. The second time, `
+    ? `an earlier try failed (${firstError.message}), and two listings show that it created nothing. Then, `
     : "";
 }
 

@@ -11,12 +11,18 @@ interface Entity {
   body: string;
 }
 
+/** How deep messages are taken apart. */
+const maxDepth = 10;
+
 /** Returns the parts of the message, and of the messages in it. */
-export function mimePartsOf(text: string): MimePart[] {
+export function mimePartsOf(text: string, depth = 0): MimePart[] {
   const { headers, body } = entityOf(text);
   const declared = headers.get("content-type") ?? "";
   const type = /^\s*([^\s;/]+\/[^\s;/]+)\s*(?:;|$)/.exec(declared)?.[1]?.toLowerCase();
-  if (type?.startsWith("multipart/")) return partsOf(body, declared).flatMap(mimePartsOf);
+  if (type?.startsWith("multipart/")) {
+    if (depth >= maxDepth) return [];
+    return partsOf(body, declared).flatMap((part) => mimePartsOf(part, depth + 1));
+  }
   const encoding = headers.get("content-transfer-encoding") ?? "";
   return [{ type: type ?? "text/plain", bytes: decoded(body, encoding.trim().toLowerCase()) }];
 }

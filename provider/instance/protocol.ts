@@ -167,10 +167,7 @@ export interface Transition {
 /** Something that `create.ts` does between two states. It causes no event. */
 export type SideEffect =
   /** Writes the record anew as that of a create that has sent no POST. */
-  | { do: "clear" }
-  | ({ do: "reportLeftovers" } & Leftovers)
-  /** Says that a flavor was refused, and which one is tried now. */
-  | { do: "reportRefusal"; refusal: Refusal; next: string };
+  { do: "clear" } | ({ do: "reportLeftovers" } & Leftovers);
 
 /** What showed the instance: the response to this create's POST, a listing after it, or an earlier create's record. */
 type InstanceSource = "answer" | "listing" | "earlierRun";
@@ -196,6 +193,8 @@ interface Acceptance {
   from: InstanceSource;
   /** The flavor that its POST asked for. */
   flavor: string | undefined;
+  /** The flavors that the service has refused before. */
+  refusals?: readonly Refusal[];
   /** When the service accepted an earlier create (ISO 8601). */
   acceptedAt?: string | undefined;
 }
@@ -212,8 +211,13 @@ export type Failure =
   | { kind: "listingFailed" | "stopped"; error: Error }
   /** `firstError` is that of this create's first POST, which created nothing (`Earlier.firstError`). */
   | { kind: "notSent"; error: Error; firstError: RequestError | undefined }
-  /** The service has refused each flavor. */
-  | { kind: "refused"; refusals: readonly Refusal[]; firstError: RequestError | undefined }
+  /** The service has refused these flavors, and the others need not be tried. */
+  | {
+      kind: "refused";
+      refusals: readonly Refusal[];
+      untried: readonly string[];
+      firstError: RequestError | undefined;
+    }
   /** The POST was sent, and whether it created an instance is not known. */
   | {
       kind: "unclear";
@@ -559,6 +563,7 @@ function afterPost(
         accepted: outcome.accepted,
         from: "answer",
         flavor: flavorOf(spec, attempt),
+        refusals: attempt.refusals,
       });
     case "rateLimited":
       return next({ phase: "awaitingPermit", attempt }, [clear]);
@@ -586,13 +591,12 @@ function afterPost(
 function afterRefusal(spec: CreateSpec, attempt: Attempt, error: RequestError): Transition {
   const refusal = { flavor: flavorOf(spec, attempt), error };
   const refusals = [...attempt.refusals, refusal];
-  const fallback = spec.flavors[refusals.length];
-  if (fallback === undefined || !error.isAboutRequest) {
+  const untried = spec.flavors.slice(refusals.length);
+  if (untried.length === 0 || !error.isAboutRequest) {
     const { firstError } = attempt.earlier;
-    return fail({ kind: "refused", refusals, firstError }, [clear]);
+    return fail({ kind: "refused", refusals, untried, firstError }, [clear]);
   }
-  const report: SideEffect = { do: "reportRefusal", refusal, next: fallback };
-  return next({ phase: "awaitingPermit", attempt: { ...attempt, refusals } }, [clear, report]);
+  return next({ phase: "awaitingPermit", attempt: { ...attempt, refusals } }, [clear]);
 }
 
 /** The flavor that the attempt's POST asks for. */

@@ -2,22 +2,27 @@
  * How a refused delete, replacement or refresh is worded. The reason and the ways out are the same for all instances of a run, so
  * they are said once. Each further instance has one line.
  */
-import { bulleted, howToSet, pageAt } from "../advice";
-import { OperationFailed } from "../errors";
+import { bulleted, howToSet, pageAt, stateDeleteCommand } from "../advice";
+import { Refused } from "../errors";
 import type { Origin } from "../origin";
 import type { Session } from "../session/session";
 
 /** Why nothing was done with an instance. */
 interface Refusal {
+  id: string;
+  /** Where a way names the resource. */
+  urn?: string;
   /** The instance, and what was not done: "instance i-1 was not deleted". */
   what: string;
-  /** What was found of it, a clause: the same for all instances to which the rest applies. */
+  /** What was found of it, a clause. */
   finding: string;
+  /** The finding without what differs for each request. */
+  kind?: string;
   /** The line of a further instance, if the finding is short enough to be said again. */
   again?: string;
   /** The rest of the first line. */
   why?: string;
-  /** Two at most, each with one command or none. */
+  /** Each with one command or none. */
   ways: readonly string[];
   /** The page that says more. */
   page: string;
@@ -25,38 +30,48 @@ interface Refusal {
   namesSettings?: boolean;
 }
 
-/** Returns the error. If the run has refused another instance for the same reason, it has one line. */
-export function refusal({ notices }: Session, refused: Refusal): OperationFailed {
-  const { what, finding, why = "", ways, page, namesSettings = false } = refused;
+/** Returns the error. Where it reaches the engine, only the first instance with the same reason and ways has the whole of it. */
+export function refusal(refused: Refusal): Refused {
+  const { id, urn = "", what, finding, kind = finding, why = "", ways, page } = refused;
   const { again = `${what}, for the same reason` } = refused;
-  if (!notices.isFirst(`refused (${page}): ${finding}`))
-    return new OperationFailed(`${again}.`, { namesSettings: true });
-  const lines = [`${what}: ${finding}${why}.`, ...bulleted(ways), `More: ${pageAt(page)}`];
-  return new OperationFailed(lines, { namesSettings });
+  const rest = [...bulleted(ways), `More: ${pageAt(page)}`];
+  const subject = [kind, ...rest].join("\n").replaceAll(urn, "");
+  const shared = { subject, id, again: `${again}.` };
+  return new Refused([`${what}: ${finding}${why}.`, ...rest], shared, {
+    namesSettings: refused.namesSettings ?? false,
+  });
 }
 
 /** The first way out for an instance that nothing but a person can destroy. */
 export const removeIt = "remove it at the service (its portal), and run this again";
 
-/**
- * Returns the command that lets instances run, as it is typed: an `up`, or a destroy whose program names the new settings. A
- * destroy by itself takes them from the state.
- */
-export function commandToRetain({ run, state }: Session): string {
-  const isUp = state.registered.size > 0;
-  if (run.providerUrn !== undefined) {
-    const argument = howToSet("deletePolicy", "retain", run.providerUrn);
-    return isUp
-      ? `${argument}, then \`pulumi up\``
-      : `${argument}, then \`pulumi destroy --run-program\``;
-  }
-  const saved = "-c saves the setting in the stack's file";
-  return isUp
+/** Returns the command of an `up` with which instances go on running. */
+export function upToRetain({ run }: Session): string {
+  return run.providerUrn === undefined
     ? `\`pulumi up ${setRetain}\` (${saved})`
-    : `\`pulumi destroy --run-program ${setRetain}\` (${saved}; the program needs an instance)`;
+    : `${howToSet("deletePolicy", "retain", run.providerUrn)}, then \`pulumi up\``;
+}
+
+/**
+ * Returns the ways to let the instance of a delete run. If the program has asked for no instance, this may be a destroy, which takes
+ * the settings from the state unless its program runs, or an `up`, in which nobody may be led to a destroy.
+ */
+export function waysToRetain(session: Session, urn: string): string[] {
+  if (session.state.registered.size > 0)
+    return [`let it run, and drop it from the stack: ${upToRetain(session)}`];
+  const { providerUrn } = session.run;
+  const one = `let it run, and drop it from the state: \`${stateDeleteCommand(urn)}\``;
+  const all = "destroy the whole stack, and let all of its instances run: ";
+  return [
+    one,
+    providerUrn === undefined
+      ? `${all}\`pulumi destroy --run-program ${setRetain}\` (${saved}; the program needs an instance)`
+      : `${all}${howToSet("deletePolicy", "retain", providerUrn)}, then \`pulumi destroy --run-program\``,
+  ];
 }
 
 const setRetain = "-c compute:deletePolicy=retain";
+const saved = "-c saves the setting in the stack's file";
 
 /** Returns how an instance comes within reach: by the setting that differs, where it comes from. */
 export function wayIntoReach(

@@ -190,17 +190,12 @@ export class Ledger {
     for (const path of pathsOf(files))
       this.#warnOnce(
         path,
-        `a file of the ledger can't be read, and stops its create. Remove it once \`settle\` finds nothing else in doubt: ${path}`,
+        `a file of the ledger can't be read, and stops the create of its resource, whose \`settle\` names it: ${path}`,
       );
     return [
       ...files.flatMap((file) => (file.kind === "found" ? [file] : [])),
       ...inMemory.map((record) => ({ record, liveness: "alive" as const })),
     ];
-  }
-
-  /** Returns the paths of the files that can't be read. */
-  unreadable(): string[] {
-    return pathsOf(this.#files());
   }
 
   /** Notes a call of the engine that shows an instance. It may end the doubt about its resource. */

@@ -2,6 +2,7 @@
 import { logicalName } from "../advice";
 import type { Settings } from "../config/settings";
 import type { ProviderContext } from "../context";
+import type { Refused } from "../errors";
 import { Once } from "../once";
 
 /** Says what concerns more than one operation of a session. */
@@ -10,6 +11,8 @@ export class Notices {
   readonly #settings: Settings;
   readonly #settingsAdvice: () => string | undefined;
   readonly #said = new Once();
+  /** By the subject of refusals: the id of the instance that was told the whole. */
+  readonly #refused = new Map<string, string>();
   /** By the lines of a finding: the URNs of the instances that have it. */
   readonly #findings = new Map<string, Set<string>>();
   /** The descriptions of the leftovers for the next notice. */
@@ -20,6 +23,14 @@ export class Notices {
     this.#ctx = ctx;
     this.#settings = settings;
     this.#settingsAdvice = settingsAdvice;
+  }
+
+  /** Returns what the engine is told of a refusal: the whole, or one line if another instance has had the whole for this reason. */
+  linesOf({ lines, shared: { subject, id, again } }: Refused): readonly string[] {
+    const told = this.#refused.get(subject) ?? id;
+    this.#refused.set(subject, told);
+    // An error hook makes the engine ask again, and only the last answer is shown.
+    return told === id ? lines : [again];
   }
 
   /** Whether this is the first call with this subject. For messages that must not be repeated. */

@@ -43,8 +43,8 @@ export interface LeftBehind {
   readonly isBilled: boolean;
   /** Whether it still exists. Otherwise that is not known. */
   readonly isListed: boolean;
-  /** Whether a Delete has dropped it from the state. Otherwise, a Diff has shown that it is to be replaced. */
-  readonly isDropped: boolean;
+  /** A Delete has dropped it from the state, or a preview has shown that the `up` replaces it. */
+  readonly how: "dropped" | "replaced";
 }
 
 /** Returns the run of a command, which never creates an instance. */
@@ -80,6 +80,8 @@ export class Session {
   isDestroy = false;
   /** By id, the instances that the run leaves behind, as long as it has not named them. */
   readonly leftBehind = new Map<string, LeftBehind>();
+  /** By URN, what a Diff says of an instance that is to be replaced, and that no Delete will destroy. */
+  readonly replaced = new Map<string, LeftBehind>();
   /** Whether a brief look for an instance that "retain" leaves behind has failed. Later ones are left out. */
   hasBriefLookFailed = false;
   /** Whether listings page by `compute:cursorParameter`, if it is set. */

@@ -359,7 +359,7 @@ export const advice: readonly Advice[] = [
     },
   },
   {
-    file: "provider/instance/delete.ts",
+    file: "provider/instance/leftBehind.ts",
     text: "in the settings that the last `pulumi up` recorded",
     ways: { reports },
   },
@@ -409,20 +409,13 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/refusals.ts",
+    text: "let it run, and drop it from the state",
+    ways: { "pulumi state delete": typedCommands("after the last instance was taken out of") },
+  },
+  {
+    file: "provider/instance/refusals.ts",
     text: "pulumi up ${setRetain}",
     ways: { "pulumi up": refusedUp },
-  },
-  {
-    file: "provider/instance/refusals.ts",
-    text: "${argument}, then \\`pulumi destroy",
-    ways: { "the argument": { noRun: "as the same way of an up, whose test is above" } },
-  },
-  {
-    file: "provider/instance/refusals.ts",
-    text: "${argument}, then \\`pulumi up",
-    ways: {
-      "the argument": engine("adviceDelete", "after a refused replacement by a provider of the"),
-    },
   },
   {
     file: "provider/instance/refusals.ts",
@@ -491,8 +484,8 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/ledger/ledger.ts",
-    text: "Remove it once",
-    ways: { "remove the file": { noRun: "the next create makes its file, as any other does" } },
+    text: "whose \\`settle\\` names it",
+    ways: { settle: settled("a file of the ledger that can't be read is a person's") },
   },
   { file: "provider/instance/messages.ts", text: "waits for its end", ways: { reports } },
   { file: "provider/instance/messages.ts", text: "stops here", ways: { reports } },

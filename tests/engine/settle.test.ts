@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "@jest/globals";
 import { ledgerFolder } from "../../provider/ledger/folder";
+import { fileNameOf } from "../../provider/ledger/record";
 import { testUnless } from "../../tools/support/unless";
 import { Fixture, hangs, never } from "./support/fixture";
 import { instances, oneInstance, required, type Inputs } from "./support/programs";
@@ -356,13 +357,16 @@ test("a file of the ledger that can't be read is a person's to remove", async ()
   await using fixture = await Fixture.create(live);
   const { stack } = fixture;
   await stack.up();
-  const path = join(ledgerFolder(stack.env), "0".repeat(32) + ".json");
+  // Another stack's stops nothing here.
+  writeFileSync(join(ledgerFolder(stack.env), fileNameOf(urnOf("other"))), "");
+  expect(await settle(stack, "--yes")).toMatchObject({ code: 0 });
+  const path = join(ledgerFolder(stack.env), fileNameOf(web));
   writeFileSync(path, "");
 
   const { code, output } = await settle(stack, "--yes");
 
   expect(code).toBe(1);
-  expect(output).toContain(`Remove it once \`settle\` finds nothing else in doubt: ${path}`);
+  expect(output).toContain(`its file in the ledger can't be read: ${path}`);
   rmSync(path);
   expect(await settle(stack, "--yes")).toMatchObject({ code: 0 });
 });

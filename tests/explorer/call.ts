@@ -247,8 +247,6 @@ function carryOut(scene: Scene, effect: SideEffect): void {
       }
       call.reportedPartial ||= effect.partial;
       return;
-    case "reportRefusal":
-      return;
   }
 }
 

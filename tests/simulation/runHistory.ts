@@ -659,7 +659,11 @@ class HistoryRun {
 
   /** Starts the instance that is OFFLINE, or sets the policy. After `settle`, no `up` stops for what is in doubt. */
   #followAdvice({ message }: Error): void {
-    if (message.includes(settleCommand()))
+    const [, path] = /its file can't be read\.\n(\S+\.json)\. /.exec(message) ?? [];
+    if (path !== undefined) {
+      this.#tell(`a person removes ${path}`);
+      for (const machine of this.#machines) machine.remove(path);
+    } else if (message.includes(settleCommand()))
       this.#checker.violated(`an \`up\` stops although \`settle\` has found nothing: ${message}`);
     const [, offline] = /instance (\S+) is OFFLINE, so its port/.exec(message) ?? [];
     if (offline !== undefined) {
@@ -691,14 +695,7 @@ class HistoryRun {
         const made = this.#checker.made.get(id);
         if (made) made.letGo ??= "given up in a sandbox";
       }
-      if (exitCode === 0) {
-        // They would stop the creates of their resources.
-        for (const path of machine.ledger().unreadable()) {
-          this.#tell(`a person removes ${path}`);
-          machine.remove(path);
-        }
-        return;
-      }
+      if (exitCode === 0) return;
       if (exitCode === 3)
         return this.#checker.violated("`settle` finds a run under way, and there is none");
       for (const { urn, why } of questions) {
