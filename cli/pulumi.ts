@@ -1,4 +1,4 @@
-/** Runs the Pulumi CLI on PATH, to read the configuration of a stack and the instances in the states. */
+/** Runs the Pulumi CLI on PATH: reads the configuration of a stack and the states and, for `settle`, writes a state. */
 import { execFile, type ExecFileException } from "node:child_process";
 import { promisify } from "node:util";
 import * as z from "zod";

@@ -54,7 +54,7 @@ export function printData(data: unknown, { print, redactor }: Terminal): void {
   for (const line of JSON.stringify(data, redact, 2).split("\n")) print(line);
 }
 
-/** What one check found. After a `warning`, `pulumi up` still works. After a `FAILED`, it does not. */
+/** What one check found. After a `FAILED`, `pulumi up` can't work. After a `warning` it may, perhaps not as a person expects. */
 export interface Finding {
   result: "ok" | "warning" | "FAILED";
   check: string;
@@ -68,7 +68,7 @@ export function ok(check: string, found: string): Finding {
   return { check, result: "ok", found };
 }
 
-/** Makes a finding with which `pulumi up` works. */
+/** Makes a finding that does not prevent `pulumi up`. */
 export function warning(check: string, found: string, next: string): Finding {
   return { check, result: "warning", found, next };
 }

@@ -1,4 +1,4 @@
-/** Locks by key, for creates of one name and for requests to one endpoint. */
+/** Locks by key, for requests to one endpoint. */
 import { raceAbort } from "./abort";
 
 /** Runs the tasks of one key one after the other, and tasks of different keys at once. */

@@ -142,7 +142,7 @@ export const isInstanceFault = (fault: Fault): fault is InstanceFault =>
 /** Whether a fault changes a listing. */
 export const isListFault = (fault: Fault): fault is ListFault => listKinds.has(fault.kind);
 
-/** Whether the service acts on the request. A fault without `acted`, such as a reset, prevents that. */
+/** Whether the service acts on the request. Only a fault with `acted: false` prevents that. */
 export function doesServiceAct(fault: DeliveryFault | undefined): boolean {
   return fault === undefined || !("acted" in fault) || fault.acted;
 }

@@ -1,4 +1,7 @@
-/** The constants of the service's document (API v2.0). Only `api/` loads the schemas, which are in `contract.ts`. */
+/**
+ * The constants of the service's document (API v2.0), and the longest id that is read. They are apart from the schemas
+ * (`contract.ts`), which take long to load: of the provider, only `api/` loads those.
+ */
 
 /** The paths of the endpoints (section "Endpoints"). Their `/v2` is also the end of the base address. */
 export const paths = { account: "/v2/account", instances: "/v2/instances" } as const;

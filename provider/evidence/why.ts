@@ -1,4 +1,4 @@
-/** Says why a listing proves nothing. Every message about an incomplete listing comes from here. */
+/** Says why a listing proves nothing. Every message that gives the reason has it from here. */
 import { nameCursor } from "../advice";
 import { pageLimit } from "../api/serviceConstants";
 import type { ListingContent } from "./listing";

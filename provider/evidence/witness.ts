@@ -1,8 +1,8 @@
 /**
  * The one judge of what listings prove about an instance (G3). A caller shows a witness one listing after the other, and
  * asks for other listings as long as they may still tell something. Callers differ in how long they wait, never in what
- * counts as evidence. They show it only listings that began after the session's last write. This file uses no clock and no
- * socket, so that the explorer (`tests/explorer/`) walks these rules.
+ * counts as evidence. They show it only listings that began after the write in question: the session's last one or, for a create,
+ * its own. This file uses no clock and no socket, so that the explorer (`tests/explorer/`) walks these rules.
  */
 import type { ListItem } from "../api/contract";
 import { printable } from "../redaction";

@@ -1,5 +1,5 @@
 /**
- * The create protocol decides, as a pure function, what happens between a Create call and its reply: `begin` returns the
+ * The create protocol decides, as a pure function, what a Create call does until its instance is known: `begin` returns the
  * first transition, and `step` returns the next one after each event. `create.ts` carries the transitions out. This
  * file uses no clock, socket or disk, so that the explorer (`tests/explorer/`) can try every sequence of events.
  */

@@ -22,7 +22,10 @@ export type PartType = (typeof beginnings)[number][1];
 /** White space to cloud-init, for which a byte order mark is none. */
 const leadingSpace = /^[^\S\ufeff]+/;
 
-/** Returns the type of a part by its beginning. cloud-init ignores the case, and white space before it. */
+/**
+ * Returns the type of a part by its beginning. cloud-init ignores the case, and white space before it, which a script, a boot hook
+ * and a template can't have all the same (`partProblem`).
+ */
 export function partTypeOf(text: string): PartType | undefined {
   const start = text.replace(leadingSpace, "").slice(0, 64).toLowerCase();
   return beginnings.find(([beginning]) => start.startsWith(beginning))?.[1];

@@ -18,7 +18,7 @@ const ownSchema = z.object({
   /** The owner: the session whose create this is. While it lives, it holds its lock. */
   session: sessionIdSchema,
   urn: z.string(),
-  /** The id of the provider resource: the same in every run of a stack, another one in each stack (`SessionRun.scope`). */
+  /** The id of the provider resource (`SessionRun.scope`). */
   scope: z.string().optional(),
   /** The URN of the explicit provider resource. Undefined for the default provider. */
   provider: z.string().optional(),

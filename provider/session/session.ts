@@ -19,8 +19,8 @@ export interface SessionRun {
   /** A random string. A command has a fixed one. */
   sessionId: string;
   /**
-   * The id of the provider resource: the same in every run of a stack, another one in each stack unless `pulumi state move` has
-   * copied it. Undefined if it is not known yet.
+   * The id of the provider resource: the same in every run of a stack until a `pulumi destroy` or an upgrade of the plugin, and
+   * another one in each stack unless `pulumi state move` has copied it. Undefined if it is not known yet.
    */
   scope?: string | undefined;
   /**
@@ -57,7 +57,7 @@ export const timeouts = { change: 15 * 60, look: 5 * 60 } as const;
 
 /**
  * The settings, and what all operations with them share. A session begins with Configure (or a command), and ends with the
- * process, or when another engine begins a run in it. Sessions share only the ledger's folder.
+ * process, or when the next run begins in it. Sessions share only the ledger's folder.
  */
 export class Session {
   readonly settings: Settings;

@@ -1,8 +1,8 @@
 /**
- * The invariants: what must hold in every state of the world. They are: every instance that we created can be
- * found again (1), no resource gets a second instance unnoticed (2), no instance of somebody else is taken over or
- * destroyed (3), the last reply has the id if it is known (4), and what ends in order leaves nothing in doubt (5). The explorer
- * checks them at each step. Where one does not hold for a reason that docs/recover.md names, the reason is counted instead.
+ * The invariants: every instance that we created can be found again (1), no resource gets a second instance unnoticed (2), no
+ * instance of somebody else is taken over or destroyed (3), the last reply has the id if it is known (4), and what ends in order
+ * leaves nothing in doubt (5). The explorer checks (1) and (5) in every state, and each of the others at the steps that could
+ * break it. Where one does not hold for a known reason (`Exception`), the reason is counted instead.
  */
 import { isNameFor } from "../../provider/instance/naming";
 import type { Doubt, Failure } from "../../provider/instance/protocol";
@@ -63,11 +63,12 @@ function isKnown(world: World, instance: Instance): boolean {
   }
   const rows = world.ledgers.flat();
   if (rows.some((row) => row.at !== undefined && (row.id ?? row.made[0]) === id)) return true;
-  // A generated name has the tag, and an explicit name is in the program. No search uses a proposed name.
+  // A generated name has the tag, and an explicit name is in the program. The next create has another proposed
+  // name.
   return instance.kind !== "proposed";
 }
 
-/** Checks that a created instance is the only one of its resource, apart from those named before or given up (2). */
+/** Checks that a created instance is the only one of its resource, apart from those named before, given up or replaced (2). */
 export function checkIsOnlyInstance(scene: Scene, made: Instance): void {
   const { world } = scene;
   for (const other of world.instances) {

@@ -81,8 +81,8 @@ function isEarly({ question, lackedBy }: Witness): boolean {
 // ── Listings ─────────────────────────────────────────────────────────────────────────────────────
 
 /**
- * Listings that show every listed instance, and any choice of those that are not surely listed yet. Also a partial
- * listing, and two that fail.
+ * Listings that show every listed instance, and any choice of those that are not surely listed yet. Also, once in a history, one
+ * that lacks a listed instance, an empty partial one, and two that fail.
  */
 function listingMoves(scene: Scene): Move[] {
   const tenant = tenantOf(scene.call.planned.spec.own.tokenHash);
@@ -209,7 +209,7 @@ function endPost(scene: Scene, outcome: PostOutcome): void {
   continueWith(scene, { kind: "posted", outcome, look, record, now: 0 });
 }
 
-/** Counts a POST that reaches the service. @throws Violation if no record describes it, or it is the third */
+/** Counts a POST that reaches the service. @throws Violation if its record does not describe it, or it must not be sent */
 function countSentPost(scene: Scene): void {
   const { run, call } = scene;
   const row = rowOf(scene);

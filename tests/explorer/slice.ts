@@ -46,7 +46,10 @@ export type Fault =
   /** Attach mode: the next engine connects while calls of the last engine are still under way. */
   | "attached anew";
 
-/** What people do between runs. Each act happens at most once. "settle" is what a person, or a command, does about a stop. */
+/**
+ * What people do between runs and, in a slice with a stranger, also during runs. Each act happens at most once. "settle" is what
+ * a person, or a command, does about a stop.
+ */
 export type Act = "import" | "portal" | "state delete" | "settle" | "wipe" | "stranger";
 
 /** A resource of a program. */
@@ -142,7 +145,7 @@ export interface PlannedRun extends Plan {
   toJSON: () => number;
 }
 
-/** A slice with the protocol to explore. */
+/** A slice with the rules to explore. */
 export interface Model {
   slice: Slice;
   rules: Rules;
@@ -152,7 +155,7 @@ export interface Model {
   except: (reason: Exception) => void;
 }
 
-/** Why a promise does not hold: what docs/recover.md does not promise. */
+/** Why a promise does not hold. docs/recover.md names what a person may meet of this. */
 export type Exception =
   | "a name of pulumi:autonaming, and no file here"
   | "made less than the settling time before, and no file here"

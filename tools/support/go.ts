@@ -91,7 +91,7 @@ const stampOf = (tool: GoTool) => join(toolsDir, "stamps", keyOf(tool));
 const directoryOf = (module: string) => join(root, "tools", "go", module);
 const readGoMod = (module: string) => readFileSync(join(directoryOf(module), "go.mod"), "utf8");
 
-/** Hashes everything that the executable is built from. */
+/** Hashes what the executable is built from, but not the version of Go, nor what GOFLAGS and the like say. */
 function fingerprint(tool: GoTool): string {
   const { module, package: main } = tool;
   const ours = [...readGoMod(module).matchAll(/=> \.\.\/(\S+)/g)].map(([, name = ""]) => name);
@@ -153,7 +153,7 @@ async function build(tool: GoTool, path: string): Promise<void> {
   rmSync(scratch, { recursive: true, force: true });
 }
 
-/** Without the settings of this process that would change what is built. */
+/** The environment of this process, without another platform than its own. */
 export function goEnvironment(): NodeJS.ProcessEnv {
   // Less garbage collection saves the compiler 7 % of its time.
   const environment: NodeJS.ProcessEnv = { GOGC: "400", ...process.env };

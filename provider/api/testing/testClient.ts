@@ -8,7 +8,10 @@ import type { PostOutcome } from "../postOutcome";
 import { VirtualClock } from "../../testing/virtualClock";
 import { ScriptedServer, type Step } from "./scriptedServer";
 
-/** The token of the test client. The redaction of the test client replaces it with [token]. */
+/**
+ * The token of the test client, whose redaction replaces it with [token]. In JSON of the service, the client has then put
+ * [secret] in its place already.
+ */
 export const testToken = "sk_test_canary_4f1d";
 
 /**
