@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import metadata from "../metadata.json";
 import { Canceled, TimedOut } from "../provider/abort";
+import { pageAt } from "../provider/advice";
 import { pageLimit } from "../provider/api/serviceConstants";
 import { whyIncomplete } from "../provider/evidence/why";
 import { oldestEngine } from "../provider/executable";
@@ -117,7 +118,7 @@ async function checkListing(session: Session): Promise<Finding> {
   if (listing.complete)
     return ok("listing", `${instances}; ${pages}only a create shows whether the token may create`);
   const found = `${instances}, but \`pulumi refresh\` drops none: ${whyIncomplete(listing, session)}`;
-  return warning("listing", found, "docs/scaling.md says what an incomplete listing means.");
+  return warning("listing", found, `What an incomplete listing means: ${pageAt("scaling.md")}`);
 }
 
 /** Checks whether the stack's instances were made at the place to which the settings lead. */
@@ -143,7 +144,7 @@ async function checkState(
   const rest = unknown > 0 ? `; where ${unknown} were made is not known` : "";
   const found = `made with other settings: ${away.length} of ${count(held.length, "instance")} of ${stack}`;
   const next =
-    "`pulumi up` may not notice, and makes further instances with these settings. A refresh, a replacement or a delete of those fails. Use the settings with which they were made.";
+    "Use the settings with which they were made. With these, `pulumi up` may not notice, and makes further instances, and a refresh, a replacement or a delete of the old ones fails.";
   return away.length === 0
     ? ok("state", found + rest)
     : warning("state", `${found} (${away[0]})${rest}`, next);

@@ -76,10 +76,10 @@ const bodies: [string, Reaction, RegExp][] = [
   ],
   ["other JSON", answer(404, { error: "no" }), /Not Found: \{"error":"no"\} \(HTTP 404\)$/],
   ["long", answer(404, "😀".repeat(9000)), /Not Found: (😀){99}\ufffd… \(HTTP 404\)$/],
-  ["endless", flood(404, 50), /Not Found: \(\d+ characters\) \(HTTP 404\)$/],
+  ["too long to be read", flood(404, 50), /Not Found: \(\d+ characters\) \(HTTP 404\)$/],
 ];
 test.each(bodies)(
-  "the message has a short excerpt of an error body that is %s",
+  "the message says in short what is in an error body that is %s",
   async (_, react, message) => {
     const failure = await refusedWith(react);
     expect(failure.message).toMatch(message);

@@ -245,7 +245,7 @@ export const advice: readonly Advice[] = [
   { file: "cli/doctor.ts", text: "reads this state, too", ways: { reports } },
   {
     file: "cli/doctor.ts",
-    text: "makes further instances with these settings",
+    text: "may not notice, and makes further instances",
     ways: {
       "other settings": test("tests/lifecycle/doctor", "doctor warns of the stack's instances"),
     },
