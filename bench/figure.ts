@@ -116,17 +116,32 @@ export function round(value: number): string {
   return value >= 100 ? String(Math.round(value)) : String(Number(value.toPrecision(3)));
 }
 
-/** Returns the list in docs/performance.md: each measurement, and below it what it is compared with. */
-export function figureList(): string {
-  return Object.values(Object.groupBy(figuresOf(readResults()), ({ what }) => what))
-    .flatMap((group = []) => {
-      const [first] = group;
-      if (!first) return [];
-      const others = group.map(
-        ({ against, theirs, unit, ratio }) =>
-          `  - ${against}: ${amount(theirs.median, unit)} (${round(ratio)} ×)`,
-      );
-      return [`- **${first.what}**: ${amount(first.ours.median, first.unit)}`, ...others];
-    })
-    .join("\n");
+/**
+ * Returns what docs/performance.md says of each measurement, beside what it is compared with. Measurements that differ only in a
+ * number, such as that of the instances, are one entry.
+ */
+export function measurements(): { name: string; text: string }[] {
+  const series = Object.groupBy(
+    figuresOf(readResults()),
+    ({ what, unit }) => `${what.replace(/\d+/, "#").replace("instance ", "instances ")} (${unit})`,
+  );
+  return Object.values(series).map((figures = []) => {
+    const whats = [...new Set(figures.map(({ what }) => what))];
+    const ours = whats.flatMap((what) => figures.find((one) => one.what === what) ?? []);
+    const amounts = (values: number[]) => `${values.map(round).join(", ")} ${ours[0]?.unit}`;
+    const peers = Object.entries(Object.groupBy(figures, ({ against }) => against));
+    const beside = peers.map(([against, of = []]) => {
+      const ratios = of.map(({ ratio }) => round(ratio)).join(", ");
+      return `${against}: ${amounts(of.map(({ theirs }) => theirs.median))} (${ratios} ×)`;
+    });
+    const own = amounts(ours.map((one) => one.ours.median));
+    return { name: `**${nameOf(whats)}**`, text: [own, ...beside].join("; ") };
+  });
+}
+
+/** Joins texts that differ only in their first number: "100, 300 new instances". */
+function nameOf(whats: readonly string[]): string {
+  const [last = "", ...others] = whats.toReversed();
+  const numbers = others.toReversed().map((what) => /\d+/.exec(what)?.[0]);
+  return last.replace(/\d+/, (number) => [...numbers, number].join(", "));
 }
