@@ -21,7 +21,7 @@ export interface StackContents {
   states: readonly StackState[];
   /** The instances, also those that a program only reads (`external`). */
   instances: readonly Resource[];
-  /** The pending creates that no later run has continued. */
+  /** The pending creates, without those that a later run has surely continued. */
   pending: readonly Resource[];
 }
 

@@ -47,7 +47,7 @@ function lineReader(): () => Promise<string> {
 
 /**
  * Runs a command line, and returns the exit code: 0 if all went well, 1 if the command failed or found something, 2 if
- * the command line is wrong, 70 for a defect of the plugin. The help of `audit` describes its exit codes.
+ * the command line is wrong, 70 for a defect of the plugin. The help of `audit` and `settle` describes their exit codes.
  */
 export async function run(argv: readonly string[], io: Terminal): Promise<number> {
   const linesOf = (output: string) => output.trimEnd().split("\n");

@@ -1,4 +1,4 @@
-/** What `main.ts`, a command or a test passes to the provider. */
+/** What `serve.ts`, a command or a test passes to the provider. */
 import type { ComputeApi } from "./api/client";
 import type { ClientOptions } from "./api/options";
 import type { Clock } from "./clock";
