@@ -30,10 +30,7 @@ export interface CheckRequest {
 export interface ConfigureRequest {
   /** The URN of the provider resource. */
   urn?: string | undefined;
-  /**
-   * The id of the provider resource: the same in every run of a stack, another one in each stack (unless `pulumi state move`
-   * has copied it), and not known in the first preview.
-   */
+  /** The id of the provider resource (`SessionRun.scope`). It is not known in the first preview. */
   scope: string | undefined;
   args: PropertyMap;
 }

@@ -10,7 +10,7 @@ import { reportLeftBehind } from "./instance/leftBehind";
 import type { CancelReason, ConfigureRequest } from "./requests";
 import { Session } from "./session/session";
 
-/** What holds until another engine begins a run in this process. */
+/** What holds until the next run begins in this process. */
 export class Run {
   readonly #ctx: ProviderContext;
   readonly #cancellation = new AbortController();
