@@ -142,7 +142,7 @@ export const isInstanceFault = (fault: Fault): fault is InstanceFault =>
 /** Whether a fault changes a listing. */
 export const isListFault = (fault: Fault): fault is ListFault => listKinds.has(fault.kind);
 
-/** Whether the service acts on the request. Only a fault with `acted: false` prevents that. */
+/** Whether the service acts on the request before the fault applies: it does, unless the fault says `acted: false`. */
 export function doesServiceAct(fault: DeliveryFault | undefined): boolean {
   return fault === undefined || !("acted" in fault) || fault.acted;
 }
