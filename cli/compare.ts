@@ -4,7 +4,7 @@ import type { ListItem } from "../provider/api/contract";
 import { isNamed } from "../provider/evidence/witness";
 import type { LedgerRecord } from "../provider/ledger/record";
 import { isSamePlace, originDifference, type Origin } from "../provider/origin";
-import { isOfStack } from "../provider/pulumiNames";
+import { isOfStack } from "../provider/urn";
 import { settleAdvice, type RecordedCreate } from "./creates";
 import { isInstance, type Resource, type StackState } from "./pulumi";
 import type { ServiceListing } from "./service";

@@ -1,7 +1,8 @@
 /** `audit --plan FILE`: writes the instances that `audit` finds in no stack as the file for `pulumi import --file`. */
 import { statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { importPlanCommand, logicalName } from "../provider/advice";
+import { importPlanCommand } from "../provider/advice";
+import { logicalName } from "../provider/urn";
 import { closest } from "../provider/closest";
 import { OperationFailed } from "../provider/errors";
 import {

@@ -3,7 +3,7 @@ import { execFile, type ExecFileException } from "node:child_process";
 import { promisify } from "node:util";
 import * as z from "zod";
 import { withoutPasswordsInText } from "../provider/addresses";
-import { explicitProvider } from "../provider/advice";
+import { explicitProvider, splitReference } from "../provider/urn";
 import { oldestEngine } from "../provider/executable";
 import { Instance, textIn } from "../provider/instance/instance";
 import { nameKind } from "../provider/instance/naming";
@@ -175,8 +175,7 @@ const resourceSchema = z
     const inputs = propertyMap(anyInputs);
     const held = new Instance({ ...resource, inputs, outputs });
     const { origin, acceptedAt } = held;
-    const end = provider?.lastIndexOf("::") ?? 0;
-    const providerUrn = provider?.slice(0, end);
+    const { urn: providerUrn, id: scope = "" } = provider ? splitReference(provider) : {};
     const name = textIn(inputs["name"]);
     // In the export, a secret is an object.
     const isNameSecret = name === undefined && "name" in inputs;
@@ -189,7 +188,7 @@ const resourceSchema = z
       origin,
       acceptedAt,
       provider: explicitProvider(providerUrn),
-      scope: provider?.slice(end + 2) ?? "",
+      scope,
     };
   });
 

@@ -1,12 +1,6 @@
 /** Tests of the advice in messages and of the commands that it names. */
 import { expect, test } from "@jest/globals";
-import {
-  explain,
-  explicitProvider,
-  importCommand,
-  logicalName,
-  stateDeleteCommand,
-} from "./advice";
+import { explain, importCommand, stateDeleteCommand } from "./advice";
 import { answered, failed } from "./testing/fakeService";
 import { urnOf } from "./testing/scene";
 
@@ -38,10 +32,6 @@ test.each([
   expect(explain(error)).toContain(step);
 });
 
-test("the name of a resource is all of the URN after its type", () => {
-  expect(logicalName(urnOf("a::b"))).toBe("a::b");
-});
-
 test("commands are quoted for the shell", () => {
   expect(importCommand({ urn: urnOf("it's mine") }, "<id>")).toBe(
     `pulumi import compute:index:Instance 'it'\\''s mine' '<id>'`,
@@ -62,31 +52,4 @@ test("the import command of a resource with an explicit provider names that prov
   expect(importCommand({ urn: urnOf("web"), provider }, "i-1")).toBe(
     `${command} --provider own=${provider}`,
   );
-});
-
-test.each([
-  "default",
-  "default_0_1_0",
-  "default_1_22_333_beta_2",
-  "default_0_1_0_alpha_1699_abc-def",
-  "default_0_1_0_github_/api.github.com/compute-instances/pulumi-compute",
-  "default_https_/example.com/dl",
-  "", // the provider of `pulumi do … --stateless`
-])("%j is the engine's own name of a default provider", (name) => {
-  const urn = `urn:pulumi:dev::proj::pulumi:providers:compute::${name}`;
-  expect(explicitProvider(urn)).toBeUndefined();
-});
-
-test.each([
-  "pulumi:providers:compute::default-eu",
-  "pulumi:providers:compute::default_eu",
-  "pulumi:providers:compute::default_0_1",
-  "pulumi:providers:compute::defaults",
-  "pulumi:providers:compute::default_1_0_0x",
-  "pulumi:providers:compute::defaultProvider",
-  "pulumi:providers:compute::default/eu",
-  "my:mod:Group$pulumi:providers:compute::default",
-])("a provider that the program named or gave a parent (%s) is an explicit one", (typeAndName) => {
-  const urn = `urn:pulumi:dev::proj::${typeAndName}`;
-  expect(explicitProvider(urn)).toBe(urn);
 });

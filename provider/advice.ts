@@ -7,6 +7,8 @@ import type { SettingName, SettingVariables } from "./config/settings";
 import { executablePath, ownFolder } from "./executable";
 import { pulumiHome } from "./pulumiHome";
 import { instanceToken } from "./pulumiNames";
+import { shellQuote } from "./shellQuote";
+import { hasParent, logicalName } from "./urn";
 
 /** The commands that set what the provider needs, none of which keeps a token in clear text. */
 export const configCommands = {
@@ -21,7 +23,7 @@ export function howToSet(
   providerUrn: string | undefined,
 ): string {
   return providerUrn === undefined
-    ? `\`pulumi config set compute:${setting} ${quote(value)}\``
+    ? `\`pulumi config set compute:${setting} ${shellQuote(value)}\``
     : `set the argument \`${setting}\` of the provider "${logicalName(providerUrn)}" to "${value}"`;
 }
 
@@ -115,37 +117,6 @@ export function cursorWarning(
     : `the pages of a listing by ${setting} may lack instances (${why}); its instances are also listed by status, at most 100 of each. The next listing uses the parameter again. If every run says this, the service may use another parameter.`;
 }
 
-/** Returns the name that the program gave the resource: what follows the stack, the project and the type in the URN. */
-export function logicalName(urn: string): string {
-  return urn.split("::").slice(3).join("::") || urn;
-}
-
-/**
- * The name that the engine gives a default provider: `default`, and the version and download address that the SDK asks
- * for, if any (`default_0_1_0_https_/example.com/dl`).
- */
-const defaultProvider =
-  /^default(?:_\d+_\d+_\d+(?:_[\dA-Za-z-]+)*)?(?:_[A-Za-z][\w.-]*_\/[\w./-]+)?$/;
-
-/**
- * Returns `urn` if the program makes this provider resource itself, and undefined for a default provider and for the
- * provider of `pulumi do --stateless`.
- */
-export function explicitProvider(urn: string | undefined): string | undefined {
-  if (urn === undefined || isStateless(urn)) return undefined;
-  return hasParent(urn) || !defaultProvider.test(logicalName(urn)) ? urn : undefined;
-}
-
-/** A resource with a parent has the parent's type in its own, as in `my:mod:Group$compute:index:Instance`. */
-function hasParent(urn: string): boolean {
-  return urn.split("::")[2]?.includes("$") === true;
-}
-
-/** Whether the provider resource is that of `pulumi do` without a stack, whose name is empty. */
-export function isStateless(urn: string | undefined): boolean {
-  return urn?.endsWith("::") === true;
-}
-
 /**
  * Returns the command that imports the instance as the resource of this URN. `provider` is the URN of the resource's
  * provider, unless that is a default provider.
@@ -164,8 +135,8 @@ export function importAs(name: string, id: string, providerUrn?: string): string
   const providerOption =
     providerUrn === undefined
       ? ""
-      : ` --provider ${quote(`${logicalName(providerUrn)}=${providerUrn}`)}`;
-  return `pulumi import ${instanceToken} ${quote(name)} ${quote(id)}${providerOption}`;
+      : ` --provider ${shellQuote(`${logicalName(providerUrn)}=${providerUrn}`)}`;
+  return `pulumi import ${instanceToken} ${shellQuote(name)} ${shellQuote(id)}${providerOption}`;
 }
 
 /**
@@ -173,7 +144,7 @@ export function importAs(name: string, id: string, providerUrn?: string): string
  * import protects a resource.
  */
 export function stateDeleteCommand(urn: string): string {
-  return `pulumi state delete ${quote(urn)} --force`;
+  return `pulumi state delete ${shellQuote(urn)} --force`;
 }
 
 /** What to add after a command of `stateDeleteCommand`, which Pulumi refuses if other resources depend on that one. */
@@ -188,8 +159,8 @@ export const pluginRun = `pulumi plugin run --kind resource ${metadata.name} --`
  * the one that a project names, and one on PATH only if a person's shell has the same PATH. Those are named by their path.
  */
 export function ownCommand(...words: readonly string[]): string {
-  const start = isInstalled() ? pluginRun : quote(executablePath());
-  return [start, ...words.map(quote)].join(" ");
+  const start = isInstalled() ? pluginRun : shellQuote(executablePath());
+  return [start, ...words.map(shellQuote)].join(" ");
 }
 
 /** Whether Pulumi has installed this plugin: its folder is one of those in the Pulumi home. */
@@ -210,17 +181,12 @@ export function settleCommand(...options: readonly string[]): string {
 
 /** Returns the command that imports what the plan in `file` names, into `stack` or into the current stack. */
 export function importPlanCommand(file: string, stack: string | undefined): string {
-  return inStack(`pulumi import --file ${quote(file)}`, stack);
+  return inStack(`pulumi import --file ${shellQuote(file)}`, stack);
 }
 
 /** Returns the command for `stack`, or for the stack that is selected where a person types it. */
 export function inStack(command: string, stack: string | undefined): string {
-  return stack === undefined ? command : `${command} --stack ${quote(stack)}`;
-}
-
-/** Quotes a word for a POSIX shell, if necessary. */
-function quote(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+  return stack === undefined ? command : `${command} --stack ${shellQuote(stack)}`;
 }
 
 /** The advice for a listing that may lack instances: a sentence without its full stop. */

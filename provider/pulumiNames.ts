@@ -1,4 +1,4 @@
-/** Pulumi's names: tokens (names of types and functions), kinds of changes, parts of a URN, strings of unknown values. */
+/** Pulumi's names: tokens (names of types and functions), kinds of changes, strings of unknown values. */
 
 /** The only resource type of this provider. */
 export const instanceToken = "compute:index:Instance";
@@ -30,23 +30,6 @@ export const replaceKinds: ReadonlySet<DiffKind> = new Set([
   "delete-replace",
   "update-replace",
 ]);
-
-/** Returns the stack and the project in a URN, `urn:pulumi:STACK::PROJECT::TYPES::NAME`, as one string. */
-export function stackOf(urn: string): string {
-  return urn.split("::", 2).join("::");
-}
-
-/**
- * Whether the URN is of the stack that the CLI calls `name`: `ORGANIZATION/PROJECT/STACK`, or only `STACK` in an old backend
- * that has no projects.
- */
-export function isOfStack(urn: string, name: string): boolean {
-  const [stack = "", project] = name.split("/").reverse();
-  const found = stackOf(urn);
-  return project === undefined
-    ? found.startsWith(`urn:pulumi:${stack}::`)
-    : found === `urn:pulumi:${stack}::${project}`;
-}
 
 /** The string that this provider and Pulumi's SDKs send for an unknown value of any type. */
 export const unknownText = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";

@@ -1,7 +1,8 @@
 /** A run of an engine: the one configuration that it has, and how it ends. */
 import * as crypto from "node:crypto";
 import { Canceled } from "./abort";
-import { explicitProvider, isStateless, recordedSettingsAdvice } from "./advice";
+import { recordedSettingsAdvice } from "./advice";
+import { explicitProvider, isStateless } from "./urn";
 import { resolveSettings, settingVariables } from "./config/configuration";
 import type { ProviderContext } from "./context";
 import { OperationFailed } from "./errors";

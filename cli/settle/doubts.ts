@@ -1,5 +1,5 @@
 /** Brings together what the ledgers and the state of a stack say of the same create. */
-import { isOfStack } from "../../provider/pulumiNames";
+import { isOfStack } from "../../provider/urn";
 import type { CreateInDoubt } from "../creates";
 import { scopesOf, type ExportedState, type PendingCreate } from "./exported";
 

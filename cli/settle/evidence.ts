@@ -1,5 +1,5 @@
 /** Asks the listings about each create in doubt, until they show its instance or prove that there is none (G3). */
-import { explicitProvider } from "../../provider/advice";
+import { explicitProvider } from "../../provider/urn";
 import type { ListItem } from "../../provider/api/contract";
 import { ask } from "../../provider/evidence/ask";
 import { whyOpen } from "../../provider/evidence/why";

@@ -5,7 +5,7 @@
  */
 import * as z from "zod";
 import metadata from "../../metadata.json";
-import { explicitProvider } from "../../provider/advice";
+import { explicitProvider, splitReference } from "../../provider/urn";
 import { Instance, textIn } from "../../provider/instance/instance";
 import { nameKind } from "../../provider/instance/naming";
 import type { Origin } from "../../provider/origin";
@@ -106,8 +106,7 @@ function pendingCreateOf(resource: StateResource, index: number): PendingCreate 
 
 /** Returns URN and id of a resource's provider. */
 export function providerOf({ provider }: StateResource): { urn: string; id: string } {
-  const end = provider.lastIndexOf("::");
-  return { urn: provider.slice(0, Math.max(0, end)), id: provider.slice(end + 2) };
+  return splitReference(provider);
 }
 
 /** Returns the origin that the state records for an instance, if any. */

@@ -2,6 +2,7 @@
 import type { ListItem } from "../../provider/api/contract";
 import { isNameFor } from "../../provider/instance/naming";
 import { instanceToken } from "../../provider/pulumiNames";
+import { stackOf, typesOf } from "../../provider/urn";
 import { scopesOf, type ExportedState } from "./exported";
 
 /** A listed instance of a resource of the stack. */
@@ -19,8 +20,8 @@ export function leftoversIn(items: readonly ListItem[], state: ExportedState): L
   const all = [...resources, ...pending.map(({ resource }) => resource)];
   const known = all.filter(({ type }) => type === instanceToken).map(({ urn }) => urn);
   const [some = ""] = all.map(({ urn }) => urn);
-  const start = some.split("::", 2).join("::");
-  const types = new Set([instanceToken, ...known.map((urn) => urn.split("::")[2] ?? "")]);
+  const start = stackOf(some);
+  const types = new Set([instanceToken, ...known.map(typesOf)]);
   const scopes = [...scopesOf(state)];
   return items.flatMap((item) => {
     // A service may add a domain.

@@ -9,7 +9,8 @@ import {
   type PropertyMap,
   type PropertyValue,
 } from "../propertyValue";
-import { configCommands, explicitProvider, isStateless, logicalName } from "../advice";
+import { configCommands } from "../advice";
+import { explicitProvider, isStateless, logicalName } from "../urn";
 import { OperationFailed } from "../errors";
 import { outputTextProblem } from "../outputText";
 import type { Redactor } from "../redaction";

@@ -4,7 +4,8 @@
  * the state and lets it run, and "destroy" sends DELETE (`compute:destroyPath`).
  */
 import { isEnded, TimedOut, type Canceled } from "../abort";
-import { bulleted, explain, logicalName, stateDeleteCommand, withDependents } from "../advice";
+import { bulleted, explain, stateDeleteCommand, withDependents } from "../advice";
+import { logicalName } from "../urn";
 import type { ListItem } from "../api/contract";
 import { RequestError } from "../api/errors";
 import { OperationFailed } from "../errors";

@@ -4,7 +4,8 @@
  * fail is refused (G4), and so is one for which there is no user data.
  */
 import { isDeepStrictEqual } from "node:util";
-import { explain, logicalName, pageAt, stateDeleteCommand, withWaysOut } from "../advice";
+import { explain, pageAt, stateDeleteCommand, withWaysOut } from "../advice";
+import { logicalName } from "../urn";
 import { RequestError } from "../api/errors";
 import { OperationFailed } from "../errors";
 import { isSameName } from "../evidence/witness";

@@ -1,5 +1,6 @@
 /** Names, at the end of a run, the instances that it has left running, or that its `up` will (G4, G5). */
-import { bulleted, logicalName } from "../advice";
+import { bulleted } from "../advice";
+import { logicalName } from "../urn";
 import type { LeftBehind, Session } from "../session/session";
 
 /** Notes an instance that goes on running. The end of the run names it, or this call if the engine would not show it then. */

@@ -1,14 +1,7 @@
 /** The errors and notices of a create. All that leaves a create in doubt gives one text, which names one command. */
 import { secondOf } from "../abort";
-import {
-  bulleted,
-  explain,
-  howToSet,
-  logicalName,
-  nextStep,
-  pageAt,
-  settleCommand,
-} from "../advice";
+import { bulleted, explain, howToSet, nextStep, pageAt, settleCommand } from "../advice";
+import { logicalName } from "../urn";
 import { RequestError } from "../api/errors";
 import { OperationFailed } from "../errors";
 import { whyOpen, type Paging } from "../evidence/why";

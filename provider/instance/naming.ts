@@ -1,6 +1,6 @@
 /** Generates the name of an instance if the program gives none, and recognizes generated names. */
 import { createHash, randomBytes } from "node:crypto";
-import { logicalName } from "../advice";
+import { logicalName, typesOf } from "../urn";
 import { reveal, type PropertyMap } from "../propertyValue";
 
 /**
@@ -40,8 +40,7 @@ export function generatedName(urn: string, scope: string, randomSeed: Uint8Array
  * another provider resource, whose id is `scope`.
  */
 export function tagOf(urn: string, scope: string): string {
-  const types = urn.split("::")[2] ?? "";
-  return base32([scope, types, logicalName(urn)].join("\n"), tagLength);
+  return base32([scope, typesOf(urn), logicalName(urn)].join("\n"), tagLength);
 }
 
 /** The random characters at the end of a generated name, and the domain that a service may add. */

@@ -6,7 +6,7 @@ import * as z from "zod";
 import type { Accepted } from "../api/contract";
 import { fingerprint } from "../fingerprint";
 import { originSchema } from "../origin";
-import { stackOf } from "../pulumiNames";
+import { stackOf } from "../urn";
 import { redactionMark } from "../redaction";
 
 /** The schema of a session's id, which is a part of file names. */

@@ -1,5 +1,5 @@
 /** The warnings of a session that are said once, or that name a setting. */
-import { logicalName } from "../advice";
+import { logicalName } from "../urn";
 import type { Settings } from "../config/settings";
 import type { ProviderContext } from "../context";
 import type { Refused } from "../errors";

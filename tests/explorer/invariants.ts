@@ -6,7 +6,7 @@
  */
 import { isNameFor } from "../../provider/instance/naming";
 import type { Doubt, Failure } from "../../provider/instance/protocol";
-import { stackOf } from "../../provider/pulumiNames";
+import { stackOf } from "../../provider/urn";
 import type { Exception, Model } from "./slice";
 import {
   instanceOf,

@@ -1,5 +1,5 @@
 /** A slice: the runs, faults and acts of one exploration, small enough that every history can be explored. */
-import { logicalName } from "../../provider/advice";
+import { logicalName } from "../../provider/urn";
 import { tagOf } from "../../provider/instance/naming";
 import type * as Records from "../../provider/ledger/record";
 import type * as Protocol from "../../provider/instance/protocol";

@@ -4,7 +4,7 @@
  * and later than the settling time.
  */
 import { Struct } from "google-protobuf/google/protobuf/struct_pb";
-import { logicalName } from "../../provider/advice";
+import { logicalName } from "../../provider/urn";
 import { createInDoubt } from "../../cli/creates";
 import { decideAll, doableOf, type Evidence, type Row } from "../../cli/settle/decide";
 import { doubtsOf, type Doubt } from "../../cli/settle/doubts";

@@ -3,6 +3,7 @@
  * sets it for the program, and `--inspect-brk` or a missing `--require` would stop the plugin before its first line.
  */
 import { executable } from "../../provider/executable";
+import { shellQuote } from "../../provider/shellQuote";
 
 const purpose = "NODE_OPTIONS is meant for the program, not for the plugin.";
 
@@ -62,9 +63,4 @@ export function npmLauncher(entry: string): string {
   return `#!/bin/sh
 # Starts the provider with the Node on PATH.
 ${findSelf}${run("node", entry)}`;
-}
-
-/** Quotes a text for the shell. */
-export function shellQuote(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
 }
