@@ -172,7 +172,7 @@ async function lookTwice(
     // Only a listing of its own tenant proves that an instance is gone (G3). The session recognizes such a listing by other
     // instances that were recorded with the same token.
     for (const { id, origin } of first.instances) {
-      if (origin) session.observe({ id, origin });
+      if (origin) session.noteShown({ id, origin });
     }
   }
   const checks = [...first.missing].map(async ([instance, { session }]) => {
@@ -211,7 +211,7 @@ async function lookTwice(
 function stateInRefresh({ stack, provider }: Resource, instances: readonly Resource[]): KnownState {
   const state = new KnownState();
   for (const held of instances) {
-    if (held.stack === stack && held.provider === provider) state.observe(held);
+    if (held.stack === stack && held.provider === provider) state.noteShown(held);
   }
   return state;
 }

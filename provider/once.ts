@@ -2,10 +2,10 @@
 export class Once {
   readonly #subjects = new Set<string>();
 
-  /** Whether this is the first call with this subject. */
-  isFirst(subject: string): boolean {
-    const isFirst = !this.#subjects.has(subject);
+  /** Adds the subject. Returns whether it is new. */
+  add(subject: string): boolean {
+    const isNew = !this.#subjects.has(subject);
     this.#subjects.add(subject);
-    return isFirst;
+    return isNew;
   }
 }

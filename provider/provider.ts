@@ -76,7 +76,7 @@ class ComputeProvider implements Provider {
 
   readonly read = this.#inSession(async (session, request: ReadRequest) => {
     // In an import or a `.get()`, no outputs come from the state.
-    if (isRefresh(request)) session.observe(new Instance(request));
+    if (isRefresh(request)) session.noteShown(new Instance(request));
     session.state.checkedSinceRead.delete(request.urn);
     const found = await readInstance(session, request);
     return found && kept(session, found);
@@ -136,7 +136,7 @@ class ComputeProvider implements Provider {
       const own = this.#told(ownError(error));
       const added = advice();
       if (added === undefined || !isAboutSettings(own)) throw own;
-      if (this.#run.session?.notices.isFirst("settings") === false) throw own;
+      if (this.#run.session?.notices.markSaid("settings") === false) throw own;
       throw new OperationFailed([...own.lines, added], { cause: error });
     }
   }
@@ -169,7 +169,7 @@ class ComputeProvider implements Provider {
     operation: (session: Session, request: R) => Promise<T>,
   ): (request: R) => Promise<T> {
     return this.#inSession((session, request: R) => {
-      session.observe(heldBy(request));
+      session.noteShown(heldBy(request));
       return operation(session, request);
     });
   }

@@ -122,7 +122,7 @@ async function readHeld(
     if (!isInstance(resource) || resource.external) continue;
     const { id, stack, urn, origin } = resource;
     held.set(id, { stack, urn });
-    service?.session.observe({ id, origin });
+    service?.session.noteShown({ id, origin });
   }
   const unreadable = states.filter(({ problem }) => problem !== undefined);
   return { held, unreadable: unreadable.map(({ stack }) => stack) };

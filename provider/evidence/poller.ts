@@ -116,7 +116,7 @@ export class Poller {
     using _wait = this.#waiting(options.signal);
     const { after } = options;
     // Accepted just now. The age of any other instance is not known here.
-    const isNew = this.#waitedFor.isFirst(id) && after > 0;
+    const isNew = this.#waitedFor.add(id) && after > 0;
     const startedAt = this.#clock.now();
     let provisioningMs = 0;
     const onLook: typeof options.onLook = (listing, problem) => {

@@ -44,11 +44,11 @@ export interface Known {
 /** The listings in a row that lack the subject, as far as they matter for the next one. */
 interface Series {
   /** The first of the complete listings in a row that lack the subject. */
-  readonly lackedBy?: Evidence | undefined;
+  readonly firstLacking?: Evidence | undefined;
   /** Whether two of them in a row contradicted each other (`agree`). */
   readonly wereDifferent?: boolean | undefined;
   /** The first of the listings in a row that lack the subject, and that show all of PROVISIONING, but not of what follows it. */
-  readonly cutOffBy?: Evidence | undefined;
+  readonly firstCutOff?: Evidence | undefined;
 }
 
 /** What the listings have shown so far. */
@@ -103,7 +103,7 @@ export function witnessOf(question: Question): Witness {
  * breaks a rule begins the series anew.
  */
 export function see(
-  { question, lastSeen, lackedBy, wereDifferent, cutOffBy }: Witness,
+  { question, lastSeen, firstLacking, wereDifferent, firstCutOff }: Witness,
   listing: Evidence,
   { explained, vouchers }: Known = {},
 ): { verdict: Verdict; witness: Witness } {
@@ -122,19 +122,22 @@ export function see(
 
   if (!isSettled) return open("early");
   if (!listing.complete) {
-    if (!isCutOff(listing)) return open("incomplete", { cutOffBy });
-    if (!cutOffBy) return open("incomplete", { cutOffBy: listing });
-    return open(isLater(cutOffBy) ? "cutOff" : "incomplete", { cutOffBy });
+    if (!isCutOff(listing)) return open("incomplete", { firstCutOff });
+    if (!firstCutOff) return open("incomplete", { firstCutOff: listing });
+    return open(isLater(firstCutOff) ? "cutOff" : "incomplete", { firstCutOff });
   }
-  if (!lackedBy) return open("once", { lackedBy: listing });
-  if (!agree(lackedBy, listing)) {
+  if (!firstLacking) return open("once", { firstLacking: listing });
+  if (!agree(firstLacking, listing)) {
     const why = wereDifferent ? "unstable" : "once";
-    return open(why, { lackedBy: listing, wereDifferent: true });
+    return open(why, { firstLacking: listing, wereDifferent: true });
   }
-  if (!isLater(lackedBy)) return open("once", { lackedBy, wereDifferent });
+  if (!isLater(firstLacking)) return open("once", { firstLacking, wereDifferent });
   if (lastSeen === undefined && !isOfTenant(listing, vouchers))
-    return open("tenant", { lackedBy: listing });
-  return { verdict: { kind: "absent", proof: listing }, witness: { question, lastSeen, lackedBy } };
+    return open("tenant", { firstLacking: listing });
+  return {
+    verdict: { kind: "absent", proof: listing },
+    witness: { question, lastSeen, firstLacking },
+  };
 }
 
 /** Whether the listing is surely of the tenant of these instances (`Known`). */
@@ -148,10 +151,10 @@ export function mayStillTell(verdict: Verdict): boolean {
 }
 
 /** Returns the earliest begin of a listing that may prove more than the last one, which ended at `endedAt`. */
-export function nextLookAt({ question, lackedBy }: Witness, endedAt: number): number {
+export function nextLookAt({ question, firstLacking }: Witness, endedAt: number): number {
   const { listedBy, pollIntervalMs } = question;
-  return lackedBy
-    ? lackedBy.endedAt + pollIntervalMs
+  return firstLacking
+    ? firstLacking.endedAt + pollIntervalMs
     : Math.min(listedBy, endedAt + pollIntervalMs);
 }
 

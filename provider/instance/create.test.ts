@@ -324,7 +324,7 @@ test("after a defect in the client, the record stays, because the POST may have 
 
 test("after a defect that follows the 202, the error has the id (no created instance is lost: G1)", async () => {
   const world = scene();
-  world.session.creates.instances.set = () => {
+  world.session.creates.ours.set = () => {
     throw new TypeError("defect");
   };
   expect(await errorOf(create(world))).toMatchObject({ name: "InstanceUnfinished", id: "i-1" });

@@ -222,7 +222,7 @@ class Create implements Disposable {
     const { ledger, creates, ctx } = this.#session;
     const { urn } = this.#request;
     const { id, name: _name, status: _status, ...shownOnce } = accepted;
-    creates.instances.set(id, from === "answer" ? "made" : "takenOver");
+    creates.ours.set(id, from === "answer" ? "made" : "takenOver");
     const answer = { at: acceptedAt ?? this.#postedAt, accepted: shownOnce };
     ledger.update(urn, { id, ...(from === "answer" && answer) });
     if (from === "earlierRun") ctx.messages.warning(resumedNotice(id), urn);

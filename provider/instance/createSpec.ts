@@ -88,7 +88,7 @@ export function claimOf(session: Session, found: InFile): Exclude<Claim, { kind:
 /** Returns a listing together with what the session knows now, and in a search for `record`, what the ledger knows, too. */
 export function lookAt(session: Session, listing: Evidence, record?: LedgerRecord): Look {
   const { creates, state, ledger, connection } = session;
-  const look = { listing, ours: creates.instances, shown: state.observedIds };
+  const look = { listing, ours: creates.ours, shown: state.shown };
   if (record === undefined) return look;
   const { id = "", urn } = record;
   const vouchers = state.vouchersOf({ id, origin: record }, connection.place());

@@ -340,7 +340,7 @@ test("after a DELETE that the service acknowledged, the Delete does not wait for
 
 test("an instance that this run took over is not destroyed by the Delete of an older state entry", async () => {
   const world = existing(destroyPath);
-  world.session.creates.instances.set("i-1", "takenOver");
+  world.session.creates.ours.set("i-1", "takenOver");
   await remove(world);
   expect(world.service.count("destroy")).toBe(0);
   expect(world.messages.warnings).toEqual([expect.stringContaining("i-1 was not destroyed")]);

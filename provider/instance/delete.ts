@@ -39,7 +39,7 @@ export async function deleteInstance(session: Session, request: DeleteRequest): 
   const { creates, ctx, run, settings, state } = session;
   session.isDestroy = true;
   state.keep(urn, undefined);
-  if (creates.instances.get(id) === "takenOver") {
+  if (creates.ours.get(id) === "takenOver") {
     // The engine deletes an older entry of the same instance from the state.
     const reason = "because this run took it over for a resource of the program";
     return ctx.messages.warning(`instance ${id} was not destroyed, ${reason}`, urn);

@@ -13,7 +13,7 @@ export function reportInDoubt(session: Session): void {
   const records = ledger
     .endRun({ scope: run.scope, urn: state.someUrn })
     .filter(({ urn }) => !creates.previewed.has(urn));
-  if (records.length === 0 || !notices.isFirst("in doubt")) return;
+  if (records.length === 0 || !notices.markSaid("in doubt")) return;
   const isBilled = records.some(({ tokenKind }) => tokenKind === "live");
   ctx.messages[isBilled ? "warning" : "info"](inDoubtNotice(records));
 }

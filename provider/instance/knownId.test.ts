@@ -86,7 +86,7 @@ const ways: [string, () => Promise<Scene>][] = [
     "another create of the session has made",
     async () => {
       const world = newScene(["i-wrong"]);
-      world.session.creates.instances.set("i-wrong", "made");
+      world.session.creates.ours.set("i-wrong", "made");
       return world;
     },
   ],
@@ -94,7 +94,7 @@ const ways: [string, () => Promise<Scene>][] = [
     "the engine has named",
     async () => {
       const world = newScene();
-      world.session.observe(held(inputsOf(), { id: "i-wrong" }));
+      world.session.noteShown(held(inputsOf(), { id: "i-wrong" }));
       return world;
     },
   ],

@@ -73,7 +73,7 @@ describe("an instance that an earlier create may have left", () => {
     world.service.has("i-tag", { name: nameFor("db") });
     world.service.has("i-other", { name: "web-2" });
     world.service.has("i-shown", { name: "web" });
-    world.session.observe(held(undefined, { id: "i-shown" }));
+    world.session.noteShown(held(undefined, { id: "i-shown" }));
     await create(world, "explicit");
     world.session.ledger.endInOrder();
     await create(world.nextRun(), "generated");
@@ -83,7 +83,7 @@ describe("an instance that an earlier create may have left", () => {
   test("stops its own replacement although the run was shown it, if its delete would fail", async () => {
     const world = scene();
     world.service.has("i-1", { name: nameFor("web") });
-    world.session.observe(held());
+    world.session.noteShown(held());
     await errorOf(create(world, "generated"));
     expect(posts(world)).toBe(0);
   });

@@ -244,7 +244,7 @@ export function reportLeftovers(
   { items, partial }: Leftovers,
   spec: CreateSpec,
 ): void {
-  if (partial && notices.isFirst("partial listing")) ctx.messages.info(partialNotice);
+  if (partial && notices.markSaid("partial listing")) ctx.messages.info(partialNotice);
   const leftovers = items.map((item) => ({ id: item.id, text: describeLeftover(item, spec) }));
   notices.reportLeftovers(leftovers, (descriptions) => [
     "new instances are created, although these may be left over from earlier creates:",

@@ -169,11 +169,11 @@ test("with another token, an instance is gone only if a listing shows another in
   const outputs = stateOf(made);
   const world = made.nextRun(anotherToken);
   world.service.has("i-2");
-  world.session.observe(held(stateOf(world), { id: "i-2" }));
+  world.session.noteShown(held(stateOf(world), { id: "i-2" }));
   expect(await refresh(world, outputs)).toMatchObject({ id: "i-1" });
   expect(world.messages.warnings).toEqual([expect.stringContaining("may be another tenant's")]);
 
-  world.session.observe(held(outputs, { id: "i-2" }));
+  world.session.noteShown(held(outputs, { id: "i-2" }));
   await world.clock.sleep(5000);
   expect(await refresh(world, outputs)).toBeUndefined();
 });
@@ -297,7 +297,7 @@ test("the outputs of an import have the stamp of its session, those of a refresh
   const world = scene();
   world.service.has("i-1", { name: "web" });
   expect((await importInstance(world))?.outputs["__run"]).toBe(world.session.id);
-  expect(world.session.state.observedIds.has("i-1")).toBe(true);
+  expect(world.session.state.shown.has("i-1")).toBe(true);
   const kept = propertyMap({ ...stateOf(world), __run: "an-earlier-run" });
   expect((await refresh(world, kept))?.outputs["__run"]).toBe("an-earlier-run");
   expect("__run" in ((await refresh(world))?.outputs ?? {})).toBe(false);

@@ -86,7 +86,7 @@ function refresh(session: Session, before: Instance, item: ListItem, origin: Ori
 /** Notes that the engine imports the instance. */
 function imported(session: Session, listed: Instance): Instance {
   const after = listed.stampedBy(session.id);
-  session.observe(after);
+  session.noteShown(after);
   checkStatus(session, after);
   return after;
 }

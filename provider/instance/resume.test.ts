@@ -137,7 +137,7 @@ describe("a create stops, and the record stays, if", () => {
   test("this run was shown its instance, as after an import under another name", async () => {
     const world = await afterKill({ record: { id: "i-1" } });
     world.service.has("i-1", { name: generated(1) });
-    world.session.state.observe({ id: "i-1", urn: urnOf("db"), origin: undefined });
+    world.session.state.noteShown({ id: "i-1", urn: urnOf("db"), origin: undefined });
     await expectStop(world, /Pulumi was told the id.*\(i-1\)/s);
   });
 
@@ -180,7 +180,7 @@ test("an instance that the run was shown as another resource's, or that another 
   const world = await afterKill({ name: "web" });
   const folder = ledgerFolder(world.ctx.env);
   await leaveInDoubt(folder, "db", { ...ledgerRecord("db"), id: "i-9" });
-  world.session.state.observe({ id: "i-8", urn: urnOf("db"), origin: undefined });
+  world.session.state.noteShown({ id: "i-8", urn: urnOf("db"), origin: undefined });
   for (const id of ["i-8", "i-9"]) world.service.has(id, { name: "web" });
   world.service.posts.push(ready);
   await create(world, "web");

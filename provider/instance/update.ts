@@ -28,7 +28,7 @@ export async function updateInstance(
   const before = heldBy(request);
   const { asserted, recorded } = changedInputs(before, news);
   if (asserted.length > 0) {
-    const text = session.notices.isFirst("asserted")
+    const text = session.notices.markSaid("asserted")
       ? "can't be read from the service, so the state records what the program says, unchecked"
       : "are recorded unchecked, too";
     session.ctx.messages.warning(`${asserted.join(", ")} of instance ${id} ${text}`, urn);

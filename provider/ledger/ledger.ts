@@ -423,7 +423,7 @@ export class Ledger {
   }
 
   #warnOnce(subject: string, message: string): void {
-    if (this.#said.isFirst(subject)) this.#warn(message);
+    if (this.#said.add(subject)) this.#warn(message);
   }
 }
 

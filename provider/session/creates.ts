@@ -24,8 +24,8 @@ export interface KeptText {
 export class Creates {
   /** By URN. If an error hook makes the engine repeat a create, the create continues with its unfinished instance. */
   readonly unfinished = new Map<string, Unfinished>();
-  /** By id: whether a POST of this session made the instance, or it was taken over without being in a POST's response. */
-  readonly instances = new Map<string, "made" | "takenOver">();
+  /** The instances of this run, by id: whether a POST of this session made the instance, or it was taken over without being in a POST's response. */
+  readonly ours = new Map<string, "made" | "takenOver">();
   /** The URNs of the resources whose creates this run has previewed. */
   readonly previewed = new Set<string>();
   /** By its hash: the text of user data that a create may still need. */

@@ -9,11 +9,11 @@ function outputsOf({ session }: Scene, run?: string, tokenHash?: string): Proper
   return propertyMap({ name: "web", __origin: propertyMap(origin), __run: run });
 }
 
-test("`observedIds` has an id that came with any call, even if nothing is proven", () => {
+test("`shown` has an id that came with any call, even if nothing is proven", () => {
   const world = scene();
-  world.session.observe(held(propertyMap({}), { id: "i-1" }));
-  expect(world.session.state.observedIds.has("i-1")).toBe(true);
-  expect(world.session.state.observedIds.has("i-2")).toBe(false);
+  world.session.noteShown(held(propertyMap({}), { id: "i-1" }));
+  expect(world.session.state.shown.has("i-1")).toBe(true);
+  expect(world.session.state.shown.has("i-2")).toBe(false);
 });
 
 test("the vouchers of an instance are the other ones that were recorded with its token (G3)", () => {
@@ -25,14 +25,14 @@ test("the vouchers of an instance are the other ones that were recorded with its
     const found = state.vouchersOf(seen, originWith(configured));
     return found && [...found];
   };
-  state.observe(held(outputsOf(world, "r", "old-token"), { id: "i-1" }));
-  state.observe(held(outputsOf(world, "r", "new-token"), { id: "i-2" }));
+  state.noteShown(held(outputsOf(world, "r", "old-token"), { id: "i-1" }));
+  state.noteShown(held(outputsOf(world, "r", "new-token"), { id: "i-2" }));
   expect(vouchers()).toEqual([]);
 
-  state.observe(held(outputsOf(world, "r", "old-token"), { id: "i-3" }));
+  state.noteShown(held(outputsOf(world, "r", "old-token"), { id: "i-3" }));
   expect(vouchers()).toEqual(["i-3"]);
   // This instance has now been seen with both tokens.
-  state.observe(held(outputsOf(world, "r", "new-token"), { id: "i-3" }));
+  state.noteShown(held(outputsOf(world, "r", "new-token"), { id: "i-3" }));
   expect(vouchers()).toEqual(["i-3"]);
   // With the recorded token, or with none recorded, no voucher is needed.
   expect(vouchers("old-token", "old-token")).toBeUndefined();

@@ -23,9 +23,9 @@ export class KnownState {
   readonly checkedSinceRead = new Set<string>();
   /** The URNs of the resources for which Check was called: those that the program, or an import, has registered. */
   readonly registered = new Set<string>();
-  /** The first URN that `observe` has noted. */
-  #observedUrn: string | undefined;
-  /** The observed ids, each with the token hashes in its origins (`__origin` in the outputs). */
+  /** The first URN that `noteShown` has noted. */
+  #shownUrn: string | undefined;
+  /** The ids that calls have shown, each with the token hashes in its origins (`__origin` in the outputs). */
   readonly #tokenHashes = new Map<string, Set<string>>();
   /** By URN: the id of the instance that the resource of the program keeps in this run. */
   readonly #kept = new Map<string, string>();
@@ -34,13 +34,13 @@ export class KnownState {
 
   /** The URN of some resource of the stack. Undefined until a call has named one. */
   get someUrn(): string | undefined {
-    const [urn = this.#observedUrn] = this.registered;
+    const [urn = this.#shownUrn] = this.registered;
     return urn;
   }
 
   /** Notes the instance of a call. */
-  observe({ id, urn = "", origin }: Seen): void {
-    if (urn !== "") this.#observedUrn ??= urn;
+  noteShown({ id, urn = "", origin }: Seen): void {
+    if (urn !== "") this.#shownUrn ??= urn;
     const hashes = this.#tokenHashes.get(id) ?? new Set();
     if (origin) hashes.add(origin.tokenHash);
     this.#tokenHashes.set(id, hashes);
@@ -57,8 +57,8 @@ export class KnownState {
     return [...this.#kept].find(([other, kept]) => kept === id && other !== urn)?.[0];
   }
 
-  /** The ids that `observe` has noted. Such an instance may belong to another resource, so no create takes it over. */
-  get observedIds(): Ids {
+  /** The ids that the run was shown. Such an instance may belong to another resource, so no create takes it over. */
+  get shown(): Ids {
     return this.#tokenHashes;
   }
 

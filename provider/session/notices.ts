@@ -33,9 +33,9 @@ export class Notices {
     return told === id ? lines : [again];
   }
 
-  /** Whether this is the first call with this subject. For messages that must not be repeated. */
-  isFirst(subject: string): boolean {
-    return this.#said.isFirst(subject);
+  /** Marks the subject as said. Returns whether it was not before, so that its message is due. */
+  markSaid(subject: string): boolean {
+    return this.#said.add(subject);
   }
 
   /** Prints a warning, which is one or more sentences, about a setting that may be wrong. */
@@ -45,7 +45,7 @@ export class Notices {
 
   /** Prints a warning, once for each subject. */
   warnOnce(subject: string, text: string, urn: string): void {
-    if (!this.isFirst(subject)) return;
+    if (!this.markSaid(subject)) return;
     const notice = `${text}. The same may be true of other instances of this run`;
     this.#ctx.messages.warning([notice, this.#settingsAdvice() ?? []].flat().join(". "), urn);
   }
@@ -55,7 +55,7 @@ export class Notices {
     const finding = lines.join("\n");
     const urns = this.#findings.get(finding) ?? new Set();
     this.#findings.set(finding, urns.add(urn));
-    if (urns.size === 1 && this.isFirst(`finding ${finding}`)) {
+    if (urns.size === 1 && this.markSaid(`finding ${finding}`)) {
       this.#ctx.messages.warning(lines, urn);
     }
   }
@@ -81,7 +81,7 @@ export class Notices {
     noticeOf: (descriptions: readonly string[]) => readonly string[],
   ): void {
     const { clock, messages } = this.#ctx;
-    const unreported = leftovers.filter(({ id }) => this.isFirst(`leftover ${id}`));
+    const unreported = leftovers.filter(({ id }) => this.markSaid(`leftover ${id}`));
     if (unreported.length === 0) return;
     const isNoticeDue = this.#leftovers.length > 0;
     this.#leftovers.push(...unreported.map(({ text }) => text));

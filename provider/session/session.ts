@@ -172,8 +172,8 @@ export class Session {
   }
 
   /** Notes the instance of a call. If a state is proven to have held it, nothing about its create is in doubt any more. */
-  observe(seen: Seen): void {
-    this.state.observe(seen);
+  noteShown(seen: Seen): void {
+    this.state.noteShown(seen);
     this.ledger.noteShown(seen);
   }
 
@@ -206,7 +206,7 @@ export class Session {
   /** Gives the cursor up if it is useless: each listing would be up to 500 requests that prove nothing. */
   #noteCursorProblem(problem: CursorProblem): void {
     if (problem.isLasting) this.#isCursorUsed = false;
-    else if (!this.notices.isFirst("cursor")) return;
+    else if (!this.notices.markSaid("cursor")) return;
     this.notices.warnOfSetting(cursorWarning(this.settings.cursorParameter, problem));
   }
 

@@ -74,8 +74,8 @@ function movesOfProtocol(scene: Scene): Move[] {
 }
 
 /** Whether nothing can be proven before the settling time is over. */
-function isEarly({ question, lackedBy }: Witness): boolean {
-  return question.listedBy > 0 && lackedBy === undefined;
+function isEarly({ question, firstLacking }: Witness): boolean {
+  return question.listedBy > 0 && firstLacking === undefined;
 }
 
 // ── Listings ─────────────────────────────────────────────────────────────────────────────────────
