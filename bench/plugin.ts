@@ -12,7 +12,13 @@ import { TestEngine } from "../provider/rpc/testing/engine";
 import { instanceToken } from "../provider/pulumiNames";
 import { firstLine } from "../tools/support/command";
 import { temporaryFolder } from "../tools/support/files";
-import { cursorParameter, instanceInputs, noLimit, token, type EmulatorProcess } from "./service";
+import {
+  cursorParameter,
+  instanceInputs,
+  noLimit,
+  token,
+  type EmulatorProcess,
+} from "./emulatorProcess";
 
 export const urnOf = (name: string) => `urn:pulumi:bench::bench::${instanceToken}::${name}`;
 

@@ -5,7 +5,13 @@ import { captured } from "../tools/support/command";
 import { temporaryFolder } from "../tools/support/files";
 import { ownPulumi } from "../tools/support/ownPulumi";
 import { root } from "../tools/support/paths";
-import { cursorParameter, instanceInputs, noLimit, token, type EmulatorProcess } from "./service";
+import {
+  cursorParameter,
+  instanceInputs,
+  noLimit,
+  token,
+  type EmulatorProcess,
+} from "./emulatorProcess";
 import type { Tools } from "./tools";
 
 /** The engine writes no snapshot after each step, so that a run takes only the time of its work. */

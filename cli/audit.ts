@@ -36,7 +36,7 @@ import {
 } from "./report";
 import { planHelp, planOptions, readPlanOptions, writePlan, type PlanOptions } from "./plan";
 import { installAdvice, readAllStates, type Resource, runPulumi } from "./pulumi";
-import { explainError, listAgain, listService, type ServiceListing } from "./service";
+import { explainError, listAgain, listService, type ServiceListing } from "./listings";
 import {
   addOptions,
   commandLineError,

@@ -5,7 +5,7 @@ import { ledgerRecord } from "../provider/testing/ledgerRecord";
 import { compare, explainUnmanaged, withStacks } from "./compare";
 import type { RecordedCreate } from "./creates";
 import type { Resource } from "./pulumi";
-import type { ServiceListing } from "./service";
+import type { ServiceListing } from "./listings";
 
 const here: Origin = { baseUrl: "https://a.example/v2", tokenKind: "live", tokenHash: "1" };
 const service = (ids: string[], origin = here) =>

@@ -7,7 +7,7 @@ import { isSamePlace, originDifference, type Origin } from "../provider/origin";
 import { isOfStack } from "../provider/urn";
 import { settleAdvice, type RecordedCreate } from "./creates";
 import { isInstance, type Resource, type StackState } from "./pulumi";
-import type { ServiceListing } from "./service";
+import type { ServiceListing } from "./listings";
 
 /** An instance that a service lists, and the resources that manage it. */
 export interface ListedInstance {

@@ -12,7 +12,7 @@ import { commandRun, Session, timeouts } from "../provider/session/session";
 import { isOlder } from "../provider/version";
 import { readCreates, settleAdvice } from "./creates";
 import { installAdvice, isInstance, noPulumi, readState, runPulumi } from "./pulumi";
-import { explainError } from "./service";
+import { explainError } from "./listings";
 import {
   addOptions,
   checkSettings,

@@ -17,7 +17,7 @@ import { matchesNamePattern } from "../provider/namePattern";
 import { instanceToken } from "../provider/pulumiNames";
 import { unreadableStates, type Comparison } from "./compare";
 import type { Findings } from "./report";
-import type { ServiceListing } from "./service";
+import type { ServiceListing } from "./listings";
 import { count, Problem, type Terminal } from "./terminal";
 
 /** The first version of Pulumi that reads inputs from the file of `pulumi import --file`. */

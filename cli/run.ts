@@ -10,7 +10,7 @@ import { endWithStarter } from "../provider/starter";
 import { addAudit } from "./audit";
 import { addDoctor } from "./doctor";
 import { addEmulator } from "./emulator";
-import { explainError } from "./service";
+import { explainError } from "./listings";
 import { addSettle } from "./settle/settle";
 import { wrongCommandLine } from "./settings";
 import { createTerminal, type Terminal } from "./terminal";

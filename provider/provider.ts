@@ -29,7 +29,7 @@ import {
   type Provider,
   type ReadRequest,
   type UpdateRequest,
-} from "./requests";
+} from "./calls";
 import { Run } from "./run";
 import type { Session } from "./session/session";
 

@@ -8,7 +8,7 @@ import type { ProviderContext } from "./context";
 import { OperationFailed } from "./errors";
 import { reportInDoubt } from "./instance/inDoubt";
 import { reportLeftBehind } from "./instance/leftBehind";
-import type { CancelReason, ConfigureRequest } from "./requests";
+import type { CancelReason, ConfigureRequest } from "./calls";
 import { Session } from "./session/session";
 
 /** What holds until the next run begins in this process. */

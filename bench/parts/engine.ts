@@ -2,7 +2,7 @@
 import { dirname } from "node:path";
 import { figure, seconds, takeTurns, type Figure } from "../figure";
 import { noCheckpoints, yamlProject } from "../project";
-import { startService, type EmulatorProcess } from "../service";
+import { startService, type EmulatorProcess } from "../emulatorProcess";
 import type { Tools } from "../tools";
 
 const goPeer = "a Go provider that answers at once";

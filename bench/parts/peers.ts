@@ -5,7 +5,7 @@
 import { say } from "../../tools/support/main";
 import { figure, seconds, takeTurns, type Figure } from "../figure";
 import { dynamicProject, terraformProject, yamlProject, type Project } from "../project";
-import { requestCounts, startService, type EmulatorProcess } from "../service";
+import { requestCounts, startService, type EmulatorProcess } from "../emulatorProcess";
 import type { Tools } from "../tools";
 
 /** The arguments of Pulumi or Terraform. */

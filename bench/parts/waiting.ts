@@ -2,7 +2,7 @@
 import { documentedRequestsPerMinute, pageLimit } from "../../provider/api/serviceConstants";
 import { figure, median, takeTurns, type Figure } from "../figure";
 import { inputsOf, startPlugin, urnOf } from "../plugin";
-import { noLimit, requestCounts, startService } from "../service";
+import { noLimit, requestCounts, startService } from "../emulatorProcess";
 import type { Tools } from "../tools";
 
 interface Wait {

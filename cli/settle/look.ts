@@ -3,7 +3,7 @@ import type { ListItem } from "../../provider/api/contract";
 import { stopsCreate } from "../../provider/instance/protocol";
 import { instanceToken } from "../../provider/pulumiNames";
 import { isInstance, exportState, readAllStates } from "../pulumi";
-import { failureLines, listAgain, listWith, type ServiceListing } from "../service";
+import { failureLines, listAgain, listWith, type ServiceListing } from "../listings";
 import { Problem, type Finding, type Terminal } from "../terminal";
 import type { FoundSettings } from "../settings";
 import { readCreatesInDoubt, unreadableCreates, type UnreadableCreate } from "../creates";

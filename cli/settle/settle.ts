@@ -4,7 +4,7 @@
  */
 import type { Command } from "commander";
 import { installAdvice, runPulumi } from "../pulumi";
-import { explainError, failureLines } from "../service";
+import { explainError, failureLines } from "../listings";
 import {
   addOptions,
   checkSettings,

@@ -14,7 +14,7 @@ import { explicitProvider, isStateless, logicalName } from "../urn";
 import { OperationFailed } from "../errors";
 import { outputTextProblem } from "../outputText";
 import type { Redactor } from "../redaction";
-import type { CheckResponse } from "../requests";
+import type { CheckResponse } from "../calls";
 import { tokenKindOf, tokenPrefixes } from "../api/serviceConstants";
 import {
   settingEnvironment,

@@ -23,7 +23,7 @@ import type {
   InvokeResponse,
   ListRequest,
   ListResponse,
-} from "../requests";
+} from "../calls";
 import { waits } from "../session/operations";
 import { nonEmptyText, numberAsText } from "../textTypes";
 import { timeouts, type Session } from "../session/session";

@@ -10,7 +10,7 @@ import {
   type OpaqueKind,
   type PropertyValue,
 } from "../propertyValue";
-import type { AutonamingMode, CheckRequest } from "../requests";
+import type { AutonamingMode, CheckRequest } from "../calls";
 import { inputsOf, scopeId, urnOf } from "../testing/scene";
 import { checkInstance } from "./check";
 import { nameKind } from "./naming";

@@ -10,7 +10,7 @@ import {
   type PropertyMap,
   type PropertyValue,
 } from "../propertyValue";
-import type { CheckFailure, CheckRequest, CheckResponse } from "../requests";
+import type { CheckFailure, CheckRequest, CheckResponse } from "../calls";
 import { numberAsText } from "../textTypes";
 import {
   idInputs,

@@ -8,7 +8,7 @@ import { RequestError } from "../api/errors";
 import { recentMs, type Listing } from "../evidence/listing";
 import type { LedgerRecord } from "../ledger/record";
 import type { Origin } from "../origin";
-import type { CreateRequest, CreateResponse } from "../requests";
+import type { CreateRequest, CreateResponse } from "../calls";
 import { waits } from "../session/operations";
 import type { Session } from "../session/session";
 import { argsOf, claimOf, graceMs, lookAt, specOf } from "./createSpec";

@@ -10,7 +10,7 @@ import type { ListItem } from "../api/contract";
 import { RequestError } from "../api/errors";
 import { OperationFailed } from "../errors";
 import { whyOpen } from "../evidence/why";
-import type { DeleteRequest } from "../requests";
+import type { DeleteRequest } from "../calls";
 import { waits } from "../session/operations";
 import type { Session } from "../session/session";
 import {

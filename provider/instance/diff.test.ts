@@ -11,7 +11,7 @@ import {
 } from "../propertyValue";
 import { OperationFailed } from "../errors";
 import { fail, failed } from "../testing/fakeService";
-import type { DiffRequest } from "../requests";
+import type { DiffRequest } from "../calls";
 import {
   errorOf,
   inputsOf,

@@ -12,7 +12,7 @@ import { isSameName } from "../evidence/witness";
 import { originDifference, type Origin } from "../origin";
 import { hasSecret, hasUnknown, isList, reveal, type PropertyMap } from "../propertyValue";
 import type { DiffKind } from "../pulumiNames";
-import type { DiffRequest, DiffResponse } from "../requests";
+import type { DiffRequest, DiffResponse } from "../calls";
 import { timeouts, type Session } from "../session/session";
 import { idInputs, inputNames, isScript, isSent, scriptInputs, type InputName } from "./definition";
 import { noCall } from "./delete";

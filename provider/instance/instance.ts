@@ -14,7 +14,7 @@ import {
   type PropertyMap,
   type PropertyValue,
 } from "../propertyValue";
-import type { DeleteRequest, DiffRequest } from "../requests";
+import type { DeleteRequest, DiffRequest } from "../calls";
 import {
   inputNames,
   outputs as serviceOutputs,

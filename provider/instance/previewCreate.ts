@@ -2,7 +2,7 @@
  * The Create call in a preview: it asks what the `up` will ask, with one listing that all previews share and without making a
  * file, so that a pull request shows what the `up` will refuse (G10). If the service can't be reached, it says nothing.
  */
-import type { CreateRequest } from "../requests";
+import type { CreateRequest } from "../calls";
 import { hasUnknown } from "../propertyValue";
 import type { Session } from "../session/session";
 import { argsOf, claimOf, lookAt, specOf } from "./createSpec";

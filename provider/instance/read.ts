@@ -5,7 +5,7 @@ import { whyOpen } from "../evidence/why";
 import { isSameName } from "../evidence/witness";
 import type { Origin } from "../origin";
 import { propertyMap } from "../propertyValue";
-import { isRefresh, type ReadRequest, type ReadResponse } from "../requests";
+import { isRefresh, type ReadRequest, type ReadResponse } from "../calls";
 import type { Session } from "../session/session";
 import { listedBy, lookFor } from "./existence";
 import { Instance, listedOutputs, textIn } from "./instance";

@@ -2,7 +2,7 @@
 import { expect, test } from "@jest/globals";
 import { InstanceUnfinished } from "../errors";
 import { propertyMap, Secret, Unknown, type PropertyMap } from "../propertyValue";
-import type { UpdateRequest } from "../requests";
+import type { UpdateRequest } from "../calls";
 import { answered } from "../testing/fakeService";
 import {
   acceptedOutputs,

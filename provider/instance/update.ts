@@ -5,7 +5,7 @@
 import { InstanceUnfinished, OperationFailed } from "../errors";
 import { whyOpen } from "../evidence/why";
 import { secretLike, Unknown, type PropertyMap } from "../propertyValue";
-import type { UpdateRequest } from "../requests";
+import type { UpdateRequest } from "../calls";
 import type { Session } from "../session/session";
 import type { InputName } from "./definition";
 import { changedInputs } from "./diff";

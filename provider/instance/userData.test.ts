@@ -10,7 +10,7 @@ import {
   type PropertyMap,
 } from "../propertyValue";
 import { createProvider } from "../provider";
-import type { Provider } from "../requests";
+import type { Provider } from "../calls";
 import { answered, post, ready } from "../testing/fakeService";
 import { heapAfterCollection } from "../testing/heap";
 import { errorOf, inputsOf, liveToken, scene, scopeId, urnOf, type Scene } from "../testing/scene";

@@ -12,7 +12,7 @@ import {
   type PropertyMap,
   type PropertyValue,
 } from "../propertyValue";
-import type { CheckRequest } from "../requests";
+import type { CheckRequest } from "../calls";
 import type { Creates } from "../session/creates";
 import type { Session } from "../session/session";
 import { scriptInputs, userDataBytes, type ScriptInput } from "./definition";

@@ -3,7 +3,7 @@ import type { IResourceProviderServer } from "@pulumi/pulumi/proto/provider_grpc
 import * as pb from "@pulumi/pulumi/proto/provider_pb";
 import { Unknown } from "../propertyValue";
 import { functionTokens, instanceToken } from "../pulumiNames";
-import type { Provider } from "../requests";
+import type { Provider } from "../calls";
 import { requireToken, toCheckFailures, type Clean } from "./messages";
 import { decodeProperties, encodeProperties, InvalidMessage } from "./properties";
 import type { ProviderServer } from "./server";

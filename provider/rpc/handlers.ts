@@ -7,7 +7,7 @@ import { PluginInfo, type PluginAttach } from "@pulumi/pulumi/proto/plugin_pb";
 import type { IResourceProviderServer } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as pb from "@pulumi/pulumi/proto/provider_pb";
 import { unknownTexts } from "../pulumiNames";
-import type { Provider } from "../requests";
+import type { Provider } from "../calls";
 import { functionHandlers } from "./functionHandlers";
 import { instanceHandlers } from "./instanceHandlers";
 import { toCheckReply, toDiffReply } from "./messages";

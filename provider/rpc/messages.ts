@@ -2,7 +2,7 @@
 import * as pb from "@pulumi/pulumi/proto/provider_pb";
 import type { PropertyMap } from "../propertyValue";
 import { diffKinds, instanceToken, replaceKinds, type DiffKind } from "../pulumiNames";
-import type { CheckFailure, CheckRequest, DiffRequest, DiffResponse } from "../requests";
+import type { CheckFailure, CheckRequest, DiffRequest, DiffResponse } from "../calls";
 import { decodeProperties, encodeProperties, InvalidMessage } from "./properties";
 
 /** Removes secrets from a text (`EngineLog.clean`). */

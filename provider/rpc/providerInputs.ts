@@ -4,7 +4,7 @@ import metadata from "../../metadata.json";
 import { isOlder } from "../version";
 import { hasUnknown, propertyMap, reveal, type PropertyMap } from "../propertyValue";
 import type { DiffKind } from "../pulumiNames";
-import type { DiffResponse } from "../requests";
+import type { DiffResponse } from "../calls";
 
 /** Separates the settings from the entries that the engine adds for its own use, and that CheckConfig has to return. */
 export function splitInputs(inputs: PropertyMap): { settings: PropertyMap; own: PropertyMap } {

@@ -9,7 +9,7 @@ import {
 } from "@grpc/grpc-js";
 import { ResourceProviderService } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import type { PluginPort } from "../pluginPort";
-import type { CancelReason, Provider } from "../requests";
+import type { CancelReason, Provider } from "../calls";
 import type { EngineLog } from "./engineLog";
 import { describeError, toCallFailure } from "./errors";
 

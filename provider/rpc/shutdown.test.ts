@@ -2,7 +2,7 @@
 import { EventEmitter } from "node:events";
 import { expect, test } from "@jest/globals";
 import { propertyMap } from "../propertyValue";
-import type { CancelReason } from "../requests";
+import type { CancelReason } from "../calls";
 import { VirtualClock } from "../testing/virtualClock";
 import { afterEngineMs, afterSignalMs, exitWithEngine } from "./shutdown";
 import { withServer } from "./testing/harness";

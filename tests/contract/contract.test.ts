@@ -1,6 +1,6 @@
 /**
  * Tests the service's API document sentence by sentence, under the document's headings, with the emulator or the real
- * service (service.ts). What the document leaves open is tested only with the emulator, which must add nothing there.
+ * service (serviceUnderTest.ts). What the document leaves open is tested only with the emulator, which must add nothing there.
  */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { testUnless } from "../../tools/support/unless";
@@ -14,7 +14,7 @@ import {
   vpc,
   type Reply,
   type Service,
-} from "./service";
+} from "./serviceUnderTest";
 import { startEmulator, type Emulator } from "../../emulator/index";
 
 let service: Service;

@@ -302,7 +302,7 @@ export const advice: readonly Advice[] = [
     },
   },
   {
-    file: "cli/service.ts",
+    file: "cli/listings.ts",
     text: "Run the command again later. If",
     ways: {
       "run again": test("tests/lifecycle/audit", "if the service answers every request with 429"),
@@ -653,7 +653,7 @@ export const advice: readonly Advice[] = [
     },
   },
   {
-    file: "cli/service.ts",
+    file: "cli/listings.ts",
     text: "Run the command again after that time.",
     ways: {
       "run again": commands("if the service asks for a pause of an hour"),

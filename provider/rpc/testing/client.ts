@@ -14,7 +14,7 @@ import type {
   ListResponse,
   ReadResponse,
   UpdateResponse,
-} from "../../requests";
+} from "../../calls";
 import { decodeProperties, encodeProperties } from "../properties";
 import { failed } from "./failure";
 

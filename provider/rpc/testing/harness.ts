@@ -1,5 +1,5 @@
 /** A server, a test engine and a client for a test. */
-import type { Provider } from "../../requests";
+import type { Provider } from "../../calls";
 import type { Messages } from "../../context";
 import { openPluginPort } from "../../pluginPort";
 import { VirtualClock } from "../../testing/virtualClock";

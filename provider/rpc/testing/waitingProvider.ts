@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { InstanceUnfinished } from "../../errors";
 import { propertyMap } from "../../propertyValue";
-import type { Provider } from "../../requests";
+import type { Provider } from "../../calls";
 import type { Messages } from "../../context";
 import { scriptedProvider } from "./scriptedProvider";
 

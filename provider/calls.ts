@@ -1,4 +1,4 @@
-/** The engine's requests and the provider's responses. `rpc/` converts them from and to the engine's messages. */
+/** The engine's calls of the provider: their requests and responses. `rpc/` converts them from and to the engine's messages. */
 import type { PropertyMap, Unknown } from "./propertyValue";
 import type { DiffKind, FunctionToken } from "./pulumiNames";
 
