@@ -49,7 +49,7 @@ export function explain(error: RequestError): string {
 
 /** Returns a sentence on what to do about a failed request. */
 export function nextStep(error: RequestError): string {
-  const { kind, status = 0, service, mayHaveActed } = error;
+  const { kind, service, mayHaveActed } = error;
   const sent = mayHaveActed ? "" : "Nothing was sent. ";
   // The id of the instance can't be a part of a path.
   if (kind === "unsendable" && error.method === "DELETE") {
@@ -62,25 +62,23 @@ export function nextStep(error: RequestError): string {
   if (kind === "unreadable") {
     return "Check that compute:baseUrl is the address of the Compute Instances Service; if it is, report this to its operator.";
   }
-  // A service without this call. It documents the path of each GET.
-  const isElsewhere = status === 405 || (error.isNotFound && error.method === "GET");
-  if (isElsewhere && error.method === "DELETE") {
+  if (error.isElsewhere && error.method === "DELETE") {
     return "Check that compute:destroyPath is the service's destroy call.";
   }
-  if (status < 400 || isElsewhere) {
+  if (error.isElsewhere) {
     return "Check that compute:baseUrl is the address of the Compute Instances Service.";
   }
-  if (status === 401) {
+  if (error.isTokenRefused) {
     return `The token is invalid, expired or revoked: give a valid one with \`${configCommands.apiToken}\` or, if the stack's configuration has none, in COMPUTE_API_TOKEN or the file of COMPUTE_API_TOKEN_FILE, or wherever the program gets it.`;
   }
-  if (status === 403) {
+  if (error.isScopeMissing) {
     return "The token lacks the scope for this call: grant it in the administration portal, or use another token.";
   }
-  if (status === 408 || status === 429) return "Run again.";
-  if (status >= 500) {
+  if (error.isFaultOfService) {
     const report = service.requestId ? ", and give its operator the request_id" : "";
     return `The fault is at the service: run again later${report}.`;
   }
+  if (error.transient) return "Run again.";
   // The document shows no other code. A service may also refuse because of its stock, or of a quota.
   const { code = "invalid_parameter" } = service;
   const named = service.message === "" ? "the inputs" : "what the message names";

@@ -114,14 +114,36 @@ export class RequestError extends Error {
 
   /** Whether the service has refused what the request asks for, and neither its token nor its address. */
   get isAboutRequest(): boolean {
-    return (
-      this.kind === "answered" && !this.transient && ![401, 403, 404].includes(this.status ?? 0)
-    );
+    const { transient, isTokenRefused, isScopeMissing, isNotFound } = this;
+    const isElse = transient || isTokenRefused || isScopeMissing || isNotFound;
+    return this.kind === "answered" && !isElse;
   }
 
   /** Whether the service answered that it has no such thing, or no such call. */
   get isNotFound(): boolean {
     return this.status === 404 || this.status === 410;
+  }
+
+  /** Whether the address may be another one than the service's: it redirects, or lacks the call. Each GET is documented. */
+  get isElsewhere(): boolean {
+    const { kind, status = 0, method, isNotFound } = this;
+    const isLacking = status === 405 || (isNotFound && method === "GET");
+    return kind === "answered" && (status < 400 || isLacking);
+  }
+
+  /** Whether the service refused the token, which is invalid, expired or revoked (section "Authentication"). */
+  get isTokenRefused(): boolean {
+    return this.kind === "answered" && this.status === 401;
+  }
+
+  /** Whether the token lacks the scope for the call. */
+  get isScopeMissing(): boolean {
+    return this.kind === "answered" && this.status === 403;
+  }
+
+  /** Whether the fault is at the service. */
+  get isFaultOfService(): boolean {
+    return (this.status ?? 0) >= 500;
   }
 
   /** Whether the same request may succeed later. This does not say that sending it again is safe. */

@@ -131,8 +131,8 @@ class Collection {
 const lasting = (why: string) => ({ hasMore: true, cursorProblem: { why, isLasting: true } });
 const passing = (why: string) => ({ hasMore: true, cursorProblem: { why, isLasting: false } });
 
-/** A 401 or 403 refuses the token instead, and a transient error refuses nothing. */
+/** The token may be refused instead, and a transient error refuses nothing. */
 function isCursorRefused(error: unknown): error is RequestError {
   const isAnswered = error instanceof RequestError && error.kind === "answered";
-  return isAnswered && !error.transient && error.status !== 401 && error.status !== 403;
+  return isAnswered && !error.transient && !error.isTokenRefused && !error.isScopeMissing;
 }

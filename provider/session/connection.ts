@@ -147,10 +147,9 @@ export class Connection {
     } catch (error) {
       if (!leavesTokenUsable(error))
         throw isRefusal(error) ? new OperationFailed(explain(error), { cause: error }) : error;
-      const advice =
-        error.status === 403
-          ? "If the token is meant to lack the scope for that call, set compute:validateCredentials to false."
-          : nextStep(error);
+      const advice = error.isScopeMissing
+        ? "If the token is meant to lack the scope for that call, set compute:validateCredentials to false."
+        : nextStep(error);
       this.#parts.notices.warnOfSetting(
         `the token could not be checked with the account call, and is used anyway: ${error.message}. ${advice}`,
       );
@@ -200,7 +199,7 @@ function leavesTokenUsable(error: unknown): error is RequestError {
 }
 
 function isRefusal(error: unknown): error is RequestError {
-  return error instanceof RequestError && error.kind === "answered" && error.status === 401;
+  return error instanceof RequestError && error.isTokenRefused;
 }
 
 /**
