@@ -1,4 +1,7 @@
-/** Types, docstrings, and who may import what: the walls of the rooms in ARCHITECTURE.md. */
+/**
+ * Types, docstrings, and who may import what: the walls of the rooms in ARCHITECTURE.md. tools/docs/walls.test.ts compares
+ * `roomsBelow` with the folders and their imports.
+ */
 import js from "@eslint/js";
 import jsdoc from "eslint-plugin-jsdoc";
 import tseslint from "typescript-eslint";
@@ -12,6 +15,23 @@ const http = {
   regex: "^(undici(/|$)|(node:)?(https?|http2|net|tls)$)",
   message: "HTTP is known to provider/api alone.",
 };
+/** For each room of the provider, the rooms whose files it may import. */
+export const roomsBelow = {
+  start: [],
+  rpc: [],
+  api: [],
+  config: ["api"],
+  evidence: ["api"],
+  ledger: ["api"],
+  session: ["api", "config", "evidence", "ledger"],
+  functions: ["api", "evidence", "session"],
+  instance: ["api", "evidence", "ledger", "session"],
+};
+const rooms = Object.keys(roomsBelow);
+const above = (room) => ({
+  regex: fromRoot(rooms.filter((other) => ![room, ...roomsBelow[room]].includes(other)).join("|")),
+  message: `The room ${room} knows ${roomsBelow[room].join(", ") || "none"} of the other rooms (roomsBelow).`,
+});
 const rpc = {
   regex: "/rpc(/|$)",
   message: "provider/rpc adapts to the rest, which does not know it.",
@@ -28,12 +48,17 @@ const shapes = {
   message: "The shapes take long to load: types only, and values from api/serviceConstants.",
 };
 const loadedLater = {
-  regex: "^zod$|/(api|instance|functions)(/|$)",
+  regex: `^zod$|/(${rooms.filter((room) => room !== "rpc").join("|")})(/|$)`,
   message: "Loaded at every start of the plugin, so kept apart.",
 };
-const above = {
-  regex: "/(rpc|instance|functions|wait)(/|$)",
-  message: "provider/api knows the service and nothing above it.",
+
+const spread = {
+  selector: "ObjectExpression > SpreadElement > ObjectExpression",
+  message: "Write the fields without the spread.",
+};
+const httpStatus = {
+  selector: "Literal[raw=/^(?:30[1-8]|40[1-9]|41[0-9]|42[29]|50[1-4])$/]",
+  message: "HTTP statuses are known to provider/api alone: RequestError says what they mean.",
 };
 
 /** What these files may not import. All of it: another wall of the same files would take its place. */
@@ -75,13 +100,7 @@ export default tseslint.config(
         { argsIgnorePattern: "^_", varsIgnorePattern: "^_" },
       ],
       eqeqeq: "error",
-      "no-restricted-syntax": [
-        "error",
-        {
-          selector: "ObjectExpression > SpreadElement > ObjectExpression",
-          message: "Write the fields without the spread.",
-        },
-      ],
+      "no-restricted-syntax": ["error", spread],
       "no-duplicate-imports": "error",
       // A method without `await` keeps the shape of the interface it fills.
       "@typescript-eslint/require-await": "off",
@@ -117,23 +136,36 @@ export default tseslint.config(
     },
   },
   {
+    files: ["provider/**/*.ts", "cli/**/*.ts"],
+    ignores: ["**/*.test.ts", "**/testing/**", "provider/api/**"],
+    rules: { "no-restricted-syntax": ["error", spread, httpStatus] },
+  },
+  {
     files: ["**/*.mjs"],
     languageOptions: { globals: { console: "readonly", process: "readonly", URL: "readonly" } },
   },
   wall(
-    ["provider/**/*.ts"],
+    ["provider/*.ts"],
     [wire, http, rpc, outside("emulator", "cli"), shapes],
-    ["provider/rpc/**", "provider/api/**", "provider/{main,serve,pluginPort,dialer}.ts"],
+    ["provider/{main,serve,pluginPort,dialer}.ts"],
   ),
+  ...rooms
+    .filter((room) => room !== "rpc" && room !== "api")
+    .map((room) =>
+      wall(
+        [`provider/${room}/**/*.ts`],
+        [wire, http, above(room), outside("emulator", "cli"), shapes],
+      ),
+    ),
   wall(["provider/dialer.ts"], [wire, rpc, outside("emulator", "cli"), shapes]),
-  wall(["provider/rpc/**/*.ts"], [http, outside("emulator", "cli"), loadedLater]),
+  wall(["provider/rpc/**/*.ts"], [http, above("rpc"), outside("emulator", "cli"), loadedLater]),
   wall(
     ["provider/main.ts"],
     [wire, http, rpc, outside("emulator", "cli(?!/run\\.js$)"), loadedLater],
   ),
   wall(["provider/pluginPort.ts"], [wire, rpc, outside("emulator", "cli"), loadedLater]),
   wall(["provider/serve.ts"], [wire, http, outside("emulator", "cli"), loadedLater]),
-  wall(["provider/api/**/*.ts"], [wire, outside("emulator", "cli"), above]),
+  wall(["provider/api/**/*.ts"], [wire, above("api"), outside("emulator", "cli")]),
   wall(["cli/**/*.ts"], [wire, http, rpc, outside("emulator"), shapes], ["cli/emulator.ts"]),
   // The emulator is a file beside the provider's bundle.
   wall(["cli/emulator.ts"], [wire, http, rpc, outside("emulator(?!/bundled\\.js$)"), shapes]),
@@ -141,7 +173,7 @@ export default tseslint.config(
     ["emulator/**/*.ts"],
     [
       {
-        regex: fromRoot("provider(?!/api/contract$)|cli|tools|tests|bench"),
+        regex: fromRoot("provider(?!/api/(contract|serviceConstants)$)|cli|tools|tests|bench"),
         message: "The emulator shares the wire contract with the provider and nothing else.",
       },
     ],

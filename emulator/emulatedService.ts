@@ -1,5 +1,5 @@
 /** The emulated service without a transport, for exchange.ts (sockets) and inProcess.ts (calls). */
-import { requestIdPrefix, tokenKindOf } from "../provider/api/contract";
+import { requestIdPrefix, tokenKindOf } from "../provider/api/serviceConstants";
 import { callEndpoint, type ServiceState } from "./endpoints";
 import { isInstanceFault, isListFault, type InstanceFault, type ListFault } from "./faults/kinds";
 import { applyListFaults } from "./faults/list";

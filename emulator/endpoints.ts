@@ -1,12 +1,11 @@
 /** The endpoints of the service's document, and DELETE as an extension. Quoted phrases are from that document. */
+import { createBody, type CreateBody } from "../provider/api/contract";
 import {
-  createBody,
   instanceStatuses,
   pageLimit,
   paths,
-  type CreateBody,
   type InstanceStatus,
-} from "../provider/api/contract";
+} from "../provider/api/serviceConstants";
 import type { InstanceFault } from "./faults/kinds";
 import { decodeSegment, maxBodyBytes, type ServiceRequest } from "./http/request";
 import {

@@ -3,7 +3,7 @@
  * help. Quoted phrases are from the service's document.
  */
 import * as z from "zod";
-import { documentedRequestsPerMinute } from "../provider/api/contract";
+import { documentedRequestsPerMinute } from "../provider/api/serviceConstants";
 import { parseNet } from "./instances/addresses";
 import { wallClock, type EmulatorClock } from "./clock";
 import { matchesPattern } from "./pattern";

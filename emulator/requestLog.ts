@@ -1,5 +1,5 @@
 /** The log of requests, for tests and for `--log`. It never contains a token or a body. */
-import type { TokenKind } from "../provider/api/contract";
+import type { TokenKind } from "../provider/api/serviceConstants";
 
 /** One request, as `control.requests()` shows it. */
 export interface LoggedRequest {

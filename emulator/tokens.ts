@@ -1,5 +1,5 @@
 /** Tokens and the authentication of a request (section "Authentication" of the service's document). */
-import { tokenKindOf, tokenPrefixes, type TokenKind } from "../provider/api/contract";
+import { tokenKindOf, tokenPrefixes, type TokenKind } from "../provider/api/serviceConstants";
 import { ServiceError } from "./http/response";
 
 /** "Names and list of scopes: not shown", so these are invented: one for each call. */

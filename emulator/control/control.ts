@@ -1,4 +1,4 @@
-import type { TokenKind } from "../../provider/api/contract";
+import type { TokenKind } from "../../provider/api/serviceConstants";
 import type { EmulatedService } from "../emulatedService";
 import { endOfLifetime } from "../endpoints";
 import type { FaultScript } from "../faults/kinds";

@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import * as z from "zod";
-import { tokenPrefixes, type TokenKind } from "../../provider/api/contract";
+import { tokenPrefixes, type TokenKind } from "../../provider/api/serviceConstants";
 import type { FaultScript } from "../faults/kinds";
 import type { FaultHandle } from "../faults/script";
 import { decodeSegment, parseTarget, readBody } from "../http/request";

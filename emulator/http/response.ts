@@ -4,7 +4,7 @@
  */
 import type { ServerResponse } from "node:http";
 import * as z from "zod";
-import { instanceStatuses, pageLimit, requestIdPrefix } from "../../provider/api/contract";
+import { instanceStatuses, pageLimit, requestIdPrefix } from "../../provider/api/serviceConstants";
 
 /** A response before it is sent. */
 export interface ServiceResponse {

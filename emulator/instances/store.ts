@@ -1,6 +1,7 @@
 /** The instances, in SQLite. Whether one is ready or gone is computed from its timestamps at each read. */
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
-import type { CreateBody, TokenKind } from "../../provider/api/contract";
+import type { CreateBody } from "../../provider/api/contract";
+import type { TokenKind } from "../../provider/api/serviceConstants";
 import type { EmulatorClock } from "../clock";
 import type { ListedInstance } from "../http/response";
 import type { ListOrder } from "../options";

@@ -1,5 +1,6 @@
 /** Collects what the page shows of the emulator. */
-import { tokenKindOf, type CreateBody, type TokenKind } from "../../provider/api/contract";
+import type { CreateBody } from "../../provider/api/contract";
+import { tokenKindOf, type TokenKind } from "../../provider/api/serviceConstants";
 import type { EmulatedService } from "../emulatedService";
 import type { FaultHandle } from "../faults/script";
 import type { InstanceRecord } from "../instances/store";
