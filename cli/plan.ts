@@ -28,6 +28,12 @@ const acceptedInputs = inputNames.filter(
   (name) => name !== "name" && !isScript(name) && isSent(name),
 );
 
+/**
+ * A name that `pulumi import` takes as it is, for the resource and, but for a dot, for the variable in the program that it
+ * writes. All hostnames are such names. Any other instance is imported by its id.
+ */
+const plainName = /^\w[\w.-]{0,99}$/;
+
 /** The options that make a plan, with their help. */
 export const planOptions = {
   "--plan <file>": "Write what is in no stack to this file, to import it.",
@@ -108,22 +114,24 @@ export function writePlan(request: PlanRequest, audited: Audited, io: Terminal):
 
   const target = services[0]?.stack;
   const targets = seen.instances.filter((instance) => instance.stack === target);
-  const uniqueName = uniqueNames(targets.map(({ urn }) => logicalName(urn)));
+  const used = new Set(targets.map(({ urn }) => logicalName(urn)));
   const sortKey = ({ name, id }: { name: string; id: string }) => `${name}\n${id}`;
   const wanted = findings.inNoStack
     .filter(isWanted)
     .sort((one, other) => (sortKey(one) < sortKey(other) ? -1 : 1));
   const resources: object[] = [];
+  const redacted = (text: string) => io.redactor.redact(text);
   for (const { id, name } of wanted) {
-    if (io.redactor.redact(id) === id) {
-      // The name of an instance may be the token, which no output may show (G8).
-      const resourceName = uniqueName(io.redactor.redact(name), id);
-      resources.push({ type: instanceToken, name: resourceName, id, inputs });
-    } else {
-      io.warn(
-        `left out: ${id} "${name}": its id contains a secret or characters that can't be printed`,
-      );
+    const resourceName = [name, `${name}-${id}`, id].find(
+      (one) => plainName.test(one) && !used.has(one) && redacted(one) === one,
+    );
+    // An instance may have the token as its name or id, which no output may show (G8).
+    if (resourceName === undefined || redacted(id) !== id) {
+      io.warn(`left out: ${id} "${name}": its id contains a secret, or can't be a resource name`);
+      continue;
     }
+    used.add(resourceName);
+    resources.push({ type: instanceToken, name: resourceName, id, inputs });
   }
 
   // The format of the file: https://www.pulumi.com/docs/iac/adopting-pulumi/import/
@@ -172,28 +180,6 @@ function whyRefused(typedName: string | undefined, values: readonly string[]): s
   if (!isListInput(name) && values.length > 1) return `${name} is given more than once`;
   const { error } = inputTypes[name].safeParse(isListInput(name) ? values : values[0]);
   return error && `${name} ${error.issues[0]?.message ?? "is wrong"}`;
-}
-
-/** Returns a function that makes the resource names of the plan. It appends the id to a name that is in use. */
-function uniqueNames(taken: readonly string[]): (name: string, id: string) => string {
-  // Generated code names its variables like this, so names that differ only in punctuation or case would collide.
-  const variableOf = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, "_");
-  const used = new Set(taken.map(variableOf));
-  return (name, id) => {
-    const ending = resourceName(id) || "instance";
-    let unique = resourceName(name) || ending;
-    while (used.has(variableOf(unique))) unique += `-${ending}`;
-    used.add(variableOf(unique));
-    return unique;
-  };
-}
-
-/** Replaces all characters that a language or a shell would have to quote. */
-function resourceName(name: string): string {
-  return name
-    .slice(0, 100)
-    .replace(/[^A-Za-z0-9_.-]+/g, "-")
-    .replace(/^[-.]+|[-.]+$/g, "");
 }
 
 function save(file: string, content: string): void {
