@@ -163,11 +163,19 @@ export class Engine {
     const urn = this.stack.urnOf(name);
     await this.#each([name], async () => {
       if (this.#find(name)) throw new Error(`resource ${urn} already exists`);
-      const read = await this.#read({ urn, id, inputs: undefined, outputs: undefined });
+      let initErrors: readonly string[] = [];
+      const read = await this.#read({ urn, id, inputs: undefined, outputs: undefined }).catch(
+        (error: unknown) => {
+          if (!(error instanceof InstanceUnfinished)) throw error;
+          // The state gets it all the same (`tests/engine/core/import.test.ts`).
+          initErrors = error.reasons.flat();
+          return { id: error.id, ...error.state, refreshBeforeUpdate: true };
+        },
+      );
       if (!read) throw new Error(`resource ${id} does not exist`);
       await this.calls.check(this.#checkRequest(urn, read.inputs, read.inputs));
       const created = this.#date();
-      if (!preview) await this.#hold({ ...read, name, urn, initErrors: [], old: false, created });
+      if (!preview) await this.#hold({ ...read, name, urn, initErrors, old: false, created });
     });
     await this.#end();
   }
