@@ -18,19 +18,18 @@ function setUp(more: Partial<ClientOptions>) {
 }
 
 test("the client leaves 5 % of the limit unused, and each path has a limit of its own (G6)", async () => {
-  // 95 % of 3 is 2.85, so 2 requests are sent.
-  const { clock, options } = setUp({ requestsPerMinute: 3 });
-  await withServer([account, account, list], async (server) => {
+  // 95 % of 2 is 1.9, so 1 request is sent.
+  const { clock, options } = setUp({ requestsPerMinute: 2 });
+  await withServer([account, list], async (server) => {
     const client = testClient(server.baseUrl, options);
     await client.account(never);
-    await client.account(never);
     const abort = new AbortController();
-    const third = client.account(abort.signal);
+    const second = client.account(abort.signal);
     await client.listPage({ limit: 1 }, never);
-    await clock.advance(59_000);
-    expect(server.seen).toHaveLength(3);
+    await clock.advance(60_000);
+    expect(server.seen).toHaveLength(2);
     abort.abort(new Error("cancelled"));
-    await expect(third).rejects.toThrow("cancelled");
+    await expect(second).rejects.toThrow("cancelled");
     expect(clock.sleeping).toBe(0);
   });
 });
@@ -50,7 +49,7 @@ test("DELETEs of all instances share the limit of the path template", async () =
     const second = client.destroyInstance("b", never);
     await clock.advance(60_000);
     expect(server.seen).toHaveLength(1);
-    await clock.advance(1);
+    await clock.advance(10_000);
     await second;
   });
 });
@@ -83,7 +82,7 @@ test("a request without a response counts", async () => {
     const second = create(client);
     await clock.advance(60_000);
     expect(server.seen).toHaveLength(1);
-    await clock.advance(1);
+    await clock.advance(10_000);
     await second;
   });
 });

@@ -27,10 +27,9 @@ test.each(["sliding", "fixed"] as const)(
     const run = simulation.begin({ ...cursor, ...limit });
     const up = run.engine.up(program(300));
     await simulation.until(() => simulation.seconds > 20);
-    // Most creates of the first minute end before the limit lets the next POSTs through: GETs have a limit of their
-    // own.
+    // The creates of the first burst end while the others wait: GETs have a limit of their own.
     const early = simulation.stack.resources.length;
-    expect(early).toBeGreaterThanOrEqual(180);
+    expect(early).toBeGreaterThanOrEqual(60);
     await simulation.timeline.untilEnd(up);
 
     expectNoProblem(run);

@@ -1,7 +1,7 @@
 /** Takes each request through all steps: rate limit, sending, log, error status, reading of the body, retries. */
 import type { ClientOptions } from "../options";
 import { RequestError } from "../errors";
-import { createRateLimit, type Permit, type RequestEnd } from "./rateLimit";
+import { RateLimit, type Permit, type RequestEnd } from "./rateLimit";
 import { errorOf, oneLine, readEnvelope, retryAfterMs } from "./response";
 import { type HttpRequest, type HttpResponse, createTransport, isSuccess } from "./transport";
 
@@ -19,7 +19,7 @@ type Read<T> = (response: HttpResponse) => T;
  */
 export function createSender(options: ClientOptions) {
   const { clock, random, onRetry, renewToken } = options;
-  const { acquirePermit, reachFront } = createRateLimit({
+  const rateLimit = new RateLimit({
     ...options,
     onPause: ({ failure, ...pause }) => failure && onRetry?.({ ...pause, error: failure }),
   });
@@ -30,7 +30,7 @@ export function createSender(options: ClientOptions) {
   async function sendOnce<T>(request: HttpRequest, read: Read<T>, given?: Permit): Promise<T> {
     const { method, path, endpoint, cancelUnsent } = request;
     // Wait for the rate limit, unless the caller has waited (`reachPostFront`).
-    const permit = given ?? (await acquirePermit(method, endpoint, cancelUnsent));
+    const permit = given ?? (await rateLimit.acquirePermit(method, endpoint, cancelUnsent));
     const endPermit = permit.use();
     if (!endPermit) {
       const cause = "its permit was used up or given back";
@@ -92,6 +92,7 @@ export function createSender(options: ClientOptions) {
     }
   }
 
+  const reachFront = rateLimit.reachFront.bind(rateLimit);
   return { send, reachFront, close: transport.close };
 }
 
