@@ -40,6 +40,14 @@ test("commands are quoted for the shell", () => {
   expect(importCommand({ urn: urnOf("a$(x)") }, "")).toContain(`'a$(x)' ''`);
 });
 
+test("an import command tells a name and an id that begin with a dash from options", () => {
+  expect(importCommand({ urn: urnOf("-web") }, "i-1")).toBe(
+    "pulumi import compute:index:Instance -- -web i-1",
+  );
+  const child = urnOf("web").replace("compute:index", "my:mod:Group$compute:index");
+  expect(importCommand({ urn: child }, "-i")).toMatch(/Instance --parent '.*' -- web -i$/);
+});
+
 test("the import command of a child of a component names its parent", () => {
   const child = urnOf("web").replace("compute:index", "my:mod:Group$compute:index");
   expect(importCommand({ urn: child }, "i-1")).toMatch(/ web i-1 --parent /);

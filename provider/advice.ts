@@ -125,16 +125,21 @@ export function importCommand(
 ): string {
   // The URN has the type of the parent, but not the name.
   const parent = hasParent(urn) ? " --parent '<name>=<urn of its component>'" : "";
-  return importAs(logicalName(urn), id, provider) + parent;
+  return importAs(logicalName(urn), id, provider, parent);
 }
 
 /** Returns the command that imports the instance as a resource of this name, which the program need not have yet. */
-export function importAs(name: string, id: string, providerUrn?: string): string {
-  const providerOption =
+export function importAs(name: string, id: string, providerUrn?: string, parent = ""): string {
+  const provider =
     providerUrn === undefined
       ? ""
       : ` --provider ${shellQuote(`${logicalName(providerUrn)}=${providerUrn}`)}`;
-  return `pulumi import ${instanceToken} ${shellQuote(name)} ${shellQuote(id)}${providerOption}`;
+  const options = provider + parent;
+  const names = `${shellQuote(name)} ${shellQuote(id)}`;
+  // Pulumi would take a word that begins with a dash for an option.
+  return name.startsWith("-") || id.startsWith("-")
+    ? `pulumi import ${instanceToken}${options} -- ${names}`
+    : `pulumi import ${instanceToken} ${names}${options}`;
 }
 
 /**
