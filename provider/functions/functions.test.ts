@@ -54,7 +54,9 @@ test("what the service did not show of an instance is empty", async () => {
 test("getInstance: no instance is an error, which says so if an unlisted one may exist", async () => {
   const world = populated();
   const errorFor = (args: Record<string, string>) => errorOf(call(world, "getInstance", args));
-  expect((await errorFor({ name: "we" })).message).toBe('there is no instance named "we"');
+  expect((await errorFor({ name: "we" })).message).toBe(
+    'there is no instance named "we". If this program creates it, use its outputs instead',
+  );
   world.service.unreadable = 1;
   await world.clock.sleep(3000);
   const error = await errorFor({ id: "i-9" });

@@ -67,7 +67,9 @@ export const functions: Record<FunctionToken, FunctionDefinition> = {
         const doubt = listing.complete
           ? ""
           : `, but it may exist anyway: ${whyIncomplete(listing, session)}`;
-        throw new NotFound(`there is no instance ${what}${doubt}`);
+        throw new NotFound(
+          `there is no instance ${what}${doubt}. If this program creates it, use its outputs instead`,
+        );
       }
       if (others.length > 0) {
         const ids = found.map((item) => item.id).join(", ");
