@@ -123,55 +123,62 @@ async function destroy(
       [listed] = verdict.items;
       // A listing may lag behind an earlier DELETE whose response was lost, so a 404 is no error in the settling time.
       if (!isAcknowledged && clock.now() - start >= settlingMs) {
-        throw new OperationFailed([
-          `${stillListed(listed)}, but the destroy call did not find it.`,
-          ...bulleted([
-            ifGone(urn, id),
-            `Otherwise check that compute:destroyPath "${destroyPath}" is right`,
-          ]),
-        ]);
+        throw stillListed(listed, {
+          urn,
+          why: "but the destroy call did not find it",
+          otherwise: `Otherwise check that compute:destroyPath "${destroyPath}" is right`,
+        });
       }
       await clock.sleep(pollIntervalMs, signal);
     }
   } catch (error) {
-    throw notProven(error, { id, urn, listed: isAcknowledged ? listed : undefined });
+    if (isAcknowledged && listed && error instanceof TimedOut && !error.pause) {
+      // Another run would end in the same way if the service lists what it has deleted.
+      throw stillListed(listed, {
+        urn,
+        why: `though the service acknowledged its DELETE and the ${error.limit} were over`,
+        otherwise: "If the service only needs longer, set a longer customTimeouts.delete",
+        cause: error,
+      });
+    }
+    throw ended(error, id, true);
   }
 }
 
-/** Returns the error of a wait that has ended before the instance was proven gone. `listed` is what the last listing showed. */
-function notProven(
-  error: unknown,
-  { id, urn, listed }: { id: string; urn: string; listed: ListItem | undefined },
-): unknown {
-  if (!isEnded(error) && !(error instanceof RequestError)) return error;
-  const isPaused = error instanceof TimedOut && error.pause !== undefined;
-  if (error instanceof TimedOut && !isPaused && listed) {
-    // Another run would end in the same way if the service lists what it has deleted.
-    return new OperationFailed(
-      [
-        `${stillListed(listed)}, though the service acknowledged its DELETE and ${endOf(error)}.`,
-        ...bulleted([
-          ifGone(urn, id),
-          "If the service only needs longer, set a longer customTimeouts.delete",
-        ]),
-      ],
-      { cause: error },
-    );
-  }
-  const reason = isEnded(error) ? endOf(error) : `a listing failed (${explain(error)})`;
-  const next = isPaused ? "Run again after that time" : "Run again";
-  return new OperationFailed(
-    `DELETE was sent for instance ${id}, but ${reason} before it was proven that the instance is gone. The instance stays in the state. ${next} to check it again`,
-    { cause: error },
-  );
-}
-
-function stillListed({ id, status }: ListItem): string {
-  return `instance ${id} is still listed${status === undefined ? "" : ` as ${status}`}`;
+/** Returns the error for an instance that its DELETE has not removed from the listings. */
+function stillListed(
+  { id, status }: ListItem,
+  { urn, why, otherwise, cause }: { urn: string; why: string; otherwise: string; cause?: TimedOut },
+): OperationFailed {
+  const as = status === undefined ? "" : ` as ${status}`;
+  const lines = [`instance ${id} is still listed${as}, ${why}.`];
+  return new OperationFailed([...lines, ...bulleted([ifGone(urn, id), otherwise])], { cause });
 }
 
 function ifGone(urn: string, id: string): string {
   return `If you know that it is gone: \`${stateDeleteCommand(urn)}\` (if Pulumi asks which one: ${id}; ${withDependents})`;
+}
+
+/**
+ * Returns what to throw for an error that has ended a destroy, in which a DELETE may have been sent. `mayHaveActed`: whether the
+ * service may have carried it out.
+ */
+function ended(error: unknown, id: string, mayHaveActed: boolean): unknown {
+  if (!isEnded(error) && !(error instanceof RequestError)) return error;
+  const outcome = mayHaveActed
+    ? `whether instance ${id} was destroyed is not known`
+    : `instance ${id} was not destroyed`;
+  return new OperationFailed(`${outcome}: ${whyEnded(error)}`, { cause: error });
+}
+
+/** Returns why a destroy has ended, and the next step. */
+function whyEnded(error: Canceled | TimedOut | RequestError): string {
+  if (error instanceof RequestError) return explain(error);
+  const stays = "The instance stays in the state. Run again";
+  if (!(error instanceof TimedOut)) return `the operation was canceled. ${stays}`;
+  return error.pause
+    ? `${error.message}. ${stays} after that time`
+    : `the ${error.limit} were over. ${stays}`;
 }
 
 /** Returns whether the service acknowledged the DELETE. A 404 or 410 means that the instance is gone, or that the path is wrong. */
@@ -185,41 +192,15 @@ async function sendDestroy(session: Session, id: string, signal: AbortSignal): P
     await api.destroyInstance(id, signal);
     return true;
   } catch (error) {
-    if (error instanceof TimedOut && error.pause) {
-      const { path, mayHaveActed } = error.pause.error;
-      // The 429 may be that of another instance's DELETE.
-      const isOwn = path === destroyPath.replace("{id}", () => encodeURIComponent(id));
-      const outcome =
-        isOwn && !mayHaveActed
-          ? `instance ${id} was not destroyed`
-          : `whether instance ${id} was destroyed is not known`;
-      throw new OperationFailed(
-        `${outcome}: ${error.message}. The instance stays in the state. Run again after that time`,
-        { cause: error },
-      );
-    }
-    if (isEnded(error)) {
-      throw new OperationFailed(
-        `DELETE may have been sent for instance ${id}: ${endOf(error)} while the destroy call was under way. The instance stays in the state. Run again to check it again`,
-        { cause: error },
-      );
-    }
-    if (!(error instanceof RequestError)) throw error;
-    if (error.isNotFound) return false;
-    const outcome = error.mayHaveActed
-      ? `whether instance ${id} was destroyed is not known`
-      : `instance ${id} was not destroyed`;
-    throw new OperationFailed(`${outcome}: ${explain(error)}`, { cause: error });
+    if (error instanceof RequestError && error.isNotFound) return false;
+    // A pause may have been asked of another instance's DELETE.
+    const ownPath = destroyPath.replace("{id}", () => encodeURIComponent(id));
+    const pausedBy = error instanceof TimedOut ? error.pause?.error : undefined;
+    const failed = pausedBy?.path === ownPath ? pausedBy : error;
+    throw ended(error, id, !(failed instanceof RequestError) || failed.mayHaveActed);
   } finally {
     session.listings.markWrite();
   }
-}
-
-function endOf(error: Canceled | TimedOut): string {
-  if (!(error instanceof TimedOut)) return "the operation was canceled";
-  return error.pause
-    ? `the operation ended early (${error.message})`
-    : `the ${error.limit} were over`;
 }
 
 // ── compute:deletePolicy "retain" ────────────────────────────────────────────────────────────────

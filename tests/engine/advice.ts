@@ -373,13 +373,11 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/delete.ts",
-    text: '"Run again"',
-    ways: { "run again": engine("adviceDelete", "after a DELETE that ended with %s") },
-  },
-  {
-    file: "provider/instance/delete.ts",
-    text: "while the destroy call was under way",
-    ways: { "run again": engine("adviceDelete", "after a DELETE that ended with %s") },
+    text: "The instance stays in the state. Run again",
+    ways: {
+      "run again": engine("adviceDelete", "after a DELETE that ended with %s"),
+      "after that time": engine("adviceDelete", "a destroy whose DELETE is refused with a long"),
+    },
   },
 
   {
@@ -636,20 +634,6 @@ export const advice: readonly Advice[] = [
     text: '"next `pulumi up` after that time"',
     ways: {
       "pulumi up": engine("adviceReady", "a service that asks %s for a pause of an hour"),
-    },
-  },
-  {
-    file: "provider/instance/delete.ts",
-    text: '"Run again after that time"',
-    ways: {
-      "run again": engine("adviceDelete", "after a DELETE that ended with %s, the destroy"),
-    },
-  },
-  {
-    file: "provider/instance/delete.ts",
-    text: "The instance stays in the state. Run again after that time",
-    ways: {
-      "run again": engine("adviceDelete", "a destroy whose DELETE is refused with a long pause"),
     },
   },
   {

@@ -114,9 +114,9 @@ test.each(["a failed listing", "a pause", "Ctrl-C", "no answer", "an error"] as 
     }
     if (end === "Ctrl-C") await destroy.end("Ctrl-C", () => fault.release());
     const advised = {
-      "a failed listing": "Run again to check it again",
-      "a pause": "Run again after that time to check it again",
-      "Ctrl-C": "Run again to check it again",
+      "a failed listing": "Change what the message names, or run again later",
+      "a pause": "The instance stays in the state. Run again after that time",
+      "Ctrl-C": "The instance stays in the state. Run again",
       "no answer": "Run again; a longer compute:requestTimeoutSeconds may help",
       "an error": "The fault is at the service: run again later",
     };
