@@ -266,10 +266,13 @@ test("doctor names a proxy variable that is no address, and finds no problem whe
   writeFileSync(authority, testAuthority);
   stack.setEnv("NODE_EXTRA_CA_CERTS", authority);
   await stack.configure({ baseUrl: "https://compute.test/v2" });
-  stack.setEnv("HTTPS_PROXY", "http://:x");
-  expect(await stack.typeFailing(doctor)).toMatch(
-    /HTTPS_PROXY is not [^]*→ Correct it, and run `doctor` again\./,
-  );
+  for (const unusable of ["http://:x", "socks5h://127.0.0.1:1080"]) {
+    stack.setEnv("HTTPS_PROXY", unusable);
+    expect(await stack.typeFailing(doctor)).toMatch(
+      /HTTPS_PROXY is not [^]*→ Correct it, and run `doctor` again\./,
+    );
+  }
+  expect(await stack.fail("up")).toContain("HTTPS_PROXY is not the address of a proxy");
 
   stack.setEnv("HTTPS_PROXY", proxy.url);
 
