@@ -2,13 +2,14 @@
 import { spawn, spawnSync, type StdioOptions } from "node:child_process";
 import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { beforeAll, expect } from "@jest/globals";
 import metadata from "../../metadata.json";
 import { ensureArchive } from "../../tools/dist/archives";
 import { blocksOf } from "../../tools/docs/markdown";
 import { pages } from "../../tools/docs/pages";
-import { captured, firstLine } from "../../tools/support/command";
+import { captured } from "../../tools/support/command";
 import { ownPulumi } from "../../tools/support/ownPulumi";
 import { testUnless } from "../../tools/support/unless";
 import { installed, missingTools, npmPackage, WorkingCopy } from "./support/installing";
@@ -105,9 +106,13 @@ testHere("`npx pulumi-compute` starts the emulator, without the repository", asy
   const child = spawn("npx", args, { cwd: program, env, stdio, detached: true });
   await using cleanup = new AsyncDisposableStack();
   cleanup.defer(() => endGroup(child, "SIGINT"));
-  const line = await firstLine(child.stdout as Readable);
-  const [url] = /http:\S+(?= \(in memory)/.exec(line) ?? [];
-  const [, token] = /COMPUTE_API_TOKEN=(\S+)/.exec(line) ?? [];
+  let said = "";
+  for await (const line of createInterface(child.stdout as Readable)) {
+    said += line;
+    if (line.includes("COMPUTE_API_TOKEN=")) break;
+  }
+  const [url] = /http:\S+(?= \(in memory)/.exec(said) ?? [];
+  const [, token] = /COMPUTE_API_TOKEN=(\S+)/.exec(said) ?? [];
   const headers = { Authorization: `Bearer ${token}` };
   const listing = await fetch(`${url}/instances`, { headers });
   expect(await listing.json()).toMatchObject({ data: [], has_more: false });
