@@ -219,7 +219,7 @@ test("if a refresh fails with a wrong address from the environment, it names the
   stack.setEnv("COMPUTE_BASE_URL", other.url);
   const failed = await stack.fail("refresh");
   expect(failed).toContain(`but compute:baseUrl (from COMPUTE_BASE_URL) is ${other.url}`);
-  expect(failed).toContain("recorded, and took compute:baseUrl from COMPUTE_BASE_URL");
+  expect(failed).toContain(`run again with ${service.url} in COMPUTE_BASE_URL`);
 
   stack.setEnv("COMPUTE_BASE_URL", service.url);
   await stack.refresh();
@@ -310,7 +310,12 @@ const answer = (status: number) => ({ kind: "status", status, times: "always" })
 test.each([
   ["a listing that fails with 501", { ...lists, ...answer(501) }, "run again later"],
   ["a listing that fails with 408", { ...lists, ...answer(408) }, "Run again."],
-  ["a create that is refused with 422", { ...creates, ...answer(422) }, "Correct what the message"],
+  ["a create that is refused with 422", { ...creates, ...answer(422) }, "Change what the message"],
+  [
+    "a create that is refused because of an input",
+    { ...creates, ...answer(400), code: "invalid_parameter" },
+    "Correct what the message",
+  ],
 ] as const)("after %s, up works once the service answers", async (_, fault, advised) => {
   await using fixture = await Fixture.create();
   const { stack, control } = fixture;
