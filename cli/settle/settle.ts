@@ -88,7 +88,7 @@ const outcomes = {
   declined: { exitCode: 1, verdict: "Nothing was changed." },
   undecided: {
     exitCode: 3,
-    verdict: "Not everything could be decided or written: run `settle` again.",
+    verdict: "Not everything could be decided or written. Once that is mended, run `settle` again.",
   },
 } as const;
 

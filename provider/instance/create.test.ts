@@ -424,7 +424,7 @@ test("a flavor that the service refuses gives way to the next one, and the outpu
   expect(recordOf(world)?.flavor).toBe("b");
   expect(world.messages.all.filter((text) => text.startsWith("info"))).toEqual([
     expect.stringMatching(
-      /^info a was refused \(POST .*422\)\), so the instance has the flavor b$/,
+      /^info the instance has the flavor b, because a was refused \(POST .*422\)\)$/,
     ),
   ]);
 });

@@ -109,7 +109,7 @@ test("if a listing fails, Delete fails, and the state stays (G3)", async () => {
 
 const goOn = "They go on running, and are billed until they are removed at the service";
 const inSandbox =
-  'info 1 instance is not destroyed (compute:deletePolicy is "retain"), and at the service until the sandbox lifetime is over';
+  "info 1 instance is not destroyed, but stays in the sandbox until its lifetime is over";
 /** Returns the message with these lines, as the test's messages show it. */
 const dropped = (...lines: string[]) =>
   [

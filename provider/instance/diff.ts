@@ -4,7 +4,7 @@
  * fail is refused (G4), and so is one for which there is no user data.
  */
 import { isDeepStrictEqual } from "node:util";
-import { explain, pageAt, stateDeleteCommand, withWaysOut } from "../advice";
+import { explain, pageAt, stateDeleteCommand, withDependents, withWaysOut } from "../advice";
 import { logicalName } from "../urn";
 import { RequestError } from "../api/errors";
 import { OperationFailed } from "../errors";
@@ -248,7 +248,7 @@ async function refuseStuckReplacement(
     const difference = originDifference(instance.origin, configured, session.addressName);
     if (!difference) return;
     const { way, isVariable } = wayIntoReach(session, instance.origin, configured);
-    const drop = `let it run, and have a new one made here: \`${stateDeleteCommand(urn)}\``;
+    const drop = `let it run, and have a new one made here: \`${stateDeleteCommand(urn)}\` (${withDependents})`;
     throw refusal({
       id,
       urn,

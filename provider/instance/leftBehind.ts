@@ -47,10 +47,10 @@ export function reportLeftBehind({ leftBehind, ctx, hasRecordedSettings }: Sessi
     "are replaced, and not destroyed",
   );
   const others = all.length - billed.length;
-  // With a test token, "retain" may be the default.
-  const are = others === 1 ? "1 instance is" : `${others} instances are`;
+  const [are, stay] =
+    others === 1 ? ["1 instance is", "stays"] : [`${others} instances are`, "stay"];
   if (others > 0)
     ctx.messages.info(
-      `${are} not destroyed (${policy}), and at the service until the sandbox lifetime is over`,
+      `${are} not destroyed, but ${stay} in the sandbox until its lifetime is over`,
     );
 }

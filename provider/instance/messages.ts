@@ -67,7 +67,7 @@ function refusedLines({
 /** Returns the message of a create whose first flavors were refused. */
 export function refusalNotice(refusals: readonly Refusal[], flavor: string): string {
   const refused = refusals.map((one) => `${one.flavor} was refused (${one.error.message})`);
-  return `${refused.join(", ")}, so the instance has the flavor ${flavor}`;
+  return `the instance has the flavor ${flavor}, because ${refused.join(", and ")}`;
 }
 
 /** Says how an earlier POST of the create failed, if there was one. */

@@ -2,7 +2,7 @@
  * How a refused delete, replacement or refresh is worded. The reason and the ways out are the same for all instances of a run, so
  * they are said once. Each further instance has one line.
  */
-import { bulleted, howToSet, pageAt, stateDeleteCommand } from "../advice";
+import { bulleted, howToSet, pageAt, stateDeleteCommand, withDependents } from "../advice";
 import { Refused } from "../errors";
 import type { Origin } from "../origin";
 import type { Session } from "../session/session";
@@ -60,12 +60,12 @@ export function waysToRetain(session: Session, urn: string): string[] {
   if (session.state.registered.size > 0)
     return [`let it run, and drop it from the stack: ${upToRetain(session)}`];
   const { providerUrn } = session.run;
-  const one = `let it run, and drop it from the state: \`${stateDeleteCommand(urn)}\``;
+  const one = `let it run, and drop it from the state: \`${stateDeleteCommand(urn)}\` (${withDependents})`;
   const all = "destroy the whole stack, and let all of its instances run: ";
   return [
     one,
     providerUrn === undefined
-      ? `${all}\`pulumi destroy --run-program ${setRetain}\` (${saved}; the program needs an instance)`
+      ? `${all}\`pulumi destroy --run-program ${setRetain}\` (${saved}; this works only if the program still has an instance)`
       : `${all}${howToSet("deletePolicy", "retain", providerUrn)}, then \`pulumi destroy --run-program\``,
   ];
 }

@@ -97,7 +97,7 @@ test("with fallbackFlavorIds, the next flavor is taken, and neither a new list n
   const { stack, control } = fixture;
   control.fault(soldOut);
 
-  expect(await stack.up()).toContain("so the instance has the flavor b");
+  expect(await stack.up()).toContain("the instance has the flavor b, because a was refused");
 
   expect(control.instances().map(({ request }) => request.flavor_id)).toEqual(["b"]);
   const { outputs } = await stack.instance();
