@@ -111,7 +111,11 @@ $&`,
     edit(2, "provider/evidence/collect.ts", {
       "  signal: AbortSignal,\n): Promise<FetchedListing> {":
         "  signal: AbortSignal,\n  limit: number = pageLimit.max,\n): Promise<FetchedListing> {",
-      "{ limit: pageLimit.max, ...query }": "{ limit, ...query }",
+      "new Collection(api, signal)": "new Collection(api, signal, limit)",
+      "  readonly #signal: AbortSignal;\n": "$&  readonly #limit: number;\n",
+      "  constructor(api: ComputeApi, signal: AbortSignal) {\n":
+        "  constructor(api: ComputeApi, signal: AbortSignal, limit: number) {\n    this.#limit = limit;\n",
+      "{ limit: pageLimit.max, ...query }": "{ limit: this.#limit, ...query }",
     }),
     edit(3, "cli/settings.ts", { "const optionNames = [\n": '$&  "pageSize",\n' }),
     edit(4, "provider/config/configuration.test.ts", {
