@@ -149,6 +149,6 @@ export class RequestError extends Error {
   /** Whether the same request may succeed later. This does not say that sending it again is safe. */
   get transient(): boolean {
     if (this.kind !== "answered") return this.kind !== "unsendable";
-    return this.status === 408 || this.status === 429 || (this.status ?? 0) >= 500;
+    return this.status === 408 || this.status === 429 || this.isFaultOfService;
   }
 }

@@ -13,16 +13,9 @@ import { whyOpen } from "../evidence/why";
 import type { DeleteRequest } from "../calls";
 import { waits } from "../session/operations";
 import type { Session } from "../session/session";
-import {
-  describeExistence,
-  isBilled,
-  lookBriefly,
-  lookFor,
-  refuseElsewhere,
-  type Wanted,
-} from "./existence";
-import { heldBy } from "./instance";
-import { leaveBehind } from "./leftBehind";
+import { describeExistence, lookFor, refuseElsewhere, type Wanted } from "./existence";
+import { heldBy, type Instance } from "./instance";
+import { leaveBehind, leftOf } from "./leftBehind";
 import { refusal, removeIt, waysToRetain } from "./refusals";
 
 /**
@@ -53,7 +46,7 @@ export async function deleteInstance(session: Session, request: DeleteRequest): 
   const show = (outcome: string) => ctx.messages.status(urn, `${outcome}, ${id}`);
   const instance = heldBy(request);
   if (settings.deletePolicy === "retain" && !run.stateless) {
-    return show(await retain(session, urn, instance));
+    return show(await retain(session, instance));
   }
   using operation = session.operationOf(request, "delete");
   const { verdict } = await lookFor(session, instance, operation.signal);
@@ -211,14 +204,11 @@ async function sendDestroy(session: Session, id: string, signal: AbortSignal): P
  *
  * @throws OperationFailed if the instance has another address or token kind. The account is not asked for
  */
-async function retain(session: Session, urn: string, instance: Wanted): Promise<string> {
-  const { id } = instance;
+async function retain(session: Session, instance: Instance): Promise<string> {
   // Another policy may hold elsewhere.
   refuseElsewhere(session, instance, session.connection.place());
-  const found = await lookBriefly(session, instance);
-  if (found === "absent") return isGone;
-  const isListed = found === "listed";
-  const billed = isBilled(session, instance);
-  await leaveBehind(session, { id, urn, isListed, isBilled: billed, how: "dropped" });
+  const left = await leftOf(session, instance, "dropped");
+  if (!left) return isGone;
+  await leaveBehind(session, left);
   return "dropped from the state, not destroyed";
 }

@@ -16,15 +16,9 @@ import type { DiffRequest, DiffResponse } from "../calls";
 import { timeouts, type Session } from "../session/session";
 import { idInputs, inputNames, isScript, isSent, scriptInputs, type InputName } from "./definition";
 import { noCall } from "./delete";
-import {
-  cantTell,
-  describeExistence,
-  isBilled,
-  lookBriefly,
-  lookFor,
-  refuseElsewhere,
-} from "./existence";
+import { cantTell, describeExistence, lookFor, refuseElsewhere } from "./existence";
 import { heldBy, textIn, type Instance } from "./instance";
+import { leftOf } from "./leftBehind";
 import { refusal, removeIt, upToRetain, wayIntoReach } from "./refusals";
 import { forgetText, isSameUserData, lacksText, readUserData } from "./userData";
 
@@ -97,8 +91,8 @@ interface ChangedInputs {
   asserted: InputName[];
   /**
    * Those of which only the state changes: inputs that the service does not get, a flavor that the instance has already, inputs
-   * that have become secret, and those for the script, if the state has the same script, but in the other input, or as text instead of a hash, or the other way round
-   * (`compute:userDataInState`).
+   * that have become secret, and those for the script, if the state has the same script, but in the other input, or as text
+   * instead of a hash, or the other way round (`compute:userDataInState`).
    */
   recorded: InputName[];
 }
@@ -192,12 +186,8 @@ async function judgeReplacement(
   if (why !== "unknown") await refuseStuckReplacement(session, request, why);
   const { deletePolicy } = session.settings;
   if (deletePolicy === "retain") {
-    const instance = heldBy(request);
-    const found = await lookBriefly(session, instance);
-    if (found === "absent") return;
-    const isListed = found === "listed";
-    const billed = isBilled(session, instance);
-    session.replaced.set(urn, { id, urn, isListed, isBilled: billed, how: "replaced" });
+    const left = await leftOf(session, heldBy(request), "replaced");
+    if (left) session.replaced.set(urn, left);
   }
   // A certain replacement was not refused, so the instance is gone already.
   if (deletePolicy === "fail" && why === "unknown")
@@ -244,22 +234,13 @@ async function refuseStuckReplacement(
   const { id, urn } = request;
   const { connection, settings } = session;
   const instance = heldBy(request);
-  const refuseOutOfReach = (configured: Origin) => {
-    const difference = originDifference(instance.origin, configured, session.addressName);
-    if (!difference) return;
-    const { way, isVariable } = wayIntoReach(session, instance.origin, configured);
-    const drop = `let it run, and have a new one made here: \`${stateDeleteCommand(urn)}\` (${withDependents})`;
-    throw refusal({
-      id,
+  const drop = `let it run, and have a new one made here: \`${stateDeleteCommand(urn)}\` (${withDependents})`;
+  const refuseOutOfReach = (configured: Origin) =>
+    refuseElsewhere(session, instance, configured, {
       urn,
-      what: `instance ${id} can't be replaced`,
-      finding: difference,
-      why: ". Nothing was changed",
-      ways: [way, drop],
-      page: "instance.md#out-of-reach",
-      namesSettings: isVariable,
+      what: "can't be replaced",
+      ways: [drop],
     });
-  };
   refuseOutOfReach(connection.place());
   if (settings.deletePolicy === "retain") return;
   // With "destroy", the service is asked only for the account, to compare it with the one in the state.

@@ -81,21 +81,32 @@ export function isBilled({ settings }: Session, { origin }: Wanted): boolean {
   return (origin ?? settings).tokenKind === "live";
 }
 
+/** How a caller words that an instance is out of reach. By default, only the way into reach is named. */
+interface OutOfReach {
+  /** What is true of the instance. */
+  what?: string;
+  /** Further ways out, and the resource that they name. */
+  ways?: readonly string[];
+  urn?: string;
+}
+
 /** @throws OperationFailed if the recorded origin has another service, token kind or account than the configured one */
 export function refuseElsewhere(
   session: Session,
   { id, origin }: Wanted,
   configured: Origin,
+  { what = "is out of reach", ways = [], urn = "" }: OutOfReach = {},
 ): void {
   const difference = originDifference(origin, configured, session.addressName);
   if (!difference) return;
   const { way, isVariable } = wayIntoReach(session, origin, configured);
   throw refusal({
     id,
-    what: `instance ${id} is out of reach`,
+    urn,
+    what: `instance ${id} ${what}`,
     finding: difference,
     why: ". Nothing was changed",
-    ways: [way],
+    ways: [way, ...ways],
     page: "instance.md#out-of-reach",
     namesSettings: isVariable,
   });

@@ -2,6 +2,20 @@
 import { bulleted } from "../advice";
 import { logicalName } from "../urn";
 import type { LeftBehind, Session } from "../session/session";
+import { isBilled, lookBriefly } from "./existence";
+import type { Instance } from "./instance";
+
+/** Returns what is known of an instance that "retain" lets run, after a brief look. Undefined if it is gone. */
+export async function leftOf(
+  session: Session,
+  instance: Instance,
+  how: LeftBehind["how"],
+): Promise<LeftBehind | undefined> {
+  const found = await lookBriefly(session, instance);
+  if (found === "absent") return undefined;
+  const { id, urn } = instance;
+  return { id, urn, isListed: found === "listed", isBilled: isBilled(session, instance), how };
+}
 
 /** Notes an instance that goes on running. The end of the run names it, or this call if the engine would not show it then. */
 export async function leaveBehind(session: Session, left: LeftBehind): Promise<void> {

@@ -248,7 +248,7 @@ export function reportLeftovers(
   const leftovers = items.map((item) => ({ id: item.id, text: describeLeftover(item, spec) }));
   notices.reportLeftovers(leftovers, (descriptions) => [
     "new instances are created, although these may be left over from earlier creates:",
-    ...descriptions.map((text) => `  - ${text}`),
+    ...bulleted(descriptions),
     settleLine(spec),
   ]);
 }

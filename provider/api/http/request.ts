@@ -97,8 +97,8 @@ export function createSender(options: ClientOptions) {
 }
 
 /** Whether the service refused the token, and did nothing. A POST's 401 without an error envelope may be a proxy's. */
-function isTokenRefusal({ kind, status, method, hasEnvelope }: RequestError): boolean {
-  return kind === "answered" && status === 401 && (method !== "POST" || hasEnvelope);
+function isTokenRefusal({ isTokenRefused, method, hasEnvelope }: RequestError): boolean {
+  return isTokenRefused && (method !== "POST" || hasEnvelope);
 }
 
 /** Settles as `sending` does, and writes one line. Of a body, the line has only a `request_id` (G8). */
