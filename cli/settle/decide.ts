@@ -149,23 +149,23 @@ function judgeListed(doubt: Doubt, view: View, items: readonly ListItem[]): Does
   if (!item) return { kind: "absent" };
   if (others.length > 0) return ask("several have the name", item, ...others);
   if (!isSure(doubt, item)) return ask("a name that the program chose proves nothing", item);
-  const [pending] = doubt.pending;
   const occupant = occupantOf(doubt.urn, view.state);
-  if (!pending)
-    return occupant
-      ? ask("the state has no pending create of it", item)
-      : { kind: "import", item, why: "the state knows nothing of this create" };
+  if (occupant && doubt.pending.length === 0)
+    return ask("the state has no pending create of it", item);
+  const does = put(doubt, view, item);
+  if (occupant && does.kind === "put" && !isLater(doubt.record, occupant))
+    return ask("which of the two came later is not known", item);
+  return does;
+}
+
+/** Puts the instance into the state, if that has a place for it. Otherwise a person has to import it. */
+function put(doubt: Doubt, view: View, item: ListItem): Does {
+  const [pending] = doubt.pending;
+  if (!pending) return { kind: "import", item, why: "the state knows nothing of this create" };
   const homeless = whyHomeless(pending.resource, view.state);
   if (homeless !== undefined) return { kind: "import", item, why: homeless };
-  if (occupant && !isLater(doubt.record, occupant))
-    return ask("which of the two came later is not known", item);
-  return {
-    kind: "put",
-    item,
-    pending,
-    replaces: occupant?.id,
-    namesakes: namesakesOf(doubt, view, item),
-  };
+  const replaces = occupantOf(doubt.urn, view.state)?.id;
+  return { kind: "put", item, pending, replaces, namesakes: namesakesOf(doubt, view, item) };
 }
 
 /** Returns the ids of the other listed instances of the name that no state holds, and that the create may have to do with. */
@@ -183,13 +183,9 @@ function take(doubt: Doubt, view: View, id: string): Does {
   const holder = view.held.get(id);
   if (holder) return { kind: "held", holder };
   const item = view.items.get(id);
-  if (!item) return asking(doubt, view)("the service does not list the instance that --take names");
-  const [pending] = doubt.pending;
-  if (!pending) return { kind: "import", item, why: "the state knows nothing of this create" };
-  const homeless = whyHomeless(pending.resource, view.state);
-  if (homeless !== undefined) return { kind: "import", item, why: homeless };
-  const replaces = occupantOf(doubt.urn, view.state)?.id;
-  return { kind: "put", item, pending, replaces, namesakes: namesakesOf(doubt, view, item) };
+  return item
+    ? put(doubt, view, item)
+    : asking(doubt, view)("the service does not list the instance that --take names");
 }
 
 /** Returns what makes the question about a create. */

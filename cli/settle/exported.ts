@@ -115,10 +115,23 @@ export function originOf({ urn, id, inputs, outputs }: StateResource): Origin | 
   return new Instance(held).origin;
 }
 
+/** Returns the resources of the state, and those of its pending creates. */
+export function withPending({ resources, pending }: ExportedState): StateResource[] {
+  return [...resources, ...pending.map(({ resource }) => resource)];
+}
+
+/** Returns the URNs of its instances. */
+export function instanceUrnsOf(state: ExportedState): string[] {
+  return withPending(state)
+    .filter(({ type }) => type === instanceToken)
+    .map(({ urn }) => urn);
+}
+
 /** Returns the ids of the stack's provider resources. Each is one stack's, unless `pulumi state move` has copied it. */
-export function scopesOf({ resources, pending }: ExportedState): Set<string> {
-  const all = [...resources, ...pending.map(({ resource }) => resource)];
-  const ids = all.map((one) => (one.type === providerToken ? one.id : providerOf(one).id));
+export function scopesOf(state: ExportedState): Set<string> {
+  const ids = withPending(state).map((one) =>
+    one.type === providerToken ? one.id : providerOf(one).id,
+  );
   return new Set(ids.filter((id) => id !== ""));
 }
 

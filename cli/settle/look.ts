@@ -1,7 +1,6 @@
 /** Looks at the three witnesses of a create: the ledgers on this machine, the states of all stacks, and the listings. */
 import type { ListItem } from "../../provider/api/contract";
 import { stopsCreate } from "../../provider/instance/protocol";
-import { instanceToken } from "../../provider/pulumiNames";
 import { isInstance, exportState, readAllStates } from "../pulumi";
 import { failureLines, listAgain, listWith, type ServiceListing } from "../listings";
 import { Problem, type Finding, type Terminal } from "../terminal";
@@ -10,7 +9,7 @@ import { readCreatesInDoubt, unreadableCreates, type UnreadableCreate } from "..
 import { decideAll, type Choices, type Held, type Row, type View } from "./decide";
 import { doubtsOf, type Doubt } from "./doubts";
 import { howLong, lookForAll } from "./evidence";
-import { parseExport, type ExportedState, type PendingCreate } from "./exported";
+import { instanceUrnsOf, parseExport, type ExportedState, type PendingCreate } from "./exported";
 import { leftoversIn, type Leftover } from "./leftovers";
 
 /** The stack to settle, and the service that its settings name. */
@@ -87,12 +86,6 @@ function stopsUp(urn: string, { resources }: ExportedState, { settings }: FoundS
   const spec = { leftovers, deleteFails: deletePolicy === "fail", own: { tokenKind } };
   const isCreated = !resources.some((one) => one.urn === urn && !one.delete);
   return isCreated && stopsCreate(spec, { items: [{ why: "tag" }], partial: false });
-}
-
-/** The URNs of the instances that the state has, and of its pending creates. */
-function instanceUrnsOf({ resources, pending }: ExportedState): string[] {
-  const all = [...resources, ...pending.map(({ resource }) => resource)];
-  return all.filter(({ type }) => type === instanceToken).map(({ urn }) => urn);
 }
 
 const nobody = { held: new Map<string, Held>(), unreadable: [] };

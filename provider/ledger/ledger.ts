@@ -185,17 +185,18 @@ export class Ledger {
 
   /** Returns all records of this backend that can be read. */
   all(): Found[] {
-    const files = this.#files();
     const inMemory = [...this.#own.values()].filter(({ urn }) => !this.#onDisk.has(urn));
-    for (const path of pathsOf(files))
-      this.#warnOnce(
-        path,
-        `a file of the ledger can't be read, and stops the create of its resource, whose \`settle\` names it: ${path}`,
-      );
-    return [
-      ...files.flatMap((file) => (file.kind === "found" ? [file] : [])),
-      ...inMemory.map((record) => ({ record, liveness: "alive" as const })),
-    ];
+    const found: Found[] = [];
+    for (const name of this.#list().filter((one) => one.endsWith(".json"))) {
+      const file = this.#read(name);
+      if (file?.kind === "found") found.push(file);
+      if (file?.kind === "unreadable")
+        this.#warnOnce(
+          file.path,
+          `a file of the ledger can't be read, and stops the create of its resource, whose \`settle\` names it: ${file.path}`,
+        );
+    }
+    return [...found, ...inMemory.map((record) => ({ record, liveness: "alive" as const }))];
   }
 
   /** Notes a call of the engine that shows an instance. It may end the doubt about its resource. */
@@ -322,12 +323,6 @@ export class Ledger {
     return this.#nextSync;
   }
 
-  /** Returns what each file of a record says. */
-  #files(): InFile[] {
-    const names = this.#list().filter((name) => name.endsWith(".json"));
-    return names.flatMap((name) => this.#read(name) ?? []);
-  }
-
   /** Returns what a file says. Undefined if there is none. */
   #read(name: string): InFile | undefined {
     const path = join(this.#folder ?? "", name);
@@ -429,10 +424,6 @@ export class Ledger {
 
 function contentOf(record: LedgerRecord): string {
   return `${JSON.stringify(record)}\n`;
-}
-
-function pathsOf(files: readonly InFile[]): string[] {
-  return files.flatMap((file) => (file.kind === "unreadable" ? [file.path] : []));
 }
 
 function messageOf(error: unknown): string {
