@@ -1,4 +1,5 @@
 /** Looks at the three witnesses of a create: the ledgers on this machine, the states of all stacks, and the listings. */
+import { pageAt } from "../../provider/advice";
 import type { ListItem } from "../../provider/api/contract";
 import { stopsCreate } from "../../provider/instance/protocol";
 import { isInstance, exportState, readAllStates } from "../pulumi";
@@ -98,7 +99,7 @@ export async function readExport(stack: string, env: NodeJS.ProcessEnv): Promise
   } catch {
     throw new Problem(
       `the state of stack ${stack} can't be read: it is not as this version of the plugin knows it`,
-      "Update the plugin, or settle by hand: docs/recover.md.",
+      `Update the plugin, or settle by hand: ${pageAt("recover.md")}`,
     );
   }
 }

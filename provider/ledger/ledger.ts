@@ -193,7 +193,7 @@ export class Ledger {
       if (file?.kind === "unreadable")
         this.#warnOnce(
           file.path,
-          `a file of the ledger can't be read, and stops the create of its resource, whose \`settle\` names it: ${file.path}`,
+          `a file of the ledger can't be read, and stops the create of its resource, which then says what to do: ${file.path}`,
         );
     }
     return [...found, ...inMemory.map((record) => ({ record, liveness: "alive" as const }))];

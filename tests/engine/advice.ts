@@ -480,11 +480,6 @@ export const advice: readonly Advice[] = [
     text: "settleCommand()",
     ways: { settle: settled("after a kill between the reply and the save, on %s, preview") },
   },
-  {
-    file: "provider/ledger/ledger.ts",
-    text: "whose \\`settle\\` names it",
-    ways: { settle: settled("a file of the ledger that can't be read is a person's") },
-  },
   { file: "provider/instance/messages.ts", text: "waits for its end", ways: { reports } },
   { file: "provider/instance/messages.ts", text: "stops here", ways: { reports } },
   {
