@@ -82,14 +82,14 @@ test("a property that is no input is reported, with the input that was probably 
 
 test("an input that an import left empty, and the program too, says what to type where", () => {
   const imported = { olds: propertyMap({ name: "web" }) };
-  expect(failures({ name: "web", flavorId: "", sshKeys: [""] }, imported)).toEqual([
+  expect(failures({ name: "web", flavorId: "", imageId: "", sshKeys: [""] }, imported)).toEqual([
+    { property: "", reason: "sshKeys[0] must not be empty" },
     {
-      property: "flavorId",
+      property: "",
       reason: expect.stringMatching(
-        /^is empty, because an import .* In the program, set flavorId to/,
+        /^flavorId, imageId are empty, because an import .* In the program, set them to/,
       ),
     },
-    { property: "", reason: "sshKeys[0] must not be empty" },
   ]);
   expect(failures({ flavorId: "" }, { olds: inputsOf() })).toEqual([
     { property: "flavorId", reason: "must not be empty" },

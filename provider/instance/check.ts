@@ -39,6 +39,8 @@ export function checkInstance(given: CheckRequest, scope: string | undefined): C
   const errors = inputNames.flatMap((name) => validationErrors(name, request));
   const findings = errors.filter(({ isKept }) => isKept).map(({ reason }) => reason);
   const failures = [...unknownProperties(news), ...errors.filter(({ isKept }) => !isKept)];
+  const unfilled = inputNames.filter((name) => isUnfilled(name, request));
+  if (unfilled.length > 0) failures.push({ property: "", reason: fillIn(unfilled) });
   // A script that is not known yet may turn out to be null (G10).
   if (scriptInputs.every((name) => isGiven(news, name) && !hasUnknown(news[name]))) {
     const reason =
@@ -127,10 +129,9 @@ type InputFailure = CheckFailure & { isKept?: true };
  */
 function validationErrors(name: InputName, { olds, news }: CheckRequest): InputFailure[] {
   const value = news[name] ?? null;
-  // An import has only the inputs that the service lists. `pulumi import` writes the others as "" into its code.
-  const isUnread = Object.keys(olds).length > 0 && (reveal(olds[name] ?? null) ?? "") === "";
   if (!isGiven(news, name)) {
-    return isRequired(name) && !isUnread ? [{ property: name, reason: "is required" }] : [];
+    const isMissing = isRequired(name) && !isUnread(name, olds);
+    return isMissing ? [{ property: name, reason: "is required" }] : [];
   }
   // An instance that has this name already keeps it.
   if (name === "name" && reveal(value) === reveal(olds["name"] ?? null)) return [];
@@ -139,8 +140,8 @@ function validationErrors(name: InputName, { olds, news }: CheckRequest): InputF
     const isOld = reveal(value) === reveal(olds[name] ?? null);
     return isOld ? [] : [{ property: "", reason: `${name} ${isOnlyHash}` }];
   }
+  if (isUnfilled(name, { olds, news })) return [];
   const isBlank = typeof value === "string" && value.trim() === "";
-  if (isBlank && isUnread && isRequired(name)) return [{ property: name, reason: fillIn(name) }];
   return problemsOf(name, value).map(({ index, problem }) => {
     if (isHeld(name, { olds, news }, index)) {
       return {
@@ -171,9 +172,22 @@ function isHeld(
 const isOnlyHash =
   'is not a script, but a hash that a state holds in its place (compute:userDataInState is "hash"), for example the output of another instance. Give the script itself';
 
-/** Returns what to do about an input that an import could not read, and that the program leaves blank. */
-function fillIn(name: InputName): string {
-  return `is empty, because an import can't read it from the service. In the program, set ${name} to the value that the instance was created with (the service's portal, or whoever created it, knows it), and run again: the state then records it, and nothing is replaced`;
+/** Whether the state lacks an input, because an import could not read it from the service. */
+function isUnread(name: InputName, olds: PropertyMap): boolean {
+  return Object.keys(olds).length > 0 && (reveal(olds[name] ?? null) ?? "") === "";
+}
+
+/** Whether the program leaves a required input as `pulumi import` has printed it: empty, because it could not be read. */
+function isUnfilled(name: InputName, { olds, news }: Pick<CheckRequest, "olds" | "news">): boolean {
+  const value = news[name];
+  const isBlank = typeof value === "string" && value.trim() === "";
+  return isBlank && isRequired(name) && isUnread(name, olds);
+}
+
+/** Returns what to do about all of these inputs. */
+function fillIn(names: readonly InputName[]): string {
+  const [verb, them] = names.length === 1 ? ["is", "it"] : ["are", "them"];
+  return `${names.join(", ")} ${verb} empty, because an import can't read ${them} from the service. In the program, set ${them} to what the instance was created with (the service's portal, or whoever created it, knows), and run again: nothing is replaced. Other imported instances may need the same`;
 }
 
 /** What is wrong with a value, or with the item of a list at this index. */

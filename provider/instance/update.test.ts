@@ -116,7 +116,7 @@ test("the inputs that a program asserts of an imported instance are recorded wit
   const outputs = await update(world, importedState(world), { oldInputs: imported, news });
   expect(outputs).toMatchObject({ flavorId: "flavor-1", userData: new Secret("x") });
   expect(world.messages.warnings).toEqual([
-    expect.stringContaining("flavorId, imageId, vpcId, userData of instance i-1"),
+    expect.stringContaining("does not show flavorId, imageId, vpcId, userData, so the state"),
   ]);
   expect(changedInputs(held(outputs, { inputs: news }), news).detailed).toEqual({});
 });

@@ -28,10 +28,9 @@ export async function updateInstance(
   const before = heldBy(request);
   const { asserted, recorded } = changedInputs(before, news);
   if (asserted.length > 0) {
-    const text = session.notices.markSaid("asserted")
-      ? "can't be read from the service, so the state records what the program says, unchecked"
-      : "are recorded unchecked, too";
-    session.ctx.messages.warning(`${asserted.join(", ")} of instance ${id} ${text}`, urn);
+    const names = asserted.join(", ");
+    const finding = `the service does not show ${names}, so the state records what the program says, unchecked`;
+    session.notices.warnOfFinding([finding], urn);
   }
   const valueOf = (name: InputName) => {
     const value = news[name] ?? null;

@@ -50,7 +50,7 @@ export class Notices {
     this.#ctx.messages.warning([notice, this.#settingsAdvice() ?? []].flat().join(". "), urn);
   }
 
-  /** Warns of what a Check has found, at the first instance that has it. `reportFindings` counts the others. */
+  /** Warns of what is true of several instances, at the first of them. `reportFindings` counts the others. */
   warnOfFinding(lines: readonly string[], urn: string): void {
     const finding = lines.join("\n");
     const urns = this.#findings.get(finding) ?? new Set();

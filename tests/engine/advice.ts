@@ -345,7 +345,7 @@ export const advice: readonly Advice[] = [
   // ── Import ──
   {
     file: "provider/instance/check.ts",
-    text: "because an import can't read it from the service",
+    text: "because an import can't read",
     ways: { "fill it in": core("import", "after an import, an up with the code that") },
   },
 
