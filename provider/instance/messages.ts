@@ -1,6 +1,14 @@
 /** The errors and notices of a create. All that leaves a create in doubt gives one text, which names one command. */
 import { secondOf } from "../abort";
-import { bulleted, explain, howToSet, nextStep, pageAt, settleCommand } from "../advice";
+import {
+  bulleted,
+  explain,
+  howToSet,
+  nextStep,
+  ownCommand,
+  pageAt,
+  settleCommand,
+} from "../advice";
 import { logicalName } from "../urn";
 import { RequestError } from "../api/errors";
 import { OperationFailed } from "../errors";
@@ -238,17 +246,24 @@ export function inDoubtNotice(records: readonly LedgerRecord[]): string[] {
 export const partialNotice =
   "the listing before the create was not complete, so leftovers of earlier creates may be missing from it";
 
+const createdAll =
+  "new instances are created, although these may be left over from earlier creates";
+
 /** Names leftovers before a new instance is created, each once. Creates that waited for the same listing share one notice. */
 export function reportLeftovers(
-  { ctx, notices }: Session,
+  { ctx, notices, settings }: Session,
   { items, partial }: Leftovers,
   spec: CreateSpec,
 ): void {
   if (partial && notices.markSaid("partial listing")) ctx.messages.info(partialNotice);
   const leftovers = items.map((item) => ({ id: item.id, text: describeLeftover(item, spec) }));
-  notices.reportLeftovers(leftovers, (descriptions) => [
-    "new instances are created, although these may be left over from earlier creates:",
-    ...bulleted(descriptions),
-    settleLine(spec),
-  ]);
+  notices.reportLeftovers(leftovers, (descriptions) =>
+    settings.tokenKind === "test"
+      ? [`${createdAll}: ${someOf(descriptions)}, in the sandbox`]
+      : [
+          `${createdAll}:`,
+          ...bulleted(descriptions),
+          `To see what is in no stack: \`${ownCommand("audit")}\``,
+        ],
+  );
 }
