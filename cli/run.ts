@@ -58,7 +58,7 @@ export async function run(argv: readonly string[], io: Terminal): Promise<number
     .helpCommand("help [command]", "print the help of a command")
     .addHelpText(
       "after",
-      "\nWithout a command, the plugin starts the provider and prints its port, for PULUMI_DEBUG_PROVIDERS=compute:PORT.\nThe provider then uses the environment of this process.",
+      "\nWithout a command, the plugin starts the provider and prints its port, for\nPULUMI_DEBUG_PROVIDERS=compute:PORT. The provider then uses the environment of\nthis process.",
     )
     .exitOverride()
     .configureOutput({

@@ -8,7 +8,6 @@ function createCommand(name: string): Command {
   const command = new Command(name)
     .description("The Compute Instances Service, emulated.")
     .helpOption("-h, --help", "print this")
-    .configureHelp({ helpWidth: 110 })
     .configureOutput({ outputError: () => undefined })
     .exitOverride();
   for (const { flag, help, isRepeatable } of optionFlags) {

@@ -106,7 +106,8 @@ function decisionOf(way: Way, occupant: string | undefined): string {
 export function showLeftover({ item, urn }: Leftover, stack: string): Shown {
   const found = `${describe(item, false)}, in no state, and no create in doubt explains it`;
   const ways = [inStack(importCommand({ urn }, item.id), stack)];
-  const does = "nothing: import it, or remove it at the service (its portal)";
+  const does =
+    "nothing: import it, remove it at the service (its portal), or set compute:leftovers to warn for a second one";
   return { urn, name: item.name, id: item.id, found, does, ways };
 }
 

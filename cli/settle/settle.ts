@@ -28,25 +28,26 @@ interface Options extends SettingOptions {
 }
 
 const exitCodeHelp = `
-A create is in doubt if its run was killed before the state had its instance. Without --yes, settle
-changes nothing before it has asked. The state that it replaces is kept in a file.
+A create is in doubt if its run was killed before the state had its instance.
+Without --yes, settle changes nothing before it has asked. The state that it
+replaces is kept in a file.
 
 Exit codes:
-  0  nothing is in doubt any more; what a test token leaves in doubt is given up
-  1  a person has to decide something, has answered no, or could not be asked; or the state has
-     another provider's pending creates
+  0  nothing is in doubt any more; of a test token, the rest is given up
+  1  a person has to decide something, answered no, or could not be asked;
+     or the state has another provider's pending creates
   2  the command line is wrong
-  3  it could not be decided: the listing or the state can't be read, a run is under way, or the
-     stack is locked`;
+  3  it could not be decided: the listing or the state can't be read, a run
+     is under way, or the stack is locked`;
 
 const ownOptions = {
   "--yes": "Do not ask.",
   "--json": "Print the result as JSON. Without --yes, nothing is changed.",
   "--stack <name>": `Settle this stack. ${stackHelp}`,
   "--take <urn=id...>":
-    "The instance with this id is that of the pending create of this resource. The option can be given several times.",
+    "The instance with this id is that of the pending create of this resource. Repeatable.",
   "--forget <urn...>":
-    "Forget the creates of this resource: what they may have left is not its instance. The option can be given several times.",
+    "Forget the creates of this resource: what they may have left is not its instance. Repeatable.",
   "--drop-others":
     "Let the state lose the pending creates of other providers, too, after they were printed. Pulumi keeps none when a state is changed by hand.",
 };

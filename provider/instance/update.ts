@@ -24,7 +24,7 @@ export async function updateInstance(
   session: Session,
   request: UpdateRequest,
 ): Promise<PropertyMap> {
-  const { urn, id, news } = request;
+  const { urn, news } = request;
   const before = heldBy(request);
   const { asserted, recorded } = changedInputs(before, news);
   if (asserted.length > 0) {
