@@ -219,6 +219,11 @@ export const advice: readonly Advice[] = [
     },
   },
   {
+    file: "provider/instance/messages.ts",
+    text: "To see what is in no stack",
+    ways: { audit: settled("with compute:leftovers warn, as settle says, an up makes a second") },
+  },
+  {
     file: "cli/settle/rows.ts",
     text: "importCommand({ urn",
     ways: { "pulumi import": settled("a server whose resource has left the state is named") },

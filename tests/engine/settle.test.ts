@@ -386,6 +386,23 @@ test("a server whose resource has left the state is named, with the import that 
   expect(await settle(stack, "--yes")).toMatchObject({ code: 0 });
 });
 
+test("with compute:leftovers warn, as settle says, an up makes a second server, and the printed audit finds the first", async () => {
+  await using fixture = await Fixture.create(live);
+  const { stack } = fixture;
+  await stack.up();
+  const [first] = fixture.ids();
+  await stack.succeed("state", "delete", web, "--yes");
+  expect(await stack.fail("up")).toContain("may have an instance already");
+  expect((await settle(stack, "--yes")).output).toContain("or set compute:leftovers to warn");
+
+  await stack.type("pulumi config set compute:leftovers warn");
+  const output = await stack.up();
+
+  expect(fixture.ids()).toHaveLength(2);
+  const found = await stack.typeFailing(printed(output, "audit"));
+  expect(found).toMatch(new RegExp(`^In no stack .*\n.*${first}`, "m"));
+});
+
 test("a stack that a killed run has left locked stays as it is", async () => {
   await using fixture = await Fixture.create({ ...live, service: never });
   const { stack } = fixture;
