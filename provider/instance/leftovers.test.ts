@@ -1,6 +1,6 @@
 /** Tests of leftovers: instances that earlier creates may have left. They are named before a POST or stop it, and are never adopted. */
 import { describe, expect, test } from "@jest/globals";
-import { Secret, type PropertyValue } from "../propertyValue";
+import { propertyMap, Secret, type PropertyValue } from "../propertyValue";
 import { ready } from "../testing/fakeService";
 import {
   errorOf,
@@ -14,6 +14,7 @@ import {
   type Scene,
 } from "../testing/scene";
 import { createInstance } from "./create";
+import { lookBriefly } from "./existence";
 import { generatedName } from "./naming";
 
 const urn = urnOf("web");
@@ -66,6 +67,17 @@ describe("an instance that an earlier create may have left", () => {
     expect(world.messages.all).toContainEqual(
       expect.stringMatching(new RegExp(`^${severity} .*\\(i-lost\\)`, "s")),
     );
+  });
+
+  test("stops a preview also after the look for an instance that is out of reach", async () => {
+    const world = scene({ leftovers: "fail", deletePolicy: "retain" });
+    world.service.accountAnswer = () => ({ id: "acct-now" });
+    world.service.has("i-lost", { name: "web" });
+    const origin = { ...world.session.connection.place(), account: "acct-old" };
+    const instance = held(propertyMap({ __origin: propertyMap(origin) }));
+    expect(await lookBriefly(world.session, instance)).toBe("open");
+    const { message } = await errorOf(create(world, "explicit", true));
+    expect(message).toContain("may have an instance already");
   });
 
   test("is one only if this resource can have made it", async () => {

@@ -82,7 +82,7 @@ export class Session {
   readonly leftBehind = new Map<string, LeftBehind>();
   /** By URN, what a Diff says of an instance that is to be replaced, and that no Delete will destroy. */
   readonly replaced = new Map<string, LeftBehind>();
-  /** Whether a brief look for an instance that "retain" leaves behind has failed. Later ones are left out. */
+  /** Whether the service has failed a look that only adds to a message or a preview. Later ones are left out. */
   hasBriefLookFailed = false;
   /** Whether listings page by `compute:cursorParameter`, if it is set. */
   #isCursorUsed = true;
