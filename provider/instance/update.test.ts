@@ -156,6 +156,17 @@ test("of a state that was written with nulls, preview and update have empty outp
   }
 });
 
+test("preview and update show the name as the service does (G10)", async () => {
+  const world = scene();
+  const name = "web.example.com";
+  world.service.has("i-1", { name });
+  const before = propertyMap({ ...acceptedOutputs(world), name, status: "ACTIVE" });
+  for (const preview of [true, false]) {
+    const news = inputsOf({ name: "web", waitForPort: 22 });
+    expect(await update(world, before, { news, preview })).toMatchObject({ name });
+  }
+});
+
 test("a preview sends nothing (G10)", async () => {
   const world = scene();
   const outputs = await update(world, importedState(world), { oldInputs: imported, preview: true });

@@ -44,7 +44,7 @@ export async function updateInstance(
     const found = listedOutputs.filter((name) => name !== "name");
     const foundByWait = Object.fromEntries(found.map((name) => [name, Unknown.value]));
     const after = before.finished().with(before.isUnfinished ? foundByWait : {});
-    return withChanges(after.with(news));
+    return withChanges(after.with({ ...news, name: valueOf("name") }));
   }
   const isReady = !before.isUnfinished && before.status !== "PROVISIONING";
   // Then there is nothing to ask the service.
