@@ -195,6 +195,17 @@ test("a file in doubt stops a create also on a full disk", async () => {
   expect(warnings).toHaveLength(1);
 });
 
+test("a session that can write nothing takes over no record, and says why", async () => {
+  const record = await leaveInDoubt(folder, "web", { at });
+  const readOnly = () => {
+    throw Object.assign(new Error("read-only"), { code: "EROFS" });
+  };
+  const lock = () => ({ state: "failed" as const, [Symbol.dispose]: () => undefined });
+  const { ledger } = open({ create: readOnly, replace: readOnly, lock });
+  expect(ledger.takeOver(record)).toBe(false);
+  expect(warnings).toEqual([expect.stringContaining("the ledger can't be written (read-only)")]);
+});
+
 test("a change that could not be written is written with the next one", () => {
   let isFull = true;
   const replace: Disk["replace"] = (...file) => {

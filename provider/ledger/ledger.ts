@@ -131,7 +131,7 @@ export class Ledger {
     const { urn } = record;
     if (this.#own.has(urn)) return true;
     // Other sessions have to see that the new owner is alive.
-    if (!this.#open() || !this.#lock) return false;
+    if (!this.#tryToWrite(() => this.#open()) || !this.#lock || this.#closed) return false;
     const taken = { ...record, session: this.#session };
     return this.#changeOfDead(record, (path) => {
       if (!this.#tryToWrite(() => this.#disk.replace(path, contentOf(taken)))) return false;
@@ -275,7 +275,7 @@ export class Ledger {
    * Takes this session's lock, if files can be locked. Returns false if there is no folder. Without a lock, other sessions can't
    * tell whether this one is alive, and stop.
    *
-   * @throws the error of the system if the folder can't be made
+   * @throws the error of the system if the folder can't be made, or neither the lock nor the file in its place
    */
   #open(): boolean {
     if (this.#folder === undefined || this.#closed) return false;
