@@ -17,7 +17,7 @@ test("after `pulumi cancel`, a second run saves its state over the first one's: 
   await first.reached(hanging.firstHit);
   await stack.succeed("cancel", "--yes");
   const second = stack.start("up");
-  await second.printed("web creating");
+  await second.printed("another run creates it");
   // The second engine goes on, and saves, only after the first one has ended. Its plugin is not stopped.
   second.child.kill("SIGSTOP");
   hanging.release();
