@@ -10,7 +10,7 @@ export function closest(word: string, candidates: readonly string[]): string | u
   const [mostSimilar] = candidates
     .map((candidate) => ({ candidate, editCount: distance(normalize(word), normalize(candidate)) }))
     .sort((a, b) => a.editCount - b.editCount);
-  return mostSimilar && mostSimilar.editCount <= Math.max(2, Math.floor(word.length / 4))
-    ? mostSimilar.candidate
-    : undefined;
+  const { length } = word;
+  const mostEdits = Math.max(Math.min(2, Math.floor(length / 2)), Math.floor(length / 4));
+  return mostSimilar && mostSimilar.editCount <= mostEdits ? mostSimilar.candidate : undefined;
 }

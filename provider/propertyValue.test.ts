@@ -82,6 +82,8 @@ test.each([
   ["userdata", "userData"],
   ["sshKey", "sshKeys"],
   ["region", undefined],
+  ["nam", "name"],
+  ["na", undefined],
 ])("for %s, %s is guessed", (word, guess) => {
   const names = ["name", "flavorId", "imageId", "vpcId", "sshKeys", "userData", "userDataBase64"];
   expect(closest(word, names)).toBe(guess);

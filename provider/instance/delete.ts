@@ -187,7 +187,7 @@ async function sendDestroy(session: Session, id: string, signal: AbortSignal): P
   } catch (error) {
     if (error instanceof RequestError && error.isNotFound) return false;
     // A pause may have been asked of another instance's DELETE.
-    const ownPath = destroyPath.replace("{id}", () => encodeURIComponent(id));
+    const ownPath = destroyPath.replaceAll("{id}", () => encodeURIComponent(id));
     const pausedBy = error instanceof TimedOut ? error.pause?.error : undefined;
     const failed = pausedBy?.path === ownPath ? pausedBy : error;
     throw ended(error, id, !(failed instanceof RequestError) || failed.mayHaveActed);
