@@ -246,7 +246,8 @@ export function inDoubtNotice(records: readonly LedgerRecord[]): string[] {
 export const partialNotice =
   "the listing before the create was not complete, so leftovers of earlier creates may be missing from it";
 
-const createdAll =
+/** How a notice of leftovers begins. */
+export const leftoversNotice =
   "new instances are created, although these may be left over from earlier creates";
 
 /** Names leftovers before a new instance is created, each once. Creates that waited for the same listing share one notice. */
@@ -259,9 +260,9 @@ export function reportLeftovers(
   const leftovers = items.map((item) => ({ id: item.id, text: describeLeftover(item, spec) }));
   notices.reportLeftovers(leftovers, (descriptions) =>
     settings.tokenKind === "test"
-      ? [`${createdAll}: ${someOf(descriptions)}, in the sandbox`]
+      ? [`${leftoversNotice}, in the sandbox: ${descriptions.join(", ")}`]
       : [
-          `${createdAll}:`,
+          `${leftoversNotice}:`,
           ...bulleted(descriptions),
           `To see what is in no stack: \`${ownCommand("audit")}\``,
         ],

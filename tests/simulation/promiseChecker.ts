@@ -10,6 +10,7 @@
  */
 import type { InProcessEmulator } from "../../emulator/inProcess";
 import { settleCommand } from "../../provider/advice";
+import { leftoversNotice } from "../../provider/instance/messages";
 import { isNameFor } from "../../provider/instance/naming";
 import type { Found } from "../../provider/ledger/record";
 import type { Stack } from "./engine";
@@ -80,9 +81,9 @@ export class PromiseChecker {
     return this.service.control.has(id);
   }
 
-  /** A message that shows the command `settle` names what is in doubt or left over, by its id or its name. */
+  /** A message that shows the command `settle`, or a notice of leftovers, names instances by their id or their name. */
   onMessage(text: string, run: object): void {
-    if (!text.includes(settleCommand())) return;
+    if (!text.includes(settleCommand()) && !text.includes(leftoversNotice)) return;
     for (const made of this.made.values())
       if (text.includes(made.id) || text.includes(`"${made.name}"`)) made.namedBy.add(run);
   }
