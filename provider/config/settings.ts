@@ -174,7 +174,7 @@ export const settingDescriptions: Record<SettingName, string> = {
   requireTokenKind: `Which kind of token is required. ${explained(meanings.requireTokenKind)} A token of the other kind is refused, for example in review stacks.`,
   requestsPerMinute: `The service's limit on requests per minute to one endpoint. The provider stays 5 % below it. Default ${defaults.requestsPerMinute}.`,
   requestTimeoutSeconds: `How long one request may take, in seconds. Default ${defaults.requestTimeoutSeconds}.`,
-  pollIntervalSeconds: `The longest pause between two listings while instances are PROVISIONING, in seconds. The first pauses are shorter. While only ports are awaited, the pause is five times as long. Default ${defaults.pollIntervalSeconds}.`,
+  pollIntervalSeconds: `The longest pause between two listings while instances are PROVISIONING, in seconds. The first pauses are shorter. While all instances are ACTIVE and only a port is missing, the pause is five times as long. Default ${defaults.pollIntervalSeconds}.`,
   settlingSeconds: `How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default ${defaults.settlingSeconds}, at most ${maxSettlingSeconds}.`,
   deletePolicy: `What a delete does. ${explained(meanings.deletePolicy)}`,
   destroyPath:

@@ -1,4 +1,4 @@
-/** Says why a listing proves nothing. Every message that gives the reason has it from here. */
+/** Says why a listing proves nothing. */
 import { nameCursor } from "../advice";
 import { pageLimit } from "../api/serviceConstants";
 import type { ListingContent } from "./listing";

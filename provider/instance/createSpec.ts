@@ -80,7 +80,7 @@ function digestOf(apiToken: string, args: InstanceArgs, kind: NameKind): string 
 export function claimOf(session: Session, found: InFile): Exclude<Claim, { kind: "made" }> {
   if (found.kind === "unreadable") return found;
   const { at } = found.record;
-  // The file has the time before the POST, which may have taken as long as the time-out of a request.
+  // The file may have the time before the POST, which may have taken as long as the time-out of a request.
   const postMs = session.settings.requestTimeoutMs;
   return { ...found, listedBy: at === undefined ? 0 : session.settledBy(at) + postMs };
 }

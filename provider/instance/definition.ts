@@ -188,7 +188,7 @@ export const outputs: Readonly<Record<string, Output>> = {
 
 /**
  * What an output is if the service has not shown it. A required output is empty, so that a program can pass it on as an
- * input of another resource, and `createdAt` is null. The optional inputs are not here: null says that the instance was
+ * input of another resource, and `createdAt` is null. Of the optional inputs only the name is here: of the others, null says that the instance was
  * created without them.
  */
 export const outputsNotShown: Readonly<Record<string, "" | readonly [] | null>> = {

@@ -170,7 +170,7 @@ export class Instance {
    */
   isUnread(name: InputName): boolean {
     const value = reveal(this.outputs[name] ?? null);
-    // No program can leave one of these out, or give an empty one.
+    // Each instance has these, and none is empty.
     if (name in outputsNotShown) return value === null || value === "";
     const isLeftOut = this.isUnfinished && !(name in this.outputs);
     return isLeftOut || (this.outputs[hidden.read] === true && value === null);

@@ -108,7 +108,7 @@ function describe(create: Pick<LedgerRecord, "name" | "id">): string {
   return `"${displayRecordedName(create)}"${id === undefined ? "" : ` (${id})`}`;
 }
 
-/** Says when the create's POST was sent, if one was. */
+/** Says about when the create's POST was sent, if one was. */
 function begun({ at }: LedgerRecord): string {
   return at === undefined ? "" : `, begun ${secondOf(new Date(at))}`;
 }

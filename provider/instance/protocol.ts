@@ -128,7 +128,7 @@ export type Event =
   | { kind: "listed"; look: Look; now: number }
   | { kind: "listingFailed"; error: RequestError; now: number }
   | { kind: "permitted"; now: number }
-  /** The record as it is on the disk. */
+  /** The record is on the disk, or a warning has said that it can't be. */
   | { kind: "recorded" }
   /** `record` is that of the POST. */
   | { kind: "posted"; outcome: PostOutcome; look: Look; record: LedgerRecord; now: number }
@@ -204,8 +204,9 @@ export type Result = ({ kind: "accepted" } & Acceptance) | { kind: "failed"; fai
 
 /** Why a create fails without an instance that it could return. */
 export type Failure =
-  /** An earlier or another create of this resource is in doubt. `file` can't be read. */
+  /** An earlier or another create of this resource is in doubt. */
   | { kind: "inDoubt"; record: LedgerRecord; why: Doubt }
+  /** The file of an earlier create can't be read. */
   | { kind: "unreadable"; path: string }
   | ({ kind: "leftovers" } & Leftovers)
   | { kind: "listingFailed" | "stopped"; error: Error }

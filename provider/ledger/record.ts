@@ -49,7 +49,7 @@ export const recordSchema = z.object({
   before: z.array(z.string()),
   /** The flavor that the POST asked for: that of the program, or a fallback. */
   flavor: z.string().optional(),
-  /** When a POST was, or may have been, sent (ISO 8601). Undefined: none was. */
+  /** When a POST was, or may have been, sent, and once it has ended, when it did (ISO 8601). Undefined: none was. */
   at: z.string().optional(),
   /** The id of the instance, once it is known. */
   id: z.string().optional(),

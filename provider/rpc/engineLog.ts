@@ -42,7 +42,7 @@ interface Sending {
 /**
  * Sends messages to the attached engine, and drops them while there is none. Only messages of the same URN wait for
  * each other, so that an older status does not replace a newer one. Many messages cost few calls: a status that waits
- * is replaced by a newer one, and debug lines that wait are sent together. No method throws, and only `flush` waits.
+ * is replaced by a newer one, and debug lines that wait are sent together. No method of `Messages` throws or waits.
  */
 export class EngineLog implements Messages {
   readonly #redactor: Redactor;

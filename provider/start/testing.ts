@@ -1,4 +1,4 @@
-/** The entry point `pulumi-compute-instances/testing` of the npm package. It loads on any Node. */
+/** The entry point `pulumi-compute-instances/testing` of the npm package. On a Node that is too old it says so. */
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import metadata from "../../metadata.json";

@@ -17,7 +17,7 @@ type Fault = () => void | Promise<void>;
 /** Resolves when a POST may be sent. */
 type Hold = (signal: AbortSignal) => void | Promise<void>;
 
-/** The fields that are lists say what the next calls do. An empty list or undefined means success. */
+/** The lists of faults, answers and holds say what the next calls do. An empty list or undefined means success. */
 export class FakeService implements ComputeApi {
   readonly instances = new Map<string, ListItem>();
   /** Such as "list", "list ACTIVE", "list after i-1", "create web", "destroy i-1", "account". */

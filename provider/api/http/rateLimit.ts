@@ -41,7 +41,7 @@ const explainingPart = 0.9;
  */
 const firstPauseMs = 1000;
 const maxPauseMs = 30_000;
-/** Each 429 of a burst makes the pause a little longer. The pause is reported again only if it gets longer by this much. */
+/** Each 429 with Retry-After in a burst may make the pause a little longer. It is reported again only if that is this much. */
 const reportedStepMs = 1000;
 /** The lowest rate after a 429, and by how much it grows in each second of requests without a 429: a part of the limit. */
 const rateStep = 0.01;
