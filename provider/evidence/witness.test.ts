@@ -145,13 +145,6 @@ test("by name, what was there before and what is explained does not count, and t
   expect(shown({ explained: new Set(["i-1", "i-2"]) })).toMatchObject({ why: "once" });
 });
 
-test("a listing from before the end of the settling time shows, but may lack a second one", () => {
-  const late = { ...byName, listedBy: 1000 };
-  const at = (begunAt: number) => see(witnessOf(late), listing(begunAt, [{ name: "web" }])).verdict;
-  expect(at(999)).toMatchObject({ kind: "listed", isSettled: false });
-  expect(at(1000)).toMatchObject({ kind: "listed", isSettled: true });
-});
-
 const anyListing = fc.record({
   pauseMs: fc.integer({ min: 1, max: 6000 }),
   ids: fc.subarray(["i-1", "i-2", "i-3"]),

@@ -60,12 +60,8 @@ export interface Witness extends Series {
 
 /** What the listings so far prove. */
 export type Verdict =
-  /** The listing shows the subject. Once `isSettled`, it shows every instance that may be the subject. */
-  | {
-      readonly kind: "listed";
-      readonly items: readonly [ListItem, ...ListItem[]];
-      readonly isSettled: boolean;
-    }
+  /** The listing shows the subject. */
+  | { readonly kind: "listed"; readonly items: readonly [ListItem, ...ListItem[]] }
   /** `proof` is the second of two listings that lack the subject and keep all the rules. */
   | { readonly kind: "absent"; readonly proof: Evidence }
   | Open;
@@ -73,12 +69,12 @@ export type Verdict =
 /** Nothing is proven, because of this listing. */
 export interface Open {
   readonly kind: "open";
-  readonly why: Doubt;
+  readonly why: Weakness;
   readonly listing: Evidence;
 }
 
 /** Why a listing that lacks the subject does not prove its absence. */
-type Doubt =
+type Weakness =
   /** The listing began before the settling time was over. */
   | "early"
   /** One listing may be wrong. */
@@ -109,18 +105,17 @@ export function see(
 ): { verdict: Verdict; witness: Witness } {
   const { subject, listedBy, pollIntervalMs } = question;
   const [item, ...others] = find(subject, listing, explained);
-  const isSettled = listing.begunAt >= listedBy;
   if (item) {
-    const verdict: Verdict = { kind: "listed", items: [item, ...others], isSettled };
+    const verdict: Verdict = { kind: "listed", items: [item, ...others] };
     return { verdict, witness: { question, lastSeen: item } };
   }
-  const open = (why: Doubt, series: Series = {}) => {
+  const open = (why: Weakness, series: Series = {}) => {
     const verdict: Verdict = { kind: "open", why, listing };
     return { verdict, witness: { question, lastSeen, ...series } };
   };
   const isLater = (first: Evidence) => listing.begunAt >= first.endedAt + pollIntervalMs;
 
-  if (!isSettled) return open("early");
+  if (listing.begunAt < listedBy) return open("early");
   if (!listing.complete) {
     if (!isCutOff(listing)) return open("incomplete", { firstCutOff });
     if (!firstCutOff) return open("incomplete", { firstCutOff: listing });

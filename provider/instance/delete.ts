@@ -50,13 +50,13 @@ export async function deleteInstance(session: Session, request: DeleteRequest): 
   }
   using operation = session.operationOf(request, "delete");
   const { verdict } = await lookFor(session, instance, operation.signal);
-  if (verdict.kind === "absent") return show(isGone);
+  if (verdict.kind === "absent") return show(goneOutcome);
   if (settings.deletePolicy === "destroy") {
     // A listing that shows the instance is of its tenant: from then on, its token is the one that the run uses.
     const { acceptedAt } = instance;
     const origin = verdict.kind === "listed" ? session.connection.place() : instance.origin;
     await destroy(session, urn, { id, origin, acceptedAt }, operation.signal);
-    return show(isGone);
+    return show(goneOutcome);
   }
   const what = `instance ${id} was not deleted`;
   const finding = describeExistence(session, instance, verdict);
@@ -81,7 +81,7 @@ export async function deleteInstance(session: Session, request: DeleteRequest): 
 export const noCall = ", and the service documents no call to destroy it";
 
 /** The outcome of a Delete whose instance is proven gone, for the Info column. */
-const isGone = "gone";
+const goneOutcome = "gone";
 
 // ── compute:deletePolicy "destroy" ───────────────────────────────────────────────────────────────
 
@@ -208,7 +208,7 @@ async function retain(session: Session, instance: Instance): Promise<string> {
   // Another policy may hold elsewhere.
   refuseElsewhere(session, instance, session.connection.place());
   const left = await leftOf(session, instance, "dropped");
-  if (!left) return isGone;
+  if (!left) return goneOutcome;
   await leaveBehind(session, left);
   return "dropped from the state, not destroyed";
 }

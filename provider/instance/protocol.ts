@@ -304,7 +304,7 @@ function afterClaim(
   if (claim.kind === "made") return next({ phase: "takingBaseline", earlier });
   if (claim.kind === "unreadable") return fail({ kind: "unreadable", path: claim.path });
   const { record, listedBy } = claim;
-  const difference = isElsewhere(spec, record);
+  const difference = elsewhereBy(spec, record);
   if (mayTakeOver(claim, spec.own.session) && difference === undefined) {
     if (earlier.takeovers >= maxTries) return failInDoubt(record, { kind: "unknownRun" });
     return next({ phase: "takingOver", earlier, record, listedBy });
@@ -320,13 +320,13 @@ function afterClaim(
 /** Returns why a record can't be taken over now. */
 function whyNotTaken(spec: CreateSpec, { record, liveness }: Found): Doubt {
   if (liveness === "alive") return { kind: "anotherRun" };
-  const difference = isElsewhere(spec, record);
+  const difference = elsewhereBy(spec, record);
   if (liveness === "unknown" || difference === undefined) return { kind: "unknownRun" };
   return { kind: "elsewhere", difference };
 }
 
 /** Returns how the place of a POST differs from the configured one. Undefined if it does not, or none was sent. */
-function isElsewhere({ own, addressName }: CreateSpec, record: LedgerRecord): string | undefined {
+function elsewhereBy({ own, addressName }: CreateSpec, record: LedgerRecord): string | undefined {
   return record.at === undefined ? undefined : originDifference(record, own, addressName);
 }
 
@@ -666,7 +666,7 @@ function previewRecord(
     kind: "refused",
     failure: { kind: "inDoubt", record, why },
   });
-  if (!mayTakeOver(claim, spec.own.session) || isElsewhere(spec, record) !== undefined)
+  if (!mayTakeOver(claim, spec.own.session) || elsewhereBy(spec, record) !== undefined)
     return refuse(whyNotTaken(spec, claim));
   if (record.at === undefined) return undefined;
   const subject = subjectOf(spec, record);
