@@ -3,7 +3,7 @@ import type { ClientOptions } from "../options";
 import { RequestError } from "../errors";
 import { RateLimit, type Permit, type RequestEnd } from "./rateLimit";
 import { errorOf, oneLine, readEnvelope, retryAfterMs } from "./response";
-import { type HttpRequest, type HttpResponse, createTransport, isSuccess } from "./transport";
+import { type HttpRequest, type HttpResponse, Transport, isSuccess } from "./transport";
 
 /** The maximum number of tries of a GET or DELETE, without those that end with a 429 or a renewed token. */
 const maxTries = 4;
@@ -23,7 +23,7 @@ export function createSender(options: ClientOptions) {
     ...options,
     onPause: ({ failure, ...pause }) => failure && onRetry?.({ ...pause, error: failure }),
   });
-  const transport = createTransport(options);
+  const transport = new Transport(options);
   /** The token of the next request. */
   let { token } = options;
 
@@ -39,7 +39,8 @@ export function createSender(options: ClientOptions) {
     let end: RequestEnd = { sent: false };
     try {
       // Send the request, wait for the whole response, and log the request.
-      const sending = transport.send(request, token, () => (end = { sent: true }));
+      const onSend = () => (end = { sent: true });
+      const sending = transport.send({ request, token, onSend });
       const response = await logOutcome(request, sending, options);
       const { status } = response;
       const retryAfter = status === 429 ? response.header("retry-after") : undefined;
@@ -93,7 +94,7 @@ export function createSender(options: ClientOptions) {
   }
 
   const reachFront = rateLimit.reachFront.bind(rateLimit);
-  return { send, reachFront, close: transport.close };
+  return { send, reachFront, close: () => transport.close() };
 }
 
 /** Whether the service refused the token, and did nothing. A POST's 401 without an error envelope may be a proxy's. */

@@ -2,6 +2,7 @@
  * Sends one HTTP request over undici. A failure says what is known for sure: whether a byte of the request left this
  * machine, and whether a response had begun.
  */
+import type { IncomingHttpHeaders } from "node:http";
 import { EnvHttpProxyAgent, type Dispatcher } from "undici";
 import { notNeeded } from "../../abort";
 import type { ClientOptions } from "../options";
@@ -12,7 +13,7 @@ import {
   shortNetworkError,
   type Stage,
 } from "./networkError";
-import { proxiesOf } from "./proxies";
+import { proxiesOf, type Proxies } from "./proxies";
 
 /** A request on its way to the service. */
 export interface HttpRequest {
@@ -67,150 +68,227 @@ const missingAt: Readonly<Record<Stage, string>> = {
   answering: "no complete answer from",
 };
 
-/** Makes what sends requests over undici. @throws Error if a proxy variable of the environment is not an address */
-export function createTransport(options: ClientOptions) {
-  const { clock, redact, requestTimeoutMs } = options;
-  const baseUrl = new URL(options.baseUrl);
-  const proxies = proxiesOf(baseUrl, options.env);
-  const hasProxy = proxies.httpProxy !== "" || proxies.httpsProxy !== "";
-  const checked = {
-    // Otherwise NODE_TLS_REJECT_UNAUTHORIZED=0 would turn the check of certificates off, and the token could go to anybody (G8).
-    rejectUnauthorized: true,
-    autoSelectFamily: true,
-    autoSelectFamilyAttemptTimeout: attemptTimeoutMs,
-  };
-  const agentOptions = {
-    connect: checked,
-    requestTls: checked,
-    proxyTls: checked,
-    // With HTTP/2, undici itself repeats requests after a GOAWAY. A POST must never be repeated (G2).
-    allowH2: false,
-    connectTimeout: Math.min(10_000, requestTimeoutMs),
-    // A proxy that is not named is an empty string. Otherwise undici would read `process.env`.
-    ...proxies,
-  };
-  const createDispatcher = options.createDispatcher ?? (() => new EnvHttpProxyAgent(agentOptions));
-  const sharedDispatcher = createDispatcher();
+/** A request, and what it is sent with. */
+interface Outgoing {
+  request: HttpRequest;
+  token: string;
+  /** Called when the first byte is about to leave. */
+  onSend: () => void;
+}
 
-  return {
-    /**
-     * Sends the request with this token. Calls `onSend` when the first byte is about to leave. Rejects with a
-     * `RequestError`, or with the reason of the signal that cancelled the request. A POST that is cancelled after `onSend`
-     * rejects with a `RequestError`, because the service may have acted (G2). Resolves with a truncated body if the body is
-     * too long (`maxBodyBytes`), or if the response breaks off after a 429, or after a 2xx to a DELETE.
-     */
-    async send(request: HttpRequest, token: string, onSend: () => void): Promise<HttpResponse> {
-      // If the service resets an idle connection just when a POST is sent on it, nobody knows whether it has read the POST
-      // (G2). So a POST opens a connection of its own.
-      const postDispatcher = request.method === "POST" ? createDispatcher() : undefined;
-      try {
-        return await exchange(postDispatcher ?? sharedDispatcher, request, token, onSend);
-      } finally {
-        void postDispatcher?.destroy();
-      }
-    },
+/** Sends requests over undici. */
+export class Transport {
+  readonly #options: ClientOptions;
+  readonly #baseUrl: URL;
+  readonly #proxies: Proxies;
+  readonly #createDispatcher: () => Dispatcher;
+  /** For all requests except POSTs. */
+  readonly #sharedDispatcher: Dispatcher;
 
-    close: () => sharedDispatcher.close(),
-  };
+  /** @throws Error if a proxy variable of the environment is not an address */
+  constructor(options: ClientOptions) {
+    this.#options = options;
+    this.#baseUrl = new URL(options.baseUrl);
+    this.#proxies = proxiesOf(this.#baseUrl, options.env);
+    this.#createDispatcher = options.createDispatcher ?? (() => this.#createAgent());
+    this.#sharedDispatcher = this.#createDispatcher();
+  }
 
-  function exchange(
-    dispatcher: Dispatcher,
-    request: HttpRequest,
-    token: string,
-    onSend: () => void,
-  ): Promise<HttpResponse> {
-    const { method, path, body, cancelUnsent, cancelSent } = request;
-    const { promise, resolve, reject } = Promise.withResolvers<HttpResponse>();
-    /** Aborted when the outcome is known, which stops the time-out and the listeners below. */
-    const settled = new AbortController();
-    const { signal } = settled;
-    /** Set when a connection exists and the first byte is about to leave. From then on the request counts as sent. */
-    let controller: Dispatcher.DispatchController | undefined;
-    let head: ResponseHead | undefined;
-    const chunks: Buffer[] = [];
-    let bodyBytes = 0;
-
-    const stage = (): Stage => (head ? "answering" : controller ? "sent" : "connecting");
-    /** Ends the exchange with its first outcome. Ignores what undici reports after that. */
-    function settle(outcome: () => void): void {
-      if (signal.aborted) return;
-      settled.abort(notNeeded);
-      outcome();
-      // Closes the connection, which undici would keep for the response. Without effect on an exchange that has ended.
-      controller?.abort(notNeeded);
+  /**
+   * Sends the request with this token. Rejects with a `RequestError`, or with the reason of the signal that cancelled the
+   * request. A POST that is cancelled after `onSend` rejects with a `RequestError`, because the service may have acted (G2).
+   * Resolves with a truncated body if the body is too long (`maxBodyBytes`), or if the response breaks off after a 429, or
+   * after a 2xx to a DELETE.
+   */
+  async send(outgoing: Outgoing): Promise<HttpResponse> {
+    const { httpProxy, httpsProxy } = this.#proxies;
+    const exchange = new Exchange({
+      ...outgoing,
+      options: this.#options,
+      baseUrl: this.#baseUrl,
+      hasProxy: httpProxy !== "" || httpsProxy !== "",
+    });
+    if (outgoing.request.method !== "POST") return await exchange.over(this.#sharedDispatcher);
+    // If the service resets an idle connection just when a POST is sent on it, nobody knows whether it has read the POST
+    // (G2). So a POST opens a connection of its own.
+    const postDispatcher = this.#createDispatcher();
+    try {
+      return await exchange.over(postDispatcher);
+    } finally {
+      void postDispatcher.destroy();
     }
-    function respond(isTruncated: boolean): void {
-      const { status, header } = head ?? { status: 0, header: () => undefined };
-      const received = Buffer.concat(chunks);
-      settle(() => resolve({ request, token, status, header, body: received, isTruncated }));
-    }
-    function fail(cause: string, networkError?: Error): void {
-      const status = head?.status;
-      // With a 429 the service did not act. A successful DELETE needs no body.
-      if (status === 429 || (method === "DELETE" && isSuccess(status))) return respond(true);
-      const kind = controller ? "unanswered" : "unreachable";
-      const short = networkError && shortNetworkError(networkError);
-      const lasting = networkError !== undefined && isCertificateError(networkError);
-      settle(() => reject(new RequestError({ kind, method, path, status, cause, short, lasting })));
-    }
-    function onCancel(): void {
-      const cancelSignal = controller ? cancelSent : cancelUnsent;
-      if (!cancelSignal.aborted) return;
-      if (controller && method === "POST") fail("given up while waiting for the answer");
-      else settle(() => reject(cancelSignal.reason as Error));
-    }
-    function onTimeout(): void {
-      fail(`${missingAt[stage()]} ${baseUrl.host} within ${requestTimeoutMs / 1000} s`);
-    }
+  }
 
-    clock.sleep(requestTimeoutMs, signal).then(onTimeout, () => undefined);
-    cancelUnsent.addEventListener("abort", onCancel, { signal });
-    cancelSent.addEventListener("abort", onCancel, { signal });
-    onCancel();
-    if (signal.aborted) return promise;
+  /** Closes the shared connections, each as soon as it is idle. Resolves when all are closed. */
+  close(): Promise<void> {
+    return this.#sharedDispatcher.close();
+  }
 
-    dispatcher.dispatch(
-      {
-        origin: baseUrl.origin,
-        path: request.target,
-        method,
-        headers: {
-          authorization: `Bearer ${token}`,
-          accept: "application/json",
-          "accept-encoding": "identity",
-          "user-agent": options.userAgent,
-          ...(body !== undefined && { "content-type": "application/json" }),
-        },
-        ...(body !== undefined && { body }),
-        // This makes undici send `connection: close`.
-        reset: method === "POST",
-        // The time-out above is for the whole request. A slow drip of bytes does not put the time-out off.
-        headersTimeout: 0,
-        bodyTimeout: 0,
-      },
-      {
-        onRequestStart(started) {
-          // With a second start, undici would send the request again. Only `request.ts` may decide to do that (G2).
-          if (signal.aborted || controller) return started.abort(new Error("given up"));
-          controller = started;
-          onSend();
-        },
-        onResponseStart(_, status, headers) {
-          // A status below 200 only announces the response.
-          if (status >= 200) head = { status, header: (name) => [headers[name]].flat()[0] };
-        },
-        onResponseData(_, chunk) {
-          chunks.push(chunk);
-          bodyBytes += chunk.length;
-          if (bodyBytes > maxBodyBytes) respond(true);
-        },
-        onResponseEnd: () => respond(false),
-        onResponseError(_, error) {
-          fail(redact(networkErrorMessage(error, baseUrl, stage(), hasProxy)), error);
-        },
-      },
+  #createAgent(): Dispatcher {
+    const checked = {
+      // Otherwise NODE_TLS_REJECT_UNAUTHORIZED=0 would turn the check of certificates off, and the token could go to anybody (G8).
+      rejectUnauthorized: true,
+      autoSelectFamily: true,
+      autoSelectFamilyAttemptTimeout: attemptTimeoutMs,
+    };
+    return new EnvHttpProxyAgent({
+      connect: checked,
+      requestTls: checked,
+      proxyTls: checked,
+      // With HTTP/2, undici itself repeats requests after a GOAWAY. A POST must never be repeated (G2).
+      allowH2: false,
+      connectTimeout: Math.min(10_000, this.#options.requestTimeoutMs),
+      // A proxy that is not named is an empty string. Otherwise undici would read `process.env`.
+      ...this.#proxies,
+    });
+  }
+}
+
+/** What an exchange depends on. */
+interface ExchangeOptions extends Outgoing {
+  options: ClientOptions;
+  baseUrl: URL;
+  /** Whether the connection may use a proxy. */
+  hasProxy: boolean;
+}
+
+/** One request and its response, as undici reports them. */
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly #given: ExchangeOptions;
+  readonly #outcome = Promise.withResolvers<HttpResponse>();
+  /** Aborted when the outcome is known, which stops the time-out and the listeners for a cancellation. */
+  readonly #settled = new AbortController();
+  /** Set when a connection exists and the first byte is about to leave. From then on the request counts as sent. */
+  #controller: Dispatcher.DispatchController | undefined;
+  #head: ResponseHead | undefined;
+  readonly #chunks: Buffer[] = [];
+  #bodyBytes = 0;
+
+  constructor(given: ExchangeOptions) {
+    this.#given = given;
+  }
+
+  /** Sends the request, once. Resolves and rejects as `Transport.send` does. */
+  over(dispatcher: Dispatcher): Promise<HttpResponse> {
+    const { request, options } = this.#given;
+    const { signal } = this.#settled;
+    const onCancel = () => this.#cancel();
+    options.clock.sleep(options.requestTimeoutMs, signal).then(
+      () => this.#timeOut(),
+      () => undefined,
     );
-    return promise;
+    request.cancelUnsent.addEventListener("abort", onCancel, { signal });
+    request.cancelSent.addEventListener("abort", onCancel, { signal });
+    this.#cancel();
+    if (!signal.aborted) dispatcher.dispatch(this.#dispatchOptions(), this);
+    return this.#outcome.promise;
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    // With a second start, undici would send the request again. Only `request.ts` may decide to do that (G2).
+    if (this.#settled.signal.aborted || this.#controller) {
+      controller.abort(new Error("given up"));
+      return;
+    }
+    this.#controller = controller;
+    this.#given.onSend();
+  }
+
+  onResponseStart(_: unknown, status: number, headers: IncomingHttpHeaders): void {
+    // A status below 200 only announces the response.
+    if (status >= 200) this.#head = { status, header: (name) => [headers[name]].flat()[0] };
+  }
+
+  onResponseData(_: unknown, chunk: Buffer): void {
+    this.#chunks.push(chunk);
+    this.#bodyBytes += chunk.length;
+    if (this.#bodyBytes > maxBodyBytes) this.#respond({ isTruncated: true });
+  }
+
+  onResponseEnd(): void {
+    this.#respond({ isTruncated: false });
+  }
+
+  onResponseError(_: unknown, error: Error): void {
+    const { options, baseUrl, hasProxy } = this.#given;
+    const message = networkErrorMessage(error, baseUrl, this.#stage, hasProxy);
+    this.#fail(options.redact(message), error);
+  }
+
+  get #stage(): Stage {
+    if (this.#head) return "answering";
+    return this.#controller ? "sent" : "connecting";
+  }
+
+  #dispatchOptions(): Dispatcher.DispatchOptions {
+    const { request, token, options, baseUrl } = this.#given;
+    const { method, target, body } = request;
+    return {
+      origin: baseUrl.origin,
+      path: target,
+      method,
+      headers: {
+        authorization: `Bearer ${token}`,
+        accept: "application/json",
+        "accept-encoding": "identity",
+        "user-agent": options.userAgent,
+        ...(body !== undefined && { "content-type": "application/json" }),
+      },
+      ...(body !== undefined && { body }),
+      // This makes undici send `connection: close`.
+      reset: method === "POST",
+      // The time-out of `over` is for the whole request. A slow drip of bytes does not put it off.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    };
+  }
+
+  /** Gives the request up if the signal that counts at this stage is aborted. */
+  #cancel(): void {
+    const { method, cancelUnsent, cancelSent } = this.#given.request;
+    const signal = this.#controller ? cancelSent : cancelUnsent;
+    if (!signal.aborted) return;
+    if (this.#controller && method === "POST") this.#fail("given up while waiting for the answer");
+    else this.#settle(() => this.#outcome.reject(signal.reason as Error));
+  }
+
+  #timeOut(): void {
+    const { options, baseUrl } = this.#given;
+    const seconds = options.requestTimeoutMs / 1000;
+    this.#fail(`${missingAt[this.#stage]} ${baseUrl.host} within ${seconds} s`);
+  }
+
+  #fail(cause: string, networkError?: Error): void {
+    const { method, path } = this.#given.request;
+    const status = this.#head?.status;
+    // With a 429 the service did not act. A successful DELETE needs no body.
+    if (status === 429 || (method === "DELETE" && isSuccess(status))) {
+      this.#respond({ isTruncated: true });
+      return;
+    }
+    const kind = this.#controller ? "unanswered" : "unreachable";
+    const short = networkError && shortNetworkError(networkError);
+    const lasting = networkError !== undefined && isCertificateError(networkError);
+    const failure = { kind, method, path, status, cause, short, lasting } as const;
+    this.#settle(() => this.#outcome.reject(new RequestError(failure)));
+  }
+
+  #respond({ isTruncated }: { isTruncated: boolean }): void {
+    const { request, token } = this.#given;
+    const { status, header } = this.#head ?? { status: 0, header: () => undefined };
+    const body = Buffer.concat(this.#chunks);
+    this.#settle(() =>
+      this.#outcome.resolve({ request, token, status, header, body, isTruncated }),
+    );
+  }
+
+  /** Ends the exchange with its first outcome. Ignores what undici reports after that. */
+  #settle(settle: () => void): void {
+    if (this.#settled.signal.aborted) return;
+    this.#settled.abort(notNeeded);
+    settle();
+    // Closes the connection, which undici would keep for the response. Without effect on an exchange that has ended.
+    this.#controller?.abort(notNeeded);
   }
 }
 
