@@ -2,7 +2,7 @@
 import { type CreateBody, type InstanceStatus, type Page, paths, tolerant } from "./contract";
 import { RequestError } from "./errors";
 import type { Front, Permit } from "./http/rateLimit";
-import { createSender } from "./http/request";
+import { RequestSender } from "./http/request";
 import { readAccount, readAs } from "./http/response";
 import type { HttpRequest } from "./http/transport";
 import type { ClientOptions } from "./options";
@@ -59,7 +59,7 @@ export function createClient(options: ClientOptions): ComputeApi {
   const { redact, destroyPath } = options;
   /** What the base address has before /v2, mostly nothing. */
   const pathPrefix = new URL(options.baseUrl).pathname.slice(0, -"/v2".length);
-  const { send, reachFront, close } = createSender(options);
+  const sender = new RequestSender(options);
 
   /** A request that `signal` cancels. */
   function requestTo(
@@ -73,7 +73,8 @@ export function createClient(options: ClientOptions): ComputeApi {
   }
 
   return {
-    account: (signal) => send(requestTo("GET", paths.account, signal), readAccount),
+    account: (signal) =>
+      sender.send({ request: requestTo("GET", paths.account, signal), read: readAccount }),
 
     listPage({ limit, status, cursor }, signal) {
       const query = new URLSearchParams({ limit: String(limit) });
@@ -81,10 +82,10 @@ export function createClient(options: ClientOptions): ComputeApi {
       if (cursor) query.set(cursor.parameter, cursor.value);
       const target = `${pathPrefix}${paths.instances}?${query.toString()}`;
       const request = requestTo("GET", paths.instances, signal);
-      return send({ ...request, target }, readAs(tolerant.page));
+      return sender.send({ request: { ...request, target }, read: readAs(tolerant.page) });
     },
 
-    reachPostFront: (signal) => reachFront("POST", paths.instances, signal),
+    reachPostFront: (signal) => sender.reachFront("POST", paths.instances, signal),
 
     async createInstance(body, permit, { unsent, grace }) {
       const signal = AbortSignal.any([unsent, grace]);
@@ -95,7 +96,8 @@ export function createClient(options: ClientOptions): ComputeApi {
           body: JSON.stringify(body),
           hasUserData: body.user_data !== undefined,
         };
-        const accepted = await send(request, readAs(tolerant.accepted), permit);
+        const read = readAs(tolerant.accepted);
+        const accepted = await sender.send({ request, read, permit });
         return { kind: "accepted", accepted };
       } catch (error) {
         return outcomeOf(error, signal);
@@ -115,9 +117,9 @@ export function createClient(options: ClientOptions): ComputeApi {
       }
       const path = pathOf(encodeURIComponent(id));
       const request = requestTo("DELETE", path, signal);
-      await send({ ...request, endpoint: destroyPath }, () => undefined);
+      await sender.send({ request: { ...request, endpoint: destroyPath }, read: () => undefined });
     },
 
-    close,
+    close: () => sender.close(),
   };
 }

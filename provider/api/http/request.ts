@@ -1,7 +1,7 @@
 /** Takes each request through all steps: rate limit, sending, log, error status, reading of the body, retries. */
 import type { ClientOptions } from "../options";
 import { RequestError } from "../errors";
-import { RateLimit, type Permit, type RequestEnd } from "./rateLimit";
+import { RateLimit, type Front, type Permit, type RequestEnd } from "./rateLimit";
 import { errorOf, oneLine, readEnvelope, retryAfterMs } from "./response";
 import { type HttpRequest, type HttpResponse, Transport, isSuccess } from "./transport";
 
@@ -10,44 +10,106 @@ const maxTries = 4;
 /** About the length of the delay before the second try. Each further delay is twice as long. */
 const firstDelayMs = 500;
 
-type Read<T> = (response: HttpResponse) => T;
+/** A request on its way through all steps. */
+interface Sending<T> {
+  request: HttpRequest;
+  /** Reads the 2xx response. */
+  read: (response: HttpResponse) => T;
+  /** Of a POST whose caller has waited for the rate limit (`reachFront`). Without it, each try first waits for that. */
+  permit?: Permit;
+}
 
-/**
- * Makes what sends the requests of one client.
- *
- * @throws Error if a proxy variable of the environment is not an address
- */
-export function createSender(options: ClientOptions) {
-  const { clock, random, onRetry, renewToken } = options;
-  const rateLimit = new RateLimit({
-    ...options,
-    onPause: ({ failure, ...pause }) => failure && onRetry?.({ ...pause, error: failure }),
-  });
-  const transport = new Transport(options);
+/** Sends the requests of one client. */
+export class RequestSender {
+  readonly #options: ClientOptions;
+  readonly #rateLimit: RateLimit;
+  readonly #transport: Transport;
   /** The token of the next request. */
-  let { token } = options;
+  #token: string;
 
-  async function sendOnce<T>(request: HttpRequest, read: Read<T>, given?: Permit): Promise<T> {
-    const { method, path, endpoint, cancelUnsent } = request;
-    // Wait for the rate limit, unless the caller has waited (`reachPostFront`).
-    const permit = given ?? (await rateLimit.acquirePermit(method, endpoint, cancelUnsent));
-    const endPermit = permit.use();
-    if (!endPermit) {
-      const cause = "its permit was used up or given back";
-      throw new RequestError({ kind: "unsendable", method, path, cause, lasting: true });
+  /** @throws Error if a proxy variable of the environment is not an address */
+  constructor(options: ClientOptions) {
+    const { clock, random, requestsPerMinute, onRetry } = options;
+    this.#options = options;
+    this.#rateLimit = new RateLimit({
+      clock,
+      random,
+      requestsPerMinute,
+      onPause: ({ failure, ...pause }) => failure && onRetry?.({ ...pause, error: failure }),
+    });
+    this.#transport = new Transport(options);
+    this.#token = options.token;
+  }
+
+  /**
+   * Sends a request and resolves to what `read` returns for the 2xx response. Rejects with a `RequestError`, or with the
+   * reason of the signal that cancelled the request. A POST is sent at most once (no create is blindly retried, G2).
+   */
+  send<T>(sending: Sending<T>): Promise<T> {
+    const isPost = sending.request.method === "POST";
+    return isPost ? this.#sendPost(sending) : this.#sendRepeatedly(sending);
+  }
+
+  /** As `RateLimit.reachFront`. */
+  reachFront(method: string, path: string, signal: AbortSignal): Promise<Front> {
+    return this.#rateLimit.reachFront(method, path, signal);
+  }
+
+  /** As `Transport.close`. */
+  close(): Promise<void> {
+    return this.#transport.close();
+  }
+
+  /** A POST is sent again only by the create protocol, with a new permit and a new ledger record (G2). */
+  async #sendPost<T>(sending: Sending<T>): Promise<T> {
+    const token = this.#token;
+    try {
+      return await this.#sendOnce(sending);
+    } catch (error) {
+      if (!(error instanceof RequestError)) throw error;
+      throw error.with({ tokenRenewed: this.#renewToken(error, token) });
     }
+  }
+
+  /** A GET or DELETE is sent again after an error that may pass, and with a new token. */
+  async #sendRepeatedly<T>(sending: Sending<T>): Promise<T> {
+    let mayHaveActed = false;
+    let isTokenRenewed = false;
+    for (let failedTries = 0; ;) {
+      const token = this.#token;
+      try {
+        return await this.#sendOnce(sending);
+      } catch (caught) {
+        if (!(caught instanceof RequestError)) throw caught;
+        // One request is sent with one new token at most.
+        if (!isTokenRenewed && this.#renewToken(caught, token)) {
+          isTokenRenewed = true;
+          continue;
+        }
+        mayHaveActed ||= caught.mayHaveActed;
+        const error = caught.with({ mayHaveActed });
+        // A 429 never fails a GET or DELETE (G6). The rate limit delays the next try until the pause has ended.
+        if (error.status === 429) continue;
+        failedTries++;
+        if (error.lasting || !error.transient || failedTries >= maxTries) throw error;
+        await this.#delay(sending.request, error, failedTries);
+      }
+    }
+  }
+
+  async #sendOnce<T>({ request, read, permit: given }: Sending<T>): Promise<T> {
+    const { method, endpoint, cancelUnsent } = request;
+    // Wait for the rate limit, unless the caller has waited.
+    const permit = given ?? (await this.#rateLimit.acquirePermit(method, endpoint, cancelUnsent));
+    const endPermit = use(permit, request);
     let end: RequestEnd = { sent: false };
     try {
       // Send the request, wait for the whole response, and log the request.
       const onSend = () => (end = { sent: true });
-      const sending = transport.send({ request, token, onSend });
-      const response = await logOutcome(request, sending, options);
-      const { status } = response;
-      const retryAfter = status === 429 ? response.header("retry-after") : undefined;
-      const clocks = { now: clock.date(), date: response.header("date") };
-      const failure = isSuccess(status) ? undefined : errorOf(response, options.baseUrl);
-      end = { sent: true, status, retryAfterMs: retryAfterMs(retryAfter, clocks), failure };
-      if (failure) throw failure;
+      const sending = this.#transport.send({ request, token: this.#token, onSend });
+      const response = await logOutcome(request, sending, this.#options);
+      end = this.#endOf(response);
+      if (end.failure) throw end.failure;
       return read(response);
     } finally {
       // Report the end to the rate limit, so that a 429 holds back the next request.
@@ -55,46 +117,42 @@ export function createSender(options: ClientOptions) {
     }
   }
 
-  /**
-   * Sends a request and resolves to what `read` returns for the 2xx response. Rejects with a `RequestError`, or with the
-   * reason of the signal that cancelled the request. Without a `permit`, each try first waits for the rate limit. A POST
-   * is sent at most once (no create is blindly retried, G2).
-   */
-  async function send<T>(request: HttpRequest, read: Read<T>, permit?: Permit): Promise<T> {
-    let mayHaveActed = false;
-    let tokenRenewed = false;
-    for (let failedTries = 0; ;) {
-      const sentToken = token;
-      try {
-        return await sendOnce(request, read, permit);
-      } catch (caught) {
-        if (!(caught instanceof RequestError)) throw caught;
-        // One request is sent with one new token at most.
-        const newToken: string | undefined =
-          tokenRenewed || !isTokenRefusal(caught) ? undefined : renewToken?.(sentToken);
-        // A POST is sent again only by the create protocol, with a new permit and a new ledger record (G2).
-        const isPost = request.method === "POST";
-        if (newToken !== undefined) {
-          [token, tokenRenewed] = [newToken, true];
-          if (!isPost) continue;
-        }
-        if (isPost) throw caught.with({ tokenRenewed });
-        mayHaveActed ||= caught.mayHaveActed;
-        const error = caught.with({ mayHaveActed });
-        // A 429 never fails a GET or DELETE (G6). The rate limit delays the next try until the pause has ended.
-        if (error.status === 429) continue;
-        failedTries++;
-        if (error.lasting || !error.transient || failedTries >= maxTries) throw error;
-        const delayMs = firstDelayMs * 2 ** (failedTries - 1) * (0.75 + random() / 2);
-        const { method, endpoint } = request;
-        onRetry?.({ method, path: endpoint, error, inMs: delayMs, isAsked: false });
-        await clock.sleep(delayMs, request.cancelUnsent);
-      }
-    }
+  #endOf(response: HttpResponse): RequestEnd {
+    const { clock, baseUrl } = this.#options;
+    const { status } = response;
+    const retryAfter = status === 429 ? response.header("retry-after") : undefined;
+    const clocks = { now: clock.date(), date: response.header("date") };
+    const failure = isSuccess(status) ? undefined : errorOf(response, baseUrl);
+    return { sent: true, status, retryAfterMs: retryAfterMs(retryAfter, clocks), failure };
   }
 
-  const reachFront = rateLimit.reachFront.bind(rateLimit);
-  return { send, reachFront, close: () => transport.close() };
+  /** Asks for another token if the service refused this one. Returns whether all later requests have another. */
+  #renewToken(error: RequestError, token: string): boolean {
+    const newToken = isTokenRefusal(error) ? this.#options.renewToken?.(token) : undefined;
+    if (newToken !== undefined) this.#token = newToken;
+    return newToken !== undefined;
+  }
+
+  /** Waits before the next try. Rejects with the reason of the signal that cancelled the request. */
+  #delay(request: HttpRequest, error: RequestError, failedTries: number): Promise<void> {
+    const { clock, random, onRetry } = this.#options;
+    const { method, endpoint, cancelUnsent } = request;
+    const inMs = firstDelayMs * 2 ** (failedTries - 1) * (0.75 + random() / 2);
+    onRetry?.({ method, path: endpoint, error, inMs, isAsked: false });
+    return clock.sleep(inMs, cancelUnsent);
+  }
+}
+
+/**
+ * Uses the permit up.
+ *
+ * @throws RequestError if it was used up or released before
+ */
+function use(permit: Permit, { method, path }: HttpRequest): (end: RequestEnd) => void {
+  const endPermit = permit.use();
+  if (endPermit) return endPermit;
+  const cause = "its permit was used up or given back";
+  throw new RequestError({ kind: "unsendable", method, path, cause, lasting: true });
 }
 
 /** Whether the service refused the token, and did nothing. A POST's 401 without an error envelope may be a proxy's. */
