@@ -19,6 +19,12 @@ export interface PageQuery {
   cursor?: { parameter: string; value: string };
 }
 
+/** What cancels a POST: as long as no byte of it was sent, and at any time. */
+export interface PostSignals {
+  unsent: AbortSignal;
+  grace: AbortSignal;
+}
+
 /**
  * One method for each call of the service's document, and for the destroy call that the user can configure. Except for
  * `createInstance`, they reject with a `RequestError`, or with the signal's reason if the signal ended the call.
@@ -41,11 +47,7 @@ export interface ComputeApi {
    * Never rejects. `unsent` cancels the call only as long as no byte was sent, `grace` at any time. The outcome is then
    * `notSent` if no byte was sent, and otherwise `unclear` (or `rateLimited`, if a 429 had begun to arrive).
    */
-  createInstance(
-    body: CreateBody,
-    permit: Permit,
-    signals: { unsent: AbortSignal; grace: AbortSignal },
-  ): Promise<PostOutcome>;
+  createInstance(body: CreateBody, permit: Permit, signals: PostSignals): Promise<PostOutcome>;
 
   /** Sends DELETE to `compute:destroyPath`, which has to be set. A 404 is a `RequestError`, like any other error status. */
   destroyInstance(id: string, signal: AbortSignal): Promise<void>;
@@ -56,70 +58,100 @@ export interface ComputeApi {
 
 /** Makes the client of the service. @throws Error if a proxy variable of the environment is not an address */
 export function createClient(options: ClientOptions): ComputeApi {
-  const { redact, destroyPath } = options;
-  /** What the base address has before /v2, mostly nothing. */
-  const pathPrefix = new URL(options.baseUrl).pathname.slice(0, -"/v2".length);
-  const sender = new RequestSender(options);
+  return new Client(options);
+}
 
-  /** A request that `signal` cancels. */
-  function requestTo(
-    method: HttpRequest["method"],
-    path: string,
-    signal: AbortSignal,
-  ): HttpRequest {
-    const target = pathPrefix + path;
-    const signals = { cancelUnsent: signal, cancelSent: signal };
-    return { method, path, endpoint: path, target, redact, ...signals };
+class Client implements ComputeApi {
+  readonly #options: ClientOptions;
+  readonly #sender: RequestSender;
+  /** What the base address has before /v2, mostly nothing. */
+  readonly #pathPrefix: string;
+
+  constructor(options: ClientOptions) {
+    this.#options = options;
+    this.#sender = new RequestSender(options);
+    this.#pathPrefix = new URL(options.baseUrl).pathname.slice(0, -"/v2".length);
   }
 
-  return {
-    account: (signal) =>
-      sender.send({ request: requestTo("GET", paths.account, signal), read: readAccount }),
+  account(signal: AbortSignal): Promise<unknown> {
+    const request = this.#requestTo("GET", paths.account, signal);
+    return this.#sender.send({ request, read: readAccount });
+  }
 
-    listPage({ limit, status, cursor }, signal) {
-      const query = new URLSearchParams({ limit: String(limit) });
-      if (status) query.set("status", status);
-      if (cursor) query.set(cursor.parameter, cursor.value);
-      const target = `${pathPrefix}${paths.instances}?${query.toString()}`;
-      const request = requestTo("GET", paths.instances, signal);
-      return sender.send({ request: { ...request, target }, read: readAs(tolerant.page) });
-    },
+  listPage({ limit, status, cursor }: PageQuery, signal: AbortSignal): Promise<Page> {
+    const query = new URLSearchParams({ limit: String(limit) });
+    if (status) query.set("status", status);
+    if (cursor) query.set(cursor.parameter, cursor.value);
+    const request = this.#requestTo("GET", paths.instances, signal);
+    const target = `${request.target}?${query.toString()}`;
+    return this.#sender.send({ request: { ...request, target }, read: readAs(tolerant.page) });
+  }
 
-    reachPostFront: (signal) => sender.reachFront("POST", paths.instances, signal),
+  reachPostFront(signal: AbortSignal): Promise<Front> {
+    return this.#sender.reachFront("POST", paths.instances, signal);
+  }
 
-    async createInstance(body, permit, { unsent, grace }) {
-      const signal = AbortSignal.any([unsent, grace]);
-      try {
-        const request = {
-          ...requestTo("POST", paths.instances, signal),
-          cancelSent: grace,
-          body: JSON.stringify(body),
-          hasUserData: body.user_data !== undefined,
-        };
-        const read = readAs(tolerant.accepted);
-        const accepted = await sender.send({ request, read, permit });
-        return { kind: "accepted", accepted };
-      } catch (error) {
-        return outcomeOf(error, signal);
-      } finally {
-        permit.release();
-      }
-    },
+  async createInstance(
+    body: CreateBody,
+    permit: Permit,
+    { unsent, grace }: PostSignals,
+  ): Promise<PostOutcome> {
+    const signal = AbortSignal.any([unsent, grace]);
+    try {
+      const request = {
+        ...this.#requestTo("POST", paths.instances, signal),
+        cancelSent: grace,
+        body: JSON.stringify(body),
+        hasUserData: body.user_data !== undefined,
+      };
+      const read = readAs(tolerant.accepted);
+      return { kind: "accepted", accepted: await this.#sender.send({ request, read, permit }) };
+    } catch (error) {
+      return outcomeOf(error, signal);
+    } finally {
+      permit.release();
+    }
+  }
 
-    async destroyInstance(id, signal) {
-      if (!destroyPath) throw new Error("compute:destroyPath is not set");
-      const pathOf = (segment: string) => destroyPath.replaceAll("{id}", () => segment);
-      // Such an id can't be a segment of a path.
-      if (["", ".", ".."].includes(id) || !id.isWellFormed()) {
-        const cause = "this id can't be part of a path";
-        const path = pathOf(id);
-        throw new RequestError({ kind: "unsendable", method: "DELETE", path, cause });
-      }
-      const path = pathOf(encodeURIComponent(id));
-      const request = requestTo("DELETE", path, signal);
-      await sender.send({ request: { ...request, endpoint: destroyPath }, read: () => undefined });
-    },
+  async destroyInstance(id: string, signal: AbortSignal): Promise<void> {
+    const { destroyPath } = this.#options;
+    if (!destroyPath) throw new Error("compute:destroyPath is not set");
+    const path = pathWith(destroyPath, id);
+    const request = { ...this.#requestTo("DELETE", path, signal), endpoint: destroyPath };
+    await this.#sender.send({ request, read: () => undefined });
+  }
 
-    close: () => sender.close(),
-  };
+  close(): Promise<void> {
+    return this.#sender.close();
+  }
+
+  /** A request that `signal` cancels. */
+  #requestTo(method: HttpRequest["method"], path: string, signal: AbortSignal): HttpRequest {
+    const target = this.#pathPrefix + path;
+    const { redact } = this.#options;
+    return {
+      method,
+      path,
+      endpoint: path,
+      target,
+      redact,
+      cancelUnsent: signal,
+      cancelSent: signal,
+    };
+  }
+}
+
+/**
+ * Returns the path of the DELETE.
+ *
+ * @throws RequestError if no path can have this id
+ */
+function pathWith(destroyPath: string, id: string): string {
+  const pathOf = (segment: string) => destroyPath.replaceAll("{id}", () => segment);
+  // Such an id can't be a segment of a path.
+  if (["", ".", ".."].includes(id) || !id.isWellFormed()) {
+    const cause = "this id can't be part of a path";
+    throw new RequestError({ kind: "unsendable", method: "DELETE", path: pathOf(id), cause });
+  }
+  return pathOf(encodeURIComponent(id));
 }

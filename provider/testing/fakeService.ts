@@ -1,15 +1,14 @@
 /** A fake of the API client, without sockets and clock, for tests that count calls or choose faults. */
 import { raceAbort } from "../abort";
-import type { ComputeApi, Front, PageQuery, Permit } from "../api/client";
+import type { ComputeApi, Front, PageQuery, Permit, PostSignals } from "../api/client";
 import type { Accepted, CreateBody, ListItem, Page } from "../api/contract";
 import { RequestError, type FailureKind } from "../api/errors";
 import { outcomeOf, type PostOutcome } from "../api/postOutcome";
 
-type Signals = Parameters<ComputeApi["createInstance"]>[2];
 /** Does one POST. An error that it throws becomes an outcome, as in the real client. */
 export type Post = (
   body: CreateBody,
-  signals: Signals,
+  signals: PostSignals,
   service: FakeService,
 ) => Accepted | Promise<Accepted>;
 /** Fails a request by throwing, before the fake acts on it. */
@@ -124,7 +123,11 @@ export class FakeService implements ComputeApi {
     return { use: () => undefined, release };
   }
 
-  async createInstance(body: CreateBody, permit: Permit, signals: Signals): Promise<PostOutcome> {
+  async createInstance(
+    body: CreateBody,
+    permit: Permit,
+    signals: PostSignals,
+  ): Promise<PostOutcome> {
     permit.release();
     try {
       signals.unsent.throwIfAborted();

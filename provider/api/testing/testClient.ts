@@ -1,6 +1,6 @@
 /** Makes the client for tests, without real random numbers and real time, and has helpers for its calls. */
 import { inspect } from "node:util";
-import { type ComputeApi, type Permit, createClient } from "../client";
+import { type ComputeApi, type Permit, type PostSignals, createClient } from "../client";
 import type { CreateBody } from "../contract";
 import { RequestError } from "../errors";
 import type { ClientOptions } from "../options";
@@ -70,7 +70,7 @@ export async function create(
   {
     body = createBody,
     signals = { unsent: never, grace: never },
-  }: Partial<{ body: CreateBody; signals: Parameters<ComputeApi["createInstance"]>[2] }> = {},
+  }: Partial<{ body: CreateBody; signals: PostSignals }> = {},
 ): Promise<PostOutcome> {
   const permit = await permitOf(client);
   return client.createInstance(body, permit, signals);
