@@ -4,6 +4,8 @@ import { isCertificateError, networkErrorMessage, shortNetworkError } from "./ne
 
 const service = new URL("https://api.example.com/v2");
 const local = new URL("http://127.0.0.1:8080/v2");
+const connecting = { baseUrl: service, stage: "connecting" } as const;
+const sent = { baseUrl: service, stage: "sent" } as const;
 const errorWith = (code: string, message = "") => Object.assign(new Error(message), { code });
 
 test.each([
@@ -22,7 +24,7 @@ test.each([
   ["INVALID_PURPOSE", "is not trusted (INVALID_PURPOSE)"],
   ["SELF_SIGNED_CERT_IN_CHAIN", "is not trusted (SELF_SIGNED_CERT_IN_CHAIN)"],
 ])("%s: %s", (code, message) => {
-  expect(networkErrorMessage(errorWith(code), service, "sent")).toContain(message);
+  expect(networkErrorMessage(errorWith(code), sent)).toContain(message);
 });
 
 test("if no address of the host answers, the message says why for each", () => {
@@ -30,10 +32,10 @@ test("if no address of the host answers, the message says why for each", () => {
   const only = at("2001:db8::7", "ENETUNREACH");
   const failures = [only, at("192.0.2.7", "ECONNREFUSED")];
   const all = Object.assign(new AggregateError(failures), { code: "ENETUNREACH" });
-  expect(networkErrorMessage(all, service, "connecting")).toBe(
+  expect(networkErrorMessage(all, connecting)).toBe(
     "no connection to api.example.com could be made: 2001:db8::7: network unreachable, 192.0.2.7: connection refused",
   );
-  expect(networkErrorMessage(only, service, "connecting")).toBe(
+  expect(networkErrorMessage(only, connecting)).toBe(
     "no connection to api.example.com could be made: 2001:db8::7: network unreachable",
   );
 });
@@ -43,15 +45,13 @@ test("a message about a failed proxy names the proxy", () => {
     errorWith("UND_ERR_PRX_TLS", "why"),
     new Error("Proxy response (407) !== 200"),
   ];
-  expect(networkErrorMessage(tls, service, "connecting")).toBe("the proxy could not be used (why)");
-  expect(networkErrorMessage(refused, service, "connecting")).toContain(
-    "the proxy refused to connect to",
-  );
+  expect(networkErrorMessage(tls, connecting)).toBe("the proxy could not be used (why)");
+  expect(networkErrorMessage(refused, connecting)).toContain("the proxy refused to connect to");
 });
 
 test("the message about a broken connection says how far the request had come", () => {
   const messageAt = (stage: "connecting" | "sent" | "answering", baseUrl = service) =>
-    networkErrorMessage(errorWith("ECONNRESET"), baseUrl, stage);
+    networkErrorMessage(errorWith("ECONNRESET"), { baseUrl, stage });
   expect(messageAt("connecting")).toContain("broke while it was being made");
   expect(messageAt("sent")).toBe("the connection broke before an answer came");
   expect(messageAt("sent", local)).toContain("(does the service expect https?)");
@@ -59,8 +59,8 @@ test("the message about a broken connection says how far the request had come", 
 });
 
 test("an error with an unknown code keeps its own message and its code", () => {
-  expect(networkErrorMessage(errorWith("EODD", "odd"), service, "sent")).toBe("odd (EODD)");
-  expect(networkErrorMessage(errorWith("", ""), service, "sent")).toBe("Error");
+  expect(networkErrorMessage(errorWith("EODD", "odd"), sent)).toBe("odd (EODD)");
+  expect(networkErrorMessage(errorWith("", ""), sent)).toBe("Error");
 });
 
 test("only an error code about a certificate is a certificate error", () => {

@@ -15,46 +15,93 @@ const opensslCodes = /^(EPROTO$|ERR_SSL_)/;
 /** No route leads to the address. */
 const unreachable = /^E(NET|HOST)UNREACH$/;
 
-/** Returns what happened, as a part of a sentence. `hasProxy` is whether the connection may have used a proxy. */
-export function networkErrorMessage(
-  error: Error & { hostname?: string; errors?: readonly unknown[] },
-  baseUrl: URL,
-  stage: Stage,
-  hasProxy = false,
-): string {
+/** An error of undici or Node. */
+type NetworkError = Error & { hostname?: string; errors?: readonly unknown[] };
+
+/** How far a request came, and on its way to where. */
+interface Reached {
+  baseUrl: URL;
+  stage: Stage;
+  /** Whether the connection may have used a proxy. */
+  hasProxy?: boolean;
+}
+
+/** Texts, each for some error codes. The first that matches the code counts. */
+type Wordings = readonly [RegExp, string][];
+
+/** Returns what happened, as a part of a sentence. */
+export function networkErrorMessage(error: NetworkError, reached: Reached): string {
   const code = codeOf(error);
-  const { host, hostname, protocol } = baseUrl;
-  const peer = hasProxy ? `${host}, or to the proxy in HTTPS_PROXY or HTTP_PROXY,` : host;
-  const lookedUp = error.hostname ?? hostname;
-  const httpsInstead = protocol === "http:" ? " (does the service expect https?)" : "";
-  // Elsewhere than on loopback, plain http is not allowed.
-  const httpInstead = isLoopback(hostname) ? " (does the service expect plain http?)" : "";
-  const otherScheme = httpsInstead || httpInstead;
-  const broken: Record<Stage, string> = {
-    connecting: `the connection to ${host} broke while it was being made${otherScheme}`,
-    // A TLS server closes a plain http connection without an answer.
-    sent: `the connection broke before an answer came${httpsInstead}`,
-    answering: "the connection broke in the middle of the answer",
-  };
-  const certificate = `the certificate of ${host}`;
+  const { host } = reached.baseUrl;
   // Node tries one address of the host after the other.
   const tried = (error.errors ?? (unreachable.test(code) ? [error] : [])).map(attemptAt);
-  if (tried.length > 0) return `no connection to ${peer} could be made: ${tried.join(", ")}`;
+  if (tried.length > 0)
+    return `no connection to ${peerOf(reached)} could be made: ${tried.join(", ")}`;
+  const wordings: Wordings = [
+    ...connectionWordings(error, reached),
+    ...answerWordings(reached),
+    ...tlsWordings(code, reached),
+  ];
+  const [, message] = wordings.find(([codes]) => codes.test(code)) ?? [];
+  if (message !== undefined) return message;
+  if (error.message.startsWith("Proxy response")) {
+    return `the proxy refused to connect to ${host} (${error.message})`;
+  }
+  const text = error.message || error.name;
+  return code && !text.includes(code) ? `${text} (${code})` : text;
+}
 
-  /** The first that matches `code` counts. */
-  const messages: readonly [RegExp, string][] = [
+function peerOf({ baseUrl: { host }, hasProxy = false }: Reached): string {
+  return hasProxy ? `${host}, or to the proxy in HTTPS_PROXY or HTTP_PROXY,` : host;
+}
+
+/** Asks whether the address has the wrong scheme. */
+function otherScheme({ baseUrl }: Reached): string {
+  // Elsewhere than on loopback, plain http is not allowed.
+  const httpInstead = isLoopback(baseUrl.hostname) ? " (does the service expect plain http?)" : "";
+  return httpsInstead(baseUrl) || httpInstead;
+}
+
+function httpsInstead({ protocol }: URL): string {
+  return protocol === "http:" ? " (does the service expect https?)" : "";
+}
+
+function connectionWordings({ hostname, message }: NetworkError, reached: Reached): Wordings {
+  const { baseUrl, stage } = reached;
+  const { host } = baseUrl;
+  const peer = peerOf(reached);
+  const lookedUp = hostname ?? baseUrl.hostname;
+  const broken: Record<Stage, string> = {
+    connecting: `the connection to ${host} broke while it was being made${otherScheme(reached)}`,
+    // A TLS server closes a plain http connection without an answer.
+    sent: `the connection broke before an answer came${httpsInstead(baseUrl)}`,
+    answering: "the connection broke in the middle of the answer",
+  };
+  return [
     [/^ECONNREFUSED$/, `the connection to ${peer} was refused`],
     [/^ENOTFOUND$/, `the host name ${lookedUp} could not be found`],
     [/^EAI_AGAIN$/, `the host name ${lookedUp} could not be looked up at the moment`],
     [/^(UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT)$/, `the connection to ${peer} timed out`],
     [/^(ECONNRESET|EPIPE|UND_ERR_SOCKET)$/, broken[stage]],
-    [/^UND_ERR_RES_CONTENT_LENGTH_MISMATCH$/, "the answer was cut short"],
-    [/^HPE_INVALID_EOF_STATE$/, "the answer was cut short"],
+    [/^UND_ERR_PRX_/, `the proxy could not be used (${message})`],
+  ];
+}
+
+function answerWordings(reached: Reached): Wordings {
+  const { host } = reached.baseUrl;
+  return [
+    [/^(UND_ERR_RES_CONTENT_LENGTH_MISMATCH|HPE_INVALID_EOF_STATE)$/, "the answer was cut short"],
     [/^UND_ERR_HEADERS_OVERFLOW$/, "the headers of the answer are too long"],
-    [/^HPE_INVALID_CONSTANT$/, `the answer of ${host} is not HTTP${otherScheme}`],
-    [/^UND_ERR_PRX_/, `the proxy could not be used (${error.message})`],
+    [/^HPE_INVALID_CONSTANT$/, `the answer of ${host} is not HTTP${otherScheme(reached)}`],
+  ];
+}
+
+function tlsWordings(code: string, reached: Reached): Wordings {
+  const { host } = reached.baseUrl;
+  const certificate = `the certificate of ${host}`;
+  return [
     // The code is shown instead of OpenSSL's message, which contains names of OpenSSL's source files.
-    [opensslCodes, `no TLS connection could be made with ${host} (${code})${otherScheme}`],
+    [opensslCodes, `no TLS connection could be made with ${host} (${code})${otherScheme(reached)}`],
     [
       /^CERT_HAS_EXPIRED$/,
       `${certificate} has expired (${code}): it has to be renewed at the service, unless this machine's clock is wrong`,
@@ -72,13 +119,6 @@ export function networkErrorMessage(
       `${certificate} is not trusted (${code}); for a certificate authority of your own, set NODE_EXTRA_CA_CERTS to the file of its certificate`,
     ],
   ];
-  const [, message] = messages.find(([codes]) => codes.test(code)) ?? [];
-  if (message !== undefined) return message;
-  if (error.message.startsWith("Proxy response")) {
-    return `the proxy refused to connect to ${host} (${error.message})`;
-  }
-  const text = error.message || error.name;
-  return code && !text.includes(code) ? `${text} (${code})` : text;
 }
 
 /** Returns what happened in few words. Undefined if the stage says as much. */

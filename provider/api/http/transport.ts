@@ -211,7 +211,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseError(_: unknown, error: Error): void {
     const { options, baseUrl, hasProxy } = this.#given;
-    const message = networkErrorMessage(error, baseUrl, this.#stage, hasProxy);
+    const message = networkErrorMessage(error, { baseUrl, stage: this.#stage, hasProxy });
     this.#fail(options.redact(message), error);
   }
 
