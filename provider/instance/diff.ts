@@ -231,39 +231,13 @@ async function refuseStuckReplacement(
   request: DiffRequest,
   reason: Exclude<ReplacementReason, "unknown">,
 ): Promise<void> {
-  const { id, urn } = request;
-  const { connection, settings } = session;
-  const instance = heldBy(request);
-  const drop = `let it run, and have a new one made here: \`${stateDeleteCommand(urn)}\` (${withDependents})`;
-  const refuseOutOfReach = (configured: Origin) =>
-    refuseElsewhere(session, instance, configured, {
-      urn,
-      what: "can't be replaced",
-      ways: [drop],
-    });
-  refuseOutOfReach(connection.place());
-  if (settings.deletePolicy === "retain") return;
-  // With "destroy", the service is asked only for the account, to compare it with the one in the state.
-  const willDestroy = settings.deletePolicy === "destroy";
-  if (willDestroy && instance.origin?.account === undefined) return;
-  using operation = session.operation(timeouts.look);
-  const found = await (async () => {
-    try {
-      const { origin } = await connection.open(operation.signal);
-      refuseOutOfReach(origin);
-      if (willDestroy) return undefined;
-      const { verdict } = await lookFor(session, instance, operation.signal);
-      if (verdict.kind === "absent") return undefined;
-      return { finding: describeExistence(session, instance, verdict) };
-    } catch (error) {
-      if (!(error instanceof RequestError)) throw error;
-      // The first step of the replacement changes nothing, and fails if the account still can't be read.
-      if (willDestroy) return undefined;
-      // The listing failed, so the instance may exist.
-      return { finding: cantTell(explain(error)), kind: cantTell(error.short) };
-    }
-  })();
+  const { deletePolicy } = session.settings;
+  refuseOutOfReach(session, request, session.connection.place());
+  if (deletePolicy === "destroy") await refuseOtherAccount(session, request);
+  if (deletePolicy !== "fail") return;
+  const found = await findExisting(session, request);
   if (found === undefined) return;
+  const { id, urn } = request;
   // The engine shows this error at the other resource.
   const which =
     reason === "dependent"
@@ -278,4 +252,53 @@ async function refuseStuckReplacement(
     page: "delete.md#a-replacement",
     namesSettings: true,
   });
+}
+
+/** @throws OperationFailed if the instance lives elsewhere than `configured` */
+function refuseOutOfReach(session: Session, request: DiffRequest, configured: Origin): void {
+  const { urn } = request;
+  const drop = `let it run, and have a new one made here: \`${stateDeleteCommand(urn)}\` (${withDependents})`;
+  const words = { urn, what: "can't be replaced", ways: [drop] };
+  refuseElsewhere(session, heldBy(request), configured, words);
+}
+
+/**
+ * Asks the service for the account, and compares it with the one in the state, if that has one.
+ *
+ * @throws OperationFailed if the instance is another account's
+ */
+async function refuseOtherAccount(session: Session, request: DiffRequest): Promise<void> {
+  if (heldBy(request).origin?.account === undefined) return;
+  using operation = session.operation(timeouts.look);
+  try {
+    const { origin } = await session.connection.open(operation.signal);
+    refuseOutOfReach(session, request, origin);
+  } catch (error) {
+    // The first step of the replacement changes nothing, and fails if the account still can't be read.
+    if (!(error instanceof RequestError)) throw error;
+  }
+}
+
+/**
+ * Returns what is found of an instance, as parts of a refusal. Undefined if it is proven gone.
+ *
+ * @throws OperationFailed if it lives elsewhere
+ */
+async function findExisting(
+  session: Session,
+  request: DiffRequest,
+): Promise<{ finding: string; kind?: string } | undefined> {
+  const instance = heldBy(request);
+  using operation = session.operation(timeouts.look);
+  try {
+    const { origin } = await session.connection.open(operation.signal);
+    refuseOutOfReach(session, request, origin);
+    const { verdict } = await lookFor(session, instance, operation.signal);
+    if (verdict.kind === "absent") return undefined;
+    return { finding: describeExistence(session, instance, verdict) };
+  } catch (error) {
+    if (!(error instanceof RequestError)) throw error;
+    // The listing failed, so the instance may exist.
+    return { finding: cantTell(explain(error)), kind: cantTell(error.short) };
+  }
 }
