@@ -8,6 +8,7 @@ import type { Resource } from "./pulumi";
 import type { ServiceListing } from "./listings";
 
 const here: Origin = { baseUrl: "https://a.example/v2", tokenKind: "live", tokenHash: "1" };
+/** Of the session and the listing, only what `compare` reads. */
 const service = (ids: string[], origin = here) =>
   ({
     origin,

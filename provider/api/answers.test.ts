@@ -201,6 +201,7 @@ test.each(["the time-out", "its cancellation", "a response that is too long"])(
   async (end) => {
     let handler: Dispatcher.DispatchHandler | undefined;
     const dispatch = (_: unknown, given: typeof handler) => Boolean((handler = given));
+    // Of undici, only what a request calls.
     const createDispatcher = () => ({ dispatch }) as unknown as Dispatcher;
     const clock = new VirtualClock();
     const cancellation = new AbortController();

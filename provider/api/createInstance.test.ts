@@ -233,6 +233,7 @@ test("no request begins after its cancellation, and none begins twice (G2)", asy
   let handler: Dispatcher.DispatchHandler | undefined;
   let aborts = 0;
   const dispatch = (_: unknown, given: typeof handler) => Boolean((handler = given));
+  // Of undici, only what a request calls.
   const dispatcher = { dispatch, destroy: async () => undefined } as unknown as Dispatcher;
   const begin = () => handler?.onRequestStart?.({ abort: () => aborts++ } as never, {});
   const client = testClient("https://compute.test/v2", {

@@ -203,8 +203,8 @@ test("strings that are not valid Unicode are repaired, in keys too", () => {
 });
 
 test("undefined is left out of a map, and becomes null in a list", () => {
-  const map = { a: undefined, b: [undefined, 1] } as unknown as PropertyMap;
-  expect(sendAndReceive(map)).toStrictEqual(propertyMap({ b: [null, 1] }));
+  const map: object = { a: undefined, b: [undefined, 1] };
+  expect(sendAndReceive(map as PropertyMap)).toStrictEqual(propertyMap({ b: [null, 1] }));
 });
 
 test("a key named __proto__ is left out", () => {
@@ -227,7 +227,8 @@ test.each<[string, unknown]>([
   ["an unknown value", Unknown.value],
   ["a map with Pulumi's own key", { [signatureKey]: signatures.secret, value: "x" }],
 ])("%s is refused in a final reply, naming the property", (_what, bad) => {
-  const map = { networks: [{ ipv4: bad }], id: "i-1" } as unknown as PropertyMap;
+  const values: object = { networks: [{ ipv4: bad }], id: "i-1" };
+  const map = values as PropertyMap;
   expect(() => encodeProperties(map, "final")).toThrow(/^property networks\[0\]\.ipv4/);
   expect(decodeProperties(encodeProperties(map, "salvage"))["id"]).toBe("i-1");
 });

@@ -31,7 +31,7 @@ test("an unfinished instance reaches the engine with id, state, reasons and the 
 });
 
 test("the id of an unfinished instance reaches the engine, whatever is in its state", async () => {
-  const badState = { name: "web", ipv4: Unknown.value, size: Number.NaN } as unknown as PropertyMap;
+  const badState = propertyMap({ name: "web", ipv4: Unknown.value, size: Number.NaN });
   const error = new InstanceUnfinished("i-1", { inputs: badState, outputs: badState }, ["why"]);
   await withServer({ create: rejecting(error) }, async ({ client }) => {
     await expect(client.create({ inputs })).rejects.toMatchObject({
@@ -69,8 +69,8 @@ test.each<[string, object]>([
 ])(
   "if a Create's reply can't be sent because of %s, the id and the other values still arrive (G1)",
   async (_what, bad) => {
-    const bare = { name: "web", ...bad } as unknown as PropertyMap;
-    const answer = { id: "i-1", outputs: bare, refreshBeforeUpdate: false };
+    const outputs = { name: "web", ...bad } as PropertyMap;
+    const answer = { id: "i-1", outputs, refreshBeforeUpdate: false };
     await withServer({ create: async () => answer }, async ({ client }) => {
       await expect(client.create({ inputs })).rejects.toMatchObject({
         code: status.UNKNOWN,
