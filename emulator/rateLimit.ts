@@ -16,43 +16,59 @@ interface Window {
 }
 
 /** Admits at most `limit` requests in any 60 seconds. */
-function slidingWindow(limit: number): Window {
+class SlidingWindow implements Window {
+  readonly #limit: number;
   /** When the counted requests arrived, oldest first. */
-  let times: number[] = [];
+  #times: number[] = [];
   /** Index of the oldest time within the window. */
-  let first = 0;
-  return {
-    admit(now) {
-      // If the clock was set back, times in the future count as now. Otherwise they would count until the clock reaches them.
-      if ((times.at(-1) ?? now) > now) times = times.map((at) => Math.min(at, now));
-      while ((times[first] ?? Infinity) <= now - minuteMs) first++;
-      if (first > limit) {
-        times = times.slice(first);
-        first = 0;
-      }
-      if (times.length - first >= limit) return false;
-      times.push(now);
-      return true;
-    },
-    count: (now) => times.slice(first).filter((at) => at > now - minuteMs).length,
-  };
+  #first = 0;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  admit(nowMs: number): boolean {
+    // If the clock was set back, times in the future count as now. Otherwise they would count until the clock reaches them.
+    if ((this.#times.at(-1) ?? nowMs) > nowMs)
+      this.#times = this.#times.map((at) => Math.min(at, nowMs));
+    while ((this.#times[this.#first] ?? Infinity) <= nowMs - minuteMs) this.#first++;
+    if (this.#first > this.#limit) {
+      this.#times = this.#times.slice(this.#first);
+      this.#first = 0;
+    }
+    if (this.#times.length - this.#first >= this.#limit) return false;
+    this.#times.push(nowMs);
+    return true;
+  }
+
+  count(nowMs: number): number {
+    return this.#times.slice(this.#first).filter((at) => at > nowMs - minuteMs).length;
+  }
 }
 
 /** Admits at most `limit` requests in each minute of the clock. */
-function fixedWindow(limit: number): Window {
-  let minute = -1;
-  let count = 0;
-  const minuteAt = (now: number) => Math.floor(now / minuteMs);
-  return {
-    admit(now) {
-      if (minuteAt(now) !== minute) [minute, count] = [minuteAt(now), 0];
-      if (count >= limit) return false;
-      count++;
-      return true;
-    },
-    count: (now) => (minuteAt(now) === minute ? count : 0),
-  };
+class FixedWindow implements Window {
+  readonly #limit: number;
+  #minute = -1;
+  #count = 0;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  admit(nowMs: number): boolean {
+    if (minuteAt(nowMs) !== this.#minute) [this.#minute, this.#count] = [minuteAt(nowMs), 0];
+    if (this.#count >= this.#limit) return false;
+    this.#count++;
+    return true;
+  }
+
+  count(nowMs: number): number {
+    return minuteAt(nowMs) === this.#minute ? this.#count : 0;
+  }
 }
+
+const minuteAt = (ms: number) => Math.floor(ms / minuteMs);
 
 /** How much of the limit one token has used at one endpoint. */
 export interface WindowUse {
@@ -69,7 +85,8 @@ export class RateLimiter {
   readonly #windows = new Map<string, { endpoint: string; token: string; window: Window }>();
 
   constructor(limit: number, kind: RateWindow, clock: EmulatorClock) {
-    this.#newWindow = () => (kind === "sliding" ? slidingWindow(limit) : fixedWindow(limit));
+    const OneWindow = kind === "sliding" ? SlidingWindow : FixedWindow;
+    this.#newWindow = () => new OneWindow(limit);
     this.#clock = clock;
   }
 
