@@ -20,12 +20,12 @@ const minuteMs = 60_000;
 /** The part of the service's limit that this client uses. */
 const usedPart = 0.95;
 /**
- * How much of that a bucket holds, and so how many requests may go at once: 300 of the documented limit. The rest, 650, comes in
- * a minute. An `up` of 300 instances, or a listing of 30,000, waits for nothing. A deeper bucket leaves less for each further
- * minute. With a shallower one, a thousand creates take longer, too: each half minute they all wait for a new listing, of up to
- * 15 s, and what comes meanwhile has to fit in (73 s with 300, 85 s with 100, simulated).
+ * How much of that a bucket holds, and so how many requests may go at once: 200 of the documented limit. The rest, 750, comes in
+ * a minute. An `up` of 200 instances waits for nothing. A deeper bucket leaves less for each further minute. Each half minute
+ * those who wait need a new listing, of up to 15 s, and what comes meanwhile has to fit in. Simulated: 1000 creates take 73 s
+ * with 150 or 200 and 85 s with 100, and 2000 take 162 s with 200 and 186 s with 300.
  */
-const depthPart = 6 / 19;
+const depthPart = 4 / 19;
 /**
  * How many permits of an endpoint can be in use at a time, for methods other than GET. Otherwise a burst would open
  * hundreds of connections, one for each POST.
