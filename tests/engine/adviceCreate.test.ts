@@ -1,16 +1,11 @@
 /**
- * Runs again after earlier and unclear creates, where that is enough. In the end, the state and the service agree, no instance
- * was created twice (G2), and none is lost (G1).
+ * Creates of earlier runs: what is run again as the message says makes nothing twice (G2), and what an earlier run has left is
+ * named (G1).
  */
 import { expect, test } from "@jest/globals";
 import { Fixture, hangs } from "./support/fixture";
 import { instances } from "./support/programs";
 import { expectAgreement } from "./support/typing";
-
-const creates = { method: "POST", path: "/v2/instances" } as const;
-const lists = { method: "GET", path: "/v2/instances" } as const;
-
-// ── Creates of earlier runs ──────────────────────────────────────────────────────────────────────
 
 test("after `pulumi cancel`, a second run waits for the first one in vain. Run again as it says, and nothing is left to do", async () => {
   await using fixture = await Fixture.create();
@@ -43,17 +38,3 @@ test.each(["up", "refresh", "destroy"])(
     expect(fixture.posts()).toBe(2);
   },
 );
-
-// ── A POST whose outcome is not known ────────────────────────────────────────────────────────────
-
-test("after a create that no listing showed, the next up takes its instance over", async () => {
-  await using fixture = await Fixture.create();
-  const { stack, control } = fixture;
-  control.fault({ ...creates, kind: "reset", acted: true });
-  const hidden = control.fault({ ...lists, kind: "omitItem", times: "always" });
-  expect(await stack.fail("up")).toContain("no listing shows its instance");
-  hidden.remove();
-
-  await expectAgreement(fixture);
-  expect(fixture.posts()).toBe(1);
-});

@@ -1,8 +1,6 @@
-/**
- * Sequences of commands that once ended with a second server in the real engine (G2).
- */
+/** Sequences of commands that once ended with a second server in the real engine (G2). */
 import { expect, test } from "@jest/globals";
-import { Fixture, hangs, never } from "./support/fixture";
+import { Fixture, hangs } from "./support/fixture";
 import { instances } from "./support/programs";
 import { tokens } from "./support/stack";
 import { expectAgreement, urnOf } from "./support/typing";
@@ -35,42 +33,6 @@ test("after `pulumi cancel`, a second run saves its state over the first one's: 
   await stack.up();
   expect(fixture.posts()).toBe(2);
   expect(await stack.ids()).toEqual(fixture.ids());
-});
-
-test("a run is killed after the 202, and the resource is renamed with an alias: the end of the run names the first instance", async () => {
-  await using fixture = await Fixture.create({
-    token: tokens.live,
-    program: instances({ web: {} }),
-    service: never,
-  });
-  const { stack, control } = fixture;
-  const killed = await fixture.upInWait();
-  await killed.end("both killed");
-  const [id = ""] = fixture.ids();
-  await stack.succeed("cancel", "--yes");
-  stack.program(instances({ www: { options: { aliases: [urnOf("web")] } } }));
-
-  const up = stack.start("up");
-  await up.printed("PROVISIONING");
-  control.settle();
-
-  expect(await up.succeeded()).toMatch(new RegExp(`1 earlier create is in doubt.*\\(${id}\\)`));
-  expect(fixture.posts()).toBe(2);
-});
-
-test("a run is killed after the 202, and the stack is renamed: nothing is created, and the instance is named", async () => {
-  await using fixture = await Fixture.create({ token: tokens.live, service: never });
-  const { stack, control } = fixture;
-  const up = await fixture.upInWait();
-  await up.end("both killed");
-  control.settle();
-  await stack.succeed("cancel", "--yes");
-  await stack.succeed("stack", "rename", "renamed");
-
-  const stopped = await stack.fail("up");
-
-  expect(stopped).toContain(`(${fixture.ids()[0]}). Nothing was created.`);
-  expect(fixture.posts()).toBe(1);
 });
 
 test("after `state move`, two stacks have one provider resource: neither takes over what the other's run has created, and `up` of that one goes on", async () => {
@@ -118,23 +80,3 @@ test("after `state move`, two stacks have one provider resource: neither takes o
   );
   expect(fixture.posts()).toBe(3);
 });
-
-test.each(["destroy", "refresh", "up without the resource"])(
-  "after a kill, a %s names what is in doubt",
-  async (operation) => {
-    await using fixture = await Fixture.create({ program: instances({ db: {} }), service: {} });
-    const { stack } = fixture;
-    await stack.up();
-    stack.program(instances({ db: {}, web: {} }));
-    await fixture.endUpInPost("both killed");
-    const id = fixture.ids().at(-1) ?? "";
-    await stack.succeed("cancel", "--yes");
-    stack.program(instances({ db: {} }));
-    const [command = ""] = operation.split(" ");
-
-    const output = await stack.succeed(command, "--yes");
-
-    expect(output).toContain("1 earlier create is in doubt");
-    expect(fixture.ids()).toContain(id);
-  },
-);
