@@ -305,6 +305,8 @@ test("in a sandbox, what a person would have to decide is given up", () => {
   expect(decided(create)).toEqual(["forget"]);
   // But not a create with a live token, for which this one says nothing.
   expect(decided({ ...create, records: [recordOf(explicit)] })).toEqual(["ask i-1"]);
+  // Nor is one whose generated name proves that it is the resource's.
+  expect(decided({ ...create, operations })).toEqual(["put i-1"]);
 });
 
 test("another provider's create is none of ours", () => {

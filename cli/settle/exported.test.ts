@@ -70,6 +70,23 @@ test("an instance comes in right behind what it needs, unfinished, and with its 
   expect(result[2]).toEqual({ ...create.resource, ...made, initErrors: [expect.any(String)] });
 });
 
+test("several creates come in with one change, and what is dropped is pending no more", () => {
+  const state = stateOf(
+    [held("db", "i-1")],
+    ["a", "b", "c"].map((name) => pending(name)),
+  );
+  const changes = state.pending.map((one, n): StateChange => {
+    if (n === 1) return { do: "drop", pending: one };
+    return { do: "put", pending: one, id: `i-new-${n}`, outputs, replaces: undefined };
+  });
+
+  const { deployment } = JSON.parse(settleState(state, changes, now)) as Raw;
+
+  expect(deployment.pending_operations).toBeUndefined();
+  const ids = deployment.resources.slice(2).map(({ id }) => id);
+  expect(ids.sort()).toEqual(["i-1", "i-new-0", "i-new-2"]);
+});
+
 test("a dropped create leaves the rest as it was", () => {
   const db = held("db", "i-1");
   const result = settled(stateOf([db], [pending("web")]), (one) => ({ do: "drop", pending: one }));

@@ -199,7 +199,7 @@ export const advice: readonly Advice[] = [
     file: "cli/settle/rows.ts",
     text: 'settleCommand("--yes", ...options, ...words)',
     ways: {
-      "--take": settled("an explicit name proves nothing on %s: a person takes"),
+      "--take": settled("an explicit name proves nothing: a person takes"),
       "--forget": settled("what the token at hand can't prove is a person's to decide"),
     },
   },
