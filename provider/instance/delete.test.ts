@@ -257,6 +257,23 @@ test.each<[string, (world: Scene) => void, string]>([
     },
     "whether instance i-1 was destroyed is not known: the operation was canceled. The instance stays in the state. Run again",
   ],
+  [
+    "is acknowledged, and the next listing fails",
+    ({ service }) => void service.listFaults.push(fail(answered(400, "GET"))),
+    "whether instance i-1 was destroyed is not known: GET /v2/instances",
+  ],
+  [
+    "is acknowledged, and the next listing is answered with a pause of an hour",
+    ({ session, service }) => {
+      service.listFaults.push(() => {
+        const error = answered(429, "GET");
+        const call = { method: "GET", path: "/v2/instances" } as const;
+        session.operations.retrying({ ...call, error, inMs: 3_600_000, isAsked: true });
+        return new Promise(() => undefined);
+      });
+    },
+    "The instance stays in the state. Run again after that time",
+  ],
 ])(
   "if a destroy call %s, the error never says that nothing was changed",
   async (_what, destroy, words) => {

@@ -20,6 +20,8 @@ const core = (file: string, name: string) => engine(`core/${file}`, name);
 const commands = (name: string) => engine("adviceCommands", name);
 const typedCommands = (name: string) => engine("typedCommands", name);
 const settled = (name: string) => engine("settle", name);
+const audited = (name: string) => test("tests/lifecycle/audit", name);
+const pause = (name: string) => test("tests/simulation/pauses", name);
 
 const refusedDestroy = typedCommands("after a refused destroy, the printed command drops");
 const refusedUp = typedCommands("after one of two instances was taken out of the program");
@@ -156,7 +158,7 @@ export const advice: readonly Advice[] = [
   {
     file: "cli/report.ts",
     text: "again when no run is under way.",
-    ways: { "run again": test("tests/lifecycle/audit", "an unreadable stack means") },
+    ways: { "run again": audited("an unreadable stack means") },
   },
   {
     file: "cli/report.ts",
@@ -309,9 +311,7 @@ export const advice: readonly Advice[] = [
   {
     file: "cli/listings.ts",
     text: "Run the command again later. If",
-    ways: {
-      "run again": test("tests/lifecycle/audit", "if the service answers every request with 429"),
-    },
+    ways: { "run again": audited("if every request is answered with a 429${pause}") },
   },
 
   // ── Settings ──
@@ -380,8 +380,8 @@ export const advice: readonly Advice[] = [
     file: "provider/instance/delete.ts",
     text: "The instance stays in the state. Run again",
     ways: {
-      "run again": engine("adviceDelete", "after a DELETE that ended with %s"),
-      "after that time": engine("adviceDelete", "a destroy whose DELETE is refused with a long"),
+      "run again": engine("adviceDelete", "after a DELETE that ended with Ctrl-C"),
+      "after that time": pause("if the destroy call is answered with a pause of a day"),
     },
   },
 
@@ -626,21 +626,19 @@ export const advice: readonly Advice[] = [
     file: "provider/provider.ts",
     text: "Nothing was changed. Run again after that time",
     ways: {
-      "run again": engine("adviceReady", "a service that asks %s for a pause of an hour"),
+      "run again": pause("if %s is answered with a pause of a day, the creates end at once"),
     },
   },
   {
     file: "provider/instance/ready.ts",
     text: '"next `pulumi up` after that time"',
     ways: {
-      "pulumi up": engine("adviceReady", "a service that asks %s for a pause of an hour"),
+      "pulumi up": pause("if the wait for an accepted instance meets a pause of a day"),
     },
   },
   {
     file: "cli/listings.ts",
     text: "Run the command again after that time.",
-    ways: {
-      "run again": commands("if the service asks for a pause of an hour"),
-    },
+    ways: { "run again": audited("if every request is answered with a 429${pause}") },
   },
 ];

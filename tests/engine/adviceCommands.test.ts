@@ -238,25 +238,6 @@ test("without a login, and with a wrong folder or stack, the commands say what h
   expect(fixture.posts()).toBe(1);
 });
 
-test("if the service asks for a pause of an hour, audit and audit --plan end at once, and work when they are run again after it", async () => {
-  await using fixture = await Fixture.create();
-  const { stack, control } = fixture;
-  await stack.up();
-  control.insert({ id: "i-hand", name: "by-hand" });
-  control.fault({ kind: "status", status: 429, retryAfter: 3600, times: "always" });
-  for (const command of [audit, `${audit} --plan plan.json`]) {
-    expect(await stack.typeFailing(command)).toMatch(
-      /^→ Run the command again after that time\.$/m,
-    );
-  }
-
-  control.clearFaults();
-  expect(await stack.type(`${audit} --plan plan.json`)).toContain("1 instance is in the plan");
-  control.remove("i-hand");
-
-  await expectAllWell(fixture);
-});
-
 test("doctor names a proxy variable that is no address, and finds no problem when it is run again after the correction", async () => {
   await using fixture = await Fixture.create();
   await using front = await TlsFront.start(fixture.service.port, testServer);

@@ -138,38 +138,6 @@ test("a refresh whose listing lacks an unfinished instance keeps it, and the nex
   expect(fixture.posts()).toBe(1);
 });
 
-test.each(["before the create", "during the wait"])(
-  "a service that asks %s for a pause of an hour ends the run, and the run after that time leaves one instance",
-  async (when) => {
-    await using fixture = await Fixture.create({ service: never });
-    const { stack, control } = fixture;
-    const pause = {
-      ...lists,
-      kind: "status",
-      status: 429,
-      retryAfter: 3600,
-      times: "always",
-    } as const;
-    if (when === "before the create") {
-      control.fault(pause);
-      expect(await stack.fail("up")).toContain("Nothing was changed. Run again after that time");
-      expect(fixture.posts()).toBe(0);
-    } else {
-      const up = await fixture.upInWait();
-      control.fault(pause);
-      expect(await up.failed()).toContain("the next `pulumi up` after that time goes on waiting");
-    }
-
-    control.clearFaults();
-    const up = await fixture.upInWait();
-    control.settle();
-    await up.succeeded();
-
-    await expectAgreement(fixture);
-    expect(fixture.posts()).toBe(1);
-  },
-);
-
 test("an imported instance that is gone when the program claims its inputs is created anew after the printed refresh", async () => {
   await using fixture = await Fixture.create({ program: emptyProgram });
   const { stack, control } = fixture;

@@ -316,30 +316,37 @@ test("an unreadable stack means that no instance counts as in no stack, an incom
   expect(await auditData(world, path)).toMatchObject({ code: 0, undecided: [] });
 });
 
-test("if the service answers every request with 429, audit and audit --plan say to run them again later, and then work", async (world) => {
-  // The time-out is 300 s.
-  speedUp(200);
-  const { control } = world.service;
-  control.insert({ id: "i-1", name: "web" });
-  for (const [options, code, found] of [
-    [[], 3, "Every listed instance is managed"],
-    [["--plan", join(world.home, "plan.json")], 1, "1 instance is in the plan"],
-  ] as const) {
-    const held = options.length === 0 ? [{ name: "web", id: "i-1" }] : [];
-    const path = fakePulumi(world, { a: { held } });
-    control.fault({ kind: "status", status: 429, times: "always" });
-    const failed = await audit(world, path, ...options);
-    expect(failed.warnings.join("\n")).toMatch(
-      /^the command timed out after 300 s, .*HTTP 429.*\n→ Run the command again later\./m,
-    );
-    expect(failed.code).toBe(code);
+for (const [pause, retryAfter, said] of [
+  [
+    "",
+    undefined,
+    /^the command timed out after 300 s, .*HTTP 429.*\n→ Run the command again later\./m,
+  ],
+  [" that asks for a pause of an hour", 3600, /^→ Run the command again after that time\.$/m],
+] as const)
+  test(`if every request is answered with a 429${pause}, audit and audit --plan say to run them again, and then work`, async (world) => {
+    // The time-out is 300 s.
+    speedUp(200);
+    const { control } = world.service;
+    control.insert({ id: "i-1", name: "web" });
+    for (const [options, code, found] of [
+      [[], 3, "Every listed instance is managed"],
+      [["--plan", join(world.home, "plan.json")], 1, "1 instance is in the plan"],
+    ] as const) {
+      const held = options.length === 0 ? [{ name: "web", id: "i-1" }] : [];
+      const path = fakePulumi(world, { a: { held } });
+      const refused = { kind: "status", status: 429, times: "always" } as const;
+      control.fault({ ...refused, ...(retryAfter !== undefined && { retryAfter }) });
+      const failed = await audit(world, path, ...options);
+      expect(failed.warnings.join("\n")).toMatch(said);
+      expect(failed.code).toBe(code);
 
-    control.clearFaults();
-    const again = await audit(world, path, ...options);
-    expect(again.code).toBe(0);
-    expect([again.text, ...again.warnings].join("\n")).toContain(found);
-  }
-});
+      control.clearFaults();
+      const again = await audit(world, path, ...options);
+      expect(again.code).toBe(0);
+      expect([again.text, ...again.warnings].join("\n")).toContain(found);
+    }
+  });
 
 test("if nothing can be compared, audit ends with 3 and says why", async (world) => {
   // Without a stack, there is no address either.

@@ -98,6 +98,7 @@ test.each([
     for (const message of messages) {
       expectExplained(message);
       expect(message).toContain("customTimeouts.create");
+      expect(message).toContain("Nothing was changed. Run again after that time");
     }
     // Nothing stands in the way of the next run.
     simulation.faultFor = () => undefined;
@@ -131,6 +132,7 @@ test("if the wait for an accepted instance meets a pause of a day, its id and st
   const [message] = messagesOf(run);
   expectExplained(message);
   expect(message).toContain(`${simulation.ids[0]} is kept in the state`);
+  expect(message).toContain("the next `pulumi up` after that time goes on waiting");
   expect(simulation.stack.ids).toEqual(simulation.ids);
   simulation.faultFor = () => undefined;
   const next = await simulation.run((engine) => engine.up(program(1)));
@@ -157,7 +159,7 @@ test("if the search after a POST without an answer meets a pause of a day, the c
   expect(simulation.stack.ids).toEqual(simulation.ids);
 });
 
-test("if the destroy call is answered with a pause of a day, the delete ends at once, and the instance stays", async () => {
+test("if the destroy call is answered with a pause of a day, the delete ends at once, and the instance stays until the next run", async () => {
   using simulation = new Simulation();
   await simulation.run((engine) => engine.up(program(1)));
   const before = simulation.seconds;
@@ -167,8 +169,12 @@ test("if the destroy call is answered with a pause of a day, the delete ends at 
   expect(refused.count).toBe(1);
   const [message] = messagesOf(run);
   expectExplained(message);
-  expect(message).toContain("was not destroyed");
+  expect(message).toMatch(/was not destroyed: .* Run again after that time/);
   expect(simulation.stack.ids).toEqual(simulation.ids);
+  simulation.faultFor = () => undefined;
+  const next = await simulation.run((engine) => engine.destroy());
+  expect(next.engine.failed).toEqual([]);
+  expect([...simulation.stack.ids, ...simulation.ids]).toEqual([]);
 });
 
 test("of two operations that share a listing, the one with the longer time-out waits for the end of the pause", async () => {
