@@ -41,13 +41,15 @@ export const advice: readonly Advice[] = [
     file: "provider/advice.ts",
     text: "Remove the instance at the service (its portal), then run this again.",
     ways: {
-      "remove it": engine("adviceDelete", "if the id can't be part of the destroy call's path"),
+      "remove it": core("delete", "destroy of a live instance fails"),
     },
   },
   {
     file: "provider/advice.ts",
     text: "Check compute:baseUrl, the network and the proxy settings, and run again.",
-    ways: { "correct the address": engine("adviceSettings", "with the address %s, up and doctor") },
+    ways: {
+      "correct the address": engine("adviceSettings", "with the address of another port, up"),
+    },
   },
   {
     file: "provider/advice.ts",
@@ -373,7 +375,7 @@ export const advice: readonly Advice[] = [
     text: "If you know that it is gone",
     ways: {
       "pulumi state delete, not provable": engine("adviceDelete", "if a DELETE was sent and no"),
-      "pulumi state delete, listed": engine("adviceDelete", "after an acknowledged DELETE of"),
+      "pulumi state delete, listed": engine("adviceDelete", "if a DELETE was sent and no"),
     },
   },
   {
@@ -565,10 +567,7 @@ export const advice: readonly Advice[] = [
     file: "provider/instance/ready.ts",
     text: "later to see whether the status has changed",
     ways: {
-      "pulumi refresh": engine(
-        "adviceReady",
-        "after the warning that a finished instance has an unknown status",
-      ),
+      "pulumi refresh": engine("adviceReady", "after the warning that an instance is OFFLINE"),
     },
   },
   {
@@ -597,7 +596,7 @@ export const advice: readonly Advice[] = [
     file: "provider/rpc/errors.ts",
     text: "was left out of the state of the instance",
     ways: {
-      "pulumi up": engine("adviceReady", "an unfinished instance with a script of"),
+      "pulumi up": engine("adviceReady", "an unfinished instance with a script that"),
     },
   },
   {

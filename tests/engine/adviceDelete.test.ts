@@ -33,33 +33,6 @@ async function expectDestroyed(fixture: Fixture): Promise<void> {
   expect(fixture.ids()).toEqual([]);
 }
 
-test("after a refused destroy, retainOnDelete lets the instance run, once an up has recorded it", async () => {
-  const { fixture, id } = await madeLive();
-  await using _ = fixture;
-  const { stack } = fixture;
-  await stack.fail("destroy");
-
-  stack.program(oneInstance({}, { retainOnDelete: true }));
-  await stack.up();
-  await stack.destroy();
-
-  expect(await stack.instances()).toEqual([]);
-  expect(fixture.ids()).toEqual([id]);
-});
-
-test("if the id can't be part of the destroy call's path, the destroy succeeds once the instance is removed at the service", async () => {
-  await using fixture = await Fixture.create({ config: { destroyPath }, service: { destroyPath } });
-  const { stack, control } = fixture;
-  control.insert({ id: "..", name: "web" });
-  await stack.type("pulumi import compute:index:Instance web .. --protect=false --yes");
-  const refused = await stack.fail("destroy");
-  expect(refused).toContain("Remove the instance at the service (its portal), then run this again");
-
-  control.remove("..");
-
-  await expectDestroyed(fixture);
-});
-
 test("if a DELETE was sent and no listing proves that the instance is gone, the printed state delete works", async () => {
   const { fixture } = await madeLive({ config: { destroyPath } });
   await using _ = fixture;
@@ -71,23 +44,6 @@ test("if a DELETE was sent and no listing proves that the instance is gone, the 
   await typePrinted(fixture, refused, "pulumi state delete");
 
   await expectDestroyed(fixture);
-});
-
-test("after an acknowledged DELETE of an instance that is listed as DELETED for ever, the printed state delete works", async () => {
-  const { fixture, id } = await madeLive({
-    config: { destroyPath },
-    program: oneInstance({}, { customTimeouts: { delete: "1s" } }),
-  });
-  await using _ = fixture;
-  fixture.control.fault({ ...destroys, kind: "status", status: 204, times: "always" });
-  fixture.control.setStatus(id, "DELETED");
-  const refused = await fixture.stack.fail("destroy");
-  expect(refused).toContain(`${id} is still listed as DELETED, though the service acknowledged`);
-  expect(refused).not.toMatch(/run again/i);
-
-  await typePrinted(fixture, refused, "pulumi state delete");
-
-  expect(await fixture.stack.instances()).toEqual([]);
 });
 
 test("after a DELETE that ended with Ctrl-C, the destroy that is run again removes the instance from the state", async () => {

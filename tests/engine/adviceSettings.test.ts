@@ -5,9 +5,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { startEmulator, type Emulator } from "../../emulator";
+import { startEmulator } from "../../emulator";
 import { temporaryFolder } from "../../provider/testing/temporaryFolder";
-import { passphrase } from "./support/engineLogs";
 import { Fixture } from "./support/fixture";
 import { emptyProgram, instances, type Inputs } from "./support/programs";
 import { canaries } from "./support/secrets";
@@ -84,82 +83,20 @@ test("after a wrong token is corrected where it is set, the refresh that is run 
   await expectAgreement(fixture);
 });
 
-const site = { kind: "html", times: "always" } as const;
-const addresses: [what: string, wrong: (right: string, other: Emulator) => string, told: string][] =
-  [
-    [
-      // Only root may listen on this port, so nothing does.
-      "of another port",
-      () => "http://127.0.0.1:1/v2",
-      "Check compute:baseUrl, the network and the proxy settings",
-    ],
-    [
-      "with another path",
-      (right) => right.replace("/v2", "/other/v2"),
-      "Check that compute:baseUrl is the address of the Compute Instances Service.",
-    ],
-    [
-      "of a site that answers with pages",
-      (_, { url, control }) => (control.fault(site), url),
-      "Check that compute:baseUrl is the address of the Compute Instances Service",
-    ],
-    [
-      "that redirects to the service",
-      (right, { url, control }) => {
-        control.fault({ kind: "redirect", location: `${right}/instances`, times: "always" });
-        return url;
-      },
-      "If the service is there, set compute:baseUrl to it",
-    ],
-  ];
-test.each(addresses)(
-  "with the address %s, up and doctor say what to check, and work with the right address",
-  async (_, wrong, told) => {
-    await using other = await startEmulator();
-    await using fixture = await Fixture.create();
-    const { stack, service } = fixture;
-    await stack.configure({ baseUrl: wrong(service.url, other) });
-    expect(await stack.fail("up")).toContain(told);
-    expect(await stack.typeFailing(doctor)).toContain(told);
-
-    await stack.configure({ baseUrl: service.url });
-
-    expect(await stack.type(doctor)).toMatch(isWell);
-    await expectOneMade(fixture);
-  },
-);
-
-test("doctor names a setting that is wrong, and finds no problem once it is corrected where it is set", async () => {
-  await using fixture = await Fixture.create({ config: { settlingSeconds: "soon" } });
-  const { stack } = fixture;
-  const told = "Correct each of these settings in the place where it is set.";
+test("with the address of another port, up and doctor say what to check, and work with the right address", async () => {
+  await using fixture = await Fixture.create();
+  const { stack, service } = fixture;
+  // Only root may listen on this port, so nothing does.
+  await stack.configure({ baseUrl: "http://127.0.0.1:1/v2" });
+  const told = "Check compute:baseUrl, the network and the proxy settings";
+  expect(await stack.fail("up")).toContain(told);
   expect(await stack.typeFailing(doctor)).toContain(told);
 
-  await stack.configure({ settlingSeconds: "1" });
+  await stack.configure({ baseUrl: service.url });
 
   expect(await stack.type(doctor)).toMatch(isWell);
   await expectOneMade(fixture);
 });
-
-test.each(["the passphrase", "another folder"])(
-  "without the passphrase of the stack, doctor says what to do, and finds no problem with %s",
-  async (way) => {
-    await using fixture = await Fixture.create({ token: null });
-    const { stack, service } = fixture;
-    await typeToken(fixture, "pulumi config set --secret compute:apiToken", tokens.test);
-    stack.setEnv("PULUMI_CONFIG_PASSPHRASE", undefined);
-    expect(await stack.typeFailing(doctor)).toContain("Set PULUMI_CONFIG_PASSPHRASE or");
-
-    if (way === "the passphrase") stack.setEnv("PULUMI_CONFIG_PASSPHRASE", passphrase);
-    else {
-      stack.setEnv("COMPUTE_BASE_URL", service.url);
-      stack.setEnv("COMPUTE_API_TOKEN", tokens.test);
-    }
-    const folder = way === "another folder" ? "cd .. && " : "";
-
-    expect(await stack.type(`${folder}${doctor}`)).toMatch(isWell);
-  },
-);
 
 test("if a listing takes longer than the time-out of a request, the longer time-out makes up work", async () => {
   await using fixture = await Fixture.create({ config: { requestTimeoutSeconds: "1" } });
@@ -170,24 +107,6 @@ test("if a listing takes longer than the time-out of a request, the longer time-
   await stack.configure({ requestTimeoutSeconds: "10" });
 
   await expectOneMade(fixture);
-});
-
-test("after a wrong cursor parameter, up and refresh warn no more with the setting removed", async () => {
-  await using fixture = await Fixture.create({ config: { cursorParameter: "wrong" } });
-  const { stack, control } = fixture;
-  for (let n = 0; n < 101; n++) control.insert({ name: `other-${n}` });
-  const told = /Set compute:cursorParameter to the name .*, or remove the setting/;
-  expect(await stack.up()).toMatch(told);
-  const [id = ""] = await stack.ids();
-  const warned = await stack.refresh();
-  expect(warned).toMatch(told);
-
-  await stack.succeed("config", "rm", "compute:cursorParameter");
-  const output = await typePrinted(fixture, warned, "pulumi refresh --run-program");
-
-  expect(output).not.toMatch(told);
-  await expectAgreement(fixture, [id]);
-  expect(await stack.refresh()).not.toMatch(told);
 });
 
 test("if an import fails with a wrong address that the state still has, the printed command helps", async () => {
@@ -258,24 +177,20 @@ test.each(["pulumi config set", "COMPUTE_API_TOKEN", "COMPUTE_API_TOKEN_FILE"])(
   },
 );
 
-test.each(["the scope is granted", "another token is given"])(
-  "after a create for which the token lacks the scope, up works once %s",
-  async (way) => {
-    const listing = { scopes: ["account", "list"] } as const;
-    await using fixture = await Fixture.create({ service: { tokens: { [tokens.test]: listing } } });
-    const { stack, control } = fixture;
-    expect(await stack.fail("up")).toContain(
-      "grant it in the administration portal, or use another token",
-    );
+test("after a create for which the token lacks the scope, up works once the scope is granted", async () => {
+  const listing = { scopes: ["account", "list"] } as const;
+  await using fixture = await Fixture.create({ service: { tokens: { [tokens.test]: listing } } });
+  const { stack, control } = fixture;
+  expect(await stack.fail("up")).toContain(
+    "grant it in the administration portal, or use another token",
+  );
 
-    if (way === "the scope is granted") control.declareToken(tokens.test, {});
-    else stack.setEnv("COMPUTE_API_TOKEN", `${tokens.test}-another`);
-    await stack.up();
+  control.declareToken(tokens.test, {});
+  await stack.up();
 
-    expect(fixture.ids()).toHaveLength(1);
-    await expectAgreement(fixture);
-  },
-);
+  expect(fixture.ids()).toHaveLength(1);
+  await expectAgreement(fixture);
+});
 
 test.each(["pulumi up", "pulumi refresh --run-program"])(
   "a service that refuses the account call: up, refresh and doctor work, and warn no more with the setting that they name, after %s",
@@ -309,13 +224,7 @@ const answer = (status: number) => ({ kind: "status", status, times: "always" })
 
 test.each([
   ["a listing that fails with 501", { ...lists, ...answer(501) }, "run again later"],
-  ["a listing that fails with 408", { ...lists, ...answer(408) }, "Run again."],
   ["a create that is refused with 422", { ...creates, ...answer(422) }, "Change what the message"],
-  [
-    "a create that is refused because of an input",
-    { ...creates, ...answer(400), code: "invalid_parameter" },
-    "Correct what the message",
-  ],
 ] as const)("after %s, up works once the service answers", async (_, fault, advised) => {
   await using fixture = await Fixture.create();
   const { stack, control } = fixture;
