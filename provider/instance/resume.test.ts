@@ -1,4 +1,5 @@
 /** Tests of what a create does with the record of an earlier create that is in doubt (G1, G2). */
+import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "@jest/globals";
 import { ledgerFolder } from "../ledger/folder";
 import type { LedgerRecord } from "../ledger/record";
@@ -91,11 +92,27 @@ test("the one new instance of a generated name is taken over, although the servi
   expect(posts(world)).toBe(0);
 });
 
-test("the request counts as the same with the SSH keys in another order", async () => {
-  const inputs = { sshKeys: ["a", "b"] };
+const packed = (systemByte: number) => {
+  const bytes = gzipSync("#!/bin/sh\n");
+  bytes[9] = systemByte;
+  return bytes.toString("base64");
+};
+test.each<[string, Inputs, Inputs]>([
+  ["the SSH keys in another order", { sshKeys: ["a", "b"] }, { sshKeys: ["b", "a"] }],
+  ["a script that is packed anew", { userDataBase64: packed(3) }, { userDataBase64: packed(19) }],
+])("the request counts as the same with %s", async (_, inputs, now) => {
   const world = await afterKill({ inputs, record: { id: "i-1" } });
   world.service.has("i-1", { name: generated(1) });
-  expect(await create(world, generated(2), { sshKeys: ["b", "a"] })).toMatchObject({ id: "i-1" });
+  expect(await create(world, generated(2), now)).toMatchObject({ id: "i-1" });
+});
+
+test("a create whose second flavor was accepted is taken over with that flavor", async () => {
+  const inputs = { flavorId: "a", fallbackFlavorIds: ["b"] };
+  const world = await afterKill({ inputs, record: { id: "i-1", flavor: "b" } });
+  world.service.has("i-1", { name: generated(1) });
+  const { outputs } = await create(world, generated(2), inputs);
+  expect(outputs).toMatchObject({ flavorId: "a", flavorIdUsed: "b" });
+  expect(posts(world)).toBe(0);
 });
 
 test.each<[string, Partial<LedgerRecord>]>([

@@ -8,7 +8,7 @@ import { expect, test } from "@jest/globals";
 import { blocksOf } from "../../tools/docs/markdown";
 import { readPage } from "../../tools/docs/pages";
 import { root } from "../../tools/support/paths";
-import { Fixture, never } from "./support/fixture";
+import { Fixture } from "./support/fixture";
 import { oneInstance } from "./support/programs";
 
 /** With the Automation API the engine runs the program without a language host. That of these tests knows no error hooks. */
@@ -112,34 +112,4 @@ test("with fallbackFlavorIds, the next flavor is taken, and neither a new list n
   expect(fixture.posts()).toBe(2);
   stack.program(program("a", ["c"]));
   expect(await stack.preview()).toContain("1 to replace");
-});
-
-test("if each flavor is sold out, up fails with each answer, and nothing was created", async () => {
-  const program = oneInstance({ flavorId: "a", fallbackFlavorIds: ["b"] });
-  await using fixture = await Fixture.create({ program });
-  const { stack, control } = fixture;
-  control.fault({ ...soldOut, times: "always" });
-
-  const refused = await stack.fail("up");
-
-  expect(refused).toContain("no flavor was accepted, and nothing was created:");
-  for (const flavor of ["a", "b"]) expect(refused).toContain(`- ${flavor}: POST /v2/instances: No`);
-  expect(fixture.posts()).toBe(2);
-  expect(fixture.ids()).toEqual([]);
-});
-
-test("a run that was killed after its second flavor was accepted is resumed with that flavor", async () => {
-  const program = oneInstance({ flavorId: "a", fallbackFlavorIds: ["b"] });
-  await using fixture = await Fixture.create({ program, service: never });
-  const { stack, control } = fixture;
-  control.fault(soldOut);
-  await (await fixture.upInWait()).end("both killed");
-  await stack.succeed("cancel", "--yes");
-  control.settle();
-
-  await stack.up();
-
-  expect((await stack.instance()).outputs).toMatchObject({ flavorIdUsed: "b" });
-  expect(fixture.posts()).toBe(2);
-  expect(await stack.ids()).toEqual(fixture.ids());
 });

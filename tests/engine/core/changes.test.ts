@@ -1,11 +1,9 @@
 /** Tests that a change of the program is shown before it happens (G5), with what stays behind (G4). */
-import { gzipSync } from "node:zlib";
 import { expect, test } from "@jest/globals";
 import { Fixture } from "../support/fixture";
 import { instances, oneInstance, required, userData, type Inputs } from "../support/programs";
-import { isOldest, tokens } from "../support/stack";
+import { isOldest } from "../support/stack";
 
-const destroyPath = "/v2/instances/{id}";
 const created: Inputs = { name: "web-main", sshKeys: ["a", "b"], userData };
 
 test("a preview shows changed inputs, and only those, as a replacement. Then up names the old instance, which is left behind", async () => {
@@ -58,41 +56,4 @@ test("outputs in the preview of a replacement and of a further create don't show
   stack.program(oneInstance({ name: "mine" }, {}) + 'outputs: {"name": "${web.name}"}\n');
   expect(await stack.preview("--diff")).toContain(`~ name: "${String(name)}" => "mine"`);
   expect(fixture.posts()).toBe(1);
-});
-
-test("a script that is packed anew (gzip's header, the boundary of a MIME message) neither replaces nor destroys, and resumes a killed create", async () => {
-  const mime = (boundary: string) =>
-    `MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary="${boundary}"\n\n--${boundary}\nContent-Type: text/cloud-config\n\n${userData}--${boundary}--\n`;
-  const packed = (header: number, boundary: string) => {
-    const bytes = gzipSync(mime(boundary));
-    // The time stamp, which Python writes, and the system, which differs between Linux and macOS.
-    bytes.fill(header, 4, 8);
-    bytes[9] = header;
-    return oneInstance({ userDataBase64: bytes.toString("base64") });
-  };
-  await using fixture = await Fixture.create({
-    token: tokens.live,
-    program: packed(3, "=====1"),
-    config: { destroyPath },
-    service: { destroyPath },
-  });
-  const { stack, control } = fixture;
-  await fixture.endUpInPost("both killed");
-  await stack.succeed("cancel");
-
-  stack.program(packed(7, "=====2"));
-  await stack.up();
-  stack.program(packed(13, "=====3"));
-  await stack.expectNothingToDo();
-  stack.program(oneInstance({ userData: mime("=====4") }));
-  expect(await stack.up()).toMatch(/~ 1 updated/);
-  await stack.expectNothingToDo();
-
-  const counts = control.counts();
-  expect([counts["POST /v2/instances"], counts["DELETE /v2/instances/{id}"]]).toEqual([
-    1,
-    undefined,
-  ]);
-  const [made] = control.instances();
-  expect((await stack.instance()).id).toBe(made?.id);
 });
