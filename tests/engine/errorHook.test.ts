@@ -74,21 +74,6 @@ test("after a hundred tries because of a status that nobody knows, the state has
   await expectWorks(fixture);
 });
 
-test("after a hundred tries because the token was revoked after the POST, the state has the id", async () => {
-  await using fixture = await fixtureWithHook();
-  const { stack, control } = fixture;
-  // The first listing is the one before the POST.
-  const revoked = { kind: "status", method: "GET", path: "/v2/instances", status: 401 } as const;
-  const fault = control.fault({ ...revoked, after: 1, times: "always" });
-
-  expect(await stack.type(up)).toContain("HTTP 401");
-
-  expect(fault.hits).toBeGreaterThan(0);
-  await expectKept(fixture, "PROVISIONING");
-  control.clearFaults();
-  await expectWorks(fixture);
-});
-
 test("after one Ctrl-C during the wait, in two runs, the state has the id and what the first run has seen", async () => {
   await using fixture = await fixtureWithHook(never);
   const { stack, control } = fixture;

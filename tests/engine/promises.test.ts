@@ -4,30 +4,10 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "@jest/globals";
-import { Fixture, never } from "./support/fixture";
-import { instances, oneInstance, required, type Inputs } from "./support/programs";
+import { Fixture } from "./support/fixture";
+import { instances, required, type Inputs } from "./support/programs";
 import { tokens } from "./support/stack";
 import { urnOf } from "./support/typing";
-
-test("after a plugin was killed and an import only previewed, up goes on with the instance", async () => {
-  await using fixture = await Fixture.create({ service: never });
-  const { stack } = fixture;
-  const up = await fixture.upInWait();
-  await up.end("plugin killed");
-  fixture.control.settle();
-  const [id = ""] = fixture.ids();
-
-  await stack.succeed("import", "compute:index:Instance", "web", id, "--preview-only");
-  stack.program(oneInstance({}, { import: id }));
-  await stack.preview();
-  stack.program(oneInstance());
-
-  // The plugin can't tell a preview of an import from an import, so it takes neither as a proof that a state has the instance.
-  expect(await stack.up()).toContain(`an earlier run created ${id}`);
-  await stack.expectNothingToDo();
-  expect(await stack.ids()).toEqual([id]);
-  expect(fixture.posts()).toBe(1);
-});
 
 /** A program with an explicit provider in test mode, whose instance depends on the live instance `web`. */
 function withDependent(baseUrl: string, inputs: Inputs): string {
@@ -76,40 +56,34 @@ test("with a live token and the delete policy fail, a changed input and `--repla
   }
 });
 
-test.each([
-  ["Ctrl-C", "up"],
-  ["engine killed", "refresh"],
-] as const)(
-  "%s while another instance is not ready, then `up --replace` of the finished one, which does not become its own replacement, until %s was shown that the state has it",
-  async (end, command) => {
-    const destroyPath = "/v2/instances/{id}";
-    await using fixture = await Fixture.create({
-      program: instances({ web: {}, slow: { options: { dependsOn: ["${web}"] } } }),
-      config: { destroyPath },
-      service: {
-        provisioningSeconds: (name) => (name.startsWith("slow") ? Infinity : 0),
-        destroyPath,
-      },
-    });
-    const { stack, control } = fixture;
-    const up = stack.start("up");
-    while (fixture.ids().length < 2) await sleep(20);
-    const [web = "", slow = ""] = fixture.ids();
-    await up.printed(`of 15 min, ${slow}`);
-    await up.end(end);
-    control.settle();
-    if (end === "engine killed") await stack.succeed("cancel", "--yes");
+test("after an engine was killed while another instance was not ready, `up --replace` of the finished one stops until a refresh has shown that the state has it", async () => {
+  const destroyPath = "/v2/instances/{id}";
+  await using fixture = await Fixture.create({
+    program: instances({ web: {}, slow: { options: { dependsOn: ["${web}"] } } }),
+    config: { destroyPath },
+    service: {
+      provisioningSeconds: (name) => (name.startsWith("slow") ? Infinity : 0),
+      destroyPath,
+    },
+  });
+  const { stack, control } = fixture;
+  const up = stack.start("up");
+  while (fixture.ids().length < 2) await sleep(20);
+  const [web = "", slow = ""] = fixture.ids();
+  await up.printed(`of 15 min, ${slow}`);
+  await up.end("engine killed");
+  control.settle();
+  await stack.succeed("cancel", "--yes");
 
-    expect(await stack.fail("up", "--replace", urnOf("web"))).toContain("Pulumi was told the id");
-    expect(fixture.ids()).toEqual([web, slow]);
-    expect(fixture.posts()).toBe(2);
+  expect(await stack.fail("up", "--replace", urnOf("web"))).toContain("Pulumi was told the id");
+  expect(fixture.ids()).toEqual([web, slow]);
+  expect(fixture.posts()).toBe(2);
 
-    await stack.succeed(command, "--yes");
-    await stack.up("--replace", urnOf("web"));
-    expect(fixture.posts()).toBe(3);
-    expect(fixture.ids()).toHaveLength(2);
-    expect(fixture.ids()).not.toContain(web);
-    expect(fixture.ids()).toContain(slow);
-    await stack.expectNothingToDo();
-  },
-);
+  await stack.refresh();
+  await stack.up("--replace", urnOf("web"));
+  expect(fixture.posts()).toBe(3);
+  expect(fixture.ids()).toHaveLength(2);
+  expect(fixture.ids()).not.toContain(web);
+  expect(fixture.ids()).toContain(slow);
+  await stack.expectNothingToDo();
+});

@@ -13,33 +13,14 @@ import { codeSpansOf, sectionOf } from "../../tools/docs/markdown";
 import { readPage } from "../../tools/docs/pages";
 import { firstLine } from "../../tools/support/command";
 import { root } from "../../tools/support/paths";
-import { printedCommands } from "../support/printed";
-import { Fixture, type FixtureOptions } from "./support/fixture";
+import { Fixture } from "./support/fixture";
 import { emptyProgram, instances, oneInstance } from "./support/programs";
 import { tokens } from "./support/stack";
-
-const urnOfWeb = "urn:pulumi:dev::proj::compute:index:Instance::web";
-
-/** Returns the printed command that contains `start`. If a message repeats it, all copies must be the same. */
-function printed(output: string, start: string): string {
-  const commands = printedCommands(output, start);
-  expect(new Set(commands).size).toBe(1);
-  return commands[0] ?? "";
-}
-
-/** Expects that one `up` sends no POST, that the next one changes nothing, and that the stack has these instances. */
-async function expectClean(fixture: Fixture, ids: readonly string[]): Promise<void> {
-  const { stack } = fixture;
-  const posts = fixture.posts();
-  expect(await stack.up()).not.toContain("replaced");
-  await stack.expectNothingToDo();
-  expect(fixture.posts()).toBe(posts);
-  expect(await stack.ids()).toEqual([...ids].sort());
-}
+import { expectAgreement, printed, urnOf } from "./support/typing";
 
 /** A stack whose project does not name the plugin, which `pulumi plugin install` has installed. */
-async function installedFixture(options: FixtureOptions = {}): Promise<Fixture> {
-  const fixture = await Fixture.create({ namesPlugin: false, ...options });
+async function installedFixture(): Promise<Fixture> {
+  const fixture = await Fixture.create({ namesPlugin: false });
   const { name, version } = metadata;
   const install = ["plugin", "install", "resource", name, version, "--file", join(root, "bin")];
   await fixture.stack.succeed(...install);
@@ -113,7 +94,7 @@ test("the emulator that `pulumi plugin run` started ends with `pulumi`", async (
  */
 test.each([
   ["after the next up", "--clear-pending-creates"],
-  ["instead of the next up", `--import-pending-creates '${urnOfWeb}' --import-pending-creates`],
+  ["instead of the next up", `--import-pending-creates '${urnOf("web")}' --import-pending-creates`],
 ])(
   "after a killed engine, its own repair of the pending create works %s, with %s",
   async (when, flag) => {
@@ -127,7 +108,7 @@ test.each([
 
     await stack.type(`pulumi refresh ${flag} ${isAfter ? "" : id}`);
 
-    await expectClean(fixture, [id]);
+    await expectAgreement(fixture, [id]);
     expect(await stack.up()).not.toContain("pending operations");
     expect(fixture.posts()).toBe(1);
   },
@@ -196,34 +177,24 @@ test("after one of two instances was taken out of the program, up is refused, an
   await stack.expectNothingToDo();
 });
 
-test.each([
-  { place: "environment", option: "" },
-  { place: "configuration", option: " --run-program" },
-])(
-  "with a wrong address in the $place, an up that changes nothing warns once, and the line of docs/gitops.md fails",
-  async ({ place, option }) => {
-    const isConfigured = place === "configuration";
-    await using fixture = await Fixture.create({
-      program: instances({ a: {}, b: {} }),
-      ...(isConfigured ? {} : { baseUrl: undefined }),
-    });
-    const { stack, service } = fixture;
-    const setAddress = async (url: string) =>
-      isConfigured ? stack.configure({ baseUrl: url }) : stack.setEnv("COMPUTE_BASE_URL", url);
-    await setAddress(service.url);
-    await stack.up();
-    await setAddress(service.url.replace("/v2", "/wrong/v2"));
-    const text = sectionOf(readPage("docs/gitops.md"), "A wrong address");
-    const spans = codeSpansOf({ name: "docs/gitops.md", text }).map((span) => span.text);
-    const line = spans.find((span) => span.startsWith("pulumi refresh ")) ?? "";
+test("with a wrong address in the environment, an up that changes nothing warns once, and the line of docs/gitops.md fails", async () => {
+  await using fixture = await Fixture.create({
+    program: instances({ a: {}, b: {} }),
+    baseUrl: undefined,
+  });
+  const { stack, service } = fixture;
+  stack.setEnv("COMPUTE_BASE_URL", service.url);
+  await stack.up();
+  stack.setEnv("COMPUTE_BASE_URL", service.url.replace("/v2", "/wrong/v2"));
+  const text = sectionOf(readPage("docs/gitops.md"), "A wrong address");
+  const spans = codeSpansOf({ name: "docs/gitops.md", text }).map((span) => span.text);
+  const line = spans.find((span) => span.startsWith("pulumi refresh ")) ?? "";
 
-    // Pulumi refuses the line where nobody is asked.
-    const typed = `unset PULUMI_SKIP_CONFIRMATIONS; ${line}${option}`;
-    const refused = await stack.typeFailing(typed);
-    const [, warned = ""] = (await stack.up()).split("\nDiagnostics:");
+  // Pulumi refuses the line where nobody is asked.
+  const refused = await stack.typeFailing(`unset PULUMI_SKIP_CONFIRMATIONS; ${line}`);
+  const [, warned = ""] = (await stack.up()).split("\nDiagnostics:");
 
-    expect(refused).toContain("is out of reach");
-    expect(warned.match(/is out of reach/g)).toHaveLength(1);
-    expect(await stack.ids()).toEqual(fixture.ids().sort());
-  },
-);
+  expect(refused).toContain("is out of reach");
+  expect(warned.match(/is out of reach/g)).toHaveLength(1);
+  expect(await stack.ids()).toEqual(fixture.ids().sort());
+});

@@ -7,7 +7,6 @@ import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { installPlugin } from "../../tools/build";
-import { root } from "../../tools/support/paths";
 import { testUnless } from "../../tools/support/unless";
 import { Fixture, type FixtureOptions } from "./support/fixture";
 import { emptyProgram, instances, oneInstance, userData, type Inputs } from "./support/programs";
@@ -124,20 +123,6 @@ test("ignoreChanges: without another change nothing is done, a replacement is re
   expect(scripts(fixture)).toEqual([userData, other]);
 });
 
-test("the user data of another instance is refused in the preview, since it is only the hash", async () => {
-  const db = { inputs: { userData: "${web.userData}" } };
-  await using fixture = await withHash({
-    program: instances({ web: { inputs: { userData } } }),
-  });
-  const { stack } = fixture;
-  await stack.up();
-  stack.program(instances({ web: { inputs: { userData } }, db }));
-  for (const command of ["preview", "up"]) {
-    expect(await stack.fail(command)).toContain("userData is not a script, but a hash");
-  }
-  expect(fixture.posts()).toBe(1);
-});
-
 test("a plan of a new stack passes, and so does one without changes and of a replacement. No plan has the user data", async () => {
   const env = { PULUMI_EXPERIMENTAL: "true" };
   await using fixture = await withHash({ env });
@@ -190,20 +175,6 @@ test("after a kill during the POST, the next up goes on with the same instance, 
   expect(scripts(fixture)).toEqual([userData]);
 });
 
-test("after an import, an up records the hash, and replaces nothing", async () => {
-  const id = "i-by-hand";
-  const program = (options: Inputs) => oneInstance({ name: "web-by-hand", userData }, options);
-  await using fixture = await withHash({ program: program({ import: id }) });
-  const { stack, control } = fixture;
-  control.insert({ id, name: "web-by-hand", status: "ACTIVE" });
-  await stack.preview();
-  await stack.up();
-  expect(await decrypted(stack)).toEqual(inBoth(hash));
-  stack.program(program({}));
-  await stack.expectNothingToDo();
-  expect(fixture.posts()).toBe(0);
-});
-
 testUnless(
   isOldest ? "the oldest engine has no `state taint`" : undefined,
   "a server that is replaced by hand, or made again since it is gone, has its script",
@@ -220,56 +191,6 @@ testUnless(
     for (const id of fixture.ids()) control.remove(id);
     await stack.up();
     expect(fixture.posts()).toBe(4);
-    expect(scripts(fixture)).toEqual([userData]);
-    expect(await decrypted(stack)).toEqual(inBoth(hash));
-  },
-);
-
-test("a script of 1 MB reaches the server, and the state stays small", async () => {
-  const large = `${userData}${"# a line of a long script\n".repeat(40_000)}`;
-  const programOf = (script: string) => oneInstance({ userData: script });
-  await using fixture = await withHash({ program: programOf(large) });
-  const { stack } = fixture;
-  await stack.up();
-  await stack.expectNothingToDo();
-  stack.program(programOf(`${large}# more\n`));
-  await stack.up();
-  expect(scripts(fixture)).toEqual([large, `${large}# more\n`]);
-  const state = await stack.succeed("stack", "export");
-  expect(state.length).toBeLessThan(20_000);
-});
-
-/** With the Automation API the engine runs the program without a language host. That of these tests knows no error hooks. */
-const withHook = `
-import * as pulumi from "@pulumi/pulumi";
-import { LocalWorkspace } from "@pulumi/pulumi/automation";
-import * as compute from "pulumi-compute-instances";
-const program = async () => {
-  const again = new pulumi.ErrorHook("again", async ({ errors }) => errors.length < 5);
-  const inputs = { flavorId: "f", imageId: "i", vpcId: "v", userData: process.env.USER_DATA };
-  new compute.Instance("web", inputs, { hooks: { onError: [again] } });
-};
-LocalWorkspace.createOrSelectStack({ stackName: "dev", projectName: "instance-example", program }, { workDir: "." })
-  .then((stack) => stack.up({ onOutput: console.log }))
-  .catch((error) => {
-    console.log(String(error));
-    process.exitCode = 1;
-  });
-`;
-
-testUnless(
-  isOldest ? "the oldest engine has no error hooks" : undefined,
-  "a create that an error hook repeats after refusals has the script, and is made once",
-  async () => {
-    const program = join(root, "examples", "instance");
-    await using fixture = await withHash({ program, env: { USER_DATA: userData } });
-    const { stack, control } = fixture;
-    writeFileSync(join(stack.project, "run.ts"), withHook);
-    control.fault({ kind: "status", method: "POST", status: 422, times: 2 });
-
-    await stack.type(`'${process.execPath}' --import tsx run.ts`);
-
-    expect(fixture.posts()).toBe(3);
     expect(scripts(fixture)).toEqual([userData]);
     expect(await decrypted(stack)).toEqual(inBoth(hash));
   },
