@@ -6,31 +6,17 @@ import { expect, test } from "@jest/globals";
 import { RequestError } from "../api/errors";
 import { OperationFailed } from "../errors";
 import { isEnded } from "../abort";
-import { Secret, type PropertyValue } from "../propertyValue";
+import { Secret } from "../propertyValue";
 import { answered, fail, failed, post, type Post } from "../testing/fakeService";
-import { errorOf, inputsOf, scene, urnOf, type Scene } from "../testing/scene";
+import { createOf, errorOf, postsTo, scene, urnOf, type Scene } from "../testing/scene";
 import { createInstance } from "./create";
 
 const urn = urnOf("web");
 /** A name that the provider generated, so that only this create can have used it. */
 const generatedName = "web-abcdefgh";
 
-interface CreateOptions {
-  name?: string;
-  urn?: string;
-  timeoutSeconds?: number;
-  inputs?: Record<string, PropertyValue>;
-}
-
-function create({ session }: Scene, { name = "web", inputs, ...more }: CreateOptions = {}) {
-  const all = inputsOf({ name, ...(name === generatedName && { __generated: name }), ...inputs });
-  return createInstance(session, {
-    urn,
-    inputs: all,
-    timeoutSeconds: 0,
-    preview: false,
-    ...more,
-  });
+function create({ session }: Scene, asked: Parameters<typeof createOf>[0] = {}) {
+  return createInstance(session, createOf({ isGenerated: asked.name === generatedName, ...asked }));
 }
 
 /** Makes the service list each PROVISIONING instance as ACTIVE. */
@@ -50,7 +36,6 @@ const nothingMade = (error: RequestError) => post(error, { acts: false });
 
 const records = ({ session }: Scene) => session.ledger.all().map(({ record }) => record);
 const recordOf = (world: Scene) => records(world).find((record) => record.urn === urn);
-const posts = ({ service }: Scene) => service.count("create");
 
 test("a create is one POST between a baseline and the wait, and its record goes when the run ends in order", async () => {
   const world = activating(scene());
@@ -77,8 +62,8 @@ test("a create is one POST between a baseline and the wait, and its record goes 
 test("creates of different names share their baseline, and none waits for another", async () => {
   const world = activating(scene());
   const names = Array.from({ length: 25 }, (_, n) => `web-${n}`);
-  await Promise.all(names.map((name) => create(world, { name, urn: urnOf(name) })));
-  expect(posts(world)).toBe(25);
+  await Promise.all(names.map((name) => create(world, { name, resource: name })));
+  expect(postsTo(world)).toBe(25);
   expect(world.service.count("list")).toBeLessThan(5);
 });
 
@@ -99,7 +84,7 @@ test("without a connection, the POST is tried four times, and no record stays", 
   }
   const error = await errorOf(create(world));
   expect(error.message).toContain(failed("unreachable").message);
-  expect(posts(world)).toBe(4);
+  expect(postsTo(world)).toBe(4);
   expect(records(world)).toEqual([]);
 });
 
@@ -109,7 +94,7 @@ test("a POST that failed before it was sent is not tried again if waiting can't 
   const error = new RequestError({ ...failure, cause: "a bad certificate", lasting: true });
   world.service.posts.push(nothingMade(error));
   expect((await errorOf(create(world))).message).toContain("a bad certificate");
-  expect(posts(world)).toBe(1);
+  expect(postsTo(world)).toBe(1);
   expect(records(world)).toEqual([]);
 });
 
@@ -125,7 +110,7 @@ test("after a 429, the POST is sent again with the next permit of the rate limit
   const world = activating(scene());
   world.service.posts.push(nothingMade(answered(429)));
   await create(world);
-  expect(posts(world)).toBe(2);
+  expect(postsTo(world)).toBe(2);
   expect(records(world)).toHaveLength(1);
 });
 
@@ -138,7 +123,7 @@ test("after an unclear POST, its instance is adopted if the name is generated, a
   });
   const { id, outputs } = await create(world, { name: generatedName });
   expect(outputs).toMatchObject({ status: "ACTIVE", name: generatedName, privateIpv4: "" });
-  expect(posts(world)).toBe(1);
+  expect(postsTo(world)).toBe(1);
   expect(world.messages.warnings).toEqual([
     expect.stringContaining(`the answer to the create of instance ${id} was lost`),
   ]);
@@ -151,7 +136,7 @@ test("an instance whose name the program chose is reported, and never adopted", 
   const error = await errorOf(create(world));
   expect(error.message).toContain("i-1 has the name, which the provider did not generate");
   expect(error.message).toContain("settle`");
-  expect(posts(world)).toBe(1);
+  expect(postsTo(world)).toBe(1);
   expect(recordOf(world)).toMatchObject({ at: expect.any(String) });
   expect(recordOf(world)).not.toHaveProperty("id");
 });
@@ -161,7 +146,7 @@ test("after an answered 500 that made nothing, one more POST is made", async () 
   world.service.posts.push(nothingMade(answered(500)));
   const { outputs } = await create(world);
   expect(outputs["status"]).toBe("ACTIVE");
-  expect(posts(world)).toBe(2);
+  expect(postsTo(world)).toBe(2);
   expect(world.clock.now()).toBeGreaterThanOrEqual(60_000);
 });
 
@@ -217,7 +202,7 @@ test.each<[string, Post[], string]>([
     expect(message).toContain(words);
     expect(message).toMatch(/Nothing more was sent\.\nTo settle it: `.*settle`$/);
     expect(message.split("\n").length).toBeLessThanOrEqual(6);
-    expect(posts(world)).toBe(each.length);
+    expect(postsTo(world)).toBe(each.length);
     expect(records(world)).toMatchObject([{ before: ["old"] }]);
   },
 );
@@ -229,7 +214,7 @@ test("if the repeat of a POST is refused, the error says so after the first one'
   expect(message).toMatch(
     /^an earlier try failed \(POST .*500.*created nothing\. Then, POST .*400/,
   );
-  expect(posts(world)).toBe(2);
+  expect(postsTo(world)).toBe(2);
   expect(records(world)).toEqual([]);
 });
 
@@ -237,7 +222,7 @@ test("a repeat that can't be sent is tried again, like any POST", async () => {
   const world = activating(scene());
   world.service.posts.push(nothingMade(answered(500)), nothingMade(failed("unreachable")));
   await create(world);
-  expect(posts(world)).toBe(3);
+  expect(postsTo(world)).toBe(3);
 });
 
 test("two resources with the same explicit name get an instance each", async () => {
@@ -246,8 +231,8 @@ test("two resources with the same explicit name get an instance each", async () 
     await world.clock.sleep(1000);
     return service.accept(body);
   });
-  const both = await Promise.all([create(world), create(world, { urn: urnOf("other") })]);
-  expect(posts(world)).toBe(2);
+  const both = await Promise.all([create(world), create(world, { resource: "other" })]);
+  expect(postsTo(world)).toBe(2);
   expect(new Set(both.map(({ id }) => id)).size).toBe(2);
 });
 
@@ -257,7 +242,7 @@ test("after Ctrl-C before the POST, nothing is sent or recorded", async () => {
   const world = scene();
   world.service.listFaults.push(() => world.cancel());
   expect(isEnded(await errorOf(create(world)))).toBe(true);
-  expect(posts(world)).toBe(0);
+  expect(postsTo(world)).toBe(0);
   expect(records(world)).toEqual([]);
 });
 
@@ -340,7 +325,7 @@ test("the second call goes on waiting for the known id, even if a listing fails"
   expect(await errorOf(create(world))).toMatchObject({ name: "InstanceUnfinished", id: "i-1" });
   world.service.set("i-1", { status: "ACTIVE" });
   expect(await create(world)).toMatchObject({ id: "i-1", outputs: { status: "ACTIVE" } });
-  expect(posts(world)).toBe(1);
+  expect(postsTo(world)).toBe(1);
 });
 
 test("the second call creates a new instance if the first was proven gone during the wait", async () => {
@@ -353,7 +338,7 @@ test("the second call creates a new instance if the first was proven gone during
   const second = create(world);
   void world.clock.sleep(90_000).then(() => world.service.set("i-2", { status: "ACTIVE" }));
   expect(await second).toMatchObject({ id: "i-2", outputs: { status: "ACTIVE" } });
-  expect(posts(world)).toBe(2);
+  expect(postsTo(world)).toBe(2);
 });
 
 test("the engine forgets the id after 100 failures, so the last call but one succeeds with what is not ready (G1)", async () => {
@@ -372,7 +357,7 @@ test("the engine forgets the id after 100 failures, so the last call but one suc
     expect({ id, outputs }).toMatchObject({ id: "i-1", outputs: { __unfinished: true, ipv4: "" } });
   }
   expect(world.messages.warnings[0]).toContain("the next `pulumi up` goes on waiting for it");
-  expect(posts(world)).toBe(3);
+  expect(postsTo(world)).toBe(3);
 });
 
 test("after Ctrl-C, the first answer says that the instance is not ready, and a further one that it was created", async () => {
@@ -384,7 +369,7 @@ test("after Ctrl-C, the first answer says that the instance is not ready, and a 
   await errorOf(create(world));
   expect(await errorOf(create(world))).toMatchObject({ name: "InstanceUnfinished", id: "i-1" });
   expect(await create(world)).toMatchObject({ id: "i-1", outputs: { __unfinished: true } });
-  expect(posts(world)).toBe(2);
+  expect(postsTo(world)).toBe(2);
 });
 
 test("after a POST without an answer, the second call searches before it sends anything", async () => {
@@ -395,7 +380,7 @@ test("after a POST without an answer, the second call searches before it sends a
   expect((await errorOf(create(world))).message).toContain(
     "i-9 has the name, which the provider did not generate",
   );
-  expect(posts(world)).toBe(1);
+  expect(postsTo(world)).toBe(1);
 });
 
 test("no timer is left, however the create ends", async () => {

@@ -6,20 +6,25 @@ import { expect, test } from "@jest/globals";
 import type { Accepted } from "../api/contract";
 import { InstanceUnfinished } from "../errors";
 import type { Post } from "../testing/fakeService";
-import { errorOf, inputsOf, scene, urnOf, type Scene, held } from "../testing/scene";
+import {
+  createOf,
+  errorOf,
+  held,
+  inputsOf,
+  postsTo,
+  scene,
+  urnOf,
+  type Scene,
+} from "../testing/scene";
 import { createInstance } from "./create";
 
 const generatedName = "web-abcdefgh";
 const never = new AbortController().signal;
 
-function create({ session }: Scene, name: string, resource = "web") {
-  const isGenerated = name === generatedName;
-  const inputs = inputsOf({ name, ...(isGenerated && { __generated: name }) });
-  const request = { urn: urnOf(resource), inputs, timeoutSeconds: 0, preview: false };
-  return createInstance(session, request);
+function create({ session }: Scene, name: string) {
+  return createInstance(session, createOf({ name, isGenerated: name === generatedName }));
 }
 
-const posts = ({ service }: Scene) => service.count("create");
 const recordOf = ({ session }: Scene, resource: string) => session.ledger.own(urnOf(resource));
 
 /** A scene whose instances become ACTIVE when they are listed. A listing lacks those in `unlisted`. */
@@ -108,7 +113,7 @@ test.each(ways)(
     const { id } = await create(world, generatedName);
     expect(world.service.instances.get(id)?.name).toBe(generatedName);
     expect(recordOf(world, "web")).toMatchObject({ id, givenBy: world.session.id });
-    expect(posts(world)).toBe(1);
+    expect(postsTo(world)).toBe(1);
   },
 );
 
@@ -123,7 +128,7 @@ test.each(ways)(
     expect(error.message).toContain("i-1 has the name, which the provider did not generate");
     expect(recordOf(world, "web")).toMatchObject({ at: expect.any(String) });
     expect(recordOf(world, "web")).not.toHaveProperty("id");
-    expect(posts(world)).toBe(1);
+    expect(postsTo(world)).toBe(1);
   },
 );
 
@@ -136,6 +141,6 @@ test.each([generatedName, "web"])(
     const { message } = await errorOf(create(world, name));
     expect(message).toContain("the service answered with instance i-wrong");
     expect(message).toContain("no listing shows its instance");
-    expect(posts(world)).toBe(1);
+    expect(postsTo(world)).toBe(1);
   },
 );

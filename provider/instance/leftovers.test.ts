@@ -3,10 +3,11 @@ import { describe, expect, test } from "@jest/globals";
 import { propertyMap, Secret, type PropertyValue } from "../propertyValue";
 import { ready } from "../testing/fakeService";
 import {
+  createOf,
   errorOf,
   linesAt100,
   held,
-  inputsOf,
+  postsTo,
   scene,
   scopeId,
   testToken,
@@ -17,7 +18,6 @@ import { createInstance } from "./create";
 import { lookBriefly } from "./existence";
 import { generatedName } from "./naming";
 
-const urn = urnOf("web");
 const nameFor = (resource: string) => generatedName(urnOf(resource), scopeId, new Uint8Array());
 
 type Args = Record<string, PropertyValue>;
@@ -25,11 +25,9 @@ type Args = Record<string, PropertyValue>;
 function create({ session, service }: Scene, kind: "generated" | "explicit", preview = false) {
   if (!preview) service.posts.push(ready);
   const name = kind === "generated" ? nameFor("web") : "web";
-  const inputs = inputsOf({ name, ...(kind === "generated" && { __generated: name }) });
-  return createInstance(session, { urn, inputs, timeoutSeconds: 0, preview });
+  return createInstance(session, createOf({ name, isGenerated: kind === "generated", preview }));
 }
 
-const posts = ({ service }: Scene) => service.count("create");
 const destroyed: Args = { destroyPath: "/v2/instances/{id}" };
 const test_: Args = { apiToken: new Secret(testToken) };
 
@@ -57,7 +55,7 @@ describe("an instance that an earlier create may have left", () => {
         new RegExp(`Nothing was created\\.\n${way}\nOn compute:leftovers, and on --replace: `),
       );
       expect(linesAt100(message)).toBeLessThanOrEqual(6);
-      expect(posts(world)).toBe(0);
+      expect(postsTo(world)).toBe(0);
       expect(world.session.ledger.all()).toEqual([]);
       return;
     }
@@ -97,7 +95,7 @@ describe("an instance that an earlier create may have left", () => {
     world.service.has("i-1", { name: nameFor("web") });
     world.session.noteShown(held());
     await errorOf(create(world, "generated"));
-    expect(posts(world)).toBe(0);
+    expect(postsTo(world)).toBe(0);
   });
 });
 
@@ -111,7 +109,7 @@ test("an incomplete listing is named once, and stops a create with leftovers fai
     expect(error.message).toContain('whether "web" has an instance already is not known'),
   );
   expect(world.messages.all.filter((line) => line.includes("was not complete"))).toHaveLength(1);
-  expect(posts(world)).toBe(1);
+  expect(postsTo(world)).toBe(1);
 });
 
 test("a stop that concerns many instances names the first ones, and keeps its way out", async () => {
@@ -129,7 +127,7 @@ describe("a preview", () => {
     for (let n = 0; n < 3; n++)
       expect((await errorOf(create(world, "generated", true))).message).toContain("i-lost");
     expect(world.service.count("list")).toBe(1);
-    expect(posts(world)).toBe(0);
+    expect(postsTo(world)).toBe(0);
     expect(world.session.ledger.all()).toEqual([]);
   });
 

@@ -1,14 +1,11 @@
 /** Tests of a POST that the rate limit delays. Its baseline is renewed (G2), and a person sees the wait. */
 import { expect, test } from "@jest/globals";
 import { failed, post, ready } from "../testing/fakeService";
-import { errorOf, inputsOf, scene, urnOf, type Scene } from "../testing/scene";
+import { createOf, errorOf, scene, type Scene } from "../testing/scene";
 import { createInstance } from "./create";
 
-function create({ session }: Scene, name = "web") {
-  const inputs = inputsOf({ name });
-  const request = { urn: urnOf(name), inputs, timeoutSeconds: 0, preview: false };
-  return createInstance(session, request);
-}
+const create = ({ session }: Scene, name = "web") =>
+  createInstance(session, createOf({ name, resource: name }));
 
 /** A scene in which each of the next POSTs waits for the rate limit for this many seconds. */
 function delayed(...seconds: number[]): Scene {

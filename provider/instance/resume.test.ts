@@ -8,10 +8,11 @@ import { createProvider } from "../provider";
 import { answered, fail, ready } from "../testing/fakeService";
 import { leaveInDoubt, ledgerRecord } from "../testing/ledgerRecord";
 import {
+  createOf,
   errorOf,
   linesAt100,
-  inputsOf,
   liveToken,
+  postsTo,
   scene,
   scopeId,
   urnOf,
@@ -26,10 +27,9 @@ const generated = (n: number) => `web-aaaaaaa${n + 1}`;
 
 type Inputs = Record<string, PropertyValue>;
 
-function requestOf(name: PropertyValue, more: Inputs = {}, preview = false) {
+function requestOf(name: PropertyValue, inputs: Inputs = {}, preview = false) {
   const isGenerated = typeof name === "string" && name.startsWith("web-aaaaaaa");
-  const inputs = inputsOf({ name, ...(isGenerated && { __generated: name }), ...more });
-  return { urn, inputs, timeoutSeconds: 0, preview };
+  return createOf({ name, isGenerated, inputs, preview });
 }
 
 const create = ({ session }: Scene, name: PropertyValue = generated(2), more: Inputs = {}) =>
@@ -37,7 +37,6 @@ const create = ({ session }: Scene, name: PropertyValue = generated(2), more: In
 const preview = ({ session }: Scene, name: PropertyValue = generated(2), more: Inputs = {}) =>
   createInstance(session, requestOf(name, more, true));
 
-const posts = ({ service }: Scene) => service.count("create");
 const records = ({ session }: Scene) => session.ledger.all().map(({ record }) => record);
 
 interface Left {
@@ -67,7 +66,7 @@ async function expectStop(
   expect(message).toMatch(words);
   expect(message).toMatch(/Nothing was created\.\n(To settle it: `.*settle`|Run again once .*)$/);
   expect(linesAt100(message)).toBeLessThanOrEqual(6);
-  expect(posts(world)).toBe(0);
+  expect(postsTo(world)).toBe(0);
   expect(records(world)).toHaveLength(1);
 }
 
@@ -81,7 +80,7 @@ test("an instance whose id no engine was given is taken over without a POST, wit
   expect(world.messages.warnings).toEqual([
     expect.stringContaining("an earlier run created i-1 for this resource"),
   ]);
-  expect(posts(world)).toBe(0);
+  expect(postsTo(world)).toBe(0);
   expect(records(world)).toMatchObject([{ id: "i-1", givenBy: world.session.id }]);
 });
 
@@ -89,7 +88,7 @@ test("the one new instance of a generated name is taken over, although the servi
   const world = await afterKill();
   world.service.has("i-1", { name: `${generated(1).toUpperCase()}.example.com` });
   expect(await create(world)).toMatchObject({ id: "i-1" });
-  expect(posts(world)).toBe(0);
+  expect(postsTo(world)).toBe(0);
 });
 
 const packed = (systemByte: number) => {
@@ -112,7 +111,7 @@ test("a create whose second flavor was accepted is taken over with that flavor",
   world.service.has("i-1", { name: generated(1) });
   const { outputs } = await create(world, generated(2), inputs);
   expect(outputs).toMatchObject({ flavorId: "a", flavorIdUsed: "b" });
-  expect(posts(world)).toBe(0);
+  expect(postsTo(world)).toBe(0);
 });
 
 test.each<[string, Partial<LedgerRecord>]>([
@@ -123,7 +122,7 @@ test.each<[string, Partial<LedgerRecord>]>([
   const world = await afterKill({ record });
   world.service.posts.push(ready);
   await create(world);
-  expect(posts(world)).toBe(1);
+  expect(postsTo(world)).toBe(1);
   expect(records(world)).toMatchObject([{ name: generated(2), givenBy: world.session.id }]);
 });
 
@@ -201,7 +200,7 @@ test("an instance that the run was shown as another resource's, or that another 
   for (const id of ["i-8", "i-9"]) world.service.has(id, { name: "web" });
   world.service.posts.push(ready);
   await create(world, "web");
-  expect(posts(world)).toBe(1);
+  expect(postsTo(world)).toBe(1);
 });
 
 test("a create waits for the end of another run's create, and then takes its instance over", async () => {
@@ -218,7 +217,7 @@ test("a create waits for the end of another run's create, and then takes its ins
   const world = other.beside();
   void other.clock.sleep(20_000).then(() => other.session.ledger.close());
   expect(await create(world)).toMatchObject({ id: "i-1" });
-  expect(posts(world)).toBe(0);
+  expect(postsTo(world)).toBe(0);
 });
 
 test("a create stops if another run's create ends in order: the state that its engine has read is older", async () => {
@@ -230,7 +229,7 @@ test("a create stops if another run's create ends in order: the state that its e
     other.session.ledger.endInOrder();
   });
   expect((await errorOf(create(world))).message).toContain("another run creates");
-  expect(posts(world)).toBe(0);
+  expect(postsTo(world)).toBe(0);
   expect(records(world)).toEqual([]);
 });
 
@@ -248,7 +247,7 @@ test("a file that can't be read stops the create, and is named", async () => {
   const world = await afterKill({ record: { tokenKind: "x" } });
   world.session.ledger.claim = () => ({ kind: "unreadable", path: "/ledger/web.json" });
   expect((await errorOf(create(world))).message).toContain("/ledger/web.json");
-  expect(posts(world)).toBe(0);
+  expect(postsTo(world)).toBe(0);
 });
 
 describe("a preview", () => {

@@ -2,19 +2,13 @@
 import { expect, test } from "@jest/globals";
 import { Secret } from "../propertyValue";
 import { failed, post, ready, type Post } from "../testing/fakeService";
-import { errorOf, inputsOf, scene, urnOf, type Scene } from "../testing/scene";
+import { createOf, errorOf, scene, type Scene } from "../testing/scene";
 import { createInstance } from "./create";
 
 const name = "db1";
 
-function create({ session }: Scene) {
-  return createInstance(session, {
-    urn: urnOf("web"),
-    inputs: inputsOf({ name: new Secret(name) }),
-    timeoutSeconds: 0,
-    preview: false,
-  });
-}
+const create = ({ session }: Scene) =>
+  createInstance(session, createOf({ name: new Secret(name) }));
 
 /** Accepts a POST and lists its instance under the name in capitals, as some services may. */
 const accept: Post = (body, signals, service) =>

@@ -1,6 +1,7 @@
 /** A scene: a configured session with a fake service, a virtual clock and recorded messages. */
 import { afterEach } from "@jest/globals";
 import { Canceled } from "../abort";
+import type { CreateRequest } from "../calls";
 import { resolveSettings } from "../config/configuration";
 import { Instance } from "../instance/instance";
 import { propertyMap, Secret, type PropertyMap, type PropertyValue } from "../propertyValue";
@@ -141,6 +142,29 @@ export function inputsOf(more: Record<string, PropertyValue | undefined> = {}): 
     ...more,
   });
 }
+
+interface Asked extends Partial<Omit<CreateRequest, "urn" | "inputs">> {
+  resource?: string;
+  name?: PropertyValue;
+  /** Whether the provider has generated the name, so that only this create can have used it. */
+  isGenerated?: boolean;
+  inputs?: Record<string, PropertyValue>;
+}
+
+/** Returns a Create call of the engine, by default for the resource `web` with the explicit name "web". */
+export function createOf({
+  resource = "web",
+  name = "web",
+  isGenerated = false,
+  inputs,
+  ...more
+}: Asked = {}): CreateRequest {
+  const all = inputsOf({ name, ...(isGenerated && { __generated: name }), ...inputs });
+  return { urn: urnOf(resource), inputs: all, timeoutSeconds: 0, preview: false, ...more };
+}
+
+/** How many POSTs the service has got. */
+export const postsTo = ({ service }: Scene) => service.count("create");
 
 /** The outputs of the instance "i-1" right after the 202, without a session's stamp. */
 export function acceptedOutputs({ session }: Scene): PropertyMap {
