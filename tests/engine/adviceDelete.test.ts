@@ -4,15 +4,11 @@
  */
 import { expect, test } from "@jest/globals";
 import { startEmulator } from "../../emulator";
-import { Fixture, type FixtureOptions } from "./support/fixture";
+import { destroyPath, destroys, Fixture, lists, type FixtureOptions } from "./support/fixture";
 import { instances, oneInstance, type Inputs } from "./support/programs";
 import { canaries } from "./support/secrets";
 import { tokens } from "./support/stack";
 import { expectAgreement, printed, typePrinted, urnOf } from "./support/typing";
-
-const destroyPath = "/v2/instances/{id}";
-const destroys = { method: "DELETE", path: "/v2/instances/*" } as const;
-const lists = { method: "GET", path: "/v2/instances" } as const;
 
 /** An `up` with a live token. The service has a destroy call, which the configuration need not name. */
 async function madeLive(options: FixtureOptions = {}): Promise<{ fixture: Fixture; id: string }> {

@@ -4,15 +4,12 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "@jest/globals";
-import { installPlugin } from "../../tools/build";
 import { describeUnless } from "../../tools/support/unless";
-import { Fixture, never, type FixtureOptions } from "./support/fixture";
-import { emptyProgram, instances, oneInstance, required } from "./support/programs";
-import { isOldest, plugin } from "./support/stack";
+import { beginDoing, creating, doing } from "./support/do";
+import { creates, Fixture, lists, never } from "./support/fixture";
+import { emptyProgram, instances, oneInstance } from "./support/programs";
+import { isOldest } from "./support/stack";
 import { expectAgreement, printed, typePrinted } from "./support/typing";
-
-const creates = { method: "POST", path: "/v2/instances" } as const;
-const lists = { method: "GET", path: "/v2/instances" } as const;
 
 test("an instance that is removed at the service during the wait is created anew by the next up", async () => {
   await using fixture = await Fixture.create({ service: never });
@@ -142,28 +139,8 @@ test("an unfinished instance with a script that is too large for the state is fi
 
 const noDo = isOldest ? "the oldest engine has no `do`" : undefined;
 describeUnless(noDo, "after a create by `pulumi do` without a stack", () => {
-  const flags = Object.entries(required).map(
-    ([name, value]) =>
-      `--${name.replace(/[A-Z]/g, (sign) => `-${sign.toLowerCase()}`)}=${String(value)}`,
-  );
-  const doing = (...args: string[]) => [
-    "do",
-    "--package",
-    plugin,
-    "compute:index:Instance",
-    ...args,
-  ];
-  const creating = doing("create", "--stateless", "--yes", ...flags);
-
-  async function begun(options: FixtureOptions = {}): Promise<Fixture> {
-    const fixture = await Fixture.create({ program: emptyProgram, ...options });
-    fixture.stack.setEnv("COMPUTE_BASE_URL", fixture.service.url);
-    installPlugin(fixture.stack.home);
-    return fixture;
-  }
-
   test("whose wait failed, the printed import takes the instance over", async () => {
-    await using fixture = await begun({ service: never });
+    await using fixture = await beginDoing({ service: never });
     const { stack, control } = fixture;
     const create = stack.start(...creating);
     await create.printed("PROVISIONING");
@@ -180,7 +157,7 @@ describeUnless(noDo, "after a create by `pulumi do` without a stack", () => {
   });
 
   test("without a clear answer, the service's listing has the name, and an import takes the instance over", async () => {
-    await using fixture = await begun();
+    await using fixture = await beginDoing();
     const { stack, control } = fixture;
     control.fault({ ...creates, kind: "reset", acted: true });
     const hidden = control.fault({ ...lists, kind: "omitItem", times: "always" });

@@ -7,14 +7,12 @@ import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { startEmulator } from "../../emulator";
 import { temporaryFolder } from "../../provider/testing/temporaryFolder";
-import { Fixture } from "./support/fixture";
+import { creates, Fixture, lists } from "./support/fixture";
 import { emptyProgram, instances, type Inputs } from "./support/programs";
 import { canaries } from "./support/secrets";
 import { plugin, tokens } from "./support/stack";
 import { expectAgreement, isWell, printed, typePrinted, typeToken } from "./support/typing";
 
-const creates = { method: "POST", path: "/v2/instances" } as const;
-const lists = { method: "GET", path: "/v2/instances" } as const;
 const doctor = `'${plugin}' doctor`;
 
 /** Expects that an `up` makes the one instance, and that everything then agrees. */

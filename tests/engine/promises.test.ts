@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "@jest/globals";
-import { Fixture } from "./support/fixture";
+import { destroyPath, Fixture } from "./support/fixture";
 import { instances, required, type Inputs } from "./support/programs";
 import { tokens } from "./support/stack";
 import { urnOf } from "./support/typing";
@@ -57,7 +57,6 @@ test("with a live token and the delete policy fail, a changed input and `--repla
 });
 
 test("after an engine was killed while another instance was not ready, `up --replace` of the finished one stops until a refresh has shown that the state has it", async () => {
-  const destroyPath = "/v2/instances/{id}";
   await using fixture = await Fixture.create({
     program: instances({ web: {}, slow: { options: { dependsOn: ["${web}"] } } }),
     config: { destroyPath },

@@ -10,14 +10,13 @@ import { expect, test } from "@jest/globals";
 import { ledgerFolder } from "../../provider/ledger/folder";
 import { fileNameOf } from "../../provider/ledger/record";
 import { testUnless } from "../../tools/support/unless";
-import { Fixture, hangs, never } from "./support/fixture";
+import { destroyPath, Fixture, hangs, never } from "./support/fixture";
 import { oneInstance, required, type Inputs } from "./support/programs";
 import { noTerminals } from "./support/processes";
 import { live, marksOf, onNewMachine, settle } from "./support/settling";
 import { plugin, recordsOf, tokens, type Stack } from "./support/stack";
 import { expectAgreement, printed, urnOf } from "./support/typing";
 
-const destroyPath = "/v2/instances/{id}";
 const web = urnOf("web");
 
 /** The file of the stack's state. */

@@ -13,7 +13,7 @@ import { codeSpansOf, sectionOf } from "../../tools/docs/markdown";
 import { readPage } from "../../tools/docs/pages";
 import { firstLine } from "../../tools/support/command";
 import { root } from "../../tools/support/paths";
-import { Fixture } from "./support/fixture";
+import { destroyPath, Fixture } from "./support/fixture";
 import { emptyProgram, instances, oneInstance } from "./support/programs";
 import { tokens } from "./support/stack";
 import { expectAgreement, printed, urnOf } from "./support/typing";
@@ -116,7 +116,7 @@ test.each([
 
 const live = {
   token: tokens.live,
-  service: { destroyPath: "/v2/instances/{id}" },
+  service: { destroyPath },
   config: { deletePolicy: "fail" },
 };
 

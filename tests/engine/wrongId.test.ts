@@ -3,13 +3,12 @@
  * destroyed, and the one really made is not lost (G1, G4). provider/instance/knownId.test.ts has the other cases.
  */
 import { expect, test } from "@jest/globals";
-import { Fixture } from "./support/fixture";
+import { creates, destroyPath, Fixture } from "./support/fixture";
 import { oneInstance } from "./support/programs";
 import { settle } from "./support/settling";
 import { tokens } from "./support/stack";
 import { expectAgreement, printed } from "./support/typing";
 
-const destroyPath = "/v2/instances/{id}";
 const billing = { id: "i-billing", name: "billing", tokenKind: "live" } as const;
 
 test("after a 202 with another team's instance, `up` says so, the next one stops without naming that one, and an import takes over the one really made under its explicit name", async () => {
@@ -21,13 +20,7 @@ test("after a 202 with another team's instance, `up` says so, the next one stops
   });
   const { stack, control } = fixture;
   control.insert(billing);
-  control.fault({
-    method: "POST",
-    path: "/v2/instances",
-    kind: "existingId",
-    instance: billing.id,
-    acted: true,
-  });
+  control.fault({ ...creates, kind: "existingId", instance: billing.id, acted: true });
 
   const output = await stack.fail("up");
 

@@ -1,10 +1,8 @@
 /** Tests that delete tells the truth, because the service documents no destroy call (G4). */
 import { expect, test } from "@jest/globals";
-import { Fixture } from "../support/fixture";
+import { destroyPath, Fixture } from "../support/fixture";
 import { instances } from "../support/programs";
 import { isOldest, tokens } from "../support/stack";
-
-const destroyPath = "/v2/instances/{id}";
 
 test("destroy of a live instance fails, keeps it in the state, and names the ways out", async () => {
   await using fixture = await Fixture.create({ token: tokens.live });

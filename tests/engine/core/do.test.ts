@@ -3,35 +3,15 @@
  * only (G2), a kill with a stack loses none (G1), and what can't be done is not reported as done (G4).
  */
 import { expect, test } from "@jest/globals";
-import { installPlugin } from "../../../tools/build";
 import { describeUnless } from "../../../tools/support/unless";
-import { Fixture, never, type FixtureOptions } from "../support/fixture";
-import { emptyProgram, required } from "../support/programs";
-import { isOldest, plugin, tokens } from "../support/stack";
-
-const flags = Object.entries(required).map(
-  ([name, value]) =>
-    `--${name.replace(/[A-Z]/g, (sign) => `-${sign.toLowerCase()}`)}=${String(value)}`,
-);
-
-/** The command line of `pulumi do` without a stack, which finds the plugin by its path. */
-const withPlugin = ["do", "--package", plugin];
-const doing = (...args: string[]) => [...withPlugin, "compute:index:Instance", ...args];
-const unattended = ["--stateless", "--yes"];
-const creating = doing("create", ...unattended, ...flags);
-
-/** A stack without a program. The commands without a stack take the address from the environment. */
-async function begun(options: FixtureOptions = {}): Promise<Fixture> {
-  const fixture = await Fixture.create({ program: emptyProgram, ...options });
-  fixture.stack.setEnv("COMPUTE_BASE_URL", fixture.service.url);
-  installPlugin(fixture.stack.home);
-  return fixture;
-}
+import { beginDoing, creating, doing, flags, unattended, withPlugin } from "../support/do";
+import { never } from "../support/fixture";
+import { isOldest, tokens } from "../support/stack";
 
 const noDo = isOldest ? "the oldest engine has no `do`" : undefined;
 describeUnless(noDo, "`pulumi do`", () => {
   test("without a stack: list, read and functions answer; patch, upsert and delete say that they can't, and change nothing", async () => {
-    await using fixture = await begun();
+    await using fixture = await beginDoing();
     const { stack, control } = fixture;
     for (const id of ["i-two", "i-one"]) control.insert({ id, name: `${id}-name` });
 
@@ -59,7 +39,7 @@ describeUnless(noDo, "`pulumi do`", () => {
   });
 
   test("`pulumi do … create --stateless` twice, and two at once: each makes one, and is told of no other", async () => {
-    await using fixture = await begun({ token: tokens.live });
+    await using fixture = await beginDoing({ token: tokens.live });
     const create = () => fixture.stack.succeed(...creating);
 
     const runs = [await create(), await create(), ...(await Promise.all([create(), create()]))];
@@ -72,7 +52,7 @@ describeUnless(noDo, "`pulumi do`", () => {
   test.concurrent(
     "with a stack: create, patch (which replaces), upsert of what is there, and delete",
     async () => {
-      await using fixture = await begun();
+      await using fixture = await beginDoing();
       const { stack } = fixture;
       const run = (...args: string[]) =>
         stack.succeed("do", "compute:index:Instance", ...args, "--yes");
@@ -99,7 +79,7 @@ describeUnless(noDo, "`pulumi do`", () => {
   test.concurrent(
     "killed with a stack, and two at once: the lock stops the second, and the create goes on with the same instance",
     async () => {
-      await using fixture = await begun({ service: never });
+      await using fixture = await beginDoing({ service: never });
       const { stack } = fixture;
       const run = (what: string, name: string) =>
         stack.start("do", "compute:index:Instance", what, name, "--yes", ...flags);

@@ -1,6 +1,6 @@
 /** Tests that `pulumi refresh` shows changes made out of band, and forgets nothing on weak evidence (G3). */
 import { expect, test } from "@jest/globals";
-import { Fixture } from "../support/fixture";
+import { Fixture, lists } from "../support/fixture";
 import { instances, oneInstance } from "../support/programs";
 
 const check =
@@ -40,7 +40,6 @@ test("only an instance that listings lack is dropped by a refresh, not one whose
   );
   control.remove(web?.id ?? "");
 
-  const lists = { method: "GET", path: "/v2/instances" } as const;
   const fault = control.fault({ ...lists, kind: "status", status: 400, times: "always" });
   expect(await stack.fail("refresh")).toMatch(/HTTP 400.*request_id req_/);
   fault.remove();

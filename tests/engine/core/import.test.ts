@@ -4,7 +4,7 @@
  */
 import { expect, test } from "@jest/globals";
 import schema from "../../../schema.json";
-import { Fixture } from "../support/fixture";
+import { destroyPath, Fixture } from "../support/fixture";
 import { emptyProgram, instances, oneInstance, userData, type Inputs } from "../support/programs";
 import { isOldest, tokens, writeNulls } from "../support/stack";
 
@@ -159,8 +159,6 @@ test("an import by name fails and names the id. By id an instance that is PROVIS
   expect(await stack.instance()).toMatchObject({ id: found.id, outputs: { status: "ACTIVE" } });
   expect(fixture.posts()).toBe(0);
 });
-
-const destroyPath = "/v2/instances/{id}";
 
 /** Imports the server as each of these resources. `program` has them with this flavor. */
 async function importedAs(names: readonly string[]) {

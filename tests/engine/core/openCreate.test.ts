@@ -1,13 +1,12 @@
 /** Tests a create without a clear answer, which must not create an instance twice (G2). */
 import { expect, test } from "@jest/globals";
-import { Fixture } from "../support/fixture";
+import { creates, Fixture } from "../support/fixture";
 import { oneInstance } from "../support/programs";
 
 test("after a 503 of a service that created an instance with an explicit name, up fails and names it, and an import takes it over", async () => {
   await using fixture = await Fixture.create({ program: oneInstance({ name: "web-main" }) });
   const { stack } = fixture;
-  const posts = { method: "POST", path: "/v2/instances" } as const;
-  fixture.control.fault({ ...posts, kind: "status", status: 503, acted: true });
+  fixture.control.fault({ ...creates, kind: "status", status: 503, acted: true });
 
   const output = await stack.fail("up");
 

@@ -1,9 +1,8 @@
 /** Tests `--replace` and `state taint` right after the create, which the engine does without a Diff. */
 import { expect, test } from "@jest/globals";
-import { Fixture } from "../support/fixture";
+import { destroyPath, Fixture } from "../support/fixture";
 import { isOldest, tokens } from "../support/stack";
 
-const destroyPath = "/v2/instances/{id}";
 const named = "new instances are created, although these may be left over from earlier creates";
 
 test.each(isOldest ? ["--replace"] : ["--replace", "taint"])(

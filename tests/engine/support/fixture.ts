@@ -13,13 +13,16 @@ export interface FixtureOptions extends Partial<StackOptions> {
 /** For `service`: an instance stays PROVISIONING until `control.settle()`. */
 export const never = { provisioningSeconds: Infinity };
 
+/** The calls of the service, for faults. */
+export const creates = { method: "POST", path: "/v2/instances" } as const;
+export const lists = { method: "GET", path: "/v2/instances" } as const;
+export const destroys = { method: "DELETE", path: "/v2/instances/*" } as const;
+
+/** The destroy call, for the configuration and for the service, which documents none. */
+export const destroyPath = "/v2/instances/{id}";
+
 /** A fault: the service creates the instance, but does not answer the POST until the fault is released. */
-export const hangs = {
-  method: "POST",
-  path: "/v2/instances",
-  kind: "hang",
-  acted: true,
-} as const;
+export const hangs = { ...creates, kind: "hang", acted: true } as const;
 
 /** An emulator and a stack, which are both closed at the end of the test. */
 export class Fixture implements AsyncDisposable {
