@@ -10,7 +10,7 @@ import { startConnectProxy } from "../../provider/api/testing/connectProxy";
 import { TlsFront } from "../support/tlsFront";
 import { Fixture } from "./support/fixture";
 import { emptyProgram, instances, oneInstance } from "./support/programs";
-import { ageCreates, plugin, Stack, tokens } from "./support/stack";
+import { ageCreates, plugin, tokens } from "./support/stack";
 import { expectAgreement, isWell, printed, typePrinted, typeToken, urnOf } from "./support/typing";
 
 const audit = `'${plugin}' audit`;
@@ -72,15 +72,10 @@ test("audit finds an instance made by hand and one that is gone: its commands, a
 
 test("after a new token, audit finds an instance gone that a refresh of its stack keeps: its command drops it", async () => {
   await using fixture = await Fixture.create();
-  const { stack, service, control } = fixture;
+  const { stack, control } = fixture;
   await stack.up();
   const [gone = ""] = fixture.ids();
-  await using other = await Stack.create({
-    project: "other",
-    program: oneInstance(),
-    baseUrl: service.url,
-    env: { PULUMI_HOME: stack.home, PULUMI_BACKEND_URL: stack.backend },
-  });
+  await using other = await fixture.otherProject();
   await other.up();
   ageCreates(stack);
   control.remove(gone);
@@ -120,15 +115,11 @@ test("audit does not decide whether an instance whose id a stack has at another 
 
 test("audit finds an instance that three resources manage: its command leaves one of them, and the instance runs on", async () => {
   await using fixture = await Fixture.create();
-  const { stack, service } = fixture;
+  const { stack } = fixture;
   await stack.up();
   const [id = ""] = fixture.ids();
-  await using other = await Stack.create({
-    project: "other",
-    program: oneInstance({ name: fixture.control.instances()[0]?.name }),
-    baseUrl: service.url,
-    env: { PULUMI_HOME: stack.home, PULUMI_BACKEND_URL: stack.backend },
-  });
+  const [made] = fixture.control.instances();
+  await using other = await fixture.otherProject({ program: oneInstance({ name: made?.name }) });
   await other.type(`pulumi import compute:index:Instance web ${id}`);
   await stack.type(`pulumi import compute:index:Instance twin ${id}`);
   const found = sectionOf(await stack.typeFailing(audit), "Managed by more than one resource");

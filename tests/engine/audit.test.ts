@@ -4,8 +4,8 @@
  */
 import { expect, test } from "@jest/globals";
 import { Fixture } from "./support/fixture";
-import { instances, oneInstance, userData } from "./support/programs";
-import { ageCreates, plugin, Stack, tokens } from "./support/stack";
+import { instances, userData } from "./support/programs";
+import { ageCreates, plugin, tokens } from "./support/stack";
 
 interface Data {
   managed: { id: string }[];
@@ -17,30 +17,14 @@ interface Data {
 const audit = `'${plugin}' audit`;
 const ids = (all: readonly { id: string }[]) => all.map(({ id }) => id).sort();
 
-async function otherProject(
-  { stack, service }: Fixture,
-  project: string,
-  token: string = tokens.test,
-) {
-  const other = await Stack.create({
-    project,
-    token,
-    program: oneInstance(),
-    baseUrl: service.url,
-    config: { pollIntervalSeconds: "0.2" },
-    env: { PULUMI_HOME: stack.home, PULUMI_BACKEND_URL: stack.backend },
-  });
-  await other.up();
-  return other;
-}
-
 test("audit finds managed, unmanaged, gone and incomparable instances in all projects of the backend, as text and as JSON", async () => {
   const program = instances({ web: { inputs: { userData } }, db: {}, left: {} });
   await using fixture = await Fixture.create({ program });
   const { stack, service, control } = fixture;
   await stack.up();
-  await using other = await otherProject(fixture, "other");
-  await using live = await otherProject(fixture, "paid", tokens.live);
+  await using other = await fixture.otherProject();
+  await using live = await fixture.otherProject({ project: "paid", token: tokens.live });
+  for (const one of [other, live]) await one.up();
   const made = await stack.instances();
   const [web, db, left] = ["web", "db", "left"].map((name) =>
     made.find(({ urn }) => urn.endsWith(`::${name}`)),

@@ -60,6 +60,18 @@ export class Fixture implements AsyncDisposable {
     return this.service.control;
   }
 
+  /** Returns a stack of another project, with the same service, Pulumi home and backend, and an instance `web`. */
+  otherProject(options: Partial<StackOptions> = {}): Promise<Stack> {
+    const { home, backend } = this.stack;
+    return Stack.create({
+      project: "other",
+      program: oneInstance(),
+      baseUrl: this.service.url,
+      env: { PULUMI_HOME: home, PULUMI_BACKEND_URL: backend },
+      ...options,
+    });
+  }
+
   ids(): string[] {
     return this.control.instances().map(({ id }) => id);
   }
