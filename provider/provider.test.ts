@@ -180,6 +180,14 @@ test.each([
   },
 );
 
+test("an import that finds nothing with recorded settings names --run-program, too", async () => {
+  const { provider } = await configured();
+  const importing = { ...removal, id: "i-9", inputs: undefined, outputs: undefined };
+  const { message } = await errorOf(provider.read(importing));
+  expect(message).toContain('has the id "i-9"');
+  expect(message).toContain("`pulumi refresh --run-program`");
+});
+
 test("an error of a run with recorded settings names the settings that come from the environment, and their variables", async () => {
   const world = scene();
   world.ctx.env["COMPUTE_BASE_URL"] = "https://wrong.example/v2";

@@ -97,7 +97,6 @@ export const advice: readonly Advice[] = [
     text: "This run used the settings that the last",
     ways: {
       "pulumi refresh --run-program": core("configuration", "if the state still has a wrong"),
-      "the same after an import": engine("adviceSettings", "if an import fails with a wrong"),
       "correct the variable": engine(
         "adviceSettings",
         "if a refresh fails with a wrong address from the environment",

@@ -107,26 +107,6 @@ test("if a listing takes longer than the time-out of a request, the longer time-
   await expectOneMade(fixture);
 });
 
-test("if an import fails with a wrong address that the state still has, the printed command helps", async () => {
-  await using other = await startEmulator();
-  await using fixture = await Fixture.create();
-  const { stack, service, control } = fixture;
-  await stack.up();
-  const [id = ""] = fixture.ids();
-  control.insert({ id: "i-by-hand", name: "by-hand" });
-  await stack.configure({ baseUrl: other.url });
-  await stack.up();
-  await stack.configure({ baseUrl: service.url });
-  const command = "pulumi import compute:index:Instance by-hand i-by-hand";
-  const failed = await stack.typeFailing(command);
-  expect(failed).toContain('has the id "i-by-hand"');
-
-  await typePrinted(fixture, failed, "pulumi refresh --run-program");
-  await stack.type(command);
-
-  expect(await stack.ids()).toEqual([id, "i-by-hand"].sort());
-});
-
 test("if a refresh fails with a wrong address from the environment, it names the variable, and works once that is corrected", async () => {
   await using other = await startEmulator();
   await using fixture = await Fixture.create({ baseUrl: undefined });

@@ -77,7 +77,6 @@ test("after a change of the address, the printed command helps: a plain up reads
   await stack.configure({ baseUrl: service.url });
 
   const failed = await stack.fail("up");
-  expect(await stack.fail("destroy", "--run-program")).toContain("out of reach");
 
   const [command = ""] = printedCommands(failed, "pulumi refresh --run-program");
   await stack.type(`${command} --yes`);

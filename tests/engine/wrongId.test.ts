@@ -27,9 +27,9 @@ test("after a 202 with another team's instance, `up` says so, the next one stops
   expect(output).toContain(`the service answered with instance ${billing.id}`);
   expect(await stack.ids()).toEqual([]);
   const [made = ""] = fixture.ids().filter((id) => id !== billing.id);
-  expect(output).toContain(`${made} has the name`);
+  expect(output).toContain(made);
   const again = await stack.fail("up");
-  expect(again).toContain(`${made} has the name`);
+  expect(again).toContain(made);
   expect(again).not.toContain(billing.id);
   const { code, output: found } = await settle(stack, "--yes");
   expect(code).toBe(1);
