@@ -148,7 +148,7 @@ test("each missing or wrong setting is named with the places where it is looked 
   ]);
   expect(wrong.checks["base URL"]).toMatch(/^FAILED: --base-url must be https/);
   expect(wrong.checks["settings"]).toMatch(
-    /--poll-interval-seconds must .*; --validate-credentials must/,
+    /--poll-interval-seconds must .*; --validate-credentials must .* → Correct each of these settings in the place where it is set\.$/,
   );
   expect(wrong.checks["account"]).toBeUndefined();
   expect(wrong.code).toBe(1);
