@@ -146,12 +146,13 @@ test("after a time-out, the error says that the operation was waiting for a list
   );
 });
 
-test("the error for a request that the service refused names the next step (G9)", async () => {
+test("if the listing before a create is refused, nothing is sent, and the error names the next step (G9)", async () => {
   const { provider, service } = await configured();
   service.listFaults.push(fail(answered(403, "GET")));
   const error = await errorOf(provider.create(creation));
   expect(error).toBeInstanceOf(OperationFailed);
   expect(error.message).toContain("The token lacks the scope for this call");
+  expect(service.count("create")).toBe(0);
 });
 
 test.each([
