@@ -43,10 +43,14 @@ module.exports = {
   testTimeout: 600_000,
   testSequencer: "<rootDir>/tests/support/sequencer.cjs",
   projects: [
-    project("unit", ["<rootDir>/{provider,emulator,cli,tools,tests/userData}/**/*.test.ts"], {
-      ...shared,
-      testPathIgnorePatterns: ["<rootDir>/tools/(dist|release)/"],
-    }),
+    project(
+      "unit",
+      ["<rootDir>/{provider,emulator,cli,tools,tests/{userData,engine/support}}/**/*.test.ts"],
+      {
+        ...shared,
+        testPathIgnorePatterns: ["<rootDir>/tools/(dist|release)/"],
+      },
+    ),
     project("contract", ["<rootDir>/tests/contract/**/*.test.ts"]),
     project("explorer", ["<rootDir>/tests/explorer/*.test.ts"]),
     project("simulation", ["<rootDir>/tests/simulation/*.test.ts"]),

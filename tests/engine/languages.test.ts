@@ -5,11 +5,10 @@
  */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "@jest/globals";
+import { expect } from "@jest/globals";
 import { ensureArchive } from "../../tools/dist/archives";
 import { thisPlatform } from "../../tools/dist/platforms";
 import { commandsIn } from "../../tools/docs/commandLines";
-import { sdkNamed } from "../../tools/sdk/pack";
 import { root } from "../../tools/support/paths";
 import { testUnless } from "../../tools/support/unless";
 import { filledIn } from "./support/blocks/shell";
@@ -101,8 +100,3 @@ for (const [name, file] of Object.entries(programFiles)) {
     expect(fixture.posts()).toBe(0);
   });
 }
-
-test("`npm run release -- pack` without a language names the languages", () => {
-  const languages = "nodejs, python, go, dotnet, java";
-  expect(() => sdkNamed("")).toThrow(`Which language? Choose one of these: ${languages}`);
-});

@@ -1,4 +1,4 @@
-/** Tests that no command prints a secret (G8). core/secrets.test.ts tests the search for secrets itself. */
+/** Tests that no command prints a secret (G8). support/secrets.test.ts tests the search for secrets itself. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";

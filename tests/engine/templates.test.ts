@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { load } from "js-yaml";
 import metadata from "../../metadata.json";
+import { pathOf, questionsOf, templates } from "../../tools/docs/templates";
 import { captured } from "../../tools/support/command";
 import { ownPulumi } from "../../tools/support/ownPulumi";
 import { root } from "../../tools/support/paths";
@@ -14,28 +15,6 @@ import { testUnless } from "../../tools/support/unless";
 import { passphrase } from "./support/engineLogs";
 import { Fixture } from "./support/fixture";
 import { languages, missingTools, type Language } from "./support/installing";
-
-const templates = {
-  TypeScript: "compute-typescript",
-  Python: "compute-python",
-  Go: "compute-go",
-  Java: "compute-java",
-  YAML: "compute-yaml",
-} as const satisfies Partial<Record<keyof typeof languages, string>>;
-
-const pathOf = (template: string) => join(root, "templates", template);
-
-/** A question that `pulumi new` asks. Without a default, the person has to type an answer. */
-interface Question {
-  description: string;
-  default?: string;
-  secret?: boolean;
-}
-
-function questionsOf(template: string): Record<string, Question> {
-  const project = readFileSync(join(pathOf(template), "Pulumi.yaml"), "utf8");
-  return (load(project) as { template: { config: Record<string, Question> } }).template.config;
-}
 
 const defaultsOf = (template: string) =>
   Object.entries(questionsOf(template)).flatMap(([name, question]) =>
@@ -65,29 +44,6 @@ async function pulumiNew(template: string, ...args: string[]): Promise<string> {
   await captured(pulumi, ["new", pathOf(template), ...options], { cwd: home, env });
   return project;
 }
-
-test("all templates ask the same questions, and only the address and the token have no default", () => {
-  const [first = {}, ...others] = Object.values(templates).map(questionsOf);
-  for (const questions of others) expect(questions).toEqual(first);
-  const withoutDefault = Object.entries(first).filter(
-    ([, question]) => question.default === undefined,
-  );
-  expect(withoutDefault.map(([name, { secret = false }]) => [name, secret])).toEqual([
-    [`${metadata.name}:baseUrl`, false],
-    [`${metadata.name}:apiToken`, true],
-  ]);
-});
-
-test.each(Object.entries(templates))("docs/install.md has the command for %s", (_, template) => {
-  const page = readFileSync(join(root, "docs", "install.md"), "utf8");
-  const address = `${metadata.repository}/tree/main/templates/${template}`;
-  expect(page).toContain(`\`pulumi new ${address}\``);
-});
-
-test.each(Object.entries(templates))("%s: git ignores a file with the token", (_, template) => {
-  const ignored = readFileSync(join(pathOf(template), ".gitignore"), "utf8").split("\n");
-  expect(ignored).toContain(".env");
-});
 
 test("`pulumi new` saves the defaults. A question left empty saves nothing: the environment gives that setting", async () => {
   const project = await pulumiNew(templates.YAML, "--stack=dev");

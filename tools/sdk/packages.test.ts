@@ -5,6 +5,7 @@ import { expect, test } from "@jest/globals";
 import metadata from "../../metadata.json";
 import { root } from "../support/paths";
 import { exampleBlock, type ExampleLanguage } from "./examples";
+import { sdkNamed } from "./pack";
 
 const { version, license, repository, description, pluginDownloadURL, keywords } = metadata;
 const java = "src/main/java/com/computeinstances/compute";
@@ -62,4 +63,9 @@ test("the docstrings of the Python package have the names of a Python program", 
 test("docs/install.md names the oldest Node that the plugin of the npm package runs on", () => {
   const page = readFileSync(join(root, "docs/install.md"), "utf8");
   expect(page).toContain(`needs Node ${metadata.sdk.nodejs.pluginNode} or later`);
+});
+
+test("`npm run release -- pack` without a language names the languages", () => {
+  const languages = "nodejs, python, go, dotnet, java";
+  expect(() => sdkNamed("")).toThrow(`Which language? Choose one of these: ${languages}`);
 });
