@@ -48,23 +48,13 @@ test("a hundred servers are imported with a plan, and the program that `pulumi i
   expect(held.get("i-7")).toMatch(/::web-7$/);
   expect(held.get("i-twin")).toMatch(/::web-7-i-twin$/);
 
-  // Instances that a stack of the backend manages are not planned again. This stack is selected.
+  // Instances that another stack of the backend manages are not planned again.
   control.insert({ id: "i-late", name: "web-0" });
-  const namesIn = (file: string) => {
-    const plan = JSON.parse(readFileSync(join(stack.project, file), "utf8")) as {
-      resources: { name: string }[];
-    };
-    return plan.resources.map(({ name }) => name);
-  };
-  const again = await stack.type(`${audit} --plan again.json`);
-  expect(again).toMatch(/^managed +100 instances$/m);
-  expect(again).toContain("1 instance is in the plan. Next: pulumi import --file again.json\n");
-  expect(namesIn("again.json")).toEqual(["web-0-i-late"]);
   await stack.succeed("stack", "init", "other");
   const options = `--base-url ${service.url} --cursor-parameter ${cursorParameter}`;
   const other = await stack.type(`${audit} --plan other.json ${options}`);
   expect(other).toContain("since stack organization/proj/other has no setting of compute");
-  expect(namesIn("other.json")).toEqual(["web-0"]);
+  expect(other).toContain("1 instance is in the plan. Next: pulumi import --file other.json\n");
 });
 
 testUnless(
