@@ -1,6 +1,7 @@
 /** Projects of Pulumi and of Terraform, each with its own state, which the real programs run. */
 import { symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import metadata from "../metadata.json";
 import { captured } from "../tools/support/command";
 import { temporaryFolder } from "../tools/support/files";
 import { ownPulumi } from "../tools/support/ownPulumi";
@@ -63,26 +64,46 @@ async function pulumiProject(
   return project;
 }
 
-/** Makes a project in Pulumi YAML, with the plugin in `pluginFolder`. `settings` are for our provider alone. */
+/** Where the engine finds a plugin: in a folder that the project names, or installed in a Pulumi home. */
+export type PluginPlace = { folder: string } | { home: string };
+
+/**
+ * Installs a plugin as a user does, from an executable, a folder or an archive, into a Pulumi home of its own. Its first run
+ * leaves the schema there, so that later ones start no process for it.
+ */
+export async function install(
+  { toolchain }: Tools,
+  file: string,
+): Promise<{ home: string } & Disposable> {
+  const folder = temporaryFolder();
+  const plugin = ["resource", metadata.name, metadata.version, "--file", file];
+  const env = toolchain.env({ PULUMI_HOME: folder.path });
+  await captured(toolchain.pulumi, ["plugin", "install", ...plugin], { env });
+  return { home: folder.path, [Symbol.dispose]: () => folder[Symbol.dispose]() };
+}
+
+/** Makes a project in Pulumi YAML. `settings` are for our provider alone. */
 export async function yamlProject(
   tools: Tools,
   options: {
     count: number;
-    pluginFolder: string;
+    plugin: PluginPlace;
     service: EmulatorProcess | undefined;
     settings?: Readonly<Record<string, number>>;
     env?: NodeJS.ProcessEnv;
   },
 ): Promise<Project> {
-  const { count, pluginFolder, service, settings = {}, env = {} } = options;
+  const { count, plugin, service, settings = {} } = options;
+  const env = "home" in plugin ? { PULUMI_HOME: plugin.home, ...options.env } : options.env;
   const names = Array.from({ length: count }, (_, n) => `web-${n}`);
   const instance = (name: string) => ({
     type: "compute:Instance",
     properties: { name, ...instanceInputs },
   });
-  const project = await pulumiProject(tools, service, env, () => ({
+  const named = "folder" in plugin && { providers: [{ name: metadata.name, path: plugin.folder }] };
+  const project = await pulumiProject(tools, service, env ?? {}, () => ({
     runtime: "yaml",
-    plugins: { providers: [{ name: "compute", path: pluginFolder }] },
+    ...(named && { plugins: named }),
     resources: Object.fromEntries(names.map((name) => [name, instance(name)])),
   }));
   const all = { requestsPerMinute: noLimit, cursorParameter, ...settings };

@@ -34,9 +34,8 @@ export async function peers(tools: Tools, quick: boolean): Promise<Figure[]> {
     preview: ["preview", "--refresh", ...parallel],
   });
   const ofTerraform = measureWith({ up: ["apply", "-auto-approve"], preview: ["plan"] });
-  const pluginFolder = tools.ours.folder;
   const contestants = {
-    ours: pulumi((service) => yamlProject(tools, { count, pluginFolder, service })),
+    ours: pulumi((service) => yamlProject(tools, { count, plugin: tools.ours, service })),
     dynamic: pulumi((service) => dynamicProject(tools, count, service)),
     terraform: terraform && ofTerraform((service) => terraformProject(terraform, count, service)),
   };
