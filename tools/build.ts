@@ -7,7 +7,7 @@ import { join, relative } from "node:path";
 import metadata from "../metadata.json";
 import { executable } from "../provider/executable";
 import { shellQuote } from "../provider/shellQuote";
-import { writeBundle } from "./support/bundle";
+import { writeBundle, writePlugin } from "./support/bundle";
 import { writeWhole } from "./support/files";
 import { shellLauncher, windowsLauncher } from "./support/launchers";
 import { ensureProduct } from "./support/products";
@@ -16,7 +16,6 @@ import { captured } from "./support/command";
 import { root } from "./support/paths";
 
 const launcher = `bin/${executable}`;
-const bundleFile = "bin/provider.js";
 const emulatorFile = "bin/emulator.js";
 const sdk = "sdk/nodejs";
 const testing = `${sdk}/bin/testing`;
@@ -33,7 +32,7 @@ const toolSources = ["tools/build.ts", "tools/support/bundle.ts", "tools/support
 export async function ensureBuilt(): Promise<string> {
   await ensureProduct({
     name: "the provider",
-    outputs: [launcher, "bin/start.js", bundleFile, emulatorFile],
+    outputs: [launcher, "bin/start.js", "bin/provider.js", emulatorFile],
     stamp: ".tools/stamps/provider",
     make: buildProvider,
   });
@@ -54,9 +53,8 @@ export async function ensureSdkBuilt(): Promise<string> {
 async function buildProvider(): Promise<readonly string[]> {
   const linked = { sourcemap: "linked", legalComments: "linked" } as const;
   const inputs = [
-    ...(await writeBundle("provider/main.ts", bundleFile, linked)),
+    ...(await writePlugin("bin", linked)),
     ...(await writeBundle("emulator/bundled.ts", emulatorFile)),
-    ...(await writeBundle("provider/start/launched.ts", "bin/start.js")),
   ];
   const bin = join(root, "bin");
   // The code cache that V8 has written for the previous bundle.

@@ -41,7 +41,7 @@ export function exitWithEngine(
   ownProcess: PluginProcess,
   engineStdin: EngineStream | undefined,
 ): void {
-  // Unlike a kill, this also writes the compile cache.
+  // Unlike a kill, this also leaves the compiled code to later processes.
   const exit = (): void => ownProcess.exit(0);
   const end = (reason: CancelReason, graceMs: number): void => {
     // Even if no call is running, the last answer has possibly not been sent yet.

@@ -1,4 +1,4 @@
-/** The folder of the compile cache. */
+/** The folder of the code that V8 has compiled. */
 import { accessSync, constants } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";

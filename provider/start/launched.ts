@@ -1,11 +1,10 @@
-/** Starts the bundle beside it, with a compile cache. Built as `start.js`. */
-import { createRequire, enableCompileCache } from "node:module";
+/** Starts the bundle beside it. Built as `start.js`. */
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join } from "node:path";
-import { cacheDirectory } from "./cacheDirectory";
+import { runBundle } from "./runBundle";
 
-try {
-  enableCompileCache(cacheDirectory(__dirname));
-} catch {
-  // Without a cache, the start is only slower.
-}
-createRequire(__filename)(join(__dirname, "provider.js"));
+const file = join(__dirname, "provider.js");
+// The build makes sure that a bundle has only ASCII characters.
+const source = readFileSync(file, "latin1");
+runBundle({ file, source, folder: __dirname, require: createRequire(file) });

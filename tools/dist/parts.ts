@@ -1,8 +1,7 @@
 /** Makes the parts of the single executable other than Node, which are the same for every platform. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { bundle } from "../support/bundle";
-import { hashOf } from "../support/files";
+import { bundle, digestOf } from "../support/bundle";
 import { root } from "../support/paths";
 
 export interface Parts {
@@ -17,8 +16,8 @@ export interface Parts {
 export async function makeParts(): Promise<Parts> {
   const provider = await bundle("provider/main.ts", "provider.js");
   const emulator = await bundle("emulator/bundled.ts", "emulator.js");
-  const source = `(function (require, __dirname) {${codeOf(provider)}\n})`;
-  const define = { bundleDigest: JSON.stringify(hashOf([source]).slice(0, 16)) };
+  const source = codeOf(provider);
+  const define = digestOf(source);
   const start = await bundle("provider/start/embedded.ts", "start.js", { define });
   const inputs = [provider, emulator, start].flatMap((part) => part.inputs);
   return {

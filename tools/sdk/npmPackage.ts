@@ -8,7 +8,7 @@ import metadata from "../../metadata.json";
 import { executable } from "../../provider/executable";
 import { ensureSdkBuilt, entryTarget, pluginTarget } from "../build";
 import { notices } from "../dist/notices";
-import { writeBundle } from "../support/bundle";
+import { writeBundle, writePlugin } from "../support/bundle";
 import { writeWhole } from "../support/files";
 import { npmLauncher } from "../support/launchers";
 import { root } from "../support/paths";
@@ -38,8 +38,7 @@ export async function writeNpmPackage(): Promise<{ directory: string; inputs: re
   const plugin = { target: pluginTarget };
   const inputs = [
     ...(await writeBundle("provider/start/fromNpm.ts", `${folder}/${start}`, entry)),
-    ...(await writeBundle("provider/start/launched.ts", `${folder}/plugin/start.js`, plugin)),
-    ...(await writeBundle("provider/main.ts", `${folder}/plugin/provider.js`, plugin)),
+    ...(await writePlugin(`${folder}/plugin`, plugin)),
   ];
   const files = {
     // The emulator is in the package once, beside the entry point for tests.

@@ -1,6 +1,8 @@
 /** Bundles a TypeScript file with all its imports into one JavaScript file for Node. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { BuildOptions, Plugin } from "esbuild";
-import { writeWhole } from "./files";
+import { hashOf, writeWhole } from "./files";
 import { ToolError } from "./main";
 import { root } from "./paths";
 
@@ -33,6 +35,25 @@ export async function writeBundle(
   const { files, inputs } = await bundle(entry, outfile, options);
   for (const { path, text } of files) writeWhole(path, text);
   return inputs;
+}
+
+/**
+ * Writes the plugin into `folder`, as `provider.js`, and `start.js`, which runs it. Returns the files they were made from.
+ *
+ * @throws {ToolError} if a file does not build
+ */
+export async function writePlugin(folder: string, options: Options): Promise<readonly string[]> {
+  const file = `${folder}/provider.js`;
+  const inputs = await writeBundle("provider/main.ts", file, options);
+  const define = digestOf(readFileSync(join(root, file), "utf8"));
+  const start = { ...options, define };
+  const starting = await writeBundle("provider/start/launched.ts", `${folder}/start.js`, start);
+  return [...inputs, ...starting];
+}
+
+/** Returns the definition that tells what runs a bundle which one it is (`provider/start/runBundle.ts`). */
+export function digestOf(source: string): NonNullable<Options["define"]> {
+  return { bundleDigest: JSON.stringify(hashOf([source]).slice(0, 16)) };
 }
 
 /** Bundles `entry` without writing anything. @throws {ToolError} if the file does not build */
