@@ -101,6 +101,8 @@ export class PromiseChecker {
       if (other === made || other.urn !== made.urn || other.stack !== made.stack) continue;
       if (!this.isAlive(other.id) || other.letGo !== undefined || this.#isToBeDeleted(other))
         continue;
+      // The service acted on this POST when its machine was gone, and after another run's: no listing before that one had it.
+      if (isRecorded === undefined) made.isUnnoticed = true;
       this.#checkSecond(made, other, poster);
     }
   }
