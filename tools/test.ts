@@ -27,8 +27,10 @@ runWithArguments(async (args) => {
       ? rest
       : quick;
   const others = args.filter((arg) => !["--all", "--rest"].includes(arg));
-  const hasSelection = others.some(
-    (arg) => !arg.startsWith("-") || /^--(selectProjects|watch)/.test(arg),
+  const isValue = (at: number) =>
+    /^(-t|-w|--testNamePattern|--maxWorkers|--testTimeout)$/.test(others[at - 1] ?? "");
+  const hasSelection = others.some((arg, at) =>
+    arg.startsWith("-") ? /^--(selectProjects|watch)/.test(arg) : !isValue(at),
   );
   runJest(hasSelection ? [{ args: others }] : runs.map((run) => ({ ...run, args: others })));
 });
