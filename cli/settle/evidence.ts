@@ -78,10 +78,12 @@ export function howLong(
   const all = [...items.values()];
   const isListed = ({ record, name }: Doubt) =>
     all.some((item) => item.id === record?.id || (name && isNamed(item.name, name)));
-  const { now } = search.session.clocks();
+  const { session } = search;
+  const { now } = session.clocks();
   const waits = doubts
     .filter((doubt) => !isListed(doubt))
-    .map((doubt) => listedBy(search, doubt) - now);
+    // The proof is two listings.
+    .map((doubt) => listedBy(search, doubt) + session.settings.pollIntervalMs - now);
   return Math.max(0, ...waits);
 }
 

@@ -26,6 +26,8 @@ function secondsUpTo(max: number) {
 const seconds = secondsUpTo(24 * 60 * 60);
 /** The longest settling time: how long a listing may lack an instance that the service has accepted. */
 const maxSettlingSeconds = 600;
+/** The longest poll interval: two listings this far apart are a proof (G3), for which a refresh has 300 s. */
+const maxPollIntervalSeconds = 60;
 
 const flag = z.preprocess(
   (value) => (value === "true" ? true : value === "false" ? false : value),
@@ -134,7 +136,7 @@ export const settingTypes = {
   requireTokenKind: oneOf(meanings.requireTokenKind, "TokenKind"),
   requestsPerMinute: wholeNumber,
   requestTimeoutSeconds: seconds,
-  pollIntervalSeconds: seconds,
+  pollIntervalSeconds: secondsUpTo(maxPollIntervalSeconds),
   settlingSeconds: secondsUpTo(maxSettlingSeconds),
   deletePolicy: oneOf(meanings.deletePolicy, "DeletePolicy"),
   destroyPath: nonEmptyString.refine((value) => /^\/v2\/[^?#\s]*\{id\}[^?#\s]*$/.test(value), {
@@ -174,7 +176,7 @@ export const settingDescriptions: Record<SettingName, string> = {
   requireTokenKind: `Which kind of token is required. ${explained(meanings.requireTokenKind)} A token of the other kind is refused, for example in review stacks.`,
   requestsPerMinute: `The service's limit on requests per minute to one endpoint. The provider stays 5 % below it. Default ${defaults.requestsPerMinute}.`,
   requestTimeoutSeconds: `How long one request may take, in seconds. Default ${defaults.requestTimeoutSeconds}.`,
-  pollIntervalSeconds: `The longest pause between two listings while instances are PROVISIONING, in seconds. The first pauses are shorter. While all instances are ACTIVE and only a port is missing, the pause is five times as long. Default ${defaults.pollIntervalSeconds}.`,
+  pollIntervalSeconds: `The longest pause between two listings while instances are PROVISIONING, in seconds. The first pauses are shorter. While all instances are ACTIVE and only a port is missing, the pause is five times as long. Default ${defaults.pollIntervalSeconds}, at most ${maxPollIntervalSeconds}.`,
   settlingSeconds: `How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default ${defaults.settlingSeconds}, at most ${maxSettlingSeconds}.`,
   deletePolicy: `What a delete does. ${explained(meanings.deletePolicy)}`,
   destroyPath:

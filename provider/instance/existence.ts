@@ -1,5 +1,4 @@
 /** Asks whether an instance exists, within reach of this configuration. */
-import { Refused } from "../errors";
 import { ask } from "../evidence/ask";
 import { whyOpen } from "../evidence/why";
 import type { Verdict } from "../evidence/witness";
@@ -44,7 +43,7 @@ export async function lookFor(
   return { verdict: await ask(listings, question, signal, known), origin };
 }
 
-/** Returns what the shared listings prove within 10 s. After one that the service has failed, the session does not look again. */
+/** Returns what the shared listings prove within 10 s. After a failed look, the session does not look again. */
 export async function lookBriefly(
   session: Session,
   instance: Wanted,
@@ -54,8 +53,7 @@ export async function lookBriefly(
   try {
     return (await lookFor(session, instance, operation.signal)).verdict.kind;
   } catch (error) {
-    // That one instance lives elsewhere says nothing of the service.
-    if (!(error instanceof Refused)) session.hasBriefLookFailed = true;
+    session.hasBriefLookFailed = true;
     session.ctx.messages.debug(
       `whether ${instance.id} still exists is not known: ${String(error)}`,
     );

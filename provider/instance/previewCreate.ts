@@ -50,13 +50,13 @@ export async function previewCreate(session: Session, request: CreateRequest): P
 
 /** Returns what a shared listing shows. Undefined if there is none within the time. After a failure, none is asked for again. */
 async function lookOnce(session: Session): Promise<Look | undefined> {
-  if (session.hasBriefLookFailed) return undefined;
+  if (session.hasPreviewLookFailed) return undefined;
   const { listings, ctx } = session;
   using operation = session.operation(lookSeconds);
   try {
     return lookAt(session, await listings.get(listings.recent(), operation.signal));
   } catch (error) {
-    session.hasBriefLookFailed = true;
+    session.hasPreviewLookFailed = true;
     ctx.messages.debug(`the preview could not list the instances: ${String(error)}`);
     return undefined;
   }

@@ -82,8 +82,10 @@ export class Session {
   readonly leftBehind = new Map<string, LeftBehind>();
   /** By URN, what a Diff says of an instance that is to be replaced, and that no Delete will destroy. */
   readonly replaced = new Map<string, LeftBehind>();
-  /** Whether the service has failed a look that only adds to a message or a preview. Later ones are left out. */
+  /** Whether a brief look for an instance that "retain" leaves behind has failed. Later ones are left out. */
   hasBriefLookFailed = false;
+  /** Whether a preview could not list the instances. Later creates of the preview are then not compared with them. */
+  hasPreviewLookFailed = false;
   /** Whether listings page by `compute:cursorParameter`, if it is set. */
   #isCursorUsed = true;
   #showsLastMessages: Promise<boolean> | undefined;

@@ -161,7 +161,7 @@ namespace ComputeInstances.Compute
         public Input<ComputeInstances.Compute.LeftoverPolicy>? Leftovers { get; set; }
 
         /// <summary>
-        /// The longest pause between two listings while instances are PROVISIONING, in seconds. The first pauses are shorter. While all instances are ACTIVE and only a port is missing, the pause is five times as long. Default 3.
+        /// The longest pause between two listings while instances are PROVISIONING, in seconds. The first pauses are shorter. While all instances are ACTIVE and only a port is missing, the pause is five times as long. Default 3, at most 60.
         /// </summary>
         [Input("pollIntervalSeconds", json: true)]
         public Input<double>? PollIntervalSeconds { get; set; }

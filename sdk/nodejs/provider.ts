@@ -135,7 +135,7 @@ export interface ProviderArgs {
      */
     leftovers?: pulumi.Input<enums.LeftoverPolicy | undefined>;
     /**
-     * The longest pause between two listings while instances are PROVISIONING, in seconds. The first pauses are shorter. While all instances are ACTIVE and only a port is missing, the pause is five times as long. Default 3.
+     * The longest pause between two listings while instances are PROVISIONING, in seconds. The first pauses are shorter. While all instances are ACTIVE and only a port is missing, the pause is five times as long. Default 3, at most 60.
      */
     pollIntervalSeconds?: pulumi.Input<number | undefined>;
     /**

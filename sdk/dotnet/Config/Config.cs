@@ -94,7 +94,7 @@ namespace ComputeInstances.Compute
 
         private static readonly __Value<double?> _pollIntervalSeconds = new __Value<double?>(() => __config.GetDouble("pollIntervalSeconds"));
         /// <summary>
-        /// The longest pause between two listings while instances are PROVISIONING, in seconds. The first pauses are shorter. While all instances are ACTIVE and only a port is missing, the pause is five times as long. Default 3.
+        /// The longest pause between two listings while instances are PROVISIONING, in seconds. The first pauses are shorter. While all instances are ACTIVE and only a port is missing, the pause is five times as long. Default 3, at most 60.
         /// </summary>
         public static double? PollIntervalSeconds
         {

@@ -105,7 +105,7 @@ type providerArgs struct {
 	DestroyPath *string `pulumi:"destroyPath"`
 	// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
 	Leftovers *LeftoverPolicy `pulumi:"leftovers"`
-	// The longest pause between two listings while instances are PROVISIONING, in seconds. The first pauses are shorter. While all instances are ACTIVE and only a port is missing, the pause is five times as long. Default 3.
+	// The longest pause between two listings while instances are PROVISIONING, in seconds. The first pauses are shorter. While all instances are ACTIVE and only a port is missing, the pause is five times as long. Default 3, at most 60.
 	PollIntervalSeconds *float64 `pulumi:"pollIntervalSeconds"`
 	// Whether each preview, up and destroy first refreshes the instances, all with one listing. Then it sees that a server is gone, renamed or OFFLINE. Default false.
 	RefreshBeforeUpdate *bool `pulumi:"refreshBeforeUpdate"`
@@ -137,7 +137,7 @@ type ProviderArgs struct {
 	DestroyPath pulumi.StringPtrInput
 	// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
 	Leftovers LeftoverPolicyPtrInput
-	// The longest pause between two listings while instances are PROVISIONING, in seconds. The first pauses are shorter. While all instances are ACTIVE and only a port is missing, the pause is five times as long. Default 3.
+	// The longest pause between two listings while instances are PROVISIONING, in seconds. The first pauses are shorter. While all instances are ACTIVE and only a port is missing, the pause is five times as long. Default 3, at most 60.
 	PollIntervalSeconds pulumi.Float64PtrInput
 	// Whether each preview, up and destroy first refreshes the instances, all with one listing. Then it sees that a server is gone, renamed or OFFLINE. Default false.
 	RefreshBeforeUpdate pulumi.BoolPtrInput

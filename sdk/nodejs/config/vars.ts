@@ -74,7 +74,7 @@ Object.defineProperty(exports, "leftovers", {
 });
 
 /**
- * The longest pause between two listings while instances are PROVISIONING, in seconds. The first pauses are shorter. While all instances are ACTIVE and only a port is missing, the pause is five times as long. Default 3.
+ * The longest pause between two listings while instances are PROVISIONING, in seconds. The first pauses are shorter. While all instances are ACTIVE and only a port is missing, the pause is five times as long. Default 3, at most 60.
  */
 export declare const pollIntervalSeconds: number | undefined;
 Object.defineProperty(exports, "pollIntervalSeconds", {

@@ -41,7 +41,7 @@ func GetLeftovers(ctx *pulumi.Context) string {
 	return config.Get(ctx, "compute:leftovers")
 }
 
-// The longest pause between two listings while instances are PROVISIONING, in seconds. The first pauses are shorter. While all instances are ACTIVE and only a port is missing, the pause is five times as long. Default 3.
+// The longest pause between two listings while instances are PROVISIONING, in seconds. The first pauses are shorter. While all instances are ACTIVE and only a port is missing, the pause is five times as long. Default 3, at most 60.
 func GetPollIntervalSeconds(ctx *pulumi.Context) float64 {
 	return config.GetFloat64(ctx, "compute:pollIntervalSeconds")
 }

@@ -46,7 +46,7 @@ What a create does if the service lists instances that earlier creates of the sa
 
 pollIntervalSeconds: Optional[float]
 """
-The longest pause between two listings while instances are PROVISIONING, in seconds. The first pauses are shorter. While all instances are ACTIVE and only a port is missing, the pause is five times as long. Default 3.
+The longest pause between two listings while instances are PROVISIONING, in seconds. The first pauses are shorter. While all instances are ACTIVE and only a port is missing, the pause is five times as long. Default 3, at most 60.
 """
 
 refreshBeforeUpdate: Optional[bool]

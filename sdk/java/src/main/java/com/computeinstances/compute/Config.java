@@ -56,7 +56,7 @@ public final class Config {
         return Codegen.stringProp("leftovers").config(config).get();
     }
 /**
- * The longest pause between two listings while instances are PROVISIONING, in seconds. The first pauses are shorter. While all instances are ACTIVE and only a port is missing, the pause is five times as long. Default 3.
+ * The longest pause between two listings while instances are PROVISIONING, in seconds. The first pauses are shorter. While all instances are ACTIVE and only a port is missing, the pause is five times as long. Default 3, at most 60.
  * 
  */
     public Optional<Double> pollIntervalSeconds() {
