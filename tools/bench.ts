@@ -3,7 +3,7 @@
  * limit's of the same run. It takes a quarter of an hour, and replaces bench/results.json and the charts. Then it
  * simulates for five minutes how runners share the rate limit of one token, and replaces bench/scaling.json.
  *
- *   --quick                  measures less of everything, in three minutes, and replaces nothing
+ *   --quick                  measures less of nearly everything, in three minutes, and replaces nothing
  *   --only waiting,startup   runs only these parts: waiting, limit, peers, startup, engine, scaling. The figures of the
  *                            others stay, if they were measured on such a machine. Otherwise nothing is replaced
  */

@@ -1,18 +1,18 @@
 /**
  * `npm run explore`: searches for histories that break a promise of the provider. It walks every history of the create
  * protocol's model, for limited sets of events (slices). Then it walks the model without each of the protocol's rules in
- * turn (mutants). Without any rule, some promise must break.
+ * turn (mutants). Whichever rule is left out, some promise must break.
  *
  *   --slice NAME      walks only this slice
- *   --shallow         what `npm test` does: takes one fault from each slice, leaves out the slices that take long even so,
- *                     and compiles the mutants without a walk
+ *   --shallow         what `npm test` does: takes one fault from most slices, leaves out those that take long even so, and
+ *                     compiles the mutants without a walk
  *   --deep            adds one fault to each slice, and walks also the slices that take minutes
  *
  * With --minutes or --histories, it plays random histories instead: several runs of the whole provider, in which
  * anything can go wrong, on a virtual clock, with a network, disks and an engine in memory. It uses every core.
  *
  *   --minutes N       plays new histories for this time
- *   --histories N     plays this many histories
+ *   --histories N     plays this many histories, rounded up to thousands
  *   --from SEED       begins with this seed, to repeat a search
  *
  *   --trace HISTORY   prints a history in words. A broken promise prints its HISTORY

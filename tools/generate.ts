@@ -1,6 +1,6 @@
 /**
  * `npm run generate`: writes everything that is made from the provider's definitions and the results in bench/:
- * schema.json, the SDKs, what a YAML program has instead of one, the lists and tables in docs/, and the two pages of the
+ * schema.json, the SDKs, what a YAML program has instead of one, lists and tables in docs/ and README.md, and the two pages of the
  * Pulumi Registry.
  *
  *   --check   writes nothing, and fails if a generated file in the repository is not up to date

@@ -2,7 +2,7 @@
  * `npm run release -- STEP`: runs one step of a release, as .github/workflows/release.yml does, or of a weekly check.
  * RELEASING.md describes the order of the steps, and what to do when a step fails.
  *
- *   dry-run                runs every other step that this machine can run, and publishes nothing
+ *   dry-run                checks the versions, packs each SDK, and publishes nothing
  *   check TAG              says whether the tag, metadata.json and CHANGELOG.md agree
  *   plugins [PLATFORM …]   builds the plugin as a single executable with Node inside, for these platforms or all, and
  *                          packs it in dist/ for `pulumi plugin install`

@@ -4,7 +4,7 @@
  *
  *   --all    runs all tests, as continuous integration does
  *   --rest   runs only those that the quick ones leave out: all histories, pipelines, backends, languages, code blocks,
- *            installations, executables, API docs, and the core tests once more with the oldest engine
+ *            installations, executables, and the core tests once more with the oldest engine
  *
  * Other arguments go to jest (`npx jest --help`): a path, `--selectProjects=unit`. With a path, all tests
  * that match it run. The toolchain and the plugin are built only if a test needs them.

@@ -351,7 +351,7 @@ const possibleActs: Record<Act, (world: World, model: Model) => Change<World>[]>
   ],
 };
 
-/** A person imports an instance of the first resource, or only previews that, if its state has none. */
+/** A person imports an instance of the first resource, if its state has none. */
 function imports({ instances, stacks }: World, { runs }: Model): Change<World>[] {
   const planned = runs[0]?.[0]?.program[0];
   if (!planned) return [];

@@ -99,7 +99,7 @@ export interface UpOptions {
 
 const emptyMap = propertyMap({});
 
-/** One run of the engine, with a plugin of its own. */
+/** One run of the engine, with a plugin of its own unless it is attached to one. */
 export class Engine {
   /** The steps done so far, such as "create web". */
   readonly did: string[] = [];

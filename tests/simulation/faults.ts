@@ -1,4 +1,4 @@
-/** The faults of a request in the simulation: those of the emulator that it plays itself, and a refused connection. */
+/** The faults of a request in the simulation: those of the emulator, of which it plays most itself, and a refused connection. */
 import type { FaultScript, InstanceFault, ListFault } from "../../emulator/faults/kinds";
 
 type Played = Extract<

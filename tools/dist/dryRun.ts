@@ -1,4 +1,4 @@
-/** `npm run release -- dry-run`: runs every step of a release that this machine can run, and publishes nothing. */
+/** `npm run release -- dry-run`: checks the versions, packs each SDK, and publishes nothing. */
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import metadata from "../../metadata.json";

@@ -1,4 +1,4 @@
-/** Checks that all files with the version agree, and reads its section of CHANGELOG.md. */
+/** Checks that the files with the version that are written by hand agree, and reads its section of CHANGELOG.md. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import metadata from "../../metadata.json";

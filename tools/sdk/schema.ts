@@ -267,7 +267,7 @@ function ref(token: string): Property {
   return { $ref: `#/types/${token}` };
 }
 
-/** Returns an enum, or string, number, boolean, or a list of them. Our inputs have no other types. */
+/** Returns an enum, or string, number, integer, boolean, or a list of them. Our inputs have no other types. */
 function typeOf(type: z.ZodType): Property {
   const json = jsonOf(type);
   if (json.enum) return ref(enumToken(json));

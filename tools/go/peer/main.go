@@ -1,4 +1,4 @@
-// compute-peer is a minimal provider on the official Go SDK. It offers the same resource as our provider, answers every
+// compute-peer is a minimal provider on the official Go SDK. It offers a resource like that of our provider, answers every
 // call at once, and calls no service. `npm run bench` compares our provider with it.
 package main
 
@@ -15,7 +15,7 @@ import (
 // Instance is the resource. The package infer derives the token of the resource from this type.
 type Instance struct{}
 
-// InstanceArgs has the inputs of our resource.
+// InstanceArgs has inputs of our resource, among them all that the bench gives.
 type InstanceArgs struct {
 	Name           string   `pulumi:"name,optional"`
 	FlavorId       string   `pulumi:"flavorId"`
@@ -27,7 +27,7 @@ type InstanceArgs struct {
 	WaitForPort    *int     `pulumi:"waitForPort,optional"`
 }
 
-// InstanceState has the outputs of our resource, so that the engine writes as much state, but for our hidden outputs.
+// InstanceState has outputs of our resource, so that the engine writes about as much state.
 type InstanceState struct {
 	InstanceArgs
 	Status      string    `pulumi:"status"`
