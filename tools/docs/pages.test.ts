@@ -1,5 +1,6 @@
 /** Checks that every link in our pages has a target, that every `compute:NAME` in them exists, and that lines are short. */
 import { expect, test } from "@jest/globals";
+import metadata from "../../metadata.json";
 import { functions } from "../../provider/functions/functions";
 import { settingNames } from "../../provider/config/settings";
 import { instanceToken } from "../../provider/pulumiNames";
@@ -40,6 +41,14 @@ test.each(subjects)("%s: each link has a target", (subject) => {
 test.each(pages)("$name: no line has more than 130 columns, apart from its links", ({ text }) => {
   const lines = text.split("\n").map((line) => line.replace(/\]\([^)]*\)|https?:\S+/g, ""));
   expect(lines.filter((line) => [...line].length > 130)).toEqual([]);
+});
+
+test.each(pages)("$name: the plugin to install is that of the version", ({ text }) => {
+  const named = text.matchAll(
+    /resource-compute-v(\d[\d.]+\d)|plugin install resource compute (\d\S+)/g,
+  );
+  const versions = Array.from(named, ([, inFile, typed]) => inFile ?? typed);
+  expect(versions.filter((version) => version !== metadata.version)).toEqual([]);
 });
 
 test.each(subjects)("%s: each compute:NAME exists", (subject) => {
