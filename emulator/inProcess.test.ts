@@ -53,7 +53,7 @@ test("responses are the same as over sockets: status, headers and body", async (
 test("instance faults and list faults apply to the request with which they are given, or for which they are scripted", () => {
   using service = startInProcess(options());
   service.answer(post("web"), [{ kind: "endsAs", status: "LOST" }]);
-  service.control.settle();
+  service.control.finishProvisioning();
   expect(JSON.parse(service.answer(list).body)).toMatchObject({ data: [{ status: "LOST" }] });
   expect(JSON.parse(service.answer(list, [{ kind: "omitItem" }]).body)).toMatchObject({ data: [] });
   service.control.fault({ kind: "showStatus", status: "ODD" });

@@ -95,7 +95,7 @@ const definition = z.strictObject({
     help: "keep the instances in a file, not in memory",
   }),
 
-  /** Seconds, a range of seconds, or a function of the name. `Infinity` lasts until `control.settle()`. */
+  /** Seconds, a range of seconds, or a function of the name. `Infinity` lasts until `control.finishProvisioning()`. */
   provisioningSeconds: z
     .custom<number | readonly [number, number] | ((name: string) => number)>(isProvisioningTime)
     .default(5)

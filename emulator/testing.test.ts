@@ -40,12 +40,12 @@ test("an instance is ready at once, and shows what the program asked for", async
   expect(emulator.requests()).toEqual([]);
 });
 
-test("with Infinity, an instance is ready when the test calls settle()", async () => {
+test("with Infinity, an instance is ready when the test calls finishProvisioning()", async () => {
   await using emulator = await started({ provisioningSeconds: Infinity });
   const { create, statuses } = caller(emulator, emulator.token);
   await create("web");
   expect(await statuses()).toEqual(["PROVISIONING"]);
-  emulator.settle();
+  emulator.finishProvisioning();
   expect(await statuses()).toEqual(["ACTIVE"]);
 });
 

@@ -8,7 +8,7 @@ import { startEmulator as start } from "./index";
 export interface EmulatorOptions {
   /** The port to listen on. The default is any free port. */
   port?: number;
-  /** How many seconds an instance stays in PROVISIONING. The default is 0. `Infinity` lasts until `settle()`. */
+  /** How many seconds an instance stays in PROVISIONING. The default is 0. `Infinity` lasts until `finishProvisioning()`. */
   provisioningSeconds?: number;
   /** The rate limit of each endpoint. The default is the documented one, 1000. */
   requestsPerMinute?: number;
@@ -131,7 +131,7 @@ export interface Emulator {
   requests(): EmulatorRequest[];
   forgetRequests(): void;
   /** Makes all instances ready that are in PROVISIONING now, except those that never become ready. */
-  settle(): void;
+  finishProvisioning(): void;
   /** @throws {Error} if the fault is not valid. The message says what is wrong. */
   fault(fault: Fault): ActiveFault;
   clearFaults(): void;
@@ -156,7 +156,7 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
     remove: (id) => control.remove(id),
     requests: () => [...control.requests()],
     forgetRequests: () => control.forgetRequests(),
-    settle: () => control.settle(),
+    finishProvisioning: () => control.finishProvisioning(),
     fault: (fault) => control.fault(fault),
     clearFaults: () => control.clearFaults(),
     close: () => emulator.close(),

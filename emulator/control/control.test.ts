@@ -57,7 +57,7 @@ describe("over HTTP", () => {
     await create("made");
     const inserted = { name: "inserted", tenant: "acme", status: "OFFLINE" };
     const { id } = (await send("POST", "instances", inserted)).body as { id: string };
-    await send("POST", "settle");
+    await send("POST", "finish-provisioning");
     expect((await send("GET", "instances")).body).toEqual(control.instances());
     expect(control.instances()).toMatchObject([{ status: "ACTIVE" }, inserted]);
     const change = { name: "x", status: "ACTIVE" };

@@ -82,7 +82,7 @@ export class Control {
   }
 
   /** Ends provisioning now for all instances, except for those that never leave PROVISIONING. */
-  settle(): void {
+  finishProvisioning(): void {
     this.#store.finishProvisioning();
   }
 

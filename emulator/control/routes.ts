@@ -111,8 +111,8 @@ function callControl(
       if (change.status !== undefined) control.setStatus(id ?? "", change.status);
       return found(isFound);
     }
-    case "POST settle":
-      control.settle();
+    case "POST finish-provisioning":
+      control.finishProvisioning();
       return succeeded();
     case "GET requests":
       return succeeded(control.requests());

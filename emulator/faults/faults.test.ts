@@ -214,12 +214,12 @@ describe("bodies", () => {
 });
 
 describe("the instance that a POST makes", () => {
-  test("never leaves PROVISIONING, not even by settle(), until setStatus() heals it", async () => {
+  test("never leaves PROVISIONING, not even by finishProvisioning(), until setStatus() heals it", async () => {
     onCreate({ kind: "neverLeavesProvisioning", name: "stuck" });
     await newCaller().create("fine");
     await newCaller().create("stuck");
     clock.advance(3600);
-    emulator.control.settle();
+    emulator.control.finishProvisioning();
     expect(await newCaller().statuses()).toEqual(["ACTIVE", "PROVISIONING"]);
     const stuck = emulator.control.instances().find(({ name }) => name === "stuck");
     emulator.control.setStatus(stuck?.id ?? "", "ACTIVE");

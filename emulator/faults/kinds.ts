@@ -53,7 +53,7 @@ const delayFault = z.strictObject({
 const instance = z.string().optional();
 
 const instanceFaults = [
-  /** Healed by `setStatus`. `settle` leaves the instance as it is. */
+  /** Healed by `setStatus`. `finishProvisioning` leaves the instance as it is. */
   z.strictObject({ kind: z.literal("neverLeavesProvisioning") }),
   /** The status after provisioning, which need not be a documented one. Healed by `setStatus`. */
   z.strictObject({ kind: z.literal("endsAs"), status: z.string() }),

@@ -145,7 +145,7 @@ describeUnless(missingChromium(), "the page in Chromium", () => {
     await page.waitForSelector(pressed(stuck));
     await caller(emulator, "sk_live_default_1").create("web");
     await page.waitForSelector("#instances .PROVISIONING");
-    await page.click("#settle");
+    await page.click("#finish");
     await page.click("#add");
     await page.waitForSelector("#instances ::-p-text(by-hand-1)");
     await page.click("#add");
@@ -205,7 +205,7 @@ describeUnless(missingChromium(), "the page in Chromium", () => {
       await page.keyboard.press("Tab");
       reached.push(await focused());
     }
-    expect(reached).toEqual([...buttons, "Settle"]);
+    expect(reached).toEqual([...buttons, "Finish provisioning"]);
     await caller(emulator).create("created");
     await page.waitForSelector("#instances li:first-child .PROVISIONING");
     await page.keyboard.press("Enter");
@@ -282,7 +282,9 @@ describeUnless(missingChromium(), "the page in Chromium", () => {
     expect(
       await page.evaluate('document.querySelector("h1").getBoundingClientRect().top'),
     ).toBeGreaterThan(0);
-    expect(await textOf('section[aria-labelledby="instances-title"] #settle')).toMatch(/Settle/);
+    expect(await textOf('section[aria-labelledby="instances-title"] #finish')).toMatch(
+      /Finish provisioning/,
+    );
   });
 
   test.each(["light", "dark"] as const)("can be read in %s colours", async (scheme) => {

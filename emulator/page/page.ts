@@ -295,8 +295,8 @@ const html = /* HTML */ `<!doctype html>
           <div class="heading">
             <h2 id="instances-title">Instances <span id="instance-count" class="soft"></span></h2>
             <div class="buttons">
-              <button type="button" class="main" id="settle">
-                Settle <small>ends provisioning now</small>
+              <button type="button" class="main" id="finish">
+                Finish provisioning <small>makes all ready</small>
               </button>
               <button type="button" class="main" id="add">
                 Add an instance <small>that no stack has</small>
@@ -493,7 +493,7 @@ const html = /* HTML */ `<!doctype html>
           fault.update = update;
           byId("faults").append(made);
         }
-        byId("settle").addEventListener("click", () => call("POST", "settle"));
+        byId("finish").addEventListener("click", () => call("POST", "finish-provisioning"));
         byId("address").textContent = location.origin + "/v2";
 
         // Faults that were switched on by a request and not here.

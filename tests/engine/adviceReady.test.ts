@@ -23,7 +23,7 @@ test("an instance that is removed at the service during the wait is created anew
   expect(printed(failed, "pulumi up")).toBe("pulumi up");
 
   const again = await fixture.upInWait();
-  control.settle();
+  control.finishProvisioning();
   await again.succeeded();
 
   await expectAgreement(fixture);
@@ -94,7 +94,7 @@ test("a refresh whose listing lacks an unfinished instance keeps it, and the nex
   expect(await stack.refresh()).toContain("was not finished when last seen; the next `pulumi up`");
 
   control.clearFaults();
-  control.settle();
+  control.finishProvisioning();
 
   await expectAgreement(fixture);
   expect(fixture.posts()).toBe(1);
@@ -128,7 +128,7 @@ test("an unfinished instance with a script that is too large for the state is fi
   await up.end("Ctrl-C");
   expect(up.output).toContain("userData was left out of the state of the instance");
   expect((await stack.instance()).outputs).not.toHaveProperty("userData");
-  control.settle();
+  control.finishProvisioning();
 
   await stack.up();
 
@@ -147,7 +147,7 @@ describeUnless(noDo, "after a create by `pulumi do` without a stack", () => {
     const broken = control.fault({ ...lists, kind: "status", status: 400, times: "always" });
     expect(await create.failed()).toContain("exists, and no state holds it");
     broken.remove();
-    control.settle();
+    control.finishProvisioning();
 
     await typePrinted(fixture, create.output, "pulumi import", { "<name>": "web" });
 

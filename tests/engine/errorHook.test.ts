@@ -85,6 +85,6 @@ test("after one Ctrl-C during the wait, in two runs, the state has the id and wh
     await expectKept(fixture, "PROVISIONING");
   }
   stack.setEnv("CTRL_C", undefined);
-  control.settle();
+  control.finishProvisioning();
   await expectWorks(fixture);
 });

@@ -21,7 +21,7 @@ async function typeAtTerminal(
   const tooEarly = typed.then((output) => Promise.reject(new Error(`ended early: ${output}`)));
   while (!isSeen()) await Promise.race([sleep(50), tooEarly]);
   tooEarly.catch(() => undefined);
-  control.settle();
+  control.finishProvisioning();
   expect(await typed).toContain("2 created");
 }
 

@@ -71,7 +71,7 @@ test("after an engine was killed while another instance was not ready, `up --rep
   const [web = "", slow = ""] = fixture.ids();
   await up.printed(`of 15 min, ${slow}`);
   await up.end("engine killed");
-  control.settle();
+  control.finishProvisioning();
   await stack.succeed("cancel", "--yes");
 
   expect(await stack.fail("up", "--replace", urnOf("web"))).toContain("Pulumi was told the id");

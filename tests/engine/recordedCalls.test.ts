@@ -183,7 +183,7 @@ test.each(["engine killed", "plugin killed"] as const)(
     await expectCalls(`up, ${end} during the wait`, async () => {
       await (await fixture.upInWait()).end(end);
     });
-    fixture.control.settle();
+    fixture.control.finishProvisioning();
     if (end === "engine killed") await stack.succeed("cancel", "--yes");
     await expectCalls(`up after ${end} during the wait`, () => stack.up());
   },

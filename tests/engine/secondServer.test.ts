@@ -55,7 +55,7 @@ test("after `state move`, two stacks have one provider resource: neither takes o
   const killed = stack.start("up");
   await killed.printed("PROVISIONING");
   await killed.end("both killed");
-  control.settle();
+  control.finishProvisioning();
   await stack.succeed("cancel", "--yes");
 
   // Both stacks generate names with the same tag, so the instance looks like a leftover until the setting says otherwise.
@@ -72,7 +72,7 @@ test("after `state move`, two stacks have one provider resource: neither takes o
   await stack.configure({ leftovers: "warn" });
   const again = stack.start("up");
   await again.printed("PROVISIONING");
-  control.settle();
+  control.finishProvisioning();
   await again.succeeded();
   await expectAgreement(
     fixture,

@@ -332,7 +332,7 @@ test("while a run is under way, settle changes nothing", async () => {
 
   expect(output).toContain("its run is under way on this machine");
   expect(code).toBe(3);
-  fixture.control.settle();
+  fixture.control.finishProvisioning();
   await up.succeeded();
   await stack.expectNothingToDo();
 });

@@ -73,7 +73,7 @@ test("300 creates send one account request and one listing before their POSTs, a
   await simulation.until(() => simulation.servedListRequests >= before + 20);
   // A listing may have been under way when the last instance was created.
   expect(simulation.pages.join(" ")).toMatch(/^(next ){0,2}(first next next ?)+(first)?( next)?$/);
-  simulation.service.control.settle();
+  simulation.service.control.finishProvisioning();
   await simulation.timeline.untilEnd(up);
   expectNoProblem(run);
   expectAllHeld(simulation);

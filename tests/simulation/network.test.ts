@@ -50,7 +50,7 @@ async function outcomeOf(
     destroyPath: "/v2/instances/{id}",
   };
   const result = await call(client(options)).then(shapeOf, describeError);
-  control.settle();
+  control.finishProvisioning();
   const instances = control.instances().map(({ name, status }) => `${name} ${status}`);
   return { call: result, retries, instances };
 }

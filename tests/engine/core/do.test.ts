@@ -89,7 +89,7 @@ describeUnless(noDo, "`pulumi do`", () => {
       expect(await run("create", "other").failed()).toContain("the stack is currently locked");
       await running.end("engine killed");
       await stack.succeed("cancel", "--yes");
-      fixture.control.settle();
+      fixture.control.finishProvisioning();
 
       const [id] = fixture.ids();
       // The engine saves what was asked for before it creates, so `create` would be refused.

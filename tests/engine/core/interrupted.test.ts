@@ -16,7 +16,7 @@ test("after Ctrl-C during the wait the id is in the state, and the next up finis
   expect(kept).toMatchObject({ id, outputs: { status: "PROVISIONING" } });
   expect(kept.outputs?.["networks"]).toHaveLength(1);
 
-  fixture.control.settle();
+  fixture.control.finishProvisioning();
   await stack.up();
   const finished = await stack.instance();
   expect(finished).toMatchObject({ id, outputs: { status: "ACTIVE", ipv4: expect.any(String) } });

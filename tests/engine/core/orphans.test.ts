@@ -12,7 +12,7 @@ function idsInDoubt({ stack }: Fixture): string[] {
 async function upAgain(fixture: Fixture): Promise<string> {
   const { stack } = fixture;
   await stack.succeed("cancel", "--yes");
-  fixture.control.settle();
+  fixture.control.finishProvisioning();
   const output = await stack.up();
   expect(fixture.ids()).toEqual([(await stack.instance()).id]);
   expect(fixture.posts()).toBe(1);

@@ -45,7 +45,7 @@ test.each(["secret", "hash"])(
 
     // The instance is not finished, so the details of the error contain the user data too.
     const unfinished = await stack.fail("up", ...debug);
-    control.settle();
+    control.finishProvisioning();
     await stack.up(...debug);
     control.fault({ method: "GET", times: "always", kind: "status", status: 400 });
     await stack.fail("refresh", ...debug);

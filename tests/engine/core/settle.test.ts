@@ -27,7 +27,7 @@ test("after a kill in the wait, settle puts the instance into the state on a new
     code: 0,
     output: expect.stringContaining("Nothing is in doubt."),
   });
-  fixture.control.settle();
+  fixture.control.finishProvisioning();
   await stack.up();
   await stack.expectNothingToDo();
   expect(await stack.instance()).toMatchObject({ id, outputs: { status: "ACTIVE" } });

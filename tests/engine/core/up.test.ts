@@ -14,7 +14,7 @@ test("a preview only lists (G10), up waits for the instance and reads back its a
   expect(control.counts()).toEqual({ "GET /v2/account": 1, "GET /v2/instances": 1 });
 
   const up = await fixture.upInWait();
-  control.settle();
+  control.finishProvisioning();
   await up.succeeded();
   const [record] = control.instances();
   const { id, outputs } = await stack.instance();

@@ -26,7 +26,7 @@ test("after a time-out the id is in the state, up and refresh keep the instance 
   expect(await stack.fail("up")).toContain(waited("update"));
   await expectUnfinished();
 
-  fixture.control.settle();
+  fixture.control.finishProvisioning();
   await stack.refresh();
   const finished = await stack.instance();
   expect(finished.initErrors ?? []).toEqual([]);

@@ -10,7 +10,7 @@ export interface FixtureOptions extends Partial<StackOptions> {
   service?: EmulatorOptions;
 }
 
-/** For `service`: an instance stays PROVISIONING until `control.settle()`. */
+/** For `service`: an instance stays PROVISIONING until `control.finishProvisioning()`. */
 export const never = { provisioningSeconds: Infinity };
 
 /** The calls of the service, for faults. */
