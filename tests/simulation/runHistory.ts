@@ -151,7 +151,11 @@ class HistoryRun {
       for (const plan of history.runs) await this.#playRun(plan);
       await this.#waitForAllRuns();
       await this.#recover();
-      this.#checker.onEnd(this.#files());
+      const isDamaged = ({ disk, urn }: Made) =>
+        this.#machines.some(
+          (machine) => machine.disk === disk && machine.ledger().find(urn)?.kind === "unreadable",
+        );
+      this.#checker.onEnd(this.#files(), isDamaged);
     } catch (error) {
       this.#checker.violated(`${(error as Error).message}`);
     }
