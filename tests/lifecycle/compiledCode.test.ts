@@ -1,5 +1,5 @@
 /** Tests which processes of the built plugin leave the code that V8 has compiled, and which use it. */
-import { cpSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "@jest/globals";
 import { startEmulator } from "../../emulator";
@@ -78,11 +78,16 @@ test("the process of the first create leaves its compiled code, although an earl
   expect(installed.left("started")).toEqual(started);
 });
 
-test("compiled code that V8 refuses is replaced", async () => {
+test.each([
+  ["cut off", (code: Buffer) => code.subarray(0, 1000)],
+  ["damaged, which kills V8", (code: Buffer) => Buffer.from(code).fill(0, 4096, 8192)],
+])("compiled code that is %s is not used, and replaced", async (_, damage) => {
   const installed = new Installed();
   await installed.create();
   const { path, bytes } = installed.left("created");
-  writeFileSync(path, "cut off");
+  writeFileSync(path, damage(readFileSync(path)));
   await installed.create();
-  expect(installed.left("created").bytes).toBeGreaterThan(bytes / 2);
+  const { bytes: after } = installed.left("created");
+  expect(after).toBeGreaterThan(bytes / 2);
+  expect(readFileSync(path).subarray(4096, 8192).equals(Buffer.alloc(4096))).toBe(false);
 });
