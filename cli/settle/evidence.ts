@@ -82,8 +82,8 @@ export function howLong(
   const { now } = session.clocks();
   const waits = doubts
     .filter((doubt) => !isListed(doubt))
-    // The proof is two listings.
-    .map((doubt) => listedBy(search, doubt) + session.settings.pollIntervalMs - now);
+    // The proof is two listings, a poll interval apart.
+    .map((doubt) => Math.max(0, listedBy(search, doubt) - now) + session.settings.pollIntervalMs);
   return Math.max(0, ...waits);
 }
 

@@ -135,7 +135,7 @@ async function seek(
   const seconds = Math.ceil(howLong(search, doubts, listing) / 1000);
   if (seconds > 1)
     io.warn(
-      `Waiting up to ${seconds} s for a proof: for so long a listing may lack a server that was just created.`,
+      `Waiting up to ${seconds} s for the proof of what is not listed: a listing may lack a server that was just created.`,
     );
   return await lookForAll(search, doubts);
 }

@@ -249,7 +249,7 @@ class Create implements Disposable {
     const signal = this.#signal;
     const { wakeAt } = state;
     this.#giveBack(state.phase);
-    if (state.phase === "claiming" && state.waiting) this.#show("another run creates it");
+    if (state.phase === "claiming" && wakeAt !== undefined) this.#show("another run creates it");
     if (wakeAt !== undefined) await clock.sleep(Math.max(0, wakeAt - clock.now()), signal);
     switch (state.phase) {
       case "claiming": {
