@@ -124,7 +124,7 @@ describe("the changed sources", () => {
     await stack.up();
 
     stack.program(now({ name, placementGroup: "group-1" }));
-    expect(await stack.up()).toContain(`placementGroup of instance ${id} can't be read`);
+    expect(await stack.up()).toContain("the service does not show placementGroup");
 
     expect(await stack.instance()).toMatchObject({ id, outputs: { placementGroup: "group-1" } });
     await stack.expectNothingToDo();

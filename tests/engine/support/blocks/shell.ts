@@ -115,11 +115,12 @@ async function runScript(script: readonly string[]): Promise<string | undefined>
   return await stack.type(["set -e", ...lines].join("\n")).then(() => undefined, String);
 }
 
-/** Replaces the placeholders of a command: the address of the service, and the token. */
+/** Replaces the placeholders of a command: the address of the service, and the token. The backend is that of the fixture. */
 export function filledIn(line: string, url: string): string {
   const filled = line
     .replace(/https:\/\/…\/v2\/?|http:\/\/127\.0\.0\.1:8420\/v2/, url)
-    .replace(/(_TOKEN=)…/, "$1$ASKED_FOR");
+    .replace(/(_TOKEN=)…/, "$1$ASKED_FOR")
+    .replace("PULUMI_BACKEND_URL=file://~ ", "");
   // This command reads the value from stdin.
   return /config set --secret \S+$/.test(filled) ? `printf %s "$ASKED_FOR" | ${filled}` : filled;
 }
