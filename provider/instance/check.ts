@@ -36,10 +36,12 @@ export interface Checked extends CheckResponse {
 export function checkInstance(given: CheckRequest, scope: string | undefined): Checked {
   const request = { ...given, news: withIdsAsText(given.news) };
   const { news } = request;
-  const errors = inputNames.flatMap((name) => validationErrors(name, request));
+  const unfilled = inputNames.filter((name) => isUnfilled(name, request));
+  const errors = inputNames
+    .filter((name) => !unfilled.includes(name))
+    .flatMap((name) => validationErrors(name, request));
   const findings = errors.filter(({ isKept }) => isKept).map(({ reason }) => reason);
   const failures = [...unknownProperties(news), ...errors.filter(({ isKept }) => !isKept)];
-  const unfilled = inputNames.filter((name) => isUnfilled(name, request));
   if (unfilled.length > 0) failures.push({ property: "", reason: fillIn(unfilled) });
   // A script that is not known yet may turn out to be null (G10).
   if (scriptInputs.every((name) => isGiven(news, name) && !hasUnknown(news[name]))) {
@@ -140,7 +142,6 @@ function validationErrors(name: InputName, { olds, news }: CheckRequest): InputF
     const isOld = reveal(value) === reveal(olds[name] ?? null);
     return isOld ? [] : [{ property: "", reason: `${name} ${isOnlyHash}` }];
   }
-  if (isUnfilled(name, { olds, news })) return [];
   const isBlank = typeof value === "string" && value.trim() === "";
   return problemsOf(name, value).map(({ index, problem }) => {
     if (isHeld(name, { olds, news }, index)) {
