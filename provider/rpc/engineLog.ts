@@ -1,19 +1,11 @@
 /** Sends messages for the person who runs Pulumi to the log service of the engine. */
-import { Metadata, credentials } from "@grpc/grpc-js";
-import type { EngineClient } from "@pulumi/pulumi/proto/engine_grpc_pb";
 import type { Clock } from "../clock";
 import type { Messages, Text } from "../context";
 import type { Redactor } from "../redaction";
-
-/**
- * The engine's severities, not imported, so that its protocol is loaded with the first message. ERROR would mark the
- * resource as failed although the run exits with 0.
- */
-const severities = { debug: 0, info: 1, warning: 2 } as const;
+import type { EngineClient, Message } from "./engineClient";
 
 /** The longest time that a reply is held back for messages. */
 const flushMs = 1000;
-const sendMs = 5000;
 
 /** The engines that send Cancel at the end of a run, and still show what the plugin sends then. */
 export const cancelsAtEnd = ">=3.231.0";
@@ -23,13 +15,6 @@ export const maxMessageLength = 4096;
 
 /** A message that becomes longer than this takes in no more lines. In UTF-16 units. */
 const maxJoinedLength = 65_536;
-
-/** What the engine is to show or to record. It shows an ephemeral message in the Info column only, and does not keep it. */
-interface Message {
-  severity: keyof typeof severities;
-  isEphemeral: boolean;
-  text: string;
-}
 
 /** The messages about one resource, or about none. */
 interface Sending {
@@ -101,13 +86,7 @@ export class EngineLog implements Messages {
   async isOfVersion(range: string): Promise<boolean> {
     if (this.#address === "") return false;
     const client = await (this.#client ??= connect(this.#address));
-    const { RequirePulumiVersionRequest } = await import("@pulumi/pulumi/proto/engine_pb.js");
-    const request = new RequirePulumiVersionRequest().setPulumiVersionRange(range);
-    const deadline = Date.now() + sendMs;
-    return new Promise((resolve) => {
-      const answer = (error: unknown) => resolve(error === null);
-      client.requirePulumiVersion(request, new Metadata(), { deadline }, answer);
-    });
+    return client.isOfVersion(range);
   }
 
   /** Drops all later messages, until an engine attaches. */
@@ -133,7 +112,7 @@ export class EngineLog implements Messages {
     const last = (earlier?.last ?? Promise.resolve())
       .then(async () => {
         if (sending.waiting === message) sending.waiting = undefined;
-        await send(await client, urn, message);
+        await (await client).log(urn, message);
       })
       .catch(ignore)
       .finally(() => {
@@ -158,27 +137,8 @@ function tookIn(waiting: Message, { severity, isEphemeral, text }: Message): boo
 }
 
 async function connect(address: string): Promise<EngineClient> {
-  const { EngineClient: Client } = await import("@pulumi/pulumi/proto/engine_grpc_pb.js");
-  // The engine is on this machine.
-  return new Client(address, credentials.createInsecure(), { "grpc.enable_http_proxy": 0 });
-}
-
-/** Resolves even if the call fails: a lost message can't be reported to anybody. */
-async function send(
-  client: EngineClient,
-  urn: string,
-  { severity, isEphemeral, text }: Message,
-): Promise<void> {
-  const { LogRequest } = await import("@pulumi/pulumi/proto/engine_pb.js");
-  const request = new LogRequest()
-    .setSeverity(severities[severity])
-    .setMessage(text)
-    .setUrn(urn)
-    .setEphemeral(isEphemeral);
-  const deadline = Date.now() + sendMs;
-  return new Promise((resolve) => {
-    client.log(request, new Metadata(), { deadline }, () => resolve());
-  });
+  const { EngineClient: Client } = await import("./engineClient.js");
+  return new Client(address);
 }
 
 function ignore(): void {
