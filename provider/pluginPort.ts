@@ -1,5 +1,6 @@
 /** The port of the plugin. It is open before the code that answers is loaded, because the engine waits for it. */
-import { createServer, type AddressInfo, type Socket } from "node:net";
+import * as net from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 
 /** The open port, and its connections. */
 export interface PluginPort {
@@ -13,13 +14,16 @@ export interface PluginPort {
 /** Opens a port for this machine only. Connections that come before `onConnection` wait. */
 export async function openPluginPort(): Promise<PluginPort> {
   const waiting: Socket[] = [];
-  const server = createServer({ noDelay: true }, (socket) => {
+  const server = net.createServer({ noDelay: true }, (socket) => {
     // One that is reset while it waits must not end the process.
     waiting.push(socket.on("error", () => undefined));
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
-    server.listen(0, "127.0.0.1", resolve);
+    const address = { host: "127.0.0.1", port: 0 };
+    // For an address, `listen` compiles the pattern of IPv6, which takes several milliseconds. Node 26.4 has another way.
+    const isBindable = "BoundSocket" in net;
+    server.listen(isBindable ? new net.BoundSocket(address) : address, resolve);
   });
   return {
     number: (server.address() as AddressInfo).port,
