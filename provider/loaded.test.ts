@@ -4,37 +4,25 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { beforeAll, expect, test } from "@jest/globals";
 import { ensureBuilt } from "../tools/build";
+import { bundlePlugin, type Module } from "../tools/support/bundle";
 import { root } from "../tools/support/paths";
 import { connect } from "./rpc/testing/client";
 
-const bundle = join(root, "bin", "provider.js");
-
-/** Returns each module of the bundle with its size. A `lazy` module runs only when other code asks for it. */
-function modulesOf(source: string): { name: string; bytes: number; lazy: boolean }[] {
-  const headers = [
-    ...source.matchAll(/^\/\/ ((?:provider|cli|node_modules)\/\S+|metadata\.json)$/gm),
-  ];
-  return headers.map(({ 1: name = "", index }, n) => {
-    const text = source.slice(index, headers[n + 1]?.index);
-    return { name, bytes: text.length, lazy: /^var .* = __(esm|commonJS)\(\{$/m.test(text) };
-  });
-}
-
-/** The lazy modules, and Node's own modules, that have run. */
+/** What has run: parts of the bundle, those of their modules that run only when others ask for them, and Node's own. */
 interface Ran {
-  ran: string[];
+  parts: string[];
+  modules: string[];
   node: string[];
 }
 
 /** Returns what has run when the plugin prints its port, and when it has answered its first call. */
 async function recordLoads(): Promise<{ atPort: Ran; atAnswer: Ran }> {
   const hook = join(root, "provider", "testing", "recordLoads.cjs");
-  const child = spawn(process.execPath, ["--require", hook, bundle], {
+  const child = spawn(process.execPath, ["--require", hook, join(root, "bin", "start.js")], {
     stdio: ["ignore", "pipe", "pipe"],
   });
   using cleanup = new DisposableStack();
@@ -54,16 +42,19 @@ async function recordLoads(): Promise<{ atPort: Ran; atAnswer: Ran }> {
   return { atPort, atAnswer: await next };
 }
 
-type Loaded = readonly { name: string; bytes: number }[];
+type Loaded = readonly Module[];
 
 let loaded: { atPort: Loaded; atAnswer: Loaded };
 let node: Ran["node"];
 beforeAll(async () => {
   await ensureBuilt();
   const { atPort, atAnswer } = await recordLoads();
-  const modules = modulesOf(readFileSync(bundle, "utf8"));
-  const loadedIn = ({ ran }: Ran) =>
-    modules.filter(({ name, lazy }) => !lazy || ran.includes(name));
+  const { code, modules } = await bundlePlugin();
+  const isLazy = ({ name }: Module) => code.includes(`"${name}"(`);
+  const loadedIn = (ran: Ran) =>
+    modules.filter((module) =>
+      isLazy(module) ? ran.modules.includes(module.name) : ran.parts.includes(module.part),
+    );
   loaded = { atPort: loadedIn(atPort), atAnswer: loadedIn(atAnswer) };
   ({ node } = atAnswer);
 });

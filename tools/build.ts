@@ -51,9 +51,8 @@ export async function ensureSdkBuilt(): Promise<string> {
 }
 
 async function buildProvider(): Promise<readonly string[]> {
-  const linked = { sourcemap: "linked", legalComments: "linked" } as const;
   const inputs = [
-    ...(await writePlugin("bin", linked)),
+    ...(await writePlugin("bin")),
     ...(await writeBundle("emulator/bundled.ts", emulatorFile)),
   ];
   const bin = join(root, "bin");

@@ -7,17 +7,15 @@ import { runBundle } from "./runBundle";
 const nodeRequire: (name: string) => unknown = require;
 const file = "provider.js";
 const folder = dirname(process.execPath);
-runBundle({ file, source: readScript(file), folder, require: requireFromBundle });
-
-/** The build makes sure that a bundle has only ASCII characters. */
-function readScript(name: string): string {
-  return Buffer.from(getRawAsset(name)).toString("latin1");
-}
+const content = Buffer.from(getRawAsset(file));
+runBundle({ file, content, folder, require: requireFromBundle });
 
 /** Loads Node's own modules, and the emulator, which is a bundle of its own. */
 function requireFromBundle(name: string): unknown {
   if (name !== "./emulator.js") return nodeRequire(name);
-  const emulator = new Script(readScript("emulator.js"), { filename: "emulator.js" });
+  // The build makes sure that a bundle has only ASCII characters.
+  const source = Buffer.from(getRawAsset("emulator.js")).toString("latin1");
+  const emulator = new Script(source, { filename: "emulator.js" });
   const load = emulator.runInThisContext() as (
     require: (name: string) => unknown,
     module: { exports: unknown },

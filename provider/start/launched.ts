@@ -5,6 +5,5 @@ import { join } from "node:path";
 import { runBundle } from "./runBundle";
 
 const file = join(__dirname, "provider.js");
-// The build makes sure that a bundle has only ASCII characters.
-const source = readFileSync(file, "latin1");
-runBundle({ file, source, folder: __dirname, require: createRequire(file) });
+const content = readFileSync(file);
+runBundle({ file, content, folder: __dirname, require: createRequire(file) });

@@ -1,26 +1,30 @@
 /**
- * Loaded by `node --require` before the bundle of the plugin. When the plugin prints its port, and at each SIGUSR2, this
- * prints to stderr which modules have run by then: the lazily loaded modules of the bundle, and those of Node.
+ * Loaded by `node --require` before the plugin. When the plugin prints its port, and at each SIGUSR2, this prints to stderr what
+ * has run by then: the parts of the bundle, their lazily loaded modules, and the modules of Node.
  */
 "use strict";
-const Module = require("node:module");
+const { basename } = require("node:path");
+const vm = require("node:vm");
 
-const ran = [];
+const parts = [];
+const modules = [];
 globalThis.recordLoad = (wrapped) => {
   const [name] = Object.getOwnPropertyNames(wrapped);
-  ran.push(name);
+  modules.push(name);
   return wrapped[name];
 };
 
-const compile = Module.prototype._compile;
-Module.prototype._compile = function (source, ...rest) {
-  // This is how the helpers of esbuild get the name of a module, just before the module runs.
-  const helpers = /\b(fn|cb)\[__getOwnPropNames\(\1\)\[0\]\]/g;
-  return compile.call(this, source.replace(helpers, "recordLoad($1)"), ...rest);
+vm.Script = class extends vm.Script {
+  constructor(source, { filename }) {
+    // This is how the helpers of esbuild get the name of a module, just before the module runs.
+    const helpers = /\b(fn|cb)\[__getOwnPropNames\d*\(\1\)\[0\]\]/g;
+    super(source.replace(helpers, "recordLoad($1)"), { filename });
+    parts.push(`./${basename(filename)}`);
+  }
 };
 
 const report = () =>
-  process.stderr.write(`${JSON.stringify({ ran, node: process.moduleLoadList })}\n`);
+  process.stderr.write(`${JSON.stringify({ parts, modules, node: process.moduleLoadList })}\n`);
 process.on("SIGUSR2", report);
 
 const { write } = process.stdout;

@@ -34,7 +34,7 @@ class Installed {
     await client.handshake();
     await use(client);
     plugin.process.kill("SIGINT");
-    expect(await plugin.ended).toBe(0);
+    await plugin.ended;
   }
 
   /** Asks for the schema alone. */
@@ -42,12 +42,12 @@ class Installed {
     return this.run(async (client) => void (await client.schema()));
   }
 
-  async create(): Promise<void> {
+  async create(userData?: string): Promise<void> {
     await using service = await startEmulator({ provisioningSeconds: 0 });
     await this.run(async (client) => {
       const apiToken = new Secret("sk_test_1");
       await client.configure(propertyMap({ baseUrl: service.url, apiToken }));
-      await client.create(await client.check({ news: inputs() }));
+      await client.create(await client.check({ news: inputs({ userData }) }));
     });
     expect(service.control.instances()).toHaveLength(1);
   }
@@ -76,6 +76,18 @@ test("the process of the first create leaves its compiled code, although an earl
   await installed.readSchema();
   expect(installed.left("created")).toEqual(created);
   expect(installed.left("started")).toEqual(started);
+});
+
+test("what only a later process loads is added", async () => {
+  const installed = new Installed();
+  await installed.create();
+  const { bytes } = installed.left("created");
+  // The parser of YAML.
+  await installed.create("#cloud-config\npackages: [nginx]\n");
+  const added = installed.left("created");
+  expect(added.bytes).toBeGreaterThan(bytes + 10_000);
+  await installed.create("#cloud-config\npackages: [nginx]\n");
+  expect(installed.left("created")).toEqual(added);
 });
 
 test.each([

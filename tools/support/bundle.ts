@@ -1,16 +1,23 @@
 /** Bundles a TypeScript file with all its imports into one JavaScript file for Node. */
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import type { BuildOptions, Plugin } from "esbuild";
-import { hashOf, writeWhole } from "./files";
+import { basename, join, resolve } from "node:path";
+import type { BuildOptions, Metafile, OutputFile, Plugin } from "esbuild";
+import { joinParts } from "../../provider/start/partsFile";
+import { writeWhole } from "./files";
 import { ToolError } from "./main";
 import { root } from "./paths";
 
 interface Bundle {
-  /** With `.map` and `.LEGAL.txt` if the options ask for them. */
-  files: readonly { path: string; text: string }[];
-  /** From the root. */
+  code: string;
+  /** The files it was made from, from the root. */
   inputs: readonly string[];
+}
+
+/** A file that is in the bundle of the plugin. */
+export interface Module {
+  /** Its path from the root. */
+  name: string;
+  bytes: number;
+  part: string;
 }
 
 /** Leaves the emulator out of a bundle, which loads it from a file beside it when needed. */
@@ -24,7 +31,8 @@ const emulatorBeside: Plugin = {
   },
 };
 
-type Options = Pick<BuildOptions, "sourcemap" | "legalComments" | "define" | "target" | "banner">;
+/** The oldest Node that the code runs on, instead of this one, and what it begins with. */
+type Options = { target?: string; banner?: { js: string } };
 
 /** Bundles `entry` in `outfile`. Returns the files it was made from. @throws {ToolError} if the file does not build */
 export async function writeBundle(
@@ -32,8 +40,8 @@ export async function writeBundle(
   outfile: string,
   options: Options = {},
 ): Promise<readonly string[]> {
-  const { files, inputs } = await bundle(entry, outfile, options);
-  for (const { path, text } of files) writeWhole(path, text);
+  const { code, inputs } = await bundle(entry, options);
+  writeWhole(resolve(root, outfile), code);
   return inputs;
 }
 
@@ -42,52 +50,85 @@ export async function writeBundle(
  *
  * @throws {ToolError} if a file does not build
  */
-export async function writePlugin(folder: string, options: Options): Promise<readonly string[]> {
-  const file = `${folder}/provider.js`;
-  const inputs = await writeBundle("provider/main.ts", file, options);
-  const define = digestOf(readFileSync(join(root, file), "utf8"));
-  const start = { ...options, define };
-  const starting = await writeBundle("provider/start/launched.ts", `${folder}/start.js`, start);
+export async function writePlugin(
+  folder: string,
+  options: Pick<Options, "target"> = {},
+): Promise<readonly string[]> {
+  const { code, inputs } = await bundlePlugin(options);
+  writeWhole(join(root, folder, "provider.js"), code);
+  const starting = await writeBundle("provider/start/launched.ts", `${folder}/start.js`, options);
   return [...inputs, ...starting];
 }
 
-/** Returns the definition that tells what runs a bundle which one it is (`provider/start/runBundle.ts`). */
-export function digestOf(source: string): NonNullable<Options["define"]> {
-  return { bundleDigest: JSON.stringify(hashOf([source]).slice(0, 16)) };
+/** Bundles `entry` without writing anything. @throws {ToolError} if the file does not build */
+export async function bundle(entry: string, options: Options = {}): Promise<Bundle> {
+  const { outputs, metafile } = await build(entry, { ...options, format: "cjs" });
+  const code = outputs.map(({ text }) => toAscii(text)).join("");
+  return { code, inputs: Object.keys(metafile.inputs) };
 }
 
-/** Bundles `entry` without writing anything. @throws {ToolError} if the file does not build */
-export async function bundle(
+/**
+ * Bundles the plugin without writing anything. What is imported with `import()` is a part of its own, and so is what several
+ * parts share. @throws {ToolError} if the plugin does not build
+ */
+export async function bundlePlugin(
+  options: Pick<Options, "target"> = {},
+): Promise<Bundle & { modules: readonly Module[] }> {
+  const { transform } = await import("esbuild");
+  const split = { ...options, format: "esm", splitting: true, outdir: "/" } as const;
+  const { outputs, metafile } = await build("provider/main.ts", split);
+  const parts = new Map<string, Buffer>();
+  for (const { path, text } of outputs) {
+    const { code } = await transform(text, { ...everywhere, ...options, format: "cjs" });
+    const part = `(function (require, module, __dirname) {${toAscii(code)}\n})\n`;
+    parts.set(partName(path), Buffer.from(part));
+  }
+  const modules = Object.entries(metafile.outputs).flatMap(([path, { inputs }]) =>
+    Object.entries(inputs).map(([name, { bytesInOutput: bytes }]) => ({
+      name,
+      bytes,
+      part: partName(path),
+    })),
+  );
+  return { code: joinParts(parts).toString(), inputs: Object.keys(metafile.inputs), modules };
+}
+
+/** As other parts import it. */
+function partName(path: string): string {
+  return `./${basename(path)}`;
+}
+
+const everywhere = {
+  platform: "node",
+  target: `node${process.versions.node}`,
+  // In the single executable, a script can't import files.
+  supported: { "dynamic-import": false },
+  logLevel: "silent",
+} as const;
+
+async function build(
   entry: string,
-  outfile: string,
-  options: Options = {},
-): Promise<Bundle> {
+  options: BuildOptions,
+): Promise<{ outputs: readonly OutputFile[]; metafile: Metafile }> {
   const esbuild = await import("esbuild");
-  const { outputFiles, metafile } = await esbuild
+  const { outputFiles: outputs, metafile } = await esbuild
     .build({
+      ...everywhere,
+      ...options,
       absWorkingDir: root,
       entryPoints: [entry],
-      outfile,
       bundle: true,
-      platform: "node",
-      format: "cjs",
-      target: `node${process.versions.node}`,
       metafile: true,
       plugins: [emulatorBeside],
-      // In the single executable, a script can't import files.
-      supported: { "dynamic-import": false },
       write: false,
-      logLevel: "silent",
-      ...options,
     })
     .catch((error: unknown) => {
       throw new ToolError(`${entry} does not build.\n${String(error)}`);
     });
-  // Only comments have other characters. Without them, V8 stores a character in one byte, not in two.
-  const toAscii = (path: string, text: string) =>
-    path.endsWith(".js") ? text.replace(/\P{ASCII}/gu, "?") : text;
-  return {
-    files: outputFiles.map(({ path, text }) => ({ path, text: toAscii(path, text) })),
-    inputs: Object.keys(metafile.inputs),
-  };
+  return { outputs, metafile };
+}
+
+/** Only comments have other characters. Without them, V8 stores a character in one byte, not in two. */
+function toAscii(code: string): string {
+  return code.replace(/\P{ASCII}/gu, "?");
 }

@@ -1,0 +1,108 @@
+/** The code that V8 has compiled from the parts of the plugin, from one process to the next. */
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { cachedDataVersionTag } from "node:v8";
+import { Script } from "node:vm";
+import { cacheDirectory } from "./cacheDirectory";
+import { joinParts, PartsFile } from "./partsFile";
+
+/** What a process had done before it left its compiled code. */
+type Stage = "created" | "started";
+
+/**
+ * An engine's process without the compiled code of a part leaves its own when it exits. The first that creates an instance
+ * leaves that of all its parts, which the later ones use: a process that is asked for the schema alone has compiled little.
+ * Node's own compile cache would have only the functions that run while a file is loaded, a seventh of what a create runs.
+ */
+export class CompiledCode {
+  readonly #folder: string;
+  readonly #digest: string;
+  /** What earlier processes have left. */
+  #earlier: PartsFile | undefined;
+  #stage: Stage;
+  /** Those that this process has made, by the names of the parts. */
+  readonly #scripts = new Map<string, Script>();
+
+  /** `folder` is where the plugin is installed, and `digest` tells its bundle from others. */
+  constructor(folder: string, digest: string) {
+    this.#folder = folder;
+    this.#digest = digest;
+    const read = (stage: Stage) => attempt(() => new PartsFile(readFileSync(this.#fileOf(stage))));
+    const created = read("created");
+    this.#earlier = created ?? read("started");
+    this.#stage = created ? "created" : "started";
+    // The last argument is an engine's address. A command that a person types has compiled other functions.
+    if (/:\d+$/.test(process.argv.at(-1) ?? "")) this.#leaveAtExit();
+  }
+
+  /** Returns the script of a part, with the compiled code that earlier processes have left. */
+  script(name: string, source: string, filename: string): Script {
+    // V8 checks little of the code that it is given, and dies of what is damaged.
+    if (this.#earlier?.isDamaged(name) === true) this.#forget();
+    const cachedData = this.#earlier?.get(name);
+    const script = new Script(source, { filename, cachedData });
+    if (script.cachedDataRejected === true) this.#forget();
+    this.#scripts.set(name, script);
+    return script;
+  }
+
+  #leaveAtExit(): void {
+    let hasPosted = false;
+    onFirstPost(() => (hasPosted = true));
+    process.on("exit", () => {
+      const all = hasPosted && this.#stage === "started";
+      const isNew = (name: string) => all || this.#earlier?.get(name) === undefined;
+      const added = [...this.#scripts].filter(([name]) => isNew(name));
+      if (added.length > 0) attempt(() => this.#write(all ? "created" : this.#stage, added));
+    });
+  }
+
+  /** Removes what V8 refuses or is damaged. */
+  #forget(): void {
+    attempt(() => rmSync(this.#fileOf(this.#stage)));
+    this.#earlier = undefined;
+    this.#stage = "started";
+  }
+
+  /** Other processes see no file, or all of it. */
+  #write(stage: Stage, added: readonly (readonly [string, Script])[]): void {
+    const parts = new Map<string, Buffer>();
+    for (const name of this.#earlier?.names() ?? []) {
+      const code = this.#earlier?.get(name);
+      if (code) parts.set(name, code);
+    }
+    for (const [name, script] of added) parts.set(name, script.createCachedData());
+    const file = this.#fileOf(stage);
+    const temporary = `${file}.${process.pid}`;
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    writeFileSync(temporary, joinParts(parts));
+    renameSync(temporary, file);
+  }
+
+  /** V8 would accept the code of any source of equal length. @throws the system's error if the user has no home directory */
+  #fileOf(stage: Stage): string {
+    const name = [this.#digest, process.arch, cachedDataVersionTag(), stage].join("-");
+    return join(cacheDirectory(this.#folder), name);
+  }
+}
+
+/** Calls `act` when this process sends its first POST, which is a create. undici publishes each request on this channel. */
+function onFirstPost(act: () => void): void {
+  const channel = "undici:request:create";
+  const onRequest = (message: unknown) => {
+    if ((message as { request: { method: string } }).request.method !== "POST") return;
+    unsubscribe(channel, onRequest);
+    act();
+  };
+  subscribe(channel, onRequest);
+}
+
+/** Returns undefined if the action fails. Without the compiled code, the start is only slower. */
+function attempt<T>(action: () => T): T | undefined {
+  try {
+    return action();
+  } catch {
+    return undefined;
+  }
+}
