@@ -31,6 +31,22 @@ const emulatorBeside: Plugin = {
   },
 };
 
+/**
+ * Leaves out of undici what only its index needs, such as `fetch`. The first request would wait until it is loaded, a fifth of
+ * what a create loads. What sends a request imports none of it.
+ */
+const undiciWithoutFetch: Plugin = {
+  name: "undici-without-fetch",
+  setup(build) {
+    build.onResolve({ filter: /^\.\/lib\/(cache|interceptor|mock|web)\// }, ({ path, importer }) =>
+      importer.endsWith(join("undici", "index.js")) ? { path, namespace: "left-out" } : undefined,
+    );
+    // The index makes one of this class.
+    const contents = "module.exports = { CacheStorage: class {} };";
+    build.onLoad({ filter: /^/, namespace: "left-out" }, () => ({ contents }));
+  },
+};
+
 /** The oldest Node that the code runs on, instead of this one, and what it begins with. */
 type Options = { target?: string; banner?: { js: string } };
 
@@ -119,7 +135,7 @@ async function build(
       entryPoints: [entry],
       bundle: true,
       metafile: true,
-      plugins: [emulatorBeside],
+      plugins: [emulatorBeside, undiciWithoutFetch],
       write: false,
     })
     .catch((error: unknown) => {
