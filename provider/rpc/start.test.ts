@@ -94,6 +94,9 @@ test("the provider does not see the token of Pulumi Cloud, which the engine pass
   }, env);
 });
 
+/** After the signal of the engine, which waits for the end, the process does not wait for Node's exit. */
+const endAfter = (signal: NodeJS.Signals) => (signal === "SIGINT" ? signal : 0);
+
 test.each([
   // Some engines send no Cancel. This is how they end a plugin.
   ["SIGINT", "finished"],
@@ -103,7 +106,7 @@ test.each([
   await withPlugin(async ({ plugin, client }) => {
     await client.check({ news: inputs });
     plugin.process.kill(signal);
-    expect(await plugin.ended).toBe(0);
+    expect(await plugin.ended).toBe(endAfter(signal));
     expect(plugin.stderr()).toContain(`cancel: ${reason}\n`);
   });
 });
@@ -111,7 +114,8 @@ test.each([
 test.each(endSignals)("%s that comes with the port ends the plugin in order", async (signal) => {
   await using plugin = await startPlugin(bundle, ["127.0.0.1:1"], process.env);
   plugin.process.kill(signal);
-  expect(await plugin.ended).toBe(0);
+  // The code that answers is possibly loaded by then.
+  expect([0, endAfter(signal)]).toContain(await plugin.ended);
 });
 
 test.each(endSignals)(
@@ -121,7 +125,7 @@ test.each(endSignals)(
       const { outcome } = await startCreate(started);
       started.plugin.process.kill(signal);
       expect(await outcome).toMatchObject(unfinished);
-      expect(await started.plugin.ended).toBe(0);
+      expect(await started.plugin.ended).toBe(endAfter(signal));
       expect(started.plugin.stderr()).toContain("cancel: interrupted\n");
     });
   },
