@@ -1,8 +1,8 @@
 /** The ledger's operations on files, folders and locks. What they make is readable by this user only (except on Windows). */
 import * as fs from "node:fs";
-import { open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { pathToFileURL } from "node:url";
+import { promisify } from "node:util";
 import type * as sqliteModule from "node:sqlite";
 
 /** The operations that the ledger uses. Each throws the system's error, unless its comment says that it never throws. */
@@ -62,14 +62,10 @@ export const systemDisk: Disk = {
     }
   },
   read: (path) => fs.readFileSync(path, "utf8"),
-  async sync(path) {
-    await using file = await open(path, "r+");
-    await file.datasync();
-  },
+  sync: (path) => whileOpen(path, "r+", promisify(fs.fdatasync)),
   async syncFolder(folder) {
     try {
-      await using file = await open(folder, "r");
-      await file.sync();
+      await whileOpen(folder, "r", promisify(fs.fsync));
     } catch {
       // Windows can't open a folder, and does not need the sync.
     }
@@ -101,9 +97,23 @@ export function createComplete(path: string, content: string, link = fs.linkSync
   }
 }
 
+/** Only `work` may take long, and leaves this thread free. @throws the system's error */
+async function whileOpen(
+  path: string,
+  flags: "r" | "r+",
+  work: (descriptor: number) => Promise<void>,
+): Promise<void> {
+  const descriptor = fs.openSync(path, flags);
+  try {
+    await work(descriptor);
+  } finally {
+    fs.closeSync(descriptor);
+  }
+}
+
 function removeIfPossible(path: string): void {
   try {
-    fs.rmSync(path, { force: true });
+    fs.unlinkSync(path);
   } catch {
     // Left for a later run, which tries again.
   }
