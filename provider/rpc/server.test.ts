@@ -3,6 +3,7 @@ import { expect, test } from "@jest/globals";
 import { status } from "@grpc/grpc-js";
 import { Struct, Value } from "google-protobuf/google/protobuf/struct_pb";
 import * as pb from "@pulumi/pulumi/proto/provider_pb";
+import type { Messages } from "../context";
 import { Secret, Unknown, propertyMap } from "../propertyValue";
 import { instanceToken, unknownText } from "../pulumiNames";
 import { instanceUrn } from "./testing/client";
@@ -394,6 +395,29 @@ test("a Create whose caller goes away before the reply says that the engine is g
     resolve();
     await server.drain();
     expect(calls).toHaveLength(3);
+  });
+});
+
+test("drain waits until the engine has the messages of the end of a run", async () => {
+  const script = (messages: Messages) => ({ cancel: () => messages.info("1 server is left") });
+  await withServer(script, async ({ client, server, engine }) => {
+    const { promise: isReleased, resolve: release } = Promise.withResolvers<void>();
+    const { promise: isHeldUp, resolve: holdUp } = Promise.withResolvers<void>();
+    engine.beforeLog = async () => {
+      holdUp();
+      await isReleased;
+    };
+    await client.check({ news: inputs });
+    await client.cancel();
+    client.close();
+    let drained = false;
+    const draining = server.drain().then(() => (drained = true));
+    await isHeldUp;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(drained).toBe(false);
+    release();
+    await draining;
+    expect(engine.logged).toMatchObject([{ severity: "info", message: "1 server is left" }]);
   });
 });
 

@@ -105,13 +105,18 @@ export class ProviderServer {
     });
   }
 
-  /** Accepts no more calls. Resolves when all running calls have ended, also those whose connection is gone. */
+  /**
+   * Accepts no more calls. Resolves when all running calls have ended, also those whose connection is gone, and the engine has
+   * the messages.
+   */
   async drain(): Promise<void> {
     // For grpc-js, a call ends with its connection. But its handler may still write the id of an instance to the ledger
     // (records of creates on disk), so that the instance is not lost (G1).
     this.#server.tryShutdown(() => undefined);
     // grpc-js does not wait until the last reply is sent, because it has not opened the port.
     await Promise.all([this.#port?.close(), ...this.#running]);
+    // Those of the end of a run come after the answer to Cancel.
+    await this.#dependencies.log.flush();
   }
 
   /** Closes all connections and the log to the engine at once. */
