@@ -2,6 +2,7 @@
 import { expect, test } from "@jest/globals";
 import { heapAfterCollection } from "../testing/heap";
 import { VirtualClock } from "../testing/virtualClock";
+import type { Messages } from "../context";
 import { systemClock } from "../clock";
 import { OperationFailed } from "../errors";
 import { propertyMap } from "../propertyValue";
@@ -39,6 +40,7 @@ test("each kind of message has its severity, and none is an error", async () => 
     log.info("hello", instanceUrn);
     log.warning("careful");
     log.debug("details");
+    log.sendHeld();
     await log.flush();
     expect(engine.logged).toHaveLength(4);
     expect(engine.logged).toEqual(
@@ -70,11 +72,11 @@ test("an engine has a version in a range only if it says so: an older one can't,
   older.stop();
 });
 
-test("secrets are removed from a message when it is written, a long line is cut, and a long list is whole", async () => {
+test("secrets are removed from a message when it is sent, a long line is cut, and a long list is whole", async () => {
   await withEngine(async (engine, log, { redactor }) => {
     redactor.hide("sk_live_12345678");
     log.warning("\u001b[2Jtoken sk_live_12345678");
-    log.debug("x".repeat(maxMessageLength * 2));
+    log.warning("x".repeat(maxMessageLength * 2));
     const list = Array.from({ length: maxMessageLength }, (_, index) => `i-${index}`);
     log.info(list);
     await log.flush();
@@ -96,7 +98,7 @@ test("the messages of one resource arrive in the order in which they were writte
   });
 });
 
-test("while the engine holds up a message, a newer status replaces one that waits, debug lines are sent together, and nothing else is lost", async () => {
+test("while the engine holds up a message, a newer status replaces one that waits, and nothing else is lost", async () => {
   await withEngine(async (engine, log) => {
     const { promise: isReleased, resolve: release } = Promise.withResolvers<void>();
     const { promise: isHeldUp, resolve: holdUp } = Promise.withResolvers<void>();
@@ -108,10 +110,7 @@ test("while the engine holds up a message, a newer status replaces one that wait
     await isHeldUp;
     log.status("", "PROVISIONING, 1 s");
     log.status("", "PROVISIONING, 2 s");
-    log.debug("GET 1");
-    log.debug("GET 2");
     log.warning("careful");
-    log.debug("GET 3");
     log.warning("once more");
     log.warning("and again");
     log.status("", "ACTIVE");
@@ -120,9 +119,7 @@ test("while the engine holds up a message, a newer status replaces one that wait
     expect(engine.logged.map(({ message }) => message)).toEqual([
       "first",
       "PROVISIONING, 2 s",
-      "GET 1\nGET 2",
       "careful",
-      "GET 3",
       "once more",
       "and again",
       "ACTIVE",
@@ -130,10 +127,42 @@ test("while the engine holds up a message, a newer status replaces one that wait
   });
 });
 
+test("debug lines wait for a quarter of a second, or until a reply is on its way, and are sent together", async () => {
+  await withEngine(async (engine, log, { clock }) => {
+    log.debug("GET 1");
+    log.debug("GET 2");
+    log.warning("careful");
+    await log.flush();
+    await clock.advance(250);
+    await log.flush();
+    log.debug("GET 3");
+    log.sendHeld();
+    await log.flush();
+    const messages = ["careful", "GET 1\nGET 2", "GET 3"];
+    expect(engine.logged.map(({ message }) => message)).toEqual(messages);
+  });
+});
+
+test("a reply goes before the debug lines of its call", async () => {
+  const script = (messages: Messages) => ({
+    delete: () => Promise.resolve(messages.debug("DELETE 204")),
+  });
+  await withServer(script, async ({ client, engine }) => {
+    const { promise: isHeldUp, resolve: holdUp } = Promise.withResolvers<void>();
+    engine.beforeLog = () => {
+      holdUp();
+      return new Promise(() => undefined);
+    };
+    await client.delete({ id: "i-1" });
+    await isHeldUp;
+  });
+});
+
 test("debug lines that wait are sent in messages of at most some 64,000 characters", async () => {
   await withEngine(async (engine, log) => {
     const line = "x".repeat(maxMessageLength);
     for (let n = 0; n < 100; n++) log.debug(line);
+    log.sendHeld();
     await log.flush();
     const lengths = engine.logged.map(({ message }) => message.length);
     expect(Math.max(...lengths)).toBeLessThan(70_000);
@@ -247,6 +276,7 @@ test("what is said after the next engine has attached does not join what still w
       for (const text of ["1 s", "2 s"]) log.status(instanceUrn, text);
       log.attach(next.address);
       for (const text of ["c", "d"]) log.debug(text);
+      log.sendHeld();
       log.status(instanceUrn, "3 s");
       await log.flush();
       const told = next.logged.flatMap(({ message }) => message.split("\n"));

@@ -124,11 +124,13 @@ test.each<[string, () => Promise<never>]>([
 ])(
   "an error that is a defect (%s) is reported as a defect, and its stack is only in the debug log",
   async (message, read) => {
-    await withServer({ read }, async ({ client, engine }) => {
+    await withServer({ read }, async ({ client, server, engine }) => {
       await expect(client.read({ id: "i-1" })).rejects.toMatchObject({
         code: status.INTERNAL,
         message: `defect in the compute provider: ${message}`,
       });
+      client.close();
+      await server.drain();
       expect(engine.logged).toMatchObject([
         { severity: "debug", message: expect.stringContaining(message) },
       ]);

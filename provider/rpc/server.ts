@@ -116,6 +116,7 @@ export class ProviderServer {
     // grpc-js does not wait until the last reply is sent, because it has not opened the port.
     await Promise.all([this.#port?.close(), ...this.#running]);
     // Those of the end of a run come after the answer to Cancel.
+    this.#dependencies.log.sendHeld();
     await this.#dependencies.log.flush();
   }
 
@@ -204,6 +205,7 @@ export class ProviderServer {
       .then(async (outcome) => {
         await log.flush();
         callback(...outcome);
+        setImmediate(() => log.sendHeld());
       })
       // The caller is gone.
       .catch((error: unknown) => log.debug(`a reply could not be sent: ${String(error)}`))
