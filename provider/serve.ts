@@ -33,8 +33,10 @@ export function serve(port: PluginPort, hasEngine: boolean): void {
   server.answerOn(port);
   const engineStdin = hasEngine && isStdinPiped() ? process.stdin : undefined;
   exitWithEngine(server, systemClock, process, engineStdin);
-  if (hasEngine) process.once("SIGINT", () => process.on("exit", endBySigint));
-  else endWithStarter();
+  if (!hasEngine) endWithStarter();
+  // On Windows, the process would end with code 1.
+  else if (process.platform !== "win32")
+    process.once("SIGINT", () => process.on("exit", endBySigint));
 }
 
 /** Ends the process at once. Node's exit waits for V8's threads, which may compile for another 30 ms, and the engine for it. */

@@ -1,4 +1,4 @@
-/** Calls the log service of the engine. Imported with the first message, because the engine waits while the plugin loads. */
+/** Calls the engine. Imported with the first call, because the engine waits while the plugin loads. */
 import { credentials, Metadata } from "@grpc/grpc-js";
 import { EngineClient as Client } from "@pulumi/pulumi/proto/engine_grpc_pb";
 import {

@@ -72,10 +72,11 @@ test("an engine has a version in a range only if it says so: an older one can't,
   older.stop();
 });
 
-test("secrets are removed from a message when it is sent, a long line is cut, and a long list is whole", async () => {
+test("secrets are removed from a message when it is written, a long line is cut, and a long list is whole", async () => {
   await withEngine(async (engine, log, { redactor }) => {
     redactor.hide("sk_live_12345678");
     log.warning("\u001b[2Jtoken sk_live_12345678");
+    log.debug("GET /sk_live_12345678");
     log.warning("x".repeat(maxMessageLength * 2));
     const list = Array.from({ length: maxMessageLength }, (_, index) => `i-${index}`);
     log.info(list);

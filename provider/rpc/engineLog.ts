@@ -6,7 +6,7 @@ import type { EngineClient, Message } from "./engineClient";
 
 /** The longest time that a reply is held back for messages. */
 const flushMs = 1000;
-/** How long a debug line waits at most, unless a reply is sent before that. */
+/** The longest time that a debug line waits for a reply to go first. */
 const heldMs = 250;
 
 /** The engines that send Cancel at the end of a run, and still show what the plugin sends then. */
@@ -36,7 +36,7 @@ export class EngineLog implements Messages {
   readonly #clock: Clock;
   #address = "";
   #client: Promise<EngineClient> | undefined;
-  /** Debug lines that wait. Nobody reads them during the run, and a reply goes first. */
+  /** Debug lines, which are not urgent, until they are sent. */
   readonly #held: string[] = [];
   /** By URN, as long as the engine has not accepted them all. */
   readonly #sending = new Map<string, Sending>();
@@ -62,10 +62,12 @@ export class EngineLog implements Messages {
   info = (text: Text, urn?: string) => this.#log("info", text, urn);
   warning = (text: Text, urn?: string) => this.#log("warning", text, urn);
   debug = (text: string) => {
-    if (this.#held.push(text) === 1) void this.#clock.sleep(heldMs).then(() => this.sendHeld());
+    // What is secret now may be no longer, once it is sent.
+    if (this.#held.push(this.clean(text)) === 1)
+      void this.#clock.sleep(heldMs).then(() => this.sendHeld());
   };
 
-  /** Sends the debug lines that wait, once a reply is on its way. */
+  /** Sends the debug lines that wait. */
   sendHeld(): void {
     for (const line of this.#held.splice(0)) this.#log("debug", line);
   }

@@ -106,8 +106,8 @@ export class ProviderServer {
   }
 
   /**
-   * Accepts no more calls. Resolves when all running calls have ended, also those whose connection is gone, and the engine has
-   * the messages.
+   * Accepts no more calls. Resolves when all running calls have ended, also those whose connection is gone, and the messages
+   * have been sent or have failed.
    */
   async drain(): Promise<void> {
     // For grpc-js, a call ends with its connection. But its handler may still write the id of an instance to the ledger
@@ -115,7 +115,7 @@ export class ProviderServer {
     this.#server.tryShutdown(() => undefined);
     // grpc-js does not wait until the last reply is sent, because it has not opened the port.
     await Promise.all([this.#port?.close(), ...this.#running]);
-    // Those of the end of a run come after the answer to Cancel.
+    // The last messages of a run are written after the answer to Cancel.
     this.#dependencies.log.sendHeld();
     await this.#dependencies.log.flush();
   }
@@ -205,6 +205,7 @@ export class ProviderServer {
       .then(async (outcome) => {
         await log.flush();
         callback(...outcome);
+        // The reply goes first: sending takes this thread, and the first time loads what sends.
         setImmediate(() => log.sendHeld());
       })
       // The caller is gone.

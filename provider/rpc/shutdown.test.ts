@@ -4,7 +4,7 @@ import { expect, test } from "@jest/globals";
 import { propertyMap } from "../propertyValue";
 import type { CancelReason } from "../calls";
 import { VirtualClock } from "../testing/virtualClock";
-import { afterEngineMs, afterSignalMs, exitWithEngine } from "./shutdown";
+import { afterEngineMs, afterSignalMs, exitWithEngine, idleMs } from "./shutdown";
 import { withServer } from "./testing/harness";
 
 /** A process with stdin from an engine, unless `byHand`. It records what happens, and goes on after an exit. */
@@ -55,7 +55,7 @@ test.each([
 );
 
 test.each([
-  [0, 250],
+  [0, idleMs],
   [1, afterSignalMs],
 ])("after a signal with %i running calls, the process exits after %i ms", async (calls, ms) => {
   const { signal, happened, clock } = fakeProcess({ runningCalls: calls });

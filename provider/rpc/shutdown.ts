@@ -7,8 +7,8 @@ import type { CancelReason } from "../calls";
 export const afterSignalMs = 4000;
 /** How long running calls may go on when the engine is gone: the response to a POST may still bring an id to record. */
 export const afterEngineMs = 15_000;
-/** How long the exit may wait for the last answer to be sent. */
-const idleMs = 250;
+/** How long the exit may wait until the last answer and the last messages are sent. */
+export const idleMs = 1000;
 
 /** The part of `process` that `exitWithEngine` uses. */
 export interface PluginProcess {
@@ -44,7 +44,7 @@ export function exitWithEngine(
   // Unlike a kill, this also leaves the compiled code to later processes.
   const exit = (): void => ownProcess.exit(0);
   const end = (reason: CancelReason, graceMs: number): void => {
-    // Even if no call is running, the last answer has possibly not been sent yet.
+    // Even if no call is running, the last answer and the last messages have possibly not been sent yet.
     const maxMs = server.runningCalls === 0 ? idleMs : graceMs;
     void Promise.race([server.drain(), clock.sleep(maxMs)]).finally(exit);
     server.cancel(reason);

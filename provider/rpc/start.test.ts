@@ -6,11 +6,11 @@ import { endSignals, isCommand, isStartedByEngine } from "../executable";
 import { propertyMap } from "../propertyValue";
 import { connect, type TestClient } from "./testing/client";
 import { TestEngine } from "./testing/engine";
-import { bundlePlugin, startPlugin, type Bundle, type Plugin } from "./testing/plugin";
+import { bundleScripted, startPlugin, type Bundle, type Plugin } from "./testing/plugin";
 
 let bundle: Bundle;
 beforeAll(async () => {
-  bundle = await bundlePlugin("waitingProvider.ts");
+  bundle = await bundleScripted("waitingProvider.ts");
 });
 afterAll(() => bundle.remove());
 

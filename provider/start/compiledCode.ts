@@ -11,8 +11,8 @@ import { joinParts, PartsFile } from "./partsFile";
 type Stage = "created" | "started";
 
 /**
- * An engine's process without the compiled code of a part leaves its own when it exits. The first that creates an instance
- * leaves that of all its parts, which the later ones use: a process that is asked for the schema alone has compiled little.
+ * An engine's process without the compiled code of a part adds its own when it exits. The first that creates an instance leaves
+ * that of all its parts, which the later ones use: a process that is asked for the schema alone has compiled little.
  * Node's own compile cache would have only the functions that run while a file is loaded, a seventh of what a create runs.
  */
 export class CompiledCode {
@@ -58,7 +58,7 @@ export class CompiledCode {
     });
   }
 
-  /** Removes what V8 refuses or is damaged. */
+  /** Removes the file, which V8 refuses, or which is damaged. */
   #forget(): void {
     attempt(() => rmSync(this.#fileOf(this.#stage)));
     this.#earlier = undefined;
@@ -67,11 +67,7 @@ export class CompiledCode {
 
   /** Other processes see no file, or all of it. */
   #write(stage: Stage, added: readonly (readonly [string, Script])[]): void {
-    const parts = new Map<string, Buffer>();
-    for (const name of this.#earlier?.names() ?? []) {
-      const code = this.#earlier?.get(name);
-      if (code) parts.set(name, code);
-    }
+    const parts = this.#earlier?.all() ?? new Map<string, Buffer>();
     for (const [name, script] of added) parts.set(name, script.createCachedData());
     const file = this.#fileOf(stage);
     const temporary = `${file}.${process.pid}`;
@@ -80,7 +76,11 @@ export class CompiledCode {
     renameSync(temporary, file);
   }
 
-  /** V8 would accept the code of any source of equal length. @throws the system's error if the user has no home directory */
+  /**
+   * The name has the bundle's digest, because V8 accepts the code of any source of equal length.
+   *
+   * @throws the system's error if the user has no home directory
+   */
   #fileOf(stage: Stage): string {
     const name = [this.#digest, process.arch, cachedDataVersionTag(), stage].join("-");
     return join(cacheDirectory(this.#folder), name);

@@ -4,7 +4,7 @@ import { crc32 } from "node:zlib";
 /** Where a part begins and ends, from the end of the first line on, and its checksum. */
 type Place = readonly [start: number, end: number, checksum: number];
 
-/** Returns the content of a file with these parts. The first line, a comment in JavaScript, lists them. */
+/** Returns the content of a file with these parts. The first line lists them, as JSON. */
 export function joinParts(parts: ReadonlyMap<string, Buffer>): Buffer {
   const places: Record<string, Place> = {};
   let end = 0;
@@ -13,7 +13,7 @@ export function joinParts(parts: ReadonlyMap<string, Buffer>): Buffer {
     end += part.length;
     places[name] = [start, end, crc32(part)];
   }
-  return Buffer.concat([Buffer.from(`//${JSON.stringify(places)}\n`), ...parts.values()]);
+  return Buffer.concat([Buffer.from(`${JSON.stringify(places)}\n`), ...parts.values()]);
 }
 
 /** A file that was read. */
@@ -26,13 +26,15 @@ export class PartsFile {
   /** @throws Error if the first line is no list of parts */
   constructor(content: Buffer) {
     const lineEnd = content.indexOf("\n");
-    this.#places = JSON.parse(content.toString("latin1", 2, lineEnd)) as Record<string, Place>;
+    this.#places = JSON.parse(content.toString("latin1", 0, lineEnd)) as Record<string, Place>;
     this.#parts = content.subarray(lineEnd + 1);
     this.digest = crc32(content.subarray(0, lineEnd)).toString(16);
   }
 
-  names(): readonly string[] {
-    return Object.keys(this.#places);
+  /** Returns the parts by their names. */
+  all(): Map<string, Buffer> {
+    const part = ([start, end]: Place) => this.#parts.subarray(start, end);
+    return new Map(Object.entries(this.#places).map(([name, place]) => [name, part(place)]));
   }
 
   /** Undefined if the file has no such part. */

@@ -34,7 +34,7 @@ class Installed {
     await client.handshake();
     await use(client);
     plugin.process.kill("SIGINT");
-    await plugin.ended;
+    expect(await plugin.ended).toBe("SIGINT");
   }
 
   /** Asks for the schema alone. */

@@ -2,13 +2,13 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { propertyMap, Secret } from "../../provider/propertyValue";
 import { connect } from "../../provider/rpc/testing/client";
-import { bundlePlugin, startPlugin, type Bundle } from "../../provider/rpc/testing/plugin";
+import { bundleScripted, startPlugin, type Bundle } from "../../provider/rpc/testing/plugin";
 import { inputs, urnOf } from "./support/stack";
 import { testToken, until, withWorld } from "./support/world";
 
 let bundle: Bundle;
 beforeAll(async () => {
-  bundle = await bundlePlugin("announcedCancels.ts");
+  bundle = await bundleScripted("announcedCancels.ts");
 });
 afterAll(() => bundle.remove());
 
@@ -36,7 +36,7 @@ test.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)(
       plugin.process.stdin?.end();
       await until(() => plugin.stderr().includes("cancel: engineGone"));
       hang.release();
-      await plugin.ended;
+      expect(await plugin.ended).toBe(signal === "SIGINT" ? signal : 0);
       await creating;
 
       const [id] = world.ids;

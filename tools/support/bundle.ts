@@ -1,4 +1,4 @@
-/** Bundles a TypeScript file with all its imports into one JavaScript file for Node. */
+/** Bundles a TypeScript file with all its imports into one file for Node. */
 import { basename, join, resolve } from "node:path";
 import type { BuildOptions, Metafile, OutputFile, Plugin } from "esbuild";
 import { joinParts } from "../../provider/start/partsFile";
@@ -47,7 +47,7 @@ const undiciWithoutFetch: Plugin = {
   },
 };
 
-/** The oldest Node that the code runs on, instead of this one, and what it begins with. */
+/** `target` is the oldest Node that the code runs on, without which it is this one. The code begins with the `banner`. */
 type Options = { target?: string; banner?: { js: string } };
 
 /** Bundles `entry` in `outfile`. Returns the files it was made from. @throws {ToolError} if the file does not build */
@@ -96,7 +96,8 @@ export async function bundlePlugin(
   const parts = new Map<string, Buffer>();
   for (const { path, text } of outputs) {
     const { code } = await transform(text, { ...everywhere, ...options, format: "cjs" });
-    const part = `(function (require, module, __dirname) {${toAscii(code)}\n})\n`;
+    // A module is strict, and what `transform` makes of one is not.
+    const part = `(function (require, module, __dirname) {"use strict";${toAscii(code)}\n})\n`;
     parts.set(partName(path), Buffer.from(part));
   }
   const modules = Object.entries(metafile.outputs).flatMap(([path, { inputs }]) =>

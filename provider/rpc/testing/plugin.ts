@@ -14,7 +14,7 @@ export interface Bundle {
 }
 
 /** Bundles `provider/main.ts` with the provider of the file `provider` in this folder. */
-export async function bundlePlugin(provider: string): Promise<Bundle> {
+export async function bundleScripted(provider: string): Promise<Bundle> {
   const folder = await mkdtemp(join(tmpdir(), "compute-plugin-"));
   const path = join(folder, "plugin.cjs");
   await build({
