@@ -76,8 +76,8 @@ test("secrets are removed from a message when it is written, a long line is cut,
   await withEngine(async (engine, log, { redactor }) => {
     redactor.hide("sk_live_12345678");
     log.warning("\u001b[2Jtoken sk_live_12345678");
-    log.debug("GET /sk_live_12345678");
-    log.warning("x".repeat(maxMessageLength * 2));
+    log.debug("x".repeat(maxMessageLength * 2));
+    log.sendHeld();
     const list = Array.from({ length: maxMessageLength }, (_, index) => `i-${index}`);
     log.info(list);
     await log.flush();
@@ -99,7 +99,7 @@ test("the messages of one resource arrive in the order in which they were writte
   });
 });
 
-test("while the engine holds up a message, a newer status replaces one that waits, and nothing else is lost", async () => {
+test("while the engine holds up a message, a newer status replaces one that waits, debug lines are sent together, and nothing else is lost", async () => {
   await withEngine(async (engine, log) => {
     const { promise: isReleased, resolve: release } = Promise.withResolvers<void>();
     const { promise: isHeldUp, resolve: holdUp } = Promise.withResolvers<void>();
@@ -111,7 +111,12 @@ test("while the engine holds up a message, a newer status replaces one that wait
     await isHeldUp;
     log.status("", "PROVISIONING, 1 s");
     log.status("", "PROVISIONING, 2 s");
+    log.debug("GET 1");
+    log.debug("GET 2");
+    log.sendHeld();
     log.warning("careful");
+    log.debug("GET 3");
+    log.sendHeld();
     log.warning("once more");
     log.warning("and again");
     log.status("", "ACTIVE");
@@ -120,7 +125,9 @@ test("while the engine holds up a message, a newer status replaces one that wait
     expect(engine.logged.map(({ message }) => message)).toEqual([
       "first",
       "PROVISIONING, 2 s",
+      "GET 1\nGET 2",
       "careful",
+      "GET 3",
       "once more",
       "and again",
       "ACTIVE",
@@ -141,6 +148,17 @@ test("debug lines wait for a quarter of a second, or until a reply is on its way
     await log.flush();
     const messages = ["careful", "GET 1\nGET 2", "GET 3"];
     expect(engine.logged.map(({ message }) => message)).toEqual(messages);
+  });
+});
+
+test("a debug line has no secret of the time when it was written, even if it is sent later", async () => {
+  await withEngine(async (engine, log, { redactor }) => {
+    const hidden = redactor.hide("a script of one run");
+    log.debug("refused: a script of one run");
+    hidden[Symbol.dispose]();
+    log.sendHeld();
+    await log.flush();
+    expect(engine.logged.map(({ message }) => message)).toEqual(["refused: [secret]"]);
   });
 });
 

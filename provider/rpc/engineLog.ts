@@ -29,7 +29,8 @@ interface Sending {
 /**
  * Sends messages to the attached engine, and drops them while there is none. Only messages of the same URN wait for
  * each other, so that an older status does not replace a newer one. Many messages cost few calls: a status that waits
- * is replaced by a newer one, and debug lines, which all wait at first, are sent together. No method of `Messages` throws or waits.
+ * is replaced by a newer one, and debug lines, which all wait at first, are sent together. No method of `Messages`
+ * throws or waits.
  */
 export class EngineLog implements Messages {
   readonly #redactor: Redactor;
@@ -69,7 +70,8 @@ export class EngineLog implements Messages {
 
   /** Sends the debug lines that wait. */
   sendHeld(): void {
-    for (const line of this.#held.splice(0)) this.#log("debug", line);
+    for (const line of this.#held.splice(0))
+      this.#send({ severity: "debug", isEphemeral: false, text: line }, "");
   }
 
   /** Returns the text that a person may see: each line without secrets (G8), and cut, but not through a surrogate pair. */
@@ -113,14 +115,18 @@ export class EngineLog implements Messages {
   }
 
   #log(severity: Message["severity"], text: Text, urn = "", isEphemeral = false): void {
-    if (this.#address === "") return;
-    const client = (this.#client ??= connect(this.#address));
     // Each line is cut by itself, so that a long list is whole.
     const cleaned = [text]
       .flat()
       .map((line) => this.clean(line))
       .join("\n");
-    const message = { severity, isEphemeral, text: cleaned };
+    this.#send({ severity, isEphemeral, text: cleaned }, urn);
+  }
+
+  /** Sends a message whose text is clean. */
+  #send(message: Message, urn: string): void {
+    if (this.#address === "") return;
+    const client = (this.#client ??= connect(this.#address));
     const earlier = this.#sending.get(urn);
     if (earlier?.waiting && tookIn(earlier.waiting, message)) return;
     const last = (earlier?.last ?? Promise.resolve())
