@@ -23,17 +23,26 @@ async function main(argv: readonly string[]): Promise<void> {
   process.stdout.on("error", () => undefined);
   process.stderr.on("error", () => undefined);
 
+  const hasEngine = isStartedByEngine(argv);
+  // On Windows, the process would end with code 1.
+  if (hasEngine && process.platform !== "win32")
+    process.once("SIGINT", () => process.on("exit", endBySigint));
   // Until the code that answers is loaded, no call is running whose end a signal would have to wait for.
   const exit = () => process.exit(0);
   for (const signal of endSignals) process.on(signal, exit);
 
-  const hasEngine = isStartedByEngine(argv);
   const port = await openPluginPort();
   if (!hasEngine && isatty(2)) await greet(port.number);
   process.stdout.write(`${port.number}\n`);
   const { serve } = await import("./serve.js");
   serve(port, hasEngine);
   for (const signal of endSignals) process.off(signal, exit);
+}
+
+/** Ends the process at once. Node's exit waits for V8's threads, which may compile for another 30 ms, and the engine for it. */
+function endBySigint(): void {
+  process.removeAllListeners("SIGINT");
+  process.kill(process.pid, "SIGINT");
 }
 
 /** Tells a person at a terminal what this program is. */

@@ -34,15 +34,6 @@ export function serve(port: PluginPort, hasEngine: boolean): void {
   const engineStdin = hasEngine && isStdinPiped() ? process.stdin : undefined;
   exitWithEngine(server, systemClock, process, engineStdin);
   if (!hasEngine) endWithStarter();
-  // On Windows, the process would end with code 1.
-  else if (process.platform !== "win32")
-    process.once("SIGINT", () => process.on("exit", endBySigint));
-}
-
-/** Ends the process at once. Node's exit waits for V8's threads, which may compile for another 30 ms, and the engine for it. */
-function endBySigint(): void {
-  process.removeAllListeners("SIGINT");
-  process.kill(process.pid, "SIGINT");
 }
 
 /** Reports an error that nothing caught, and goes on: an exit in the middle of a Create could lose an instance (G1). */
