@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node
 import { dirname, join } from "node:path";
 import { cachedDataVersionTag } from "node:v8";
 import { Script } from "node:vm";
+import { isCommand, isStartedByEngine } from "../executable";
 import { cacheDirectory } from "./cacheDirectory";
 import { joinParts, PartsFile } from "./partsFile";
 
@@ -32,15 +33,16 @@ export class CompiledCode {
     const created = read("created");
     this.#earlier = created ?? read("started");
     this.#stage = created ? "created" : "started";
-    // The last argument is an engine's address. A command that a person types has compiled other functions.
-    if (/:\d+$/.test(process.argv.at(-1) ?? "")) this.#leaveAtExit();
+    const argv = process.argv.slice(2);
+    // A command that a person types has compiled other functions.
+    if (!isCommand(argv) && isStartedByEngine(argv)) this.#leaveAtExit();
   }
 
   /** Returns the script of a part, with the compiled code that earlier processes have left. */
   script(name: string, source: string, filename: string): Script {
     // V8 checks little of the code that it is given, and dies of what is damaged.
     if (this.#earlier?.isDamaged(name) === true) this.#forget();
-    const cachedData = this.#earlier?.get(name);
+    const cachedData = this.#earlier?.parts.get(name);
     const script = new Script(source, { filename, cachedData });
     if (script.cachedDataRejected === true) this.#forget();
     this.#scripts.set(name, script);
@@ -52,7 +54,7 @@ export class CompiledCode {
     onFirstPost(() => (hasPosted = true));
     process.on("exit", () => {
       const all = hasPosted && this.#stage === "started";
-      const isNew = (name: string) => all || this.#earlier?.get(name) === undefined;
+      const isNew = (name: string) => all || this.#earlier?.parts.get(name) === undefined;
       const added = [...this.#scripts].filter(([name]) => isNew(name));
       if (added.length > 0) attempt(() => this.#write(all ? "created" : this.#stage, added));
     });
@@ -67,7 +69,7 @@ export class CompiledCode {
 
   /** Other processes see no file, or all of it. */
   #write(stage: Stage, added: readonly (readonly [string, Script])[]): void {
-    const parts = this.#earlier?.all() ?? new Map<string, Buffer>();
+    const parts = new Map(this.#earlier?.parts);
     for (const [name, script] of added) parts.set(name, script.createCachedData());
     const file = this.#fileOf(stage);
     const temporary = `${file}.${process.pid}`;

@@ -20,31 +20,23 @@ export function joinParts(parts: ReadonlyMap<string, Buffer>): Buffer {
 export class PartsFile {
   /** Tells this file from those with other parts. */
   readonly digest: string;
+  readonly parts: ReadonlyMap<string, Buffer>;
   readonly #places: Readonly<Record<string, Place>>;
-  readonly #parts: Buffer;
 
   /** @throws Error if the first line is no list of parts */
   constructor(content: Buffer) {
     const lineEnd = content.indexOf("\n");
     this.#places = JSON.parse(content.toString("latin1", 0, lineEnd)) as Record<string, Place>;
-    this.#parts = content.subarray(lineEnd + 1);
+    const body = content.subarray(lineEnd + 1);
+    const partAt = ([start, end]: Place) => body.subarray(start, end);
+    this.parts = new Map(
+      Object.entries(this.#places).map(([name, place]) => [name, partAt(place)]),
+    );
     this.digest = crc32(content.subarray(0, lineEnd)).toString(16);
   }
 
-  /** Returns the parts by their names. */
-  all(): Map<string, Buffer> {
-    const part = ([start, end]: Place) => this.#parts.subarray(start, end);
-    return new Map(Object.entries(this.#places).map(([name, place]) => [name, part(place)]));
-  }
-
-  /** Undefined if the file has no such part. */
-  get(name: string): Buffer | undefined {
-    const place = this.#places[name];
-    return place && this.#parts.subarray(place[0], place[1]);
-  }
-
   isDamaged(name: string): boolean {
-    const part = this.get(name);
+    const part = this.parts.get(name);
     return part !== undefined && crc32(part) !== this.#places[name]?.[2];
   }
 }

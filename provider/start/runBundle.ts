@@ -34,7 +34,7 @@ export function runBundle({ file, content, folder, require }: Bundle): void {
   const load = (name: string): unknown => {
     const loaded = modules.get(name);
     if (loaded) return loaded.exports;
-    const source = bundle.get(name);
+    const source = bundle.parts.get(name);
     if (!source) return require(name);
     const module = { exports: undefined };
     modules.set(name, module);
