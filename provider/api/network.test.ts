@@ -1,5 +1,6 @@
 /** Tests TLS connections, proxies and what is known when a connection fails. */
-import { describe, expect, test } from "@jest/globals";
+import dns from "node:dns";
+import { describe, expect, jest, test } from "@jest/globals";
 import { VirtualClock } from "../testing/virtualClock";
 import { testServer } from "./testing/certificates";
 import { startConnectProxy } from "./testing/connectProxy";
@@ -35,6 +36,24 @@ test("if no TLS connection is made within the time-out, the outcome is `notSent`
     expect(await outcome).toMatchObject({ kind: "notSent", failure: { kind: "unreachable" } });
     expect((await failedPost(outcome)).message).toMatch(/no connection to .* within 3600 s/);
   });
+});
+
+test("if each address of a host refuses, the message says so of each", async () => {
+  const found = [
+    { address: "127.0.0.1", family: 4 },
+    { address: "127.0.0.2", family: 4 },
+  ];
+  const find = (_name: string, _options: object, done: (error: null, all: object[]) => void) =>
+    done(null, found);
+  const lookup = jest.spyOn(dns, "lookup").mockImplementation(find as typeof dns.lookup);
+  try {
+    const failure = await failureOf(testClient("https://compute.test:1/v2").account(never));
+    expect(failure.message).toContain(
+      "no connection to compute.test:1 could be made: 127.0.0.1: connection refused, 127.0.0.2: connection refused",
+    );
+  } finally {
+    lookup.mockRestore();
+  }
 });
 
 describe("with a trusted test authority", () => {
