@@ -1,5 +1,5 @@
 /**
- * Tests what is made when a flavor is sold out: with `fallbackFlavorIds`, and with the error hook of docs/sold-out.md, which
+ * Tests what is made when a flavor is sold out: with `fallbackFlavorIds`, and with the error hook of docs/instance.md, which
  * repeats a create only after the refusal that it names. No server is made twice (G2).
  */
 import { writeFileSync } from "node:fs";
@@ -35,7 +35,7 @@ const soldOut = {
 async function fixtureOfThePage(): Promise<Fixture> {
   const fixture = await Fixture.create({ program: join(root, "examples", "instance") });
   const { stack } = fixture;
-  const [program] = blocksOf(readPage("docs/sold-out.md")).filter(
+  const [program] = blocksOf(readPage("docs/instance.md")).filter(
     ({ language }) => language === "ts",
   );
   writeFileSync(join(stack.project, "index.ts"), program?.text ?? "");

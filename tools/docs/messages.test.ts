@@ -40,8 +40,8 @@ async function scriptWarning(): Promise<string | undefined> {
 
 test("each message that a page shows is what the plugin prints", async () => {
   const ours = [
+    { page: "docs/instance.md", message: oneLine(`error: ${await soldOutError()}`) },
     { page: "docs/instance.md", message: oneLine(`warning: ${await scriptWarning()}`) },
-    { page: "docs/sold-out.md", message: oneLine(`error: ${await soldOutError()}`) },
   ];
   // That page shows a message of Pulumi's own.
   expect(shown.filter(({ page }) => page !== "docs/backends.md")).toEqual(ours);
