@@ -3,22 +3,42 @@
  * a sentence, or an address in memory.
  */
 
-/** For each SDK: what such a text has in it, and what makes the text with the value. */
+/** What may stand between two words: YAML folds lines, JSON and URLs escape signs, and a name has hyphens. */
+const gap = "[^]{1,40}?";
+
+/** "Calling [toString] on an [Output<T>] is not supported." */
+const sentence = new RegExp(
+  ["Calling", "(?:toString|toJSON|__\\w+__)", "on", "an", "Output", "not", "supported"].join(gap),
+  "i",
+);
+
+const ofTypeScript = "pulumi.interpolate";
+const ofPython = "pulumi.Output.concat or pulumi.Output.format";
+const ofDotNet = "Output.Format";
+
+/** For the sentence as each SDK writes it: what makes the text with the value. The first that matches counts. */
+const remedies: readonly [form: RegExp, remedy: string][] = [
+  [/__/, ofPython],
+  [/toJSON/i, "pulumi.jsonStringify"],
+  [/ToString/, ofDotNet],
+  [/'|\\u0027|&#39;|%27/, "Output.format"], // Java
+];
+
+/** Other texts of an Output, and the same. */
 const marks: readonly [mark: RegExp, remedy: string][] = [
-  [/Calling \[to(String|JSON)\] on an \[Output<T>\]/, "pulumi.interpolate or pulumi.jsonStringify"],
-  [
-    /Calling __\w+__ on an Output\[T\]|<pulumi\.output\.Output object at 0x/,
-    "pulumi.Output.concat or pulumi.Output.format",
-  ],
-  [/Calling \[ToString\] on an \[Output<T>\]/, "Output.Format"],
-  [/Calling 'toString' on an 'Output<T>'/, "Output.format"],
-  // Of Go: a structure with one pointer, in the formats %v, %+v and %s.
-  [/\{0x[0-9a-f]{10,12}\}|\{OutputState:0x|\*internal\.OutputState=/, "pulumi.Sprintf"],
+  [/<pulumi\.output\.Output\b/, ofPython],
+  [/Pulumi\.(?:In|Out)put\w*`\d\[/, ofDotNet],
+  // Of Go: a structure with one pointer, in the formats %v, %+v and %s. Its address is a multiple of 16.
+  [/\{0x[0-9a-f]{9,11}0\}|\{OutputState:0x|\*internal\.OutputState=/, "pulumi.Sprintf"],
 ];
 
 /** Returns what is wrong with a text that has an Output in it, as a clause. It quotes nothing. */
 export function outputTextProblem(text: string): string | undefined {
-  const [, remedy] = marks.find(([mark]) => mark.test(text)) ?? [];
+  const [said] = sentence.exec(text) ?? [];
+  const [, remedy] =
+    said === undefined
+      ? (marks.find(([mark]) => mark.test(text)) ?? [])
+      : (remedies.find(([form]) => form.test(said)) ?? [undefined, ofTypeScript]);
   return remedy === undefined
     ? undefined
     : `has the text of an Output in it, and not its value: use ${remedy}, or an apply`;

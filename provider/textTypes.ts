@@ -22,7 +22,7 @@ function kindOf(value: unknown): string {
 export function notText({ input }: { input?: unknown }): string {
   if (input instanceof Opaque) return opaqueProblems[input.kind];
   return typeof input === "number"
-    ? "is a number, and has to be text: put it in quotes"
+    ? "is a number, and has to be text: put it in quotes (in the configuration of a YAML program: into a map, `pulumi config set --path ids.image 22.04`)"
     : `must be text, not ${kindOf(input)}`;
 }
 

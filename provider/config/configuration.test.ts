@@ -13,8 +13,15 @@ const required = { baseUrl: "https://api.example.com/v2", apiToken: new Secret("
 const source = (env: NodeJS.ProcessEnv = {}) => ({ env, redactor: new Redactor() });
 const settings = (more: Record<string, PropertyValue>, env: NodeJS.ProcessEnv = {}) =>
   resolveSettings(propertyMap({ ...required, ...more }), source(env));
-const failures = (more: Record<string, PropertyValue>, env: NodeJS.ProcessEnv = {}) =>
-  checkConfig(propertyMap({ ...required, ...more }), source(env)).failures;
+/** Returns what is wrong, in the words that a user sees. */
+function failures(more: Record<string, PropertyValue>, env: NodeJS.ProcessEnv = {}) {
+  const { redactor } = source(env);
+  const checked = checkConfig(propertyMap({ ...required, ...more }), { env, redactor });
+  return checked.failures.map(({ property, reason }) => ({
+    property,
+    reason: redactor.redact(reason),
+  }));
+}
 
 test("with only an address and a token, all other settings have their defaults", () => {
   expect(settings({})).toEqual({
@@ -89,8 +96,9 @@ test.each([
 );
 
 test.each(settingNames)("an Output that became text is refused as compute:%s", (name) => {
-  const text = "https://Calling [toString] on an [Output<T>] is not supported.";
-  const reason = expect.stringMatching(`^compute:${name} has the text of an Output in it`);
+  const text =
+    "sk_test_Calling [toString] on an [Output<T>] is not supported.\n\nTo get the value of an Output<T> as an Output<string> consider either:\n2: pulumi.interpolate `prefix${v}suffix`";
+  const reason = `compute:${name} has the text of an Output in it, and not its value: use pulumi.interpolate, or an apply`;
   expect(failures({ [name]: text })).toContainEqual({ property: "", reason });
 });
 

@@ -1,6 +1,7 @@
 /** Reads the token from the file of COMPUTE_API_TOKEN_FILE, first at the start, and again when it is refused. */
 import { readFileSync, statSync } from "node:fs";
 import { isAbsolute } from "node:path";
+import { outputTextProblem } from "../outputText";
 import type { Redactor } from "../redaction";
 import { isTokenPrefix, schemeBefore, settingTypes } from "./settings";
 
@@ -18,9 +19,12 @@ export function tokenFileProblem(path: string, problem: string): { problem: stri
   return { problem: `the file ${path} (${tokenFileVariable}) ${problem}` };
 }
 
-/** From now on, the token is hidden in messages (G8). A token that ends after its prefix has nothing to hide. */
+/**
+ * From now on, the token is hidden in messages (G8). A token that ends after its prefix has nothing to hide. In place of one
+ * that is the text of an Output, the message about it would be hidden.
+ */
 export function hideToken(redactor: Redactor, token: string): void {
-  if (isTokenPrefix(token.trim())) return;
+  if (isTokenPrefix(token.trim()) || outputTextProblem(token) !== undefined) return;
   redactor.hide(token);
   redactor.hide(token.replace(schemeBefore, ""));
   // The prefix says only the token kind, so messages show it.

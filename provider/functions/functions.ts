@@ -25,7 +25,7 @@ import type {
   ListResponse,
 } from "../calls";
 import { waits } from "../session/operations";
-import { nonEmptyText, numberAsText } from "../textTypes";
+import { identifier, nonEmptyText, numberAsText } from "../textTypes";
 import { timeouts, type Session } from "../session/session";
 
 /** The given arguments, which are all strings once they are checked. */
@@ -53,7 +53,7 @@ export const functions: Record<FunctionToken, FunctionDefinition> = {
     description:
       "One instance, by its id or by its exact name. An error if there is none, or if several have that name.",
     inputs: {
-      id: nonEmptyText.describe("Identifier of the instance."),
+      id: identifier.describe("Identifier of the instance."),
       name: nonEmptyText.describe("Hostname of the instance, exactly."),
     },
     async run(session, { id, name }, signal) {

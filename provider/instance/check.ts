@@ -11,7 +11,9 @@ import {
   type PropertyValue,
 } from "../propertyValue";
 import type { CheckFailure, CheckRequest, CheckResponse } from "../calls";
+import { outputTextProblem } from "../outputText";
 import { numberAsText } from "../textTypes";
+import { logicalName } from "../urn";
 import {
   idInputs,
   inputNames,
@@ -43,6 +45,9 @@ export function checkInstance(given: CheckRequest, scope: string | undefined): C
   const findings = errors.filter(({ isKept }) => isKept).map(({ reason }) => reason);
   const failures = [...unknownProperties(news), ...errors.filter(({ isKept }) => !isKept)];
   if (unfilled.length > 0) failures.push({ property: "", reason: fillIn(unfilled) });
+  if (!isGiven(request.olds, "name") && outputTextProblem(logicalName(request.urn)) !== undefined) {
+    failures.push({ property: "", reason: namedByOutput });
+  }
   // A script that is not known yet may turn out to be null (G10).
   if (scriptInputs.every((name) => isGiven(news, name) && !hasUnknown(news[name]))) {
     const reason =
@@ -147,7 +152,7 @@ function validationErrors(name: InputName, { olds, news }: CheckRequest): InputF
     if (isHeld(name, { olds, news }, index)) {
       return {
         property: "",
-        reason: `${name} in the state ${problem}; it stays`,
+        reason: `${name} in the state ${problem}; preview a change first`,
         isKept: true,
       };
     }
@@ -169,6 +174,9 @@ function isHeld(
   if (index === undefined) return before === now;
   return isList(before) && isList(now) && before.includes(now[index] ?? null);
 }
+
+const namedByOutput =
+  "the resource has the text of an Output in its own name, which has to be known before the run: give it a plain text, and the Output as the input name";
 
 const isOnlyHash =
   'is not a script, but a hash that a state holds in its place (compute:userDataInState is "hash"), for example the output of another instance. Give the script itself';

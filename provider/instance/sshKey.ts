@@ -18,11 +18,24 @@ export function sshKeyProblem(key: string): string | undefined {
   }
   const [, blob] = publicKey.exec(key) ?? [];
   if (blob !== undefined) {
-    const hash = createHash("sha256").update(Buffer.from(blob, "base64")).digest("base64");
-    const fingerprint = `SHA256:${hash.replace(/=+$/, "")}`;
+    const fingerprint = fingerprintOf(Buffer.from(blob, "base64")) ?? printed;
     return `is the text of a public key. Give its fingerprint, ${fingerprint}, or its ID`;
   }
-  return path.test(key)
-    ? "is the path of a file. Give the ID of the key, or its fingerprint (`ssh-keygen -lf FILE` prints it)"
+  if (path.test(key)) {
+    return `looks like the path of a file. Give the ID of the key, or its fingerprint, ${printed}`;
+  }
+  return /^\d+ (SHA256|MD5):/.test(key)
+    ? "is a line of `ssh-keygen -l`. Give only the fingerprint in it"
     : undefined;
+}
+
+const printed = "SHA256:… (`ssh-keygen -lf FILE` prints it)";
+
+/** Returns undefined if the key is cut off. It is fields that each begin with their length (RFC 4253, section 6.6). */
+function fingerprintOf(blob: Buffer): string | undefined {
+  let end = 0;
+  while (end + 4 <= blob.length) end += 4 + blob.readUInt32BE(end);
+  if (end !== blob.length) return undefined;
+  const hash = createHash("sha256").update(blob).digest("base64");
+  return `SHA256:${hash.replace(/=+$/, "")}`;
 }

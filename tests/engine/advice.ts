@@ -348,6 +348,15 @@ export const advice: readonly Advice[] = [
     ways: { reports },
   },
 
+  // ── Inputs ──
+  {
+    file: "provider/textTypes.ts",
+    text: "pulumi config set --path ids.image",
+    ways: {
+      "a map": core("inputs", "an id of digits from the configuration of a program in YAML"),
+    },
+  },
+
   // ── Import ──
   {
     file: "provider/instance/check.ts",

@@ -9,11 +9,12 @@ test("an Output that became text, an asset, and a resource in place of its id ar
   fixture.stack.javascript(`
     const { asset, ComponentResource, CustomResource } = require("@pulumi/pulumi");
     const vpc = new ComponentResource("my:index:Vpc", "vpc");
-    new CustomResource("compute:index:Instance", "web", {
+    new CustomResource("compute:index:Instance", \`web-\${vpc.urn}\`, {
       flavorId: 4711,
       imageId: new asset.StringAsset("image-1"),
       vpcId: vpc,
       userData: \`#!/bin/sh\\necho \${vpc.urn}\\n\`,
+      waitForPort: Number(process.env.NOT_SET),
     });
   `);
 
@@ -24,6 +25,8 @@ test("an Output that became text, an asset, and a resource in place of its id ar
   expect(output).toContain(
     "userData has the text of an Output in it, and not its value: use pulumi.interpolate",
   );
+  expect(output).toContain("the resource has the text of an Output in its own name");
+  expect(output).toContain("waitForPort must be a whole number from 1 to 65535");
   expect(output).not.toContain("flavorId");
   expect(fixture.posts()).toBe(0);
 });
@@ -34,21 +37,31 @@ test("an id of digits from the configuration of a program in YAML is taken as te
   const { stack } = fixture;
   await stack.succeed("config", "set", "flavor", "4711");
   await stack.succeed("config", "set", "instance", "4712");
+  // Pulumi makes a number of this, whatever stands around it.
+  await stack.succeed("config", "set", "image", "22.10");
   const found = {
     "fn::invoke": { function: "compute:getInstance", arguments: { id: "${instance}" } },
   };
-  stack.program(
+  const programWith = (imageId: string) =>
     instances(
-      { web: { inputs: { flavorId: "${flavor}" } } },
+      { web: { inputs: { flavorId: "${flavor}", imageId } } },
       {
-        config: { flavor: { type: "integer" }, instance: { type: "integer" } },
+        config: {
+          flavor: { type: "integer" },
+          instance: { type: "integer" },
+          ids: { type: "object" },
+        },
         variables: { found },
-        outputs: { flavor: "${web.flavorId}", name: "${found.name}" },
+        outputs: { flavor: "${web.flavorId}", image: "${web.imageId}", name: "${found.name}" },
       },
-    ),
-  );
+    );
+  await stack.succeed("config", "set", "--path", "ids.image", "22.10");
+  stack.program(programWith("${image}"));
+  expect(await stack.fail("preview")).toContain("pulumi config set --path ids.image 22.04");
+
+  stack.program(programWith("${ids.image}"));
   await stack.up();
-  expect(await stack.outputs()).toEqual({ flavor: "4711", name: "numbered" });
+  expect(await stack.outputs()).toEqual({ flavor: "4711", image: "22.10", name: "numbered" });
 });
 
 const password = canaries.password;
