@@ -79,7 +79,7 @@ describe("the page", () => {
     expect(faults.map(({ title, effect, end }) => `${title}: ${effect}, ${end}`)).toEqual([
       "429 storm: each request gets a 429, until the next click; the run goes on",
       "Server errors: each request gets a 503, until the next click; then pulumi up again",
-      "Sold out: each create is refused (422), until the next click; then pulumi up again",
+      "Sold out: the next create is refused (422), once; the run takes a fallback flavor, or pulumi up again",
       "Slow responses: each takes 3 s, until the next click; the run goes on",
       "Lagging list: shows new instances 20 s late, until the next click; the run waits for them",
       "Lost response: the next create is made, but not answered, once; the run finds the instance",

@@ -407,11 +407,12 @@ const html = /* HTML */ `<!doctype html>
           },
           {
             title: "Sold out",
-            effect: "each create is refused (422)",
-            end: "until the next click; then pulumi up again",
+            effect: "the next create is refused (422)",
+            end: "once; the run takes a fallback flavor, or pulumi up again",
             script: {
               kind: "status",
               method: "POST",
+              times: 1,
               status: 422,
               code: "flavor_sold_out",
               message: "No instance of this flavor can be created at the moment.",

@@ -13,6 +13,7 @@ interface Shown {
   stack: string;
   type?: string;
   flavorId?: string;
+  fallbackFlavorIds?: string[];
   protect?: boolean;
   /** Of the provider. */
   requireTokenKind?: string;
@@ -20,7 +21,7 @@ interface Shown {
 
 function shown({ stack, type = instance, flavorId = "standard-2", ...rest }: Shown) {
   const isType = (class_: object) => (class_ as { __pulumiType?: string }).__pulumiType === type;
-  const props = { flavorId };
+  const props = { flavorId, fallbackFlavorIds: rest.fallbackFlavorIds };
   return {
     type,
     urn: `urn:pulumi:${stack}::project::${type}::web`,
@@ -61,6 +62,8 @@ test("a flavor is for some environments and not for others, and the message name
   expect(violations(allowedFlavors, { stack: "dev", flavorId: "standard-8" })).toEqual([
     "The flavor standard-8 is not for the stack dev. Take standard-2 or standard-4.",
   ]);
+  const fallbackFlavorIds = ["standard-4", "standard-8"];
+  expect(violations(allowedFlavors, { stack: "dev", fallbackFlavorIds })).toHaveLength(1);
 });
 
 test("instances of prod are protected; those of other environments need not be", () => {

@@ -28,11 +28,13 @@ export const allowedFlavors: ResourceValidationPolicy = {
   name: "allowed-flavors",
   description: "Each environment has its flavors.",
   enforcementLevel: "mandatory",
-  validateResource: validateResourceOfType(compute.Instance, ({ flavorId }, { urn }, report) => {
+  validateResource: validateResourceOfType(compute.Instance, (inputs, { urn }, report) => {
     const stack = stackOf(urn);
     const { flavors } = limitsOf(stack);
-    if (flavors.includes(flavorId)) return;
-    report(`The flavor ${flavorId} is not for the stack ${stack}. Take ${flavors.join(" or ")}.`);
+    for (const flavor of [inputs.flavorId, ...(inputs.fallbackFlavorIds ?? [])]) {
+      if (flavors.includes(flavor)) continue;
+      report(`The flavor ${flavor} is not for the stack ${stack}. Take ${flavors.join(" or ")}.`);
+    }
   }),
 };
 

@@ -434,6 +434,29 @@ test.each([401, 403, 404])("no other flavor is tried after a %d", async (status)
   expect(message).toContain("\n  - c: not tried\n");
 });
 
+test("the answer that is lost is that of the second flavor, and the instance is taken over with it", async () => {
+  const world = activating(scene());
+  world.service.posts.push(soldOut(), post(failed("unanswered"), { acts: true }));
+  const { outputs } = await create(world, { ...withFallbacks, name: generatedName });
+  expect(flavorsAsked(world)).toEqual(["a", "b"]);
+  expect(outputs).toMatchObject({ flavorIdUsed: "b" });
+});
+
+test("no other flavor is tried after an answer that leaves open what was made, and the record has the flavor (G2)", async () => {
+  const world = scene();
+  world.service.posts.push(soldOut(), nothingMade(answered(409)));
+  await errorOf(create(world, withFallbacks));
+  expect(flavorsAsked(world)).toEqual(["a", "b"]);
+  expect(recordOf(world)?.flavor).toBe("b");
+});
+
+test("the error of several refusals also has the failure before them", async () => {
+  const world = scene();
+  world.service.posts.push(nothingMade(answered(500)), soldOut(), soldOut(), soldOut());
+  const { message } = await errorOf(create(world, withFallbacks));
+  expect(message).toMatch(/^an earlier try failed \(.*500.*\).* Then, no flavor was accepted/);
+});
+
 test("a create whose first flavor is accepted says so", async () => {
   const { outputs } = await create(activating(scene()), withFallbacks);
   expect(outputs).toMatchObject({ flavorIdUsed: "a" });

@@ -98,6 +98,7 @@ const packed = (systemByte: number) => {
 };
 test.each<[string, Inputs, Inputs]>([
   ["the SSH keys in another order", { sshKeys: ["a", "b"] }, { sshKeys: ["b", "a"] }],
+  ["other fallbacks", { fallbackFlavorIds: ["b"] }, { fallbackFlavorIds: ["c"] }],
   ["a script that is packed anew", { userDataBase64: packed(3) }, { userDataBase64: packed(19) }],
 ])("the request counts as the same with %s", async (_, inputs, now) => {
   const world = await afterKill({ inputs, record: { id: "i-1" } });

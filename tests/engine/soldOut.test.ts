@@ -109,6 +109,7 @@ test("with fallbackFlavorIds, the next flavor is taken, and neither a new list n
     expect(await stack.up()).toContain("1 updated");
     expect((await stack.instance()).outputs).toMatchObject({ flavorIdUsed: "b" });
   }
+  expect((await stack.instance()).outputs).toMatchObject({ flavorId: "b" });
   expect(fixture.posts()).toBe(2);
   stack.program(program("a", ["c"]));
   expect(await stack.preview()).toContain("1 to replace");
