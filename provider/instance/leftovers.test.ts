@@ -1,6 +1,6 @@
 /** Tests of leftovers: instances that earlier creates may have left. They are named before a POST or stop it, and are never adopted. */
 import { describe, expect, test } from "@jest/globals";
-import { propertyMap, Secret, type PropertyValue } from "../propertyValue";
+import { propertyMap, Secret, Unknown, type PropertyValue } from "../propertyValue";
 import { ready } from "../testing/fakeService";
 import {
   createOf,
@@ -50,10 +50,10 @@ describe("an instance that an earlier create may have left", () => {
       const { message } = await errorOf(create(world, kind));
       expect(message).toMatch(/^"web" may have an instance already: .*\n.*\(i-lost\)/);
       const way =
-        kind === "generated" ? "To settle it: `.*settle`" : "To create it all the same: .*warn`";
-      expect(message).toMatch(
-        new RegExp(`Nothing was created\\.\n${way}\nOn compute:leftovers, and on --replace: `),
-      );
+        kind === "generated"
+          ? "To settle it: `.*settle`\nTo replace it: `pulumi up -c .*retain`.*"
+          : "To create it all the same: .*warn`";
+      expect(message).toMatch(new RegExp(`Nothing was created\\.\n${way}\nMore: `));
       expect(linesAt100(message)).toBeLessThanOrEqual(6);
       expect(postsTo(world)).toBe(0);
       expect(world.session.ledger.all()).toEqual([]);
@@ -129,6 +129,18 @@ describe("a preview", () => {
     expect(world.service.count("list")).toBe(1);
     expect(postsTo(world)).toBe(0);
     expect(world.session.ledger.all()).toEqual([]);
+  });
+
+  test("does not take the resource's own instance for a leftover as long as an input is not known (G10)", async () => {
+    const world = scene();
+    world.service.has("i-1", { name: nameFor("web") });
+    world.session.noteShown(held());
+    const inputs = { flavorId: Unknown.value };
+    const request = createOf({ name: nameFor("web"), isGenerated: true, preview: true, inputs });
+    await createInstance(world.session, request);
+    expect(world.messages.all).toEqual([]);
+    world.service.has("i-lost", { name: nameFor("web") });
+    await errorOf(createInstance(world.nextRun().session, request));
   });
 
   test("only warns of an instance that is PROVISIONING: a run may be under way", async () => {

@@ -15,13 +15,14 @@ import { OperationFailed } from "../errors";
 import { whyOpen, type Paging } from "../evidence/why";
 import { displayRecordedName, type LedgerRecord } from "../ledger/record";
 import type { Session } from "../session/session";
+import { upToRetain } from "./refusals";
 import type { CreateSpec, Doubt, Failure, Leftover, Leftovers, Refusal } from "./protocol";
 
-/** Returns the error that the Create call fails with. `paging` is how the session lists. */
-export function failureError(failure: Failure, spec: CreateSpec, paging: Paging): Error {
+/** Returns the error that the Create call fails with. */
+export function failureError(failure: Failure, spec: CreateSpec, session: Session): Error {
   const cause = causeOf(failure);
   if (cause && !(cause instanceof RequestError)) return cause;
-  return new OperationFailed(failureLines(failure, spec, paging), { cause });
+  return new OperationFailed(failureLines(failure, spec, session), { cause });
 }
 
 function causeOf(failure: Failure): Error | undefined {
@@ -29,12 +30,12 @@ function causeOf(failure: Failure): Error | undefined {
   return "error" in failure ? failure.error : undefined;
 }
 
-function failureLines(failure: Failure, spec: CreateSpec, paging: Paging): string[] {
+function failureLines(failure: Failure, spec: CreateSpec, session: Session): string[] {
   switch (failure.kind) {
     case "inDoubt":
-      return inDoubtLines(failure, spec, paging);
+      return inDoubtLines(failure, spec, session);
     case "unclear":
-      return unclearLines(failure, spec, paging);
+      return unclearLines(failure, spec, session);
     case "unreadable":
       return [
         `an earlier create of "${logicalName(spec.own.urn)}" is in doubt: its file can't be read.`,
@@ -42,7 +43,7 @@ function failureLines(failure: Failure, spec: CreateSpec, paging: Paging): strin
         `Remove that file once this finds nothing else in doubt: \`${settleCommand()}\``,
       ];
     case "leftovers":
-      return leftoversLines(failure, spec);
+      return leftoversLines(failure, spec, session);
     case "listingFailed":
     case "stopped":
       return [reasonOf(failure.error)];
@@ -65,7 +66,7 @@ function refusedLines({
   if (others.length + untried.length === 0)
     return [`${twice(firstError)}${last.error.message}. ${next}`];
   return [
-    "no flavor was accepted, and nothing was created:",
+    `${twice(firstError)}no flavor was accepted, and nothing was created:`,
     ...bulleted(refusals.map(({ flavor, error }) => `${flavor}: ${error.message}`)),
     ...bulleted(untried.map((flavor) => `${flavor}: not tried`)),
     next,
@@ -185,7 +186,7 @@ function reasonFor(why: Doubt, paging: Paging): string {
 }
 
 /** Says which listed instances stop the create. */
-function leftoversLines({ items }: Leftovers, spec: CreateSpec): string[] {
+function leftoversLines({ items }: Leftovers, spec: CreateSpec, session: Session): string[] {
   const resource = `"${logicalName(spec.own.urn)}"`;
   const [first] = items;
   const why =
@@ -198,10 +199,11 @@ function leftoversLines({ items }: Leftovers, spec: CreateSpec): string[] {
     finding,
     first ? `${someOf(named)}. ${nothing}` : nothing,
     // What a name alone or an incomplete listing leaves open, `settle` can't tell either.
-    first?.why === "tag"
-      ? settleLine(spec)
-      : `To create it all the same: ${howToSet("leftovers", "warn", spec.own.provider)}`,
-    `On compute:leftovers, and on --replace: ${pageAt("recover.md")}`,
+    ...(first?.why === "tag"
+      ? // The engine does not say that it replaces an instance because a person wants it to (--replace).
+        [settleLine(spec), `To replace it: ${upToRetain(session)}`]
+      : [`To create it all the same: ${howToSet("leftovers", "warn", spec.own.provider)}`]),
+    `More: ${pageAt("recover.md#leftovers")}`,
   ];
 }
 

@@ -639,10 +639,12 @@ interface PreviewParts {
 
 /** Returns what one listing shows of a create. */
 export function preview(parts: PreviewParts): Preview {
-  const { spec, claim, look } = parts;
+  const { spec, claim, look, isProgramKnown } = parts;
   const ofRecord = claim && previewRecord(parts, claim);
   if (ofRecord) return ofRecord;
-  const leftovers = findLeftovers(spec, look);
+  // As long as inputs are not known, the `up` may replace nothing.
+  const deleteFails = spec.deleteFails && isProgramKnown;
+  const leftovers = findLeftovers({ ...spec, deleteFails }, look);
   if (!stopsCreate(spec, leftovers)) {
     if (leftovers.items.length === 0) return { kind: "clean" };
     return { kind: "leftovers", isRunUnderWay: false, ...leftovers };

@@ -2,6 +2,7 @@
 import { expect, test } from "@jest/globals";
 import { destroyPath, Fixture } from "../support/fixture";
 import { isOldest, tokens } from "../support/stack";
+import { printed } from "../support/typing";
 
 const named = "new instances are created, although these may be left over from earlier creates";
 
@@ -28,6 +29,26 @@ test.each(isOldest ? ["--replace"] : ["--replace", "taint"])(
     const now = await stack.instance();
     expect(now.id).not.toBe(id);
     expect(fixture.ids()).toEqual([now.id]);
+  },
+);
+
+test.each(isOldest ? ["--replace"] : ["--replace", "taint"])(
+  "%s of a live instance that no delete can destroy is refused, and works as the message says, which lets the old one run",
+  async (how) => {
+    await using fixture = await Fixture.create({ token: tokens.live });
+    const { stack } = fixture;
+    await stack.up();
+    const { id, urn } = await stack.instance();
+    const replacing = how === "taint" ? [] : ["--replace", urn];
+    if (how === "taint") await stack.succeed("state", "taint", urn, "--yes");
+
+    const refused = await stack.fail("up", ...replacing);
+    const command = printed(refused, "pulumi up -c");
+    expect(fixture.ids()).toEqual([id]);
+
+    await stack.type([command, ...replacing].join(" "));
+    expect(fixture.ids()).toEqual([id, (await stack.instance()).id]);
+    await stack.expectNothingToDo();
   },
 );
 
