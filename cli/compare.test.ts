@@ -116,7 +116,9 @@ test.each([
 ] as const)("a create in doubt with %j explains an instance of its name: %s", (more, note) => {
   const record = ledgerRecord("web", more as Parameters<typeof ledgerRecord>[1]);
   const creates = [{ record, isHere: true, liveness: "dead" } as RecordedCreate];
-  const listed = { service: service([]), item: { id: "i-1", name: "web" }, managers: [] };
+  // The service may add a domain.
+  const item = { id: "i-1", name: "web.example.com" };
+  const listed = { service: service([]), item, managers: [] };
   const found = explainUnmanaged(
     listed,
     { states: [], instances: [], pending: [] },
@@ -136,11 +138,12 @@ test.each<[string, Origin | undefined, RegExp | undefined]>([
   (_where, origin, note) => {
     const seen = compare(
       [service(["i-1"])],
-      [{ stack: "dev", resources: [instance("i-1", { origin })], pending: [] }],
+      [{ stack: "dev", resources: [instance("i-1", { origin, isNameSecret: true })], pending: [] }],
     );
     const [listed] = seen.listed;
     const found = listed && explainUnmanaged(listed, seen, []);
-    if (note) expect(found).toEqual({ note: expect.stringMatching(note), isOpen: true });
+    const shown = { isOpen: true, isNameSecret: true };
+    if (note) expect(found).toEqual({ note: expect.stringMatching(note), ...shown });
     else expect(found).toBeUndefined();
   },
 );

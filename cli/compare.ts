@@ -157,7 +157,7 @@ export function explainUnmanaged(
       held.origin.baseUrl === origin.baseUrl
         ? ""
         : `. If both addresses are of one service, that stack manages it; if not, \`${importAs("<name>", id)}\` takes it over`;
-    return { note: note + ifOther, isOpen: true };
+    return { note: note + ifOther, isOpen: true, isNameSecret: held.isNameSecret };
   }
   const hasName = (wanted: string | undefined) => wanted !== undefined && isNamed(name, wanted);
   const records = creates.filter(({ record }) => isSamePlace(record, origin));

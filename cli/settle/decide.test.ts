@@ -130,7 +130,7 @@ test.each<[string, Case, string[]]>([
       operations: [pending("web", {}, "db")],
       records: [recordOf({ ...explicit, id: "i-1" })],
       evidence: { kind: "listed", items: [{ id: "i-1", name: "db" }] },
-      others: [{ id: "i-2", name: "db" }],
+      others: [{ id: "i-2", name: "db.example.com" }],
     },
     ["put i-1 beside i-2"],
   ],
@@ -271,6 +271,11 @@ test.each<[string, Case, string[]]>([
       take: { [web]: "i-1" },
     },
     ["put i-1", "forget"],
+  ],
+  [
+    "forgets a create if --forget was added to the --take that took nothing",
+    { operations, evidence: listed("i-1"), take: { [web]: "i-7" }, forget: [web] },
+    ["forget"],
   ],
   [
     "takes none that is not listed",

@@ -123,11 +123,12 @@ function decide(doubt: Doubt, view: View, takenId: string | undefined): Does {
   const { record } = doubt;
   const ask = asking(doubt, view);
   const holder = record?.id === undefined ? undefined : view.held.get(record.id);
-  const isForgotten = view.choices.forget.has(doubt.urn);
+  const { forget, take: taken } = view.choices;
   if (record?.liveness === "alive") return { kind: "running" };
-  if (takenId !== undefined) return take(doubt, view, takenId);
+  // A printed command repeats what was given, and adds the next choice.
+  if (takenId !== undefined && !forget.has(doubt.urn)) return take(doubt, view, takenId);
   // What the resource has is decided, so its other creates have left nothing for it.
-  if (isForgotten || view.choices.take.has(doubt.urn)) return { kind: "forget", isSandbox: false };
+  if (forget.has(doubt.urn) || taken.has(doubt.urn)) return { kind: "forget", isSandbox: false };
   if (holder) return { kind: "held", holder };
   if (record?.liveness === "unknown")
     return ask("whether its run has ended is not known, because files can't be locked here");

@@ -38,7 +38,11 @@ test.each<[Row["does"], string, string]>([
     `${stack} has the instance, as ${urnOf("db")}`,
     "nothing is in doubt: the create is forgotten",
   ],
-  [{ kind: "absent" }, "no instance: two complete listings lack it", "the create is forgotten"],
+  [
+    { kind: "absent" },
+    "nothing left behind, as two complete listings show",
+    "the create is forgotten",
+  ],
   [
     { kind: "forget", isSandbox: false },
     "not looked at",

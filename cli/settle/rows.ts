@@ -33,7 +33,7 @@ export function show({ doubt, does }: Row, stack: string, options: readonly stri
       return { ...base, found: holder, does: "nothing is in doubt: the create is forgotten" };
     }
     case "absent": {
-      const none = `no instance: two complete listings lack it${at}`;
+      const none = `nothing left behind, as two complete listings show${at}`;
       return { ...base, found: none, does: "the create is forgotten" };
     }
     case "forget":

@@ -64,6 +64,17 @@ test("getInstance: no instance is an error, which says so if an unlisted one may
   expect(error.message).toContain("but it may exist anyway");
 });
 
+test("getInstance: a name is found without the domain that the service adds, and in another case, but the exact one first", async () => {
+  const world = populated();
+  world.service.has("i-domain", { name: "Db.example.com" });
+  const idFor = async (name: string) => (await call(world, "getInstance", { name })).outputs["id"];
+  expect(await idFor("db")).toBe("i-domain");
+  expect(await idFor("Db.example.com")).toBe("i-domain");
+  world.service.has("i-exact", { name: "db" });
+  await world.clock.sleep(3000);
+  expect(await idFor("db")).toBe("i-exact");
+});
+
 test("getInstance: several instances of one name are an error that names their ids", async () => {
   const error = await errorOf(call(populated(), "getInstance", { name: "twin" }));
   expect(error.message).toContain('2 instances named "twin". Give the id of one of them: i-2, i-3');

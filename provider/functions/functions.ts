@@ -6,6 +6,7 @@ import { closest } from "../closest";
 import { NotFound, OperationFailed } from "../errors";
 import { isCompleteFor, type Listing } from "../evidence/listing";
 import { whyIncomplete } from "../evidence/why";
+import { isNamed } from "../evidence/witness";
 import { matchesNamePattern, namePatternHelp } from "../namePattern";
 import {
   hasSecret,
@@ -51,16 +52,17 @@ const statusMeanings: Readonly<Record<InstanceStatus, string>> = {
 export const functions: Record<FunctionToken, FunctionDefinition> = {
   "compute:index:getInstance": {
     description:
-      "One instance, by its id or by its exact name. An error if there is none, or if several have that name.",
+      "One instance, by its id or by its name. An error if there is none, or if several have that name.",
     inputs: {
       id: identifier.describe("Identifier of the instance."),
-      name: nonEmptyText.describe("Hostname of the instance, exactly."),
+      name: nonEmptyText.describe(
+        "Hostname of the instance. The service may list it with a domain, which can be left out.",
+      ),
     },
     async run(session, { id, name }, signal) {
       const listing = await recentListing(session, signal);
-      const found = [...listing.items.values()].filter((item) =>
-        id ? item.id === id : item.name === name,
-      );
+      const all = [...listing.items.values()];
+      const found = id ? all.filter((item) => item.id === id) : namedBy(name ?? "", all);
       const what = id ? `with the id "${id}"` : `named "${name}"`;
       const [only, ...others] = found;
       if (!only) {
@@ -156,6 +158,12 @@ export async function list(session: Session, { query, limit }: ListRequest): Pro
     .sort((one, other) => (one.id < other.id ? -1 : 1))
     .slice(0, limit < 1 ? undefined : limit)
     .map(({ id, name }) => ({ id, name: name ?? id }));
+}
+
+/** Returns the instances of exactly this name. If there is none, those that the service lists in another case or with a domain. */
+function namedBy(name: string, all: readonly ListItem[]): readonly ListItem[] {
+  const exact = all.filter((item) => item.name === name);
+  return exact.length > 0 ? exact : all.filter((item) => isNamed(item.name, name));
 }
 
 /** Returns the listed instances that `args` ask for, and whether the service can't have others. */

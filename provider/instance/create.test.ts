@@ -196,7 +196,7 @@ test.each<[string, Post[], string]>([
   "after an unclear POST, the error and the record say what is not known: %s",
   async (_, each, words) => {
     const world = scene();
-    world.service.has("old", { name: "web" });
+    world.service.has("old", { name: "web.example.com" });
     world.service.posts.push(...each);
     const { message } = await errorOf(create(world));
     expect(message).toContain(words);

@@ -92,13 +92,28 @@ test("no message says that a sandbox instance is billed", async () => {
   }
 });
 
-test("if it is not known whether the instance exists, the error says so", async () => {
-  const world = scene();
-  world.service.unreadable = 1;
-  expect((await errorOf(remove(world))).message).toContain(
-    "instance i-1 was not deleted: whether it still exists can't be told",
-  );
-});
+test.each([
+  [
+    "it is not known whether the instance exists",
+    "whether it still exists can't be told",
+    ({ service }: Scene) => void (service.unreadable = 1),
+  ],
+  [
+    "the service lists what it has deleted",
+    "it is listed as DELETED and is billed",
+    ({ service }: Scene) => service.has("i-1", { name: "web", status: "DELETED" }),
+  ],
+])(
+  "if %s, the error says so, and names no way that a listing has to prove",
+  async (_, why, make) => {
+    const world = scene();
+    make(world);
+    const { message } = await errorOf(remove(world));
+    expect(message).toContain(`instance i-1 was not deleted: ${why}`);
+    expect(message).toContain("\n  - if it is gone at the service: `pulumi state delete ");
+    expect(message).not.toContain("run this again");
+  },
+);
 
 test("if a listing fails, Delete fails, and the state stays (G3)", async () => {
   const world = scene();

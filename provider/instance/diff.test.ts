@@ -215,6 +215,14 @@ test("a program with the name that the list shows changes nothing", () => {
   // After a rename at the service, the program still has its own name.
   expect(changes(sides({}, "web-1f3d")).detailed).toEqual({});
   expect(changes(sides({}, "web-other")).detailed).toEqual({ name: "update-replace" });
+  // The service has added a domain, which an import has read.
+  const imported = propertyMap({ ...inputsOf({ name: "web-1f3d.example.com" }) });
+  const program = {
+    oldInputs: imported,
+    oldOutputs: imported,
+    news: inputsOf({ name: "web-1f3d" }),
+  };
+  expect(changes(program).detailed).toEqual({});
 });
 
 test("any inputs are equal to themselves", () => {
@@ -281,7 +289,9 @@ test("a replacement is also refused if it is not known whether the instance exis
   const world = scene();
   world.service.unreadable = 1;
   const words = "instance i-1 can't be replaced: whether it still exists can't be told";
-  expect((await errorOf(diffOf(world, { flavorId: "b" }))).message).toContain(words);
+  const unproven = (await errorOf(diffOf(world, { flavorId: "b" }))).message;
+  expect(unproven).toContain(words);
+  expect(unproven).toContain("\n  - if it is gone at the service: `pulumi state delete ");
 
   const unreachable = existing();
   unreachable.service.listFaults.push(fail(failed("unreachable", "no route", "GET")));

@@ -4,11 +4,11 @@
  * fail is refused (G4), and so is one for which there is no user data.
  */
 import { isDeepStrictEqual } from "node:util";
-import { explain, pageAt, stateDeleteCommand, withDependents, withWaysOut } from "../advice";
+import { dropFromState, explain, pageAt, withWaysOut } from "../advice";
 import { logicalName } from "../urn";
 import { RequestError } from "../api/errors";
 import { OperationFailed } from "../errors";
-import { isSameName } from "../evidence/witness";
+import { isNamed } from "../evidence/witness";
 import { originDifference, type Origin } from "../origin";
 import { hasSecret, hasUnknown, isList, reveal, type PropertyMap } from "../propertyValue";
 import type { DiffKind } from "../pulumiNames";
@@ -16,10 +16,10 @@ import type { DiffRequest, DiffResponse } from "../calls";
 import { timeouts, type Session } from "../session/session";
 import { idInputs, inputNames, isScript, isSent, scriptInputs, type InputName } from "./definition";
 import { noCall } from "./delete";
-import { cantTell, describeExistence, lookFor, refuseElsewhere } from "./existence";
+import { cantTell, describeExistence, lookFor, mayBeGone, refuseElsewhere } from "./existence";
 import { heldBy, textIn, type Instance } from "./instance";
 import { leftOf } from "./leftBehind";
-import { refusal, removeIt, upToRetain, wayIntoReach } from "./refusals";
+import { refusal, upToRetain, wayIntoReach, wayToRemove } from "./refusals";
 import { forgetText, isSameUserData, lacksText, readUserData } from "./userData";
 
 /**
@@ -134,10 +134,10 @@ function changeOf(name: InputName, held: Instance, news: PropertyMap): DiffKind 
   if (before === undefined) return held.isUnread(name) ? "add" : `add${suffix}`;
   if (after === undefined) return `delete${suffix}`;
   // A program that takes over the listed name, for example after a rename at the service, changes nothing. A service may write
-  // a name in another case, so after an import the state has that spelling.
+  // a name in another case, or with a domain, so after an import the state has that spelling.
   if (name === "name" && typeof after === "string") {
     const known = [held.name, typeof before === "string" ? before : undefined];
-    if (known.some((spelling) => isSameName(spelling, after))) return undefined;
+    if (known.some((spelling) => isNamed(spelling, after))) return undefined;
   }
   if (!isDeepStrictEqual(before, after)) return `update${suffix}`;
   // The engine writes the inputs of an import file to the inputs in the state, but not to the outputs.
@@ -235,8 +235,9 @@ async function refuseStuckReplacement(
   refuseOutOfReach(session, request, session.connection.place());
   if (deletePolicy === "destroy") await refuseOtherAccount(session, request);
   if (deletePolicy !== "fail") return;
-  const found = await findExisting(session, request);
-  if (found === undefined) return;
+  const existing = await findExisting(session, request);
+  if (existing === undefined) return;
+  const { isProvable, ...found } = existing;
   const { id, urn } = request;
   // The engine shows this error at the other resource.
   const which =
@@ -248,7 +249,7 @@ async function refuseStuckReplacement(
     what: `instance ${id}${which} can't be replaced`,
     ...found,
     why: `${noCall}. Nothing was changed`,
-    ways: [removeIt, `create the new one beside it: ${upToRetain(session)}`],
+    ways: [wayToRemove(urn, isProvable), `create the new one beside it: ${upToRetain(session)}`],
     page: "delete.md#a-replacement",
     namesSettings: true,
   });
@@ -257,7 +258,7 @@ async function refuseStuckReplacement(
 /** @throws OperationFailed if the instance lives elsewhere than `configured` */
 function refuseOutOfReach(session: Session, request: DiffRequest, configured: Origin): void {
   const { urn } = request;
-  const drop = `let it run, and have a new one made here: \`${stateDeleteCommand(urn)}\` (${withDependents})`;
+  const drop = `let it run, and have a new one made here: ${dropFromState(urn)}`;
   const words = { urn, what: "can't be replaced", ways: [drop] };
   refuseElsewhere(session, heldBy(request), configured, words);
 }
@@ -287,7 +288,7 @@ async function refuseOtherAccount(session: Session, request: DiffRequest): Promi
 async function findExisting(
   session: Session,
   request: DiffRequest,
-): Promise<{ finding: string; kind?: string } | undefined> {
+): Promise<{ finding: string; kind?: string; isProvable: boolean } | undefined> {
   const instance = heldBy(request);
   using operation = session.operation(timeouts.look);
   try {
@@ -295,10 +296,11 @@ async function findExisting(
     refuseOutOfReach(session, request, origin);
     const { verdict } = await lookFor(session, instance, operation.signal);
     if (verdict.kind === "absent") return undefined;
-    return { finding: describeExistence(session, instance, verdict) };
+    const finding = describeExistence(session, instance, verdict);
+    return { finding, isProvable: !mayBeGone(verdict) };
   } catch (error) {
     if (!(error instanceof RequestError)) throw error;
     // The listing failed, so the instance may exist.
-    return { finding: cantTell(explain(error)), kind: cantTell(error.short) };
+    return { finding: cantTell(explain(error)), kind: cantTell(error.short), isProvable: true };
   }
 }

@@ -1,4 +1,5 @@
 /** Asks whether an instance exists, within reach of this configuration. */
+import { instanceStatuses } from "../api/serviceConstants";
 import { ask } from "../evidence/ask";
 import { whyOpen } from "../evidence/why";
 import type { Verdict } from "../evidence/witness";
@@ -61,14 +62,24 @@ export async function lookBriefly(
   }
 }
 
+/** What is known of an instance that is not proven gone. */
+type Existing = Exclude<Verdict, { kind: "absent" }>;
+
 /** Says that the instance still exists, or why this is not known. A clause about "it". */
-export function describeExistence(
-  session: Session,
-  instance: Wanted,
-  verdict: Exclude<Verdict, { kind: "absent" }>,
-): string {
+export function describeExistence(session: Session, instance: Wanted, verdict: Existing): string {
   if (verdict.kind === "open") return cantTell(whyOpen(verdict, session));
-  return `it still exists${isBilled(session, instance) ? " and is billed" : ""}`;
+  const as = mayBeGone(verdict) ? `is listed as ${verdict.items[0].status}` : "still exists";
+  return `it ${as}${isBilled(session, instance) ? " and is billed" : ""}`;
+}
+
+/**
+ * Whether the instance may be gone, although no listing will ever prove it: there are more instances than a listing shows, or the
+ * service lists what it has deleted.
+ */
+export function mayBeGone(verdict: Existing): boolean {
+  if (verdict.kind === "open") return true;
+  const [{ status }] = verdict.items;
+  return status !== undefined && !(instanceStatuses as readonly string[]).includes(status);
 }
 
 /** Says that nothing is proven about the instance. A clause about "it". */

@@ -217,7 +217,9 @@ test("an undocumented status is a warning, and an unfinished instance stays unfi
   world.service.has("i-1", { name: "web", status: "REBOOTING" });
   expect(await refresh(world)).toMatchObject({ outputs: { status: "REBOOTING" } });
   expect(world.messages.warnings).toEqual([
-    expect.stringMatching(/"REBOOTING".*`pulumi refresh` later to see whether the status has/),
+    expect.stringMatching(
+      /"REBOOTING".*`pulumi refresh` shows whether it has changed.*: `pulumi state delete /,
+    ),
   ]);
   expect(await errorOf(refresh(world, unfinished(stateOf(world))))).toBeInstanceOf(
     InstanceUnfinished,
@@ -245,7 +247,7 @@ test("an import or a get of an unknown id fails, and names the right id if the n
   const advice = "Check the id, compute:baseUrl and the token.";
   expect((await errorOf(importInstance(world))).message).toBe(message + advice);
   expect((await errorOf(get(world))).message).toBe(message + advice);
-  world.service.has("i-7", { name: "i-1" });
+  world.service.has("i-7", { name: "i-1.example.com" });
   expect((await errorOf(importInstance(world))).message).toBe(
     `${message}Give the id of the instance with this name: i-7.`,
   );

@@ -2,7 +2,7 @@
 import type { ListItem } from "../api/contract";
 import { NotFound, OperationFailed } from "../errors";
 import { whyOpen } from "../evidence/why";
-import { isSameName } from "../evidence/witness";
+import { isNamed } from "../evidence/witness";
 import type { Origin } from "../origin";
 import { propertyMap } from "../propertyValue";
 import { isRefresh, type ReadRequest, type ReadResponse } from "../calls";
@@ -53,9 +53,7 @@ async function read(session: Session, request: ReadRequest): Promise<Instance | 
 /** Returns the error for an id that no instance has. A person may have given a name instead. */
 function unknownId(id: string, items: ReadonlyMap<string, ListItem>, origin: Origin): NotFound {
   const { baseUrl, tokenKind } = origin;
-  const named = [...items.values()]
-    .filter(({ name }) => isSameName(name, id))
-    .map((item) => item.id);
+  const named = [...items.values()].filter(({ name }) => isNamed(name, id)).map((item) => item.id);
   const advice =
     named.length > 0
       ? `Give the id of the instance with this name: ${named.slice(0, 5).join(" or ")}${named.length > 5 ? " or another one" : ""}`

@@ -3,7 +3,7 @@
  * ends the wait, the id and the state of the instance reach the engine, so that no created instance is lost (G1).
  */
 import { Canceled, notNeeded, TimedOut } from "../abort";
-import { importAs, withWaysOut } from "../advice";
+import { dropFromState, importAs, withWaysOut } from "../advice";
 import type { ListItem } from "../api/contract";
 import { RequestError } from "../api/errors";
 import type { Text } from "../context";
@@ -251,7 +251,7 @@ export function checkStatus(session: Session, instance: Instance, before?: Insta
       "If it becomes ACTIVE or OFFLINE, the next `pulumi up` finishes it. To have it created again, remove it at the service first";
     throw unfinishedInstance(instance, `${unknown}. ${next}`);
   }
-  const next = "Run `pulumi refresh` later to see whether the status has changed";
+  const next = `\`pulumi refresh\` shows whether it has changed. If the instance is gone: ${dropFromState(urn)}`;
   messages.warning(`${unknown}. ${next}`, urn);
 }
 

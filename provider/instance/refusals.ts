@@ -2,7 +2,7 @@
  * How a refused delete, replacement or refresh is worded. The reason and the ways out are the same for all instances of a run, so
  * they are said once. Each further instance has one line.
  */
-import { bulleted, howToSet, pageAt, stateDeleteCommand, withDependents } from "../advice";
+import { bulleted, dropFromState, howToSet, pageAt } from "../advice";
 import { Refused } from "../errors";
 import type { Origin } from "../origin";
 import type { Session } from "../session/session";
@@ -43,7 +43,12 @@ export function refusal(refused: Refusal): Refused {
 }
 
 /** The first way out for an instance that nothing but a person can destroy. */
-export const removeIt = "remove it at the service (its portal), and run this again";
+const removeIt = "remove it at the service (its portal), and run this again";
+
+/** Returns that way. If listings can't prove the removal, running this again changes nothing. */
+export function wayToRemove(urn: string, isProvable: boolean): string {
+  return isProvable ? removeIt : `if it is gone at the service: ${dropFromState(urn)}`;
+}
 
 /** Returns the command of an `up` with which instances go on running. */
 export function upToRetain({ run }: Session): string {
@@ -60,7 +65,7 @@ export function waysToRetain(session: Session, urn: string): string[] {
   if (session.state.registered.size > 0)
     return [`let it run, and drop it from the stack: ${upToRetain(session)}`];
   const { providerUrn } = session.run;
-  const one = `let it run, and drop it from the state: \`${stateDeleteCommand(urn)}\` (${withDependents})`;
+  const one = `let it run, and drop it from the state: ${dropFromState(urn)}`;
   const all = "destroy the whole stack, and let all of its instances run: ";
   return [
     one,

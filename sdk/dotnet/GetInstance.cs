@@ -13,7 +13,7 @@ namespace ComputeInstances.Compute
     public static class GetInstance
     {
         /// <summary>
-        /// One instance, by its id or by its exact name. An error if there is none, or if several have that name.
+        /// One instance, by its id or by its name. An error if there is none, or if several have that name.
         /// 
         /// {{% examples %}}
         /// ## Example Usage
@@ -112,7 +112,7 @@ namespace ComputeInstances.Compute
             => global::Pulumi.Deployment.Instance.InvokeAsync<GetInstanceResult>("compute:index:getInstance", args ?? new GetInstanceArgs(), options.WithDefaults());
 
         /// <summary>
-        /// One instance, by its id or by its exact name. An error if there is none, or if several have that name.
+        /// One instance, by its id or by its name. An error if there is none, or if several have that name.
         /// 
         /// {{% examples %}}
         /// ## Example Usage
@@ -211,7 +211,7 @@ namespace ComputeInstances.Compute
             => global::Pulumi.Deployment.Instance.Invoke<GetInstanceResult>("compute:index:getInstance", args ?? new GetInstanceInvokeArgs(), options.WithDefaults());
 
         /// <summary>
-        /// One instance, by its id or by its exact name. An error if there is none, or if several have that name.
+        /// One instance, by its id or by its name. An error if there is none, or if several have that name.
         /// 
         /// {{% examples %}}
         /// ## Example Usage
@@ -320,7 +320,7 @@ namespace ComputeInstances.Compute
         public string? Id { get; set; }
 
         /// <summary>
-        /// Hostname of the instance, exactly.
+        /// Hostname of the instance. The service may list it with a domain, which can be left out.
         /// </summary>
         [Input("name")]
         public string? Name { get; set; }
@@ -340,7 +340,7 @@ namespace ComputeInstances.Compute
         public Input<string>? Id { get; set; }
 
         /// <summary>
-        /// Hostname of the instance, exactly.
+        /// Hostname of the instance. The service may list it with a domain, which can be left out.
         /// </summary>
         [Input("name")]
         public Input<string>? Name { get; set; }

@@ -5,7 +5,7 @@ import * as pulumi from "@pulumi/pulumi";
 import * as utilities from "./utilities";
 
 /**
- * One instance, by its id or by its exact name. An error if there is none, or if several have that name.
+ * One instance, by its id or by its name. An error if there is none, or if several have that name.
  *
  * ## Example Usage
  * ### The server that another team made
@@ -33,7 +33,7 @@ export interface GetInstanceArgs {
      */
     id?: string;
     /**
-     * Hostname of the instance, exactly.
+     * Hostname of the instance. The service may list it with a domain, which can be left out.
      */
     name?: string;
 }
@@ -57,7 +57,7 @@ export interface GetInstanceResult {
     readonly status: string;
 }
 /**
- * One instance, by its id or by its exact name. An error if there is none, or if several have that name.
+ * One instance, by its id or by its name. An error if there is none, or if several have that name.
  *
  * ## Example Usage
  * ### The server that another team made
@@ -85,7 +85,7 @@ export interface GetInstanceOutputArgs {
      */
     id?: pulumi.Input<string | undefined>;
     /**
-     * Hostname of the instance, exactly.
+     * Hostname of the instance. The service may list it with a domain, which can be left out.
      */
     name?: pulumi.Input<string | undefined>;
 }

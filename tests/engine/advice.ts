@@ -407,12 +407,25 @@ export const advice: readonly Advice[] = [
   },
   // ── Refused deletes and replacements, and instances out of reach ──
   {
+    file: "provider/advice.ts",
+    text: "${stateDeleteCommand(urn)}",
+    ways: { part },
+  },
+  {
     file: "provider/instance/refusals.ts",
     text: "remove it at the service (its portal), and run this again",
     ways: {
       "after a destroy": core("delete", "destroy of a live instance fails"),
       "after a replacement": refusedReplacement,
       "of each": core("delete", "if a server uses another one's output, the preview refuses"),
+    },
+  },
+  {
+    file: "provider/instance/refusals.ts",
+    text: "if it is gone at the service",
+    ways: {
+      "of a delete": engine("adviceDelete", "if $what, a refused destroy prints the state delete"),
+      "of a replacement": engine("adviceDelete", "if $what, a refused destroy prints the state"),
     },
   },
   {
@@ -573,9 +586,10 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/ready.ts",
-    text: "later to see whether the status has changed",
+    text: "shows whether it has changed",
     ways: {
       "pulumi refresh": engine("adviceReady", "after the warning that an instance is OFFLINE"),
+      "pulumi state delete": engine("adviceReady", "after the warning that an instance is DELETED"),
     },
   },
   {

@@ -42,6 +42,31 @@ test("if a DELETE was sent and no listing proves that the instance is gone, the 
   await expectDestroyed(fixture);
 });
 
+test.each<{ what: string; make: (fixture: Fixture, id: string) => void }>([
+  {
+    what: "the service lists what it has deleted",
+    make: ({ control }, id) => control.setStatus(id, "DELETED"),
+  },
+  {
+    what: "a listing is not complete",
+    make({ control }, id) {
+      control.remove(id);
+      control.fault({ ...lists, kind: "hasMoreForever", times: "always" });
+    },
+  },
+])("if $what, a refused destroy prints the state delete", async ({ make }) => {
+  const { fixture, id } = await madeLive({ config: { deletePolicy: "fail" } });
+  await using _ = fixture;
+  make(fixture, id);
+  const refused = await fixture.stack.fail("destroy");
+  expect(refused).not.toContain("run this again");
+
+  await typePrinted(fixture, refused, "pulumi state delete");
+
+  await fixture.stack.destroy();
+  expect(await fixture.stack.instances()).toEqual([]);
+});
+
 test("after a DELETE that ended with Ctrl-C, the destroy that is run again removes the instance from the state", async () => {
   const { fixture } = await madeLive({ config: { destroyPath } });
   await using _ = fixture;

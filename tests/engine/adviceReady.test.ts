@@ -64,6 +64,21 @@ test("after the warning that an instance is OFFLINE, it is started at the servic
   expect(fixture.posts()).toBe(1);
 });
 
+test("after the warning that an instance is DELETED, the printed state delete drops it, and the next up creates it again", async () => {
+  await using fixture = await Fixture.create();
+  const { stack, control } = fixture;
+  await stack.up();
+  const [id = ""] = fixture.ids();
+  control.setStatus(id, "DELETED");
+  await typePrinted(fixture, await stack.refresh(), "pulumi state delete");
+
+  await stack.up();
+  await expectAgreement(
+    fixture,
+    fixture.ids().filter((other) => other !== id),
+  );
+});
+
 test.each(["becomes ACTIVE", "is removed at the service"])(
   "an instance that ends its wait with an unknown status and then %s is finished, or created again, by the next up",
   async (what) => {

@@ -99,7 +99,7 @@ test("a create that left nothing is forgotten, and the next up makes the instanc
 
   const { code, output } = await settle(stack, "--yes");
 
-  expect(output).toContain("two complete listings lack it");
+  expect(output).toContain("nothing left behind, as two complete listings show");
   expect(code).toBe(0);
   expect(await stack.up()).toContain("1 created");
   expect(fixture.ids()).toHaveLength(1);

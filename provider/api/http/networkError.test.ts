@@ -29,14 +29,26 @@ test.each([
 
 test("if no address of the host answers, the message says why for each", () => {
   const at = (address: string, code: string) => Object.assign(errorWith(code), { address });
-  const only = at("2001:db8::7", "ENETUNREACH");
+  const only = at("2001:db8::7", "EACCES");
   const failures = [only, at("192.0.2.7", "ECONNREFUSED")];
   const all = Object.assign(new AggregateError(failures), { code: "ENETUNREACH" });
   expect(networkErrorMessage(all, connecting)).toBe(
-    "no connection to api.example.com could be made: 2001:db8::7: network unreachable, 192.0.2.7: connection refused",
+    "no connection to api.example.com could be made: 2001:db8::7: connection not permitted, 192.0.2.7: connection refused",
   );
   expect(networkErrorMessage(only, connecting)).toBe(
-    "no connection to api.example.com could be made: 2001:db8::7: network unreachable",
+    "no connection to api.example.com could be made: 2001:db8::7: connection not permitted",
+  );
+});
+
+test("what may be the proxy's fault names it as well", () => {
+  const reached = { ...connecting, proxyVariable: "HTTPS_PROXY" };
+  const messageOf = (code: string) => networkErrorMessage(errorWith(code), reached);
+  expect(messageOf("ERR_SSL_WRONG_VERSION_NUMBER")).toBe(
+    "no TLS connection could be made with api.example.com, or with the proxy in HTTPS_PROXY, (ERR_SSL_WRONG_VERSION_NUMBER)",
+  );
+  expect(messageOf("ECONNRESET")).toContain("or to the proxy in HTTPS_PROXY, broke while");
+  expect(messageOf("SELF_SIGNED_CERT_IN_CHAIN")).toContain(
+    "or of the proxy in HTTPS_PROXY, is not",
   );
 });
 

@@ -12,8 +12,8 @@ const certificateCodes =
 /** The error codes of a failed TLS handshake. Some contain CERT, but don't say that the service's certificate is wrong. */
 const opensslCodes = /^(EPROTO$|ERR_SSL_)/;
 
-/** No route leads to the address. */
-const unreachable = /^E(NET|HOST)UNREACH$/;
+/** No route leads to the address, or a firewall of this machine lets none. */
+const unreachable = /^(E(NET|HOST)(UNREACH|DOWN)|EACCES|EPERM)$/;
 
 /** An error of undici or Node. */
 type NetworkError = Error & { hostname?: string; errors?: readonly unknown[] };
@@ -22,8 +22,8 @@ type NetworkError = Error & { hostname?: string; errors?: readonly unknown[] };
 interface Reached {
   baseUrl: URL;
   stage: Stage;
-  /** Whether the connection may have used a proxy. */
-  hasProxy?: boolean;
+  /** The variable with the address of the proxy that the connection may have used. */
+  proxyVariable?: string | undefined;
 }
 
 /** Texts, each for some error codes. The first that matches the code counts. */
@@ -36,7 +36,7 @@ export function networkErrorMessage(error: NetworkError, reached: Reached): stri
   // Node tries one address of the host after the other.
   const tried = (error.errors ?? (unreachable.test(code) ? [error] : [])).map(attemptAt);
   if (tried.length > 0)
-    return `no connection to ${peerOf(reached)} could be made: ${tried.join(", ")}`;
+    return `no connection ${peerOf(reached, "to")} could be made: ${tried.join(", ")}`;
   const wordings: Wordings = [
     ...connectionWordings(error, reached),
     ...answerWordings(reached),
@@ -51,8 +51,9 @@ export function networkErrorMessage(error: NetworkError, reached: Reached): stri
   return code && !text.includes(code) ? `${text} (${code})` : text;
 }
 
-function peerOf({ baseUrl: { host }, hasProxy = false }: Reached): string {
-  return hasProxy ? `${host}, or to the proxy in HTTPS_PROXY or HTTP_PROXY,` : host;
+/** @param preposition in front of the host in the message, such as "to" */
+function peerOf({ baseUrl: { host }, proxyVariable }: Reached, preposition: string): string {
+  return `${preposition} ${host}${proxyVariable === undefined ? "" : `, or ${preposition} the proxy in ${proxyVariable},`}`;
 }
 
 /** Asks whether the address has the wrong scheme. */
@@ -68,20 +69,19 @@ function httpsInstead({ protocol }: URL): string {
 
 function connectionWordings({ hostname, message }: NetworkError, reached: Reached): Wordings {
   const { baseUrl, stage } = reached;
-  const { host } = baseUrl;
-  const peer = peerOf(reached);
+  const peer = peerOf(reached, "to");
   const lookedUp = hostname ?? baseUrl.hostname;
   const broken: Record<Stage, string> = {
-    connecting: `the connection to ${host} broke while it was being made${otherScheme(reached)}`,
+    connecting: `the connection ${peer} broke while it was being made${otherScheme(reached)}`,
     // A TLS server closes a plain http connection without an answer.
     sent: `the connection broke before an answer came${httpsInstead(baseUrl)}`,
     answering: "the connection broke in the middle of the answer",
   };
   return [
-    [/^ECONNREFUSED$/, `the connection to ${peer} was refused`],
+    [/^ECONNREFUSED$/, `the connection ${peer} was refused`],
     [/^ENOTFOUND$/, `the host name ${lookedUp} could not be found`],
     [/^EAI_AGAIN$/, `the host name ${lookedUp} could not be looked up at the moment`],
-    [/^(UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT)$/, `the connection to ${peer} timed out`],
+    [/^(UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT)$/, `the connection ${peer} timed out`],
     [/^(ECONNRESET|EPIPE|UND_ERR_SOCKET)$/, broken[stage]],
     [/^UND_ERR_PRX_/, `the proxy could not be used (${message})`],
   ];
@@ -97,11 +97,13 @@ function answerWordings(reached: Reached): Wordings {
 }
 
 function tlsWordings(code: string, reached: Reached): Wordings {
-  const { host } = reached.baseUrl;
-  const certificate = `the certificate of ${host}`;
+  const certificate = `the certificate ${peerOf(reached, "of")}`;
   return [
     // The code is shown instead of OpenSSL's message, which contains names of OpenSSL's source files.
-    [opensslCodes, `no TLS connection could be made with ${host} (${code})${otherScheme(reached)}`],
+    [
+      opensslCodes,
+      `no TLS connection could be made ${peerOf(reached, "with")} (${code})${otherScheme(reached)}`,
+    ],
     [
       /^CERT_HAS_EXPIRED$/,
       `${certificate} has expired (${code}): it has to be renewed at the service, unless this machine's clock is wrong`,

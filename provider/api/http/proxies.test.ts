@@ -1,10 +1,11 @@
 /** Tests which proxy is used for an address, and what is said about one that can't be used. */
 import { expect, test } from "@jest/globals";
-import { proxiesOf } from "./proxies";
+import { proxyFor } from "./proxies";
 
 const HTTPS_PROXY = "http://proxy.test:3128";
-const proxyFor = (host: string, noProxy: string) =>
-  proxiesOf(new URL(`https://${host}/v2`), { HTTPS_PROXY, NO_PROXY: noProxy }).httpsProxy;
+const service = new URL("https://a.test/v2");
+const addressFor = (host: string, noProxy: string) =>
+  proxyFor(new URL(`https://${host}/v2`), { HTTPS_PROXY, NO_PROXY: noProxy })?.address;
 
 test.each([
   ["10.1.2.3", "other.test, 10.0.0.0/8"],
@@ -12,7 +13,7 @@ test.each([
   ["[fd00::7]", "10.0.0.0/8,fd00::/8"],
   ["[fd00::7]", "FD00:0::/8"],
 ])("%s is reached without the proxy if NO_PROXY is %s", (host, noProxy) => {
-  expect(proxyFor(host, noProxy)).toBe("");
+  expect(addressFor(host, noProxy)).toBeUndefined();
 });
 
 test.each([
@@ -23,7 +24,7 @@ test.each([
   // These are no ranges.
   ["10.1.2.3", "10.0.0.0/33, 10.0.0/8, /8, fd00::/129, compute.test/8"],
 ])("%s is reached through the proxy if NO_PROXY is %s", (host, noProxy) => {
-  expect(proxyFor(host, noProxy)).toBe(HTTPS_PROXY);
+  expect(addressFor(host, noProxy)).toBe(HTTPS_PROXY);
 });
 
 test.each([
@@ -32,18 +33,26 @@ test.each([
   "https://10.0.0.1:3128",
   "https://[fd00::1]:3128",
   "http://user:canary@:x",
+  "http://user:canary%w@proxy.test",
   "ftp://proxy.test",
 ])("the message about a proxy %s names the variable, and not the value", (value) => {
-  const attempt = (name: string) => () =>
-    proxiesOf(new URL("https://a.test/v2"), { [name]: value });
+  const attempt = (name: string) => () => proxyFor(service, { [name]: value });
   expect(attempt("HTTPS_PROXY")).toThrow(/^HTTPS_PROXY is not the address .* used: http:\S+, or/);
   expect(attempt("http_proxy")).toThrow(/^http_proxy is not the address .*/);
   expect(attempt("HTTPS_PROXY")).not.toThrow(/canary/);
 });
 
 test("the address of a proxy may lack http://, and be an address if it has no TLS", () => {
-  const used = (value: string) =>
-    proxiesOf(new URL("https://a.test/v2"), { HTTPS_PROXY: value }).httpsProxy;
+  const used = (value: string) => proxyFor(service, { HTTPS_PROXY: value })?.address;
   expect(used("10.0.0.1:3128")).toBe("http://10.0.0.1:3128");
   expect(used("https://proxy.test")).toBe("https://proxy.test");
+  expect(used("http://user:p%25w@proxy.test")).toBe("http://user:p%25w@proxy.test");
+});
+
+test("HTTP_PROXY counts only without HTTPS_PROXY, and what is empty is not set", () => {
+  const socks = { HTTP_PROXY: "socks5://proxy.test:1080" };
+  expect(proxyFor(service, { ...socks, HTTPS_PROXY })?.variable).toBe("HTTPS_PROXY");
+  const given = { HTTPS_PROXY: "", http_proxy: "proxy.test:3128" };
+  expect(proxyFor(service, given)?.variable).toBe("http_proxy");
+  expect(proxyFor(service, { HTTPS_PROXY: "" })).toBeUndefined();
 });

@@ -3,47 +3,46 @@ import { BlockList, isIP } from "node:net";
 import { isLoopback } from "../../addresses";
 import type { ClientOptions } from "../options";
 
-/** In the form of undici's `EnvHttpProxyAgent`. What is not set is an empty string. */
-export interface Proxies {
-  httpProxy: string;
-  httpsProxy: string;
+/** The proxy that leads to the service. */
+export interface Proxy {
+  /** The variable that has its address. */
+  variable: string;
+  address: string;
+  /** NO_PROXY. undici looks for the host's name in it. */
   noProxy: string;
 }
 
 /**
- * Reads the proxies and NO_PROXY. The lower-case name of a variable wins, as in curl. A loopback address is reached
- * without a proxy, which would connect to its own machine.
+ * Reads HTTPS_PROXY, or else HTTP_PROXY, and NO_PROXY. The lower-case name of a variable wins, as in curl. A loopback address
+ * is reached without a proxy, which would connect to its own machine. Only such an address may be plain http.
  *
- * @throws Error if a proxy variable is not the address of a proxy that undici can use
+ * @throws Error if the variable is not the address of a proxy that undici can use
  */
-export function proxiesOf({ hostname }: URL, env: ClientOptions["env"]): Proxies {
+export function proxyFor({ hostname }: URL, env: ClientOptions["env"]): Proxy | undefined {
   const set = (name: string) => [name.toLowerCase(), name].find((form) => env[form]);
-  const read = (name: string) => env[set(name) ?? ""] ?? "";
-  const noProxy = read("NO_PROXY");
-  if (isLoopback(hostname) || isInRange(hostname, noProxy)) {
-    return { httpProxy: "", httpsProxy: "", noProxy: "" };
+  const variable = set("HTTPS_PROXY") ?? set("HTTP_PROXY");
+  const noProxy = env[set("NO_PROXY") ?? ""] ?? "";
+  const value = env[variable ?? ""];
+  if (variable === undefined || !value) return undefined;
+  if (isLoopback(hostname) || isInRange(hostname, noProxy)) return undefined;
+  const address = value.includes("://") ? value : `http://${value}`;
+  // The value may hold a password, so the message does not repeat it.
+  if (!isUsable(address)) {
+    const forms =
+      "http://HOST:PORT, or https://NAME:PORT with a host name, not an IP address, and with %25 for a % in a password";
+    throw new Error(`${variable} is not the address of a proxy that can be used: ${forms}`);
   }
-  function readAddress(name: string): string {
-    const value = read(name);
-    const address = value === "" || value.includes("://") ? value : `http://${value}`;
-    // The value may hold a password, so the message does not repeat it.
-    if (address && !isUsable(address)) {
-      const forms = "http://HOST:PORT, or https://NAME:PORT with a host name, not an IP address";
-      throw new Error(`${set(name)} is not the address of a proxy that can be used: ${forms}`);
-    }
-    return address;
-  }
-  return {
-    httpProxy: readAddress("HTTP_PROXY"),
-    httpsProxy: readAddress("HTTPS_PROXY"),
-    noProxy,
-  };
+  return { variable, address, noProxy };
 }
 
-/** Node's TLS refuses an IP address as the name of a proxy. SOCKS fails, since undici speaks TLS to its proxy. */
+/**
+ * Node's TLS refuses an IP address as the name of a proxy. SOCKS fails, since undici speaks TLS to its proxy. undici decodes user and
+ * password.
+ */
 function isUsable(address: string): boolean {
   if (!URL.canParse(address)) return false;
-  const { protocol, hostname } = new URL(address);
+  const { protocol, hostname, username, password } = new URL(address);
+  if (/%(?![0-9A-F]{2})/i.test(username + password)) return false;
   return protocol === "http:" || (protocol === "https:" && isIP(withoutBrackets(hostname)) === 0);
 }
 

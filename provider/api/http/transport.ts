@@ -13,7 +13,7 @@ import {
   shortNetworkError,
   type Stage,
 } from "./networkError";
-import { proxiesOf, type Proxies } from "./proxies";
+import { proxyFor, type Proxy } from "./proxies";
 
 /** A request on its way to the service. */
 export interface HttpRequest {
@@ -80,7 +80,7 @@ interface Outgoing {
 export class Transport {
   readonly #options: ClientOptions;
   readonly #baseUrl: URL;
-  readonly #proxies: Proxies;
+  readonly #proxy: Proxy | undefined;
   readonly #createDispatcher: () => Dispatcher;
   /** For all requests except POSTs. */
   readonly #sharedDispatcher: Dispatcher;
@@ -89,7 +89,7 @@ export class Transport {
   constructor(options: ClientOptions) {
     this.#options = options;
     this.#baseUrl = new URL(options.baseUrl);
-    this.#proxies = proxiesOf(this.#baseUrl, options.env);
+    this.#proxy = proxyFor(this.#baseUrl, options.env);
     this.#createDispatcher = options.createDispatcher ?? (() => this.#createAgent());
     this.#sharedDispatcher = this.#createDispatcher();
   }
@@ -101,12 +101,11 @@ export class Transport {
    * after a 2xx to a DELETE.
    */
   async send(outgoing: Outgoing): Promise<HttpResponse> {
-    const { httpProxy, httpsProxy } = this.#proxies;
     const exchange = new Exchange({
       ...outgoing,
       options: this.#options,
       baseUrl: this.#baseUrl,
-      hasProxy: httpProxy !== "" || httpsProxy !== "",
+      proxyVariable: this.#proxy?.variable,
     });
     if (outgoing.request.method !== "POST") return await exchange.over(this.#sharedDispatcher);
     // If the service resets an idle connection just when a POST is sent on it, nobody knows whether it has read the POST
@@ -138,8 +137,10 @@ export class Transport {
       // With HTTP/2, undici itself repeats requests after a GOAWAY. A POST must never be repeated (G2).
       allowH2: false,
       connectTimeout: Math.min(10_000, this.#options.requestTimeoutMs),
-      // A proxy that is not named is an empty string. Otherwise undici would read `process.env`.
-      ...this.#proxies,
+      // What is not set is an empty string. Otherwise undici would read `process.env`.
+      httpProxy: "",
+      httpsProxy: this.#proxy?.address ?? "",
+      noProxy: this.#proxy?.noProxy ?? "",
     });
   }
 }
@@ -148,8 +149,8 @@ export class Transport {
 interface ExchangeOptions extends Outgoing {
   options: ClientOptions;
   baseUrl: URL;
-  /** Whether the connection may use a proxy. */
-  hasProxy: boolean;
+  /** The variable with the address of the proxy that the connection may use. */
+  proxyVariable: string | undefined;
 }
 
 /** One request and its response, as undici reports them. */
@@ -210,8 +211,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_: unknown, error: Error): void {
-    const { options, baseUrl, hasProxy } = this.#given;
-    const message = networkErrorMessage(error, { baseUrl, stage: this.#stage, hasProxy });
+    const { options, baseUrl, proxyVariable } = this.#given;
+    const message = networkErrorMessage(error, { baseUrl, stage: this.#stage, proxyVariable });
     this.#fail(options.redact(message), error);
   }
 

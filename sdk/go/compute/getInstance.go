@@ -11,7 +11,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// One instance, by its id or by its exact name. An error if there is none, or if several have that name.
+// One instance, by its id or by its name. An error if there is none, or if several have that name.
 //
 // ## Example Usage
 // ### The server that another team made
@@ -52,7 +52,7 @@ func LookupInstance(ctx *pulumi.Context, args *LookupInstanceArgs, opts ...pulum
 type LookupInstanceArgs struct {
 	// Identifier of the instance.
 	Id *string `pulumi:"id"`
-	// Hostname of the instance, exactly.
+	// Hostname of the instance. The service may list it with a domain, which can be left out.
 	Name *string `pulumi:"name"`
 }
 
@@ -75,7 +75,7 @@ func LookupInstanceOutput(ctx *pulumi.Context, args LookupInstanceOutputArgs, op
 type LookupInstanceOutputArgs struct {
 	// Identifier of the instance.
 	Id pulumi.StringPtrInput `pulumi:"id"`
-	// Hostname of the instance, exactly.
+	// Hostname of the instance. The service may list it with a domain, which can be left out.
 	Name pulumi.StringPtrInput `pulumi:"name"`
 }
 

@@ -86,7 +86,7 @@ def get_instance(id: Optional[_builtins.str] = None,
                  name: Optional[_builtins.str] = None,
                  opts: Optional[pulumi.InvokeOptions] = None) -> AwaitableGetInstanceResult:
     """
-    One instance, by its id or by its exact name. An error if there is none, or if several have that name.
+    One instance, by its id or by its name. An error if there is none, or if several have that name.
 
     ## Example Usage
     ### The server that another team made
@@ -101,7 +101,7 @@ def get_instance(id: Optional[_builtins.str] = None,
     ```
 
     :param _builtins.str id: Identifier of the instance.
-    :param _builtins.str name: Hostname of the instance, exactly.
+    :param _builtins.str name: Hostname of the instance. The service may list it with a domain, which can be left out.
     """
     __args__ = dict()
     __args__['id'] = id
@@ -118,7 +118,7 @@ def get_instance_output(id: pulumi.Input[Optional[Optional[_builtins.str]]] = No
                         name: pulumi.Input[Optional[Optional[_builtins.str]]] = None,
                         opts: Optional[Union[pulumi.InvokeOptions, pulumi.InvokeOutputOptions]] = None) -> pulumi.Output[GetInstanceResult]:
     """
-    One instance, by its id or by its exact name. An error if there is none, or if several have that name.
+    One instance, by its id or by its name. An error if there is none, or if several have that name.
 
     ## Example Usage
     ### The server that another team made
@@ -133,7 +133,7 @@ def get_instance_output(id: pulumi.Input[Optional[Optional[_builtins.str]]] = No
     ```
 
     :param _builtins.str id: Identifier of the instance.
-    :param _builtins.str name: Hostname of the instance, exactly.
+    :param _builtins.str name: Hostname of the instance. The service may list it with a domain, which can be left out.
     """
     __args__ = dict()
     __args__['id'] = id

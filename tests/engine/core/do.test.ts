@@ -32,6 +32,7 @@ describeUnless(noDo, "`pulumi do`", () => {
       [[...withPlugin, "compute:index:getInstance"], "give either id or name, and not both"],
       [doing("patch", "i-one", "--name=x", ...unattended), "i-one exists and was not changed"],
       [doing("upsert", "i-one", ...flags, ...unattended), "i-one exists and was not changed"],
+      [doing("upsert", "i-none", ...flags, ...unattended), 'has the id "i-none"'],
       [doing("delete", "i-one", ...unattended), "i-one was not deleted: it still exists"],
     ];
     for (const [args, output] of refused) expect(await stack.fail(...args)).toContain(output);

@@ -253,7 +253,7 @@ public final class ComputeFunctions {
         return Deployment.getInstance().invokeAsync("compute:index:getAccount", TypeShape.of(GetAccountResult.class), args, Utilities.withVersion(options));
     }
     /**
-     * One instance, by its id or by its exact name. An error if there is none, or if several have that name.
+     * One instance, by its id or by its name. An error if there is none, or if several have that name.
      * 
      * ## Example Usage
      * ### The server that another team made
@@ -287,7 +287,7 @@ public final class ComputeFunctions {
         return getInstance(GetInstanceArgs.Empty, InvokeOptions.Empty);
     }
     /**
-     * One instance, by its id or by its exact name. An error if there is none, or if several have that name.
+     * One instance, by its id or by its name. An error if there is none, or if several have that name.
      * 
      * ## Example Usage
      * ### The server that another team made
@@ -321,7 +321,7 @@ public final class ComputeFunctions {
         return getInstancePlain(GetInstancePlainArgs.Empty, InvokeOptions.Empty);
     }
     /**
-     * One instance, by its id or by its exact name. An error if there is none, or if several have that name.
+     * One instance, by its id or by its name. An error if there is none, or if several have that name.
      * 
      * ## Example Usage
      * ### The server that another team made
@@ -355,7 +355,7 @@ public final class ComputeFunctions {
         return getInstance(args, InvokeOptions.Empty);
     }
     /**
-     * One instance, by its id or by its exact name. An error if there is none, or if several have that name.
+     * One instance, by its id or by its name. An error if there is none, or if several have that name.
      * 
      * ## Example Usage
      * ### The server that another team made
@@ -389,7 +389,7 @@ public final class ComputeFunctions {
         return getInstancePlain(args, InvokeOptions.Empty);
     }
     /**
-     * One instance, by its id or by its exact name. An error if there is none, or if several have that name.
+     * One instance, by its id or by its name. An error if there is none, or if several have that name.
      * 
      * ## Example Usage
      * ### The server that another team made
@@ -423,7 +423,7 @@ public final class ComputeFunctions {
         return Deployment.getInstance().invoke("compute:index:getInstance", TypeShape.of(GetInstanceResult.class), args, Utilities.withVersion(options));
     }
     /**
-     * One instance, by its id or by its exact name. An error if there is none, or if several have that name.
+     * One instance, by its id or by its name. An error if there is none, or if several have that name.
      * 
      * ## Example Usage
      * ### The server that another team made
@@ -457,7 +457,7 @@ public final class ComputeFunctions {
         return Deployment.getInstance().invoke("compute:index:getInstance", TypeShape.of(GetInstanceResult.class), args, Utilities.withVersion(options));
     }
     /**
-     * One instance, by its id or by its exact name. An error if there is none, or if several have that name.
+     * One instance, by its id or by its name. An error if there is none, or if several have that name.
      * 
      * ## Example Usage
      * ### The server that another team made

@@ -31,14 +31,14 @@ public final class GetInstanceArgs extends com.pulumi.resources.InvokeArgs {
     }
 
     /**
-     * Hostname of the instance, exactly.
+     * Hostname of the instance. The service may list it with a domain, which can be left out.
      * 
      */
     @Import(name="name")
     private @Nullable Output<String> name;
 
     /**
-     * @return Hostname of the instance, exactly.
+     * @return Hostname of the instance. The service may list it with a domain, which can be left out.
      * 
      */
     public Optional<Output<String>> name() {
@@ -92,7 +92,7 @@ public final class GetInstanceArgs extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param name Hostname of the instance, exactly.
+         * @param name Hostname of the instance. The service may list it with a domain, which can be left out.
          * 
          * @return builder
          * 
@@ -103,7 +103,7 @@ public final class GetInstanceArgs extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param name Hostname of the instance, exactly.
+         * @param name Hostname of the instance. The service may list it with a domain, which can be left out.
          * 
          * @return builder
          * 

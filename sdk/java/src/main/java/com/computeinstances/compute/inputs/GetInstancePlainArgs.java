@@ -30,14 +30,14 @@ public final class GetInstancePlainArgs extends com.pulumi.resources.InvokeArgs 
     }
 
     /**
-     * Hostname of the instance, exactly.
+     * Hostname of the instance. The service may list it with a domain, which can be left out.
      * 
      */
     @Import(name="name")
     private @Nullable String name;
 
     /**
-     * @return Hostname of the instance, exactly.
+     * @return Hostname of the instance. The service may list it with a domain, which can be left out.
      * 
      */
     public Optional<String> name() {
@@ -81,7 +81,7 @@ public final class GetInstancePlainArgs extends com.pulumi.resources.InvokeArgs 
         }
 
         /**
-         * @param name Hostname of the instance, exactly.
+         * @param name Hostname of the instance. The service may list it with a domain, which can be left out.
          * 
          * @return builder
          * 
