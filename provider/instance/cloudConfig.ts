@@ -36,7 +36,36 @@ export async function cloudConfigProblem(text: string): Promise<Problem | undefi
     return { why, remedy: "Begin each line at the margin with a key, such as `packages:`." };
   }
   const unknown = keys.filter(({ name }) => !cloudConfigKeys.includes(name));
-  return unknown.length > 0 ? unknownKeys(unknown, source) : undefined;
+  return unknown.length > 0
+    ? unknownKeys(unknown, source)
+    : listProblem(new Map(Object.entries(value)), yaml);
+}
+
+/** Keys whose value has to be a list. Of any other, all of it is lost. */
+const lists = ["bootcmd", "runcmd", "ssh_authorized_keys", "write_files"];
+
+/** Says which of these keys has no list, or a list of commands with what is none, since a colon makes a mapping of it. */
+function listProblem(
+  config: ReadonlyMap<string, unknown>,
+  { keys, source }: Yaml,
+): Problem | undefined {
+  for (const { name, offset } of keys.filter((key) => lists.includes(key.name))) {
+    const value = config.get(name) ?? [];
+    const place = `${name} in line ${lineOf(source, offset)}`;
+    if (!Array.isArray(value)) {
+      const remedy = "Begin each of its items in a line of its own, with `- `.";
+      return { partly: true, why: `${place} is no list, so all of it is lost`, remedy };
+    }
+    const isCommand = (item: unknown) =>
+      item === null || typeof item === "string" || Array.isArray(item);
+    const wrong = name.endsWith("cmd") ? value.findIndex((item) => !isCommand(item)) : -1;
+    if (wrong >= 0) {
+      const why = `${place} has no command as its item ${wrong + 1}, so none of them runs`;
+      const remedy = "Put the command in quotes: a colon with a space makes a mapping of it.";
+      return { partly: true, why, remedy };
+    }
+  }
+  return undefined;
 }
 
 /** How many keys a warning has, at most. */
@@ -65,7 +94,8 @@ const maxRewritten = 50;
 
 /**
  * Reads the YAML as cloud-init's parser does: YAML 1.1, where the last of two equal keys counts, and what is in quotes or
- * brackets needs no indentation, and a comment after them no space. Returns undefined if that can't be judged.
+ * brackets needs no indentation, and a comment after them no space. In brackets, a `-` alone is a text. Returns undefined if
+ * that can't be judged.
  */
 export async function readYaml(text: string): Promise<Yaml | Problem | undefined> {
   const parser = await import("js-yaml");
@@ -77,15 +107,23 @@ export async function readYaml(text: string): Promise<Yaml | Problem | undefined
       return yamlIn(source, parser);
     } catch (error) {
       if (!(error instanceof parser.YAMLException)) return undefined;
-      const { reason, mark } = error;
+      const { mark } = error;
       const line = lines[mark?.line ?? 0] ?? "";
-      const eased =
-        reason === "deficient indentation" ? `  ${line}` : line.replace(/(?<=[,"'\]}])#/g, " #");
+      const eased = ease(line, error);
       if (!mark || eased === line) return invalid(source, mark?.line);
       lines[mark.line] = eased;
     }
   }
   return undefined;
+}
+
+/** Rewrites a line of which only this parser complains. */
+function ease(line: string, { reason, mark }: jsYaml.YAMLException): string {
+  if (reason === "deficient indentation")
+    return line.slice(0, mark?.column).trim() === "" ? `  ${line}` : line;
+  return line
+    .replace(/(?<=[,"'\]}])#/g, " #")
+    .replace(/(?<=(?:^|[[{,:])\s*)-(?=\s*[,\]}])/g, '"-"');
 }
 
 /** @throws YAMLException if the parser refuses the YAML */
@@ -95,6 +133,15 @@ function yamlIn(source: string, parser: Parser): Yaml | Problem {
   if (tab !== undefined) {
     const remedy = "Replace it with spaces, or put the text in quotes.";
     return { why: `a tab is where YAML allows none (line ${tab})`, remedy };
+  }
+  // Only this parser knows other names of anchors than YAML 1.1.
+  const odd = events.find(
+    (event) =>
+      "anchorStart" in event && /[^\w-]/.test(source.slice(event.anchorStart, event.anchorEnd)),
+  );
+  if (odd && "anchorStart" in odd) {
+    const why = `it is not valid YAML (line ${lineOf(source, odd.anchorStart)})`;
+    return { why, remedy: "Put a text that begins with & or * in quotes." };
   }
   const options = { source, schema: parser.YAML11_SCHEMA, json: true };
   const documents = parser.constructFromEvents(events, options);
@@ -139,7 +186,7 @@ function invalid(source: string, index = 0): Problem {
     remedy:
       line !== undefined && line === braceLine
         ? "Text in {{ }} is filled in only if the first line is `## template: jinja`."
-        : "Correct that line or the one above it.",
+        : "Correct that line, or one above it.",
   };
 }
 

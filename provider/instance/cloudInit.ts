@@ -44,11 +44,12 @@ export async function userDataProblem({
 }: Pick<ScriptText, "input" | "bytes">): Promise<Problem | undefined> {
   const { unpacked, problem } = gunzipped(bytes);
   if (problem === "broken") return { why: "its gzip is broken", remedy: "Pack it again." };
-  if (!unpacked) return undefined;
+  if (!unpacked || unpacked.length > maxJudgedBytes) return undefined;
   if (!isUtf8(unpacked)) return notUtf8(unpacked);
   const text = unpacked.toString("utf8");
-  if (isMime(text)) return messageProblem(mimePartsOf(text));
   const type = partTypeOf(text);
+  if (isMime(text) && (type !== undefined || /^[\w-]+:/.test(text)))
+    return messageProblem(mimePartsOf(text));
   if (type !== undefined) return partProblem(type, text);
   return isForAnotherProgram(text) || text === "" ? undefined : headerProblem(input, text);
 }
@@ -58,6 +59,13 @@ function notUtf8(bytes: Buffer): Problem | undefined {
   if (partTypeOf(bytes.toString("latin1")) === "include") return undefined;
   const why = "it has bytes that are not UTF-8";
   return { why, remedy: "Save it as UTF-8, without a byte order mark." };
+}
+
+function notUtf8Part(declared: string, bytes: Buffer): Problem | undefined {
+  if (declared.startsWith("text/x-include")) return undefined;
+  const why = "it has letters outside ASCII, or bytes that are not UTF-8";
+  const remedy = "Save it as UTF-8, and give it `Content-Transfer-Encoding: base64`.";
+  return notUtf8(bytes) && { why, remedy };
 }
 
 async function messageProblem(parts: readonly MimePart[]): Promise<Problem | undefined> {
@@ -73,9 +81,10 @@ async function messageProblem(parts: readonly MimePart[]): Promise<Problem | und
     const { unpacked = bytes } = /gzip|gunzip|compress/.test(type) ? gunzipped(bytes) : {};
     const isPacked = unpacked !== bytes;
     if (hasHandler && !isKnownType(type)) continue;
+    if (isForAnotherProgram(unpacked.toString())) continue;
     const problem = isUtf8(unpacked)
       ? await declaredPartProblem(isPacked ? "text/plain" : type, unpacked.toString(), "message")
-      : notUtf8(unpacked);
+      : notUtf8Part(type, unpacked);
     if (problem) return parts.length === 1 ? problem : inPart(problem, index);
   }
   return undefined;
@@ -84,7 +93,7 @@ async function messageProblem(parts: readonly MimePart[]): Promise<Problem | und
 /** How user data begins that is for another program than cloud-init. */
 const otherPrograms = [
   /^\{[^]*"ignition"\s*:/, // Ignition
-  /^(---\s+)?(version|apiVersion): v1alpha1\s/, // Talos
+  /^\{?\s*"?(version|apiVersion)"?: *"?v1alpha1\b/m, // Talos
   /^\[\s*"?settings\b|^settings\./, // Bottlerocket
   /^\{[^{}:]*\}\s*:|^with\s+import\s/, // NixOS
   /^#ps1|^rem\s+cmd|^<(powershell|script)>/i, // cloudbase-init
@@ -109,13 +118,13 @@ function headerProblem(input: ScriptText["input"], text: string): Problem {
       : { why: "it was encoded in Base64 twice", remedy: "Encode it once." };
   }
   const start = text.slice(0, 4096);
-  if (/^##\s*template:/i.test(start.trimStart())) {
+  if (/^#+\s*template:/i.test(start.trimStart())) {
     const why = "its first line is not `## template: jinja` in exactly this form";
     return { why, remedy: "Write one space before `template:` and one before `jinja`." };
   }
   if (/^content-type:\s*multipart\//im.test(start)) {
-    const why = "its MIME message has no header MIME-Version";
-    return { why, remedy: "Add the line `MIME-Version: 1.0`." };
+    const why = "its MIME message does not begin with its headers, or has no MIME-Version";
+    return { why, remedy: "Begin it with `MIME-Version: 1.0`, right after the opening quote." };
   }
   if (/^[ \t]*(#cloud-config|#!)/im.test(start)) {
     const why = "text is before its header";
@@ -130,5 +139,6 @@ function isBase64OfRecognized(text: string): boolean {
   if (!/^[A-Za-z0-9+/\s]+=*$/.test(trimmed)) return false;
   const bytes = Buffer.from(trimmed, "base64");
   const inner = bytes.toString("utf8");
-  return isGzip(bytes) || isMime(inner) || partTypeOf(inner) !== undefined;
+  const isRecognized = partTypeOf(inner) !== undefined || isForAnotherProgram(inner);
+  return isGzip(bytes) || isMime(inner) || isRecognized;
 }

@@ -69,7 +69,9 @@ function partsOf(body: string, contentType: string): string[] {
 
 function decoded(body: string, encoding: string): Buffer {
   if (encoding === "base64") return Buffer.from(body, "base64");
-  if (encoding !== "quoted-printable") return Buffer.from(body, "utf8");
+  // Python takes letters of Latin-1 as bytes, and writes others in ASCII.
+  if (encoding !== "quoted-printable")
+    return Buffer.from(body.replace(/[^\0-\xff]/g, "x"), "latin1");
   const latin1 = Buffer.from(body, "utf8")
     .toString("latin1")
     .replace(/=\r?\n/g, "")

@@ -86,10 +86,7 @@ async function templateProblem(text: string): Promise<Problem | undefined> {
       remedy: "Put #cloud-config or #!/bin/sh into that line.",
     };
   }
-  const isFilledIn = /\{[{%#]/.test(template);
-  return isFilledIn && (type === "cloudConfig" || type === "jsonp")
-    ? undefined
-    : partProblem(type, template);
+  return /\{[{%#]/.test(template) ? undefined : partProblem(type, template);
 }
 
 async function archiveProblem(text: string): Promise<Problem | undefined> {

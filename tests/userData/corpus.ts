@@ -151,6 +151,14 @@ const templates: Cases = {
 
 /** Cloud-configs without their header. */
 const configs: Record<string, string> = {
+  "a dash alone in brackets":
+    "runcmd:\n  - [su, -, web, -c, ls]\n  - [wget, -O, -, url]\n  - [tar, xf, -]\n",
+  "a dash alone in braces": "write_files:\n  - {path: /a, content: -}\n",
+  "a dash alone in brackets over lines": "runcmd:\n  - [su,\n    -,\n    web]\n",
+  "two ampersands in brackets": "runcmd:\n  - [cd, /a, &&, ls]\n",
+  "escaped as in HTML": "hostname: &quot;a&quot;\n",
+  "an anchor and an alias": "write_files:\n  - &first-1 {path: /a}\n  - *first-1\n",
+  "a tab in brackets": "runcmd:\n  - [ls, \t/a]\n",
   "no keys": "",
   "an empty mapping": "{}\n",
   null: "null\n",
@@ -278,6 +286,16 @@ const configs: Record<string, string> = {
 
 /** Top-level keys, also without the header. */
 const keys: Record<string, string> = {
+  "cloudbase-init's own": "set_hostname: web\nset_timezone: UTC\n",
+  "a command with a colon in a list": 'runcmd:\n  - true\n  - curl -H "A: b" x\n',
+  "a number as a command": "bootcmd:\n  - 1\n",
+  "a command as a text": "runcmd: true && true\n",
+  "commands as a block": "runcmd: |\n  true\n  true\n",
+  "commands without a space": "runcmd:\n  -true\n",
+  "commands in lists, texts and nothing": "runcmd:\n  - [ls, 1]\n  - ls\n  -\n",
+  "no commands": "runcmd: []\nbootcmd:\n  - ls\n",
+  "an SSH key as a text": "ssh_authorized_keys: ssh-ed25519 AAAA a@b\n",
+  "files as a mapping": "write_files:\n  path: /a\n  content: a\n",
   "package for packages": "package: [nginx]\n",
   "packages in capitals": "Packages: [nginx]\n",
   "run_cmd for runcmd": "run_cmd: ['true']\n",
@@ -311,6 +329,27 @@ const keys: Record<string, string> = {
 };
 
 const messages: Cases = {
+  "a message, after a comment": `# of the cluster\n${message([part("text/x-shellscript", script)])}`,
+  "a message with letters of Latin-1": message([part("text/cloud-config", `${config}# für\n`)]),
+  "a message with a script with letters of Latin-1": message([
+    part("text/x-shellscript", `${script}# für\n`, "Content-Transfer-Encoding: 8bit\n"),
+  ]),
+  "a message with a dash outside Latin-1": message([
+    part("text/x-shellscript", `${script}# a \u2013 b\n`),
+  ]),
+  "a message with such letters in Base64": message([
+    part(
+      "text/x-shellscript",
+      encoded(`${script}# für \u2013\n`),
+      "Content-Transfer-Encoding: base64\n",
+    ),
+  ]),
+  "a message with a list of URLs with letters of Latin-1": message([
+    part("text/x-include-url", `# für\nhttps://example.com/config\n`),
+  ]),
+  "a message with the name of a file": message([
+    part("text/x-shellscript", script, 'Content-Disposition: attachment; filename="a.sh"\n'),
+  ]),
   "a message of two parts": message([
     part("text/x-shellscript", script),
     part("text/cloud-config", config),
@@ -469,6 +508,12 @@ export const forOthers: Cases = {
   Talos: "version: v1alpha1\nmachine:\n  type: worker\n",
   "Talos with a marker": "---\nversion: v1alpha1\nmachine: {}\n",
   "Talos with a comment": "# of the cluster\nversion: v1alpha1\nmachine: {}\n",
+  "Talos by yamlencode": '"cluster":\n  "id": "a"\n"machine": {}\n"version": "v1alpha1"\n',
+  "Talos in JSON": '{\n  "machine": {},\n  "version": "v1alpha1"\n}\n',
+  "Talos in documents, kind first": "kind: HostnameConfig\napiVersion: v1alpha1\nhostname: web\n",
+  "PowerShell in a message": message([
+    part("text/x-shellscript", "#ps1_sysnative\nWrite-Output a\n"),
+  ]),
   "Talos in documents": "apiVersion: v1alpha1\nkind: HostnameConfig\nhostname: web\n",
   NixOS: "{ config, pkgs, ... }: {\n  services.nginx.enable = true;\n}\n",
   "NixOS with channels":

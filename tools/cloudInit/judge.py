@@ -83,7 +83,7 @@ def judge(blob, folder):
 
     def counted(of):
         def run(*args):
-            handled.extend(arg for arg in args if isinstance(arg, str) and arg.startswith("part-"))
+            handled.extend([args[2]] if args[2] is not None else [])
             return of(*args)
 
         return run
@@ -99,8 +99,14 @@ def judge(blob, folder):
         return f"refused: {complaints.texts[0]}".replace(folder, "")[:120]
     if not handled:
         return "nothing"
-    text = util.load_text_file(paths.get_ipath("cloud_config"))
-    return judge_keys(yaml.safe_load(text) or {})
+    config = yaml.safe_load(util.load_text_file(paths.get_ipath("cloud_config"))) or {}
+    try:
+        # What `bootcmd` and `runcmd` do with their commands.
+        for key in ("bootcmd", "runcmd"):
+            util.shellify(config.get(key) or [])
+    except TypeError as error:
+        return f"refused: {error}"[:120]
+    return judge_keys(config)
 
 
 def judge_keys(config):
