@@ -4,13 +4,11 @@
  */
 
 /** What may stand between two words: YAML folds lines, JSON and URLs escape signs, and a name has hyphens. */
-const gap = "[^]{1,40}?";
+const gap = "[^]{1,24}?";
 
 /** "Calling [toString] on an [Output<T>] is not supported." */
-const sentence = new RegExp(
-  ["Calling", "(?:toString|toJSON|__\\w+__)", "on", "an", "Output", "not", "supported"].join(gap),
-  "i",
-);
+const words = ["Calling", "(?:toString|toJSON|__[a-z]{1,12}__)", "on", "an", "Output", "T", "is"];
+const sentence = new RegExp([...words, "not", "supported"].join(gap), "i");
 
 const ofTypeScript = "pulumi.interpolate";
 const ofPython = "pulumi.Output.concat or pulumi.Output.format";

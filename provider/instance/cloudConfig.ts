@@ -44,12 +44,14 @@ export async function cloudConfigProblem(text: string): Promise<Problem | undefi
 /** Keys whose value has to be a list. Of any other, all of it is lost. */
 const lists = ["bootcmd", "runcmd", "ssh_authorized_keys", "write_files"];
 
-/** Says which of these keys has no list, or a list of commands with what is none, since a colon makes a mapping of it. */
+/** Says which of these keys has no list, or a list of commands with what is none: `- echo a: b` is a mapping. */
 function listProblem(
   config: ReadonlyMap<string, unknown>,
   { keys, source }: Yaml,
 ): Problem | undefined {
-  for (const { name, offset } of keys.filter((key) => lists.includes(key.name))) {
+  // Of two equal keys, the last counts.
+  const offsets = new Map(keys.map(({ name, offset }) => [name, offset]));
+  for (const [name, offset] of [...offsets].filter(([key]) => lists.includes(key))) {
     const value = config.get(name) ?? [];
     const place = `${name} in line ${lineOf(source, offset)}`;
     if (!Array.isArray(value)) {
@@ -61,7 +63,7 @@ function listProblem(
     const wrong = name.endsWith("cmd") ? value.findIndex((item) => !isCommand(item)) : -1;
     if (wrong >= 0) {
       const why = `${place} has no command as its item ${wrong + 1}, so none of them runs`;
-      const remedy = "Put the command in quotes: a colon with a space makes a mapping of it.";
+      const remedy = "Put the command in quotes, so that YAML reads it as text.";
       return { partly: true, why, remedy };
     }
   }
@@ -119,11 +121,11 @@ export async function readYaml(text: string): Promise<Yaml | Problem | undefined
 
 /** Rewrites a line of which only this parser complains. */
 function ease(line: string, { reason, mark }: jsYaml.YAMLException): string {
-  if (reason === "deficient indentation")
-    return line.slice(0, mark?.column).trim() === "" ? `  ${line}` : line;
-  return line
-    .replace(/(?<=[,"'\]}])#/g, " #")
-    .replace(/(?<=(?:^|[[{,:])\s*)-(?=\s*[,\]}])/g, '"-"');
+  const before = line.slice(0, mark?.column);
+  const after = line.slice(before.length);
+  if (reason === "deficient indentation") return before.trim() === "" ? `  ${line}` : line;
+  if (/^-\s*(?:[,\]}]|$)/.test(after)) return `${before}"-"${after.slice(1)}`;
+  return line.replace(/(?<=[,"'\]}])#/g, " #");
 }
 
 /** @throws YAMLException if the parser refuses the YAML */

@@ -81,9 +81,10 @@ async function messageProblem(parts: readonly MimePart[]): Promise<Problem | und
     const { unpacked = bytes } = /gzip|gunzip|compress/.test(type) ? gunzipped(bytes) : {};
     const isPacked = unpacked !== bytes;
     if (hasHandler && !isKnownType(type)) continue;
-    if (isForAnotherProgram(unpacked.toString())) continue;
+    const text = unpacked.toString();
+    if (partTypeOf(text) === undefined && isForAnotherProgram(text)) continue;
     const problem = isUtf8(unpacked)
-      ? await declaredPartProblem(isPacked ? "text/plain" : type, unpacked.toString(), "message")
+      ? await declaredPartProblem(isPacked ? "text/plain" : type, text, "message")
       : notUtf8Part(type, unpacked);
     if (problem) return parts.length === 1 ? problem : inPart(problem, index);
   }
@@ -93,7 +94,8 @@ async function messageProblem(parts: readonly MimePart[]): Promise<Problem | und
 /** How user data begins that is for another program than cloud-init. */
 const otherPrograms = [
   /^\{[^]*"ignition"\s*:/, // Ignition
-  /^\{?\s*"?(version|apiVersion)"?: *"?v1alpha1\b/m, // Talos
+  /^"?(version|apiVersion)"?: *"?v1alpha1\b/m, // Talos
+  /^\{[^]*"(version|apiVersion)"\s*:\s*"v1alpha1"/, // Talos in JSON
   /^\[\s*"?settings\b|^settings\./, // Bottlerocket
   /^\{[^{}:]*\}\s*:|^with\s+import\s/, // NixOS
   /^#ps1|^rem\s+cmd|^<(powershell|script)>/i, // cloudbase-init

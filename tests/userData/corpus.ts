@@ -151,6 +151,8 @@ const templates: Cases = {
 
 /** Cloud-configs without their header. */
 const configs: Record<string, string> = {
+  "a dash alone, and dashes in quotes": 'runcmd:\n  - [tar, cf, -, "x: -, y"]\n',
+  "commands in another key of the same name": "runcmd:\n  - ls\nruncmd:\n  - a: b\n",
   "a dash alone in brackets":
     "runcmd:\n  - [su, -, web, -c, ls]\n  - [wget, -O, -, url]\n  - [tar, xf, -]\n",
   "a dash alone in braces": "write_files:\n  - {path: /a, content: -}\n",
@@ -329,6 +331,9 @@ const keys: Record<string, string> = {
 };
 
 const messages: Cases = {
+  "a message with a cloud-config that has the words of Talos": message([
+    part("text/cloud-config", "#cloud-config\nruncmd: ls\nfinal_message: |\n  version: v1alpha1\n"),
+  ]),
   "a message, after a comment": `# of the cluster\n${message([part("text/x-shellscript", script)])}`,
   "a message with letters of Latin-1": message([part("text/cloud-config", `${config}# für\n`)]),
   "a message with a script with letters of Latin-1": message([
