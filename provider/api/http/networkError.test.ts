@@ -41,15 +41,21 @@ test("if no address of the host answers, the message says why for each", () => {
 });
 
 test("what may be the proxy's fault names it as well", () => {
-  const reached = { ...connecting, proxyVariable: "HTTPS_PROXY" };
-  const messageOf = (code: string) => networkErrorMessage(errorWith(code), reached);
-  expect(messageOf("ERR_SSL_WRONG_VERSION_NUMBER")).toBe(
-    "no TLS connection could be made with api.example.com, or with the proxy in HTTPS_PROXY, (ERR_SSL_WRONG_VERSION_NUMBER)",
+  const messageOf = (code: string, address: string) =>
+    networkErrorMessage(errorWith(code), {
+      ...connecting,
+      proxy: { variable: "HTTPS_PROXY", address, noProxy: "" },
+    });
+  const [tls, plain] = ["https://proxy.test:3128", "http://proxy.test:3128"];
+  expect(messageOf("ERR_SSL_WRONG_VERSION_NUMBER", tls)).toBe(
+    "no TLS connection could be made with api.example.com or the proxy in HTTPS_PROXY (ERR_SSL_WRONG_VERSION_NUMBER)",
   );
-  expect(messageOf("ECONNRESET")).toContain("or to the proxy in HTTPS_PROXY, broke while");
-  expect(messageOf("SELF_SIGNED_CERT_IN_CHAIN")).toContain(
-    "or of the proxy in HTTPS_PROXY, is not",
+  expect(messageOf("ECONNRESET", plain)).toContain("or to the proxy in HTTPS_PROXY, broke while");
+  expect(messageOf("SELF_SIGNED_CERT_IN_CHAIN", tls)).toContain(
+    "or the proxy in HTTPS_PROXY is not",
   );
+  // Through a tunnel, the certificate is the service's.
+  expect(messageOf("SELF_SIGNED_CERT_IN_CHAIN", plain)).not.toContain("proxy");
 });
 
 test("a message about a failed proxy names the proxy", () => {

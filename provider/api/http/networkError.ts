@@ -1,6 +1,7 @@
 /** Says in words what an error of undici or Node means (G9). `advice.ts` adds the next step. */
 import { isLoopback } from "../../addresses";
 import { connectionTrouble } from "../../networkCodes";
+import type { Proxy } from "./proxies";
 
 /** How far a request had come: no byte was sent, at least one byte was sent, or a response had begun. */
 export type Stage = "connecting" | "sent" | "answering";
@@ -22,8 +23,8 @@ type NetworkError = Error & { hostname?: string; errors?: readonly unknown[] };
 interface Reached {
   baseUrl: URL;
   stage: Stage;
-  /** The variable with the address of the proxy that the connection may have used. */
-  proxyVariable?: string | undefined;
+  /** The proxy that the connection may have used. */
+  proxy?: Proxy | undefined;
 }
 
 /** Texts, each for some error codes. The first that matches the code counts. */
@@ -36,7 +37,7 @@ export function networkErrorMessage(error: NetworkError, reached: Reached): stri
   // Node tries one address of the host after the other.
   const tried = (error.errors ?? (unreachable.test(code) ? [error] : [])).map(attemptAt);
   if (tried.length > 0)
-    return `no connection ${peerOf(reached, "to")} could be made: ${tried.join(", ")}`;
+    return `no connection to ${peerOf(reached)} could be made: ${tried.join(", ")}`;
   const wordings: Wordings = [
     ...connectionWordings(error, reached),
     ...answerWordings(reached),
@@ -51,9 +52,13 @@ export function networkErrorMessage(error: NetworkError, reached: Reached): stri
   return code && !text.includes(code) ? `${text} (${code})` : text;
 }
 
-/** @param preposition in front of the host in the message, such as "to" */
-function peerOf({ baseUrl: { host }, proxyVariable }: Reached, preposition: string): string {
-  return `${preposition} ${host}${proxyVariable === undefined ? "" : `, or ${preposition} the proxy in ${proxyVariable},`}`;
+function peerOf({ baseUrl: { host }, proxy }: Reached): string {
+  return proxy ? `${host}, or to the proxy in ${proxy.variable},` : host;
+}
+
+/** Who has a certificate: the service and, if TLS leads to it, the proxy. */
+function tlsPeerOf({ baseUrl: { host }, proxy }: Reached): string {
+  return proxy?.address.startsWith("https:") ? `${host} or the proxy in ${proxy.variable}` : host;
 }
 
 /** Asks whether the address has the wrong scheme. */
@@ -69,19 +74,19 @@ function httpsInstead({ protocol }: URL): string {
 
 function connectionWordings({ hostname, message }: NetworkError, reached: Reached): Wordings {
   const { baseUrl, stage } = reached;
-  const peer = peerOf(reached, "to");
+  const peer = peerOf(reached);
   const lookedUp = hostname ?? baseUrl.hostname;
   const broken: Record<Stage, string> = {
-    connecting: `the connection ${peer} broke while it was being made${otherScheme(reached)}`,
+    connecting: `the connection to ${peer} broke while it was being made${otherScheme(reached)}`,
     // A TLS server closes a plain http connection without an answer.
     sent: `the connection broke before an answer came${httpsInstead(baseUrl)}`,
     answering: "the connection broke in the middle of the answer",
   };
   return [
-    [/^ECONNREFUSED$/, `the connection ${peer} was refused`],
+    [/^ECONNREFUSED$/, `the connection to ${peer} was refused`],
     [/^ENOTFOUND$/, `the host name ${lookedUp} could not be found`],
     [/^EAI_AGAIN$/, `the host name ${lookedUp} could not be looked up at the moment`],
-    [/^(UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT)$/, `the connection ${peer} timed out`],
+    [/^(UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT)$/, `the connection to ${peer} timed out`],
     [/^(ECONNRESET|EPIPE|UND_ERR_SOCKET)$/, broken[stage]],
     [/^UND_ERR_PRX_/, `the proxy could not be used (${message})`],
   ];
@@ -97,12 +102,12 @@ function answerWordings(reached: Reached): Wordings {
 }
 
 function tlsWordings(code: string, reached: Reached): Wordings {
-  const certificate = `the certificate ${peerOf(reached, "of")}`;
+  const certificate = `the certificate of ${tlsPeerOf(reached)}`;
   return [
     // The code is shown instead of OpenSSL's message, which contains names of OpenSSL's source files.
     [
       opensslCodes,
-      `no TLS connection could be made ${peerOf(reached, "with")} (${code})${otherScheme(reached)}`,
+      `no TLS connection could be made with ${tlsPeerOf(reached)} (${code})${otherScheme(reached)}`,
     ],
     [
       /^CERT_HAS_EXPIRED$/,

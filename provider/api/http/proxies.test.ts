@@ -34,6 +34,7 @@ test.each([
   "https://[fd00::1]:3128",
   "http://user:canary@:x",
   "http://user:canary%w@proxy.test",
+  "http://user:canary%ff@proxy.test",
   "ftp://proxy.test",
 ])("the message about a proxy %s names the variable, and not the value", (value) => {
   const attempt = (name: string) => () => proxyFor(service, { [name]: value });

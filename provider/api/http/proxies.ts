@@ -42,7 +42,11 @@ export function proxyFor({ hostname }: URL, env: ClientOptions["env"]): Proxy | 
 function isUsable(address: string): boolean {
   if (!URL.canParse(address)) return false;
   const { protocol, hostname, username, password } = new URL(address);
-  if (/%(?![0-9A-F]{2})/i.test(username + password)) return false;
+  try {
+    decodeURIComponent(username + password);
+  } catch {
+    return false;
+  }
   return protocol === "http:" || (protocol === "https:" && isIP(withoutBrackets(hostname)) === 0);
 }
 

@@ -105,7 +105,7 @@ export class Transport {
       ...outgoing,
       options: this.#options,
       baseUrl: this.#baseUrl,
-      proxyVariable: this.#proxy?.variable,
+      proxy: this.#proxy,
     });
     if (outgoing.request.method !== "POST") return await exchange.over(this.#sharedDispatcher);
     // If the service resets an idle connection just when a POST is sent on it, nobody knows whether it has read the POST
@@ -149,8 +149,8 @@ export class Transport {
 interface ExchangeOptions extends Outgoing {
   options: ClientOptions;
   baseUrl: URL;
-  /** The variable with the address of the proxy that the connection may use. */
-  proxyVariable: string | undefined;
+  /** The proxy that the connection may use. */
+  proxy: Proxy | undefined;
 }
 
 /** One request and its response, as undici reports them. */
@@ -211,8 +211,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_: unknown, error: Error): void {
-    const { options, baseUrl, proxyVariable } = this.#given;
-    const message = networkErrorMessage(error, { baseUrl, stage: this.#stage, proxyVariable });
+    const { options, baseUrl, proxy } = this.#given;
+    const message = networkErrorMessage(error, { baseUrl, stage: this.#stage, proxy });
     this.#fail(options.redact(message), error);
   }
 
