@@ -154,7 +154,7 @@ export function nextLookAt({ question, firstLacking }: Witness, endedAt: number)
 }
 
 /** Whether a listed name is `name`, in whatever case, like hostnames. Listed names have been through `printable`. */
-function isSameName(listed: string | undefined, name: string): boolean {
+export function isSameName(listed: string | undefined, name: string): boolean {
   return listed?.toLowerCase() === printable(name).toLowerCase();
 }
 

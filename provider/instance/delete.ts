@@ -13,10 +13,10 @@ import { whyOpen } from "../evidence/why";
 import type { DeleteRequest } from "../calls";
 import { waits } from "../session/operations";
 import type { Session } from "../session/session";
-import { describeExistence, lookFor, mayBeGone, refuseElsewhere, type Wanted } from "./existence";
+import { describeExistence, lookFor, refuseElsewhere, type Wanted } from "./existence";
 import { heldBy, type Instance } from "./instance";
 import { leaveBehind, leftOf } from "./leftBehind";
-import { refusal, waysToRetain, wayToRemove } from "./refusals";
+import { refusal, waysToDelete } from "./refusals";
 
 /**
  * Deletes an instance as `compute:deletePolicy` says. Leaves an instance that this run has taken over, and one that another
@@ -71,7 +71,7 @@ export async function deleteInstance(session: Session, request: DeleteRequest): 
     finding,
     ...(verdict.kind === "listed" && { again: `${what}: ${finding}` }),
     why: noCall,
-    ways: [wayToRemove(urn, !mayBeGone(verdict)), ...waysToRetain(session, urn)],
+    ways: waysToDelete(session, urn, verdict),
     page: "delete.md",
     namesSettings: true,
   });

@@ -215,14 +215,13 @@ test("a program with the name that the list shows changes nothing", () => {
   // After a rename at the service, the program still has its own name.
   expect(changes(sides({}, "web-1f3d")).detailed).toEqual({});
   expect(changes(sides({}, "web-other")).detailed).toEqual({ name: "update-replace" });
-  // The service has added a domain, which an import has read.
-  const imported = propertyMap({ ...inputsOf({ name: "web-1f3d.example.com" }) });
-  const program = {
-    oldInputs: imported,
-    oldOutputs: imported,
-    news: inputsOf({ name: "web-1f3d" }),
-  };
-  expect(changes(program).detailed).toEqual({});
+  // The service has added a domain, which an import has read. A program's own name is another one without it.
+  const before = inputsOf({ name: "web.example.com" });
+  const change = { oldInputs: before, news: inputsOf({ name: "web" }) };
+  const oldOutputs = outputsOf(before);
+  const imported = propertyMap({ ...oldOutputs, flavorId: "" });
+  expect(changes({ ...change, oldOutputs: imported }).detailed).not.toHaveProperty("name");
+  expect(changes({ ...change, oldOutputs }).detailed).toEqual({ name: "update-replace" });
 });
 
 test("any inputs are equal to themselves", () => {
@@ -291,7 +290,9 @@ test("a replacement is also refused if it is not known whether the instance exis
   const words = "instance i-1 can't be replaced: whether it still exists can't be told";
   const unproven = (await errorOf(diffOf(world, { flavorId: "b" }))).message;
   expect(unproven).toContain(words);
-  expect(unproven).toContain("\n  - if it is gone at the service: `pulumi state delete ");
+  expect(unproven).toContain(
+    "\n  - if it is gone, or is to run on, create the new one: `pulumi up ",
+  );
 
   const unreachable = existing();
   unreachable.service.listFaults.push(fail(failed("unreachable", "no route", "GET")));

@@ -8,7 +8,7 @@ import { dropFromState, explain, pageAt, withWaysOut } from "../advice";
 import { logicalName } from "../urn";
 import { RequestError } from "../api/errors";
 import { OperationFailed } from "../errors";
-import { isNamed } from "../evidence/witness";
+import { isNamed, isSameName } from "../evidence/witness";
 import { originDifference, type Origin } from "../origin";
 import { hasSecret, hasUnknown, isList, reveal, type PropertyMap } from "../propertyValue";
 import type { DiffKind } from "../pulumiNames";
@@ -16,10 +16,10 @@ import type { DiffRequest, DiffResponse } from "../calls";
 import { timeouts, type Session } from "../session/session";
 import { idInputs, inputNames, isScript, isSent, scriptInputs, type InputName } from "./definition";
 import { noCall } from "./delete";
-import { cantTell, describeExistence, lookFor, mayBeGone, refuseElsewhere } from "./existence";
+import { cantTell, describeExistence, lookFor, refuseElsewhere } from "./existence";
 import { heldBy, textIn, type Instance } from "./instance";
 import { leftOf } from "./leftBehind";
-import { refusal, upToRetain, wayIntoReach, wayToRemove } from "./refusals";
+import { refusal, wayIntoReach, waysToReplace } from "./refusals";
 import { forgetText, isSameUserData, lacksText, readUserData } from "./userData";
 
 /**
@@ -134,10 +134,11 @@ function changeOf(name: InputName, held: Instance, news: PropertyMap): DiffKind 
   if (before === undefined) return held.isUnread(name) ? "add" : `add${suffix}`;
   if (after === undefined) return `delete${suffix}`;
   // A program that takes over the listed name, for example after a rename at the service, changes nothing. A service may write
-  // a name in another case, or with a domain, so after an import the state has that spelling.
+  // a name in another case, or with a domain. Only after an import, that is the spelling in the state.
   if (name === "name" && typeof after === "string") {
+    const isSame = held.isUnread("flavorId") ? isNamed : isSameName;
     const known = [held.name, typeof before === "string" ? before : undefined];
-    if (known.some((spelling) => isNamed(spelling, after))) return undefined;
+    if (known.some((spelling) => isSame(spelling, after))) return undefined;
   }
   if (!isDeepStrictEqual(before, after)) return `update${suffix}`;
   // The engine writes the inputs of an import file to the inputs in the state, but not to the outputs.
@@ -235,9 +236,8 @@ async function refuseStuckReplacement(
   refuseOutOfReach(session, request, session.connection.place());
   if (deletePolicy === "destroy") await refuseOtherAccount(session, request);
   if (deletePolicy !== "fail") return;
-  const existing = await findExisting(session, request);
-  if (existing === undefined) return;
-  const { isProvable, ...found } = existing;
+  const found = await findExisting(session, request);
+  if (found === undefined) return;
   const { id, urn } = request;
   // The engine shows this error at the other resource.
   const which =
@@ -249,7 +249,6 @@ async function refuseStuckReplacement(
     what: `instance ${id}${which} can't be replaced`,
     ...found,
     why: `${noCall}. Nothing was changed`,
-    ways: [wayToRemove(urn, isProvable), `create the new one beside it: ${upToRetain(session)}`],
     page: "delete.md#a-replacement",
     namesSettings: true,
   });
@@ -288,7 +287,7 @@ async function refuseOtherAccount(session: Session, request: DiffRequest): Promi
 async function findExisting(
   session: Session,
   request: DiffRequest,
-): Promise<{ finding: string; kind?: string; isProvable: boolean } | undefined> {
+): Promise<{ finding: string; kind?: string; ways: string[] } | undefined> {
   const instance = heldBy(request);
   using operation = session.operation(timeouts.look);
   try {
@@ -297,10 +296,14 @@ async function findExisting(
     const { verdict } = await lookFor(session, instance, operation.signal);
     if (verdict.kind === "absent") return undefined;
     const finding = describeExistence(session, instance, verdict);
-    return { finding, isProvable: !mayBeGone(verdict) };
+    return { finding, ways: waysToReplace(session, verdict) };
   } catch (error) {
     if (!(error instanceof RequestError)) throw error;
     // The listing failed, so the instance may exist.
-    return { finding: cantTell(explain(error)), kind: cantTell(error.short), isProvable: true };
+    return {
+      finding: cantTell(explain(error)),
+      kind: cantTell(error.short),
+      ways: waysToReplace(session, undefined),
+    };
   }
 }

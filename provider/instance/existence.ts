@@ -1,11 +1,10 @@
 /** Asks whether an instance exists, within reach of this configuration. */
-import { instanceStatuses } from "../api/serviceConstants";
 import { ask } from "../evidence/ask";
 import { whyOpen } from "../evidence/why";
 import type { Verdict } from "../evidence/witness";
 import { originDifference, type Origin } from "../origin";
 import type { Session } from "../session/session";
-import { refusal, wayIntoReach } from "./refusals";
+import { mayBeGone, refusal, wayIntoReach, type Existing } from "./refusals";
 
 /** What is asked for: an `Instance`, or what a state that was exported says of one. */
 export interface Wanted {
@@ -62,24 +61,13 @@ export async function lookBriefly(
   }
 }
 
-/** What is known of an instance that is not proven gone. */
-type Existing = Exclude<Verdict, { kind: "absent" }>;
-
 /** Says that the instance still exists, or why this is not known. A clause about "it". */
 export function describeExistence(session: Session, instance: Wanted, verdict: Existing): string {
   if (verdict.kind === "open") return cantTell(whyOpen(verdict, session));
-  const as = mayBeGone(verdict) ? `is listed as ${verdict.items[0].status}` : "still exists";
-  return `it ${as}${isBilled(session, instance) ? " and is billed" : ""}`;
-}
-
-/**
- * Whether the instance may be gone, although no listing will ever prove it: there are more instances than a listing shows, or the
- * service lists what it has deleted.
- */
-export function mayBeGone(verdict: Existing): boolean {
-  if (verdict.kind === "open") return true;
-  const [{ status }] = verdict.items;
-  return status !== undefined && !(instanceStatuses as readonly string[]).includes(status);
+  const billed = isBilled(session, instance);
+  return mayBeGone(verdict)
+    ? `it is listed as ${verdict.items[0].status}${billed ? ", and may be billed" : ""}`
+    : `it still exists${billed ? " and is billed" : ""}`;
 }
 
 /** Says that nothing is proven about the instance. A clause about "it". */

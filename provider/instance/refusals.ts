@@ -3,7 +3,9 @@
  * they are said once. Each further instance has one line.
  */
 import { bulleted, dropFromState, howToSet, pageAt } from "../advice";
+import { instanceStatuses } from "../api/serviceConstants";
 import { Refused } from "../errors";
+import type { Verdict } from "../evidence/witness";
 import type { Origin } from "../origin";
 import type { Session } from "../session/session";
 
@@ -42,12 +44,30 @@ export function refusal(refused: Refusal): Refused {
   });
 }
 
-/** The first way out for an instance that nothing but a person can destroy. */
-const removeIt = "remove it at the service (its portal), and run this again";
+/** What is known of an instance that is not proven gone. */
+export type Existing = Exclude<Verdict, { kind: "absent" }>;
 
-/** Returns that way. If listings can't prove the removal, running this again changes nothing. */
-export function wayToRemove(urn: string, isProvable: boolean): string {
-  return isProvable ? removeIt : `if it is gone at the service: ${dropFromState(urn)}`;
+/** Whether the instance may be gone all the same: a listing is not complete, say, or the service lists what it has deleted. */
+export function mayBeGone(existing: Existing): boolean {
+  if (existing.kind === "open") return true;
+  const [{ status }] = existing.items;
+  return status !== undefined && !(instanceStatuses as readonly string[]).includes(status);
+}
+
+/** Returns the first way out for an instance that nothing but a person can destroy, unless no listing would show its removal. */
+function waysToRemove(existing: Existing | undefined): string[] {
+  return existing?.kind === "open"
+    ? []
+    : ["remove it at the service (its portal), and run this again"];
+}
+
+/** Returns the ways out of a refused replacement. `existing` is undefined if the listing failed. */
+export function waysToReplace(session: Session, existing: Existing | undefined): string[] {
+  const create =
+    existing && mayBeGone(existing)
+      ? "if it is gone, or is to run on, create the new one"
+      : "create the new one beside it";
+  return [...waysToRemove(existing), `${create}: ${upToRetain(session)}`];
 }
 
 /** Returns the command of an `up` with which instances go on running. */
@@ -58,17 +78,21 @@ export function upToRetain({ run }: Session): string {
 }
 
 /**
- * Returns the ways to let the instance of a delete run. If the program has asked for no instance, this may be a destroy, which takes
- * the settings from the state unless its program runs, or an `up`, in which nobody may be led to a destroy.
+ * Returns the ways out of a refused delete. If the program has asked for no instance, this may be a destroy, which takes the
+ * settings from the state unless its program runs, or an `up`, in which nobody may be led to a destroy.
  */
-export function waysToRetain(session: Session, urn: string): string[] {
+export function waysToDelete(session: Session, urn: string, existing: Existing): string[] {
+  const drop = mayBeGone(existing)
+    ? "if it is gone, or is to run on, drop it"
+    : "let it run, and drop it";
+  const first = waysToRemove(existing);
   if (session.state.registered.size > 0)
-    return [`let it run, and drop it from the stack: ${upToRetain(session)}`];
+    return [...first, `${drop} from the stack: ${upToRetain(session)}`];
   const { providerUrn } = session.run;
-  const one = `let it run, and drop it from the state: ${dropFromState(urn)}`;
   const all = "destroy the whole stack, and let all of its instances run: ";
   return [
-    one,
+    ...first,
+    `${drop} from the state: ${dropFromState(urn)}`,
     providerUrn === undefined
       ? `${all}\`pulumi destroy --run-program ${setRetain}\` (${saved}; this works only if the program still has an instance)`
       : `${all}${howToSet("deletePolicy", "retain", providerUrn)}, then \`pulumi destroy --run-program\``,

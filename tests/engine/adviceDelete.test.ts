@@ -59,7 +59,6 @@ test.each<{ what: string; make: (fixture: Fixture, id: string) => void }>([
   await using _ = fixture;
   make(fixture, id);
   const refused = await fixture.stack.fail("destroy");
-  expect(refused).not.toContain("run this again");
 
   await typePrinted(fixture, refused, "pulumi state delete");
 
