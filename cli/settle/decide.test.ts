@@ -273,6 +273,11 @@ test.each<[string, Case, string[]]>([
     ["put i-1", "forget"],
   ],
   [
+    "takes what can be taken, also with --forget",
+    { operations, evidence: listed("i-1"), take: { [web]: "i-1" }, forget: [web] },
+    ["put i-1"],
+  ],
+  [
     "forgets a create if --forget was added to the --take that took nothing",
     { operations, evidence: listed("i-1"), take: { [web]: "i-7" }, forget: [web] },
     ["forget"],

@@ -123,12 +123,13 @@ function decide(doubt: Doubt, view: View, takenId: string | undefined): Does {
   const { record } = doubt;
   const ask = asking(doubt, view);
   const holder = record?.id === undefined ? undefined : view.held.get(record.id);
-  const { forget, take: taken } = view.choices;
+  const isForgotten = view.choices.forget.has(doubt.urn);
   if (record?.liveness === "alive") return { kind: "running" };
-  // A printed command repeats what was given, and adds the next choice.
-  if (takenId !== undefined && !forget.has(doubt.urn)) return take(doubt, view, takenId);
+  const taken = takenId === undefined ? undefined : take(doubt, view, takenId);
+  // A printed command repeats what was given: if the instance can't be taken, what was added counts.
+  if (taken && (!isForgotten || ["put", "held"].includes(taken.kind))) return taken;
   // What the resource has is decided, so its other creates have left nothing for it.
-  if (forget.has(doubt.urn) || taken.has(doubt.urn)) return { kind: "forget", isSandbox: false };
+  if (isForgotten || view.choices.take.has(doubt.urn)) return { kind: "forget", isSandbox: false };
   if (holder) return { kind: "held", holder };
   if (record?.liveness === "unknown")
     return ask("whether its run has ended is not known, because files can't be locked here");
