@@ -22,7 +22,7 @@ function kindOf(value: unknown): string {
 export function notText({ input }: { input?: unknown }): string {
   if (input instanceof Opaque) return opaqueProblems[input.kind];
   return typeof input === "number"
-    ? "is a number, and has to be text: put it in quotes (in the configuration of a YAML program: into a map, `pulumi config set --path ids.image 22.04`)"
+    ? "is a number, and has to be text: put it in quotes"
     : `must be text, not ${kindOf(input)}`;
 }
 
@@ -52,18 +52,26 @@ export const nonEmptyText = z
 /** Control characters, those without width, those that change the direction of the text, and halves of characters. */
 const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 
+/** Pulumi makes a number of what stands in the configuration of a YAML program, whatever stands around it. */
+const inList = "from a YAML configuration: into a list, `pulumi config set --path 'ids[0]' 22.04`";
+
 /** The identifier of something at the service. What such a one looks like is not known, only what nobody means. */
-export const identifier = nonEmptyText.superRefine(
-  refused((text) => {
-    if (text.trim() === "") return "must not be only white space";
-    if (text.trim() !== text) {
-      return "has white space around it, such as the line break at the end of a file";
-    }
-    return invisible.test(text)
-      ? "must not contain control characters, such as line breaks, or characters that can't be seen"
-      : undefined;
-  }),
-);
+export const identifier = z
+  .string({
+    error: (issue) => notText(issue) + (typeof issue.input === "number" ? ` (${inList})` : ""),
+  })
+  .pipe(nonEmptyText)
+  .superRefine(
+    refused((text) => {
+      if (text.trim() === "") return "must not be only white space";
+      if (text.trim() !== text) {
+        return "has white space around it, such as the line break at the end of a file";
+      }
+      return invisible.test(text)
+        ? "must not contain control characters, such as line breaks, or characters that can't be seen"
+        : undefined;
+    }),
+  );
 
 /**
  * Returns a number as the text that was meant, if no digit can have been lost. A program in YAML gives an id of digits from

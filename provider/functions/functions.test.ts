@@ -88,11 +88,7 @@ test.each([
   [{ constructor: "x", id: "i-1" }, "constructor", 'there is no argument "constructor"'],
   [{ id: new Secret(5), name: "x" }, "", "give either id or name"],
   [{ id: new Secret(true) }, "", "id must be text"],
-  [
-    { name: 5 },
-    "name",
-    "name is a number, and has to be text: put it in quotes (in the configuration of a YAML program: into a map, `pulumi config set --path ids.image 22.04`)",
-  ],
+  [{ name: 5 }, "name", "name is a number, and has to be text: put it in quotes"],
   [
     { name: "Calling __str__ on an Output[T] is not supported." },
     "name",

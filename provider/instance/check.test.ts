@@ -204,14 +204,14 @@ const blob = Buffer.concat([
 const publicText = `ssh-ed25519 ${blob.toString("base64")} me@canary`;
 const fingerprint = `SHA256:${createHash("sha256").update(blob).digest("base64").replace(/=+$/, "")}`;
 test.each([
-  ["a public key", publicText, `Give its fingerprint, ${fingerprint}, or its ID`],
+  ["a public key", publicText, `Give its ID, or ${fingerprint}`],
   ["a public key from a file", `${publicText}\n`, fingerprint],
   ["a public key with options", `no-pty ${publicText}`, fingerprint],
   ["a private key of PuTTY", "PuTTY-User-Key-File-3: ssh-rsa\ncanary", "is a private key"],
   [
     "a public key that is cut off",
     publicText.replace(/.{9}(?= me)/, ""),
-    "fingerprint, SHA256:… (`ssh",
+    "Give its ID, or its fingerprint, SHA256:…",
   ],
   ["a line of ssh-keygen", `256 ${fingerprint} me@canary (ED25519)`, "Give only the fingerprint"],
   ["a path", "~/.ssh/canary.pub", "looks like the path of a file"],
@@ -302,7 +302,7 @@ test.each([
   ]);
 });
 
-test("an Output in the name of a new resource is refused, since each run would make another", () => {
+test("an Output in the name of a new resource is refused", () => {
   const text = "Calling [toString] on an [Output<T>] is not supported.\n\nTo get";
   const urn = urnOf(`web-${text}`);
   expect(reasonsOf({}, { urn })).toEqual([

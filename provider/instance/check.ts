@@ -57,6 +57,8 @@ export function checkInstance(given: CheckRequest, scope: string | undefined): C
   const inputs: Record<string, PropertyValue | undefined> = {};
   for (const name of inputNames.filter((name) => isGiven(news, name))) {
     const value = news[name] ?? null;
+    // No reply has room for a number such as NaN, of which there is a failure.
+    if (typeof value === "number" && !Number.isFinite(value)) continue;
     inputs[name] = isScript(name) && !(value instanceof Secret) ? new Secret(value) : value;
   }
   if (isGiven(news, "name")) return { inputs: propertyMap(inputs), failures, findings };
@@ -152,7 +154,7 @@ function validationErrors(name: InputName, { olds, news }: CheckRequest): InputF
     if (isHeld(name, { olds, news }, index)) {
       return {
         property: "",
-        reason: `${name} in the state ${problem}; preview a change first`,
+        reason: `${name} in the state ${problem}; a change may replace the instance`,
         isKept: true,
       };
     }
@@ -176,7 +178,7 @@ function isHeld(
 }
 
 const namedByOutput =
-  "the resource has the text of an Output in its own name, which has to be known before the run: give it a plain text, and the Output as the input name";
+  "the resource has the text of an Output in its own name, which has to be known before the run: give it a plain text, and give the Output as its input `name`";
 
 const isOnlyHash =
   'is not a script, but a hash that a state holds in its place (compute:userDataInState is "hash"), for example the output of another instance. Give the script itself';

@@ -15,14 +15,13 @@ import { OperationFailed } from "../errors";
 import { whyOpen, type Paging } from "../evidence/why";
 import { displayRecordedName, type LedgerRecord } from "../ledger/record";
 import type { Session } from "../session/session";
-import { upToRetain } from "./refusals";
 import type { CreateSpec, Doubt, Failure, Leftover, Leftovers, Refusal } from "./protocol";
 
-/** Returns the error that the Create call fails with. */
-export function failureError(failure: Failure, spec: CreateSpec, session: Session): Error {
+/** Returns the error that the Create call fails with. `paging` is how the session lists. */
+export function failureError(failure: Failure, spec: CreateSpec, paging: Paging): Error {
   const cause = causeOf(failure);
   if (cause && !(cause instanceof RequestError)) return cause;
-  return new OperationFailed(failureLines(failure, spec, session), { cause });
+  return new OperationFailed(failureLines(failure, spec, paging), { cause });
 }
 
 function causeOf(failure: Failure): Error | undefined {
@@ -30,12 +29,12 @@ function causeOf(failure: Failure): Error | undefined {
   return "error" in failure ? failure.error : undefined;
 }
 
-function failureLines(failure: Failure, spec: CreateSpec, session: Session): string[] {
+function failureLines(failure: Failure, spec: CreateSpec, paging: Paging): string[] {
   switch (failure.kind) {
     case "inDoubt":
-      return inDoubtLines(failure, spec, session);
+      return inDoubtLines(failure, spec, paging);
     case "unclear":
-      return unclearLines(failure, spec, session);
+      return unclearLines(failure, spec, paging);
     case "unreadable":
       return [
         `an earlier create of "${logicalName(spec.own.urn)}" is in doubt: its file can't be read.`,
@@ -43,7 +42,7 @@ function failureLines(failure: Failure, spec: CreateSpec, session: Session): str
         `Remove that file once this finds nothing else in doubt: \`${settleCommand()}\``,
       ];
     case "leftovers":
-      return leftoversLines(failure, spec, session);
+      return leftoversLines(failure, spec);
     case "listingFailed":
     case "stopped":
       return [reasonOf(failure.error)];
@@ -186,7 +185,7 @@ function reasonFor(why: Doubt, paging: Paging): string {
 }
 
 /** Says which listed instances stop the create. */
-function leftoversLines({ items }: Leftovers, spec: CreateSpec, session: Session): string[] {
+function leftoversLines({ items }: Leftovers, spec: CreateSpec): string[] {
   const resource = `"${logicalName(spec.own.urn)}"`;
   const [first] = items;
   const why =
@@ -198,11 +197,12 @@ function leftoversLines({ items }: Leftovers, spec: CreateSpec, session: Session
   return [
     finding,
     first ? `${someOf(named)}. ${nothing}` : nothing,
-    // What a name alone or an incomplete listing leaves open, `settle` can't tell either.
-    ...(first?.why === "tag"
-      ? // The engine does not say that it replaces an instance because a person wants it to (--replace).
-        [settleLine(spec), `To replace it: ${upToRetain(session)}`]
-      : [`To create it all the same: ${howToSet("leftovers", "warn", spec.own.provider)}`]),
+    // What a name alone or an incomplete listing leaves open, `settle` can't tell either. It leaves a sandbox's instance alone.
+    ...(first?.why === "tag" ? [settleLine(spec)] : []),
+    ...(first?.why !== "tag" || spec.leftovers === "fail"
+      ? [`To create it all the same: ${howToSet("leftovers", "warn", spec.own.provider)}`]
+      : []),
+    // Also on --replace and taints: the engine does not say that it replaces an instance.
     `More: ${pageAt("recover.md#leftovers")}`,
   ];
 }

@@ -19,17 +19,17 @@ export function sshKeyProblem(key: string): string | undefined {
   const [, blob] = publicKey.exec(key) ?? [];
   if (blob !== undefined) {
     const fingerprint = fingerprintOf(Buffer.from(blob, "base64")) ?? printed;
-    return `is the text of a public key. Give its fingerprint, ${fingerprint}, or its ID`;
+    return `is the text of a public key. Give its ID, or ${fingerprint}`;
   }
   if (path.test(key)) {
-    return `looks like the path of a file. Give the ID of the key, or its fingerprint, ${printed}`;
+    return `looks like the path of a file. Give the ID of the key, or ${printed}`;
   }
   return /^\d+ (SHA256|MD5):/.test(key)
     ? "is a line of `ssh-keygen -l`. Give only the fingerprint in it"
     : undefined;
 }
 
-const printed = "SHA256:… (`ssh-keygen -lf FILE` prints it)";
+const printed = "its fingerprint, SHA256:… (`ssh-keygen -lf FILE` prints it)";
 
 /** Returns undefined if the key is cut off. It is fields that each begin with their length (RFC 4253, section 6.6). */
 function fingerprintOf(blob: Buffer): string | undefined {

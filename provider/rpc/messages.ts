@@ -26,9 +26,8 @@ export function toCheckReply(
 ): pb.CheckResponse {
   return (
     new pb.CheckResponse()
-      // The engine accepts unknown inputs from Check outside a preview, too. After a failure it uses none, and what is refused
-      // may be a value that can't be sent, such as NaN.
-      .setInputs(encodeProperties(inputs, failures.length > 0 ? "salvage" : "preview"))
+      // The engine accepts unknown inputs from Check outside a preview, too.
+      .setInputs(encodeProperties(inputs, "preview"))
       .setFailuresList(toCheckFailures(failures, clean))
   );
 }

@@ -98,15 +98,15 @@ test("DiffConfig shows changed settings, and no change replaces the provider res
 });
 
 test("Check passes on inputs, seed and autonaming, and returns inputs and failures", async () => {
-  const inputsLeft = propertyMap({ userData: new Secret("x") });
-  const failures = [{ property: "", reason: "userData: too long" }];
-  // No message has room for NaN, which JavaScript makes of a number that is not set.
-  const check = async () => ({ inputs: { ...inputsLeft, waitForPort: NaN }, failures });
+  const check = async () => ({
+    inputs: propertyMap({ name: Unknown.value, userData: new Secret("x") }),
+    failures: [{ property: "", reason: "userData: too long" }],
+  });
   const { ENFORCE, DISABLE, PROPOSE } = pb.CheckRequest.AutonamingOptions.Mode;
   await withServer({ check }, async ({ client, calls }) => {
     const randomSeed = Uint8Array.from({ length: 32 }, (_, index) => index);
     const answer = await client.check({ olds: outputs, news: inputs, randomSeed });
-    expect(answer).toEqual({ inputs: inputsLeft, failures });
+    expect(answer).toEqual(await check());
     for (const mode of [PROPOSE, ENFORCE, DISABLE]) {
       await client.check({ news: inputs, autonaming: { proposedName: "web-1", mode } });
     }

@@ -351,9 +351,9 @@ export const advice: readonly Advice[] = [
   // ── Inputs ──
   {
     file: "provider/textTypes.ts",
-    text: "pulumi config set --path ids.image",
+    text: "pulumi config set --path 'ids[0]'",
     ways: {
-      "a map": core("inputs", "an id of digits from the configuration of a program in YAML"),
+      "a list": core("inputs", "an id of digits from the configuration of a program in YAML"),
     },
   },
 
@@ -422,21 +422,16 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/refusals.ts",
-    text: "if it is gone at the service",
-    ways: {
-      "of a delete": engine("adviceDelete", "if $what, a refused destroy prints the state delete"),
-      "of a replacement": engine("adviceDelete", "if $what, a refused destroy prints the state"),
-    },
-  },
-  {
-    file: "provider/instance/refusals.ts",
     text: "pulumi destroy --run-program ${setRetain}",
     ways: { "pulumi destroy": refusedDestroy },
   },
   {
     file: "provider/instance/refusals.ts",
-    text: "let it run, and drop it from the state",
-    ways: { "pulumi state delete": typedCommands("after the last instance was taken out of") },
+    text: "${drop} from the state: ${dropFromState(urn)}",
+    ways: {
+      "let it run": typedCommands("after the last instance was taken out of"),
+      "it is gone": engine("adviceDelete", "if $what, a refused destroy prints the state delete"),
+    },
   },
   {
     file: "provider/instance/refusals.ts",

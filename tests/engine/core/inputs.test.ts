@@ -49,17 +49,17 @@ test("an id of digits from the configuration of a program in YAML is taken as te
         config: {
           flavor: { type: "integer" },
           instance: { type: "integer" },
-          ids: { type: "object" },
+          ids: { type: "array", items: { type: "string" } },
         },
         variables: { found },
         outputs: { flavor: "${web.flavorId}", image: "${web.imageId}", name: "${found.name}" },
       },
     );
-  await stack.succeed("config", "set", "--path", "ids.image", "22.10");
+  await stack.succeed("config", "set", "--path", "ids[0]", "22.10");
   stack.program(programWith("${image}"));
-  expect(await stack.fail("preview")).toContain("pulumi config set --path ids.image 22.04");
+  expect(await stack.fail("preview")).toContain("pulumi config set --path 'ids[0]' 22.04");
 
-  stack.program(programWith("${ids.image}"));
+  stack.program(programWith("${ids[0]}"));
   await stack.up();
   expect(await stack.outputs()).toEqual({ flavor: "4711", image: "22.10", name: "numbered" });
 });
