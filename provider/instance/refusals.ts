@@ -71,7 +71,7 @@ export function waysToReplace(session: Session, existing: Existing | undefined):
 }
 
 /** Returns the command of an `up` with which instances go on running. */
-export function upToRetain({ run }: Session): string {
+function upToRetain({ run }: Session): string {
   return run.providerUrn === undefined
     ? `\`pulumi up ${setRetain}\` (${saved})`
     : `${howToSet("deletePolicy", "retain", run.providerUrn)}, then \`pulumi up\``;
