@@ -61,13 +61,15 @@ function decided({
     forget: new Set(more.forget ?? []),
   };
   const doubts = doubtsOf(stack, state, records, choices.forget);
-  const ids = [...state.resources.map(({ id }) => id).filter(Boolean), ...(more.heldIds ?? [])];
-  const holder = { stack, urn: web };
+  const holders = [
+    ...state.resources.map(({ id, urn }) => ({ id, urn })),
+    ...(more.heldIds ?? []).map((id) => ({ id, urn: web })),
+  ];
   const items = evidence.kind === "listed" ? evidence.items : [];
   const view: View = {
     stack,
     state,
-    held: new Map(ids.map((id) => [id, holder])),
+    held: new Map(holders.flatMap(({ id, urn }) => (id ? [[id, { stack, urn }]] : []))),
     evidence: new Map(
       doubts.map((doubt) => [doubt, more.evidenceOf?.[doubt.name ?? ""] ?? evidence]),
     ),
@@ -285,7 +287,37 @@ test.each<[string, Case, string[]]>([
   [
     "takes none that is not listed",
     { operations, evidence: listed("i-1"), take: { [web]: "i-7" } },
-    ["ask"],
+    ["ask i-1"],
+  ],
+  [
+    "takes none of another name while one of its name is listed",
+    { operations, evidence: listed("i-1"), take: { [web]: "i-other" } },
+    ["ask i-1"],
+  ],
+  [
+    "takes one of another name if none of its name is listed, since it was renamed",
+    { operations, evidence: absent, take: { [web]: "i-other" } },
+    ["put i-other"],
+  ],
+  [
+    "takes none that is another create's",
+    {
+      operations: [pending("web"), pending("db", {}, "db")],
+      evidence: listed("i-1"),
+      evidenceOf: { db: absent },
+      take: { [urnOf("db")]: "i-1" },
+    },
+    ["put i-1", "ask"],
+  ],
+  [
+    "takes none that another resource has",
+    {
+      resources: [held("db", "i-0")],
+      operations,
+      evidence: listed("i-1"),
+      take: { [web]: "i-0" },
+    },
+    ["ask i-1"],
   ],
   [
     "forgets a create",

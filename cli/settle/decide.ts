@@ -180,14 +180,27 @@ function namesakesOf({ name, record }: Doubt, { items, held }: View, { id }: Lis
     .map((other) => other.id);
 }
 
-/** Puts the instance into the state that a person names. */
+/** Puts the instance into the state that a person names, unless that is a slip: a server would be lost, and another one twice there. */
 function take(doubt: Doubt, view: View, id: string): Does {
   const holder = view.held.get(id);
-  if (holder) return { kind: "held", holder };
+  if (holder?.stack === view.stack && holder.urn === doubt.urn) return { kind: "held", holder };
+  const candidates = candidatesOf(doubt, view);
+  const refuse = (why: string) => asking(doubt, view)(`--take names ${id}, ${why}`, ...candidates);
+  if (holder) return refuse(`which ${holder.stack} has, as ${holder.urn}`);
   const item = view.items.get(id);
-  return item
-    ? put(doubt, view, item)
-    : asking(doubt, view)("the service does not list the instance that --take names");
+  if (!item) return refuse("which the service does not list");
+  const isOf = (one: Doubt) => candidatesOf(one, view).some((candidate) => candidate.id === id);
+  if (isOf(doubt)) return put(doubt, view, item);
+  const maker = [...view.evidence.keys()].find((other) => other.urn !== doubt.urn && isOf(other));
+  if (maker) return refuse(`which is that of ${maker.urn}`);
+  // A server that was renamed leaves none of its name.
+  return candidates.length > 0 ? refuse("which has another name") : put(doubt, view, item);
+}
+
+/** Returns the listed instances that may be the create's, and that no state holds. */
+function candidatesOf(doubt: Doubt, { evidence, held }: View): readonly ListItem[] {
+  const seen = evidence.get(doubt);
+  return seen?.kind === "listed" ? seen.items.filter(({ id }) => !held.has(id)) : [];
 }
 
 /** Returns what makes the question about a create. */

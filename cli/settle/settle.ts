@@ -228,16 +228,21 @@ class Settling {
       for (const { resource } of others) print(`  ${resource.urn}`);
     }
     for (const other of unreadable) warn(`The state of stack ${other} can't be read.`);
+    const inDoubt = new Set(rows.map(({ doubt }) => doubt.urn));
+    for (const urn of [...this.#choices.take.keys(), ...this.#choices.forget])
+      if (!inDoubt.has(urn)) warn(`No create of ${urn} is in doubt, so nothing was decided of it.`);
   }
 
   #shown({ view, rows, leftovers, unreadableCreates }: Look) {
     const { stack } = this.#options;
     const { take, forget } = this.#choices;
-    // A state is changed only if each of its creates is decided, so what is given already is typed again.
+    const isDecided = (urn: string) =>
+      rows.some(({ doubt, does }) => doubt.urn === urn && !["ask", "import"].includes(does.kind));
+    // A state is changed only if each of its creates is decided, so what has decided one is typed again.
     const options = [
       ...(stack === undefined ? [] : ["--stack", stack]),
-      ...[...take].flatMap(([urn, id]) => ["--take", `${urn}=${id}`]),
-      ...[...forget].flatMap((urn) => ["--forget", urn]),
+      ...[...take].flatMap(([urn, id]) => (isDecided(urn) ? ["--take", `${urn}=${id}`] : [])),
+      ...[...forget].flatMap((urn) => (isDecided(urn) ? ["--forget", urn] : [])),
     ];
     return [
       ...rows.map((row) => show(row, view.stack, options)),

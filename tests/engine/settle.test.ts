@@ -106,7 +106,7 @@ test("a create that left nothing is forgotten, and the next up makes the instanc
   await stack.expectNothingToDo();
 });
 
-test("an explicit name proves nothing: a person takes the instance with the printed command", async () => {
+test("an explicit name proves nothing: a person takes the instance with the printed command, also after a slip", async () => {
   const program = oneInstance({ name: "db-1" });
   await using fixture = await Fixture.create({ ...live, program });
   const { stack } = fixture;
@@ -119,10 +119,16 @@ test("an explicit name proves nothing: a person takes the instance with the prin
   expect(code).toBe(1);
   expect(readFileSync(stateFile(stack), "utf8")).toBe(before);
   expect(output).toContain(fixture.ids()[0]);
-  await stack.type(printed(output, "--take"));
+  const slip = await settle(stack, "--yes", "--take", `${web}=i-slip`);
+  expect(slip.output).toContain("--take names i-slip, which the service does not list");
+  expect(printed(slip.output, "--take")).toBe(printed(output, "--take"));
+  await stack.type(printed(slip.output, "--take"));
   expect(await stack.up()).not.toContain("warning");
   await expectAgreement(fixture);
   expect(fixture.posts()).toBe(1);
+  const late = await settle(stack, "--yes", "--forget", web);
+  expect(late.code).toBe(0);
+  expect(late.output).toContain(`No create of ${web} is in doubt`);
 });
 
 /** An instance in a component, with a provider that the program makes. */
