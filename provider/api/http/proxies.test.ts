@@ -28,20 +28,26 @@ test.each([
 });
 
 test.each([
-  "socks5h://user:canary@proxy.test",
-  "socks5://proxy.test:1080",
-  "https://10.0.0.1:3128",
-  "https://[fd00::1]:3128",
-  "http://user:canary@:x",
-  "http://user:canary%w@proxy.test",
-  "http://user:canary%ff@proxy.test",
-  "ftp://proxy.test",
-])("the message about a proxy %s names the variable, and not the value", (value) => {
-  const attempt = (name: string) => () => proxyFor(service, { [name]: value });
-  expect(attempt("HTTPS_PROXY")).toThrow(/^HTTPS_PROXY is not the address .* used: http:\S+, or/);
-  expect(attempt("http_proxy")).toThrow(/^http_proxy is not the address .*/);
-  expect(attempt("HTTPS_PROXY")).not.toThrow(/canary/);
-});
+  ["socks5h://user:canary@proxy.test", /is a SOCKS proxy, .*: give http:/],
+  ["socks5://proxy.test:1080", /is a SOCKS proxy/],
+  ["https://10.0.0.1:3128", /has https and an IP address/],
+  ["https://[fd00::1]:3128", /has https and an IP address/],
+  ["http://user:canary@:x", /is not the address of a proxy: give http:/],
+  ["http://user:canary#a@proxy.test", /is not the address .*%23 for #/],
+  ["http://user:canary%w@proxy.test", /has a user or a password .*write %25/],
+  ["http://user:canary%ff@proxy.test", /has a user or a password .*write %25/],
+  ["ftp://proxy.test", /is not the address of a proxy/],
+])(
+  "the message about a proxy %s names the variable and the cause, and not the value",
+  (value, why) => {
+    for (const name of ["HTTPS_PROXY", "http_proxy"]) {
+      const attempt = () => proxyFor(service, { [name]: value });
+      expect(attempt).toThrow(why);
+      expect(attempt).toThrow(new RegExp(`^${name} `));
+      expect(attempt).not.toThrow(/canary/);
+    }
+  },
+);
 
 test("the address of a proxy may lack http://, and be an address if it has no TLS", () => {
   const used = (value: string) => proxyFor(service, { HTTPS_PROXY: value })?.address;

@@ -26,28 +26,26 @@ export function proxyFor({ hostname }: URL, env: ClientOptions["env"]): Proxy | 
   if (variable === undefined || !value) return undefined;
   if (isLoopback(hostname) || isInRange(hostname, noProxy)) return undefined;
   const address = value.includes("://") ? value : `http://${value}`;
-  // The value may hold a password, so the message does not repeat it.
-  if (!isUsable(address)) {
-    const forms =
-      "http://HOST:PORT, or https://NAME:PORT with a host name, not an IP address, and with %25 for a % in a password";
-    throw new Error(`${variable} is not the address of a proxy that can be used: ${forms}`);
-  }
+  const problem = problemOf(address);
+  if (problem !== undefined) throw new Error(`${variable} ${problem}`);
   return { variable, address, noProxy };
 }
 
-/**
- * Node's TLS refuses an IP address as the name of a proxy. SOCKS fails, since undici speaks TLS to its proxy. undici decodes user and
- * password.
- */
-function isUsable(address: string): boolean {
-  if (!URL.canParse(address)) return false;
-  const { protocol, hostname, username, password } = new URL(address);
+/** Says why undici can't use the address of a proxy, as a clause. The value may hold a password, so the clause does not repeat it. */
+function problemOf(address: string): string | undefined {
+  if (/^socks/i.test(address))
+    return "is a SOCKS proxy, which can't be used: give http://HOST:PORT";
+  const url = URL.parse(address);
+  if (!url || !["http:", "https:"].includes(url.protocol))
+    return "is not the address of a proxy: give http://HOST:PORT (in a password, %23 for # and %40 for @)";
+  if (url.protocol === "https:" && isIP(withoutBrackets(url.hostname)) > 0)
+    return "has https and an IP address, which TLS refuses: give the host name of the proxy, or http";
   try {
-    decodeURIComponent(username + password);
+    decodeURIComponent(url.username + url.password);
+    return undefined;
   } catch {
-    return false;
+    return "has a user or a password with a % that encodes nothing: write %25";
   }
-  return protocol === "http:" || (protocol === "https:" && isIP(withoutBrackets(hostname)) === 0);
 }
 
 /** Whether the host is an address in a range of NO_PROXY (10.0.0.0/8), which undici doesn't know. Names are not looked up. */
