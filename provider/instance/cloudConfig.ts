@@ -53,7 +53,7 @@ function listProblem(
   const offsets = new Map(keys.map(({ name, offset }) => [name, offset]));
   for (const [name, offset] of [...offsets].filter(([key]) => lists.includes(key))) {
     const value = config.get(name) ?? [];
-    const place = `${name} in line ${lineOf(source, offset)}`;
+    const place = `${name}, which begins in line ${lineOf(source, offset)},`;
     if (!Array.isArray(value)) {
       const remedy = "Begin each of its items in a line of its own, with `- `.";
       return { partly: true, why: `${place} is no list, so all of it is lost`, remedy };
@@ -62,7 +62,7 @@ function listProblem(
       item === null || typeof item === "string" || Array.isArray(item);
     const wrong = name.endsWith("cmd") ? value.findIndex((item) => !isCommand(item)) : -1;
     if (wrong >= 0) {
-      const why = `${place} has no command as its item ${wrong + 1}, so none of them runs`;
+      const why = `item ${wrong + 1} of ${place} is no command, so none of them runs`;
       const remedy = "Put the command in quotes, so that YAML reads it as text.";
       return { partly: true, why, remedy };
     }

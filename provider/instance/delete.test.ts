@@ -100,7 +100,7 @@ test.each([
   ],
   [
     "the service lists what it has deleted",
-    "it is listed as DELETED, and may be billed",
+    "it is listed as DELETED and may be billed",
     ({ service }: Scene) => service.has("i-1", { name: "web", status: "DELETED" }),
   ],
 ])(

@@ -66,7 +66,7 @@ export function describeExistence(session: Session, instance: Wanted, verdict: E
   if (verdict.kind === "open") return cantTell(whyOpen(verdict, session));
   const billed = isBilled(session, instance);
   return mayBeGone(verdict)
-    ? `it is listed as ${verdict.items[0].status}${billed ? ", and may be billed" : ""}`
+    ? `it is listed as ${verdict.items[0].status}${billed ? " and may be billed" : ""}`
     : `it still exists${billed ? " and is billed" : ""}`;
 }
 

@@ -189,7 +189,7 @@ function leftoversLines({ items }: Leftovers, spec: CreateSpec): string[] {
   const resource = `"${logicalName(spec.own.urn)}"`;
   const [first] = items;
   const why =
-    first?.why === "tag" ? "a name was generated for it" : "an instance has the same name";
+    first?.why === "tag" ? "one with its generated name is listed" : "one of its name is listed";
   const finding = first
     ? `${resource} may have an instance already: ${why}, and a second one would run beside it.`
     : `whether ${resource} has an instance already is not known: the listing is not complete.`;

@@ -59,7 +59,7 @@ test("after `state move`, two stacks have one provider resource: neither takes o
   await stack.succeed("cancel", "--yes");
 
   // Both stacks generate names with the same tag, so the instance looks like a leftover until the setting says otherwise.
-  const isLeftover = "may have an instance already: a name was generated for it";
+  const isLeftover = "may have an instance already: one with its generated name is listed";
   await select("dev", "web");
   expect(await stack.fail("up")).toContain(isLeftover);
   expect(fixture.posts()).toBe(2);
