@@ -52,14 +52,16 @@ export const nonEmptyText = z
 /** Control characters, those without width, those that change the direction of the text, and halves of characters. */
 const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 
-/** Pulumi makes a number of what stands in the configuration of a YAML program, whatever stands around it. */
-const inList = "from a YAML configuration: into a list, `pulumi config set --path 'ids[0]' 22.04`";
+/** Says what a value is in place of an id. Pulumi makes a number of digits in a YAML program's configuration, also in quotes. */
+export function notIdentifier(issue: { input?: unknown }): string {
+  const inList =
+    "from a YAML configuration: into a list, `pulumi config set --path 'ids[0]' 22.04`";
+  return notText(issue) + (typeof issue.input === "number" ? ` (${inList})` : "");
+}
 
 /** The identifier of something at the service. What such a one looks like is not known, only what nobody means. */
 export const identifier = z
-  .string({
-    error: (issue) => notText(issue) + (typeof issue.input === "number" ? ` (${inList})` : ""),
-  })
+  .string({ error: notIdentifier })
   .pipe(nonEmptyText)
   .superRefine(
     refused((text) => {

@@ -105,17 +105,9 @@ export function doableOf(rows: readonly Row[], isBlocked = false): readonly Row[
 }
 
 /** Returns the create of this URN that may have made the instance, or else one that the state knows. */
-function takerOf(
-  doubts: readonly Doubt[],
-  urn: string,
-  id: string,
-  { evidence }: View,
-): Doubt | undefined {
+function takerOf(doubts: readonly Doubt[], urn: string, id: string, view: View): Doubt | undefined {
   const ofUrn = doubts.filter((doubt) => doubt.urn === urn);
-  const mayHaveMadeIt = (doubt: Doubt) => {
-    const seen = evidence.get(doubt);
-    return seen?.kind === "listed" && seen.items.some((item) => item.id === id);
-  };
+  const mayHaveMadeIt = (doubt: Doubt) => listedFor(doubt, view).some((item) => item.id === id);
   return ofUrn.find(mayHaveMadeIt) ?? ofUrn.find(({ pending }) => pending.length > 0) ?? ofUrn[0];
 }
 
@@ -147,7 +139,7 @@ function judgeListed(doubt: Doubt, view: View, items: readonly ListItem[]): Does
   const holder = doubt.isGenerated && items.map(({ id }) => view.held.get(id)).find(Boolean);
   if (holder) return { kind: "held", holder };
   const ask = asking(doubt, view);
-  const [item, ...others] = items.filter(({ id }) => !view.held.has(id));
+  const [item, ...others] = candidatesOf(doubt, view);
   if (!item) return { kind: "absent" };
   if (others.length > 0) return ask("several have the name", item, ...others);
   if (!isSure(doubt, item)) return ask("a name that the program chose proves nothing", item);
@@ -180,7 +172,7 @@ function namesakesOf({ name, record }: Doubt, { items, held }: View, { id }: Lis
     .map((other) => other.id);
 }
 
-/** Puts the instance into the state that a person names, unless that is a slip: a server would be lost, and another one twice there. */
+/** Puts the instance that a person names into the state. A slip is refused: it could put one instance there twice, and lose another. */
 function take(doubt: Doubt, view: View, id: string): Does {
   const holder = view.held.get(id);
   if (holder?.stack === view.stack && holder.urn === doubt.urn) return { kind: "held", holder };
@@ -197,10 +189,15 @@ function take(doubt: Doubt, view: View, id: string): Does {
   return candidates.length > 0 ? refuse("which has another name") : put(doubt, view, item);
 }
 
-/** Returns the listed instances that may be the create's, and that no state holds. */
-function candidatesOf(doubt: Doubt, { evidence, held }: View): readonly ListItem[] {
+/** Returns the listed instances that may be the create's. */
+function listedFor(doubt: Doubt, { evidence }: View): readonly ListItem[] {
   const seen = evidence.get(doubt);
-  return seen?.kind === "listed" ? seen.items.filter(({ id }) => !held.has(id)) : [];
+  return seen?.kind === "listed" ? seen.items : [];
+}
+
+/** Returns those of them that no state holds. */
+function candidatesOf(doubt: Doubt, view: View): readonly ListItem[] {
+  return listedFor(doubt, view).filter(({ id }) => !view.held.has(id));
 }
 
 /** Returns what makes the question about a create. */

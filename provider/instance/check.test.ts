@@ -109,7 +109,7 @@ test("user data under a wrong name is not printed by the engine (G8)", () => {
 
 test("an invalid secret is named only in the reason (G8, G9)", () => {
   expect(failures({ userData: 5 })).toEqual([
-    { property: "", reason: expect.stringMatching(/^userData is a number, .*: put it in quotes/) },
+    { property: "", reason: "userData is a number, and has to be text: put it in quotes" },
   ]);
   expect(failures({ userDataBase64: "canary!" })).toEqual([
     { property: "", reason: expect.stringMatching(/^userDataBase64 must be Base64/) },
@@ -192,7 +192,7 @@ test.each(ids)("%s: a whole number is taken as its text, as a program in YAML gi
   // Digits may be lost.
   for (const value of [2 ** 53, 1.5, 1e21]) {
     expect(reasonsOf(given(name, value))).toEqual([
-      expect.stringContaining(`${titled(name)} is a number, and has to be text: put it in quotes`),
+      `${titled(name)} is a number, and has to be text: put it in quotes (from a YAML configuration: into a list, \`pulumi config set --path 'ids[0]' 22.04\`)`,
     ]);
   }
 });

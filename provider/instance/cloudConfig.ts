@@ -41,7 +41,7 @@ export async function cloudConfigProblem(text: string): Promise<Problem | undefi
     : listProblem(new Map(Object.entries(value)), yaml);
 }
 
-/** Keys whose value has to be a list. Of any other, all of it is lost. */
+/** Keys whose value has to be a list: cloud-init loses all of any other value. */
 const lists = ["bootcmd", "runcmd", "ssh_authorized_keys", "write_files"];
 
 /** Says which of these keys has no list, or a list of commands with what is none: `- echo a: b` is a mapping. */
@@ -136,13 +136,12 @@ function yamlIn(source: string, parser: Parser): Yaml | Problem {
     const remedy = "Replace it with spaces, or put the text in quotes.";
     return { why: `a tab is where YAML allows none (line ${tab})`, remedy };
   }
-  // Only this parser knows other names of anchors than YAML 1.1.
-  const odd = events.find(
-    (event) =>
-      "anchorStart" in event && /[^\w-]/.test(source.slice(event.anchorStart, event.anchorEnd)),
-  );
-  if (odd && "anchorStart" in odd) {
-    const why = `it is not valid YAML (line ${lineOf(source, odd.anchorStart)})`;
+  // In YAML 1.1, the name of an anchor has only letters, digits, - and _, which this parser does not check.
+  for (const event of events) {
+    if (!("anchorStart" in event)) continue;
+    const { anchorStart, anchorEnd } = event;
+    if (!/[^\w-]/.test(source.slice(anchorStart, anchorEnd))) continue;
+    const why = `it is not valid YAML (line ${lineOf(source, anchorStart)})`;
     return { why, remedy: "Put a text that begins with & or * in quotes." };
   }
   const options = { source, schema: parser.YAML11_SCHEMA, json: true };

@@ -3,7 +3,15 @@ import * as z from "zod";
 import type { CreateBody } from "../api/contract";
 import { outputTextProblem } from "../outputText";
 import { printable } from "../redaction";
-import { anyText, identifier, nonEmptyText, notList, notText, refused } from "../textTypes";
+import {
+  anyText,
+  identifier,
+  nonEmptyText,
+  notIdentifier,
+  notList,
+  notText,
+  refused,
+} from "../textTypes";
 import { sshKeyProblem } from "./sshKey";
 import { unpackedScript } from "./unpackedScript";
 
@@ -27,7 +35,7 @@ const base64 = z
   );
 
 const sshKey = z
-  .string({ error: notText })
+  .string({ error: notIdentifier })
   .superRefine(
     refused((key) => sshKeyProblem(key) ?? identifier.safeParse(key).error?.issues[0]?.message),
   );
