@@ -42,7 +42,8 @@ test("if a DELETE was sent and no listing proves that the instance is gone, the 
   await expectDestroyed(fixture);
 });
 
-test.each<{ what: string; make: (fixture: Fixture, id: string) => void }>([
+/** How an instance is gone without a listing that proves it. */
+const unproven: { what: string; make: (fixture: Fixture, id: string) => void }[] = [
   {
     what: "the service lists what it has deleted",
     make: ({ control }, id) => control.setStatus(id, "DELETED"),
@@ -54,7 +55,9 @@ test.each<{ what: string; make: (fixture: Fixture, id: string) => void }>([
       control.fault({ ...lists, kind: "hasMoreForever", times: "always" });
     },
   },
-])("if $what, a refused destroy prints the state delete", async ({ make }) => {
+];
+
+test.each(unproven)("if $what, a refused destroy prints the state delete", async ({ make }) => {
   const { fixture, id } = await madeLive({ config: { deletePolicy: "fail" } });
   await using _ = fixture;
   make(fixture, id);
@@ -64,6 +67,21 @@ test.each<{ what: string; make: (fixture: Fixture, id: string) => void }>([
 
   await fixture.stack.destroy();
   expect(await fixture.stack.instances()).toEqual([]);
+});
+
+test.each(unproven)("if $what, a refused replacement prints the up", async ({ make }) => {
+  const { fixture, id } = await madeLive({ config: { deletePolicy: "fail" } });
+  await using _ = fixture;
+  const { stack } = fixture;
+  make(fixture, id);
+  stack.program(oneInstance({ flavorId: "premium-8" }));
+  const refused = await stack.fail("up");
+  expect(refused).toContain("if it is gone, or is to run on, create the new one: ");
+
+  await typePrinted(fixture, refused, "pulumi up");
+
+  expect(fixture.posts()).toBe(2);
+  expect(await stack.ids()).toEqual(fixture.ids().filter((other) => other !== id));
 });
 
 test("after a DELETE that ended with Ctrl-C, the destroy that is run again removes the instance from the state", async () => {

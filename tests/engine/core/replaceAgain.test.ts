@@ -40,10 +40,16 @@ test.each(isOldest ? ["--replace"] : ["--replace", "taint"])(
     await stack.up();
     const { id, urn } = await stack.instance();
     const replacing = how === "taint" ? [] : ["--replace", urn];
-    if (how === "taint") await stack.succeed("state", "taint", urn, "--yes");
+    const taint = () => stack.succeed("state", "taint", urn, "--yes");
+    if (how === "taint") await taint();
 
     expect(await stack.fail("up", ...replacing)).toContain("docs/recover.md#leftovers");
     expect(fixture.ids()).toEqual([id]);
+    if (how === "taint") {
+      await stack.succeed("state", "untaint", urn, "--yes");
+      await stack.expectNothingToDo();
+      await taint();
+    }
 
     const [option = ""] = /-c [\w:=]+/.exec(readPage("docs/recover.md").text) ?? [];
     await stack.type(["pulumi up", option, ...replacing].join(" "));
