@@ -22,7 +22,7 @@ const remedies: readonly [form: RegExp, remedy: string][] = [
   [/'|\\u0027|&#39;|%27/, "Output.format"], // Java
 ];
 
-/** Other texts of an Output, and the same. */
+/** Other texts that an Output becomes, and what makes the text with the value. */
 const marks: readonly [mark: RegExp, remedy: string][] = [
   [/<pulumi\.output\.Output\b/, ofPython],
   [/Pulumi\.(?:In|Out)put\w*`\d\[/, ofDotNet],

@@ -20,8 +20,8 @@ export function tokenFileProblem(path: string, problem: string): { problem: stri
 }
 
 /**
- * From now on, the token is hidden in messages (G8). A token that ends after its prefix has nothing to hide. In place of one
- * that is the text of an Output, the message about it would be hidden.
+ * From now on, the token is hidden in messages (G8). A token that ends after its prefix has nothing to hide. One that is the
+ * text of an Output is not hidden, because words of the message about it would be.
  */
 export function hideToken(redactor: Redactor, token: string): void {
   if (isTokenPrefix(token.trim()) || outputTextProblem(token) !== undefined) return;

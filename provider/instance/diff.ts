@@ -134,7 +134,7 @@ function changeOf(name: InputName, held: Instance, news: PropertyMap): DiffKind 
   if (before === undefined) return held.isUnread(name) ? "add" : `add${suffix}`;
   if (after === undefined) return `delete${suffix}`;
   // A program that takes over the listed name, for example after a rename at the service, changes nothing. A service may write
-  // a name in another case, or with a domain. Only after an import, that is the spelling in the state.
+  // a name in another case. After an import, the state has its spelling, also with a domain that it has added.
   if (name === "name" && typeof after === "string") {
     const isSame = held.isUnread("flavorId") ? isNamed : isSameName;
     const known = [held.name, typeof before === "string" ? before : undefined];

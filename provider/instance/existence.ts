@@ -61,7 +61,7 @@ export async function lookBriefly(
   }
 }
 
-/** Says that the instance still exists, or why this is not known. A clause about "it". */
+/** Says that the instance still exists, how it is listed if it may be gone, or why this is not known. A clause about "it". */
 export function describeExistence(session: Session, instance: Wanted, verdict: Existing): string {
   if (verdict.kind === "open") return cantTell(whyOpen(verdict, session));
   const billed = isBilled(session, instance);
