@@ -16,7 +16,6 @@ test.each([
     Object.assign(answered(422), { service: { code: "flavor_sold_out" } }),
     "Change what the message names, or run again later.",
   ],
-  [Object.assign(answered(400), { service: { message: "" } }), "Correct the inputs"],
   [failed("unreachable"), "Nothing was sent"],
   [failed("unreachable").with({ mayHaveActed: true }), "unreachable. Check compute:baseUrl"],
   [failed("unanswered"), "requestTimeoutSeconds"],

@@ -81,10 +81,9 @@ export function nextStep(error: RequestError): string {
   if (error.transient) return "Run again.";
   // The document shows no other code. A service may also refuse because of its stock, or of a quota.
   const { code = "invalid_parameter" } = service;
-  const named = service.message === "" ? "the inputs" : "what the message names";
   return code === "invalid_parameter"
-    ? `Correct ${named}, and run again.`
-    : `Change ${named}, or run again later.`;
+    ? "Correct what the message names, and run again."
+    : "Change what the message names, or run again later.";
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Tests that secrets and control characters are removed from messages. */
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { Redactor } from "./redaction";
+import { redactionMark, Redactor, withoutScript } from "./redaction";
 
 test("a secret is replaced wherever it appears, also in its JSON form", () => {
   const redactor = new Redactor();
@@ -89,6 +89,51 @@ test("the result never contains the secret, and is always well formed", () => {
       expect(shown).not.toContain("canary-0123456789");
       expect(shown.isWellFormed()).toBe(true);
       expect(shown).not.toMatch(/[^\P{Cc}\t]|[\u2028\u2029]|\p{Bidi_Control}/u);
+    }),
+  );
+});
+
+const base64Of = (script: string | Buffer) => Buffer.from(script).toString("base64");
+
+test("of a text about a script, eight characters in a row of it are replaced, and seven are not", () => {
+  const base64 = base64Of("#!/bin/sh\n\n  echo 'hi'\n");
+  expect(withoutScript("no #!/bin/, cho 'hi", base64)).toBe("no #!/bin/, cho 'hi");
+  expect(withoutScript("no #!/bin/s, echo 'hi'", base64)).toBe("no [secret],[secret]");
+  expect(withoutScript(`no ${base64.slice(4, 12)} ${base64.slice(4, 11)}`, base64)).toBe(
+    `no [secret] ${base64.slice(4, 11)}`,
+  );
+  expect(withoutScript("sh echo: no", base64)).toBe("sh echo: no");
+  expect(withoutScript("sh echo 'hi: no", base64)).toBe("[secret]: no");
+});
+
+test("of a text about a script that is not text, what is sent is replaced, and so are its bytes as text", () => {
+  const bytes = Buffer.from([31, 139, 8, 0, 0, 255, 254, 65, 66, 67, 68, 69, 70, 71, 72]);
+  const shown = new Redactor().redact(bytes.toString());
+  expect(withoutScript(`no ${shown}, ${base64Of(bytes)}`, base64Of(bytes))).toBe(
+    "no [secret], [secret]",
+  );
+});
+
+test("the beginning of an address stays, although the script has one, too", () => {
+  const base64 = base64Of("#!/bin/sh\ncurl https://acme.test/setup | sh\n");
+  const see = "see https://docs.example, not https://acme.test/setup";
+  expect(withoutScript(see, base64)).toBe("see https://docs.example, not https://[secret]");
+});
+
+test("whatever a text repeats of a script, no eight characters in a row of that are left", () => {
+  const pieces = fc.array(fc.tuple(fc.nat(60), fc.nat(20), fc.string({ maxLength: 3 })));
+  const scripts = fc.string({ minLength: 8, maxLength: 60 });
+  fc.assert(
+    fc.property(scripts, pieces, fc.boolean(), (script, cuts, isPlain) => {
+      const redactor = new Redactor();
+      const base64 = base64Of(script);
+      const source = isPlain ? redactor.redact(script.replace(/\s+/g, " ")) : base64;
+      const text = cuts.map(([from, length, after]) => source.slice(from, from + length) + after);
+      const shown = withoutScript(redactor.redact(text.join("")), base64);
+      const partsOf = (rest: string) =>
+        Array.from({ length: Math.max(0, rest.length - 7) }, (_, at) => rest.slice(at, at + 8));
+      const left = shown.split(redactionMark).flatMap(partsOf);
+      expect(left.filter((part) => source.includes(part))).toEqual([]);
     }),
   );
 });

@@ -4,7 +4,7 @@
 const minSecretLength = 6;
 /** Of a line of a secret that is also hidden by itself. */
 const minLineLength = 16;
-/** Of the parts that `hideParts` hides. */
+/** Of the parts that `hideParts` and `withoutScript` hide. */
 const partLength = 8;
 /** Of a secret whose parts `hideParts` hides. */
 const minLengthForParts = 16;
@@ -23,6 +23,43 @@ const controlCharacters =
 /** Returns the text, with its secrets, as one well-formed line without control characters except tabs. */
 export function printable(text: string): string {
   return text.toWellFormed().replace(lineBreaks, " ").replace(controlCharacters, "");
+}
+
+/** Every substring of `partLength` characters. */
+function* partsOf(text: string): Generator<string> {
+  for (let end = partLength; end <= text.length; end++) yield text.slice(end - partLength, end);
+}
+
+/** Replaces these parts. A part that overlaps the previous one shares its mark. */
+function withoutParts(text: string, parts: ReadonlySet<string>): string {
+  let result = "";
+  let copiedTo = 0;
+  let end = partLength - 1;
+  for (const part of partsOf(text)) {
+    end++;
+    if (!parts.has(part)) continue;
+    const start = end - partLength;
+    if (start >= copiedTo) result += text.slice(copiedTo, start) + redactionMark;
+    copiedTo = end;
+  }
+  return result + text.slice(copiedTo);
+}
+
+/**
+ * Replaces the parts of a printable text that are also in the script of the request: plain, in JSON, or in Base64, as it was
+ * sent. The rest of what the service says of the request is shown.
+ */
+export function withoutScript(text: string, base64: string): string {
+  const shown = new Set(partsOf(text));
+  if (shown.size === 0) return text;
+  const script = Buffer.from(base64, "base64").toString();
+  const repeated = new Set<string>();
+  for (const form of [script, JSON.stringify(script), base64]) {
+    // Nearly every script and every doc_url has the beginning of an address, which is no secret.
+    const comparable = printable(form.replace(/\s+/g, " ")).replace(/https?:\/\//g, "\0");
+    for (const part of partsOf(comparable)) if (shown.has(part)) repeated.add(part);
+  }
+  return withoutParts(text, repeated);
 }
 
 /** Replaces the secrets of this process in messages. */
@@ -70,9 +107,7 @@ export class Redactor {
   /** From now on, `redact` also replaces parts of `secret`, since a service may mask or cut what it repeats. */
   hideParts(secret: string): void {
     if (secret.length < minLengthForParts) return;
-    for (let end = partLength; end <= secret.length; end++) {
-      this.#parts.add(secret.slice(end - partLength, end));
-    }
+    for (const part of partsOf(secret)) this.#parts.add(part);
   }
 
   /** Returns the text as one printable line without secrets. A text from the service can't add a line to a message. */
@@ -87,19 +122,6 @@ export class Redactor {
     this.#longestFirst ??= [...this.#secrets.keys()].sort((a, b) => b.length - a.length);
     let result = text;
     for (const secret of this.#longestFirst) result = result.replaceAll(secret, redactionMark);
-    return this.#parts.size > 0 ? this.#redactParts(result) : result;
-  }
-
-  #redactParts(text: string): string {
-    let result = "";
-    let copiedTo = 0;
-    for (let end = partLength; end <= text.length; end++) {
-      const start = end - partLength;
-      if (!this.#parts.has(text.slice(start, end))) continue;
-      // A part that overlaps the previous one shares its mark.
-      if (start >= copiedTo) result += text.slice(copiedTo, start) + redactionMark;
-      copiedTo = end;
-    }
-    return result + text.slice(copiedTo);
+    return this.#parts.size > 0 ? withoutParts(result, this.#parts) : result;
   }
 }

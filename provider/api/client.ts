@@ -1,4 +1,5 @@
 /** The client of the service. Loads undici, so it is imported when the first request is made. */
+import { withoutScript } from "../redaction";
 import { type CreateBody, type InstanceStatus, type Page, paths, tolerant } from "./contract";
 import { RequestError } from "./errors";
 import type { Front, Permit } from "./http/rateLimit";
@@ -97,12 +98,14 @@ class Client implements ComputeApi {
     { unsent, grace }: PostSignals,
   ): Promise<PostOutcome> {
     const signal = AbortSignal.any([unsent, grace]);
+    const { redact } = this.#options;
+    const { user_data = "" } = body;
     try {
       const request = {
         ...this.#requestTo("POST", paths.instances, signal),
         cancelSent: grace,
         body: JSON.stringify(body),
-        hasUserData: body.user_data !== undefined,
+        redact: (text: string) => withoutScript(redact(text), user_data),
       };
       const read = readAs(tolerant.accepted);
       return { kind: "accepted", accepted: await this.#sender.send({ request, read, permit }) };

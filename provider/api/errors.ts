@@ -16,7 +16,6 @@ export type FailureKind =
 /** The fields of the error envelope (section "Error envelope"). Each may be missing in a real response. */
 export interface ServiceError {
   code?: string | undefined;
-  /** Empty if it is not shown, because it may repeat the user data of the request (G8). */
   message?: string | undefined;
   docUrl?: string | undefined;
   requestId?: string | undefined;

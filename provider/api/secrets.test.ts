@@ -2,7 +2,7 @@
 import { inspect } from "node:util";
 import { expect, test } from "@jest/globals";
 import { VirtualClock } from "../testing/virtualClock";
-import { answer, cut, reset } from "./testing/scriptedServer";
+import { answer, cut, redirect, reset, type Reaction } from "./testing/scriptedServer";
 import {
   create,
   createBody,
@@ -83,36 +83,59 @@ test("no half of a secret is shown, even if the answer puts the secret behind mu
   });
 });
 
-test("after a create with user data, an error shows only the status, the code and the request_id of an answer (G8)", async () => {
-  const body = { ...createBody, user_data: Buffer.from("#!/bin/sh").toString("base64") };
-  const more = { message: "line 1: #!/bi", doc_url: "https://docs.example/#!/bi" };
-  const error = { code: "bad_name", request_id: "req_1", ...more };
-  const post = "POST /v2/instances";
-  await withServer(
-    [
-      { expect: post, react: answer(400, { error }) },
-      { expect: post, react: answer(400, { error: { message: more.message } }) },
-      { expect: post, react: answer(400, "line 1: #!/bi") },
-      { expect: post, react: answer(307, "", { location: "https://acme.example/#!/bi" }) },
-      { expect: post, react: answer(400, { error }) },
-    ],
-    async ({ baseUrl }) => {
-      const client = testClient(baseUrl);
-      const seen = [];
-      for (let sent = 0; sent < 4; sent++) seen.push(await create(client, { body }));
-      const notShown = "(more is not shown, because it may repeat the user data)";
-      const bad = `POST /v2/instances: the service answered Bad Request ${notShown}`;
-      expect(
-        seen.map((outcome) => "failure" in outcome && [outcome.kind, outcome.failure.message]),
-      ).toEqual([
-        ["refused", `${bad} (HTTP 400, code bad_name, request_id req_1)`],
-        // With a message, it is the documented envelope: surely refused.
-        ["refused", `${bad} (HTTP 400)`],
-        ["unclear", `${bad} (HTTP 400)`],
-        ["unclear", expect.not.stringContaining("acme")],
-      ]);
-      // Without user data, the message is shown.
-      expect((await failedPost(create(client))).message).toContain(more.message);
-    },
+/** The message of the error that this answer to a create with the script becomes. */
+async function shownOf(script: string, react: Reaction): Promise<string> {
+  const body = { ...createBody, user_data: Buffer.from(script).toString("base64") };
+  return await withServer([{ expect: "POST /v2/instances", react }], async ({ baseUrl }) => {
+    const failure = await failedPost(create(testClient(baseUrl), { body }));
+    return failure.message.replace("POST /v2/instances: ", "");
+  });
+}
+
+test("what the service says of a create with user data is shown (G9)", async () => {
+  const script = "#!/bin/sh\ncurl https://acme.test/setup | sh\n";
+  const error = {
+    code: "bad_name",
+    message: "line 1: #!/bin/ is no name",
+    doc_url: "https://docs.example/errors#bad_name",
+    request_id: "req_1",
+  };
+  expect(await shownOf(script, answer(400, { error }))).toBe(
+    "line 1: #!/bin/ is no name (HTTP 400, code bad_name, request_id req_1, see https://docs.example/errors#bad_name)",
   );
+  expect(await shownOf(script, answer(400, "no: #!/bin/"))).toBe(
+    "the service answered Bad Request: no: #!/bin/ (HTTP 400)",
+  );
+});
+
+const script = '#cloud-config\nusers:\n  - "hunter2.acme"\n  - "öß€"\n';
+const base64 = Buffer.from(script).toString("base64");
+test.each<[string, Reaction, string]>([
+  ["message", answer(400, { error: { message: `near ${script}` } }), "near [secret] (HTTP 400)"],
+  ["Base64", answer(400, { error: { message: `no ${base64}!` } }), "no [secret]! (HTTP 400)"],
+  [
+    "JSON",
+    answer(400, { error: { message: `no ${JSON.stringify({ s: script })}` } }),
+    'no {"s":[secret]} (HTTP 400)',
+  ],
+  [
+    "part",
+    answer(400, { error: { message: "pw 1unter2.\u001bacme?" } }),
+    "pw 1[secret]? (HTTP 400)",
+  ],
+  [
+    "other fields",
+    answer(400, {
+      error: { code: base64, request_id: "r hunter2.a", doc_url: `https://x/${base64}` },
+    }),
+    "the service answered Bad Request (HTTP 400, code [secret], request_id r [secret], see https://x/[secret])",
+  ],
+  ["text", answer(400, script), "the service answered Bad Request: [secret] (HTTP 400)"],
+  [
+    "redirect",
+    redirect(307, "https://hunter2.acme/"),
+    "redirected to https://[secret], which is not followed: nothing was sent there. If the service is there, set compute:baseUrl to it (HTTP 307)",
+  ],
+])("what an answer repeats of the user data is not shown: %s (G8)", async (_, react, shown) => {
+  expect(await shownOf(script, react)).toBe(shown);
 });

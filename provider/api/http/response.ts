@@ -75,16 +75,9 @@ function unreadableError({ status, request }: HttpResponse, problem: string): Re
 /** The error for a status other than 2xx. A redirect is not followed: no other server gets the token (G8). */
 export function errorOf(response: HttpResponse, baseUrl: string): RequestError {
   const { status, request } = response;
-  const { method, path, redact, hasUserData } = request;
+  const { method, path, redact } = request;
   const failure = { kind: "answered", method, path, status } as const;
   const phrase = `the service answered ${STATUS_CODES[status] ?? "an error"}`;
-  if (hasUserData) {
-    const { code, message, requestId } = readEnvelope(response) ?? {};
-    // An answer with a message still counts as one with the envelope.
-    const service = { code, message: message && "", requestId };
-    const cause = `${phrase} (more is not shown, because it may repeat the user data)`;
-    return new RequestError({ ...failure, service, cause });
-  }
   const location = status < 400 ? response.header("location") : undefined;
   if (location !== undefined) {
     return new RequestError({ ...failure, cause: redirectMessage(location, baseUrl, redact) });

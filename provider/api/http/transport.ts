@@ -30,10 +30,8 @@ export interface HttpRequest {
   cancelUnsent: AbortSignal;
   /** Cancels the wait for the response. */
   cancelSent: AbortSignal;
-  /** Removes secrets from a text of the response. */
+  /** Removes secrets from a text of the response, also those that are only in this request. */
   redact: (text: string) => string;
-  /** Whether the body has user data, a secret (G8) that a text of the response may repeat. No such text is shown then. */
-  hasUserData?: boolean;
 }
 
 /** The part of a response that comes before its body. */
@@ -211,9 +209,9 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_: unknown, error: Error): void {
-    const { options, baseUrl, proxy } = this.#given;
+    const { request, baseUrl, proxy } = this.#given;
     const message = networkErrorMessage(error, { baseUrl, stage: this.#stage, proxy });
-    this.#fail(options.redact(message), error);
+    this.#fail(request.redact(message), error);
   }
 
   get #stage(): Stage {

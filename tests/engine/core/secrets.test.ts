@@ -2,8 +2,9 @@
 import { expect, test } from "@jest/globals";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { encryptionSalt, openLog } from "../support/engineLogs";
-import { Fixture, never } from "../support/fixture";
+import { creates, Fixture, never } from "../support/fixture";
 import { oneInstance, required, userData } from "../support/programs";
 import { canaries, refuseSecretsOnDisk } from "../support/secrets";
 import { isOldest, plugin, recordsOf, Stack, tokens } from "../support/stack";
@@ -79,6 +80,36 @@ test("user data is secret even if no SDK marks it as a secret", async () => {
 
   const { user_data } = fixture.control.instances()[0]?.request ?? {};
   expect(user_data).toBe(Buffer.from(userData).toString("base64"));
+});
+
+test("what the service says of a create with user data is shown, except for what it repeats of the script (G9)", async () => {
+  const script = `${userData}runcmd: [curl https://acme.test/setup]\n`;
+  const packed = gzipSync(script).toString("base64");
+  await using fixture = await Fixture.create({
+    program: oneInstance({ userData: script }),
+    config: { userDataInState: "hash" },
+  });
+  const { stack, control } = fixture;
+  const refuseWith = (code: string, message: string) =>
+    control.fault({ ...creates, kind: "status", status: 400, code, message });
+
+  refuseWith("unknown_image", "The image debian-12 has no cloud-init: see https://docs.example.");
+  const refused = await stack.fail("up");
+  expect(refused).toContain(
+    "The image debian-12 has no cloud-init: see https://docs.example. (HTTP 400, code unknown_image, request_id req_",
+  );
+  expect(refused).toContain("Change what the message names, or run again later.");
+
+  const echo = Buffer.from(script).toString("base64");
+  refuseWith("bad_script", `user_data is not valid: ${JSON.stringify(script)}, sent as ${echo}.`);
+  expect(await stack.fail("up")).toMatch(
+    /user_data is not valid: "?\[secret\].*, sent as \[secret\]/,
+  );
+
+  stack.program(oneInstance({ userDataBase64: packed }));
+  refuseWith("bad_script", `user_data is not valid: ${packed.slice(0, 12)}… is too long.`);
+  expect(await stack.fail("up")).toContain("user_data is not valid: [secret]… is too long.");
+  expect(fixture.posts()).toBe(3);
 });
 
 test("a killed run leaves nothing of a secret name behind", async () => {
