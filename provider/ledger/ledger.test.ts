@@ -5,6 +5,7 @@ import {
   readdirSync,
   readFileSync,
   utimesSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -164,6 +165,13 @@ test.each(["", "no JSON", JSON.stringify({ ...ownFields("mail"), before: [] })])
     expect(warnings).toEqual([expect.stringMatching(/can't be read.*json$/)]);
   },
 );
+
+test("a link to nothing in place of the file stops the create, as a file that can't be read does", () => {
+  mkdirSync(folder, { recursive: true });
+  symlinkSync("nowhere", pathOf("web"));
+  const { ledger, own } = open();
+  expect(ledger.claim(own("web"))).toEqual({ kind: "unreadable", path: pathOf("web") });
+});
 
 test("files of an earlier form are passed over with one line", () => {
   mkdirSync(folder, { recursive: true });

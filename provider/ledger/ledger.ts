@@ -91,7 +91,7 @@ export class Ledger {
   // ── The records of this session ────────────────────────────────────────────────────────────────
 
   /** Makes the record of a create, or returns what the file of its resource says. */
-  claim(own: OwnFields): Claimed {
+  claim(own: OwnFields, isAgain = false): Claimed {
     const { urn } = own;
     const mine = this.#own.get(urn);
     if (mine) return { kind: "found", record: mine, liveness: "alive" };
@@ -109,7 +109,9 @@ export class Ledger {
       const isThere = found?.kind === "found" || codeOf(error) === "EEXIST";
       if (found && isThere && !isOwn) return found;
       if (isOwn) this.#onDisk.add(urn);
-      else if (codeOf(error) === "EEXIST") return this.claim(own);
+      else if (codeOf(error) === "EEXIST")
+        // What has the name is gone by now, or is a link to nothing.
+        return isAgain ? { kind: "unreadable", path: this.#pathOf(urn) } : this.claim(own, true);
       else this.#warnOfWrite(error);
     }
     this.#own.set(urn, record);
