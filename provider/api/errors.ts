@@ -113,9 +113,9 @@ export class RequestError extends Error {
 
   /** Whether the service has refused what the request asks for, and neither its token nor its address. */
   get isAboutRequest(): boolean {
-    const { transient, isTokenRefused, isScopeMissing, isNotFound } = this;
-    const isElse = transient || isTokenRefused || isScopeMissing || isNotFound;
-    return this.kind === "answered" && !isElse;
+    const { kind, transient, isTokenRefused, isScopeMissing, isNotFound, isElsewhere } = this;
+    const isElse = transient || isTokenRefused || isScopeMissing || isNotFound || isElsewhere;
+    return kind === "answered" && !isElse;
   }
 
   /** Whether the service answered that it has no such thing, or no such call. */

@@ -426,7 +426,7 @@ test("if each flavor is refused, the one error has each answer, and no record st
   expect(records(world)).toEqual([]);
 });
 
-test.each([401, 403, 404])("no other flavor is tried after a %d", async (status) => {
+test.each([401, 403, 404, 405])("no other flavor is tried after a %d", async (status) => {
   const world = scene();
   world.service.posts.push(nothingMade(answered(status)));
   const { message } = await errorOf(create(world, withFallbacks));
