@@ -113,11 +113,9 @@ function begun({ at }: LedgerRecord): string {
   return at === undefined ? "" : `, begun ${secondOf(new Date(at))}`;
 }
 
-/** Returns the last line: the one command. `pulumi do --stateless` has no state that could be put right. */
-function settleLine({ own }: CreateSpec): string {
-  return own.scope === undefined
-    ? `Look for ${describe(own)} in the service's listing before you run this again, because each run creates an instance.`
-    : `To settle it: \`${settleCommand()}\``;
+/** Returns the last line: the one command. */
+function settleLine(): string {
+  return `To settle it: \`${settleCommand()}\``;
 }
 
 function inDoubtLines(
@@ -132,7 +130,7 @@ function inDoubtLines(
       ? `another run creates ${resource}, or has just created it.`
       : `an earlier create of ${resource} is in doubt: ${reasonFor(why, paging)}.`,
     `${describe({ ...record, id: record.id ?? ("id" in why ? why.id : undefined) })}${begun(record)}. ${nothing}`,
-    isUnderWay ? "Run again once that run has ended." : settleLine(spec),
+    isUnderWay ? "Run again once that run has ended." : settleLine(),
   ];
 }
 
@@ -142,11 +140,15 @@ function unclearLines(
   paging: Paging,
 ): string[] {
   const sent = firstError ? "was sent twice, and is" : "is";
+  const { own } = spec;
   return [
-    `the create of "${logicalName(spec.own.urn)}" ${sent} in doubt: ${reasonFor(why, paging)}.`,
+    `the create of "${logicalName(own.urn)}" ${sent} in doubt: ${reasonFor(why, paging)}.`,
     `${error.message}.`,
     `${describe(record)}${begun(record)}. Nothing more was sent.`,
-    settleLine(spec),
+    // `pulumi do --stateless` has no state that could be put right.
+    own.scope === undefined
+      ? `Look for ${describe(own)} in the service's listing before you run this again, because each run creates an instance.`
+      : settleLine(),
   ];
 }
 
@@ -164,7 +166,7 @@ function reasonFor(why: Doubt, paging: Paging): string {
     case "changed":
       return "the program or the token has changed since";
     case "otherScope":
-      return "another stack, or this one with another version of the plugin, began it";
+      return "another provider resource began it: another stack's, or this one's before a destroy or upgrade";
     case "otherId":
       return `another instance has the name: ${someOf(why.ids)}`;
     case "several":
@@ -198,7 +200,7 @@ function leftoversLines({ items }: Leftovers, spec: CreateSpec): string[] {
     finding,
     first ? `${someOf(named)}. ${nothing}` : nothing,
     // What a name alone or an incomplete listing leaves open, `settle` can't tell either. It leaves a sandbox's instance alone.
-    ...(first?.why === "tag" ? [settleLine(spec)] : []),
+    ...(first?.why === "tag" ? [settleLine()] : []),
     ...(first?.why !== "tag" || spec.leftovers === "fail"
       ? [`To create it all the same: ${howToSet("leftovers", "warn", spec.own.provider)}`]
       : []),
@@ -241,7 +243,7 @@ export function inDoubtNotice(records: readonly LedgerRecord[]): string[] {
   const are =
     records.length === 1 ? "1 earlier create is" : `${records.length} earlier creates are`;
   const finding = `${are} in doubt, because this run was shown no state that holds what they made`;
-  return [`${finding}: ${named}.`, `To settle it: \`${settleCommand()}\``];
+  return [`${finding}: ${named}.`, settleLine()];
 }
 
 /** The notice if a listing before a create was not complete. A run prints it once. */

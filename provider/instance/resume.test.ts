@@ -3,7 +3,7 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "@jest/globals";
 import { ledgerFolder } from "../ledger/folder";
 import type { LedgerRecord } from "../ledger/record";
-import { propertyMap, Secret, type PropertyValue } from "../propertyValue";
+import { propertyMap, Secret, Unknown, type PropertyValue } from "../propertyValue";
 import { createProvider } from "../provider";
 import { answered, fail, ready } from "../testing/fakeService";
 import { leaveInDoubt, ledgerRecord } from "../testing/ledgerRecord";
@@ -138,7 +138,7 @@ describe("a create stops, and the record stays, if", () => {
     [
       "another provider resource asked",
       { id: "i-1", scope: "x" },
-      /another stack, or this one with another version.*\(i-1\)/s,
+      /another provider resource began it: .*before a destroy.*\(i-1\)/s,
     ],
     ["the answer had another id", { id: "i-9" }, /another instance has the name: i-1/],
     ["the token kind is another one", { tokenKind: "test" }, /it was made with a test token/],
@@ -269,6 +269,14 @@ describe("a preview", () => {
     expect((await errorOf(preview(world))).message).toContain(
       "Pulumi was told the id, and may not have saved it",
     );
+  });
+
+  test("of a new stack refuses with the same way out, although no provider resource is known yet", async () => {
+    const left = await afterKill({ record: { id: "i-1" } });
+    left.service.has("i-1", { name: generated(1) });
+    const world = left.nextRun({}, { scope: undefined });
+    const { message } = await errorOf(preview(world, Unknown.value));
+    expect(message).toMatch(/another provider resource.*\nTo settle it:/s);
   });
 
   test("says nothing of what the `up` has to find out", async () => {
