@@ -1,12 +1,13 @@
 /** Tests which folder has the ledger of each state backend. */
 import { execFileSync } from "node:child_process";
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import { join } from "node:path";
-import { beforeEach, expect, test } from "@jest/globals";
+import { beforeEach, describe, expect, test } from "@jest/globals";
 import { leaveInDoubt } from "../testing/ledgerRecord";
 import { temporaryFolder } from "../testing/temporaryFolder";
 import { ledgerFolder, ledgerFolders } from "./folder";
+import { fileNameOf } from "./record";
 
 let home: string;
 beforeEach(() => {
@@ -33,22 +34,14 @@ test("without PULUMI_HOME, the home comes from the system's user database, as in
 
 const here = `file://${process.cwd()}`;
 const atHome = `file://${userInfo().homedir}`;
-const bucket = "s3://b?endpoint=minio";
 test.each([
   ["a slash at the end", "file:///a", "file:///a/"],
+  ["a slash at the end of a bucket", "s3://b", "s3://b/"],
   ["a new password (G1)", "postgres://me:old@db/state", "postgres://me:new@db/state"],
   ["no password", "postgres://me:old@db/state", "postgres://me@db/state"],
   ["a relative path", `${here}/state`, "file://./state", "file://state", "file://x/../state/"],
   ["a path in the home", atHome, "file://~", "file://~/"],
   ["a path below the home", `${atHome}/state`, "file://~/state"],
-  ["how files are written", "file:///a", "file:///a?no_tmp_dir=true", "file:///a/?metadata=skip"],
-  [
-    "how a bucket is reached",
-    bucket,
-    `${bucket}&s3ForcePathStyle=true`,
-    "s3://b/?region=r&endpoint=minio",
-  ],
-  ["how a database is reached", "postgres://me@db/s", "postgres://me@db/s?sslmode=disable"],
 ])("%s does not change the ledger", (_what, backend, ...others) => {
   for (const other of others) expect(folderOf(other)).toBe(folderOf(backend));
 });
@@ -85,6 +78,76 @@ test("the backend comes from the environment, or else from `pulumi login`", () =
   expect(loggedIn).not.toBe(none);
   expect(folderOf("https://state.example.com")).toBe(loggedIn);
   expect(folderOf("file:///a")).not.toBe(loggedIn);
+});
+
+/** Puts a project file into a folder of this name. Returns the folder. */
+function projectIn(folder: string, text: string, name = "Pulumi.yaml"): string {
+  const path = join(home, folder);
+  mkdirSync(path, { recursive: true });
+  writeFileSync(join(path, name), text);
+  return path;
+}
+const head = "name: proj\nruntime: yaml\n";
+const folderIn = (project: string, backend?: string) =>
+  ledgerFolder({ PULUMI_HOME: home, PULUMI_BACKEND_URL: backend }, project);
+
+describe("the backend that the project file names", () => {
+  test.each([
+    ["in a block", "backend:\n  url: s3://b\n"],
+    [
+      "quoted, with comments",
+      'backend: # ours\n\n  # of the team\n  url: "s3://b" # it\nmain: src\n',
+    ],
+    ["in braces", "backend: { url: 's3://b' }\n"],
+    ["with CR LF", "backend:\r\n  url: s3://b\r\nmain: src\r\n"],
+  ])("counts, %s", (_how, text) => {
+    const project = projectIn("project", head + text);
+    expect(folderIn(project)).toBe(folderOf("s3://b"));
+    // As the engine finds it.
+    expect(folderIn(projectIn("project/src/deep", "", "other.yaml"))).toBe(folderOf("s3://b"));
+    expect(folderIn(project, "s3://given")).toBe(folderOf("s3://given"));
+  });
+
+  test("counts in Pulumi.json and Pulumi.yml, and before the login", () => {
+    writeFileSync(join(home, "credentials.json"), JSON.stringify({ current: "s3://login" }));
+    const json = JSON.stringify({ name: "proj", backend: { url: "s3://b" } }, undefined, 2);
+    const project = projectIn("project", json, "Pulumi.json");
+    projectIn("project", `${head}backend:\n  url: s3://other\n`);
+    expect(folderIn(project)).toBe(folderOf("s3://b"));
+    expect(folderIn(projectIn("yml", `${head}backend: {url: s3://b}`, "Pulumi.yml"))).toBe(
+      folderOf("s3://b"),
+    );
+  });
+
+  test.each([
+    ["empty", "backend:\n  url:\nmain: src\n"],
+    ["null", "backend:\nplugins:\n  url: s3://b\n"],
+    ["in a resource of that name", "resources:\n  backend:\n    url: s3://b\n"],
+  ])("does not count if it is %s", (_how, text) => {
+    writeFileSync(join(home, "credentials.json"), JSON.stringify({ current: "s3://login" }));
+    expect(folderIn(projectIn("project", head + text))).toBe(folderOf("s3://login"));
+  });
+
+  test("may be a path in the folder of the project, so that two clones have a ledger each (G2)", () => {
+    const text = `${head}backend:\n  url: file://./my state\n`;
+    const clones = ["one", "two"].map((name) => projectIn(name, text));
+    expect(clones.map((clone) => folderIn(clone))).toEqual(
+      clones.map((clone) => folderOf(`file://${clone}/my state`)),
+    );
+    expect(folderIn(join(clones[0] ?? "", "deep"))).toBe(folderIn(clones[0] ?? ""));
+  });
+
+  test("does not count as long as the folder from before it was read holds a create of the project (G1)", async () => {
+    const project = projectIn("project", `${head}backend:\n  url: s3://b\n`);
+    const earlier = folderOf();
+    const other = { urn: "urn:pulumi:dev::other::compute:index:Instance::web" };
+    await leaveInDoubt(earlier, "web", other);
+    expect(folderIn(project)).toBe(folderOf("s3://b"));
+    const { urn } = await leaveInDoubt(earlier, "web");
+    expect(folderIn(project)).toBe(earlier);
+    rmSync(join(earlier, fileNameOf(urn)));
+    expect(folderIn(project)).toBe(folderOf("s3://b"));
+  });
 });
 
 test("unreadable credentials cause no error", () => {

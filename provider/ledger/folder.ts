@@ -1,26 +1,24 @@
 /** Finds the folders of the ledger of creates in doubt: in the Pulumi home, one for each state backend. */
 import { readdirSync, readFileSync, realpathSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { withoutPasswords } from "../addresses";
 import { fingerprint } from "../fingerprint";
 import { pulumiHome, userHome } from "../pulumiHome";
 
 /**
- * The options in a backend's address that say where the states are, as gocloud.dev and the engine's PostgreSQL driver name
- * them. The others, such as `no_tmp_dir`, `s3ForcePathStyle` or `sslmode`, only say how to get there. So does `region`: the name
- * of a bucket is unique without it.
+ * Returns the ledger's folder for this run's backend, since two backends may have stacks with the same URNs. The folder's name is
+ * a hash of the backend's address, which the engine finds in the environment, else in the project file, else in the login.
  */
-const placeOptions = [
-  ...["prefix", "endpoint", "storage_account", "domain", "localemu", "universe_domain"],
-  ...["table", "host", "port", "dbname", "user", "options", "search_path"],
-];
-
-/**
- * Returns the ledger's folder for this run's backend, since two backends may have stacks with the same URNs. The folder's
- * name is a hash of the place of the states, so another spelling of its address, or a new password, does not change the folder.
- */
-export function ledgerFolder(env: NodeJS.ProcessEnv): string {
-  return join(ledgerRoot(env), fingerprint(placeOf(backendUrl(env)), 12));
+export function ledgerFolder(env: NodeJS.ProcessEnv, cwd = process.cwd()): string {
+  const project = projectAt(cwd);
+  const folderOf = (url: string) =>
+    join(ledgerRoot(env), fingerprint(placeOf(url, project?.folder ?? cwd), 12));
+  const given = env["PULUMI_BACKEND_URL"];
+  if (given) return folderOf(given);
+  const ofLogin = folderOf(loggedInBackend(env) ?? "");
+  // Earlier versions did not read the project file. What they have left in doubt is still found.
+  if (!project?.backend || holdsCreateOf(project.name, ofLogin)) return ofLogin;
+  return folderOf(project.backend);
 }
 
 /** Returns the ledger folders of all backends in this Pulumi home, or none if the home can't be read. */
@@ -37,24 +35,58 @@ function ledgerRoot(env: NodeJS.ProcessEnv): string {
   return join(pulumiHome(env), "compute", "ledger");
 }
 
-/** Returns the address of the backend that the engine uses. A backend that only Pulumi.yaml names is not known here. */
-function backendUrl(env: NodeJS.ProcessEnv): string {
-  return env["PULUMI_BACKEND_URL"] || loggedInBackend(env) || "";
+/** What a project file says. An empty text is what it does not say. */
+interface Project {
+  folder: string;
+  name: string;
+  backend: string;
 }
 
-/** Returns the same text for all addresses of one backend, without a password. */
-function placeOf(url: string): string {
-  const [address = "", query = ""] = withoutPasswords(url).split(/\?(.*)/s);
-  const options = new URLSearchParams(query);
-  const named = placeOptions.filter((name) => options.get(name));
-  const place = named.map((name) => `?${name}=${options.get(name)}`).join("");
-  const [, path] = /^file:\/\/(.+)$/s.exec(address) ?? [];
-  return (path === undefined ? address.replace(/\/+$/, "") : realFolder(path)) + place;
+/** A parser of YAML would take longer to load than the rest of the session. */
+const namePattern = /^(?:name|\s*"name"):[ \t]*["']?([\w.-]+)/m;
+/** A backend has no key but `url`. Comments, quotes and braces are passed over. */
+const backendPattern =
+  /^(?:backend|\s*"backend"):(?:[\s{]|#.*)*"?url"?:[ \t]*["']?(.*?)["'\s]*(?:\s#.*|\}.*)?$/m;
+
+/** Returns what the project file says that the engine finds: in this folder, or else in the nearest one above it. */
+function projectAt(folder: string): Project | undefined {
+  for (const end of ["json", "yaml", "yml"]) {
+    try {
+      const text = readFileSync(join(folder, `Pulumi.${end}`), "utf8");
+      const [name = "", backend = ""] = [namePattern, backendPattern].map(
+        (pattern) => pattern.exec(text)?.[1] ?? "",
+      );
+      return { folder, name, backend };
+    } catch {
+      // There is none.
+    }
+  }
+  const above = dirname(folder);
+  return above === folder ? undefined : projectAt(above);
 }
 
-/** Returns the folder of a file backend without symbolic links. Its path is relative to the project, or to the home after ~. */
-function realFolder(path: string): string {
-  const folder = resolve(path.startsWith("~") ? join(userHome(), path.slice(2)) : path);
+/** Whether a folder of the ledger has the file of some resource of the project. */
+function holdsCreateOf(project: string, folder: string): boolean {
+  try {
+    const files = readdirSync(folder).filter((name) => name.endsWith(".json"));
+    return files.some((name) =>
+      readFileSync(join(folder, name), "utf8").includes(`::${project}::`),
+    );
+  } catch {
+    return false;
+  }
+}
+
+/** Returns the same text for addresses that differ only in a password, a slash at the end or, of files, in the way there. */
+function placeOf(url: string, base: string): string {
+  const address = withoutPasswords(url);
+  const [, path, query = ""] = /^file:\/\/([^?]*)(.*)$/s.exec(address) ?? [];
+  return path === undefined ? address.replace(/\/+$/, "") : realFolder(path, base) + query;
+}
+
+/** Returns the folder of a file backend without symbolic links. Its path is relative to the home after ~, or else to `base`. */
+function realFolder(path: string, base: string): string {
+  const folder = resolve(base, path.startsWith("~") ? join(userHome(), path.slice(2)) : path);
   try {
     return realpathSync(folder);
   } catch {

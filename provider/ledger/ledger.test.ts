@@ -173,14 +173,6 @@ test("a link to nothing in place of the file stops the create, as a file that ca
   expect(ledger.claim(own("web"))).toEqual({ kind: "unreadable", path: pathOf("web") });
 });
 
-test("files of an earlier form are passed over with one line", () => {
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, "0123.jsonl"), "{}\n");
-  const { ledger } = open();
-  for (let time = 0; time < 2; time++) expect(ledger.all()).toEqual([]);
-  expect(warnings).toEqual([expect.stringContaining("earlier form")]);
-});
-
 test("if the ledger can't be written, there is one warning, and a second create of the session still finds the first", async () => {
   mkdirSync(join(folder, ".."), { recursive: true });
   writeFileSync(folder, "no folder");

@@ -341,13 +341,7 @@ export class Ledger {
   #list(): string[] {
     if (this.#folder === undefined) return [];
     try {
-      const names = this.#disk.list(this.#folder);
-      if (names.some((name) => name.endsWith(".jsonl")))
-        this.#warnOnce(
-          "old",
-          `files of an earlier form of the ledger are passed over: ${this.#folder}/*.jsonl`,
-        );
-      return names;
+      return this.#disk.list(this.#folder);
     } catch (error) {
       if (!isMissing(error))
         this.#warnOnce(

@@ -4,17 +4,26 @@
  * (G2), and no password is shown (G8).
  */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { pluginRun } from "../../provider/advice";
+import { ledgerFolder } from "../../provider/ledger/folder";
 import { commandsIn } from "../../tools/docs/commandLines";
 import { blocksOf } from "../../tools/docs/markdown";
 import { readPage } from "../../tools/docs/pages";
 import { describeUnless } from "../../tools/support/unless";
 import { type BackendServer, file, postgres, s3 } from "./support/backends/servers";
 import { Fixture, hangs } from "./support/fixture";
-import { instances } from "./support/programs";
+import { instances, oneInstance } from "./support/programs";
 import { canaries } from "./support/secrets";
 import { plugin } from "./support/stack";
 
@@ -151,6 +160,40 @@ test("after a runner was killed during a create, the documented commands recover
   expect(await fixture.stack.fail("up")).toContain("the stack is currently locked by 1 lock(s)");
 
   await expectRecovered(fixture);
+});
+
+test("two clones whose backend only Pulumi.yaml names have a ledger each, and a create in doubt outlives the upgrade", async () => {
+  await using fixture = await Fixture.create();
+  const { stack } = fixture;
+  stack.setEnv("PULUMI_BACKEND_URL", undefined);
+  /** Works on as in a clone of its own, whose backend is in its folder. */
+  const goTo = async (clone: string) => {
+    mkdirSync(join(stack.project, clone), { recursive: true });
+    stack.program(oneInstance() + `backend:\n  url: file://./${clone}\n`);
+    await stack.succeed("stack", "select", "--create", "dev");
+  };
+  const expectDoneAfter = async (posts: number) => {
+    expect(fixture.posts()).toBe(posts);
+    await stack.expectNothingToDo();
+  };
+  await goTo("one");
+  await fixture.endUpInPost("both killed");
+
+  await goTo("two");
+  await stack.up();
+  await expectDoneAfter(2);
+  await goTo("one");
+  await stack.succeed("cancel", "--yes");
+  // Earlier versions knew only the login.
+  const ledger = join(stack.home, "compute", "ledger");
+  const [own = "", ...others] = readdirSync(ledger).filter(
+    (name) => globSync("*.json", { cwd: join(ledger, name) }).length > 0,
+  );
+  expect(others).toEqual([]);
+  const earlier = ledgerFolder({ PULUMI_HOME: stack.home }, stack.home);
+  renameSync(join(ledger, own), earlier);
+  await stack.up();
+  await expectDoneAfter(2);
 });
 
 // An engine that can't save leaves such a state. It gives up only after a minute, so the test restores an old state.
