@@ -12,6 +12,7 @@ import { createInstance } from "./instance/create";
 import { deleteInstance } from "./instance/delete";
 import { diffInstance } from "./instance/diff";
 import { heldBy, Instance, isUnfinished } from "./instance/instance";
+import { lookOnce } from "./instance/previewCreate";
 import { readInstance } from "./instance/read";
 import { updateInstance } from "./instance/update";
 import { inputsForState } from "./instance/userData";
@@ -168,9 +169,9 @@ class ComputeProvider implements Provider {
   #ofState<R extends DiffRequest | DeleteRequest, T>(
     operation: (session: Session, request: R) => Promise<T>,
   ): (request: R) => Promise<T> {
-    return this.#inSession((session, request: R) => {
-      session.noteShown(heldBy(request));
-      return operation(session, request);
+    return this.#inSession(async (session, request: R) => {
+      if (session.noteShown(heldBy(request))) await lookOnce(session);
+      return await operation(session, request);
     });
   }
 }

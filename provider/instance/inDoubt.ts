@@ -1,4 +1,6 @@
 /** Names, at the end of a run, the creates that earlier runs of the stack have left in doubt. */
+import { isNamed } from "../evidence/witness";
+import type { LedgerRecord } from "../ledger/record";
 import type { Session } from "../session/session";
 import { inDoubtNotice } from "./messages";
 
@@ -7,11 +9,18 @@ import { inDoubtNotice } from "./messages";
  * line only.
  */
 export function reportInDoubt(session: Session): void {
-  const { ledger, run, state, ctx, notices, creates } = session;
+  const { ledger, run, state, ctx, notices, creates, listings } = session;
   if (run.stateless) return;
+  const { latest } = listings;
+  const namesakesOf = ({ name, at = "" }: LedgerRecord) => {
+    if (!latest?.complete || name === undefined || latest.begunAt < session.settledBy(at))
+      return undefined;
+    const namesakes = [...latest.items.values()].filter((item) => isNamed(item.name, name));
+    return new Set(namesakes.map(({ id }) => id));
+  };
   // What the `up` does about a create that it will ask for, the preview has said.
   const records = ledger
-    .endRun({ scope: run.scope, urn: state.someUrn })
+    .endRun({ scope: run.scope, urn: state.someUrn }, namesakesOf)
     .filter(({ urn }) => !creates.previewed.has(urn));
   if (records.length === 0 || !notices.markSaid("in doubt")) return;
   const isBilled = records.some(({ tokenKind }) => tokenKind === "live");

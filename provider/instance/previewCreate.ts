@@ -49,15 +49,15 @@ export async function previewCreate(session: Session, request: CreateRequest): P
 }
 
 /** Returns what a shared listing shows. Undefined if there is none within the time. After a failure, none is asked for again. */
-async function lookOnce(session: Session): Promise<Look | undefined> {
-  if (session.hasPreviewLookFailed) return undefined;
+export async function lookOnce(session: Session): Promise<Look | undefined> {
+  if (session.hasLookFailed) return undefined;
   const { listings, ctx } = session;
   using operation = session.operation(lookSeconds);
   try {
     return lookAt(session, await listings.get(listings.recent(), operation.signal));
   } catch (error) {
-    session.hasPreviewLookFailed = true;
-    ctx.messages.debug(`the preview could not list the instances: ${String(error)}`);
+    session.hasLookFailed = true;
+    ctx.messages.debug(`the instances could not be listed: ${String(error)}`);
     return undefined;
   }
 }

@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { beforeEach, expect, test } from "@jest/globals";
+import { beforeEach, describe, expect, test } from "@jest/globals";
 import { leaveInDoubt, ownFields } from "../testing/ledgerRecord";
 import { temporaryFolder } from "../testing/temporaryFolder";
 import { createComplete, systemDisk, type Disk } from "./disk";
@@ -88,6 +88,9 @@ test("a second create of one session finds the record of the first, and makes it
   expect(content("web")).toEqual({ ...own("web"), digest: "other", before: [] });
 });
 
+/** The run has no complete listing. */
+const unlisted = () => undefined;
+
 test("a session that has only taken a record over does not end its doubt at its own end", async () => {
   const left = await leaveInDoubt(folder, "web", { id: "i-1", givenBy: "killed" });
   const { ledger } = open();
@@ -99,12 +102,14 @@ test("a session that has only taken a record over does not end its doubt at its 
   expect(content("web")).toMatchObject({ ...left, session: "s1" });
 });
 
+const elsewhere = { baseUrl: "https://b.example/v2", tokenKind: "test", tokenHash: "t" };
 test.each<[string, Parameters<Ledger["noteShown"]>[0], boolean]>([
   ["another session", { id: "i-1", urn, stamp: "s0" }, false],
   ["another session, at another resource", { id: "i-1", urn: "urn:other", stamp: "s0" }, false],
   ["this session", { id: "i-1", urn, stamp: "s1" }, true],
   ["nobody", { id: "i-1", urn }, true],
   ["another session, of another instance", { id: "i-2", urn, stamp: "s0" }, true],
+  ["another session, of another service", { id: "i-1", urn, stamp: "s0", origin: elsewhere }, true],
 ])(
   "a call with the stamp of %s ends the doubt, at the latest at the end",
   async (_, shown, stays) => {
@@ -112,10 +117,31 @@ test.each<[string, Parameters<Ledger["noteShown"]>[0], boolean]>([
     const { ledger } = open();
     ledger.noteShown(shown);
     if (shown.urn === urn) expect(existsSync(pathOf("web"))).toBe(stays);
-    ledger.endRun({});
+    ledger.endRun({}, unlisted);
     expect(existsSync(pathOf("web"))).toBe(stays);
   },
 );
+
+describe("a record without an id ends with the state's instance of its resource, if", () => {
+  const shown = { id: "i-2", urn, stamp: "s0" };
+  const listed = ["i-1", "i-2"];
+  test.each<[string, Partial<Parameters<Ledger["noteShown"]>[0]>, string[] | undefined, boolean]>([
+    ["it is the only listed one of the name that is newer than the POST", {}, listed, false],
+    ["and stays if another newer one is listed", {}, [...listed, "i-3"], true],
+    ["and stays if it is older", { id: "i-1" }, listed, true],
+    ["and stays if it is not listed under the name", {}, ["i-1"], true],
+    ["and stays without a complete listing", {}, undefined, true],
+    ["and stays if another resource has it", { urn: "urn:other" }, listed, true],
+    ["and stays if it lives at another address", { origin: elsewhere }, listed, true],
+    ["and stays if this session has imported it", { stamp: "s1" }, listed, true],
+  ])("%s", async (_, more, ids, stays) => {
+    await leaveInDoubt(folder, "web", { before: ["i-1"] });
+    const { ledger } = open();
+    ledger.noteShown({ ...shown, ...more });
+    ledger.endRun({}, () => ids && new Set(ids));
+    expect(existsSync(pathOf("web"))).toBe(stays);
+  });
+});
 
 test("no call ends the doubt of a session that lives", () => {
   const { ledger, own } = open();
@@ -123,7 +149,7 @@ test("no call ends the doubt of a session that lives", () => {
   ledger.update(urn, { at, id: "i-1" });
   const other = open();
   other.ledger.noteShown({ id: "i-1", urn, stamp: "s0" });
-  expect(other.ledger.endRun({ scope })).toEqual([]);
+  expect(other.ledger.endRun({ scope }, unlisted)).toEqual([]);
   expect(existsSync(pathOf("web"))).toBe(true);
 });
 
@@ -133,7 +159,7 @@ test("the end of a run names what is left of its provider resource or its stack,
   await leaveInDoubt(folder, "idle", { at: undefined });
   const { ledger } = open();
   const named = (run: Parameters<Ledger["endRun"]>[0]) =>
-    ledger.endRun(run).map(({ name }) => name);
+    ledger.endRun(run, unlisted).map(({ name }) => name);
   expect(named({ scope })).toEqual(["web"]);
   expect(named({ urn: "urn:pulumi:dev::proj::x::y" }).sort()).toEqual(["mail", "web"]);
   expect(named({ scope: "none", urn: "urn:pulumi:prod::proj::x::y" })).toEqual([]);
@@ -148,7 +174,7 @@ test("the end of a run removes the lock of a killed session that left no record,
   const locks = readdirSync(folder).filter((name) => /\.(lock|tmp)$/.test(name));
   for (const name of locks)
     if (name !== "s8.lock") utimesSync(join(folder, name), yesterday, yesterday);
-  open().ledger.endRun({});
+  open().ledger.endRun({}, unlisted);
   const left = readdirSync(folder).filter((name) => /\.(lock|tmp)$/.test(name));
   expect(left.sort()).toEqual(locks.filter((name) => !/^(s7|x)/.test(name)).sort());
 });
@@ -161,7 +187,7 @@ test.each(["", "no JSON", JSON.stringify({ ...ownFields("mail"), before: [] })])
     const { ledger, own } = open();
     expect(ledger.claim(own("web"))).toEqual({ kind: "unreadable", path: pathOf("web") });
     expect(ledger.claim(own("mail"))).toEqual({ kind: "made" });
-    expect(ledger.endRun({ scope })).toEqual([]);
+    expect(ledger.endRun({ scope }, unlisted)).toEqual([]);
     expect(warnings).toEqual([expect.stringMatching(/can't be read.*json$/)]);
   },
 );

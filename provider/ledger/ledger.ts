@@ -21,6 +21,7 @@ import {
   type LedgerRecord,
   type Liveness,
   type OwnFields,
+  type Shown,
 } from "./record";
 
 /** What a create finds when it makes its record. */
@@ -38,13 +39,6 @@ export interface LedgerOptions {
   warn: (message: string) => void;
   clock: { date(): Date };
   disk?: Disk | undefined;
-}
-
-/** An instance in a call of the engine, with the stamp in its outputs. */
-interface Shown {
-  id: string;
-  urn?: string | undefined;
-  stamp?: string | undefined;
 }
 
 /** The longest wait for a lock. Others hold it for milliseconds, to test it or to take a record over. */
@@ -65,8 +59,8 @@ export class Ledger {
   /** The URNs of those that have a file, and of those whose last change is not in it. */
   readonly #onDisk = new Set<string>();
   readonly #unwritten = new Set<string>();
-  /** The stamps of the instances that the engine has shown. */
-  readonly #shown = new Map<string, string>();
+  /** By id, the instances that the engine has shown with a stamp. */
+  readonly #shown = new Map<string, Shown>();
   /** The sessions that were found dead, and so stay dead. */
   readonly #dead = new Set<string>();
   readonly #said = new Once();
@@ -201,13 +195,20 @@ export class Ledger {
     return [...found, ...inMemory.map((record) => ({ record, liveness: "alive" as const }))];
   }
 
-  /** Notes a call of the engine that shows an instance. It may end the doubt about its resource. */
-  noteShown({ id, urn, stamp }: Shown): void {
-    if (stamp === undefined) return;
-    this.#shown.set(id, stamp);
+  /**
+   * Notes a call of the engine that shows an instance. It may end the doubt about its resource. Returns whether it would with a
+   * listing, at the end of the run.
+   */
+  noteShown(shown: Shown): boolean {
+    const { id, urn, stamp, origin } = shown;
+    if (stamp === undefined) return false;
+    this.#shown.set(id, { id, urn, stamp, origin });
     const found = urn === undefined ? undefined : this.find(urn);
-    if (found?.kind === "found" && endsDoubt(found, { id, stamp }, this.#session))
-      this.removeOfDead(found.record);
+    if (found?.kind !== "found") return false;
+    if (!endsDoubt(found, shown, this.#session))
+      return endsDoubt(found, shown, this.#session, new Set([id]));
+    this.removeOfDead(found.record);
+    return false;
   }
 
   /** Removes the record of a session that is dead. Returns whether it was there, unchanged. */
@@ -234,14 +235,22 @@ export class Ledger {
       if (endsInOrder(record, this.#session)) this.remove(record.urn);
   }
 
-  /** Ends the doubt about what the engine has shown, and returns what this run has to name. */
-  endRun(run: EndingRun): LedgerRecord[] {
+  /**
+   * Ends the doubt about what the engine has shown, and returns what this run has to name.
+   *
+   * @param namesakesOf the listed instances of a record's name, as `endsDoubt` takes them
+   */
+  endRun(
+    run: EndingRun,
+    namesakesOf: (record: LedgerRecord) => ReadonlySet<string> | undefined,
+  ): LedgerRecord[] {
     this.#writeMissing();
     const named: LedgerRecord[] = [];
-    for (const found of this.all()) {
+    const shown = [...this.#shown.values()];
+    for (const found of this.all().filter(({ liveness }) => liveness === "dead")) {
       const { record } = found;
-      const stamp = this.#shown.get(record.id ?? "");
-      const isShown = endsDoubt(found, { id: record.id ?? "", stamp }, this.#session);
+      const namesakes = namesakesOf(record);
+      const isShown = shown.some((one) => endsDoubt(found, one, this.#session, namesakes));
       if (isShown || isIdle(found)) this.removeOfDead(record);
       else if (isNamedAtEnd(found, run)) named.push(record);
     }

@@ -5,7 +5,7 @@
 import * as z from "zod";
 import type { Accepted } from "../api/contract";
 import { fingerprint } from "../fingerprint";
-import { originSchema } from "../origin";
+import { originDifference, originSchema, type Origin } from "../origin";
 import { stackOf } from "../urn";
 import { redactionMark } from "../redaction";
 
@@ -102,19 +102,34 @@ export function endsInOrder({ givenBy }: LedgerRecord, session: string): boolean
 }
 
 /** What a call of the engine shows of an instance. */
-interface Shown {
+export interface Shown {
   readonly id: string;
+  readonly urn?: string | undefined;
   /** The id of the session that made or imported the instance, from the outputs in the call. */
   readonly stamp?: string | undefined;
+  /** Where the outputs say that it lives: services may use equal ids. */
+  readonly origin?: Origin | undefined;
 }
 
 /**
  * Whether a call that shows the instance ends the doubt. Only outputs with the stamp of another session prove that a state held
- * it. A live owner ends the doubt itself.
+ * it. A live owner ends the doubt itself. Without an id in the record, as after a lost answer and an import by hand, the instance
+ * is the POST's if it is its resource's, and the only one of the name that was not there before.
+ *
+ * @param namesakes the ids of all instances of the record's name. Undefined unless a complete listing from after the settling time
+ *   of the POST shows them.
  */
-export function endsDoubt({ record, liveness }: Found, shown: Shown, session: string): boolean {
-  if (record.id !== shown.id || liveness !== "dead") return false;
-  return shown.stamp !== undefined && shown.stamp !== session;
+export function endsDoubt(
+  { record, liveness }: Found,
+  { id, urn, stamp, origin }: Shown,
+  session: string,
+  namesakes?: ReadonlySet<string>,
+): boolean {
+  if (liveness !== "dead" || stamp === undefined || stamp === session) return false;
+  if (originDifference(origin, record, "") !== undefined) return false;
+  if (record.id !== undefined) return record.id === id;
+  const [only, ...others] = [...(namesakes ?? [])].filter((one) => !record.before.includes(one));
+  return urn === record.urn && only === id && others.length === 0;
 }
 
 /** The run that ends: its provider resource, and the URN of some resource of its stack, if they are known. */

@@ -84,8 +84,8 @@ export class Session {
   readonly replaced = new Map<string, LeftBehind>();
   /** Whether a brief look for an instance that "retain" leaves behind has failed. Later ones are left out. */
   hasBriefLookFailed = false;
-  /** Whether a preview could not list the instances. Later creates of the preview are then not compared with them. */
-  hasPreviewLookFailed = false;
+  /** Whether a look for what a listing would show has failed (`lookOnce`). Later ones are left out. */
+  hasLookFailed = false;
   /** Whether listings page by `compute:cursorParameter`, if it is set. */
   #isCursorUsed = true;
   #showsLastMessages: Promise<boolean> | undefined;
@@ -173,10 +173,13 @@ export class Session {
     return { now: clock.now(), wallMs: clock.date().getTime() };
   }
 
-  /** Notes the instance of a call. If a state is proven to have held it, nothing about its create is in doubt any more. */
-  noteShown(seen: Seen): void {
+  /**
+   * Notes the instance of a call. If a state is proven to have held it, nothing about its create is in doubt any more. Returns
+   * whether that also takes a listing.
+   */
+  noteShown(seen: Seen): boolean {
     this.state.noteShown(seen);
-    this.ledger.noteShown(seen);
+    return this.ledger.noteShown(seen);
   }
 
   /** Whether the run uses recorded settings, and no program has asked for an instance with them, as in `up --refresh`. */

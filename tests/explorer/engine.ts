@@ -2,6 +2,7 @@
  * Lists what may happen next in a world. An engine begins a run, calls the provider, saves, deletes and ends, or is
  * interrupted anywhere. People act between the runs. `explore.ts` uses this file.
  */
+import { isNamed } from "../../provider/evidence/witness";
 import { beginCall, fileOf, foundIn, noteNamed, remove as removeRow } from "./call";
 import { checkDestroyed, checkNamedAtEnd } from "./invariants";
 import { movesOfCall } from "./service";
@@ -12,9 +13,11 @@ import {
   newInstance,
   passTime,
   saveSnapshot,
+  tenantOf,
   type Asked,
   type Call,
   type Change,
+  type Row,
   type Run,
   type RunScene,
   type StateEntry,
@@ -233,12 +236,23 @@ function nameWhatIsLeft(scene: RunScene): void {
   const ending = { scope: run.plan.scope, urn: first?.urn };
   for (const row of [...ledgerOf(model, world, run)]) {
     const found = foundIn(scene, row);
-    const isShown = run.stamped.some((shown) => endsDoubt(found, shown, run.session));
+    const namesakes = namesakesOf(scene, row);
+    const isShown = run.stamped.some((shown) => endsDoubt(found, shown, run.session, namesakes));
     if (isShown || isIdle(found)) removeRow(scene, row);
     else if (isNamedAtEnd(found, ending))
       for (const id of row.id === undefined ? row.made : [row.id]) noteNamed(scene, id);
   }
   checkNamedAtEnd(scene);
+}
+
+/** Returns what a complete listing after the settling time shows of the record's name. */
+function namesakesOf({ world, run }: RunScene, { name, young }: Row): Set<string> | undefined {
+  if (young || name === undefined) return undefined;
+  const tenant = tenantOf(run.plan.program[0]?.spec.own.tokenHash ?? "");
+  const namesakes = world.instances.filter(
+    (one) => one.alive && one.listed && one.tenant === tenant && isNamed(one.name, name),
+  );
+  return new Set(namesakes.map(({ id }) => id));
 }
 
 /**
@@ -249,10 +263,10 @@ function noteOutputs(scene: RunScene, { id, stamp }: StateEntry, urn: string): v
   const { model, run } = scene;
   if (!run.shown.includes(id)) run.shown = [...run.shown, id];
   if (stamp === run.session || run.stamped.some((other) => other.id === id)) return;
-  run.stamped = [...run.stamped, { id, stamp }];
+  const shown = { id, urn, stamp };
+  run.stamped = [...run.stamped, shown];
   const row = fileOf(scene, urn);
-  if (row && model.rules.endsDoubt(foundIn(scene, row), { id, stamp }, run.session))
-    removeRow(scene, row);
+  if (row && model.rules.endsDoubt(foundIn(scene, row), shown, run.session)) removeRow(scene, row);
 }
 
 /** The engine calls Diff. A resource without changes needs no further step. */

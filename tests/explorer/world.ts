@@ -129,7 +129,7 @@ export interface Run {
   /** The ids of the instances whose outputs the engine has sent in a Diff or Delete. */
   shown: string[];
   /** Those of them whose outputs had the stamp of another session. */
-  stamped: { id: string; stamp: string }[];
+  stamped: { id: string; urn: string; stamp: string }[];
   /** The instances that were replied as unfinished: accepted, but not ready. */
   unfinished: { planned: Planned; id: string }[];
   /** Its records, if the ledger can't be written (`Slice.noDisk`). */
