@@ -4,7 +4,7 @@ import { explain } from "./advice";
 import { RequestError } from "./api/errors";
 import { checkConfig } from "./config/configuration";
 import type { ProviderContext } from "./context";
-import { OperationCanceled, OperationFailed, Refused } from "./errors";
+import { InstanceUnfinished, OperationCanceled, OperationFailed, Refused } from "./errors";
 import { invoke, list } from "./functions/functions";
 import { checkInstance } from "./instance/check";
 import { userDataWarning } from "./instance/cloudInit";
@@ -24,6 +24,7 @@ import {
   type CheckResponse,
   type ConfigureRequest,
   type CreateRequest,
+  type CreateResponse,
   type DeleteRequest,
   type DiffRequest,
   type Kept,
@@ -65,13 +66,15 @@ class ComputeProvider implements Provider {
 
   readonly diff = this.#ofState(diffInstance);
 
-  readonly create = this.#inSession(async (session, request: CreateRequest) =>
-    kept(session, await createInstance(session, request)),
+  readonly create = this.#inSession((session, request: CreateRequest) =>
+    succeeded(session, request, createInstance(session, request)),
   );
 
-  readonly update = this.#ofState(async (session, request: UpdateRequest) =>
-    kept(session, { outputs: await updateInstance(session, request) }),
-  );
+  readonly update = this.#ofState((session, request: UpdateRequest) => {
+    const { id } = request;
+    const updated = updateInstance(session, request).then((outputs) => ({ id, outputs }));
+    return succeeded(session, request, updated);
+  });
 
   readonly delete = this.#ofState(deleteInstance);
 
@@ -173,6 +176,30 @@ class ComputeProvider implements Provider {
       if (session.noteShown(heldBy(request))) await lookOnce(session);
       return await operation(session, request);
     });
+  }
+}
+
+/** The successor that a failed Create leaves. */
+const notCreated = { id: "", isUnfinished: true, status: undefined, ipv4: undefined };
+
+/** Returns the reply to a Create or an Update, whose instance the Delete of the one that it replaces asks for. */
+async function succeeded(
+  session: Session,
+  request: CreateRequest | UpdateRequest,
+  response: Promise<CreateResponse>,
+): Promise<Kept<CreateResponse>> {
+  const { urn } = request;
+  const { successors } = session.state;
+  const note = (id: string, outputs: PropertyMap) =>
+    successors.set(urn, new Instance({ urn, id, inputs: outputs, outputs }));
+  try {
+    const reply = await response;
+    note(reply.id, reply.outputs);
+    return kept(session, reply);
+  } catch (error) {
+    if (error instanceof InstanceUnfinished) note(error.id, error.state.outputs);
+    else if (!("id" in request)) successors.set(urn, notCreated);
+    throw error;
   }
 }
 

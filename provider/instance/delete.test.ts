@@ -4,6 +4,7 @@ import { isEnded } from "../abort";
 import { Refused } from "../errors";
 import { propertyMap, Secret, type PropertyMap, type PropertyValue } from "../propertyValue";
 import { answered, fail, failed } from "../testing/fakeService";
+import type { Successor } from "../session/knownState";
 import {
   acceptedOutputs,
   errorOf,
@@ -156,6 +157,45 @@ test.each([
     expect(world.service.count("list")).toBe(listings);
   },
 );
+
+test.each<[string, Partial<Successor>, string | undefined]>([
+  ["is ready", {}, undefined],
+  ["is not finished", { isUnfinished: true, status: "ERROR" }, "i-2 is not ready (ERROR)"],
+  ["was not created", { id: "", isUnfinished: true }, "was not created"],
+  ["has no address", { ipv4: undefined }, "i-2 is not ready (its ipv4 is empty)"],
+  ["does not run", { status: "OFFLINE" }, "i-2 is not ready (OFFLINE)"],
+  // No listing shows it.
+  ["is cut off from the listings", { status: "PROVISIONING", ipv4: undefined }, undefined],
+])("if what replaces an instance %s, no policy ends a serving one before", async (_, more, why) => {
+  const next = { id: "i-2", isUnfinished: false, status: "ACTIVE", ipv4: "192.0.2.2", ...more };
+  for (const args of [retain, destroyPath, { deletePolicy: "fail" }]) {
+    const world = existing(args);
+    world.session.state.successors.set(urn, next);
+    const serving = { status: "ACTIVE", ipv4: "192.0.2.1" };
+    const removed = remove(world, propertyMap({ ...acceptedOutputs(world), ...serving }));
+    const { message } = await removed.then(
+      () => ({ message: "" }),
+      (error: Error) => error,
+    );
+    const [first = "", way = ""] = message.split("\n");
+    const refused = `instance i-1 was not deleted: its replacement ${why}.`;
+    expect(first === refused).toBe(why !== undefined);
+    if (why === undefined) continue;
+    const up = next.isUnfinished ? "`pulumi up`" : "`pulumi up --refresh`";
+    expect(way).toContain(up);
+    expect(world.service.count("destroy")).toBe(0);
+    expect(reported(world)).toEqual([]);
+  }
+});
+
+test("an instance that is gone is deleted, whatever became of its replacement", async () => {
+  for (const args of [retain, destroyPath, {}]) {
+    const world = scene(args);
+    world.session.state.successors.set(urn, { id: "i-2", isUnfinished: true } as Successor);
+    await remove(world);
+    expect(world.messages.all.at(-1)).toBe("status gone, i-1");
+  }
+});
 
 test("if the engine shows nothing after the last call, each Delete names the instance that it drops", async () => {
   const world = existing(retain);

@@ -1,17 +1,18 @@
 /**
  * The Delete call of an Instance, which succeeds only if the instance is gone or is meant to stay (G4). The service
  * documents no destroy call, so `compute:deletePolicy` says what happens: "fail" refuses, "retain" drops the instance from
- * the state and lets it run, and "destroy" sends DELETE (`compute:destroyPath`).
+ * the state and lets it run, and "destroy" sends DELETE (`compute:destroyPath`). None ends an instance before its successor is ready.
  */
 import { isEnded, TimedOut, type Canceled } from "../abort";
 import { bulleted, explain, stateDeleteCommand, withDependents } from "../advice";
 import { logicalName } from "../urn";
 import type { ListItem } from "../api/contract";
 import { RequestError } from "../api/errors";
-import { OperationFailed } from "../errors";
+import { OperationFailed, type Refused } from "../errors";
 import { whyOpen } from "../evidence/why";
 import type { DeleteRequest } from "../calls";
 import { waits } from "../session/operations";
+import type { Successor } from "../session/knownState";
 import type { Session } from "../session/session";
 import { describeExistence, lookFor, refuseElsewhere, type Wanted } from "./existence";
 import { heldBy, type Instance } from "./instance";
@@ -22,8 +23,8 @@ import { refusal, waysToDelete } from "./refusals";
  * Deletes an instance as `compute:deletePolicy` says. Leaves an instance that this run has taken over, and one that another
  * resource of the program keeps.
  *
- * @throws OperationFailed if the instance lives elsewhere ("retain" does not ask for the account). With "retain", nothing else
- *   (without a stack, "retain" is like "fail"). OperationFailed if the token is refused; with "fail", if the instance exists or
+ * @throws OperationFailed if the instance lives elsewhere ("retain" does not ask for the account), or its successor is not ready.
+ *   With "retain", nothing else (without a stack, "retain" is like "fail"). OperationFailed if the token is refused; with "fail", if the instance exists or
  *   may exist; with "destroy", if the DELETE fails or is not proven to have worked. RequestError if a listing before the DELETE
  *   fails. The error that ended the operation before the DELETE.
  */
@@ -45,12 +46,14 @@ export async function deleteInstance(session: Session, request: DeleteRequest): 
   // In a replacement, the column would otherwise go on showing the new instance.
   const show = (outcome: string) => ctx.messages.status(urn, `${outcome}, ${id}`);
   const instance = heldBy(request);
-  if (settings.deletePolicy === "retain" && !run.stateless) {
+  const refused = refusalWhileNeeded(session, instance);
+  if (settings.deletePolicy === "retain" && !run.stateless && !refused) {
     return show(await retain(session, instance));
   }
   using operation = session.operationOf(request, "delete");
   const { verdict } = await lookFor(session, instance, operation.signal);
   if (verdict.kind === "absent") return show(goneOutcome);
+  if (refused) throw refused;
   if (settings.deletePolicy === "destroy") {
     // A listing that shows the instance is of its tenant: from then on, its token is the one that the run uses.
     const { acceptedAt } = instance;
@@ -75,6 +78,43 @@ export async function deleteInstance(session: Session, request: DeleteRequest): 
     page: "delete.md",
     namesSettings: true,
   });
+}
+
+/** Returns the refusal to delete an instance whose successor is not ready, so that no server is ended that still serves. */
+function refusalWhileNeeded({ state }: Session, before: Instance): Refused | undefined {
+  const { id, urn } = before;
+  const next = state.successors.get(urn);
+  if (next === undefined || next.id === id) return undefined;
+  const lack = lackOf(next, before);
+  if (lack === undefined) return undefined;
+  const isCreated = next.id !== "";
+  const what = `instance ${id} was not deleted`;
+  const finding = isCreated
+    ? `its replacement ${next.id} is not ready (${lack})`
+    : "its replacement was not created";
+  // Only what is unfinished is read before the next update.
+  const up = next.isUnfinished ? "pulumi up" : "pulumi up --refresh";
+  return refusal({
+    id,
+    what,
+    finding,
+    kind: "its replacement is not ready",
+    again: `${what}: ${finding}`,
+    ways: [
+      `once ${isCreated ? "the new one is ready" : "its create works"}: \`${up}\``,
+      "to end the old one all the same: remove it at the service (its portal), and run this again",
+    ],
+    page: "delete.md#a-replacement",
+    namesSettings: true,
+  });
+}
+
+/** Returns what a successor lacks that the instance before it has. Where listings are cut off, a finished one is PROVISIONING. */
+function lackOf({ status, ipv4, isUnfinished }: Successor, before: Instance): string | undefined {
+  if (isUnfinished) return status ?? "";
+  if (status === "OFFLINE" && before.status === "ACTIVE") return status;
+  const isAddressLost = ipv4 === undefined && before.ipv4 !== undefined;
+  return isAddressLost && status !== "PROVISIONING" ? "its ipv4 is empty" : undefined;
 }
 
 /** Why an instance that exists can't be deleted. A clause. */

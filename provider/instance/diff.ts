@@ -44,8 +44,11 @@ export async function diffInstance(session: Session, request: DiffRequest): Prom
       `instance ${id} exists and was not changed: the service has no call to change an instance, and no stack records what only the program knows. Create another one, or manage it in a stack, which replaces it`,
     );
   const isChecked = state.checkedSinceRead.has(urn);
-  // A resource that is replaced gives its instance up.
-  if (isChecked) state.keep(urn, replaced.length === 0 ? id : undefined);
+  if (isChecked) {
+    state.successors.set(urn, instance);
+    // A resource that is replaced gives its instance up.
+    state.keep(urn, replaced.length === 0 ? id : undefined);
+  }
   // Before the engine deletes a resource to replace it afterwards, it calls Diff for each dependent that uses one of its outputs,
   // as an unknown value. If that replaces the dependent, the engine deletes it first, without another Diff. No other Diff has
   // unknown inputs without a Check.

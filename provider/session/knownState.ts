@@ -11,6 +11,15 @@ export interface Seen {
   readonly stamp?: string | undefined;
 }
 
+/** An instance that may have replaced another one. */
+export interface Successor {
+  /** Empty if its Create has failed without one. */
+  readonly id: string;
+  readonly isUnfinished: boolean;
+  readonly status: string | undefined;
+  readonly ipv4: string | undefined;
+}
+
 /**
  * What a session knows of Pulumi's state. A provider can't read the state. It sees only the ids and outputs in the engine's
  * calls, and some of these are in no state, such as those of an import in a preview.
@@ -29,6 +38,11 @@ export class KnownState {
   readonly #tokenHashes = new Map<string, Set<string>>();
   /** By URN: the id of the instance that the resource of the program keeps in this run. */
   readonly #kept = new Map<string, string>();
+  /**
+   * By URN: the instance that the last Create, Update or checked Diff of this run was about. A Read tells nothing here: the engine
+   * also reads what is replaced. A destroy sends none of these calls.
+   */
+  readonly successors = new Map<string, Successor>();
   /** For each id, the outputs that the last refresh found changed. */
   readonly #drift = new Map<string, readonly string[]>();
 

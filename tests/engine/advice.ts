@@ -380,6 +380,19 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/delete.ts",
+    text: "the new one is ready",
+    ways: {
+      "pulumi up": core("successor", "with a destroy call, `up --continue-on-error` lets"),
+      "pulumi up --refresh": core("successor", "an ACTIVE server is not ended for one that is"),
+    },
+  },
+  {
+    file: "provider/instance/delete.ts",
+    text: "to end the old one all the same",
+    ways: { "remove it": core("successor", "a server that the program deletes before") },
+  },
+  {
+    file: "provider/instance/delete.ts",
     text: "If you know that it is gone",
     ways: {
       "pulumi state delete, not provable": engine("adviceDelete", "if a DELETE was sent and no"),

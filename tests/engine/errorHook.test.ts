@@ -5,12 +5,12 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { Fixture, never, type FixtureOptions } from "./support/fixture";
+import { destroyPath, Fixture, never, type FixtureOptions } from "./support/fixture";
 import { emptyProgram, required } from "./support/programs";
 
 /**
  * Runs `pulumi up` of a program with such a hook. With the Automation API the engine runs a program without a language host. That
- * of these tests knows no error hooks. With CTRL_C=1, one Ctrl-C ends the wait for the server.
+ * of these tests knows no error hooks. With CTRL_C=1, one Ctrl-C ends the wait for the server. FLAVOR is another flavor.
  */
 const program = `
 const pulumi = require("@pulumi/pulumi");
@@ -18,7 +18,9 @@ const { LocalWorkspace } = require("@pulumi/pulumi/automation");
 async function program() {
   const hook = new pulumi.ErrorHook("again", () => true);
   const options = { hooks: { onError: [hook] } };
-  new pulumi.CustomResource("compute:index:Instance", "web", ${JSON.stringify(required)}, options);
+  const inputs = ${JSON.stringify(required)};
+  inputs.flavorId = process.env.FLAVOR ?? inputs.flavorId;
+  new pulumi.CustomResource("compute:index:Instance", "web", inputs, options);
 }
 const ctrlC = new AbortController();
 const onOutput = (text) => {
@@ -34,8 +36,11 @@ LocalWorkspace.createOrSelectStack({ stackName: "dev", projectName: "proj", prog
 `;
 const up = `'${process.execPath}' hook.js`;
 
-async function fixtureWithHook(service: FixtureOptions["service"] = {}): Promise<Fixture> {
-  const fixture = await Fixture.create({ program: emptyProgram, service });
+async function fixtureWithHook(
+  service: FixtureOptions["service"] = {},
+  config: FixtureOptions["config"] = {},
+): Promise<Fixture> {
+  const fixture = await Fixture.create({ program: emptyProgram, service, config });
   fixture.stack.javascript("");
   writeFileSync(join(fixture.stack.project, "hook.js"), program);
   return fixture;
@@ -72,6 +77,26 @@ test("after a hundred tries because of a status that nobody knows, the state has
   await expectKept(fixture, "ERROR");
   for (const id of fixture.ids()) control.setStatus(id, "ACTIVE");
   await expectWorks(fixture);
+});
+
+test("after a hundred tries, the server that was to be replaced goes on running until the new one is ready (G4)", async () => {
+  await using fixture = await fixtureWithHook({ destroyPath }, { destroyPath });
+  const { stack, control } = fixture;
+  await stack.type(up);
+  const [old = ""] = fixture.ids();
+  stack.setEnv("FLAVOR", "premium-8");
+  control.fault({ kind: "endsAs", status: "ERROR" });
+
+  const output = await stack.typeFailing(up);
+
+  const [, next = ""] = fixture.ids();
+  expect(output).toContain("This counts as a success because an error hook keeps asking");
+  // The hook is asked about the refused delete, too, and the engine does not print why it was refused.
+  expect(output).toContain("retrying delete due to on-error hook request (99/100)");
+  expect(await stack.ids()).toEqual([old, next].sort());
+  control.setStatus(next, "ACTIVE");
+  await stack.type(up);
+  expect(fixture.ids()).toEqual([next]);
 });
 
 test("after one Ctrl-C during the wait, in two runs, the state has the id and what the first run has seen", async () => {
