@@ -14,6 +14,9 @@ export type CheckResponse = { inputs: PropertyMap; failures: CheckFailure[] };
 /** How `pulumi:autonaming` lets the provider choose a name that the program leaves out. */
 export type AutonamingMode = "propose" | "enforce" | "disable";
 
+/** The settings that the program gives. The URN is that of the provider resource. */
+export type CheckConfigRequest = { urn: string; news: PropertyMap };
+
 /** The inputs of a resource. */
 export interface CheckRequest {
   urn: string;
@@ -134,7 +137,7 @@ export type CancelReason = "interrupted" | "finished" | "engineGone";
 
 /** The calls of the engine that need the provider. A rejection with an error that is not in `errors.ts` is a defect. */
 export interface Provider {
-  checkConfig(request: { news: PropertyMap }): Promise<CheckResponse>;
+  checkConfig(request: CheckConfigRequest): Promise<CheckResponse>;
   /**
    * Takes the settings for all later calls, and sends no request. Rejects if the settings can't work, or if the process
    * already serves another configuration.

@@ -16,6 +16,8 @@ import {
 } from "./testing/scene";
 
 const urn = urnOf("web");
+/** The URN of the provider resource. */
+const ownUrn = "urn:pulumi:dev::proj::pulumi:providers:compute::default";
 const settings = propertyMap({
   baseUrl: "https://api.example.com/v2",
   apiToken: new Secret(liveToken),
@@ -165,7 +167,7 @@ test.each([
   async (_, status, name, isUp, isGiven) => {
     const world = scene();
     const provider = createProvider(world.ctx);
-    if (isUp) await provider.checkConfig({ news: settings });
+    if (isUp) await provider.checkConfig({ urn: ownUrn, news: settings });
     const providerUrn = `urn:pulumi:dev::proj::pulumi:providers:compute::${name}`;
     const named = { ...configuration, urn: providerUrn };
     const missing = provider.configure({ ...named, args: propertyMap({}) });
@@ -308,12 +310,39 @@ async function withDoubt() {
 }
 const empty = propertyMap({});
 
+test("while an engine runs the program of one stack, none of its processes deletes another stack's instance", async () => {
+  const world = scene({ deletePolicy: "fail" });
+  world.service.has("i-1", { name: "web" });
+  world.ctx.engineAddress = () => "127.0.0.1:1";
+  const { provider } = await configured(world);
+  const ofProgram = createProvider(world.ctx);
+  const refused = "instance i-1 was not deleted: it still exists";
+  expect((await errorOf(provider.delete(removal))).message).toContain(refused);
+  await ofProgram.checkConfig({ urn: ownUrn.replace("dev", "copy"), news: settings });
+  const requests = world.service.calls.length;
+  await provider.delete(removal);
+  expect(world.messages.warnings).toEqual([
+    "warning instance i-1 was dropped from the state, not deleted: it is of the stack proj/dev, and this run is of proj/copy. If the other stack is gone, remove it at the service",
+  ]);
+  expect(world.service.calls).toHaveLength(requests);
+  // Another engine, or none.
+  for (const engineAddress of [() => "127.0.0.1:2", () => ""]) {
+    const other = await configured({ ...world, ctx: { ...world.ctx, engineAddress } });
+    expect((await errorOf(other.provider.delete(removal))).message).toContain(refused);
+  }
+  // The run is over.
+  ofProgram.cancel("finished");
+  expect((await errorOf(provider.delete(removal))).message).toContain(refused);
+  await provider.check({ ...check, urn: urn.replace("dev", "copy") });
+  await provider.delete(removal);
+});
+
 test("with PULUMI_DEBUG_PROVIDERS, a refused configuration has the advice for its own settings, not for those in use", async () => {
   const { provider } = await configured();
   const wrong = { args: propertyMap({ ...settings, deletePolicy: "never" }), scope: scopeId };
   const advice = "This run used the settings that the last `pulumi up` recorded";
   expect((await errorOf(provider.configure(wrong))).message).toContain(advice);
-  await provider.checkConfig({ news: settings });
+  await provider.checkConfig({ urn: ownUrn, news: settings });
   expect((await errorOf(provider.configure(wrong))).message).not.toContain(advice);
 });
 

@@ -20,6 +20,7 @@ import { secretStrings, type PropertyMap } from "./propertyValue";
 import {
   isRefresh,
   type CancelReason,
+  type CheckConfigRequest,
   type CheckRequest,
   type CheckResponse,
   type ConfigureRequest,
@@ -50,8 +51,8 @@ class ComputeProvider implements Provider {
     this.#run = new Run(ctx);
   }
 
-  readonly checkConfig = (request: { news: PropertyMap }): Promise<CheckResponse> => {
-    this.#run.noteProgram();
+  readonly checkConfig = (request: CheckConfigRequest): Promise<CheckResponse> => {
+    this.#run.noteProgram(request.urn);
     return this.#perform(request, () => checkConfig(request.news, this.#ctx));
   };
 
@@ -100,7 +101,8 @@ class ComputeProvider implements Provider {
   /** `hiddenRequest`: the hiding of the request's secrets. */
   async #check(request: CheckRequest, hiddenRequest: Disposable): Promise<CheckResponse> {
     const { urn, olds } = request;
-    const { session } = this.#run;
+    const { session, stack } = this.#run;
+    stack.note(urn);
     session?.state.checkedSinceRead.add(urn);
     session?.state.registered.add(urn);
     const { findings, ...checked } = checkInstance(request, session ? session.run.scope : "");

@@ -2,6 +2,7 @@
 import * as crypto from "node:crypto";
 import { Canceled } from "./abort";
 import { recordedSettingsAdvice } from "./advice";
+import { ProgramStack } from "./programStack";
 import { explicitProvider, isStateless } from "./urn";
 import { resolveSettings, settingVariables } from "./config/configuration";
 import type { ProviderContext } from "./context";
@@ -19,12 +20,15 @@ export class Run {
   readonly #id: string;
   /** The engine calls CheckConfig if the program runs, and not for settings from the state. */
   #isOfProgram = false;
+  /** The stack whose program runs. */
+  readonly stack: ProgramStack;
   #session: Session | undefined;
   #configurationKey = "";
 
   constructor(ctx: ProviderContext) {
     const { randomBytes = crypto.randomBytes } = ctx;
     this.#ctx = ctx;
+    this.stack = new ProgramStack(ctx);
     this.#id = Buffer.from(randomBytes(6)).toString("hex");
   }
 
@@ -33,9 +37,10 @@ export class Run {
     return this.#session;
   }
 
-  /** Notes a CheckConfig. */
-  noteProgram(): void {
+  /** Notes a CheckConfig of the provider resource with this URN. */
+  noteProgram(urn: string): void {
     this.#isOfProgram = true;
+    this.stack.note(urn);
   }
 
   /**
@@ -58,6 +63,7 @@ export class Run {
       stateless: isStateless(urn),
       providerUrn: explicitProvider(urn),
       isRecorded: this.#isRecorded(urn),
+      programStack: () => this.stack.get(),
       variables: settingVariables(args, this.#ctx.env),
     });
     this.#configurationKey = configurationKey;
@@ -75,6 +81,7 @@ export class Run {
 
   /** Ends the waits (`Provider.cancel`), and says what the run leaves behind or in doubt. */
   cancel(reason: CancelReason): void {
+    this.stack.end();
     if (this.#session) this.#endSession(this.#session, reason);
     this.#cancellation.abort(new Canceled());
   }

@@ -5,6 +5,12 @@ export function stackOf(urn: string): string {
   return urn.split("::", 2).join("::");
 }
 
+/** Returns the project and the stack, as a person knows them: `PROJECT/STACK`. */
+export function stackName(urn: string): string {
+  const [stack = "", project = ""] = urn.replace("urn:pulumi:", "").split("::");
+  return `${project}/${stack}`;
+}
+
 /**
  * Whether the URN is of the stack that the CLI calls `name`: `ORGANIZATION/PROJECT/STACK`, or only `STACK` in an old backend
  * that has no projects.

@@ -5,7 +5,7 @@
  */
 import { isEnded, TimedOut, type Canceled } from "../abort";
 import { bulleted, explain, stateDeleteCommand, withDependents } from "../advice";
-import { logicalName } from "../urn";
+import { logicalName, stackName, stackOf } from "../urn";
 import type { ListItem } from "../api/contract";
 import { RequestError } from "../api/errors";
 import { OperationFailed, type Refused } from "../errors";
@@ -20,8 +20,8 @@ import { leaveBehind, leftOf } from "./leftBehind";
 import { refusal, waysToDelete } from "./refusals";
 
 /**
- * Deletes an instance as `compute:deletePolicy` says. Leaves an instance that this run has taken over, and one that another
- * resource of the program keeps.
+ * Deletes an instance as `compute:deletePolicy` says. Leaves an instance that this run has taken over, one that another resource of
+ * the program keeps, and one of another stack, of whose state this one is a copy.
  *
  * @throws OperationFailed if the instance lives elsewhere ("retain" does not ask for the account), or its successor is not ready.
  *   With "retain", nothing else (without a stack, "retain" is like "fail"). OperationFailed if the token is refused; with "fail", if the instance exists or
@@ -31,6 +31,15 @@ import { refusal, waysToDelete } from "./refusals";
 export async function deleteInstance(session: Session, request: DeleteRequest): Promise<void> {
   const { id, urn } = request;
   const { creates, ctx, run, settings, state } = session;
+  const stack = run.programStack?.() ?? urn;
+  if (stackOf(urn) !== stackOf(stack)) {
+    const why = `it is of the stack ${stackName(urn)}, and this run is of ${stackName(stack)}`;
+    const text = `instance ${id} was dropped from the state, not deleted: ${why}`;
+    return ctx.messages.warning(
+      `${text}. If the other stack is gone, remove it at the service`,
+      urn,
+    );
+  }
   session.isDestroy = true;
   state.keep(urn, undefined);
   if (creates.ours.get(id) === "takenOver") {

@@ -62,9 +62,10 @@ function settingsHandlers(server: ProviderServer, { log, version }: ServerDepend
     checkConfig: server.beginningRun(async (provider, request: pb.CheckRequest) => {
       const sent = decodeProperties(request.getNews());
       const { settings, own } = splitInputs(sent);
-      const { inputs, failures } = await provider.checkConfig({ news: settings });
+      const urn = request.getUrn();
+      const { inputs, failures } = await provider.checkConfig({ urn, news: settings });
       const warning = newerSdkWarning(sent, { pluginVersion: version, folder: __dirname });
-      if (warning !== undefined) log.warning(warning, request.getUrn());
+      if (warning !== undefined) log.warning(warning, urn);
       return toCheckReply({ ...inputs, ...own }, failures, (text) => log.clean(text));
     }),
     diffConfig: server.unary((request: pb.DiffRequest) => {

@@ -65,8 +65,9 @@ test("the entries that the engine adds to the settings never reach the provider,
     expect(answer.failures).toEqual([{ property: "baseUrl", reason: "no" }]);
     await client.configure(news);
     const settings = propertyMap({ apiToken: "t" });
+    const urn = "urn:pulumi:dev::project::pulumi:providers:compute::default";
     expect(calls).toEqual([
-      ["checkConfig", { news: settings }],
+      ["checkConfig", { urn, news: settings }],
       ["configure", { scope: "provider-id", args: settings }],
     ]);
   });
