@@ -25,6 +25,7 @@ import {
 import { changedInputs, diffInstance } from "./diff";
 import { leaveReplaced, reportLeftBehind } from "./leftBehind";
 import { inputNames } from "./definition";
+import { Instance } from "./instance";
 
 type Values = Record<string, PropertyValue | undefined>;
 
@@ -270,6 +271,28 @@ test.each<[string, Values, object]>([
   expect((await errorOf(other)).message).toContain("can't be replaced");
 });
 
+test.each<[string, string, PropertyValue, string]>([
+  ["the first program", "a", ["b", "used"], "update"],
+  ["one that leaves a refused flavor out", "b", ["used", "c"], "update"],
+  ["a refused flavor without the one in use", "a", ["b"], "update-replace"],
+  ["a bigger one, with the one in use as a fallback", "bigger", ["used"], "update-replace"],
+  ["a fallback that is not known yet", "a", Unknown.value, "update-replace"],
+])("after a create that two flavors were refused, %s: %s %j is %s", (_, flavorId, list, kind) => {
+  const made = inputsOf({ flavorId: "a", fallbackFlavorIds: ["b", "used"] });
+  const accepted = { id: "i-1", networks: [] };
+  const origin = scene().session.connection.place();
+  for (const secret of [false, true]) {
+    const inputs = secret ? propertyMap({ ...made, flavorId: new Secret("a") }) : made;
+    const of = { urn: urnOf("web"), inputs, flavorIdUsed: "used" };
+    const { outputs } = Instance.accepted(of, accepted, origin, "");
+    expect(outputs["__refused"]).toEqual(secret ? new Secret(["a", "b"]) : ["a", "b"]);
+    const before = inputsOf({ flavorId: "used" });
+    const held = { oldInputs: before, oldOutputs: propertyMap({ ...outputs, ...before }) };
+    const news = inputsOf({ flavorId, fallbackFlavorIds: list });
+    expect(changes({ ...held, news }).detailed).toMatchObject({ flavorId: kind });
+  }
+});
+
 test("a replacement whose Delete would fail is refused before anything is changed (G4)", async () => {
   const world = existing();
   const error = await errorOf(diffOf(world, { flavorId: "b" }));
@@ -312,6 +335,7 @@ test("an unknown value may turn out to be unchanged, so it is only a warning (G4
     { flavorId: Unknown.value },
     { userData: new Secret(Unknown.value) },
     { userData: "x", userDataBase64: Unknown.value },
+    { flavorId: "b", fallbackFlavorIds: Unknown.value },
   ]) {
     const world = existing();
     await diffOf(world, news);

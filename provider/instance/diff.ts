@@ -17,7 +17,7 @@ import { timeouts, type Session } from "../session/session";
 import { idInputs, inputNames, isScript, isSent, scriptInputs, type InputName } from "./definition";
 import { noCall } from "./delete";
 import { cantTell, describeExistence, lookFor, refuseElsewhere } from "./existence";
-import { heldBy, textIn, type Instance } from "./instance";
+import { heldBy, type Instance } from "./instance";
 import { leftOf } from "./leftBehind";
 import { refusal, wayIntoReach, waysToReplace } from "./refusals";
 import { forgetText, isSameUserData, lacksText, readUserData } from "./userData";
@@ -149,9 +149,8 @@ function changeOf(name: InputName, held: Instance, news: PropertyMap): DiffKind 
 }
 
 /** Whether a change of the input only changes the state: the service does not get it, or the instance has the flavor already. */
-function isInPlace(name: InputName, { flavorIdUsed }: Instance, news: PropertyMap): boolean {
-  if (name !== "flavorId") return !isSent(name);
-  return flavorIdUsed !== undefined && textIn(news[name]) === flavorIdUsed;
+function isInPlace(name: InputName, held: Instance, news: PropertyMap): boolean {
+  return name === "flavorId" ? held.hasFlavorFor(news) : !isSent(name);
 }
 
 /**
@@ -202,12 +201,13 @@ async function judgeReplacement(
     );
 }
 
-/** Whether one of the inputs is sure to have changed. */
+/** Whether one of the inputs is sure to have changed: all inputs that decide that are known. */
 function isCertain(replaced: readonly InputName[], news: PropertyMap): boolean {
-  // The script has two inputs, and is sure to have changed only if both are known.
-  return replaced.some(
-    (name) => !(isScript(name) ? scriptInputs : [name]).some((input) => hasUnknown(news[input])),
-  );
+  const decidingOn = (name: InputName): readonly InputName[] => {
+    if (name === "flavorId") return ["flavorId", "fallbackFlavorIds"];
+    return isScript(name) ? scriptInputs : [name];
+  };
+  return replaced.some((name) => !decidingOn(name).some((input) => hasUnknown(news[input])));
 }
 
 /**

@@ -6,6 +6,7 @@ import type { Accepted, ListItem } from "../api/contract";
 import { originSchema, type Origin } from "../origin";
 import {
   hasSecret,
+  isList,
   propertyMap,
   reveal,
   Secret,
@@ -48,6 +49,8 @@ const hidden = {
   read: "__read",
   /** The service and the token that the instance was last seen with (`Origin`). */
   origin: "__origin",
+  /** The flavors that its create has tried in vain, if there were any: those that its inputs name before `flavorIdUsed`. */
+  refused: "__refused",
   /** The stamp: the id of the session that created, took over or imported the instance. */
   stamp: "__run",
 } as const;
@@ -89,6 +92,9 @@ export class Instance {
     origin: Origin,
     acceptedAt: string,
   ): Instance {
+    const refused = flavorsBefore(flavorIdUsed, inputs) ?? [];
+    const asSecretAsFlavors = (value: PropertyValue) =>
+      hasSecretFlavor(inputs) ? new Secret(value) : value;
     const outputs = propertyMap({
       ...inputsAsOutputs(inputs),
       name: secretLike(inputs["name"], accepted.name ?? inputs["name"]),
@@ -98,10 +104,9 @@ export class Instance {
       ),
       privateIpv4: accepted.networks.find((network) => network.type === "private")?.ipv4 ?? "",
       createdAt: accepted.createdAt ?? null,
-      flavorIdUsed: hasSecretFlavor(inputs)
-        ? new Secret(flavorIdUsed ?? null)
-        : (flavorIdUsed ?? null),
+      flavorIdUsed: asSecretAsFlavors(flavorIdUsed ?? null),
       tokenKind: origin.tokenKind,
+      [hidden.refused]: refused.length > 0 ? asSecretAsFlavors(refused) : undefined,
       [hidden.accepted]: acceptedAt,
       [hidden.origin]: propertyMap(origin),
     });
@@ -135,6 +140,12 @@ export class Instance {
   /** The flavor with which it was created. Undefined if that is not known, as after an import. */
   get flavorIdUsed(): string | undefined {
     return textIn(this.outputs["flavorIdUsed"]);
+  }
+  /** Whether a create of these inputs would have come to the flavor in use: each flavor that they name before it was refused. */
+  hasFlavorFor(inputs: PropertyMap): boolean {
+    const refused = reveal(this.outputs[hidden.refused] ?? null);
+    const before = flavorsBefore(this.flavorIdUsed, inputs);
+    return before?.every((flavor) => isList(refused) && refused.includes(flavor)) ?? false;
   }
   /** Where the instance lives. Undefined if that is not recorded, as in an import. */
   get origin(): Origin | undefined {
@@ -258,6 +269,18 @@ export function previewOutputs(inputs: PropertyMap, tokenKind: string): Property
     ...Object.fromEntries(Object.keys(serviceOutputs).map((name) => [name, Unknown.value])),
     tokenKind,
   });
+}
+
+/**
+ * Returns the flavors that a create of these inputs tries before this one. One that is not known yet is empty. Undefined if the
+ * inputs do not name this one.
+ */
+function flavorsBefore(flavor: string | undefined, inputs: PropertyMap): string[] | undefined {
+  const fallbacks = reveal(inputs["fallbackFlavorIds"] ?? null);
+  const named = [inputs["flavorId"], ...(isList(fallbacks) ? fallbacks : [])];
+  const flavors = named.map((one) => textIn(one) ?? "");
+  const index = flavor === undefined ? -1 : flavors.indexOf(flavor);
+  return index < 0 ? undefined : flavors.slice(0, index);
 }
 
 /** Whether the flavor in use may be a secret of the program. */

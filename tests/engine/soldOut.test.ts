@@ -90,7 +90,7 @@ test.each([
   expect(fixture.ids()).toEqual([]);
 });
 
-test("with fallbackFlavorIds, the next flavor is taken, and neither a new list nor a flavorId that names it replaces the server", async () => {
+test("with fallbackFlavorIds, the next flavor is taken, and neither a new list, nor a flavorId that names it, nor the first program again replaces the server", async () => {
   const program = (flavorId: string, fallbackFlavorIds: string[]) =>
     oneInstance({ flavorId, fallbackFlavorIds });
   await using fixture = await Fixture.create({ program: program("a", ["b", "c"]) });
@@ -110,7 +110,13 @@ test("with fallbackFlavorIds, the next flavor is taken, and neither a new list n
     expect((await stack.instance()).outputs).toMatchObject({ flavorIdUsed: "b" });
   }
   expect((await stack.instance()).outputs).toMatchObject({ flavorId: "b" });
+  // Back to the program that made it. Only what was refused may stand before the flavor in use: a bigger one is an upgrade.
+  stack.program(program("a", ["b", "c"]));
+  expect(await stack.up()).toContain("1 updated");
   expect(fixture.posts()).toBe(2);
-  stack.program(program("a", ["c"]));
-  expect(await stack.preview()).toContain("1 to replace");
+  for (const changed of [program("a", ["c"]), program("bigger", ["b"]), program("c", ["b"])]) {
+    stack.program(changed);
+    const replaces = changed === program("a", ["c"]) ? "1 unchanged" : "1 to replace";
+    expect(await stack.preview()).toContain(replaces);
+  }
 });
