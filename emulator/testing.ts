@@ -61,7 +61,9 @@ export type Misbehavior =
   /** The 202 to a POST is that of an older instance: the oldest one with this id or name. The default is any. */
   | { kind: "existingId"; instance?: string; acted?: boolean }
   /** A listing lacks the instances with this id or name (`*` stands for any characters). The default is all. */
-  | { kind: "omitItem"; instance?: string };
+  | { kind: "omitItem"; instance?: string }
+  /** A listing shows the instances with this id or name without their public address. The default is all. */
+  | { kind: "omitAddress"; instance?: string };
 
 /** A misbehavior, and the requests that it applies to. */
 export type Fault = Misbehavior & FaultConditions;

@@ -322,6 +322,14 @@ describe("a listing", () => {
     expect(await newCaller().names()).toEqual(["web-1", "web-2", "db-1"]);
   });
 
+  test("leaves public addresses out", async () => {
+    onList({ kind: "omitAddress", instance: "web-*" });
+    const shown = async () => (await newCaller().list()).data.map((item) => item.ipv4_public);
+    const inserted = emulator.control.instances().map((instance) => instance.ipv4_public);
+    expect(await shown()).toEqual([null, null, inserted[2]]);
+    expect(await shown()).toEqual(inserted);
+  });
+
   test("shows an instance twice", async () => {
     onList({ kind: "duplicateIds", instance: "web-2" });
     expect(await newCaller().names()).toEqual(["web-1", "web-2", "web-2", "db-1"]);

@@ -69,6 +69,7 @@ const instanceFaults = [
 /** They change a listing. The next listing without the fault is true again. */
 const listFaults = [
   z.strictObject({ kind: z.literal("omitItem"), instance }),
+  z.strictObject({ kind: z.literal("omitAddress"), instance }),
   z.strictObject({ kind: z.literal("duplicateIds"), instance }),
   z.strictObject({ kind: z.literal("changeIds"), instance }),
   z.strictObject({ kind: z.literal("showStatus"), instance, status: z.string() }),

@@ -34,6 +34,8 @@ function applyListFault(listing: Listing, fault: ListFault, requestId: string): 
     switch (fault.kind) {
       case "omitItem":
         return [];
+      case "omitAddress":
+        return [{ ...item, ipv4_public: null }];
       case "duplicateIds":
         return [item, item];
       case "changeIds":
