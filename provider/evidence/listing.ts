@@ -77,6 +77,7 @@ export class ListingSource {
   readonly #waiting: (signal: AbortSignal) => Disposable | undefined;
   #lastMark = 0;
   #lastWrite = 0;
+  #first: Listing | undefined;
   #latest: Listing | undefined;
   #underWay: (Begin & { listing: Promise<Listing> }) | undefined;
 
@@ -104,6 +105,11 @@ export class ListingSource {
   /** Marks the end of a write. Listings with a lower mark need not show the write. */
   markWrite(): number {
     return (this.#lastWrite = this.mark());
+  }
+
+  /** The session's first listing, which began before all its POSTs. */
+  get first(): Listing | undefined {
+    return this.#first;
   }
 
   /** The newest listing, however old. Undefined before the first. */
@@ -146,7 +152,11 @@ export class ListingSource {
   #beginListing() {
     const begin: Begin = { beginMark: this.mark(), begunAt: this.#clock.now() };
     const listing = this.#fetchListing(this.#sessionSignal())
-      .then((content) => (this.#latest = { ...begin, endedAt: this.#clock.now(), ...content }))
+      .then((content) => {
+        const listing = { ...begin, endedAt: this.#clock.now(), ...content };
+        this.#first ??= listing;
+        return (this.#latest = listing);
+      })
       .finally(() => (this.#underWay = undefined));
     return { ...begin, listing };
   }

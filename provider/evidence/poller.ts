@@ -17,7 +17,8 @@ export type WaitResult =
   /** The instance was listed before, and is now proven gone (guarantee G3). */
   | { kind: "deleted" };
 
-interface LookOptions {
+/** What the looks of a wait are for. */
+export interface LookOptions {
   /** Every listing that begins at this clock time or later shows the instance, if it exists. */
   listedBy: number;
   signal: AbortSignal;
@@ -64,6 +65,11 @@ const shareOfRateLimit = 0.5;
 /** Whether an instance is listed with a status other than PROVISIONING. */
 export function hasLeftProvisioning({ status }: ListItem): boolean {
   return status !== undefined && status !== "PROVISIONING";
+}
+
+/** Whether an instance is listed as ACTIVE, and without a public address. */
+export function isListedWithoutAddress(item: ListItem | undefined): boolean {
+  return item?.status === "ACTIVE" && item.ipv4_public === undefined;
 }
 
 /** What a poller is made with. */
@@ -136,6 +142,24 @@ export class Poller {
     if (isNew && result.kind === "left")
       this.#quickestMs = Math.min(this.#quickestMs ?? Infinity, provisioningMs);
     return result;
+  }
+
+  /**
+   * Resolves once the ACTIVE instance `lastSeen` is listed with a public address or with a status other than ACTIVE and
+   * PROVISIONING, or is proven gone.
+   *
+   * @throws as `waitWhileProvisioning`
+   */
+  async waitForAddress(lastSeen: ListItem, options: LookOptions): Promise<WaitResult> {
+    return await this.#wait(
+      lastSeen.id,
+      { ...options, after: 0 },
+      {
+        lastSeen,
+        pauseMsAfter: (waitedMs) => this.#pauseMsAfter(waitedMs, false),
+        isOver: (item) => hasLeftProvisioning(item) && !isListedWithoutAddress(item),
+      },
+    );
   }
 
   /**

@@ -135,7 +135,7 @@ test("without any address, nothing is tried, and the error says so", async () =>
   const world = scene();
   world.service.posts.push((body, _signals, service) => {
     const accepted = service.accept(body);
-    service.set("i-1", { status: "ACTIVE" });
+    service.set("i-1", { status: "ACTIVE", ipv4_public: undefined });
     return { ...accepted, networks: [] };
   });
   expect((await errorOf(create(world, 30))).message).toContain("has shown no address of it");

@@ -7,6 +7,7 @@ import type { Origin } from "../origin";
 import { propertyMap } from "../propertyValue";
 import { isRefresh, type ReadRequest, type ReadResponse } from "../calls";
 import type { Session } from "../session/session";
+import { isAddressDue } from "./address";
 import { listedBy, lookFor } from "./existence";
 import { Instance, listedOutputs, textIn } from "./instance";
 import { checkStatus, unfinishedInstance } from "./ready";
@@ -73,12 +74,18 @@ function refresh(session: Session, before: Instance, item: ListItem, origin: Ori
   // That an unfinished instance has become ready is no drift.
   session.state.noteDrift(before.id, before.isUnfinished ? [] : changed);
   checkStatus(session, after, before);
-  const port = before.isUnfinished ? after.waitForPort : undefined;
-  if (port !== undefined) {
-    const reason = `port ${port} of instance ${after.id} has not answered yet. \`pulumi up\` waits for it`;
-    throw unfinishedInstance(after, reason);
-  }
+  const missing = before.isUnfinished ? missingOf(session, after) : undefined;
+  if (missing !== undefined) throw unfinishedInstance(after, missing);
   return after;
+}
+
+/** Says what an instance that has left PROVISIONING still lacks before it is ready. Only an update waits for it. */
+function missingOf(session: Session, instance: Instance): string | undefined {
+  const { id, waitForPort: port } = instance;
+  if (port !== undefined)
+    return `port ${port} of instance ${id} has not answered yet. \`pulumi up\` waits for it`;
+  if (session.isAddressMissed || !isAddressDue(session, instance)) return undefined;
+  return `the public address of instance ${id} is not listed yet. \`pulumi up\` waits for it`;
 }
 
 /** Notes that the engine imports the instance. */

@@ -53,15 +53,6 @@ test("an ACTIVE instance is ready, with the address that the list shows", async 
   expect(world.messages.warnings).toEqual([]);
 });
 
-test("an ACTIVE instance that is listed without a public address is ready: the wait takes one listing", async () => {
-  const world = scene();
-  const ended = wait(world);
-  world.service.set("i-1", { status: "ACTIVE" });
-  expect(await ended).toMatchObject({ status: "ACTIVE", ipv4: "", privateIpv4: "10.0.0.5" });
-  expect(world.service.count("list")).toBe(1);
-  expect(world.messages.warnings).toEqual([]);
-});
-
 test("an OFFLINE instance is ready, with a warning", async () => {
   const world = scene();
   becomes(world, "OFFLINE");

@@ -1,16 +1,18 @@
 /**
- * Waits until an accepted instance is ready: ACTIVE or OFFLINE, and with `waitForPort` ACTIVE with a port that answers. Whatever
- * ends the wait, the id and the state of the instance reach the engine, so that no created instance is lost (G1).
+ * Waits until an accepted instance is ready: OFFLINE, or ACTIVE with the address that others use, and with `waitForPort` with a
+ * port that answers. Whatever ends the wait, the id and the state of the instance reach the engine, so that no created
+ * instance is lost (G1).
  */
-import { Canceled, notNeeded, TimedOut } from "../abort";
+import { Canceled, deadline, notNeeded, TimedOut } from "../abort";
 import { dropFromState, importAs, withWaysOut } from "../advice";
 import type { ListItem } from "../api/contract";
 import { RequestError } from "../api/errors";
 import type { Text } from "../context";
 import { InstanceUnfinished, OperationFailed } from "../errors";
-import { hasLeftProvisioning, type WaitResult } from "../evidence/poller";
+import { hasLeftProvisioning, type LookOptions, type WaitResult } from "../evidence/poller";
 import type { Origin } from "../origin";
 import { timeouts, type Session } from "../session/session";
+import { isAddressDue, lacksAddress, noAddressNotice } from "./address";
 import { listedBy } from "./existence";
 import { Instance } from "./instance";
 import { reasonOf } from "./messages";
@@ -48,12 +50,14 @@ interface Progress {
   /** Why the last listing failed. Undefined if it did not fail. */
   problem?: RequestError | undefined;
   /** The port that is awaited, once the instance has left PROVISIONING. */
-  port?: AwaitedPort;
+  port?: AwaitedPort | undefined;
+  /** Whether the public address is awaited, once the instance is ACTIVE. */
+  isAddressAwaited?: boolean;
 }
 
 /**
- * Waits until the instance has left PROVISIONING, and then until its port answers if the program names one. Returns the
- * instance as it is then.
+ * Waits until the instance has left PROVISIONING, and then for its public address and, if the program names one, until its port
+ * answers. Returns the instance as it is then.
  *
  * @throws InstanceUnfinished for every failure.
  */
@@ -83,6 +87,7 @@ class WaitUntilReady {
 
   /** @throws InstanceUnfinished for every failure */
   async run(): Promise<Instance> {
+    this.#session.state.unfinished.add(this.#instance.id);
     this.#show();
     try {
       const result = await this.#waitWhileProvisioning();
@@ -92,8 +97,9 @@ class WaitUntilReady {
         result.kind === "left"
           ? readyInstance(this.#session, this.#wait, result.item)
           : unlistedInstance(this.#session, this.#wait, item);
-      const port = this.#instance.waitForPort;
-      if (port !== undefined) await this.#waitForPort(port, item);
+      const isDue = result.kind === "left" && isAddressDue(this.#session, this.#instance);
+      await Promise.all([this.#waitForPort(item), isDue && this.#waitForAddress(result.item)]);
+      if (isDue) this.#noteAddress();
       return this.#instance;
     } catch (error) {
       throw unfinishedError(this.#session, error, this.#instance, this.#progress);
@@ -102,8 +108,9 @@ class WaitUntilReady {
 
   /** Shows in the Info column what is awaited. */
   #show(): void {
-    const { port, status } = this.#progress;
-    const what = port ? portStatus(port) : (status ?? accepted);
+    const { port, isAddressAwaited, status = accepted } = this.#progress;
+    const awaited = isAddressAwaited ? `${status}, awaiting its address` : status;
+    const what = port ? portStatus(port) : awaited;
     this.#session.operations.show(this.#signal, { what, id: this.#instance.id });
   }
 
@@ -128,10 +135,40 @@ class WaitUntilReady {
   }
 
   /**
-   * Waits until the port answers. Meanwhile the instance follows the listings, and the wait ends at a status other than ACTIVE
-   * and PROVISIONING.
+   * Waits until a listing has the public address, for at most the settling time. Since the instance is ACTIVE, only a cancel, or
+   * the proof that it is gone, makes this wait fail.
    */
-  async #waitForPort(number: number, item: ListItem | undefined): Promise<void> {
+  async #waitForAddress(item: ListItem): Promise<void> {
+    const session = this.#session;
+    if (session.isAddressMissed) return;
+    this.#progress.isAddressAwaited = true;
+    this.#show();
+    using end = deadline(session.ctx.clock, session.settings.settlingMs / 1000, this.#signal);
+    try {
+      const result = await session.poller.waitForAddress(item, this.#looksUntil(end.signal));
+      if (result.kind === "deleted") throw goneInstance(this.#instance);
+    } catch (error) {
+      const isTimeOut = error instanceof TimedOut;
+      if (!(isTimeOut || error instanceof RequestError || error instanceof OperationFailed))
+        throw error;
+      session.isAddressMissed ||= isTimeOut && !this.#signal.aborted;
+    }
+  }
+
+  /** Warns of an address that did not come, or of the status that the instance has instead of ACTIVE. */
+  #noteAddress(): void {
+    const { notices } = this.#session;
+    checkStatus(this.#session, this.#instance);
+    if (lacksAddress(this.#instance)) notices.warnOfFinding([noAddressNotice], this.#instance.urn);
+  }
+
+  /**
+   * Waits until the port answers, if the program names one. Meanwhile the instance follows the listings, and the wait ends at a
+   * status other than ACTIVE and PROVISIONING.
+   */
+  async #waitForPort(item: ListItem | undefined): Promise<void> {
+    const number = this.#instance.waitForPort;
+    if (number === undefined) return;
     this.#progress.status = this.#instance.status;
     this.#progress.port = { number };
     this.#show();
@@ -151,6 +188,8 @@ class WaitUntilReady {
       // An instance that no listing has shown can't be watched: the listings are cut off before it.
       const watched = item && this.#watch(item, until).then(() => answered);
       await Promise.race([answered, watched ?? answered]);
+      this.#progress.port = undefined;
+      this.#show();
     } finally {
       end.abort(notNeeded);
     }
@@ -158,19 +197,25 @@ class WaitUntilReady {
 
   /** Resolves if the listings no longer show the instance, because they are cut off. */
   async #watch(item: ListItem, until: AbortSignal): Promise<void> {
-    const result = await this.#session.poller.waitWhileActive(item, {
-      listedBy: listedBy(this.#session, this.#instance),
-      signal: until,
-      onLook: (listing, problem) => {
-        const latest = listing?.items.get(item.id);
-        if (latest) this.#instance = this.#instance.seenAs(latest, this.#wait.origin);
-        this.#noteLook(latest, problem);
-      },
-    });
+    const result = await this.#session.poller.waitWhileActive(item, this.#looksUntil(until));
     if (result.kind === "deleted") throw goneInstance(this.#instance);
     if (result.kind === "left") {
       checkStatus(this.#session, this.#instance, this.#instance.unfinished());
     }
+  }
+
+  /** Returns what the looks at an ACTIVE instance need. The instance follows the listings. */
+  #looksUntil(signal: AbortSignal): LookOptions {
+    return {
+      listedBy: listedBy(this.#session, this.#instance),
+      signal,
+      onLook: (listing, problem) => {
+        const latest = listing?.items.get(this.#instance.id);
+        if (latest && hasLeftProvisioning(latest))
+          this.#instance = this.#instance.seenAs(latest, this.#wait.origin);
+        this.#noteLook(latest, problem);
+      },
+    };
   }
 }
 

@@ -9,6 +9,8 @@ export interface Seen {
   readonly origin: Origin | undefined;
   /** The id of the session that created, took over or imported the instance. */
   readonly stamp?: string | undefined;
+  /** Whether it was not ready when last seen. */
+  readonly isUnfinished?: boolean;
 }
 
 /** An instance that may have replaced another one. */
@@ -32,6 +34,8 @@ export class KnownState {
   readonly checkedSinceRead = new Set<string>();
   /** The URNs of the resources for which Check was called: those that the program, or an import, has registered. */
   readonly registered = new Set<string>();
+  /** The ids of the instances that were not ready when a call showed them, or that a call has waited for. */
+  readonly unfinished = new Set<string>();
   /** The first URN that `noteShown` has noted. */
   #shownUrn: string | undefined;
   /** The ids that calls have shown, each with the token hashes in its origins (`__origin` in the outputs). */
@@ -53,8 +57,9 @@ export class KnownState {
   }
 
   /** Notes the instance of a call. */
-  noteShown({ id, urn = "", origin }: Seen): void {
+  noteShown({ id, urn = "", origin, isUnfinished }: Seen): void {
     if (urn !== "") this.#shownUrn ??= urn;
+    if (isUnfinished) this.unfinished.add(id);
     const hashes = this.#tokenHashes.get(id) ?? new Set();
     if (origin) hashes.add(origin.tokenHash);
     this.#tokenHashes.set(id, hashes);

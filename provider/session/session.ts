@@ -88,6 +88,8 @@ export class Session {
   hasBriefLookFailed = false;
   /** Whether a look for what a listing would show has failed (`lookOnce`). Later ones are left out. */
   hasLookFailed = false;
+  /** Whether the address of an instance did not come within the settling time. Later ones are then not awaited. */
+  isAddressMissed = false;
   /** Whether listings page by `compute:cursorParameter`, if it is set. */
   #isCursorUsed = true;
   #showsLastMessages: Promise<boolean> | undefined;

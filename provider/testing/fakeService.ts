@@ -53,10 +53,10 @@ export class FakeService implements ComputeApi {
     this.has(id, { ...this.instances.get(id), ...change });
   }
 
-  /** Creates an instance in PROVISIONING, and returns the 202. */
+  /** Creates an instance in PROVISIONING, whose address is listed already, and returns the 202. */
   accept(body: CreateBody): Accepted {
     const id = `i-${++this.#acceptedCount}`;
-    this.has(id, { name: body.name, status: "PROVISIONING", ipv4_public: undefined });
+    this.has(id, { name: body.name, status: "PROVISIONING" });
     return {
       id,
       name: body.name,

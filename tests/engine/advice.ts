@@ -29,6 +29,7 @@ const refusedReplacement = engine("adviceDelete", "after a refused replacement, 
 const portLater = engine("waitForPort", "a port that does not answer in time keeps the instance");
 const portNever = engine("waitForPort", "a port that can't answer is left out of the program");
 const waits = core("waiting", "after a time-out the id is in the state");
+const addressLater = core("waiting", "an instance that is ACTIVE before its address is listed");
 
 /** A message that reports something and advises nothing. */
 const reports = { noRun: "it reports what a command does, and advises nothing" };
@@ -551,6 +552,18 @@ export const advice: readonly Advice[] = [
     file: "provider/instance/read.ts",
     text: "has not answered yet. \\`pulumi up\\` waits for it",
     ways: { "pulumi up": portLater },
+  },
+  {
+    file: "provider/instance/read.ts",
+    text: "is not listed yet. \\`pulumi up\\` waits for it",
+    ways: { "pulumi up": addressLater },
+  },
+  {
+    file: "provider/instance/address.ts",
+    text: "records an address that comes later",
+    ways: {
+      "pulumi refresh": engine("adviceReady", "after the warning that no address is listed"),
+    },
   },
   {
     file: "provider/instance/port.ts",

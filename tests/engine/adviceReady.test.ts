@@ -64,6 +64,22 @@ test("after the warning that an instance is OFFLINE, it is started at the servic
   expect(fixture.posts()).toBe(1);
 });
 
+test("after the warning that no address is listed, the printed refresh records one that came later", async () => {
+  await using fixture = await Fixture.create();
+  const { stack, control } = fixture;
+  const late = control.fault({ ...lists, kind: "omitAddress", times: "always" });
+  const output = await stack.up();
+  expect((await stack.instance()).outputs?.["ipv4"]).toBe("");
+
+  late.remove();
+  await typePrinted(fixture, output, "pulumi refresh");
+
+  await expectAgreement(fixture);
+  const [record] = control.instances();
+  expect((await stack.instance()).outputs?.["ipv4"]).toBe(record?.ipv4_public);
+  expect(fixture.posts()).toBe(1);
+});
+
 test("after the warning that an instance is DELETED, the printed state delete drops it, and the next up creates it again", async () => {
   await using fixture = await Fixture.create();
   const { stack, control } = fixture;

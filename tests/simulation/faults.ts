@@ -54,6 +54,7 @@ export const listFaults: Readonly<Record<string, Fault>> = {
   "ids that change": { kind: "changeIds" },
   "an unknown status": { kind: "showStatus", status: "WEIRD" },
   "has_more that never ends": { kind: "hasMoreForever" },
+  "a list without addresses": { kind: "omitAddress" },
 };
 
 /**
