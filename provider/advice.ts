@@ -3,7 +3,7 @@ import { realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 import metadata from "../metadata.json";
 import type { RequestError } from "./api/errors";
-import type { SettingName, SettingVariables } from "./config/settings";
+import type { SettingVariables } from "./config/settings";
 import { executablePath, ownFolder } from "./executable";
 import { pulumiHome } from "./pulumiHome";
 import { instanceToken } from "./pulumiNames";
@@ -16,16 +16,12 @@ export const configCommands = {
   apiToken: "pulumi config set --secret compute:apiToken",
 } as const;
 
-/** Says how to give a setting a value: with a command, or as an argument of the provider that the program makes. */
-export function howToSet(
-  setting: SettingName,
-  value: string,
-  providerUrn: string | undefined,
-): string {
-  return providerUrn === undefined
-    ? `\`pulumi config set compute:${setting} ${shellQuote(value)}\``
-    : `set the argument \`${setting}\` of the provider "${logicalName(providerUrn)}" to "${value}"`;
-}
+/** The commands with a way out that holds for one run (`config/oneRun.ts`). */
+export const oneRunCommands = {
+  retain: "COMPUTE_DELETE_POLICY=retain pulumi up",
+  retainAll: "COMPUTE_DELETE_POLICY=retain pulumi destroy",
+  besideLeftovers: "COMPUTE_LEFTOVERS=warn pulumi up",
+} as const;
 
 /** Returns the lines of an error or a warning: what is the case, and then one way out a line. */
 export function withWaysOut(finding: string, ways: readonly string[]): string[] {

@@ -94,6 +94,32 @@ test("what Check finds in many instances is said at the first one, and counted a
   ]);
 });
 
+test("the end of a run says once that a variable decides for it, and `pulumi do` without a stack asks for none", async () => {
+  const world = scene();
+  world.ctx.env["COMPUTE_DELETE_POLICY"] = "retain";
+  const { provider, service, messages } = await configured(world);
+  service.has("i-1", { name: "web" });
+  await provider.delete(removal);
+  for (const reason of ["interrupted", "finished", "finished"] as const) provider.cancel(reason);
+  expect(messages.all.filter((text) => text.includes("COMPUTE_DELETE_POLICY"))).toEqual([
+    expect.stringMatching(
+      /^warning instances were dropped.* \(COMPUTE_DELETE_POLICY is "retain"\)/,
+    ),
+    expect.stringMatching(/^info COMPUTE_DELETE_POLICY=retain is set in the environment/),
+  ]);
+
+  provider.renew();
+  world.ctx.env["COMPUTE_LEFTOVERS"] = "no word of it";
+  await provider.configure({
+    ...configuration,
+    urn: "urn:pulumi:dev::default::pulumi:providers:compute::",
+  });
+  expect((await errorOf(provider.delete(removal))).message).toContain("i-1 was not deleted");
+  const before = messages.all.length;
+  provider.cancel("finished");
+  expect(messages.all).toHaveLength(before);
+});
+
 test("a name that is not known yet is in the preview of a create, and never in a create (G10)", async () => {
   const world = scene();
   const provider = createProvider(world.ctx);

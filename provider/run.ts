@@ -5,6 +5,7 @@ import { recordedSettingsAdvice } from "./advice";
 import { ProgramStack } from "./programStack";
 import { explicitProvider, isStateless } from "./urn";
 import { resolveSettings, settingVariables } from "./config/configuration";
+import { decideForRun } from "./config/oneRun";
 import type { ProviderContext } from "./context";
 import { OperationFailed } from "./errors";
 import { reportInDoubt } from "./instance/inDoubt";
@@ -24,6 +25,8 @@ export class Run {
   readonly stack: ProgramStack;
   #session: Session | undefined;
   #configurationKey = "";
+  /** The variables that decide for one run, as assignments. */
+  #assignments: readonly string[] = [];
 
   constructor(ctx: ProviderContext) {
     const { randomBytes = crypto.randomBytes } = ctx;
@@ -44,12 +47,16 @@ export class Run {
   }
 
   /**
-   * Takes the settings, which can't be changed any more.
+   * Takes the settings, which can't be changed any more. `pulumi do` without a stack is no run that a person could decide for.
    *
    * @throws OperationFailed if the settings can't work, or if the run has others already
    */
   configure({ urn, scope, args }: ConfigureRequest): void {
-    const settings = resolveSettings(args, this.#ctx, urn);
+    const stateless = isStateless(urn);
+    const { settings, variables, assignments } = decideForRun(
+      resolveSettings(args, this.#ctx, urn),
+      stateless ? {} : this.#ctx.env,
+    );
     // A token from a file may be replaced between two calls.
     const apiToken = settings.apiTokenFile ?? settings.apiToken;
     const configurationKey = JSON.stringify({ ...settings, apiToken, urn, scope });
@@ -60,12 +67,13 @@ export class Run {
     this.#session = new Session(settings, this.#ctx, () => signal, {
       sessionId: this.#id,
       scope,
-      stateless: isStateless(urn),
+      stateless,
       providerUrn: explicitProvider(urn),
       isRecorded: this.#isRecorded(urn),
       programStack: () => this.stack.get(),
-      variables: settingVariables(args, this.#ctx.env),
+      variables: { ...settingVariables(args, this.#ctx.env), ...variables },
     });
+    this.#assignments = assignments;
     this.#configurationKey = configurationKey;
   }
 
@@ -94,6 +102,9 @@ export class Run {
     }
     reportLeftBehind(session);
     session.notices.reportFindings();
+    const assigned = this.#assignments.join(" and ");
+    if (assigned && session.notices.markSaid(assigned))
+      session.ctx.messages.info(`${assigned} is set in the environment. ${untilUnset}`);
     // After an interrupt, a second Ctrl-C may end the engine before it saves the replies. So `finished` then proves
     // nothing.
     if (reason === "finished") {
@@ -111,6 +122,8 @@ export class Run {
     void this.#session?.close();
   }
 }
+
+const untilUnset = "It decides before any configuration, as long as it is set, and is not saved";
 
 const secondConfiguration =
   "this process already serves another configuration of the provider, and it can't tell the calls of the two configurations apart. Two providers of a program have two, and so have the recorded and the present settings of one after a change. Run without PULUMI_DEBUG_PROVIDERS";

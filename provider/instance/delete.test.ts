@@ -53,8 +53,8 @@ test("by default, a delete of an existing instance fails, and names the id, the 
   expect(message.split("\n")).toEqual([
     `instance i-1 was not deleted: it still exists and is billed, and ${why}.`,
     "  - remove it at the service (its portal), and run this again",
-    expect.stringContaining(`\`pulumi state delete ${urn} --force\``),
-    expect.stringContaining("`pulumi destroy --run-program -c compute:deletePolicy=retain`"),
+    expect.stringMatching(/if this is an `up`: `COMPUTE_DELETE_POLICY=retain pulumi up`$/),
+    expect.stringMatching(/if this is a `destroy`: `COMPUTE_DELETE_POLICY=retain pulumi destroy`$/),
     expect.stringMatching(/^More: https:.*delete\.md$/),
   ]);
   expect(world.service.count("destroy")).toBe(0);
@@ -77,14 +77,19 @@ test("the reason and the ways out are said once in a run, to the same instance e
 });
 
 test.each([
-  ["an `up`", {}, "`pulumi up -c compute:deletePolicy=retain`"],
-  ["an `up` with a provider of the program's own", { providerUrn: urnOf("own") }, "`pulumi up`"],
-])("the way out of a delete in %s is an `up`", async (_, run, command) => {
-  const world = scene({}, undefined, run);
-  world.service.has("i-1", { name: "web" });
-  world.session.state.registered.add(urnOf("db"));
-  expect((await errorOf(remove(world))).message).toContain(command);
-});
+  ["has not", "db", true],
+  ["has", "web", false],
+])(
+  "an `up` whose program %s the resource is led to an `up`, and names aliases: %s, %p",
+  async (_, registered, namesAliases) => {
+    const world = existing();
+    world.session.state.registered.add(urnOf(registered));
+    const { message } = await errorOf(remove(world));
+    expect(message).toContain("drop it from the stack: `COMPUTE_DELETE_POLICY=retain pulumi up`");
+    expect(message).not.toContain("pulumi destroy");
+    expect(message.includes("`aliases`")).toBe(namesAliases);
+  },
+);
 
 test("no message says that a sandbox instance is billed", async () => {
   const world = existing({ ...sandbox, deletePolicy: "fail" });
@@ -112,7 +117,7 @@ test.each([
     const { message } = await errorOf(remove(world));
     expect(message).toContain(`instance i-1 was not deleted: ${why}`);
     expect(message).toContain(
-      "\n  - if it is gone, or is to run on, drop it from the state: `pulumi state ",
+      "\n  - if it is gone, or is to run on, drop it from the stack, if this is an `up`: `",
     );
   },
 );

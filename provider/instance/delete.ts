@@ -78,12 +78,11 @@ export async function deleteInstance(session: Session, request: DeleteRequest): 
     );
   throw refusal({
     id,
-    urn,
     what,
     finding,
     ...(verdict.kind === "listed" && { again: `${what}: ${finding}` }),
     why: noCall,
-    ways: waysToDelete(session, urn, verdict),
+    ways: waysToDelete(state, urn, verdict),
     page: "delete.md",
     namesSettings: true,
   });

@@ -301,7 +301,7 @@ test("a replacement whose Delete would fail is refused before anything is change
   expect(error.message.split("\n")).toEqual([
     `instance i-1 can't be replaced: it still exists and is billed, and ${why}. Nothing was changed.`,
     "  - remove it at the service (its portal), and run this again",
-    expect.stringContaining("  - create the new one beside it: `pulumi "),
+    "  - create the new one beside it: `COMPUTE_DELETE_POLICY=retain pulumi up`",
     expect.stringMatching(/^More: https:.*delete\.md#a-replacement$/),
   ]);
   expect(world.messages.warnings).toEqual([]);
@@ -314,7 +314,7 @@ test("a replacement is also refused if it is not known whether the instance exis
   const unproven = (await errorOf(diffOf(world, { flavorId: "b" }))).message;
   expect(unproven).toContain(words);
   expect(unproven).toContain(
-    "\n  - if it is gone, or is to run on, create the new one: `pulumi up ",
+    "\n  - if it is gone, or is to run on, create the new one: `COMPUTE_DELETE_POLICY=retain pulumi up`",
   );
 
   const unreachable = existing();
@@ -454,15 +454,6 @@ test("with retain, a dependent that the engine replaces is named, since no other
   await leaveReplaced(world.session, urn);
   reportLeftBehind(world.session);
   expect(world.messages.warnings).toEqual([expect.stringContaining(behind)]);
-});
-
-test("where the program makes the provider, the way out of a refused replacement is its argument", async () => {
-  const own = "urn:pulumi:dev::proj::pulumi:providers:compute::own";
-  const world = scene(propertyMap({}), undefined, { providerUrn: own });
-  world.service.has("i-1", { name: "web" });
-  const { message } = await errorOf(diffOf(world, { flavorId: "b" }));
-  expect(message).toContain('set the argument `deletePolicy` of the provider "own" to "retain"');
-  expect(message).not.toContain("pulumi config set");
 });
 
 test("the Diff of a refresh names the outputs that have changed, and warns of no replacement (G4)", async () => {

@@ -299,14 +299,14 @@ async function findExisting(
     const { verdict } = await lookFor(session, instance, operation.signal);
     if (verdict.kind === "absent") return undefined;
     const finding = describeExistence(session, instance, verdict);
-    return { finding, ways: waysToReplace(session, verdict) };
+    return { finding, ways: waysToReplace(verdict) };
   } catch (error) {
     if (!(error instanceof RequestError)) throw error;
     // The listing failed, so the instance may exist.
     return {
       finding: cantTell(explain(error)),
       kind: cantTell(error.short),
-      ways: waysToReplace(session, undefined),
+      ways: waysToReplace(undefined),
     };
   }
 }

@@ -36,15 +36,16 @@ export async function leaveReplaced(session: Session, urn: string): Promise<void
  * Names the instances that the run has left behind, or that its `up` will: those that are billed, each by its id, and the number
  * of the others, which cost nothing.
  */
-export function reportLeftBehind({ leftBehind, ctx, hasRecordedSettings }: Session): void {
+export function reportLeftBehind({ leftBehind, ctx, hasRecordedSettings, run }: Session): void {
   const all = [...leftBehind.values()];
   leftBehind.clear();
-  const policy = 'compute:deletePolicy is "retain"';
-  const from = hasRecordedSettings ? " in the settings that the last `pulumi up` recorded" : "";
+  const { deletePolicy = "compute:deletePolicy" } = run.variables;
+  const isRecorded = hasRecordedSettings && run.variables.deletePolicy === undefined;
+  const from = isRecorded ? " in the settings that the last `pulumi up` recorded" : "";
   const report = (instances: readonly LeftBehind[], what: string) => {
     if (instances.length === 0) return;
     ctx.messages.warning([
-      `instances ${what} (${policy}${from}). They go on running, and are billed until they are removed at the service:`,
+      `instances ${what} (${deletePolicy} is "retain"${from}). They go on running, and are billed until they are removed at the service:`,
       ...bulleted(
         instances.map(({ id, urn, isListed }) => {
           const doubt = isListed ? "" : ", if it still exists";

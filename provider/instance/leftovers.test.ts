@@ -50,7 +50,7 @@ describe("an instance that an earlier create may have left", () => {
       const { message } = await errorOf(create(world, kind));
       expect(message).toMatch(/^"web" may have an instance already: .*\n.*\(i-lost\)/);
       const settle = kind === "generated" ? "To settle it: `.*settle`\n" : "";
-      const warn = args["leftovers"] === "fail" ? "To create it all the same: .*warn`\n" : "";
+      const warn = args["leftovers"] === "fail" ? "To create it all the same: .*up`\n" : "";
       expect(message).toMatch(new RegExp(`Nothing was created\\.\n${settle}${warn}More: `));
       expect(linesAt100(message)).toBeLessThanOrEqual(6);
       expect(postsTo(world)).toBe(0);
@@ -115,7 +115,7 @@ test("a stop that concerns many instances names the first ones, and keeps its wa
   for (let n = 0; n < 60; n++) world.service.has(`i-${n}`, { name: "web" });
   const { message } = await errorOf(create(world, "explicit"));
   expect(message).toContain("and 57 more");
-  expect(message).toContain("`pulumi config set compute:leftovers warn`");
+  expect(message).toContain("`COMPUTE_LEFTOVERS=warn pulumi up`");
 });
 
 describe("a preview", () => {

@@ -3,8 +3,8 @@ import { secondOf } from "../abort";
 import {
   bulleted,
   explain,
-  howToSet,
   nextStep,
+  oneRunCommands,
   ownCommand,
   pageAt,
   settleCommand,
@@ -202,7 +202,7 @@ function leftoversLines({ items }: Leftovers, spec: CreateSpec): string[] {
     // What a name alone or an incomplete listing leaves open, `settle` can't tell either. It leaves a sandbox's instance alone.
     ...(first?.why === "tag" ? [settleLine()] : []),
     ...(first?.why !== "tag" || spec.leftovers === "fail"
-      ? [`To create it all the same: ${howToSet("leftovers", "warn", spec.own.provider)}`]
+      ? [`To create it all the same: \`${oneRunCommands.besideLeftovers}\``]
       : []),
     // Also on --replace and taints: the engine does not say that it replaces an instance.
     `More: ${pageAt("recover.md#leftovers")}`,

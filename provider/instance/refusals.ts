@@ -2,11 +2,12 @@
  * How a refused delete, replacement or refresh is worded. The reason and the ways out are the same for all instances of a run, so
  * they are said once. Each further instance has one line.
  */
-import { bulleted, dropFromState, howToSet, pageAt } from "../advice";
+import { bulleted, oneRunCommands, pageAt } from "../advice";
 import { instanceStatuses } from "../api/serviceConstants";
 import { Refused } from "../errors";
 import type { Verdict } from "../evidence/witness";
 import type { Origin } from "../origin";
+import type { KnownState } from "../session/knownState";
 import type { Session } from "../session/session";
 
 /** Why nothing was done with an instance. */
@@ -62,45 +63,42 @@ function waysToRemove(existing: Existing | undefined): string[] {
 }
 
 /** Returns the ways out of a refused replacement. `existing` is undefined if the listing failed. */
-export function waysToReplace(session: Session, existing: Existing | undefined): string[] {
+export function waysToReplace(existing: Existing | undefined): string[] {
   const create =
     existing && mayBeGone(existing)
       ? "if it is gone, or is to run on, create the new one"
       : "create the new one beside it";
-  return [...waysToRemove(existing), `${create}: ${upToRetain(session)}`];
-}
-
-/** Returns the command of an `up` with which instances go on running. */
-function upToRetain({ run }: Session): string {
-  return run.providerUrn === undefined
-    ? `\`pulumi up ${setRetain}\` (${saved})`
-    : `${howToSet("deletePolicy", "retain", run.providerUrn)}, then \`pulumi up\``;
+  return [...waysToRemove(existing), `${create}: \`${oneRunCommands.retain}\``];
 }
 
 /**
- * Returns the ways out of a refused delete. If the program has asked for no instance, this may be a destroy, which takes the
- * settings from the state unless its program runs, or an `up`, in which nobody may be led to a destroy.
+ * Returns the ways out of a refused delete. If the program has asked for no instance, this may be a destroy, or an `up`, in which
+ * nobody may be led to a destroy.
  */
-export function waysToDelete(session: Session, urn: string, existing: Existing): string[] {
+export function waysToDelete(
+  { registered }: KnownState,
+  urn: string,
+  existing: Existing,
+): string[] {
+  const first = waysToRemove(existing);
   const drop = mayBeGone(existing)
     ? "if it is gone, or is to run on, drop it"
     : "let it run, and drop it";
-  const first = waysToRemove(existing);
-  if (session.state.registered.size > 0)
-    return [...first, `${drop} from the stack: ${upToRetain(session)}`];
-  const { providerUrn } = session.run;
-  const all = "destroy the whole stack, and let all of its instances run: ";
+  const { retain, retainAll } = oneRunCommands;
+  if (registered.size === 0)
+    return [
+      ...first,
+      `${drop} from the stack, if this is an \`up\`: \`${retain}\``,
+      `let all instances run, if this is a \`destroy\`: \`${retainAll}\``,
+    ];
+  const renamed =
+    "if the program only renamed it: name the old name in the resource option `aliases`";
   return [
     ...first,
-    `${drop} from the state: ${dropFromState(urn)}`,
-    providerUrn === undefined
-      ? `${all}\`pulumi destroy --run-program ${setRetain}\` (${saved}; this works only if the program still has an instance)`
-      : `${all}${howToSet("deletePolicy", "retain", providerUrn)}, then \`pulumi destroy --run-program\``,
+    `${drop} from the stack: \`${retain}\``,
+    ...(registered.has(urn) ? [] : [renamed]),
   ];
 }
-
-const setRetain = "-c compute:deletePolicy=retain";
-const saved = "-c saves the setting in the stack's file";
 
 /** Returns how an instance comes within reach: by the setting that differs, where it comes from. */
 export function wayIntoReach(

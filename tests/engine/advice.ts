@@ -23,8 +23,8 @@ const settled = (name: string) => engine("settle", name);
 const audited = (name: string) => test("tests/lifecycle/audit", name);
 const pause = (name: string) => test("tests/simulation/pauses", name);
 
-const refusedDestroy = typedCommands("after a refused destroy, the printed command drops");
-const refusedUp = typedCommands("after one of two instances was taken out of the program");
+const oneRun = (name: string) => engine("oneRun", name);
+const refusedDelete = oneRun("after a refused up and a refused destroy, the printed commands");
 const refusedReplacement = engine("adviceDelete", "after a refused replacement, it works with");
 const portLater = engine("waitForPort", "a port that does not answer in time keeps the instance");
 const portNever = engine("waitForPort", "a port that can't answer is left out of the program");
@@ -60,14 +60,6 @@ export const advice: readonly Advice[] = [
         "adviceSettings",
         "if a listing takes longer than the time-out of a request",
       ),
-    },
-  },
-  { file: "provider/advice.ts", text: "pulumi config set compute:${setting}", ways: { part } },
-  {
-    file: "provider/advice.ts",
-    text: "set the argument \\`${setting}\\` of the provider",
-    ways: {
-      "the argument": engine("adviceDelete", "after a refused replacement by a provider of the"),
     },
   },
   {
@@ -349,6 +341,12 @@ export const advice: readonly Advice[] = [
     ways: { reports },
   },
 
+  {
+    file: "provider/config/oneRun.ts",
+    text: "Correct or unset it, and run again",
+    ways: { "unset it": oneRun("COMPUTE_DELETE_POLICY=fail refuses although the state") },
+  },
+
   // ── Inputs ──
   {
     file: "provider/textTypes.ts",
@@ -370,8 +368,8 @@ export const advice: readonly Advice[] = [
     file: "provider/advice.ts",
     text: "which also records the settings (if the program has no",
     ways: {
-      "pulumi refresh --run-program": refusedDestroy,
-      "put one back": typedCommands("after the last instance was taken out of the program"),
+      "pulumi refresh --run-program": core("configuration", "if the state still has a wrong"),
+      "put one back": { noRun: "the program is a person's" },
     },
   },
   {
@@ -436,27 +434,24 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/refusals.ts",
-    text: "pulumi destroy --run-program ${setRetain}",
-    ways: { "pulumi destroy": refusedDestroy },
-  },
-  {
-    file: "provider/instance/refusals.ts",
-    text: "${drop} from the state: ${dropFromState(urn)}",
+    text: "let all instances run, if this is a",
     ways: {
-      "let it run": typedCommands("after the last instance was taken out of"),
-      "it is gone": engine("adviceDelete", "if $what, a refused destroy prints the state delete"),
+      "pulumi destroy": refusedDelete,
+      "it is gone": engine("adviceDelete", "if $what, a refused destroy prints the destroy"),
     },
   },
   {
     file: "provider/instance/refusals.ts",
-    text: "pulumi up ${setRetain}",
-    ways: { "pulumi up": refusedUp },
+    text: "${drop} from the stack",
+    ways: { "pulumi up": refusedDelete },
   },
   {
     file: "provider/instance/refusals.ts",
-    text: 'howToSet("deletePolicy", "retain"',
+    text: "${create}: ",
     ways: {
-      "the argument": engine("adviceDelete", "after a refused replacement by a provider of the"),
+      "beside it": refusedReplacement,
+      "it is gone": engine("adviceDelete", "if $what, a refused replacement prints the up"),
+      "a provider of the program's own": oneRun("a provider of the program's own"),
     },
   },
   {

@@ -110,7 +110,7 @@ class HistoryRun {
   readonly #lastAttached = new Map<Machine, Run>();
   readonly #messages: string[] = [];
   #areFaultsOver = false;
-  /** Whether a person has set `compute:deletePolicy` to `retain`. */
+  /** Whether a person has read the way out of a refused Delete. */
   #isRetainSet = false;
   #scopes = 0;
   /** The ids of the instances whose port has answered. */
@@ -506,7 +506,7 @@ class HistoryRun {
     );
   }
 
-  /** In the end, a person sets what the messages of a refused Delete and of `leftovers: fail` say. */
+  /** In the end, a person decides each run by the variables that a refused Delete and `leftovers: fail` name. */
   #policies(plan: RunPlan | undefined): Pick<Run, "leftovers" | "deletePolicy"> {
     const { leftovers, deletePolicy } = this.#history;
     if (plan !== undefined) return { leftovers, deletePolicy };
@@ -674,7 +674,7 @@ class HistoryRun {
       this.#tell(`a person starts ${offline}`);
       this.#service.control.setStatus(offline, "ACTIVE");
     }
-    if (message.includes("compute:deletePolicy=retain")) this.#isRetainSet = true;
+    if (message.includes("COMPUTE_DELETE_POLICY=retain")) this.#isRetainSet = true;
   }
 
   // ── `settle` ───────────────────────────────────────────────────────────────────────────────────

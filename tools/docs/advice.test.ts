@@ -17,9 +17,10 @@ interface Found {
 
 /** The functions and constants of `provider/advice.ts` that make commands. */
 const makers =
-  /^(?:configCommands\b|(?:howToSet|ownCommand|settleCommand|importCommand|importPlanCommand|inStack|stateDeleteCommand|dropFromState|importAs)$)/;
+  /^(?:(?:configCommands|oneRunCommands)\b|(?:ownCommand|settleCommand|importCommand|importPlanCommand|inStack|stateDeleteCommand|dropFromState|importAs)$)/;
 /** What a message contains if it says what to type, or to run something again. */
-const typing = /`(?:pulumi |(?:audit|doctor|settle)\b|<value>`)|\b[Rr]un [^.;`]*\bagain\b/;
+const typing =
+  /`(?:(?:[A-Z_]+=\w+ )?pulumi |(?:audit|doctor|settle)\b|<value>`)|\b[Rr]un [^.;`]*\bagain\b/;
 
 const textOf = (file: string) => readFileSync(join(root, file), "utf8");
 

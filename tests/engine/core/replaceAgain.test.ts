@@ -51,8 +51,8 @@ test.each(isOldest ? ["--replace"] : ["--replace", "taint"])(
       await taint();
     }
 
-    const [option = ""] = /-c [\w:=]+/.exec(readPage("docs/recover.md").text) ?? [];
-    await stack.type(["pulumi up", option, ...replacing].join(" "));
+    const [command = ""] = /\w+=retain pulumi up/.exec(readPage("docs/recover.md").text) ?? [];
+    await stack.type([command, ...replacing].join(" "));
     expect(fixture.ids()).toEqual([id, (await stack.instance()).id]);
     await stack.expectNothingToDo();
   },

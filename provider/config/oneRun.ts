@@ -1,0 +1,49 @@
+/**
+ * The variables by which a person decides for one run. They win over the configuration and over recorded settings, and nothing saves
+ * them. Only Configure asks for them: the commands judge by the settings that every run has.
+ */
+import { OperationFailed } from "../errors";
+import type { Settings, SettingVariables } from "./settings";
+
+const names = { deletePolicy: "COMPUTE_DELETE_POLICY", leftovers: "COMPUTE_LEFTOVERS" } as const;
+
+/** The settings of a run, the variables from which some of them come, and all such variables that are set, as assignments. */
+interface Decided {
+  settings: Settings;
+  variables: SettingVariables;
+  assignments: string[];
+}
+
+/** @throws OperationFailed if a variable has a value that means nothing */
+export function decideForRun(settings: Settings, env: NodeJS.ProcessEnv): Decided {
+  const policy = wordIn(env, names.deletePolicy, ["retain", "fail"]);
+  const leftovers = wordIn(env, names.leftovers, ["warn", "fail"]);
+  // It lets through what would be refused. What the service can destroy is not to run on.
+  const isDecided = policy === "fail" || settings.deletePolicy === "fail";
+  const deletePolicy = (isDecided ? policy : undefined) ?? settings.deletePolicy;
+  return {
+    settings: { ...settings, deletePolicy, leftovers: leftovers ?? settings.leftovers },
+    variables: deletePolicy === settings.deletePolicy ? {} : { deletePolicy: names.deletePolicy },
+    assignments: Object.values(names).flatMap((name) => (env[name] ? `${name}=${env[name]}` : [])),
+  };
+}
+
+/**
+ * Returns the value of a variable. An empty one counts as not set.
+ *
+ * @throws OperationFailed if it is not one of the words
+ */
+function wordIn<T extends string>(
+  env: NodeJS.ProcessEnv,
+  name: string,
+  words: readonly T[],
+): T | undefined {
+  const value = env[name] || undefined;
+  const word = words.find((one) => one === value);
+  if (value === word) return word;
+  const quoted = words.map((one) => `"${one}"`).join(" or ");
+  throw new OperationFailed(
+    `${name} in the environment must be ${quoted}. Correct or unset it, and run again`,
+    { namesSettings: true },
+  );
+}

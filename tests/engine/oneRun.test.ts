@@ -1,0 +1,102 @@
+/**
+ * Tests the ways out that hold for one run, `COMPUTE_DELETE_POLICY` and `COMPUTE_LEFTOVERS`: what a message prints works as typed,
+ * nothing saves it, and the next run is as guarded as the one before.
+ */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "@jest/globals";
+import { Fixture } from "./support/fixture";
+import { emptyProgram, instances } from "./support/programs";
+import { tokens, type Stack } from "./support/stack";
+import { printed, typePrinted, urnOf } from "./support/typing";
+
+const live = { token: tokens.live };
+const settingsOf = ({ project }: Stack) => readFileSync(join(project, "Pulumi.dev.yaml"), "utf8");
+const set = (assignment: string) => `${assignment} is set in the environment`;
+
+test("after a refused up and a refused destroy, the printed commands let servers run, and nothing saves that: the run after is refused again", async () => {
+  await using fixture = await Fixture.create({
+    ...live,
+    program: instances({ a: {}, b: {}, c: {} }),
+  });
+  const { stack } = fixture;
+  await stack.up();
+  const settings = settingsOf(stack);
+
+  stack.program(instances({ a: {}, b: {} }));
+  const refusedUp = await stack.fail("up");
+  expect(refusedUp).toContain(
+    "if the program only renamed it: name the old name in the resource option `aliases`",
+  );
+  stack.program(instances({ a: {}, b: {}, d: { options: { aliases: [{ name: "c" }] } } }));
+  await stack.preview("--expect-no-changes");
+  stack.program(instances({ a: {}, b: {} }));
+  const up = await typePrinted(fixture, refusedUp, "pulumi up");
+  expect(up).toContain('COMPUTE_DELETE_POLICY is "retain"');
+  expect(up).toContain(set("COMPUTE_DELETE_POLICY=retain"));
+  expect(await stack.ids()).toHaveLength(2);
+  await stack.expectNothingToDo();
+
+  // Without an instance in the program, the engine uses the recorded settings.
+  stack.program(emptyProgram);
+  expect(printed(await stack.fail("up"), "pulumi up")).toBe(printed(refusedUp, "pulumi up"));
+  const refusedDestroy = await stack.fail("destroy");
+  stack.program(instances({ a: {}, b: {} }));
+  expect(printed(await stack.fail("destroy", "--run-program"), "pulumi destroy")).toBe(
+    printed(refusedDestroy, "pulumi destroy"),
+  );
+  expect(await stack.ids()).toHaveLength(2);
+  expect(settingsOf(stack)).toBe(settings);
+  expect(await stack.succeed("stack", "export")).not.toContain("retain");
+
+  await typePrinted(fixture, refusedDestroy, "pulumi destroy");
+  expect(await stack.instances()).toEqual([]);
+  expect(fixture.ids()).toHaveLength(3);
+});
+
+test("COMPUTE_DELETE_POLICY=fail refuses although the state has recorded retain, any other value is refused, and an empty one is none", async () => {
+  await using fixture = await Fixture.create({ ...live, config: { deletePolicy: "retain" } });
+  const { stack } = fixture;
+  await stack.up();
+  await stack.succeed("config", "rm", "compute:deletePolicy");
+  const ids = fixture.ids();
+
+  const refused = await stack.typeFailing("COMPUTE_DELETE_POLICY=fail pulumi destroy");
+  expect(refused).toContain(`instance ${ids[0]} was not deleted`);
+  expect(refused).toContain(set("COMPUTE_DELETE_POLICY=fail"));
+  for (const variable of ["COMPUTE_DELETE_POLICY", "COMPUTE_LEFTOVERS"]) {
+    const wrong = await stack.typeFailing(`${variable}=destroy pulumi destroy`);
+    expect(wrong).toMatch(new RegExp(`${variable} in the environment must be "\\w+" or "fail"`));
+    expect(wrong).not.toContain("pulumi refresh --run-program");
+  }
+  expect(await stack.ids()).toEqual(ids);
+
+  const dropped = await stack.type("COMPUTE_DELETE_POLICY= COMPUTE_LEFTOVERS= pulumi destroy");
+  expect(dropped).toContain("in the settings that the last `pulumi up` recorded");
+  expect(dropped).not.toContain("in the environment");
+  expect(await stack.instances()).toEqual([]);
+});
+
+test("a provider of the program's own: the printed commands work for its instances, too", async () => {
+  await using fixture = await Fixture.create(live);
+  const { stack, service } = fixture;
+  const properties = { baseUrl: service.url, settlingSeconds: 1 };
+  const own = { type: "pulumi:providers:compute", properties };
+  const program = (flavorId: string) =>
+    instances(
+      { mine: { inputs: { flavorId }, options: { provider: "${own}" } }, web: {} },
+      { resources: { own } },
+    );
+  stack.program(program("standard-2"));
+  await stack.up();
+
+  stack.program(program("premium-8"));
+  await typePrinted(fixture, await stack.fail("up"), "pulumi up");
+  expect(fixture.posts()).toBe(3);
+  await stack.expectNothingToDo();
+  expect(await stack.fail("up", "--replace", urnOf("mine"))).toContain("docs/recover.md");
+
+  await typePrinted(fixture, await stack.fail("destroy"), "pulumi destroy");
+  expect(await stack.instances()).toEqual([]);
+  expect(fixture.ids()).toHaveLength(3);
+});
