@@ -119,8 +119,8 @@ test("a stop that concerns many instances names the first ones, and keeps its wa
 });
 
 describe("a preview", () => {
-  test("refuses what the `up` would refuse, with one listing for all resources, and makes no record (G10)", async () => {
-    const world = scene();
+  test("refuses what the `up` would refuse with leftovers fail, with one listing for all resources, and makes no record (G10)", async () => {
+    const world = scene({ leftovers: "fail" });
     world.service.has("i-lost", { name: nameFor("web") });
     for (let n = 0; n < 3; n++)
       expect((await errorOf(create(world, "generated", true))).message).toContain("i-lost");
@@ -138,14 +138,18 @@ describe("a preview", () => {
     await createInstance(world.session, request);
     expect(world.messages.all).toEqual([]);
     world.service.has("i-lost", { name: nameFor("web") });
-    await errorOf(createInstance(world.nextRun().session, request));
+    const next = world.nextRun();
+    await createInstance(next.session, request);
+    expect(next.messages.warnings).toEqual([expect.stringContaining("(i-lost)")]);
   });
 
-  test("only warns of an instance that is PROVISIONING: a run may be under way", async () => {
+  test("only warns of an instance that would stop the `up`: a run may be under way that has made it", async () => {
     const world = scene();
-    world.service.has("i-lost", { name: nameFor("web"), status: "PROVISIONING" });
+    world.service.has("i-lost", { name: nameFor("web") });
     await create(world, "generated", true);
-    expect(world.messages.warnings).toEqual([expect.stringMatching(/i-lost.*a run is under way/)]);
+    expect(world.messages.warnings).toEqual([
+      expect.stringMatching(/i-lost.*`pulumi up` will stop here, unless a run is under way/),
+    ]);
   });
 
   test("says nothing if the service can't be reached, and asks only once", async () => {

@@ -231,10 +231,10 @@ export function anotherRunNotice(record: LedgerRecord): string {
   return `another run creates this resource and is still under way: ${describe(record)}${begun(record)}. \`pulumi up\` waits for its end`;
 }
 
-/** Returns what a preview says of an instance of this resource that is not ready. */
-export function provisioningNotice(items: readonly Leftover[], spec: CreateSpec): string {
+/** Returns what a preview says of leftovers that may be another run's. */
+export function perhapsStoppedNotice(items: readonly Leftover[], spec: CreateSpec): string {
   const named = items.map((item) => describeLeftover(item, spec));
-  return `${someOf(named)} may be left over from an earlier create of this resource, or a run is under way. Once it is ready, \`pulumi up\` stops here`;
+  return `${someOf(named)} may be left over from an earlier create of this resource. \`pulumi up\` will stop here, unless a run is under way`;
 }
 
 /** Returns the message at the end of a run about the creates that earlier runs have left in doubt. */

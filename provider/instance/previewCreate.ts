@@ -9,7 +9,7 @@ import { argsOf, claimOf, lookAt, specOf } from "./createSpec";
 import {
   anotherRunNotice,
   failureError,
-  provisioningNotice,
+  perhapsStoppedNotice,
   reportLeftovers,
   resumedNotice,
 } from "./messages";
@@ -41,9 +41,9 @@ export async function previewCreate(session: Session, request: CreateRequest): P
     case "anotherRun":
       return ctx.messages.warning(anotherRunNotice(found.record), urn);
     case "leftovers":
-      if (found.isRunUnderWay) ctx.messages.warning(provisioningNotice(found.items, spec), urn);
-      else reportLeftovers(session, found, spec);
-      return;
+      return reportLeftovers(session, found, spec);
+    case "perhapsStopped":
+      return ctx.messages.warning(perhapsStoppedNotice(found.items, spec), urn);
     case "clean":
   }
 }

@@ -623,8 +623,10 @@ export type Preview =
   | { kind: "resumed"; id: string }
   /** The `up` waits for another run's create. */
   | { kind: "anotherRun"; record: LedgerRecord }
-  /** `isRunUnderWay`: the `up` would stop now, but all of them are still PROVISIONING, so a run may be under way. */
-  | ({ kind: "leftovers"; isRunUnderWay: boolean } & Leftovers)
+  /** The `up` names them. */
+  | ({ kind: "leftovers" } & Leftovers)
+  /** The `up` stops for them, unless another run is under way and has just made them. */
+  | ({ kind: "perhapsStopped" } & Leftovers)
   | { kind: "clean" };
 
 /** What a preview has. */
@@ -645,15 +647,12 @@ export function preview(parts: PreviewParts): Preview {
   // As long as inputs are not known, the `up` may replace nothing.
   const deleteFails = spec.deleteFails && isProgramKnown;
   const leftovers = findLeftovers({ ...spec, deleteFails }, look);
-  if (!stopsCreate(spec, leftovers)) {
-    if (leftovers.items.length === 0) return { kind: "clean" };
-    return { kind: "leftovers", isRunUnderWay: false, ...leftovers };
-  }
-  const { items } = look.listing;
-  const isReady = ({ id }: Leftover) => items.get(id)?.status !== "PROVISIONING";
-  const ready = { ...leftovers, items: leftovers.items.filter(isReady) };
-  if (!stopsCreate(spec, ready)) return { kind: "leftovers", isRunUnderWay: true, ...leftovers };
-  return { kind: "refused", failure: { kind: "leftovers", ...leftovers } };
+  const isStopped = stopsCreate(spec, leftovers);
+  if (isStopped && spec.leftovers === "fail")
+    return { kind: "refused", failure: { kind: "leftovers", ...leftovers } };
+  if (leftovers.items.length === 0) return { kind: "clean" };
+  // The state that this preview has read may be older than what another run has made since.
+  return { kind: isStopped ? "perhapsStopped" : "leftovers", ...leftovers };
 }
 
 /** Returns what a record means for the `up`. Undefined if that has to look for an instance that the listing does not show. */

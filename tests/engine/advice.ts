@@ -513,7 +513,7 @@ export const advice: readonly Advice[] = [
     ways: { settle: settled("after a kill between the reply and the save, on %s, preview") },
   },
   { file: "provider/instance/messages.ts", text: "waits for its end", ways: { reports } },
-  { file: "provider/instance/messages.ts", text: "stops here", ways: { reports } },
+  { file: "provider/instance/messages.ts", text: "will stop here", ways: { reports } },
   {
     file: "provider/instance/messages.ts",
     text: "because each run creates an instance",
