@@ -16,6 +16,11 @@ export interface ListedInstance {
   managers: Resource[];
 }
 
+/** Whether a state's instance is the one that is listed under its id at this place. Two services may use equal ids. */
+export function isListedAt({ origin }: { origin: Origin | undefined }, place: Origin): boolean {
+  return originDifference(origin, place, "") === undefined;
+}
+
 /** What the states of all stacks hold. */
 export interface StackContents {
   states: readonly StackState[];

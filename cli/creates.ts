@@ -1,12 +1,10 @@
 /** The creates in doubt in the ledgers on this machine, as the commands see them. */
 import { randomBytes } from "node:crypto";
 import { settleCommand } from "../provider/advice";
-import type { Accepted } from "../provider/api/contract";
 import { systemClock } from "../provider/clock";
 import { ledgerFolder, ledgerFolders } from "../provider/ledger/folder";
 import { Ledger } from "../provider/ledger/ledger";
-import type { Found, Liveness } from "../provider/ledger/record";
-import type { Origin } from "../provider/origin";
+import type { Found, LedgerRecord, Liveness } from "../provider/ledger/record";
 
 /** A create in one of the ledgers on this machine, and that ledger, which has the creates of one state backend. */
 export interface RecordedCreate extends Found {
@@ -28,25 +26,6 @@ export function readCreates(env: NodeJS.ProcessEnv, warn: Warn): RecordedCreate[
   });
 }
 
-/** A resource whose file in this state backend's ledger can't be read. */
-export interface UnreadableCreate {
-  readonly urn: string;
-  readonly path: string;
-}
-
-/** Returns those of the resources with these URNs. */
-export function unreadableCreates(
-  env: NodeJS.ProcessEnv,
-  urns: Iterable<string>,
-): UnreadableCreate[] {
-  const options = { folder: ledgerFolder(env), session: "reader", clock: systemClock };
-  const ledger = new Ledger({ ...options, warn: () => undefined });
-  return [...new Set(urns)].flatMap((urn) => {
-    const file = ledger.find(urn);
-    return file?.kind === "unreadable" ? [{ urn, path: file.path }] : [];
-  });
-}
-
 /** Says what to do about creates of this stack, or of any. A clause. */
 export function settleAdvice(stack?: string): string {
   const options = stack === undefined ? [] : ["--stack", stack];
@@ -54,26 +33,10 @@ export function settleAdvice(stack?: string): string {
 }
 
 /** A create on this machine whose instance may be in no state. */
-export interface CreateInDoubt {
-  readonly urn: string;
-  /** The id of the provider resource. */
-  readonly scope: string | undefined;
-  readonly place: Origin;
-  /** Undefined if the program made it a secret. */
-  readonly name: string | undefined;
-  readonly isGenerated: boolean;
-  /** The ids of the instances that had this name before the POST. */
-  readonly before: ReadonlySet<string>;
+export interface CreateInDoubt extends LedgerRecord {
   /** When the POST was about to be sent, or ended (ISO 8601). */
   readonly at: string;
-  readonly id: string | undefined;
-  /** The flavor that the POST asked for. */
-  readonly flavor: string | undefined;
-  /** What only the answer to the POST shows. */
-  readonly accepted: Pick<Accepted, "createdAt" | "networks"> | undefined;
-  /** The session that made it, whose stamp its instance gets. */
-  readonly session: string;
-  /** Whether that session is alive. */
+  /** Whether its owner is alive. */
   readonly liveness: Liveness;
   /** As in `RecordedCreate`. */
   readonly isHere: boolean;
@@ -86,24 +49,8 @@ export function readCreatesInDoubt(env: NodeJS.ProcessEnv, warn: Warn): CreateIn
   return readCreates(env, warn).map(createInDoubt);
 }
 
-/** Returns what the commands need to know of a create. */
+/** Returns what `settle` needs of a create. */
 export function createInDoubt({ record, liveness, ledger, isHere }: RecordedCreate): CreateInDoubt {
-  const { urn, scope, name, kind, before, flavor, at = "", id, accepted, session } = record;
-  const { baseUrl, tokenKind, tokenHash, account } = record;
-  return {
-    urn,
-    scope,
-    place: { baseUrl, tokenKind, tokenHash, account },
-    name,
-    isGenerated: kind === "generated",
-    before: new Set(before),
-    at,
-    id,
-    flavor,
-    accepted,
-    session,
-    liveness,
-    isHere,
-    settle: () => ledger.forget(record),
-  };
+  const { at = "" } = record;
+  return { ...record, at, liveness, isHere, settle: () => ledger.forget(record) };
 }

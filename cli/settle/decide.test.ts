@@ -1,7 +1,7 @@
 /** Tests what `settle` decides, row by row, on small states: nothing serving is destroyed, and nobody else's is taken (G2). */
 import { expect, test } from "@jest/globals";
 import type { CreateInDoubt } from "../creates";
-import { decideAll, type Evidence, type View } from "./decide";
+import { decideAll, doableOf, type Evidence, type Held, type View } from "./decide";
 import { doubtsOf } from "./doubts";
 import { held, pending, resource, scope, secret, stack, stateOf, urnOf } from "./testing/states";
 
@@ -11,19 +11,18 @@ const origin = { baseUrl: "https://a.example/v2", tokenKind: "live", tokenHash: 
 const itemOf = (id: string) => ({ id, name, status: "ACTIVE" });
 const listed = (...ids: string[]): Evidence => ({ kind: "listed", items: ids.map(itemOf) });
 const absent: Evidence = { kind: "absent" };
-const open: Evidence = { kind: "open", why: "the listing is not complete", isElsewhere: false };
+const open: Evidence = { kind: "open", why: "the listing is not complete" };
+const unvouched: Evidence = { kind: "unvouched", why: "nothing shows that it is its place" };
 
 const recordOf = (fields: Partial<CreateInDoubt> = {}): CreateInDoubt => ({
+  ...origin,
   urn: web,
   scope,
-  place: origin,
   name,
-  isGenerated: true,
-  before: new Set(),
+  kind: "generated",
+  digest: "",
+  before: [],
   at: "2026-03-01T00:00:00Z",
-  id: undefined,
-  flavor: undefined,
-  accepted: undefined,
   session: "s1",
   liveness: "dead",
   isHere: true,
@@ -42,34 +41,30 @@ interface Case {
   others?: { id: string; name: string }[];
   /** Ids that states hold, besides those of `resources`. */
   heldIds?: string[];
-  take?: Record<string, string>;
+  take?: readonly string[];
   forget?: string[];
+  /** All that states hold, instead of these. */
+  holders?: Held[];
+  /** The ids of those that are proven gone. */
+  gone?: string[];
   tokenKind?: string;
 }
 
-/** Decides, and returns for each row what is done, and about which instance. */
-function decided({
-  resources = [],
-  operations = [],
-  records = [],
-  evidence = open,
-  ...more
-}: Case) {
+/** Decides on these. */
+function rowsOf({ resources = [], operations = [], records = [], evidence = open, ...more }: Case) {
   const state = stateOf(resources, operations);
-  const choices = {
-    take: new Map(Object.entries(more.take ?? {})),
-    forget: new Set(more.forget ?? []),
-  };
+  const choices = { take: more.take ?? [], forget: new Set(more.forget) };
   const doubts = doubtsOf(stack, state, records, choices.forget);
+  const { tokenKind = "live" } = more;
   const holders = [
     ...state.resources.map(({ id, urn }) => ({ id, urn })),
     ...(more.heldIds ?? []).map((id) => ({ id, urn: web })),
-  ];
+  ].map((one): Held => ({ ...one, stack, origin: { ...origin, tokenKind } }));
   const items = evidence.kind === "listed" ? evidence.items : [];
   const view: View = {
     stack,
     state,
-    held: new Map(holders.flatMap(({ id, urn }) => (id ? [[id, { stack, urn }]] : []))),
+    held: Map.groupBy(more.holders ?? holders, ({ id }) => id),
     evidence: new Map(
       doubts.map((doubt) => [doubt, more.evidenceOf?.[doubt.name ?? ""] ?? evidence]),
     ),
@@ -79,21 +74,29 @@ function decided({
         item,
       ]),
     ),
-    tokenKind: more.tokenKind ?? "live",
+    origin: { ...origin, tokenKind },
+    gone: new Set(more.gone),
     choices,
   };
-  return decideAll(doubts, view).map(({ does }) => {
-    const { kind } = does;
-    if (kind === "put") {
-      const beside = does.namesakes.map((id) => `beside ${id}`);
-      return [kind, does.item.id, does.replaces, ...beside].filter(Boolean).join(" ");
-    }
-    const items = kind === "ask" ? does.items : "item" in does ? [does.item] : [];
-    return [kind, ...items.map(({ id }) => id)].join(" ");
+  return decideAll(doubts, view);
+}
+
+/** The rows that can be carried out. */
+const doable = (given: Case) => doableOf(rowsOf(given)).map(({ does }) => does.kind);
+
+/** Decides, and returns for each row what is done, and about which instance. */
+function decided(given: Case): string[] {
+  return rowsOf(given).map(({ does }) => {
+    if (does.kind === "put")
+      return [does.kind, does.item.id, does.occupant].filter(Boolean).join(" ");
+    const shown = "items" in does ? does.items.map(({ id }) => id) : [];
+    const because = does.kind === "gone" ? does.because : undefined;
+    const by = does.kind === "ask" && does.by === "import" ? "to import" : undefined;
+    return [does.kind, because, by, ...shown].filter(Boolean).join(" ");
   });
 }
 
-const explicit = { name: "db", isGenerated: false };
+const explicit = { name: "db", kind: "explicit" } as const;
 const operations = [pending("web")];
 
 test.each<[string, Case, string[]]>([
@@ -134,7 +137,7 @@ test.each<[string, Case, string[]]>([
       evidence: { kind: "listed", items: [{ id: "i-1", name: "db" }] },
       others: [{ id: "i-2", name: "db.example.com" }],
     },
-    ["put i-1 beside i-2"],
+    ["put i-1"],
   ],
   [
     "the record is of another provider resource",
@@ -143,7 +146,7 @@ test.each<[string, Case, string[]]>([
       records: [recordOf({ ...explicit, id: "i-1", scope: "x" })],
       evidence: listed("i-1"),
     },
-    ["ask i-1"],
+    ["ask i-1", "ask to import i-1"],
   ],
   [
     "only an explicit name is listed",
@@ -151,16 +154,20 @@ test.each<[string, Case, string[]]>([
     ["ask i-1"],
   ],
   ["two instances have the name", { operations, evidence: listed("i-1", "i-2") }, ["ask i-1 i-2"]],
-  ["nothing is listed", { operations, evidence: absent }, ["absent"]],
+  ["nothing is listed", { operations, evidence: absent }, ["gone absent"]],
   ["nothing is proven", { operations }, ["ask"]],
-  ["the state was saved over", { records: [recordOf()], evidence: listed("i-1") }, ["import i-1"]],
+  [
+    "the state was saved over",
+    { records: [recordOf()], evidence: listed("i-1") },
+    ["ask to import i-1"],
+  ],
   [
     "its component has left the state",
     {
       operations: [pending("web", { parent: urnOf("x", "my:mod:Group") })],
       evidence: listed("i-1"),
     },
-    ["import i-1"],
+    ["ask to import i-1"],
   ],
   [
     "the old one was deleted before",
@@ -172,24 +179,38 @@ test.each<[string, Case, string[]]>([
     ["put i-1"],
   ],
   [
-    "a record says that the replacement came later",
-    { resources: [held("web", "i-0")], operations, records: [recordOf()], evidence: listed("i-1") },
-    ["put i-1 i-0"],
+    "the state has an instance there, and no file",
+    { resources: [held("web", "i-0")], operations, evidence: listed("i-1") },
+    ["ask i-1"],
   ],
   [
-    "a record says that the create came before the instance in the state",
+    "the state has an instance there that is gone",
+    { resources: [held("web", "i-0")], gone: ["i-0"], operations, evidence: listed("i-1") },
+    ["put i-1"],
+  ],
+  ["nothing shows the place of a generated name", { operations, evidence: unvouched }, ["left"]],
+  [
+    "nothing shows the place of a chosen name",
     {
-      resources: [held("web", "i-0")],
-      operations,
-      records: [recordOf({ at: "2025-12-31T00:00:00Z" })],
-      evidence: listed("i-1"),
+      operations: [pending("web", {}, "db")],
+      evidence: unvouched,
+      others: [{ id: "i-1", name: "db" }],
     },
     ["ask i-1"],
   ],
   [
-    "nothing says which came later",
-    { resources: [held("web", "i-0")], operations, evidence: listed("i-1") },
-    ["ask i-1"],
+    "its name is a secret, and nothing shows its id",
+    { operations: [pending("web", {}, secret)], heldIds: ["i-9"], others: [{ id: "i-9", name }] },
+    ["ask i-other"],
+  ],
+  [
+    "the stack was renamed after its run was killed",
+    {
+      operations,
+      records: [recordOf({ urn: web.replace("dev", "old"), isHere: false, id: "i-1" })],
+      evidence: listed("i-1"),
+    },
+    ["put i-1"],
   ],
   [
     "its run is under way",
@@ -229,7 +250,7 @@ test.each<[string, Case, string[]]>([
   [
     "this stack's create under its former name",
     { records: [recordOf({ urn: web.replace("dev", "old"), isHere: false })], evidence: absent },
-    ["absent"],
+    ["gone absent"],
   ],
 ])("%s", (_, given, rows) => {
   expect(decided(given)).toEqual(rows);
@@ -238,7 +259,7 @@ test.each<[string, Case, string[]]>([
 test.each<[string, Case, string[]]>([
   [
     "takes the instance of an explicit name",
-    { operations: [pending("web", {}, "db")], evidence: listed("i-1"), take: { [web]: "i-1" } },
+    { operations: [pending("web", {}, "db")], evidence: listed("i-1"), take: [`${web}=i-1`] },
     ["put i-1"],
   ],
   [
@@ -247,7 +268,7 @@ test.each<[string, Case, string[]]>([
       resources: [held("web", "i-0")],
       operations,
       evidence: listed("i-1"),
-      take: { [web]: "i-1" },
+      take: [`${web}=i-1`],
     },
     ["put i-1 i-0"],
   ],
@@ -257,7 +278,7 @@ test.each<[string, Case, string[]]>([
       resources: [held("web", "i-0")],
       operations,
       evidence: listed("i-1"),
-      take: { [web]: "i-0" },
+      take: [`${web}=i-0`],
     },
     ["held"],
   ],
@@ -270,33 +291,33 @@ test.each<[string, Case, string[]]>([
       ],
       evidence: listed("i-1"),
       evidenceOf: { "web-2": { kind: "listed", items: [{ id: "i-2", name: "web-2" }] } },
-      take: { [web]: "i-1" },
+      take: [`${web}=i-1`],
     },
-    ["put i-1", "forget"],
+    ["put i-1", "gone forgotten i-2"],
   ],
   [
     "takes what can be taken, also with --forget",
-    { operations, evidence: listed("i-1"), take: { [web]: "i-1" }, forget: [web] },
+    { operations, evidence: listed("i-1"), take: [`${web}=i-1`], forget: [web] },
     ["put i-1"],
   ],
   [
     "forgets a create if --forget was added to the --take that took nothing",
-    { operations, evidence: listed("i-1"), take: { [web]: "i-7" }, forget: [web] },
-    ["forget"],
+    { operations, evidence: listed("i-1"), take: [`${web}=i-7`], forget: [web] },
+    ["gone forgotten i-1"],
   ],
   [
     "takes none that is not listed",
-    { operations, evidence: listed("i-1"), take: { [web]: "i-7" } },
+    { operations, evidence: listed("i-1"), take: [`${web}=i-7`] },
     ["ask i-1"],
   ],
   [
     "takes none of another name while one of its name is listed",
-    { operations, evidence: listed("i-1"), take: { [web]: "i-other" } },
+    { operations, evidence: listed("i-1"), take: [`${web}=i-other`] },
     ["ask i-1"],
   ],
   [
     "takes one of another name if none of its name is listed, since it was renamed",
-    { operations, evidence: absent, take: { [web]: "i-other" } },
+    { operations, evidence: absent, take: [`${web}=i-other`] },
     ["put i-other"],
   ],
   [
@@ -305,7 +326,7 @@ test.each<[string, Case, string[]]>([
       operations: [pending("web"), pending("db", {}, "db")],
       evidence: listed("i-1"),
       evidenceOf: { db: absent },
-      take: { [urnOf("db")]: "i-1" },
+      take: [`${urnOf("db")}=i-1`],
     },
     ["put i-1", "ask"],
   ],
@@ -315,19 +336,19 @@ test.each<[string, Case, string[]]>([
       resources: [held("db", "i-0")],
       operations,
       evidence: listed("i-1"),
-      take: { [web]: "i-0" },
+      take: [`${web}=i-0`],
     },
     ["ask i-1"],
   ],
   [
     "forgets a create",
     { operations: [pending("web", {}, "db")], evidence: listed("i-1"), forget: [web] },
-    ["forget"],
+    ["gone forgotten i-1"],
   ],
   [
     "forgets another stack's create",
     { records: [recordOf({ urn: `${web}2`, isHere: false, scope: "x" })], forget: [`${web}2`] },
-    ["forget"],
+    ["gone forgotten"],
   ],
   [
     "forgets none whose run is under way",
@@ -338,17 +359,94 @@ test.each<[string, Case, string[]]>([
   expect(decided(given)).toEqual(rows);
 });
 
+const replacing = { resources: [held("web", "i-0")], evidence: listed("i-1") };
+
+test.each<[string, Partial<CreateInDoubt>, string]>([
+  ["which has its id", { id: "i-1" }, "left i-1"],
+  ["which has its generated name", {}, "left i-1"],
+  ["although the program asks for another one", { digest: "other" }, "left i-1"],
+  ["of another provider resource", { scope: "x" }, "ask i-1"],
+  ["whose id an engine was given", { id: "i-1", givenBy: "s1" }, "ask i-1"],
+  ["with a name that the program chose", { kind: "explicit" }, "ask i-1"],
+  ["of another backend", { isHere: false }, "ask i-1"],
+  ["of the stack's former name", { urn: web.replace("dev", "old") }, "ask i-1"],
+])("beside an instance that the state has, a create is left to `up`: one %s", (_, fields, row) => {
+  const rows = decided({ ...replacing, operations, records: [recordOf(fields)] });
+  expect(rows[0]).toBe(row);
+});
+
+test("a file alone, whose pending create has left the state, is still left to `up`", () => {
+  expect(decided({ ...replacing, records: [recordOf()] })).toEqual(["left i-1"]);
+  expect(decided({ ...replacing, records: [recordOf(explicit)] })).toEqual(["ask i-1"]);
+});
+
+test("a state changes only if no create in it needs a person, and what is left to `up` needs none", () => {
+  const create = pending("db", {}, "db");
+  const both = {
+    operations: [...operations, create],
+    evidence: listed("i-1"),
+    evidenceOf: { db: unvouched, "db-aaaabbbb": unvouched },
+  };
+  expect(doable(both)).toEqual([]);
+  expect(doable({ ...both, forget: [urnOf("db")] })).toEqual(["put", "gone"]);
+  expect(doable({ ...both, operations: [...operations, pending("db")] })).toEqual(["put"]);
+});
+
+test("an instance is known by its place and its id", () => {
+  const other = { ...origin, baseUrl: "https://b.example/v2" };
+  const [row] = rowsOf({
+    operations,
+    evidence: listed("i-1"),
+    holders: [{ id: "i-1", urn: urnOf("db"), stack, origin: other }],
+  });
+  expect(row?.does.kind).toBe("put");
+});
+
+test("both a URN and an id may have an equals sign, and one id is taken for one resource", () => {
+  const odd = urnOf("db=1");
+  const create = {
+    operations: [pending("web", {}, "db"), pending("db=1", {}, "db")],
+    evidence: listed("i=="),
+  };
+  expect(decided({ ...create, take: [`${odd}=i==`], forget: [web] })).toEqual([
+    "gone forgotten i==",
+    "put i==",
+  ]);
+  expect(decided({ ...create, take: [`${odd}=i==`, `${web}=i==`] })).toEqual([
+    "ask i==",
+    "ask i==",
+  ]);
+});
+
 test("in a sandbox, what a person would have to decide is given up", () => {
   const create = {
     operations: [pending("web", {}, "db")],
     evidence: listed("i-1"),
     tokenKind: "test",
   };
-  expect(decided(create)).toEqual(["forget"]);
+  expect(decided(create)).toEqual(["gone sandbox i-1"]);
   // But not a create with a live token, for which this one says nothing.
   expect(decided({ ...create, records: [recordOf(explicit)] })).toEqual(["ask i-1"]);
+  expect(decided({ ...create, evidence: unvouched })).toEqual(["ask"]);
   // Nor is one whose generated name proves that it is the resource's.
   expect(decided({ ...create, operations })).toEqual(["put i-1"]);
+});
+
+test("a test token puts nothing into a stack of live instances, whoever says so", () => {
+  const outputs = { __origin: origin };
+  const create = {
+    resources: [held("db", "i-0", { outputs })],
+    operations,
+    evidence: listed("i-1"),
+    tokenKind: "test",
+    take: [`${web}=i-1`],
+  };
+  const records = [recordOf({ tokenKind: "test" })];
+  expect(decided({ ...create, records })).toEqual(["gone sandbox"]);
+  expect(decided({ ...create, evidence: unvouched, others: [{ id: "i-1", name }] })).toEqual([
+    "ask",
+  ]);
+  expect(decided({ ...create, tokenKind: "live" })).toEqual(["put i-1"]);
 });
 
 test("another provider's create is none of ours", () => {

@@ -1,22 +1,21 @@
 /**
  * Decides what becomes of each create in doubt, as a pure function of what ledgers, states and listings show. Nothing is put
- * into a state that is not surely the resource's, and nothing takes the place of a server without a proof that it came later.
+ * into a state that is not surely the resource's, and unless a person says so, nothing in the place of a server.
  */
 import type { ListItem } from "../../provider/api/contract";
 import { isNamed } from "../../provider/evidence/witness";
-import type { CreateInDoubt } from "../creates";
-import type { Doubt } from "./doubts";
-import {
-  whyHomeless,
-  type ExportedState,
-  type PendingCreate,
-  type StateResource,
-} from "./exported";
+import { whyNotResumed } from "../../provider/instance/protocol";
+import type { Origin } from "../../provider/origin";
+import { isListedAt } from "../compare";
+import { mayBe, occupantOf, whyForeign, type Doubt } from "./doubts";
+import { whyHomeless, type ExportedState, type PendingCreate } from "./exported";
 
 /** An instance in a state. */
 export interface Held {
   readonly stack: string;
   readonly urn: string;
+  readonly id: string;
+  readonly origin: Origin | undefined;
 }
 
 /** What the listings show of a create's instance. */
@@ -24,13 +23,14 @@ export type Evidence =
   /** The instances that may be the create's, whether or not a state holds them: that of the id alone, or those of the name. */
   | { readonly kind: "listed"; readonly items: readonly ListItem[] }
   | { readonly kind: "absent" }
-  /** Nothing is proven. `isElsewhere`: the settings may not reach the place where the create was sent. */
-  | { readonly kind: "open"; readonly why: string; readonly isElsewhere: boolean };
+  /** Nothing shows that the listings are of the place to which the create was sent. */
+  | { readonly kind: "unvouched"; readonly why: string }
+  | { readonly kind: "open"; readonly why: string };
 
 /** What a person has decided on the command line, or when asked. */
 export interface Choices {
-  /** By URN, the id of the instance that is the resource's. */
-  readonly take: ReadonlyMap<string, string>;
+  /** As `URN=ID`: this instance is the resource's. Both may contain an equals sign. */
+  readonly take: readonly string[];
   /** The URNs of the creates that have left nothing that the resource is to have. */
   readonly forget: ReadonlySet<string>;
 }
@@ -39,39 +39,44 @@ export interface Choices {
 export interface View {
   readonly stack: string;
   readonly state: ExportedState;
-  /** By id, the instances in the states of all stacks. */
-  readonly held: ReadonlyMap<string, Held>;
+  /** By id, the instances in the states of all stacks. Two services may use equal ids. */
+  readonly held: ReadonlyMap<string, readonly Held[]>;
   readonly evidence: ReadonlyMap<Doubt, Evidence>;
   /** What the service lists, by id. */
   readonly items: ReadonlyMap<string, ListItem>;
-  /** The kind of the token in use. Undefined if there is none. */
-  readonly tokenKind: string | undefined;
+  /** Where these are listed. Undefined if the service was not asked. */
+  readonly origin: Origin | undefined;
+  /** The ids of the instances in the place of a create that are proven gone. */
+  readonly gone: ReadonlySet<string>;
   readonly choices: Choices;
 }
 
-/** What `settle` does about a create. */
-type Does =
+/**
+ * What `settle` does about a create. `items` are the listed instances that may be the resource's, and that no state holds;
+ * `occupant` is the id of what the state has for the resource now, unless that is gone.
+ */
+export type Does =
   /** A state holds the instance. */
   | { kind: "held"; holder: Held }
-  /** It has left nothing. */
-  | { kind: "absent" }
-  /** A person gives it up or, in a sandbox, nobody has to look at it. */
-  | { kind: "forget"; isSandbox: boolean; why?: string }
-  /**
-   * Its instance comes into the state. With `replaces`, in place of this instance, which the next `up` deletes. Other instances of
-   * the name are named only: another create may have made them, or somebody else.
-   */
+  /** It has left nothing, a person gives it up or, in a sandbox, nobody has to look at it. */
   | {
-      kind: "put";
-      item: ListItem;
-      pending: PendingCreate;
-      replaces: string | undefined;
-      namesakes: readonly string[];
+      kind: "gone";
+      because: "absent" | "forgotten" | "sandbox";
+      items: readonly ListItem[];
+      why?: string;
     }
-  /** Only a person can put the instance into the state. */
-  | { kind: "import"; item: ListItem; why: string }
-  /** A person decides. `items` may be the resource's, and `occupant` is what the state has for it now. */
-  | { kind: "ask"; items: readonly ListItem[]; why: string; occupant: string | undefined }
+  /** Its instance comes into the state, in the place of what that has, which the next `up` deletes. */
+  | { kind: "put"; item: ListItem; pending: PendingCreate; occupant: string | undefined }
+  /** The next `up` goes on with it, or makes nothing twice. The state need not know the create. */
+  | { kind: "left"; items: readonly ListItem[]; why: string; occupant: string | undefined }
+  /** A person decides. `by` is how the instance comes into the state, if it can. */
+  | {
+      kind: "ask";
+      items: readonly ListItem[];
+      why: string;
+      occupant: string | undefined;
+      by: "take" | "import" | undefined;
+    }
   /** Its run is under way. */
   | { kind: "running" };
 
@@ -81,182 +86,213 @@ export interface Row {
   readonly does: Does;
 }
 
+type Takes = ReadonlyMap<Doubt, string>;
+
 /** Decides what becomes of these creates, in their order. */
 export function decideAll(doubts: readonly Doubt[], view: View): Row[] {
-  const taken = new Map(
-    [...view.choices.take].map(([urn, id]) => [takerOf(doubts, urn, id, view), id]),
-  );
-  const rows = doubts.map((doubt) => ({ doubt, does: decide(doubt, view, taken.get(doubt)) }));
+  const takes = new Map<Doubt, string>();
+  for (const word of view.choices.take) {
+    const urn = takenUrn(word, doubts);
+    const id = word.slice((urn?.length ?? 0) + 1);
+    const taker = doubts.filter((doubt) => doubt.urn === urn).sort(firstToTake(id, view))[0];
+    if (taker) takes.set(taker, id);
+  }
+  const rows = doubts.map((doubt) => ({ doubt, does: decide(doubt, view, takes) }));
   return rows.map((row) => ({
     ...row,
-    does: sandboxed(row.doubt, oneForEach(row, rows, taken), view),
+    does: sandboxed(row.doubt, oneForEach(row, rows, takes), view),
   }));
 }
 
+/** Returns the URN in a word of `--take`: the longest one with a create in doubt. */
+export function takenUrn(word: string, doubts: readonly Doubt[]): string | undefined {
+  const urns = doubts.map(({ urn }) => urn).filter((urn) => word.startsWith(`${urn}=`));
+  return urns.sort((one, other) => other.length - one.length)[0];
+}
+
+/** Of several creates of a resource, that takes the instance which may have made it, or else one that the state knows. */
+function firstToTake(id: string, view: View): (one: Doubt, other: Doubt) => number {
+  const rank = (doubt: Doubt) =>
+    Number(listedFor(doubt, view).some((item) => item.id === id)) * 2 +
+    Number(doubt.pending.length > 0);
+  return (one, other) => rank(other) - rank(one);
+}
+
 /**
- * Returns the rows that can be carried out. A state loses all its pending creates when it is changed. So it is changed only if each
- * of them is settled. `isBlocked`: it must not be changed at all.
+ * Returns the rows that can be carried out. A state loses all its pending creates when it is changed. So it is changed only if none
+ * of them needs a person. `isBlocked`: it must not be changed at all.
  */
 export function doableOf(rows: readonly Row[], isBlocked = false): readonly Row[] {
-  const decided = rows.filter(({ does }) => !["ask", "import", "running"].includes(does.kind));
+  const decided = rows.filter(({ does }) => ["held", "gone", "put"].includes(does.kind));
   const isInState = ({ doubt }: Row) => doubt.pending.length > 0;
-  const isKept = rows.some((row) => isInState(row) && !decided.includes(row));
+  const isKept = rows.some((row) => isInState(row) && ["ask", "running"].includes(row.does.kind));
   return isKept || isBlocked ? decided.filter((row) => !isInState(row)) : decided;
 }
 
-/** Returns the create of this URN that may have made the instance, or else one that the state knows. */
-function takerOf(doubts: readonly Doubt[], urn: string, id: string, view: View): Doubt | undefined {
-  const ofUrn = doubts.filter((doubt) => doubt.urn === urn);
-  const mayHaveMadeIt = (doubt: Doubt) => listedFor(doubt, view).some((item) => item.id === id);
-  return ofUrn.find(mayHaveMadeIt) ?? ofUrn.find(({ pending }) => pending.length > 0) ?? ofUrn[0];
-}
-
-function decide(doubt: Doubt, view: View, takenId: string | undefined): Does {
-  const { record } = doubt;
+function decide(doubt: Doubt, view: View, takes: Takes): Does {
+  const { record, urn } = doubt;
   const ask = asking(doubt, view);
-  const holder = record?.id === undefined ? undefined : view.held.get(record.id);
-  const isForgotten = view.choices.forget.has(doubt.urn);
+  const isForgotten = view.choices.forget.has(urn);
   if (record?.liveness === "alive") return { kind: "running" };
-  const taken = takenId === undefined ? undefined : take(doubt, view, takenId);
+  const takenId = takes.get(doubt);
+  const taken = takenId === undefined ? undefined : take(doubt, view, takenId, takes);
   // A printed command repeats what was given: if the instance can't be taken, what was added counts.
   if (taken && (!isForgotten || ["put", "held"].includes(taken.kind))) return taken;
   // What the resource has is decided, so its other creates have left nothing for it.
-  if (isForgotten || view.choices.take.has(doubt.urn)) return { kind: "forget", isSandbox: false };
+  if (isForgotten || [...takes.keys()].some((other) => other.urn === urn))
+    return { kind: "gone", because: "forgotten", items: candidatesOf(doubt, view) };
+  const holder = record?.id === undefined ? undefined : holderOf(doubt, view, record.id);
   if (holder) return { kind: "held", holder };
   if (record?.liveness === "unknown")
     return ask("whether its run has ended is not known, because files can't be locked here");
-  const seen = view.evidence.get(doubt) ?? {
-    kind: "open",
-    why: "it was not looked for",
-    isElsewhere: true,
-  };
-  if (seen.kind === "absent") return { kind: "absent" };
-  return seen.kind === "open" ? ask(seen.why) : judgeListed(doubt, view, seen.items);
+  const seen = view.evidence.get(doubt) ?? { kind: "open", why: "it was not looked for" };
+  switch (seen.kind) {
+    case "absent":
+      return { kind: "gone", because: "absent", items: [] };
+    case "listed":
+      return judgeListed(doubt, view, seen.items);
+    case "unvouched":
+      // The next `up` asks the listing of its own place for a generated name.
+      return doubt.isGenerated ? leaving(doubt, view, seen.why) : ask(seen.why);
+    case "open":
+      return ask(seen.why);
+  }
 }
 
-function judgeListed(doubt: Doubt, view: View, items: readonly ListItem[]): Does {
+function judgeListed(doubt: Doubt, view: View, listed: readonly ListItem[]): Does {
   // The state got the instance from a later run, which went on with this create.
-  const holder = doubt.isGenerated && items.map(({ id }) => view.held.get(id)).find(Boolean);
+  const holder =
+    doubt.isGenerated && listed.map(({ id }) => holderOf(doubt, view, id)).find(Boolean);
   if (holder) return { kind: "held", holder };
   const ask = asking(doubt, view);
   const [item, ...others] = candidatesOf(doubt, view);
-  if (!item) return { kind: "absent" };
-  if (others.length > 0) return ask("several have the name", item, ...others);
-  if (!isSure(doubt, item)) return ask("a name that the program chose proves nothing", item);
-  const occupant = occupantOf(doubt.urn, view.state);
-  if (occupant && doubt.pending.length === 0)
-    return ask("the state has no pending create of it", item);
-  const does = put(doubt, view, item);
-  if (occupant && does.kind === "put" && !isLater(doubt.record, occupant))
-    return ask("which of the two came later is not known", item);
-  return does;
+  if (!item) return { kind: "gone", because: "absent", items: [] };
+  if (others.length > 0) return ask("several have the name");
+  if (!isSure(doubt, item)) return ask("a name that the program chose proves nothing");
+  if (occupantIn(doubt, view) === undefined) return put(doubt, view, item);
+  return isResumable(doubt, view, listed)
+    ? leaving(doubt, view, "a run that replaced it has ended early")
+    : ask("only a person can say which of the two serves");
+}
+
+/** Whether the file of the create lets the next create of the resource take the instance over, if the program is the same. */
+function isResumable({ urn, record }: Doubt, { state }: View, items: readonly ListItem[]): boolean {
+  if (!record?.isHere || record.urn !== urn || record.liveness !== "dead") return false;
+  const scope = state.resources.find(({ id }) => id === record.scope)?.id;
+  const own = { scope, digest: record.digest };
+  return (
+    scope !== undefined && whyNotResumed(own, record, { items, shown: new Set() }) === undefined
+  );
 }
 
 /** Puts the instance into the state, if that has a place for it. Otherwise a person has to import it. */
 function put(doubt: Doubt, view: View, item: ListItem): Does {
   const [pending] = doubt.pending;
-  if (!pending) return { kind: "import", item, why: "the state knows nothing of this create" };
-  const homeless = whyHomeless(pending.resource, view.state);
-  if (homeless !== undefined) return { kind: "import", item, why: homeless };
-  const replaces = occupantOf(doubt.urn, view.state)?.id;
-  return { kind: "put", item, pending, replaces, namesakes: namesakesOf(doubt, view, item) };
-}
-
-/** Returns the ids of the other listed instances of the name that no state holds, and that the create may have to do with. */
-function namesakesOf({ name, record }: Doubt, { items, held }: View, { id }: ListItem): string[] {
-  if (name === undefined) return [];
-  const isNew = (other: string) =>
-    other !== id && !held.has(other) && record?.before.has(other) !== true;
-  return [...items.values()]
-    .filter((other) => isNamed(other.name, name) && isNew(other.id))
-    .map((other) => other.id);
+  const why =
+    whyForeign(doubt, view) ??
+    (pending
+      ? whyHomeless(pending.resource, view.state)
+      : "the state knows nothing of this create");
+  if (!pending || why !== undefined) return asking(doubt, view)(why ?? "", [item]);
+  return { kind: "put", item, pending, occupant: occupantIn(doubt, view) };
 }
 
 /** Puts the instance that a person names into the state. A slip is refused: it could put one instance there twice, and lose another. */
-function take(doubt: Doubt, view: View, id: string): Does {
-  const holder = view.held.get(id);
+function take(doubt: Doubt, view: View, id: string, takes: Takes): Does {
+  const holder = holderOf(doubt, view, id);
   if (holder?.stack === view.stack && holder.urn === doubt.urn) return { kind: "held", holder };
-  const candidates = candidatesOf(doubt, view);
-  const refuse = (why: string) => asking(doubt, view)(`--take names ${id}, ${why}`, ...candidates);
+  const refuse = (why: string) => asking(doubt, view)(`--take names ${id}, ${why}`);
+  if ([...takes].some(([other, taken]) => other !== doubt && taken === id))
+    return refuse("which another --take names");
   if (holder) return refuse(`which ${holder.stack} has, as ${holder.urn}`);
   const item = view.items.get(id);
   if (!item) return refuse("which the service does not list");
-  const isOf = (one: Doubt) => candidatesOf(one, view).some((candidate) => candidate.id === id);
-  if (isOf(doubt)) return put(doubt, view, item);
+  const candidates = candidatesOf(doubt, view);
+  if (candidates.some((candidate) => candidate.id === id)) return put(doubt, view, item);
+  const isOf = (one: Doubt) => listedFor(one, view).some((listed) => listed.id === id);
   const maker = [...view.evidence.keys()].find((other) => other.urn !== doubt.urn && isOf(other));
   if (maker) return refuse(`which is that of ${maker.urn}`);
   // A server that was renamed leaves none of its name.
   return candidates.length > 0 ? refuse("which has another name") : put(doubt, view, item);
 }
 
-/** Returns the listed instances that may be the create's. */
+/** Returns the instances that the search for the create's has found. */
 function listedFor(doubt: Doubt, { evidence }: View): readonly ListItem[] {
   const seen = evidence.get(doubt);
   return seen?.kind === "listed" ? seen.items : [];
 }
 
-/** Returns those of them that no state holds. */
+/** Returns the listed instances that may be the create's, and that no state holds. */
 function candidatesOf(doubt: Doubt, view: View): readonly ListItem[] {
-  return listedFor(doubt, view).filter(({ id }) => !view.held.has(id));
+  const { evidence, items, origin } = view;
+  const others = [...evidence.keys()].filter((other) => other !== doubt);
+  const listed =
+    evidence.get(doubt)?.kind === "listed"
+      ? listedFor(doubt, view)
+      : [...items.values()].filter(
+          (item) =>
+            mayBe(doubt, item, origin) && !others.some(({ record }) => record?.id === item.id),
+        );
+  return listed.filter(({ id }) => !holderOf(doubt, view, id));
 }
 
-/** Returns what makes the question about a create. */
-function asking({ urn }: Doubt, { state }: View) {
-  const occupant = occupantOf(urn, state)?.id;
-  return (why: string, ...items: readonly ListItem[]): Does => ({
+/** Returns the state's instance with this id at the place of the create. What the resource has under this id is the same. */
+function holderOf(
+  { urn, record }: Pick<Doubt, "urn" | "record">,
+  { held, origin, stack }: View,
+  id: string,
+): Held | undefined {
+  const place = record ?? origin;
+  const isOwn = (one: Held) => one.stack === stack && one.urn === urn;
+  return held.get(id)?.find((one) => isOwn(one) || (place !== undefined && isListedAt(one, place)));
+}
+
+/** Returns what makes the question about a create. Without `items`, it is about all that may be its instance. */
+function asking(doubt: Doubt, view: View) {
+  const [pending] = doubt.pending;
+  const occupant = occupantIn(doubt, view);
+  const isHome = pending && whyHomeless(pending.resource, view.state) === undefined;
+  const by = isHome ? "take" : occupantOf(doubt.urn, view.state) ? undefined : "import";
+  const foreign = whyForeign(doubt, view);
+  return (why: string, items = candidatesOf(doubt, view)): Does => ({
     kind: "ask",
-    items,
+    items: foreign === undefined ? items : [],
     why,
     occupant,
+    by,
   });
 }
 
+function leaving(doubt: Doubt, view: View, why: string): Does {
+  const items = candidatesOf(doubt, view);
+  return { kind: "left", items, why, occupant: occupantIn(doubt, view) };
+}
+
+function occupantIn({ urn }: Doubt, { state, gone }: View): string | undefined {
+  const id = occupantOf(urn, state)?.id;
+  return id !== undefined && gone.has(id) ? undefined : id;
+}
+
 /** Whether the create has surely made this instance: its record has the id, or this provider generated the name. */
-function isSure({ name, isGenerated, record, pending }: Doubt, item: ListItem): boolean {
-  if (record?.id !== undefined) {
-    const [first] = pending;
-    // Another stack of the same name may have the record.
-    const isSameScope = first === undefined || first.instance?.scope === record.scope;
-    return record.id === item.id && isSameScope;
-  }
+function isSure({ name, isGenerated, record }: Doubt, item: ListItem): boolean {
+  if (record?.id !== undefined) return record.id === item.id;
   return isGenerated && name !== undefined && isNamed(item.name, name);
 }
 
-/** Returns the instance that a state has for a resource, unless it was deleted before its replacement was to be made. */
-function occupantOf(urn: string, { resources }: ExportedState): StateResource | undefined {
-  return resources.find((one) => one.urn === urn && !one.delete && !one.pendingReplacement);
-}
-
-/** Whether the create was sent after this instance had come into the state. A pending create alone may be older. */
-function isLater(record: CreateInDoubt | undefined, { created }: StateResource): boolean {
-  return record !== undefined && Date.parse(record.at) > Date.parse(created ?? "");
-}
-
 /** A resource has one instance. Of several that could come into the state, a person chooses. */
-function oneForEach(
-  { doubt, does }: Row,
-  rows: readonly Row[],
-  taken: ReadonlyMap<Doubt | undefined, string>,
-): Does {
-  if (does.kind !== "put" || taken.has(doubt)) return does;
+function oneForEach({ doubt, does }: Row, rows: readonly Row[], takes: Takes): Does {
+  if (does.kind !== "put" || takes.has(doubt)) return does;
   const rivals = rows.filter((row) => row.doubt.urn === doubt.urn && row.does.kind === "put");
   if (rivals.length < 2) return does;
-  return {
-    kind: "ask",
-    items: [does.item],
-    why: "several creates of this resource have left an instance",
-    occupant: does.replaces,
-  };
+  const { item, occupant } = does;
+  const why = "several creates of this resource have left an instance";
+  return { kind: "ask", items: [item], why, occupant, by: "take" };
 }
 
 /** In a sandbox, nothing is billed: what nobody can decide stops nobody. */
-function sandboxed(doubt: Doubt, does: Does, { evidence, tokenKind }: View): Does {
-  if (does.kind !== "ask" && does.kind !== "import") return does;
-  const seen = evidence.get(doubt);
-  const isElsewhere = seen?.kind === "open" && seen.isElsewhere;
-  const kind = doubt.record?.place.tokenKind ?? (isElsewhere ? undefined : tokenKind);
-  if (kind !== "test") return does;
-  const items = does.kind === "ask" ? does.items : [does.item];
-  const why = [...items.map(({ id }) => `instance ${id}`), does.why].join("; ");
-  return { kind: "forget", isSandbox: true, why };
+function sandboxed(doubt: Doubt, does: Does, { evidence, origin }: View): Does {
+  if (does.kind !== "ask") return does;
+  const isKnown = evidence.get(doubt)?.kind !== "unvouched";
+  const kind = doubt.record?.tokenKind ?? (isKnown ? origin?.tokenKind : undefined);
+  return kind === "test" ? { ...does, kind: "gone", because: "sandbox" } : does;
 }

@@ -1,7 +1,19 @@
 /** Brings together what the ledgers and the state of a stack say of the same create. */
-import { isOfStack } from "../../provider/urn";
+import type { ListItem } from "../../provider/api/contract";
+import { isNamed } from "../../provider/evidence/witness";
+import { isSamePlace, type Origin } from "../../provider/origin";
+import { instanceToken } from "../../provider/pulumiNames";
+import { explicitProvider, isOfStack, logicalName, typesOf } from "../../provider/urn";
+import { isListedAt } from "../compare";
 import type { CreateInDoubt } from "../creates";
-import { scopesOf, type ExportedState, type PendingCreate } from "./exported";
+import {
+  instanceIn,
+  providerOf,
+  scopesOf,
+  type ExportedState,
+  type PendingCreate,
+  type StateResource,
+} from "./exported";
 
 /** A create of the stack whose instance may be in no state. */
 export interface Doubt {
@@ -41,16 +53,91 @@ export function doubtsOf(
   const ofLedger = records
     .filter((record) => !joined.has(record))
     .map((record): Doubt => {
-      const { urn, name, isGenerated } = record;
-      return { urn, name, isGenerated, pending: [], record };
+      const { urn, name, kind } = record;
+      return { urn, name, isGenerated: kind === "generated", pending: [], record };
     });
   return [...ofState, ...ofLedger];
 }
 
-function keyOf({ urn, name = "" }: { urn: string; name?: string | undefined }): string {
-  return `${urn} ${name.toLowerCase()}`;
+/** Whether a listed instance may be the create's: it has its id, or its name and was not there before. A secret name may be any. */
+export function mayBe(
+  { record, name, isGenerated }: Doubt,
+  item: ListItem,
+  place?: Origin,
+): boolean {
+  if (record?.id !== undefined) {
+    const isHere = place !== undefined && isSamePlace(record, place);
+    if (isHere && record.id === item.id) return true;
+    // A service may answer with an id that it never lists.
+    if (!isGenerated) return false;
+  }
+  if (record?.before.includes(item.id) === true) return false;
+  return name === undefined || isNamed(item.name, name);
 }
 
-function keyOfPending({ resource, instance }: PendingCreate): string {
-  return keyOf({ urn: resource.urn, name: instance?.name });
+/** Returns the instance that a state has for a resource, unless it was deleted before its replacement was to be made. */
+export function occupantOf(urn: string, { resources }: ExportedState): StateResource | undefined {
+  return resources.find((one) => one.urn === urn && !one.delete && !one.pendingReplacement);
+}
+
+/** What is known of the place that is listed. */
+interface Listed {
+  readonly state: ExportedState;
+  readonly items: ReadonlyMap<string, ListItem>;
+  readonly origin: Origin | undefined;
+}
+
+/** Says why the token must not put an instance into the stack. Undefined if it may. */
+export function whyForeign(
+  doubt: Doubt,
+  { state, origin }: Pick<Listed, "state" | "origin">,
+): string | undefined {
+  if (origin?.tokenKind !== "test") return undefined;
+  const isLive = placesOf(doubt, state).some((held) => held.origin.tokenKind === "live");
+  return isLive
+    ? "the stack's instances were made with a live token, but the token given now is a test one"
+    : undefined;
+}
+
+/**
+ * Says why the listing may be of another place than the one to which a create without a file was sent. Undefined if it shows an
+ * instance of the same provider that the stack has, or one whose tag is that of this provider resource (`scopes`).
+ */
+export function whyUnvouched(
+  doubt: Doubt,
+  listed: Listed,
+  scopes: ReadonlySet<string>,
+): string | undefined {
+  const { state, items, origin } = listed;
+  const foreign = whyForeign(doubt, listed);
+  if (foreign !== undefined) return foreign;
+  const isTagged = scopes.has(doubt.pending[0]?.instance?.scope ?? "");
+  const isShown = placesOf(doubt, state).some(
+    (held) => origin !== undefined && items.has(held.id) && isListedAt(held, origin),
+  );
+  return isTagged || isShown
+    ? undefined
+    : "nothing shows that these settings reach its place: they list no instance of this stack";
+}
+
+/** Returns where the state's instances live that are of the same provider as the create. */
+function placesOf(
+  { pending: [pending], record }: Doubt,
+  { resources }: ExportedState,
+): { id: string; origin: Origin }[] {
+  const provider = pending ? pending.instance?.explicitProvider : record?.provider;
+  return resources.flatMap((one) => {
+    if (one.type !== instanceToken || explicitProvider(providerOf(one).urn) !== provider) return [];
+    const { id, origin } = instanceIn(one);
+    return origin ? [{ id, origin }] : [];
+  });
+}
+
+/** The start of a URN is another one after `stack rename`. The provider resource stays the same. */
+function keyOf({ urn, scope, name = "" }: Pick<CreateInDoubt, "urn" | "scope" | "name">): string {
+  return [scope, typesOf(urn), logicalName(urn), name.toLowerCase()].join(" ");
+}
+
+function keyOfPending({ resource: { urn }, instance }: PendingCreate): string {
+  return keyOf({ urn, scope: instance?.scope, name: instance?.name });
 }

@@ -1,21 +1,26 @@
 /** Asks the listings about each create in doubt, until they show its instance or prove that there is none (G3). */
-import { explicitProvider } from "../../provider/urn";
 import type { ListItem } from "../../provider/api/contract";
 import { ask } from "../../provider/evidence/ask";
 import { whyOpen } from "../../provider/evidence/why";
-import { isNamed, type Subject, type Verdict } from "../../provider/evidence/witness";
+import type { Subject, Verdict } from "../../provider/evidence/witness";
+import { lookFor as lookForInstance } from "../../provider/instance/existence";
 import { isSamePlace, originDifference, type Origin } from "../../provider/origin";
 import { timeouts, type Session } from "../../provider/session/session";
+import { isListedAt } from "../compare";
 import type { Evidence, Held } from "./decide";
-import type { Doubt } from "./doubts";
-import { originOf, providerOf, type ExportedState } from "./exported";
+import { occupantOf, whyUnvouched, type Doubt } from "./doubts";
+import { instanceIn, type ExportedState } from "./exported";
 
 /** Where to look, and what is known before. */
 export interface Search {
   readonly session: Session;
   readonly origin: Origin;
   readonly state: ExportedState;
-  readonly held: ReadonlyMap<string, Held>;
+  readonly held: ReadonlyMap<string, readonly Held[]>;
+  /** What the first listing shows, by id. */
+  readonly items: ReadonlyMap<string, ListItem>;
+  /** The provider resources whose tags that shows. */
+  readonly scopes: ReadonlySet<string>;
   /** The clock time when the command began: before that, each create that only a state knows was sent. */
   readonly begunAt: number;
 }
@@ -33,58 +38,56 @@ export async function lookForAll(
   return new Map(await Promise.all(doubts.map(look)));
 }
 
+/** Returns the ids of those instances in the place of these creates that listings prove to be gone. @throws as `lookForAll` */
+export async function goneOccupants(
+  { session, origin, state, items }: Search,
+  doubts: readonly Doubt[],
+): Promise<Set<string>> {
+  using operation = session.operation(timeouts.look);
+  const occupants = doubts.flatMap(({ urn }) => occupantOf(urn, state) ?? []).map(instanceIn);
+  const looks = occupants.map(async (instance) => {
+    const isAsked = instance.origin && isListedAt(instance, origin) && !items.has(instance.id);
+    if (!isAsked) return [];
+    const { verdict } = await lookForInstance(session, instance, operation.signal);
+    return verdict.kind === "absent" ? [instance.id] : [];
+  });
+  return new Set((await Promise.all(looks)).flat());
+}
+
 async function lookFor(
   search: Search,
   doubt: Doubt,
   doubts: readonly Doubt[],
   signal: AbortSignal,
 ): Promise<Evidence> {
-  const { session, held } = search;
+  const { session, origin, held, scopes } = search;
   const { record, name, isGenerated } = doubt;
-  const elsewhere = whyElsewhere(search, doubt);
-  // A generated name is found wherever the listing is from, since it says whose it is.
-  if (elsewhere !== undefined && (record || !isGenerated))
-    return { kind: "open", why: elsewhere, isElsewhere: true };
+  const elsewhere = record && originDifference(record, origin, session.addressName);
+  if (elsewhere !== undefined) return { kind: "open", why: elsewhere };
+  const unvouched = record ? undefined : whyUnvouched(doubt, search, scopes);
+  if (unvouched !== undefined) return { kind: "unvouched", why: unvouched };
   const subjects: Subject[] = [];
   if (record?.id !== undefined) subjects.push({ id: record.id });
   // A service may answer with an id that it never lists.
   if (name !== undefined && (isGenerated || subjects.length === 0))
-    subjects.push({ name, before: record?.before ?? new Set() });
+    subjects.push({ name, before: new Set(record?.before) });
   if (subjects.length === 0)
-    return {
-      kind: "open",
-      why: "its name is a secret, and its id is not known",
-      isElsewhere: false,
-    };
+    return { kind: "open", why: "its name is a secret, and its id is not known" };
 
-  const ofOthers = doubts.flatMap((other) => (other === doubt ? [] : (other.record?.id ?? [])));
-  const explained = new Set(isGenerated ? ofOthers : [...ofOthers, ...held.keys()]);
+  // A generated name says whose the instance is. The program may give one name to several.
+  const ofOthers = doubts.flatMap((other) =>
+    other !== doubt && other.record && isSamePlace(other.record, origin)
+      ? (other.record.id ?? [])
+      : [],
+  );
+  const inStates = [...held.values()].flat().filter((one) => isListedAt(one, origin));
+  const explained = new Set(isGenerated ? [] : [...ofOthers, ...inStates.map(({ id }) => id)]);
   for (const subject of subjects) {
     const verdict = await question(search, doubt, subject, explained, signal);
     if (verdict.kind === "listed") return verdict;
-    if (verdict.kind === "open")
-      return { kind: "open", why: whyOpen(verdict, session), isElsewhere: false };
+    if (verdict.kind === "open") return { kind: "open", why: whyOpen(verdict, session) };
   }
-  if (elsewhere !== undefined) return { kind: "open", why: elsewhere, isElsewhere: true };
   return { kind: "absent" };
-}
-
-/** Returns how many milliseconds the proof may take that those of the creates which this listing lacks have left nothing. */
-export function howLong(
-  search: Search,
-  doubts: readonly Doubt[],
-  { items }: { items: ReadonlyMap<string, ListItem> },
-): number {
-  const all = [...items.values()];
-  const isListed = ({ record, name }: Doubt) =>
-    all.some((item) => item.id === record?.id || (name && isNamed(item.name, name)));
-  const { session } = search;
-  const { now } = session.clocks();
-  const waits = doubts
-    .filter((doubt) => !isListed(doubt))
-    // The proof is two listings, a poll interval apart.
-    .map((doubt) => Math.max(0, listedBy(search, doubt) - now) + session.settings.pollIntervalMs);
-  return Math.max(0, ...waits);
 }
 
 /** Returns the clock time from which on each listing that begins shows the create's instance, if there is one. */
@@ -104,27 +107,10 @@ function question(
   const { session, origin } = search;
   const { record } = doubt;
   const { pollIntervalMs } = session.settings;
-  const asked = record && { id: record.id ?? "", origin: record.place };
+  const asked = record && { id: record.id ?? "", origin: record };
   const asking = { subject, listedBy: listedBy(search, doubt), pollIntervalMs };
   return ask(session.listings, asking, signal, () => ({
     explained,
     vouchers: asked && session.state.vouchersOf(asked, origin),
   }));
-}
-
-/** Says why these settings may not reach the place where the create was sent. Undefined if they do. */
-function whyElsewhere(
-  { session, origin, state }: Search,
-  { record, pending: [pending] }: Doubt,
-): string | undefined {
-  if (record) return originDifference(record.place, origin, session.addressName);
-  const provider = pending?.instance?.explicitProvider;
-  if (!pending || provider === undefined) return undefined;
-  // Another instance of this provider shows where its instances live.
-  const isReached = state.resources.some((resource) => {
-    const place = originOf(resource);
-    const isOfProvider = explicitProvider(providerOf(resource).urn) === provider;
-    return isOfProvider && place?.tokenHash === origin.tokenHash && isSamePlace(place, origin);
-  });
-  return isReached ? undefined : `the token of ${provider} is not known here`;
 }

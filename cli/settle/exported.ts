@@ -31,8 +31,8 @@ const resourceSchema = z.looseObject({
   delete: z.boolean().default(false),
   /** Set if the resource was deleted before its replacement is made. */
   pendingReplacement: z.boolean().default(false),
-  /** When the resource came into the state (ISO 8601). */
-  created: z.string().optional(),
+  /** Set if `pulumi state taint` has marked the resource for replacement. */
+  taint: z.boolean().default(false),
   // Other resources may have anything here.
   inputs: z.record(z.string(), z.custom<PropertyValue>()).catch({}),
   outputs: z.record(z.string(), z.custom<PropertyValue>()).catch({}),
@@ -109,10 +109,9 @@ export function providerOf({ provider }: StateResource): { urn: string; id: stri
   return splitReference(provider);
 }
 
-/** Returns the origin that the state records for an instance, if any. */
-export function originOf({ urn, id, inputs, outputs }: StateResource): Origin | undefined {
-  const held = { urn, id, inputs: propertyMap(inputs), outputs: propertyMap(outputs) };
-  return new Instance(held).origin;
+/** Returns the instance of a resource. */
+export function instanceIn({ urn, id, inputs, outputs }: StateResource): Instance {
+  return new Instance({ urn, id, inputs: propertyMap(inputs), outputs: propertyMap(outputs) });
 }
 
 /** Returns the resources of the state, and those of its pending creates. */

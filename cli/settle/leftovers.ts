@@ -9,6 +9,8 @@ import { instanceUrnsOf, scopesOf, withPending, type ExportedState } from "./exp
 export interface Leftover {
   readonly item: ListItem;
   readonly urn: string;
+  /** The id of the provider resource whose tag it has. */
+  readonly scope: string;
 }
 
 /**
@@ -26,9 +28,9 @@ export function leftoversIn(items: readonly ListItem[], state: ExportedState): L
     const base = /^([^.]+)-[a-z2-7]{8}(\..*)?$/i.exec(item.name ?? "")?.[1];
     if (base === undefined) return [];
     const guessed = [...types].map((type) => `${start}::${type}::${base}`);
-    const urn = [...known, ...guessed].find((one) =>
-      scopes.some((scope) => isNameFor(item.name, one, scope)),
+    const named = [...known, ...guessed].flatMap((urn) =>
+      scopes.flatMap((scope) => (isNameFor(item.name, urn, scope) ? [{ item, urn, scope }] : [])),
     );
-    return urn === undefined ? [] : [{ item, urn }];
+    return named.slice(0, 1);
   });
 }

@@ -1,16 +1,16 @@
 /** Looks at the three witnesses of a create: the ledgers on this machine, the states of all stacks, and the listings. */
 import { pageAt } from "../../provider/advice";
-import type { ListItem } from "../../provider/api/contract";
 import { stopsCreate } from "../../provider/instance/protocol";
+import { isListedAt } from "../compare";
 import { isInstance, exportState, readAllStates } from "../pulumi";
 import { failureLines, listAgain, listWith, type ServiceListing } from "../listings";
 import { Problem, type Finding, type Terminal } from "../terminal";
 import type { FoundSettings } from "../settings";
-import { readCreatesInDoubt, unreadableCreates, type UnreadableCreate } from "../creates";
-import { decideAll, type Choices, type Held, type Row, type View } from "./decide";
-import { doubtsOf, type Doubt } from "./doubts";
-import { howLong, lookForAll } from "./evidence";
-import { instanceUrnsOf, parseExport, type ExportedState, type PendingCreate } from "./exported";
+import { readCreatesInDoubt } from "../creates";
+import { decideAll, type Choices, type Evidence, type Held, type Row, type View } from "./decide";
+import { doubtsOf, mayBe, type Doubt } from "./doubts";
+import { goneOccupants, lookForAll } from "./evidence";
+import { parseExport, type ExportedState, type PendingCreate } from "./exported";
 import { leftoversIn, type Leftover } from "./leftovers";
 
 /** The stack to settle, and the service that its settings name. */
@@ -23,20 +23,22 @@ export interface Place {
   readonly begunAt: number;
 }
 
+/** An instance that stops the next `up` for which no create in doubt is to blame. */
+export interface Stopping extends Leftover {
+  /** The state that has it. Undefined if none does. */
+  readonly holder: Held | undefined;
+}
+
 /** What was seen, and what is decided. */
 export interface Look {
   readonly view: View;
   readonly rows: readonly Row[];
-  /** The instances that stop the next `up`, and how many others are in no state, and stop nothing. */
-  readonly leftovers: readonly Leftover[];
-  readonly harmless: number;
+  readonly stopping: readonly Stopping[];
   /** The pending creates of other providers in the state. */
   readonly others: readonly PendingCreate[];
   readonly service: ServiceListing | undefined;
   /** The stacks whose states could not be read. */
   readonly unreadable: readonly string[];
-  /** The resources whose files can't be read. Each stops the create of its resource. */
-  readonly unreadableCreates: readonly UnreadableCreate[];
 }
 
 /** Looks and decides anew. `before` is the last look, whose connection to the service is used again. */
@@ -46,7 +48,7 @@ export async function look(
   io: Terminal,
   before: Look | undefined,
 ): Promise<Look> {
-  const { stack, settings } = place;
+  const { stack, settings, begunAt } = place;
   const state = await readExport(stack, io.env);
   const creates = readCreatesInDoubt(io.env, (text) => io.messages.warning(text));
   const doubts = doubtsOf(stack, state, creates, choices.forget);
@@ -54,42 +56,48 @@ export async function look(
   const service = before?.service
     ? await listAgain(before.service)
     : settings && (await listWith(settings, io));
-  const items = service?.listing.items ?? new Map<string, ListItem>();
-  const candidates = leftoversIn([...items.values()], state);
-  const isNeeded = doubts.length + candidates.length > 0;
+  const items = new Map(service?.listing.items);
+  const leftovers = leftoversIn([...items.values()], state);
+  const isNeeded = doubts.length + leftovers.length > 0;
   const { held, unreadable } = isNeeded ? await readHeld(io, service) : nobody;
-  const evidence = service
-    ? await seek(place, service, state, held, doubts, io)
+  const { evidence, gone } = service
+    ? await seek({ ...service, state, held, items, begunAt }, leftovers, doubts, io)
     : withoutService(place, doubts);
-  const tokenKind = service?.origin.tokenKind;
-  const view: View = { stack, state, held, evidence, items, tokenKind, choices };
+  for (const seen of evidence.values())
+    if (seen.kind === "listed") for (const item of seen.items) items.set(item.id, item);
+  const origin = service?.origin;
+  const view: View = { stack, state, held, evidence, items, origin, gone, choices };
   const rows = decideAll(doubts, view);
-  const named = new Set(rows.flatMap(({ doubt, does }) => idsIn(doubt, does, view)));
-  const unheld = candidates.filter(({ item }) => !held.has(item.id) && !named.has(item.id));
-  const leftovers = settings ? unheld.filter(({ urn }) => stopsUp(urn, state, settings)) : [];
-  const harmless = unheld.length - leftovers.length;
+  const isOfDoubt = ({ item }: Leftover) =>
+    doubts.some((doubt) => doubt.name !== undefined && mayBe(doubt, item, origin));
+  const stopping = leftovers
+    .filter((one) => !isOfDoubt(one))
+    .flatMap((one) => stoppingBy(one, view, settings?.settings));
   const others = state.pending.filter(({ instance }) => instance === undefined);
-  return {
-    view,
-    rows,
-    leftovers,
-    harmless,
-    others,
-    service,
-    unreadable,
-    unreadableCreates: unreadableCreates(io.env, instanceUrnsOf(state)),
-  };
+  return { view, rows, stopping, others, service, unreadable };
 }
 
-/** Whether the next `up` creates the resource, and stops for an instance with its tag. */
-function stopsUp(urn: string, { resources }: ExportedState, { settings }: FoundSettings): boolean {
+/**
+ * Returns the instance if the next `up` that creates its resource stops for it. A resource is created if the state lacks it, or
+ * has marked it for replacement.
+ */
+function stoppingBy(
+  leftover: Leftover,
+  { state, held, origin }: View,
+  settings: FoundSettings["settings"] | undefined,
+): Stopping[] {
+  const { urn, item } = leftover;
+  if (!settings || !origin) return [];
   const { tokenKind, deletePolicy, leftovers } = settings;
   const spec = { leftovers, deleteFails: deletePolicy === "fail", own: { tokenKind } };
-  const isCreated = !resources.some((one) => one.urn === urn && !one.delete);
-  return isCreated && stopsCreate(spec, { items: [{ why: "tag" }], partial: false });
+  const present = state.resources.find((one) => one.urn === urn && !one.delete);
+  if (present && !present.taint) return [];
+  if (!stopsCreate(spec, { items: [{ why: "tag" }], partial: false })) return [];
+  const holder = held.get(item.id)?.find((one) => isListedAt(one, origin));
+  return [{ ...leftover, holder }];
 }
 
-const nobody = { held: new Map<string, Held>(), unreadable: [] };
+const nobody = { held: new Map<string, Held[]>(), unreadable: [] };
 
 /** @throws Problem if the state can't be read */
 export async function readExport(stack: string, env: NodeJS.ProcessEnv): Promise<ExportedState> {
@@ -108,49 +116,42 @@ export async function readExport(stack: string, env: NodeJS.ProcessEnv): Promise
 async function readHeld(
   io: Terminal,
   service: ServiceListing | undefined,
-): Promise<{ held: Map<string, Held>; unreadable: string[] }> {
+): Promise<{ held: Map<string, Held[]>; unreadable: string[] }> {
   const states = await readAllStates(io.env);
-  const held = new Map<string, Held>();
-  for (const resource of states.flatMap(({ resources }) => resources)) {
-    // One that a program only reads (`Instance.get`) is another one's.
-    if (!isInstance(resource) || resource.external) continue;
-    const { id, stack, urn, origin } = resource;
-    held.set(id, { stack, urn });
-    service?.session.noteShown({ id, origin });
-  }
+  // One that a program only reads (`Instance.get`) is another one's.
+  const held = states
+    .flatMap(({ resources }) => resources)
+    .filter((one) => isInstance(one) && !one.external);
+  for (const { id, origin } of held) service?.session.noteShown({ id, origin });
   const unreadable = states.filter(({ problem }) => problem !== undefined);
-  return { held, unreadable: unreadable.map(({ stack }) => stack) };
+  return {
+    held: Map.groupBy(held, ({ id }) => id),
+    unreadable: unreadable.map(({ stack }) => stack),
+  };
 }
 
 async function seek(
-  { begunAt }: Place,
-  { session, origin, listing }: ServiceListing,
-  state: ExportedState,
-  held: ReadonlyMap<string, Held>,
+  known: Omit<Parameters<typeof lookForAll>[0], "scopes">,
+  leftovers: readonly Leftover[],
   all: readonly Doubt[],
   io: Terminal,
 ) {
   const doubts = all.filter(({ record }) => record?.liveness !== "alive");
-  const search = { session, origin, state, held, begunAt };
-  const seconds = Math.ceil(howLong(search, doubts, listing) / 1000);
-  if (seconds > 1)
-    io.warn(
-      `Waiting up to ${seconds} s for the proof of what is not listed: a listing may lack a server that was just created.`,
-    );
-  return await lookForAll(search, doubts);
+  const { items, origin } = known;
+  const isListed = (doubt: Doubt) => [...items.values()].some((item) => mayBe(doubt, item, origin));
+  if (!doubts.every(isListed))
+    io.warn("Waiting for the proof that what is not listed does not exist.");
+  const search = { ...known, scopes: new Set(leftovers.map(({ scope }) => scope)) };
+  const evidence = await lookForAll(search, doubts);
+  return { evidence, gone: await goneOccupants(search, doubts) };
 }
 
 /** Without settings, the service can't be asked. */
 function withoutService({ findings }: Place, doubts: readonly Doubt[]) {
   const [line = "no settings"] = failureLines(findings);
   const why = `the service can't be asked (${line})`;
-  return new Map(doubts.map((doubt) => [doubt, { kind: "open", why, isElsewhere: true }] as const));
-}
-
-/** The listed instances that the row of a create names. */
-function idsIn(doubt: Doubt, does: Row["does"], { evidence }: View): string[] {
-  const seen = evidence.get(doubt);
-  const listed = seen?.kind === "listed" ? seen.items.map(({ id }) => id) : [];
-  const namesakes = does.kind === "put" ? does.namesakes : [];
-  return [...listed, ...namesakes, ...("item" in does ? [does.item.id] : [])];
+  const evidence = new Map(
+    doubts.map((doubt): [Doubt, Evidence] => [doubt, { kind: "open", why }]),
+  );
+  return { evidence, gone: new Set<string>() };
 }

@@ -1,147 +1,184 @@
 /** Tests the words for each row of `settle`, and the commands for what a person decides. */
 import { expect, test } from "@jest/globals";
 import { settleCommand } from "../../provider/advice";
-import type { Row } from "./decide";
-import { linesOf, show, showUnreadable } from "./rows";
-import { onlyPending, pending, stack, stateOf, urnOf } from "./testing/states";
+import type { Does } from "./decide";
+import { choiceOf, linesOf, show, showStopping, type Context } from "./rows";
+import { onlyPending, pending, scope, stack, stateOf, urnOf } from "./testing/states";
 
 const web = urnOf("web");
 const item = { id: "i-1", name: "db", status: "ACTIVE" };
 const other = { ...item, id: "i-2" };
 const inState = onlyPending(stateOf([], [pending("web", {}, "db")]));
-const put = { kind: "put", item, pending: inState, replaces: undefined, namesakes: [] } as const;
+const occupant = "i-0";
+const put = { kind: "put", item, pending: inState, occupant: undefined } as const;
 const ask = {
   kind: "ask",
   items: [item],
   why: "the name proves nothing",
   occupant: undefined,
+  by: "take",
 } as const;
+const left = { kind: "left", items: [item], why: "a run has ended early", occupant } as const;
 
-const shown = (does: Row["does"], isPending = true) => {
-  const doubt = {
-    urn: web,
-    name: "db",
-    isGenerated: false,
-    pending: isPending ? [inState] : [],
-    record: undefined,
-  };
-  return show({ doubt, does }, stack, ["--stack", stack]);
+const context: Context = {
+  stack,
+  stackOption: stack,
+  options: ["--stack", stack],
+  deletePolicy: "destroy",
 };
+const rowOf = (does: Does, name: string | undefined = "db") => {
+  const doubt = { urn: web, name, isGenerated: false, pending: [inState], record: undefined };
+  return { doubt, does };
+};
+const shown = (does: Does, more: Partial<Context> = {}) =>
+  show(rowOf(does), { ...context, ...more });
 const settling = (...words: string[]) => settleCommand("--yes", "--stack", stack, ...words);
 const forget = settling("--forget", web);
 const take = (id: string) => settling("--take", `${web}=${id}`);
 const bring = (id: string) => `pulumi import compute:index:Instance web ${id} --stack ${stack}`;
 
-test.each<[Row["does"], string, string]>([
+test.each<[Does, string, string]>([
   [
-    { kind: "held", holder: { stack, urn: urnOf("db") } },
+    { kind: "held", holder: { stack, urn: urnOf("db"), id: "i-1", origin: undefined } },
     `${stack} has the instance, as ${urnOf("db")}`,
-    "nothing is in doubt: the create is forgotten",
+    "forget the create",
   ],
   [
-    { kind: "absent" },
+    { kind: "gone", because: "absent", items: [] },
     "nothing left behind, as two complete listings show",
-    "the create is forgotten",
+    "forget the create",
   ],
   [
-    { kind: "forget", isSandbox: false },
-    "not looked at",
-    "the create is forgotten, and what it may have left goes on running",
+    { kind: "gone", because: "forgotten", items: [item, other] },
+    'instance i-1, "db", ACTIVE; instance i-2, "db", ACTIVE',
+    "forget the create; what it may have left goes on running",
   ],
   [
-    { kind: "forget", isSandbox: true, why: "i-1 has the name" },
-    "i-1 has the name",
-    "the create is forgotten: what it may have left is in a sandbox, where nothing is billed",
+    { kind: "gone", because: "sandbox", items: [], why: "several have the name" },
+    "several have the name",
+    "forget the create; what it may have left is in a sandbox, not billed",
   ],
-  [put, 'instance i-1, "db", ACTIVE', "comes into the state; the next `pulumi up` goes on with it"],
-  [
-    { ...put, replaces: "i-0", namesakes: ["i-2", "i-3"] },
-    'instance i-1, "db", ACTIVE; of the same name, in no state: i-2, i-3',
-    "comes into the state; the next `pulumi up` goes on with it, then deletes i-0",
-  ],
+  [put, 'instance i-1, "db", ACTIVE', "put it into the state: `pulumi up` goes on with it"],
   [{ kind: "running" }, "its run is under way on this machine", "nothing"],
 ])("nobody is asked about %j", (row, found, does) => {
   expect(shown(row)).toMatchObject({ urn: web, name: "db", found, does, ways: [] });
 });
 
-test.each<[what: string, Row["does"], isPending: boolean, string, string, string[]]>([
+test.each<[string, Does, string, [command: string, then: string][]]>([
   [
-    "an instance of a create that the state has is taken",
+    "takes an instance of a create that the state has",
     ask,
-    true,
     'instance i-1, "db", ACTIVE; the name proves nothing',
-    "nothing: a person takes it, or forgets it",
-    [take("i-1"), forget],
+    [
+      [take("i-1"), "`pulumi up` goes on with it"],
+      [forget, "i-1: not in the state, and billed if live"],
+    ],
   ],
   [
-    "it is taken in place of the one in the state",
-    { ...ask, occupant: "i-0" },
-    true,
+    "keeps the one that the state has, or takes the other",
+    { ...ask, occupant },
     'instance i-1, "db", ACTIVE; the state has i-0 there; the name proves nothing',
-    "nothing: a person takes it (the next run then deletes i-0), or forgets it",
-    [take("i-1"), forget],
+    [
+      [forget, "i-0 stays; i-1: not in the state, and billed if live"],
+      [take("i-1"), "`pulumi up` goes on with it, then deletes i-0"],
+    ],
   ],
   [
-    "of several, a person says which",
+    "says which of several it is",
     { ...ask, items: [item, other] },
-    true,
     'instance i-1, "db", ACTIVE; instance i-2, "db", ACTIVE; the name proves nothing',
-    "nothing: a person takes it, or forgets it",
-    [take("ID"), forget],
+    [
+      [take("i-1"), "`pulumi up` goes on with it"],
+      [take("i-2"), "`pulumi up` goes on with it"],
+      [forget, "i-1 and i-2: not in the state, and billed if live"],
+    ],
   ],
   [
-    "an instance of a create that only the ledger has is imported",
-    ask,
-    false,
+    "imports an instance for which the state has no place",
+    { ...ask, by: "import" },
     'instance i-1, "db", ACTIVE; the name proves nothing',
-    "nothing: a person imports it, or forgets it",
-    [bring("i-1"), forget],
+    [
+      [bring("i-1"), "it comes into the state"],
+      [forget, "i-1: not in the state, and billed if live"],
+    ],
   ],
   [
-    "it is removed if the state has another one",
-    { ...ask, occupant: "i-0" },
-    false,
-    'instance i-1, "db", ACTIVE; the state has i-0 there; the name proves nothing',
-    "nothing: a person removes it at the service (its portal), and forgets it",
-    [forget],
-  ],
-  [
-    "a create of which nothing is listed is forgotten",
+    "forgets a create of which nothing is listed",
     { ...ask, items: [], why: "the listing is not complete" },
-    true,
     "the listing is not complete",
-    "nothing: a person forgets it",
-    [forget],
+    [[forget, "nothing more is asked about it"]],
   ],
   [
-    "an instance without a place in the state is imported",
-    { kind: "import", item, why: "the state no longer has its parent" },
-    true,
-    'instance i-1, "db", ACTIVE; the state no longer has its parent',
-    "nothing: import it, or forget it",
-    [bring("i-1"), forget],
+    "ends what is left to `up`",
+    left,
+    'instance i-1, "db", ACTIVE; the state has i-0 there; a run has ended early',
+    [
+      [
+        forget,
+        "i-0 stays; i-1: not in the state, and billed if live; another is made if the program still asks for it",
+      ],
+      [take("i-1"), "`pulumi up` goes on with it, then deletes i-0"],
+    ],
   ],
-])("a person decides: %s", (_, row, isPending, found, does, ways) => {
-  expect(shown(row, isPending)).toMatchObject({ found, does, ways });
+])("a person %s", (_, does, found, ways) => {
+  const described = ways.map(([command, then]) => ({ command, then }));
+  expect(shown(does)).toMatchObject({ found, ways: described });
+});
+
+test.each([
+  ["destroy", "`pulumi up` goes on with it, then deletes i-0"],
+  ["retain", "`pulumi up` goes on with it, and drops i-0 from the state, which goes on running"],
+  [
+    "fail",
+    "`COMPUTE_DELETE_POLICY=retain pulumi up` goes on with it, and drops i-0 from the state, which goes on running",
+  ],
+] as const)("with the policy %s, each row says what the next run does", (deletePolicy, then) => {
+  expect(shown({ ...put, occupant }, { deletePolicy }).does).toContain(then);
+  expect(shown(left, { deletePolicy }).does).toContain(`if the program still asks for it, ${then}`);
+  expect(shown({ ...ask, occupant }, { deletePolicy }).ways[1]).toMatchObject({ then });
+});
+
+test("one command decides all that is clear: what serves stays, and one that may be any needs a person", () => {
+  expect(choiceOf(rowOf(ask))).toEqual(["--take", `${web}=i-1`]);
+  expect(choiceOf(rowOf({ ...ask, occupant }))).toEqual(["--forget", web]);
+  expect(choiceOf(rowOf({ ...ask, items: [] }))).toEqual(["--forget", web]);
+  expect(choiceOf(rowOf({ ...ask, items: [item, other] }))).toBeUndefined();
+  expect(
+    choiceOf({ ...rowOf(ask), doubt: { ...rowOf(ask).doubt, name: undefined } }),
+  ).toBeUndefined();
 });
 
 test("a secret name is shown neither as the create's nor as the instance's (G8)", () => {
-  const doubt = { urn: web, name: undefined, isGenerated: false, pending: [], record: undefined };
-  const row = show({ doubt, does: ask }, stack, []);
-  expect(row).toMatchObject({
+  const row = rowOf(ask);
+  expect(show({ ...row, doubt: { ...row.doubt, name: undefined } }, context)).toMatchObject({
     name: "[secret]",
     found: expect.stringMatching(/^instance i-1, ACT/),
   });
 });
 
-test("a file of the ledger that can't be read is named, and the text has one line for each fact and way", () => {
-  const lines = linesOf(showUnreadable({ urn: web, path: "/ledger/web.json" }));
-  expect(lines).toEqual([
-    web,
-    "  found  its file in the ledger can't be read: /ledger/web.json",
-    expect.stringContaining("  does   nothing: once nothing else is in doubt, remove that file"),
-  ]);
-  expect(linesOf(shown(ask)).slice(-2)).toEqual(
-    [take("i-1"), forget].map((way) => `         → \`${way}\``),
+test.each([
+  [undefined, "in no state", [bring("i-1"), "COMPUTE_LEFTOVERS=warn pulumi up"]],
+  ["organization/proj/prod", "organization/proj/prod has it", ["COMPUTE_LEFTOVERS=warn pulumi up"]],
+  [
+    stack,
+    "organization/proj/dev has it",
+    [`pulumi state untaint ${web}`, "COMPUTE_DELETE_POLICY=retain pulumi up"],
+  ],
+])("what stops an `up` is named with the stack that has it: %s", (holder, found, ways) => {
+  const held =
+    holder === undefined ? undefined : { stack: holder, urn: web, id: "i-1", origin: undefined };
+  const one = showStopping(
+    { item, urn: web, scope, holder: held },
+    { ...context, stackOption: undefined },
   );
+  expect(one.found).toContain(found);
+  expect(one.ways.map(({ command }) => command)).toEqual(ways);
+});
+
+test("the text has one line for each fact and way, and says what would be done", () => {
+  expect(linesOf(shown(ask)).slice(-2)).toEqual([
+    `         → \`${take("i-1")}\`: \`pulumi up\` goes on with it`,
+    `         → \`${forget}\`: i-1: not in the state, and billed if live`,
+  ]);
+  expect(linesOf(shown(put), true)[2]).toMatch(/^ +would +put it/);
 });

@@ -13,9 +13,10 @@ import {
   stackHelp,
 } from "../settings";
 import { count, printData, Problem, type Terminal } from "../terminal";
-import { decideAll, doableOf, type Choices, type Row } from "./decide";
+import { settleCommand } from "../../provider/advice";
+import { decideAll, doableOf, takenUrn, type Choices, type Row } from "./decide";
 import { look, readExport, type Look, type Place } from "./look";
-import { linesOf, show, showLeftover, showUnreadable } from "./rows";
+import { choiceOf, linesOf, show, showStopping, type Context, type Shown } from "./rows";
 import { carryOut, type Written } from "./write";
 
 interface Options extends SettingOptions {
@@ -33,7 +34,7 @@ Without --yes, settle changes nothing before it has asked. The state that it
 replaces is kept in a file.
 
 Exit codes:
-  0  nothing is in doubt any more; of a test token, the rest is given up
+  0  nothing is left to decide; of a test token, the rest is given up
   1  a person has to decide something, answered no, or could not be asked;
      or the state has another provider's pending creates
   2  the command line is wrong
@@ -70,23 +71,20 @@ export function addSettle(program: Command, io: Terminal): void {
 }
 
 function choicesOf({ take = [], forget = [] }: Options, command: Command): Choices {
-  const pairs = take.map((word) => {
-    const at = word.lastIndexOf("=");
-    if (!word.startsWith("urn:") || at < 0 || at === word.length - 1)
-      commandLineError(command, "Give --take as URN=ID, where URN is that of the resource.");
-    return [word.slice(0, at), word.slice(at + 1)] as const;
-  });
+  if (!take.every((word) => /^urn:.*=./s.test(word)))
+    commandLineError(command, "Give --take as URN=ID, where URN is that of the resource.");
   if (forget.some((urn) => !urn.startsWith("urn:")))
     commandLineError(command, "Give --forget the URN of the resource.");
-  return { take: new Map(pairs), forget: new Set(forget) };
+  return { take, forget: new Set(forget) };
 }
 
 /** How it ends: in the JSON, as the exit code, and as the last line of the text. */
 const outcomes = {
   nothing: { exitCode: 0, verdict: "Nothing is in doubt." },
   settled: { exitCode: 0, verdict: "Nothing is in doubt any more." },
+  left: { exitCode: 0, verdict: "The rest is left to `pulumi up`: see above." },
   found: { exitCode: 1, verdict: "Something is left for a person to decide: see above." },
-  declined: { exitCode: 1, verdict: "Nothing was changed." },
+  declined: { exitCode: 1, verdict: "" },
   undecided: {
     exitCode: 3,
     verdict: "Not everything could be decided or written. Once that is mended, run `settle` again.",
@@ -133,8 +131,9 @@ class Settling {
   /** Prints the end, and returns the exit code. */
   end(): number {
     const { exitCode, verdict } = outcomes[this.#result];
+    const isSaid = this.#written !== undefined || this.#result === "nothing";
     if (this.#options.json) printData(this.#data(), this.#io);
-    else this.#io.print(verdict);
+    else this.#io.print([isSaid ? "" : "Nothing was changed. ", verdict].join("").trim());
     return exitCode;
   }
 
@@ -169,11 +168,12 @@ class Settling {
     const { yes, json } = this.#options;
     if (seen.rows.some(({ does }) => does.kind === "running")) return "undecided";
     const rows = yes || json ? seen.rows : await this.#withAnswers(seen);
-    // The pending creates of other providers would be lost, too.
-    const doable = doableOf(rows, seen.others.length > 0 && !this.#options.dropOthers);
-    const ofOthers = seen.leftovers.length + seen.unreadableCreates.length;
-    const isLeft = rows.length - doable.length + ofOthers > 0;
-    if (doable.length === 0) return isLeft ? "found" : "nothing";
+    const doable = this.#doableOf(rows, seen);
+    const isLeft = rows.some(({ does }) => does.kind === "left");
+    const isFound =
+      rows.some((row) => row.does.kind !== "left" && !doable.includes(row)) ||
+      seen.stopping.some(({ holder }) => !holder);
+    if (doable.length === 0) return isFound ? "found" : isLeft ? "left" : "nothing";
     if (!yes) {
       const agreed = json ? undefined : await this.#io.ask("Do this?");
       if (agreed === undefined) this.#fail(["Nobody can be asked here: --yes does it."]);
@@ -184,23 +184,30 @@ class Settling {
     this.#written = await carryOut(seen, doable, this.#io);
     this.#report(doable);
     if (this.#written.stuck.length > 0) return "undecided";
-    return isLeft ? "found" : "settled";
+    return isFound ? "found" : isLeft ? "left" : "settled";
+  }
+
+  /** The pending creates of other providers would be lost, too, if the state was changed. */
+  #doableOf(rows: readonly Row[], { others }: Look): readonly Row[] {
+    return doableOf(rows, others.length > 0 && !this.#options.dropOthers);
   }
 
   /** Asks about each create for which one instance comes into question. */
   async #withAnswers(seen: Look): Promise<readonly Row[]> {
     const { view } = seen;
-    const take = new Map(this.#choices.take);
-    for (const { doubt, does } of seen.rows) {
-      if (does.kind !== "ask" || doubt.pending.length === 0) continue;
-      const [item, ...others] = does.items;
-      if (!item || others.length > 0) continue;
-      const { occupant } = does;
-      const then = occupant === undefined ? "" : ` The next run then deletes ${occupant}.`;
-      if (await this.#io.ask(`Is ${item.id} the instance of ${doubt.urn}, to take it over?${then}`))
-        take.set(doubt.urn, item.id);
+    const take = [...this.#choices.take];
+    for (const row of seen.rows) {
+      const { doubt, does } = row;
+      if (does.kind !== "ask" || does.by !== "take" || does.items.length !== 1) continue;
+      const [id] = does.items.map((item) => item.id);
+      const taking = show(row, this.#context(seen)).ways.find(({ command }) =>
+        command.includes("--take"),
+      );
+      const then = does.occupant === undefined ? "" : ` Then ${taking?.then}.`;
+      if (await this.#io.ask(`Is ${id} the instance of ${doubt.urn}, to take it over?${then}`))
+        take.push(`${doubt.urn}=${id}`);
     }
-    if (take.size === this.#choices.take.size) return seen.rows;
+    if (take.length === this.#choices.take.length) return seen.rows;
     this.#choices = { ...this.#choices, take };
     const doubts = seen.rows.map(({ doubt }) => doubt);
     return decideAll(doubts, { ...view, choices: this.#choices });
@@ -208,16 +215,23 @@ class Settling {
 
   #print(seen: Look): void {
     const { print, warn } = this.#io;
-    const { view, service, rows, harmless, others, unreadable } = seen;
-    const { stack } = view;
+    const { view, service, rows, stopping, others, unreadable } = seen;
     const where = service
       ? `; ${service.origin.baseUrl} (${service.origin.tokenKind} token) lists ${count(service.listing.items.size, "instance")}`
       : "; the service was not asked";
-    print(`stack ${stack}: ${count(rows.length, "create")} in doubt${where}`);
-    for (const shown of this.#shown(seen)) linesOf(shown).forEach(print);
-    if (harmless > 0)
+    print(`stack ${view.stack}: ${count(rows.length, "create")} in doubt${where}`);
+    const context = this.#context(seen);
+    const doable = this.#options.yes ? this.#doableOf(rows, seen) : [];
+    for (const row of rows) {
+      const isPlan = ["held", "gone", "put"].includes(row.does.kind) && !doable.includes(row);
+      linesOf(show(row, context), isPlan).forEach(print);
+    }
+    for (const one of stopping) linesOf(showStopping(one, context)).forEach(print);
+    const asked = rows.filter(({ does }) => does.kind === "ask");
+    const words = asked.map(choiceOf);
+    if (asked.length > 1 && words.every((choice) => choice !== undefined))
       print(
-        `${count(harmless, "instance")} with a name of this stack in no state: audit lists them`,
+        `All of it, each by its first way: \`${settleCommand("--yes", ...context.options, ...words.flat())}\``,
       );
     const isNeeded = rows.some(({ doubt }) => doubt.pending.length > 0);
     if (others.length > 0 && isNeeded) {
@@ -228,27 +242,36 @@ class Settling {
       for (const { resource } of others) print(`  ${resource.urn}`);
     }
     for (const other of unreadable) warn(`The state of stack ${other} can't be read.`);
-    const inDoubt = new Set(rows.map(({ doubt }) => doubt.urn));
-    for (const urn of [...this.#choices.take.keys(), ...this.#choices.forget])
-      if (!inDoubt.has(urn)) warn(`No create of ${urn} is in doubt, so nothing was decided of it.`);
+    this.#printUnknown(rows);
   }
 
-  #shown({ view, rows, leftovers, unreadableCreates }: Look) {
-    const { stack } = this.#options;
+  /** Names what was decided of creates that are not in doubt. */
+  #printUnknown(rows: readonly Row[]): void {
     const { take, forget } = this.#choices;
-    const isDecided = (urn: string) =>
-      rows.some(({ doubt, does }) => doubt.urn === urn && !["ask", "import"].includes(does.kind));
+    const doubts = rows.map(({ doubt }) => doubt);
+    const unknown = [
+      ...take.filter((word) => takenUrn(word, doubts) === undefined),
+      ...[...forget].filter((urn) => !doubts.some((doubt) => doubt.urn === urn)),
+    ];
+    for (const word of unknown)
+      this.#io.warn(`No create of ${word} is in doubt, so nothing was decided of it.`);
+  }
+
+  #context({ view: { stack }, rows, service }: Look): Context {
+    const { stack: stackOption } = this.#options;
+    const doubts = rows.map(({ doubt }) => doubt);
+    const isDecided = (urn: string | undefined) =>
+      rows.some(({ doubt, does }) => doubt.urn === urn && does.kind !== "ask");
     // A state is changed only if each of its creates is decided, so what has decided one is typed again.
     const options = [
-      ...(stack === undefined ? [] : ["--stack", stack]),
-      ...[...take].flatMap(([urn, id]) => (isDecided(urn) ? ["--take", `${urn}=${id}`] : [])),
-      ...[...forget].flatMap((urn) => (isDecided(urn) ? ["--forget", urn] : [])),
+      ...(stackOption === undefined ? [] : ["--stack", stackOption]),
+      ...this.#choices.take
+        .filter((word) => isDecided(takenUrn(word, doubts)))
+        .flatMap((word) => ["--take", word]),
+      ...[...this.#choices.forget].filter(isDecided).flatMap((urn) => ["--forget", urn]),
     ];
-    return [
-      ...rows.map((row) => show(row, view.stack, options)),
-      ...leftovers.map((left) => showLeftover(left, view.stack)),
-      ...unreadableCreates.map(showUnreadable),
-    ];
+    const deletePolicy = service?.session.settings.deletePolicy;
+    return { stack, stackOption, options, deletePolicy };
   }
 
   #report(done: readonly Row[]): void {
@@ -260,6 +283,14 @@ class Settling {
     }
     if (stuck.length > 0)
       this.#fail(stuck.map((urn) => `The record of ${urn} could not be changed.`));
+  }
+
+  #shown(seen: Look): Shown[] {
+    const context = this.#context(seen);
+    return [
+      ...seen.rows.map((row) => show(row, context)),
+      ...seen.stopping.map((one) => showStopping(one, context)),
+    ];
   }
 
   #data(): object {

@@ -6,7 +6,8 @@ import { pulumiHome } from "../../provider/pulumiHome";
 import { importState } from "../pulumi";
 import { Problem, type Terminal } from "../terminal";
 import type { Row } from "./decide";
-import { settleState, unfinishedOutputs, type StateChange } from "./exported";
+import { occupantOf } from "./doubts";
+import { settleState, unfinishedOutputs, type ExportedState, type StateChange } from "./exported";
 import type { Look } from "./look";
 
 /** What `carryOut` has changed. */
@@ -21,11 +22,9 @@ export interface Written {
 export async function carryOut(look: Look, rows: readonly Row[], io: Terminal): Promise<Written> {
   const by = look.service && { origin: look.service.origin, session: look.service.session.id };
   const now = io.clock.date();
-  const changes = rows.flatMap((row) => changesOf(row, by, now));
+  const changes = rows.flatMap((row) => changesOf(row, look.view.state, by, now));
   const kept = changes.length > 0 ? await write(look, changes, io) : undefined;
-  const stuck = rows.filter(({ doubt: { record }, does }) => {
-    return isSettled(does) && record && !record.settle();
-  });
+  const stuck = rows.filter(({ doubt: { record } }) => record && !record.settle());
   return { kept, stuck: stuck.map(({ doubt }) => doubt.urn) };
 }
 
@@ -36,11 +35,16 @@ interface Settler {
 }
 
 /** Returns what a row changes in the state. `by` is undefined if the service was not asked. */
-export function changesOf({ doubt, does }: Row, by: Settler | undefined, now: Date): StateChange[] {
+export function changesOf(
+  { doubt, does }: Row,
+  state: ExportedState,
+  by: Settler | undefined,
+  now: Date,
+): StateChange[] {
   const [, ...older] = doubt.pending;
   const drop = (pending: StateChange["pending"]): StateChange => ({ do: "drop", pending });
   if (does.kind !== "put" || !by) return doubt.pending.map(drop);
-  const { item, pending, replaces } = does;
+  const { item, pending } = does;
   const { id, name, status } = item;
   const { record } = doubt;
   const isRecords = record?.id === undefined || record.id === id;
@@ -50,12 +54,10 @@ export function changesOf({ doubt, does }: Row, by: Settler | undefined, now: Da
   const session = record?.session ?? by.session;
   const made = { origin: by.origin, at, session, flavor: isRecords ? record?.flavor : undefined };
   const outputs = unfinishedOutputs(pending, accepted, made);
-  return [{ do: "put", pending, id, outputs, replaces }, ...older.map(drop)];
-}
-
-/** Whether the ledger need not know the create any more. */
-function isSettled({ kind }: Row["does"]): boolean {
-  return kind !== "import" && kind !== "ask" && kind !== "running";
+  return [
+    { do: "put", pending, id, outputs, replaces: occupantOf(doubt.urn, state)?.id },
+    ...older.map(drop),
+  ];
 }
 
 async function write(

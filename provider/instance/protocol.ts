@@ -406,7 +406,7 @@ function explainedIn({ ours, shown, recorded }: Omit<Look, "listing">): Readonly
 /** The listed instances that may be a record's, and the ids that the engine has sent. */
 interface Candidates {
   items: readonly ListItem[];
-  shown: Ids;
+  shown: Pick<Ids, "has">;
 }
 
 /** Takes the instance over, or ends the create. */
@@ -414,7 +414,7 @@ function found(spec: CreateSpec, state: StateOf<"searching">, seen: Candidates):
   const { record, error } = state.search;
   const { items } = seen;
   const item = record.id === undefined ? items[0] : items.find(({ id }) => id === record.id);
-  const why = whyNotResumed(spec, record, seen);
+  const why = whyNotResumed(spec.own, record, seen);
   if (why || !item) return failSearch(state, why ?? { kind: "otherId", ids: idsOf(items) });
   const accepted: Accepted = { networks: [], ...record.accepted, ...item };
   const { flavor, at: acceptedAt } = record;
@@ -423,9 +423,12 @@ function found(spec: CreateSpec, state: StateOf<"searching">, seen: Candidates):
     : accept({ accepted, from: "earlierRun", flavor, acceptedAt });
 }
 
-/** Returns why a create does not take over the instance of a record, which is one of these. Undefined if it does. */
-function whyNotResumed(
-  { own }: CreateSpec,
+/**
+ * Returns why a create does not take over the instance of a record, which is one of these. Undefined if it does. (`settle` asks
+ * the same, but for the digest.)
+ */
+export function whyNotResumed(
+  own: Pick<OwnFields, "scope" | "digest">,
   record: LedgerRecord,
   { items, shown }: Candidates,
 ): Doubt | undefined {
@@ -675,8 +678,7 @@ function previewRecord(
   const { verdict } = see(witness, look.listing, { explained: explainedIn(look) });
   if (verdict.kind !== "listed") return undefined;
   const own = isProgramKnown ? spec.own : { ...spec.own, digest: record.digest };
-  const candidates = { items: verdict.items, shown: look.shown };
-  const why = whyNotResumed({ ...spec, own }, record, candidates);
+  const why = whyNotResumed(own, record, { items: verdict.items, shown: look.shown });
   return why ? refuse(why) : { kind: "resumed", id: record.id ?? verdict.items[0].id };
 }
 

@@ -64,7 +64,10 @@ async function expectStop(
 ) {
   const { message } = await errorOf(create(world, ...asked));
   expect(message).toMatch(words);
-  expect(message).toMatch(/Nothing was created\.\n(To settle it: `.*settle`|Run again once .*)$/);
+  expect(message).toMatch(
+    /Nothing was created\.\n(To settle it: `.*settle`(\nTo give that up: `.*)?|Run again once .*)$/,
+  );
+  expect(message.includes("--forget")).toBe(message.includes("has changed since"));
   expect(linesAt100(message)).toBeLessThanOrEqual(6);
   expect(postsTo(world)).toBe(0);
   expect(records(world)).toHaveLength(1);

@@ -20,6 +20,7 @@ const core = (file: string, name: string) => engine(`core/${file}`, name);
 const commands = (name: string) => engine("adviceCommands", name);
 const typedCommands = (name: string) => engine("typedCommands", name);
 const settled = (name: string) => engine("settle", name);
+const witnessed = (name: string) => engine("settleWitness", name);
 const audited = (name: string) => test("tests/lifecycle/audit", name);
 const pause = (name: string) => test("tests/simulation/pauses", name);
 
@@ -193,7 +194,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "cli/settle/rows.ts",
-    text: 'settleCommand("--yes", ...options, ...words)',
+    text: 'settleCommand("--yes", ...context.options, ...words)',
     ways: {
       "--take": settled("an explicit name proves nothing: a person takes"),
       "--forget": settled("what the token at hand can't prove is a person's to decide"),
@@ -201,8 +202,13 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "cli/settle/rows.ts",
-    text: "the next `pulumi up` goes on with it",
+    text: "`pulumi up` goes on with it",
     ways: { "pulumi up": settled("after a kill in the POST, on %s, the next up has nothing") },
+  },
+  {
+    file: "cli/settle/rows.ts",
+    text: "`pulumi up` asks the listing of its own place",
+    ways: { "pulumi up": settled("a create that left nothing stops no up") },
   },
   {
     file: "provider/instance/messages.ts",
@@ -217,14 +223,35 @@ export const advice: readonly Advice[] = [
   {
     file: "provider/instance/messages.ts",
     text: "To see what is in no stack",
-    ways: { audit: settled("with compute:leftovers warn, as settle says, an up makes a second") },
+    ways: { audit: settled("with compute:leftovers warn, an up makes a second") },
   },
   {
     file: "cli/settle/rows.ts",
     text: "importCommand({ urn",
     ways: { "pulumi import": settled("a server whose resource has left the state is named") },
   },
-  { file: "cli/settle/rows.ts", text: "→ \\`${way}\\`", ways: { part } },
+  { file: "cli/settle/rows.ts", text: "inStack(importing, stack)", ways: { part } },
+  {
+    file: "cli/settle/rows.ts",
+    text: "inStack(command, stackOption)",
+    ways: { "pulumi state untaint": witnessed("what stops an up is named with the stack") },
+  },
+  { file: "cli/settle/rows.ts", text: "→ \\`${command}\\`", ways: { part } },
+  {
+    file: "cli/settle/settle.ts",
+    text: "The rest is left to `pulumi up`",
+    ways: { "pulumi up": settled("an interrupted replacement with a file is left to `up`") },
+  },
+  {
+    file: "cli/settle/settle.ts",
+    text: "All of it, each by its first way",
+    ways: { "--take": witnessed("several creates that a person decides take one command") },
+  },
+  {
+    file: "provider/instance/messages.ts",
+    text: "To give that up",
+    ways: { "--forget": settled("a create that stops because the program has changed") },
+  },
   {
     file: "cli/settle/settle.ts",
     text: "run `settle` again.",

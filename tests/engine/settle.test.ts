@@ -3,12 +3,10 @@
  * afterwards, no server is made a second time (G2), and none that serves is destroyed.
  */
 import { spawn } from "node:child_process";
-import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "@jest/globals";
-import { ledgerFolder } from "../../provider/ledger/folder";
-import { fileNameOf } from "../../provider/ledger/record";
 import { testUnless } from "../../tools/support/unless";
 import { destroyPath, Fixture, hangs, never } from "./support/fixture";
 import { oneInstance, required, type Inputs } from "./support/programs";
@@ -88,7 +86,7 @@ test.each(machines)(
   },
 );
 
-test("a create that left nothing is forgotten, and the next up makes the instance", async () => {
+test("a create that left nothing stops no up, and is forgotten once an instance shows the place", async () => {
   await using fixture = await Fixture.create(live);
   const { stack, control } = fixture;
   const hanging = control.fault({ ...hangs, acted: false });
@@ -97,13 +95,17 @@ test("a create that left nothing is forgotten, and the next up makes the instanc
   await up.end("both killed");
   await onNewMachine(stack);
 
+  // Only the settings say that this is the place where it was sent.
   const { code, output } = await settle(stack, "--yes");
-
-  expect(output).toContain("nothing left behind, as two complete listings show");
+  expect(output).toContain("The rest is left to `pulumi up`");
   expect(code).toBe(0);
   expect(await stack.up()).toContain("1 created");
   expect(fixture.ids()).toHaveLength(1);
-  await stack.expectNothingToDo();
+
+  const known = await settle(stack, "--yes");
+  expect(known.output).toContain("nothing left behind, as two complete listings show");
+  expect(known.code).toBe(0);
+  expect(await stack.expectNothingToDo()).not.toContain("pending");
 });
 
 test("an explicit name proves nothing: a person takes the instance with the printed command, also after a slip", async () => {
@@ -206,6 +208,8 @@ test("a pending create that is older than the server in the state never takes it
   expect(code).toBe(1);
   expect(output).toContain(older);
   expect(output).toContain(`the state has ${serving} there`);
+  expect(output.indexOf("--forget")).toBeLessThan(output.indexOf("--take"));
+  expect(output).toContain(`then deletes ${serving}`);
   await stack.up();
   expect(await stack.ids()).toEqual([serving]);
   expect(fixture.ids()).toEqual([older, serving]);
@@ -231,19 +235,58 @@ async function interruptReplacement(options: Inputs = {}): Promise<Fixture> {
   return fixture;
 }
 
-test("settle goes on with an interrupted replacement if a record proves that it came later", async () => {
+test("an interrupted replacement with a file is left to `up`, which goes on with it if the program still asks for it", async () => {
   await using fixture = await interruptReplacement();
   const { stack } = fixture;
   await stack.succeed("cancel", "--yes");
   const [old = "", made = ""] = fixture.ids();
 
-  expect(await settle(stack, "--yes")).toMatchObject({ code: 0 });
+  const { code, output } = await settle(stack, "--yes");
 
-  expect((await marksOf(stack)).sort()).toEqual([`${old} delete`, made].sort());
+  expect(output).toContain(`instance ${made}`);
+  expect(code).toBe(0);
+  expect(await stack.ids()).toEqual([old]);
   await stack.up();
+  expect(await settle(stack, "--yes")).toMatchObject({ code: 0 });
   await expectAgreement(fixture, [made]);
   expect(fixture.ids()).toEqual([made]);
   expect(fixture.posts()).toBe(2);
+});
+
+test("after a reverted commit, settle and up keep the server that serves, and the printed --forget ends the doubt", async () => {
+  await using fixture = await interruptReplacement();
+  const { stack } = fixture;
+  await stack.succeed("cancel", "--yes");
+  const [old = "", made = ""] = fixture.ids();
+  stack.program(oneInstance());
+
+  expect(await settle(stack, "--yes")).toMatchObject({ code: 0 });
+  const reverted = await stack.up();
+
+  expect(fixture.ids()).toEqual([old, made]);
+  expect(await stack.ids()).toEqual([old]);
+  const again = await stack.type(`${printed(reverted, "settle")} --yes`);
+  expect(again).toContain(made);
+  expect(await stack.type(printed(again, "--forget"))).toContain("Nothing is in doubt any more.");
+  expect(await stack.up()).not.toContain("in doubt");
+  expect(fixture.ids()).toEqual([old, made]);
+  expect(await stack.ids()).toEqual([old]);
+});
+
+test("a create that stops because the program has changed prints the --forget that ends it", async () => {
+  await using fixture = await interruptReplacement();
+  const { stack } = fixture;
+  await stack.succeed("cancel", "--yes");
+  const [, made = ""] = fixture.ids();
+  stack.program(oneInstance({ flavorId: "standard-8" }));
+
+  const stopped = await stack.fail("up");
+
+  expect(stopped).toContain("the program or the token has changed since");
+  await stack.type(printed(stopped, "--forget"));
+  expect(await stack.up()).toContain(`(${made})`);
+  expect(fixture.posts()).toBe(3);
+  expect(await stack.ids()).toHaveLength(1);
 });
 
 test("settle goes on with a replacement that was interrupted after its delete", async () => {
@@ -258,24 +301,6 @@ test("settle goes on with a replacement that was interrupted after its delete", 
   expect(await marksOf(stack)).toEqual([made]);
   await expectAgreement(fixture, [made]);
   expect(fixture.posts()).toBe(2);
-});
-
-test("a file of the ledger that can't be read is a person's to remove", async () => {
-  await using fixture = await Fixture.create(live);
-  const { stack } = fixture;
-  await stack.up();
-  // Another stack's stops nothing here.
-  writeFileSync(join(ledgerFolder(stack.env), fileNameOf(urnOf("other"))), "");
-  expect(await settle(stack, "--yes")).toMatchObject({ code: 0 });
-  const path = join(ledgerFolder(stack.env), fileNameOf(web));
-  writeFileSync(path, "");
-
-  const { code, output } = await settle(stack, "--yes");
-
-  expect(code).toBe(1);
-  expect(output).toContain(`its file in the ledger can't be read: ${path}`);
-  rmSync(path);
-  expect(await settle(stack, "--yes")).toMatchObject({ code: 0 });
 });
 
 test("a server whose resource has left the state is named, with the import that takes it back", async () => {
@@ -293,14 +318,14 @@ test("a server whose resource has left the state is named, with the import that 
   expect(await settle(stack, "--yes")).toMatchObject({ code: 0 });
 });
 
-test("with compute:leftovers warn, as settle says, an up makes a second server, and the printed audit finds the first", async () => {
+test("with compute:leftovers warn, an up makes a second server, and the printed audit finds the first", async () => {
   await using fixture = await Fixture.create(live);
   const { stack } = fixture;
   await stack.up();
   const [first] = fixture.ids();
   await stack.succeed("state", "delete", web, "--yes");
   expect(await stack.fail("up")).toContain("may have an instance already");
-  expect((await settle(stack, "--yes")).output).toContain("or set compute:leftovers to warn");
+  expect((await settle(stack, "--yes")).output).toContain("`COMPUTE_LEFTOVERS=warn pulumi up`");
 
   await stack.type("pulumi config set compute:leftovers warn");
   const output = await stack.up();

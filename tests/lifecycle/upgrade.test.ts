@@ -25,7 +25,6 @@ async function withState(
       outputs: properties(local.held.outputs),
       initErrors: unfinished ? ["not finished"] : [],
       refreshBeforeUpdate: unfinished,
-      created: new Date(0),
     });
     await body(world, local);
     expect(world.posts).toBe(0);

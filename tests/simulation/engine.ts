@@ -16,8 +16,6 @@ export interface Held {
   refreshBeforeUpdate: boolean;
   /** Whether the resource has been replaced, and still has to be deleted. */
   old: boolean;
-  /** When it came into the state, if that is known. */
-  created?: Date | undefined;
 }
 
 /** A create that was under way when a state was saved. The engine carries it on in each later run. */
@@ -81,8 +79,6 @@ export interface EngineContext {
   saves(when: SaveTime): boolean;
   randomSeed(): Uint8Array;
   newScope(): string;
-  /** The present date. Default: that of this machine. */
-  date?(): Date;
   /** Whether the engine cancels its plugin at the end, even after a success. Some, such as 3.180, do not. */
   cancels?: boolean;
 }
@@ -174,8 +170,7 @@ export class Engine {
       );
       if (!read) throw new Error(`resource ${id} does not exist`);
       await this.calls.check(this.#checkRequest(urn, read.inputs, read.inputs));
-      const created = this.#date();
-      if (!preview) await this.#hold({ ...read, name, urn, initErrors, old: false, created });
+      if (!preview) await this.#hold({ ...read, name, urn, initErrors, old: false });
     });
     await this.#end();
   }
@@ -363,7 +358,7 @@ export class Engine {
    * `inputsIfUnfinished`, or those in the error if that is undefined.
    */
   async #callAndSave(
-    { name, urn, created }: Pick<Held, "name" | "urn"> & Partial<Pick<Held, "created">>,
+    { name, urn }: Pick<Held, "name" | "urn">,
     inputsIfUnfinished: PropertyMap | undefined,
     call: () => Promise<Kept<ReadResponse> | undefined>,
   ): Promise<void> {
@@ -372,13 +367,7 @@ export class Engine {
     try {
       const after = await call();
       await this.ctx.pause();
-      if (after)
-        return await this.#hold({
-          ...after,
-          ...kept,
-          initErrors: [],
-          created: created ?? this.#date(),
-        });
+      if (after) return await this.#hold({ ...after, ...kept, initErrors: [] });
       this.#state = this.#state.filter((entry) => entry.name !== name || entry.old);
       this.#save();
     } catch (error) {
@@ -387,7 +376,7 @@ export class Engine {
         const { id, state, reasons } = error;
         const inputs = inputsIfUnfinished ?? state.inputs;
         const { outputs } = state;
-        const resource = { ...kept, id, inputs, outputs, created: created ?? this.#date() };
+        const resource = { ...kept, id, inputs, outputs };
         await this.#hold({ ...resource, initErrors: reasons.flat(), refreshBeforeUpdate: true });
       }
       throw error;
@@ -409,10 +398,6 @@ export class Engine {
   }
 
   // ── The run ────────────────────────────────────────────────────────────────────────────────────
-
-  #date(): Date {
-    return this.ctx.date?.() ?? new Date();
-  }
 
   get #isStopped(): boolean {
     return this.canceled || this.failed.length > 0;

@@ -110,6 +110,8 @@ class HistoryRun {
   readonly #lastAttached = new Map<Machine, Run>();
   readonly #messages: string[] = [];
   #areFaultsOver = false;
+  /** The URNs of the creates that the last `settle` has left to `up`. */
+  readonly #left = new Set<string>();
   /** Whether a person has read the way out of a refused Delete. */
   #isRetainSet = false;
   #scopes = 0;
@@ -268,7 +270,6 @@ class HistoryRun {
           saves: (when) => this.#saves(run, when),
           randomSeed: () => random.bytes(32),
           newScope: () => (run.scope = `scope-${++this.#scopes}`),
-          date: () => machine.date(),
           cancels: !isAttached || this.#history.attached !== "without a Cancel",
         },
       ),
@@ -625,6 +626,7 @@ class HistoryRun {
       if (!this.#runs.some((run) => run.stack === stack)) continue;
       await this.#settleAll(stack);
       await this.#upUntilUnchanged(stack);
+      await this.#settleAll(stack, "what is left");
       if (stack.ids.every((id) => this.#checker.isAlive(id))) continue;
       await this.#runWithoutFaults(stack, (engine) => engine.refresh());
       await this.#upUntilUnchanged(stack);
@@ -644,7 +646,7 @@ class HistoryRun {
       const changes = did.filter((what) => !/^(same|read) /.test(what));
       problem = [...changes, ...failed.map(({ error }) => error.message)].join("; ");
       if (problem === "") return;
-      for (const { error } of failed) this.#followAdvice(error);
+      for (const { error } of failed) await this.#followAdvice(error, stack);
       if (failed.some(({ error }) => error.message.includes("Run `pulumi refresh`")))
         await this.#runWithoutFaults(stack, (engine) => engine.refresh());
     }
@@ -661,13 +663,18 @@ class HistoryRun {
     return run;
   }
 
-  /** Starts the instance that is OFFLINE, or sets the policy. After `settle`, no `up` stops for what is in doubt. */
-  #followAdvice({ message }: Error): void {
+  /**
+   * Starts the instance that is OFFLINE, or sets the policy. After `settle`, no `up` stops for what is in doubt, but for what that
+   * has left to it.
+   */
+  async #followAdvice({ message }: Error, stack: Stack): Promise<void> {
     const [, path] = /its file can't be read\.\n(\S+\.json)\. /.exec(message) ?? [];
     if (path !== undefined) {
       this.#tell(`a person removes ${path}`);
       for (const machine of this.#machines) machine.remove(path);
-    } else if (message.includes(settleCommand()))
+    } else if (message.includes(settleCommand()) && this.#left.size > 0)
+      await this.#settleAll(stack, "what is left");
+    else if (message.includes(settleCommand()))
       this.#checker.violated(`an \`up\` stops although \`settle\` has found nothing: ${message}`);
     const [, offline] = /instance (\S+) is OFFLINE, so its port/.exec(message) ?? [];
     if (offline !== undefined) {
@@ -679,30 +686,35 @@ class HistoryRun {
 
   // ── `settle` ───────────────────────────────────────────────────────────────────────────────────
 
-  /** Types `settle` for the stack on each machine, until nothing is in doubt. */
-  async #settleAll(stack: Stack): Promise<void> {
+  /** Types `settle` for the stack on each machine, until nothing is in doubt, or also nothing left to `up`. */
+  async #settleAll(stack: Stack, until?: "what is left"): Promise<void> {
     // Listings then show each instance.
     await this.#timeline.pass(2 * settlingMs);
-    for (const machine of this.#machines) await this.#settleOn(machine, stack);
-    if (stack.pending.length > 0)
+    this.#left.clear();
+    for (const machine of this.#machines) await this.#settleOn(machine, stack, until);
+    if (stack.pending.length > 0 && this.#left.size === 0)
       this.#checker.violated(`${stack.name} has pending creates after \`settle\``);
   }
 
-  async #settleOn(machine: Machine, stack: Stack): Promise<void> {
+  async #settleOn(machine: Machine, stack: Stack, until?: "what is left"): Promise<void> {
     for (const plugin of machine.processes) if (!this.#isServing(plugin)) plugin.kill();
     const forgets = new Set<string>();
     for (let round = 0; round < 4; round++) {
       this.#tell(`a person settles ${stack.name}`);
-      const { exitCode, questions, givenUp, named } = this.#settleOnce(machine, stack, forgets);
+      const settled = this.#settleOnce(machine, stack, forgets);
+      const { exitCode, questions, left, givenUp, named } = settled;
       for (const id of named) this.#checker.made.get(id)?.namedBy.add(forgets);
       for (const id of givenUp) {
         const made = this.#checker.made.get(id);
         if (made) made.letGo ??= "given up in a sandbox";
       }
-      if (exitCode === 0) return;
       if (exitCode === 3)
         return this.#checker.violated("`settle` finds a run under way, and there is none");
-      for (const { urn, why } of questions) {
+      const decided = until
+        ? [...questions, ...left.map((urn) => ({ urn, why: until }))]
+        : questions;
+      if (decided.length === 0) return left.forEach((urn) => this.#left.add(urn));
+      for (const { urn, why } of decided) {
         this.#tell(`  ${urn}: ${why}`);
         await this.#decide(stack, urn);
         forgets.add(urn);
@@ -733,19 +745,14 @@ class HistoryRun {
     return settled;
   }
 
-  /**
-   * What comes into the state is the resource's own, and no older instance takes the place of a newer one. Which one is newer is
-   * not promised once the clocks were set back: the state and the file of a create have times, and nothing else.
-   */
+  /** What comes into the state is the resource's own, and takes the place of nothing that serves. */
   #checkPut(stack: Stack, before: readonly Held[]): void {
-    const isClockSetBack = this.#history.runs.some((plan) => plan.before === "clock back");
-    const made = [...this.#checker.made.keys()];
     for (const { urn, id } of stack.resources) {
       if (before.some((held) => held.id === id)) continue;
       this.#checker.onIdReturned(urn, stack, id, { metFaults: new Set() });
       const replaced = before.find((held) => held.urn === urn && !held.old);
-      if (replaced && !isClockSetBack && made.indexOf(replaced.id) > made.indexOf(id))
-        this.#checker.violated(`\`settle\` lets ${id} take the place of the newer ${replaced.id}`);
+      if (replaced && this.#checker.isAlive(replaced.id))
+        this.#checker.violated(`\`settle\` lets ${id} take the place of ${replaced.id}`);
     }
   }
 

@@ -7,12 +7,11 @@ import { Struct } from "google-protobuf/google/protobuf/struct_pb";
 import { logicalName } from "../../provider/urn";
 import { createInDoubt } from "../../cli/creates";
 import { decideAll, doableOf, type Evidence, type Row } from "../../cli/settle/decide";
-import { doubtsOf, type Doubt } from "../../cli/settle/doubts";
+import { doubtsOf, mayBe, whyUnvouched, type Doubt } from "../../cli/settle/doubts";
 import { parseExport, settleState, type ExportedState } from "../../cli/settle/exported";
 import { leftoversIn } from "../../cli/settle/leftovers";
 import { changesOf } from "../../cli/settle/write";
 import type { ListItem } from "../../provider/api/contract";
-import { isNamed } from "../../provider/evidence/witness";
 import type { Origin } from "../../provider/origin";
 import type { PropertyMap, PropertyValue } from "../../provider/propertyValue";
 import { instanceToken } from "../../provider/pulumiNames";
@@ -36,6 +35,8 @@ export interface Settled {
   exitCode: 0 | 1 | 3;
   /** The URNs of what a person has to decide, and why. */
   questions: { urn: string; why: string }[];
+  /** The URNs of what is left to `up`. */
+  left: string[];
   /** The ids of the instances that are given up in a sandbox, and of those that are only named. */
   givenUp: string[];
   named: string[];
@@ -52,24 +53,26 @@ export function settle(view: View): Settled {
     .map((found) => createInDoubt({ ...found, ledger, isHere: true }));
   const doubts = doubtsOf(stack.name, state, creates, forgets);
   const all = stacks.flatMap(({ name, resources }) =>
-    resources.map(({ id, urn }) => [id, { stack: name, urn }] as const),
+    resources.map(({ id, urn }) => ({ id, urn, stack: name, origin })),
   );
-  const held = new Map(all);
-  const evidence = new Map(doubts.map((doubt) => [doubt, evidenceOf(doubt, view)]));
+  const held = Map.groupBy(all, ({ id }) => id);
   const items = new Map(listed.map((item) => [item.id, item]));
-  const { tokenKind } = origin;
-  const choices = { take: new Map<string, string>(), forget: forgets };
-  const seen = { stack: stack.name, state, held, evidence, items, tokenKind, choices };
+  const found = leftoversIn(listed, state);
+  const scopes = new Set(found.map(({ scope }) => scope));
+  const place = { state, items, origin };
+  const evidence = new Map(doubts.map((doubt) => [doubt, evidenceOf(doubt, place, scopes)]));
+  const gone = new Set(stack.ids.filter((id) => !items.has(id)));
+  const choices = { take: [], forget: forgets };
+  const seen = { stack: stack.name, ...place, held, evidence, gone, choices };
   const rows = decideAll(doubts, seen);
   if (rows.some(({ does }) => does.kind === "running"))
-    return { exitCode: 3, questions: [], givenUp: [], named: [] };
+    return { exitCode: 3, questions: [], left: [], givenUp: [], named: [] };
   const decided = doableOf(rows);
   carryOut(state, decided, view);
-  const named = new Set(rows.flatMap(({ doubt }) => idsIn(evidence.get(doubt))));
-  const leftovers = leftoversIn(listed, state).filter(
-    ({ item: { id } }) => !held.has(id) && !named.has(id),
+  const leftovers = found.filter(
+    ({ item }) => !held.has(item.id) && !doubts.some((doubt) => mayBe(doubt, item, origin)),
   );
-  return endOf(rows, decided, leftovers, tokenKind);
+  return endOf(rows, decided, leftovers, origin.tokenKind);
 }
 
 function endOf(
@@ -79,39 +82,41 @@ function endOf(
   tokenKind: string,
 ): Settled {
   const isSandbox = tokenKind === "test";
-  const open = rows.filter((row) => !decided.includes(row));
-  const asked = open.flatMap(({ doubt: { urn }, does }) =>
-    "why" in does ? [{ urn, why: does.why ?? "" }] : [{ urn, why: "another create blocks it" }],
-  );
+  const open = rows.filter((row) => !decided.includes(row) && row.does.kind !== "left");
+  const asked = open.map(({ doubt: { urn }, does }) => ({
+    urn,
+    why: "why" in does ? (does.why ?? "") : "another create blocks it",
+  }));
   const ofLeftovers = leftovers.map(({ urn, item }) => ({ urn, why: `${item.id} is in no state` }));
-  const ofRows = rows.flatMap(({ does }) =>
-    does.kind === "forget" && does.isSandbox ? ((does.why ?? "").match(/i-\w+/g) ?? []) : [],
-  );
+  const idsOf = (isWanted: (does: Row["does"]) => boolean) =>
+    rows
+      .flatMap(({ does }) => ("items" in does && isWanted(does) ? does.items : []))
+      .map(({ id }) => id);
+  const ofRows = idsOf((does) => does.kind === "gone" && does.because === "sandbox");
   const givenUp = isSandbox ? [...ofRows, ...leftovers.map(({ item }) => item.id)] : [];
   const questions = [...asked, ...(isSandbox ? [] : ofLeftovers)];
-  const beside = rows.flatMap(({ does }) => (does.kind === "put" ? does.namesakes : []));
-  return { exitCode: questions.length > 0 ? 1 : 0, questions, givenUp, named: beside };
+  const left = rows.flatMap(({ doubt, does }) => (does.kind === "left" ? [doubt.urn] : []));
+  const named = idsOf((does) => does.kind !== "ask");
+  return { exitCode: questions.length > 0 ? 1 : 0, questions, left, givenUp, named };
 }
 
-function evidenceOf({ record, name, isGenerated }: Doubt, { listed }: View): Evidence {
-  const isSearched = name !== undefined && (isGenerated || record?.id === undefined);
-  const items = listed.filter(
-    (item) =>
-      item.id === record?.id ||
-      (isSearched && isNamed(item.name, name) && record?.before.has(item.id) !== true),
-  );
+/** What complete listings show that begin after the settling time. */
+function evidenceOf(
+  doubt: Doubt,
+  place: Parameters<typeof whyUnvouched>[1],
+  scopes: ReadonlySet<string>,
+): Evidence {
+  const why = doubt.record ? undefined : whyUnvouched(doubt, place, scopes);
+  if (why !== undefined) return { kind: "unvouched", why };
+  const items = [...place.items.values()].filter((item) => mayBe(doubt, item, place.origin));
   return items.length > 0 ? { kind: "listed", items } : { kind: "absent" };
-}
-
-function idsIn(evidence: Evidence | undefined): string[] {
-  return evidence?.kind === "listed" ? evidence.items.map(({ id }) => id) : [];
 }
 
 /** First the state is written, then the files go. */
 function carryOut(state: ExportedState, rows: readonly Row[], view: View): void {
   const { stack, machine, origin } = view;
   const by = { origin, session: "settle" };
-  const changes = rows.flatMap((row) => changesOf(row, by, machine.date()));
+  const changes = rows.flatMap((row) => changesOf(row, state, by, machine.date()));
   if (changes.length > 0) {
     const changed = parseExport(settleState(state, changes, machine.date()));
     stack.save(resourcesOf(changed, stack), stack.scope, { pending: [] });
@@ -131,7 +136,6 @@ function exportOf({ name, resources, pending, scope }: Stack): ExportedState {
     id: one.id,
     inputs: encoded(one.inputs),
     outputs: encoded(one.outputs),
-    created: one.created?.toISOString(),
     delete: one.old,
     initErrors: one.initErrors,
     refreshBeforeUpdate: one.refreshBeforeUpdate,
@@ -154,7 +158,7 @@ function resourcesOf({ resources }: ExportedState, stack: Stack): Held[] {
     .filter(({ type }) => type === instanceToken)
     .map((one): Held => {
       const raw = one as typeof one & Pick<Held, "initErrors" | "refreshBeforeUpdate">;
-      const { urn, id, delete: old, created, initErrors, refreshBeforeUpdate } = raw;
+      const { urn, id, delete: old, initErrors, refreshBeforeUpdate } = raw;
       const before = stack.resources.find((held) => held.urn === urn && held.id === id);
       return {
         name: logicalName(urn),
@@ -165,7 +169,6 @@ function resourcesOf({ resources }: ExportedState, stack: Stack): Held[] {
         initErrors,
         refreshBeforeUpdate,
         old,
-        created: created === undefined ? undefined : new Date(created),
       };
     });
 }

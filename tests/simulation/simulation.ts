@@ -93,7 +93,6 @@ export class Simulation implements Disposable {
       saves: () => saves(++saveCount),
       randomSeed: () => this.#random.bytes(32),
       newScope: () => `scope-${name}`,
-      date: () => this.#machine.date(),
     });
     return run;
   }
