@@ -537,7 +537,7 @@ export const advice: readonly Advice[] = [
   {
     file: "provider/instance/messages.ts",
     text: "settleCommand()",
-    ways: { settle: settled("after a kill between the reply and the save, on %s, preview") },
+    ways: { settle: settled("after a kill between the reply and the save, on %s, preview warns") },
   },
   { file: "provider/instance/messages.ts", text: "waits for its end", ways: { reports } },
   { file: "provider/instance/messages.ts", text: "will stop here", ways: { reports } },
