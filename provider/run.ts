@@ -102,9 +102,10 @@ export class Run {
     }
     reportLeftBehind(session);
     session.notices.reportFindings();
-    const assigned = this.#assignments.join(" and ");
-    if (assigned && session.notices.markSaid(assigned))
-      session.ctx.messages.info(`${assigned} is set in the environment. ${untilUnset}`);
+    for (const assignment of this.#assignments) {
+      if (session.notices.markSaid(assignment))
+        session.ctx.messages.info(`${assignment} is set in the environment, ${untilUnset}`);
+    }
     // After an interrupt, a second Ctrl-C may end the engine before it saves the replies. So `finished` then proves
     // nothing.
     if (reason === "finished") {
@@ -123,7 +124,7 @@ export class Run {
   }
 }
 
-const untilUnset = "It decides before any configuration, as long as it is set, and is not saved";
+const untilUnset = "and wins over the configuration in each run until it is unset";
 
 const secondConfiguration =
   "this process already serves another configuration of the provider, and it can't tell the calls of the two configurations apart. Two providers of a program have two, and so have the recorded and the present settings of one after a change. Run without PULUMI_DEBUG_PROVIDERS";

@@ -49,9 +49,16 @@ describe("an instance that an earlier create may have left", () => {
     if (outcome === "stops") {
       const { message } = await errorOf(create(world, kind));
       expect(message).toMatch(/^"web" may have an instance already: .*\n.*\(i-lost\)/);
-      const settle = kind === "generated" ? "To settle it: `.*settle`\n" : "";
-      const warn = args["leftovers"] === "fail" ? "To create it all the same: .*up`\n" : "";
-      expect(message).toMatch(new RegExp(`Nothing was created\\.\n${settle}${warn}More: `));
+      const way =
+        kind === "generated"
+          ? "To settle it: `.*settle`"
+          : "To take it over: `pulumi import compute:index:Instance web i-lost`, or remove .*";
+      const warn =
+        args["leftovers"] === "fail"
+          ? `To create a second one(, which is billed, too)?: \`COMPUTE_LEFTOVERS=warn pulumi up\`\n`
+          : "";
+      expect(message).toMatch(new RegExp(`Nothing was created\\.\n${way}\n${warn}More: `));
+      if (warn) expect(message.includes("billed")).toBe(!("apiToken" in args));
       expect(linesAt100(message)).toBeLessThanOrEqual(6);
       expect(postsTo(world)).toBe(0);
       expect(world.session.ledger.all()).toEqual([]);

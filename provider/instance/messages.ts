@@ -3,6 +3,7 @@ import { secondOf } from "../abort";
 import {
   bulleted,
   explain,
+  importCommand,
   nextStep,
   oneRunCommands,
   ownCommand,
@@ -192,26 +193,36 @@ function reasonFor(why: Doubt, paging: Paging): string {
 
 /** Says which listed instances stop the create. */
 function leftoversLines({ items }: Leftovers, spec: CreateSpec): string[] {
-  const resource = `"${logicalName(spec.own.urn)}"`;
+  const { urn, provider, tokenKind } = spec.own;
+  const resource = `"${logicalName(urn)}"`;
   const [first] = items;
-  const why =
-    first?.why === "tag" ? "one with its generated name is listed" : "one of its name is listed";
   const finding = first
-    ? `${resource} may have an instance already: ${why}, and a second one would run beside it.`
+    ? `${resource} may have an instance already: ${listedAs[first.why]}.`
     : `whether ${resource} has an instance already is not known: the listing is not complete.`;
   const named = items.map((item) => describeLeftover(item, spec));
+  const second = tokenKind === "live" ? "a second one, which is billed, too" : "a second one";
   return [
     finding,
     first ? `${someOf(named)}. ${nothing}` : nothing,
-    // What a name alone or an incomplete listing leaves open, `settle` can't tell either. It leaves a sandbox's instance alone.
     ...(first?.why === "tag" ? [settleLine()] : []),
-    ...(first?.why !== "tag" || spec.leftovers === "fail"
-      ? [`To create it all the same: \`${oneRunCommands.besideLeftovers}\``]
+    // What a name alone leaves open, `settle` can't tell either.
+    ...(first?.why === "name"
+      ? [
+          `To take it over: \`${importCommand({ urn, provider }, first.id)}\`, or remove it at the service.`,
+        ]
+      : []),
+    ...(spec.leftovers === "fail"
+      ? [`To create ${first ? second : "it all the same"}: \`${oneRunCommands.besideLeftovers}\``]
       : []),
     // Also on --replace and taints: the engine does not say that it replaces an instance.
     `More: ${pageAt("recover.md#leftovers")}`,
   ];
 }
+
+const listedAs = {
+  tag: "one with its generated name is listed, and a second one would run beside it",
+  name: "one of its name is listed",
+};
 
 // ── Notices ──────────────────────────────────────────────────────────────────────────────────────
 
@@ -272,7 +283,9 @@ export function reportLeftovers(
       : [
           `${leftoversNotice}:`,
           ...bulleted(descriptions),
-          `To see what is in no stack: \`${ownCommand("audit")}\``,
+          items.some(({ why }) => why === "name")
+            ? `To see whether a create is in doubt: \`${settleCommand()}\``
+            : `To see what is in no stack: \`${ownCommand("audit")}\``,
         ],
   );
 }

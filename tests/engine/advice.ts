@@ -24,6 +24,7 @@ const witnessed = (name: string) => engine("settleWitness", name);
 const audited = (name: string) => test("tests/lifecycle/audit", name);
 const pause = (name: string) => test("tests/simulation/pauses", name);
 
+const leftovers = (name: string) => engine("leftovers", name);
 const oneRun = (name: string) => engine("oneRun", name);
 const refusedDelete = oneRun("after a refused up and a refused destroy, the printed commands");
 const refusedReplacement = engine("adviceDelete", "after a refused replacement, it works with");
@@ -212,13 +213,28 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/messages.ts",
-    text: "To create it all the same",
+    text: "To create ${first ? second",
     ways: {
-      "pulumi config": core(
+      "a second one": leftovers("with compute:leftovers fail and a name that the program chose"),
+      "a generated name": core(
         "replaceAgain",
         "--replace creates nothing with compute:leftovers fail",
       ),
+      "an incomplete listing": leftovers("with compute:leftovers fail and an incomplete listing"),
     },
+  },
+  {
+    file: "provider/instance/messages.ts",
+    text: "To take it over: ",
+    ways: {
+      "pulumi import": leftovers("with compute:leftovers fail and a name that the program chose"),
+      "remove it": { noRun: "the service's portal is not ours" },
+    },
+  },
+  {
+    file: "provider/instance/messages.ts",
+    text: "To see whether a create is in doubt",
+    ways: { settle: leftovers("a chosen name whose create another machine has left in doubt") },
   },
   {
     file: "provider/instance/messages.ts",

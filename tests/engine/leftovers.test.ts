@@ -5,8 +5,11 @@
 import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { Fixture, hangs } from "./support/fixture";
+import { Fixture, hangs, lists } from "./support/fixture";
+import { instances, oneInstance } from "./support/programs";
+import { live, onNewMachine, settle } from "./support/settling";
 import { tokens, type Stack } from "./support/stack";
+import { expectAgreement, printed, typePrinted, urnOf } from "./support/typing";
 
 /** The stack is used on another machine, while a run is under way on this one. */
 async function onOtherMachine(stack: Stack): Promise<void> {
@@ -35,4 +38,55 @@ test("a preview beside an up whose instance is ACTIVE and not saved yet only war
   expect(await stack.preview()).not.toContain("left over");
   await stack.expectNothingToDo();
   expect(fixture.posts()).toBe(1);
+});
+
+test("with compute:leftovers fail and a name that the program chose, the printed import takes the instance over, and the printed up makes the second one that it names", async () => {
+  const program = instances({ web: { inputs: { name: "web-1" } } });
+  const config = { leftovers: "fail" };
+  await using fixture = await Fixture.create({ token: tokens.live, program, config });
+  const { stack, control } = fixture;
+  const id = control.insert({ name: "web-1", tokenKind: "live" }).id;
+
+  const refused = await stack.fail("up");
+  expect(refused.indexOf("pulumi import")).toBeLessThan(refused.indexOf("pulumi up`"));
+  expect(refused).toContain("or remove it at the service");
+  expect(await stack.fail("preview")).toContain(`(${id}). Nothing was created.`);
+  await typePrinted(fixture, refused, "pulumi import");
+  await expectAgreement(fixture, [id]);
+  expect(fixture.posts()).toBe(0);
+
+  await stack.succeed("state", "delete", urnOf("web"), "--force", "--yes");
+  const again = await stack.fail("up");
+  expect(again).toContain("To create a second one, which is billed, too: ");
+  await typePrinted(fixture, again, "pulumi up");
+  expect(fixture.posts()).toBe(1);
+  expect(fixture.ids()).toContain(id);
+  // Nothing has switched the guard off.
+  stack.program(
+    instances({ web: { inputs: { name: "web-1" } }, db: { inputs: { name: "web-1" } } }),
+  );
+  expect(await stack.fail("up")).toContain('"db" may have an instance already');
+});
+
+test("with compute:leftovers fail and an incomplete listing, the printed up creates it all the same", async () => {
+  await using fixture = await Fixture.create({ token: tokens.live, config: { leftovers: "fail" } });
+  fixture.control.fault({ ...lists, kind: "hasMoreForever", times: "always" });
+  const refused = await fixture.stack.fail("up");
+  expect(refused).toContain('whether "web" has an instance already is not known');
+  await typePrinted(fixture, refused, "pulumi up");
+  expect(fixture.posts()).toBe(1);
+});
+
+test("a chosen name whose create another machine has left in doubt is named before a second one is made, and the printed settle finds it", async () => {
+  await using fixture = await Fixture.create({ ...live, program: oneInstance({ name: "web-1" }) });
+  const { stack } = fixture;
+  await fixture.endUpInPost("both killed");
+  const [id = ""] = fixture.ids();
+  await onNewMachine(stack);
+
+  const warned = await stack.up();
+  expect(warned).toContain(`"web-1" (${id})`);
+  const found = await stack.typeFailing(printed(warned, "settle"));
+  expect(found).toContain(id);
+  expect(await settle(stack, "--yes")).toMatchObject({ code: 1 });
 });

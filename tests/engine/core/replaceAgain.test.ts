@@ -3,6 +3,7 @@ import { expect, test } from "@jest/globals";
 import { readPage } from "../../../tools/docs/pages";
 import { destroyPath, Fixture } from "../support/fixture";
 import { isOldest, tokens } from "../support/stack";
+import { printed } from "../support/typing";
 
 const named = "new instances are created, although these may be left over from earlier creates";
 
@@ -68,8 +69,8 @@ test("--replace creates nothing with compute:leftovers fail, and works with warn
   expect(refused).toContain(`(${id}). Nothing was created.`);
   expect(fixture.ids()).toEqual([id]);
 
-  await stack.type("pulumi config set compute:leftovers warn");
-  const replaced = await stack.up("--replace", urn);
+  const command = printed(refused, "pulumi up");
+  const replaced = await stack.type(`${command} --replace '${urn}'`);
   expect(replaced).toContain(named);
   expect(replaced).not.toContain("warning:");
   expect(fixture.ids()).toEqual([id, (await stack.instance()).id]);
