@@ -178,13 +178,13 @@ export const settingDescriptions: Record<SettingName, string> = {
   requestTimeoutSeconds: `How long one request may take, in seconds. Default ${defaults.requestTimeoutSeconds}.`,
   pollIntervalSeconds: `The longest pause between two listings while instances are PROVISIONING, in seconds. The first pauses are shorter. While all instances are ACTIVE and only a port is missing, the pause is five times as long. Default ${defaults.pollIntervalSeconds}, at most ${maxPollIntervalSeconds}.`,
   settlingSeconds: `How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits this long for the address of an instance that is ACTIVE. Default ${defaults.settlingSeconds}, at most ${maxSettlingSeconds}.`,
-  deletePolicy: `What a delete does. ${explained(meanings.deletePolicy)}`,
+  deletePolicy: `What a delete does. ${explained(meanings.deletePolicy)} For one run: \`COMPUTE_DELETE_POLICY\` in the environment, \`retain\` or \`fail\`.`,
   destroyPath:
     "Path of the service's destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.",
   cursorParameter:
     "Name of the list's cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.",
   validateCredentials: `Whether the provider checks the token with GET /v2/account before any other request. Default ${defaults.validateCredentials}.`,
-  leftovers: `What a create does if the service lists instances that earlier creates of the same resource may have left. ${explained(meanings.leftovers)} Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (\`deletePolicy\`), and any other is only named.`,
+  leftovers: `What a create does if the service lists instances that earlier creates of the same resource may have left. ${explained(meanings.leftovers)} Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (\`deletePolicy\`), and any other is only named. For one run: \`COMPUTE_LEFTOVERS\` in the environment.`,
   userDataInState: `What the state holds of the user data (\`userData\`, \`userDataBase64\`) of an instance. ${explained(meanings.userDataInState)} Default \`${defaults.userDataInState}\`.`,
   refreshBeforeUpdate: `Whether each preview, up and destroy first refreshes the instances, all with one listing. Then it sees that a server is gone, renamed or OFFLINE. Default ${defaults.refreshBeforeUpdate}.`,
 };
