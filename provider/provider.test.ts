@@ -1,7 +1,13 @@
 /** Tests of the provider as a whole, with a fake service and a real ledger. */
 import { expect, test } from "@jest/globals";
 import { OperationCanceled, OperationFailed } from "./errors";
-import { propertyMap, Secret, Unknown, type PropertyMap } from "./propertyValue";
+import {
+  propertyMap,
+  Secret,
+  Unknown,
+  type PropertyMap,
+  type PropertyValue,
+} from "./propertyValue";
 import { createProvider } from "./provider";
 import { answered, fail, ready } from "./testing/fakeService";
 import {
@@ -335,6 +341,20 @@ async function withDoubt() {
   return { ...next, doubts, outputs };
 }
 const empty = propertyMap({});
+
+test("two resources of one program with one chosen name have one warning", async () => {
+  const { provider, messages } = await configured();
+  const checked = (resource: string, name: PropertyValue) =>
+    provider.check({ ...check, urn: urnOf(resource), news: inputsOf({ name }), olds: empty });
+  for (const resource of ["a", "a", "b", "c"]) await checked(resource, "web");
+  for (const resource of ["d", "e"]) await checked(resource, new Secret("hidden"));
+  await checked("f", "other");
+  provider.cancel("finished");
+  expect(messages.warnings).toEqual([
+    expect.stringMatching(/^warning another resource of this program has the name "web", too/),
+    expect.stringMatching(/^warning b and 1 more instance: another resource/),
+  ]);
+});
 
 test("while an engine runs the program of one stack, none of its processes deletes another stack's instance", async () => {
   const world = scene({ deletePolicy: "fail" });

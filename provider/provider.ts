@@ -13,10 +13,11 @@ import { deleteInstance } from "./instance/delete";
 import { diffInstance } from "./instance/diff";
 import { heldBy, Instance, isUnfinished } from "./instance/instance";
 import { lookOnce } from "./instance/previewCreate";
+import { nameKind } from "./instance/naming";
 import { readInstance } from "./instance/read";
 import { updateInstance } from "./instance/update";
 import { inputsForState } from "./instance/userData";
-import { secretStrings, type PropertyMap } from "./propertyValue";
+import { propertyMap, secretStrings, type PropertyMap } from "./propertyValue";
 import {
   isRefresh,
   type CancelReason,
@@ -108,6 +109,9 @@ class ComputeProvider implements Provider {
     const { findings, ...checked } = checkInstance(request, session ? session.run.scope : "");
     const hiddenInputs = this.#hideSecrets(checked.inputs);
     if (checked.failures.length > 0) return checked;
+    const { name } = checked.inputs;
+    const isChosen = typeof name === "string" && nameKind(checked.inputs) === "explicit";
+    if (isChosen && session?.state.isNameTaken(name, urn)) findings.push(takenName(name));
     const warning = await userDataWarning(checked.inputs, olds);
     for (const finding of [...findings.map((line) => [line]), ...(warning ? [warning] : [])]) {
       if (session) session.notices.warnOfFinding(finding, urn);
@@ -181,8 +185,9 @@ class ComputeProvider implements Provider {
   }
 }
 
+const none = propertyMap({});
 /** The successor that a failed Create leaves. */
-const notCreated = { id: "", isUnfinished: true, status: undefined, ipv4: undefined };
+const notCreated = new Instance({ urn: "", id: "", inputs: none, outputs: none }).unfinished();
 
 /** Returns the reply to a Create or an Update, whose instance the Delete of the one that it replaces asks for. */
 async function succeeded(
@@ -203,6 +208,11 @@ async function succeeded(
     else if (!("id" in request)) successors.set(urn, notCreated);
     throw error;
   }
+}
+
+/** Returns the warning of a name that the program has chosen for another resource before. */
+function takenName(name: string): string {
+  return `another resource of this program has the name "${name}", too: a service may refuse a second instance of that name`;
 }
 
 /** Adds to the reply whether the next run is to begin with a Read of the instance. */

@@ -6,9 +6,9 @@ import { expect, test } from "@jest/globals";
 import { RequestError } from "../api/errors";
 import { OperationFailed } from "../errors";
 import { isEnded } from "../abort";
-import { Secret } from "../propertyValue";
+import { propertyMap, Secret, type PropertyValue } from "../propertyValue";
 import { answered, fail, failed, post, type Post } from "../testing/fakeService";
-import { createOf, errorOf, postsTo, scene, urnOf, type Scene } from "../testing/scene";
+import { createOf, errorOf, held, postsTo, scene, urnOf, type Scene } from "../testing/scene";
 import { createInstance } from "./create";
 
 const urn = urnOf("web");
@@ -470,4 +470,69 @@ test("a secret flavor is a secret among the outputs, and is not in the ledger (G
   expect(flavorsAsked(world)).toEqual(["a", "b"]);
   expect(outputs["flavorIdUsed"]).toEqual(new Secret("b"));
   expect(recordOf(world)).not.toHaveProperty("flavor", "b");
+});
+
+// ── A name that another instance has ─────────────────────────────────────────────────────────────
+
+const taken = (status: number) => nothingMade(answered(status));
+/** A scene in which the checked Diff of this run was about "i-1", which has the name of the new one. */
+function replacing(args: Record<string, PropertyValue>): Scene {
+  const world = scene(args);
+  world.service.has("i-1", { name: "web" });
+  const { urn } = createOf();
+  const outputs = propertyMap({ name: "web", status: "ACTIVE" });
+  world.session.state.successors.set(urn, held(outputs));
+  world.session.state.noteShown({ id: "i-1", urn, origin: undefined });
+  return world;
+}
+const destroying = { destroyPath: "/v2/instances/{id}" };
+const retaining = { deletePolicy: "retain" };
+const deletedFirst = "set the resource option deleteBeforeReplace";
+
+test.each([
+  [400, destroying, deletedFirst],
+  [409, destroying, deletedFirst],
+  [422, destroying, deletedFirst],
+  [422, retaining, "give the new one another name"],
+  [401, destroying, undefined],
+  [500, destroying, undefined],
+])(
+  "if a create of a name that the replaced instance has is answered with %d, %j, the error says so, where that may be why",
+  async (status, args, way) => {
+    const world = replacing(args);
+    world.service.posts.push(taken(status), taken(status));
+    const { message } = await errorOf(create(world));
+    const words = 'instance i-1, which is replaced, has the name "web", too';
+    expect(message.includes(words)).toBe(way !== undefined);
+    if (way !== undefined) expect(message).toContain(way);
+  },
+);
+
+test("if another listed instance has the name, the refusal names it, and what a renamed resource needs", async () => {
+  const world = scene(destroying);
+  world.service.has("i-7", { name: "web" });
+  world.service.posts.push(taken(422));
+  const { message } = await errorOf(create(world));
+  expect(message).toContain('instance i-7 has the name "web", too');
+  expect(message).toContain("aliases");
+  // Without one, the name is not why.
+  const alone = scene();
+  alone.service.posts.push(taken(422));
+  expect((await errorOf(create(alone))).message).not.toContain("has the name");
+});
+
+test.each([
+  [destroying, deletedFirst],
+  [retaining, "give the new one another name"],
+  [{}, undefined],
+])("with %j, a preview of a replacement under the same chosen name says so", async (args, way) => {
+  const world = replacing(args);
+  await create(world, { preview: true });
+  const said = world.messages.all.filter((text) => text.includes("under its name"));
+  expect(said).toEqual(way === undefined ? [] : [expect.stringContaining(way)]);
+  // Another name, or a generated one.
+  const other = replacing(args);
+  await create(other, { preview: true, name: "web-2" });
+  await create(other, { preview: true, isGenerated: true });
+  expect(other.messages.all.join()).not.toContain("under its name");
 });

@@ -6,6 +6,7 @@ import { grace, isEnded } from "../abort";
 import type { ComputeApi, Front, Permit } from "../api/client";
 import { RequestError } from "../api/errors";
 import { recentMs, type Listing } from "../evidence/listing";
+import { isNamed } from "../evidence/witness";
 import type { LedgerRecord } from "../ledger/record";
 import type { Origin } from "../origin";
 import type { CreateRequest, CreateResponse } from "../calls";
@@ -13,7 +14,7 @@ import { waits } from "../session/operations";
 import type { Session } from "../session/session";
 import { argsOf, claimOf, graceMs, lookAt, specOf } from "./createSpec";
 import { createBodyOf, type InstanceArgs } from "./definition";
-import { hasSecretFlavor, Instance, previewOutputs } from "./instance";
+import { hasSecretFlavor, Instance, previewOutputs, textIn } from "./instance";
 import { leaveReplaced } from "./leftBehind";
 import {
   failureError,
@@ -21,7 +22,9 @@ import {
   refusalNotice,
   reportLeftovers,
   resumedNotice,
+  sameNameNotice,
 } from "./messages";
+import { nameKind } from "./naming";
 import { previewCreate } from "./previewCreate";
 import * as protocol from "./protocol";
 import { keepOrThrow, unfinishedError, waitUntilReady, type ReadyWait } from "./ready";
@@ -55,6 +58,7 @@ export async function createInstance(
 ): Promise<CreateResponse> {
   if (request.preview) {
     await previewCreate(session, request);
+    noteSameName(session, request);
     await leaveReplaced(session, request.urn);
     forgetText(session, request.inputs);
     return { id: "", outputs: previewOutputs(request.inputs, session.settings.tokenKind) };
@@ -64,6 +68,15 @@ export async function createInstance(
   const { signal } = operation;
   const obtained = unfinishedOf(session, request) ?? (await obtain(session, request, signal));
   return await finish(session, obtained, signal);
+}
+
+/** Says in a preview that a replacement is made beside the old instance, under a name that the program chose. */
+function noteSameName(session: Session, { urn, inputs }: CreateRequest): void {
+  const old = session.state.successors.get(urn);
+  const name = nameKind(inputs) === "explicit" ? textIn(inputs["name"]) : undefined;
+  // With "fail", the old one is gone first.
+  if (!old || name === undefined || session.settings.deletePolicy === "fail") return;
+  if (isNamed(old.name, name)) session.ctx.messages.info(sameNameNotice(old.id, session), urn);
 }
 
 /** Returns the instance that an earlier call of this session has left unfinished, if an error hook repeats the call. */
@@ -156,6 +169,8 @@ class Create implements Disposable {
   #postMark = 0;
   /** When the last POST ended (ISO 8601). */
   #postedAt = "";
+  /** The ids of the instances that had the name before the last POST. */
+  #namesakes: readonly string[] = [];
 
   constructor({ session, request, signal, api, origin }: CreateParts) {
     const { urn, inputs } = request;
@@ -198,7 +213,7 @@ class Create implements Disposable {
         // Nothing that could fail may come between the answer and the instance.
         if (result?.kind === "accepted") return this.#obtained(result);
         for (const effect of effects) this.#apply(effect);
-        if (result) throw failureError(result.failure, this.#spec, this.#session);
+        if (result) throw failureError(result.failure, this.#spec, this.#session, this.#namesakes);
         current = protocol.step(this.#spec, state, await this.#eventAfter(state));
       }
     } catch (error) {
@@ -307,6 +322,7 @@ class Create implements Disposable {
     const signal = this.#signal;
     if (!this.#permit) throw new Error("a POST without a permit");
     this.#show("create sent");
+    this.#namesakes = before;
     const listedBefore = listings.latest;
     if (!listedBefore) throw new Error("a POST without a listing before it");
     using graceEnd = grace(ctx.clock, graceMs, signal);

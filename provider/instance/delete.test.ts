@@ -172,7 +172,14 @@ test.each<[string, Partial<Successor>, string | undefined]>([
   // No listing shows it.
   ["is cut off from the listings", { status: "PROVISIONING", ipv4: undefined }, undefined],
 ])("if what replaces an instance %s, no policy ends a serving one before", async (_, more, why) => {
-  const next = { id: "i-2", isUnfinished: false, status: "ACTIVE", ipv4: "192.0.2.2", ...more };
+  const next = {
+    id: "i-2",
+    name: "web",
+    isUnfinished: false,
+    status: "ACTIVE",
+    ipv4: "192.0.2.2",
+    ...more,
+  };
   for (const args of [retain, destroyPath, { deletePolicy: "fail" }]) {
     const world = existing(args);
     world.session.state.successors.set(urn, next);

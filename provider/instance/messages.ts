@@ -18,11 +18,43 @@ import { displayRecordedName, type LedgerRecord } from "../ledger/record";
 import type { Session } from "../session/session";
 import type { CreateSpec, Doubt, Failure, Leftover, Leftovers, Refusal } from "./protocol";
 
-/** Returns the error that the Create call fails with. `paging` is how the session lists. */
-export function failureError(failure: Failure, spec: CreateSpec, paging: Paging): Error {
+/** Returns the error that the Create call fails with. `namesakes`: the ids of the instances that had the name before the POST. */
+export function failureError(
+  failure: Failure,
+  spec: CreateSpec,
+  session: Session,
+  namesakes: readonly string[] = [],
+): Error {
   const cause = causeOf(failure);
   if (cause && !(cause instanceof RequestError)) return cause;
-  return new OperationFailed(failureLines(failure, spec, paging), { cause });
+  const lines = failureLines(failure, spec, session);
+  if (cause?.isAboutRequest) lines.push(...namesakeLines(namesakes, spec, session));
+  return new OperationFailed(lines, { cause });
+}
+
+/** Says which instance has the name already, as a service may refuse a second one of it. */
+function namesakeLines(ids: readonly string[], { own }: CreateSpec, session: Session): string[] {
+  const old = session.state.successors.get(own.urn)?.id ?? "";
+  const isReplaced = ids.includes(old);
+  const [id] = isReplaced ? [old] : ids;
+  if (id === undefined) return [];
+  const way = isReplaced
+    ? wayToTheName(session)
+    : `${wayToTheName(session)}; or, if the program renamed the resource, give its old name in the option aliases`;
+  const which = isReplaced ? `${id}, which is replaced,` : id;
+  return [`instance ${which} has the name ${describe(own)}, too. If that is why: ${way}.`];
+}
+
+/** Returns how the new instance of a replacement gets a name that no other instance has. */
+function wayToTheName({ settings }: Session): string {
+  return settings.deletePolicy === "destroy"
+    ? "set the resource option deleteBeforeReplace, so that the old one is deleted first"
+    : "give the new one another name";
+}
+
+/** Returns what a preview says of a replacement, if the new instance gets the name that the program chose for the old one, too. */
+export function sameNameNotice(oldId: string, session: Session): string {
+  return `the new instance is made beside ${oldId} under its name, unless the resource option deleteBeforeReplace is set. If the service refuses a second one of a name: ${wayToTheName(session)}`;
 }
 
 function causeOf(failure: Failure): Error | undefined {

@@ -17,6 +17,7 @@ export interface Seen {
 export interface Successor {
   /** Empty if its Create has failed without one. */
   readonly id: string;
+  readonly name: string | undefined;
   readonly isUnfinished: boolean;
   readonly status: string | undefined;
   readonly ipv4: string | undefined;
@@ -36,6 +37,8 @@ export class KnownState {
   readonly registered = new Set<string>();
   /** The ids of the instances that were not ready when a call showed them, or that a call has waited for. */
   readonly unfinished = new Set<string>();
+  /** By name: the URN of the first resource for which Check was called with that name, if the program chose it. */
+  readonly #named = new Map<string, string>();
   /** The first URN that `noteShown` has noted. */
   #shownUrn: string | undefined;
   /** The ids that calls have shown, each with the token hashes in its origins (`__origin` in the outputs). */
@@ -63,6 +66,13 @@ export class KnownState {
     const hashes = this.#tokenHashes.get(id) ?? new Set();
     if (origin) hashes.add(origin.tokenHash);
     this.#tokenHashes.set(id, hashes);
+  }
+
+  /** Notes a name that the program chose. Returns whether another resource of the program has it, too. */
+  isNameTaken(name: string, urn: string): boolean {
+    const first = this.#named.get(name) ?? urn;
+    this.#named.set(name, first);
+    return first !== urn;
   }
 
   /** Notes that the resource keeps its instance in this run, or (undefined) that it gives it up or gets another one. */

@@ -65,16 +65,29 @@ test("with retain, neither the old server leaves the state before the new one is
 });
 
 test("a server that the program deletes before its replacement is deleted, and one that a person removes leaves the state, although no new one is ready", async () => {
-  await using fixture = await Fixture.create({ token: tokens.live, ...destroying });
+  const named = (flavorId: string, options = {}) => oneInstance({ name: "web", flavorId }, options);
+  await using fixture = await Fixture.create({
+    token: tokens.live,
+    program: named("standard-2"),
+    ...destroying,
+  });
   const { stack, control } = fixture;
   await stack.up();
-  stack.program(oneInstance({ flavorId: "premium-8" }, { deleteBeforeReplace: true }));
+  // The service has unique names. Preview and error name the option with which the program then goes on.
+  stack.program(named("premium-8"));
+  const [old = ""] = fixture.ids();
+  expect(await stack.preview()).toContain(`is made beside ${old} under its name, unless`);
+  control.fault({ ...creates, kind: "status", status: 422 });
+  expect(await stack.fail("up")).toContain(
+    `instance ${old}, which is replaced, has the name "web", too. If that is why: set the resource option deleteBeforeReplace`,
+  );
+  stack.program(named("premium-8", { deleteBeforeReplace: true }));
   control.fault({ kind: "endsAs", status: "ERROR", times: 2 });
   await stack.fail("up", "--continue-on-error");
   const [first = ""] = fixture.ids();
   expect(await stack.ids()).toEqual([first]);
 
-  stack.program(oneInstance({ flavorId: "premium-16" }));
+  stack.program(named("premium-16"));
   const refused = await stack.fail("up", "--continue-on-error");
   const [, second = ""] = fixture.ids();
   expect(refused).toContain(refusalOf(first, second));
