@@ -125,7 +125,9 @@ test("after an unclear POST, its instance is adopted if the name is generated, a
   expect(outputs).toMatchObject({ status: "ACTIVE", name: generatedName, privateIpv4: "" });
   expect(postsTo(world)).toBe(1);
   expect(world.messages.warnings).toEqual([
-    expect.stringContaining(`the answer to the create of instance ${id} was lost`),
+    expect.stringMatching(
+      `the answer to the create of instance ${id} was lost.*\n.*use privateIpv4, or check the length`,
+    ),
   ]);
   expect(recordOf(world)?.id).toBe(id);
 });

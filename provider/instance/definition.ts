@@ -171,12 +171,13 @@ export const outputs: Readonly<Record<string, Output>> = {
   ipv4: { description: "Public IPv4 address." },
   networks: {
     description:
-      "The networks that the instance is attached to. Only the response to the create shows them.",
+      "The networks that the instance is attached to. Only the response to the create shows them, so the list is empty after an import, " +
+      "`get`, or a create whose answer was lost. A program should use `privateIpv4`, or check the length.",
     type: "networks",
   },
   privateIpv4: {
     description:
-      "IPv4 address on the first network of type `private`. Only the response to the create shows it.",
+      "IPv4 address on the first network of type `private`. Only the response to the create shows it, so it may be empty.",
   },
   createdAt: {
     description:

@@ -268,9 +268,13 @@ export function resumedNotice(id: string): string {
   return `an earlier run created ${id} for this resource, and ended too early. This run goes on with it, and creates nothing new`;
 }
 
+/** What is said of an instance whose outputs come from a listing alone. */
+export const noNetworksNotice =
+  "networks, privateIpv4 and createdAt stay empty. A program that reads networks[0] fails in each run: use privateIpv4, or check the length.";
+
 /** Returns the warning of a create whose instance was found by its name in a listing. A listing shows few outputs. */
-export function lostAnswerNotice(id: string): string {
-  return `the answer to the create of instance ${id} was lost, and only that answer shows networks, privateIpv4 and createdAt: these outputs stay empty`;
+export function lostAnswerNotice(id: string): string[] {
+  return [`the answer to the create of instance ${id} was lost.`, noNetworksNotice];
 }
 
 /** Returns what a preview says of a resource that another run is creating. */

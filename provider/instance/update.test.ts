@@ -54,6 +54,18 @@ test("for an instance that is ready by now, an update fetches one listing", asyn
   expect(world.service.calls).toEqual(["account", "list"]);
 });
 
+test("an instance whose imported inputs are recorded has no networks, and the preview warns a program that reads one", async () => {
+  const world = scene();
+  world.service.has("i-1", { name: "web" });
+  const oldInputs = propertyMap({ name: "web" });
+  await update(world, importedState(world), { oldInputs, preview: true });
+  expect(world.messages.warnings).toEqual([
+    expect.stringMatching(/^warning the service does not show .*\n.*use privateIpv4, or check/),
+  ]);
+  await update(world, acceptedOutputs(world), {});
+  expect(world.messages.warnings).toHaveLength(1);
+});
+
 test("an instance that is still not ready stays unfinished, without asserted inputs, which the next Diff would take for changes (G1)", async () => {
   const world = scene();
   world.service.has("i-1", { name: "web", status: "PROVISIONING" });

@@ -4,13 +4,14 @@
  */
 import { InstanceUnfinished, OperationFailed } from "../errors";
 import { whyOpen } from "../evidence/why";
-import { secretLike, Unknown, type PropertyMap } from "../propertyValue";
+import { isList, secretLike, Unknown, type PropertyMap } from "../propertyValue";
 import type { UpdateRequest } from "../calls";
 import type { Session } from "../session/session";
 import type { InputName } from "./definition";
 import { changedInputs } from "./diff";
 import { lookFor } from "./existence";
 import { heldBy, listedOutputs, type Instance } from "./instance";
+import { noNetworksNotice } from "./messages";
 import { keepOrThrow, unfinishedError, waitUntilReady } from "./ready";
 
 /**
@@ -30,7 +31,9 @@ export async function updateInstance(
   if (asserted.length > 0) {
     const names = asserted.join(", ");
     const finding = `the service does not show ${names}, so the state records what the program says, unchecked`;
-    session.notices.warnOfFinding([finding], urn);
+    const { networks } = before.outputs;
+    const hasNetworks = isList(networks) && networks.length > 0;
+    session.notices.warnOfFinding([finding, ...(hasNetworks ? [] : [noNetworksNotice])], urn);
   }
   const valueOf = (name: InputName) => {
     const value = news[name] ?? null;
