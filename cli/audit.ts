@@ -15,6 +15,7 @@ import { timeouts } from "../provider/session/session";
 import {
   compare,
   explainUnmanaged,
+  isListedAt,
   isSameResource,
   unreadableStates,
   withStacks,
@@ -288,7 +289,6 @@ function addUnmanaged(
   findings: Findings,
 ): void {
   const { id, status = "", ipv4_public: ipv4 } = listed.item;
-  const { baseUrl, tokenKind } = listed.service.origin;
   const explanation = explainUnmanaged(listed, seen, creates);
   const name = shownName(listed, explanation?.isNameSecret);
   const doubts = [
@@ -302,10 +302,14 @@ function addUnmanaged(
     addDoubt(findings, `instance ${id} "${name}"`, doubt);
     return;
   }
-  const reader = seen.instances.find((held) => held.id === id && held.external);
+  const { origin } = listed.service;
+  const reader = seen.instances.find(
+    (held) => held.id === id && held.external && isListedAt(held, origin),
+  );
   const note = explanation?.note ?? (reader && `${reader.stack} reads it, but does not manage it`);
   const createInDoubt = explanation?.urn;
   const list = createInDoubt === undefined ? findings.inNoStack : findings.explained;
+  const { baseUrl, tokenKind } = origin;
   list.push({ id, name, status, baseUrl, tokenKind, ipv4, note, createInDoubt });
 }
 
@@ -320,21 +324,21 @@ function addCreatesInDoubt(
 ): void {
   const isLive = (create: Resource) =>
     creates.some((other) => other.liveness === "alive" && isSameResource(other, create));
-  const isHeld = ({ id, urn }: CreateOfStack["record"]) =>
-    instances.some((held) => held.id === id && held.urn === urn);
+  const isHeld = ({ record, urn }: CreateOfStack) =>
+    instances.some((held) => held.id === record.id && held.urn === urn && isListedAt(held, record));
   const inState = pending.filter((create) => !isLive(create));
   const heldIdOf = (create: StackResource) =>
     instances.find((held) => isSameResource(held, create))?.id;
   const inLedger = creates.filter(
-    ({ isHere, liveness, record }) => isHere && liveness !== "alive" && !isHeld(record),
+    (create) => create.isHere && create.liveness !== "alive" && !isHeld(create),
   );
   const isInState = (create: StackResource) =>
     inState.some((other) => isSameResource(other, create));
   const found = inLedger.map((create): CreateInDoubt => {
-    const { urn, at = "", id } = create.record;
+    const { at = "", id } = create.record;
     const stack = isInState(create) ? create.stack : undefined;
     return {
-      urn,
+      urn: create.urn,
       name: displayRecordedName(create.record),
       stack,
       at,

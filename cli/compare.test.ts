@@ -148,6 +148,18 @@ test.each<[string, Origin | undefined, RegExp | undefined]>([
   },
 );
 
+test("after `stack rename`, a create belongs to the stack that has its provider resource, under that one's URN", () => {
+  const record = ledgerRecord("web", { scope: "s1" });
+  const creates = [{ record, isHere: true, liveness: "dead" } as RecordedCreate];
+  const provider = instance("s1", { urn: "urn:pulumi:renamed::proj::pulumi:providers:compute::x" });
+  const [create] = withStacks(creates, [
+    { stack: "organization/proj/dev", resources: [], pending: [] },
+    { stack: "organization/proj/renamed", resources: [provider], pending: [] },
+  ]);
+  const urn = record.urn.replace("dev", "renamed");
+  expect(create).toMatchObject({ stack: "organization/proj/renamed", urn });
+});
+
 test.each([
   ["organization/proj/dev", "organization/proj/dev"],
   ["dev", "dev"],

@@ -4,7 +4,7 @@ import type { ListItem } from "../provider/api/contract";
 import { isNamed } from "../provider/evidence/witness";
 import type { LedgerRecord } from "../provider/ledger/record";
 import { isSamePlace, originDifference, type Origin } from "../provider/origin";
-import { isOfStack } from "../provider/urn";
+import { isOfStack, stackOf } from "../provider/urn";
 import { settleAdvice, type RecordedCreate } from "./creates";
 import { isInstance, type Resource, type StackState } from "./pulumi";
 import type { ServiceListing } from "./listings";
@@ -110,29 +110,33 @@ export function isSameResource(one: StackResource, other: StackResource): boolea
 /** A recorded create, with its resource. */
 export interface CreateOfStack extends RecordedCreate, StackResource {}
 
-/** Adds to each create the stack, which is one of those with these states. */
+/** Adds to each create the stack, which is one of those with these states, and the URN that the resource has there. */
 export function withStacks(
   creates: readonly RecordedCreate[],
   states: readonly StackState[],
 ): CreateOfStack[] {
   return creates.map((create) => {
-    const { record } = create;
-    return { ...create, urn: record.urn, stack: stackOfRecord(record, states) };
+    const { urn } = create.record;
+    const state = stateOfRecord(create.record, states);
+    const [some] = state?.resources ?? [];
+    // `stack rename` changes the start of each URN.
+    const now = some ? urn.replace(stackOf(urn), stackOf(some.urn)) : urn;
+    return { ...create, urn: now, stack: state?.stack };
   });
 }
 
-/**
- * Stacks of two organizations can have the same URNs, and then only the provider resource, if it is in a state, tells them apart.
- */
-function stackOfRecord(
+/** Stacks of two organizations can have the same URNs. The provider resource is one stack's, unless `state move` has copied it. */
+function stateOfRecord(
   { urn, scope }: LedgerRecord,
   states: readonly StackState[],
-): string | undefined {
-  const candidates = states.filter(({ stack }) => isOfStack(urn, stack));
-  const stacks = new Set(candidates.map(({ stack }) => stack));
-  if (stacks.size <= 1) return [...stacks][0];
-  return candidates.find(({ resources }) => resources.some(({ id }) => id !== "" && id === scope))
-    ?.stack;
+): StackState | undefined {
+  const ofUrn = states.filter(({ stack }) => isOfStack(urn, stack));
+  const ofScope = states.filter(({ resources }) =>
+    resources.some(({ id }) => id !== "" && id === scope),
+  );
+  const isOnly = new Set(ofUrn.map(({ stack }) => stack)).size === 1;
+  const [only] = isOnly ? ofUrn : [];
+  return ofScope.find((state) => ofUrn.includes(state)) ?? ofScope[0] ?? only;
 }
 
 /** What may have made an unmanaged instance. */
@@ -170,8 +174,7 @@ export function explainUnmanaged(
     records.find(({ record }) => record.id === id) ??
     records.find(({ record }) => !record.id && hasName(record.name) && !record.before.includes(id));
   if (create) {
-    const { record, liveness } = create;
-    const { urn } = record;
+    const { record, liveness, urn } = create;
     const isNameSecret = record.name === undefined;
     if (liveness === "alive") {
       const note = `a run may be creating it right now for ${urn}`;

@@ -7,7 +7,7 @@ import { isNamed } from "../../provider/evidence/witness";
 import { whyNotResumed } from "../../provider/instance/protocol";
 import type { Origin } from "../../provider/origin";
 import { isListedAt } from "../compare";
-import { mayBe, occupantOf, whyForeign, type Doubt } from "./doubts";
+import { hasId, mayBe, occupantOf, whyForeign, type Doubt } from "./doubts";
 import { whyHomeless, type ExportedState, type PendingCreate } from "./exported";
 
 /** An instance in a state. */
@@ -231,7 +231,7 @@ function candidatesOf(doubt: Doubt, view: View): readonly ListItem[] {
       ? listedFor(doubt, view)
       : [...items.values()].filter(
           (item) =>
-            mayBe(doubt, item, origin) && !others.some(({ record }) => record?.id === item.id),
+            mayBe(doubt, item, origin) && !others.some((other) => hasId(other, item.id, origin)),
         );
   return listed.filter(({ id }) => !holderOf(doubt, view, id));
 }

@@ -59,18 +59,17 @@ export function doubtsOf(
   return [...ofState, ...ofLedger];
 }
 
+/** Whether the file of a create has the id of an instance that is listed at this place. */
+export function hasId({ record }: Doubt, id: string, place: Origin | undefined): boolean {
+  return place !== undefined && record?.id === id && isSamePlace(record, place);
+}
+
 /** Whether a listed instance may be the create's: it has its id, or its name and was not there before. A secret name may be any. */
-export function mayBe(
-  { record, name, isGenerated }: Doubt,
-  item: ListItem,
-  place?: Origin,
-): boolean {
-  if (record?.id !== undefined) {
-    const isHere = place !== undefined && isSamePlace(record, place);
-    if (isHere && record.id === item.id) return true;
-    // A service may answer with an id that it never lists.
-    if (!isGenerated) return false;
-  }
+export function mayBe(doubt: Doubt, item: ListItem, place?: Origin): boolean {
+  const { record, name, isGenerated } = doubt;
+  if (hasId(doubt, item.id, place)) return true;
+  // A service may answer with an id that it never lists.
+  if (record?.id !== undefined && !isGenerated) return false;
   if (record?.before.includes(item.id) === true) return false;
   return name === undefined || isNamed(item.name, name);
 }

@@ -4,11 +4,11 @@ import { ask } from "../../provider/evidence/ask";
 import { whyOpen } from "../../provider/evidence/why";
 import type { Subject, Verdict } from "../../provider/evidence/witness";
 import { lookFor as lookForInstance } from "../../provider/instance/existence";
-import { isSamePlace, originDifference, type Origin } from "../../provider/origin";
+import { originDifference, type Origin } from "../../provider/origin";
 import { timeouts, type Session } from "../../provider/session/session";
 import { isListedAt } from "../compare";
 import type { Evidence, Held } from "./decide";
-import { occupantOf, whyUnvouched, type Doubt } from "./doubts";
+import { hasId, occupantOf, whyUnvouched, type Doubt } from "./doubts";
 import { instanceIn, type ExportedState } from "./exported";
 
 /** Where to look, and what is known before. */
@@ -75,11 +75,10 @@ async function lookFor(
     return { kind: "open", why: "its name is a secret, and its id is not known" };
 
   // A generated name says whose the instance is. The program may give one name to several.
-  const ofOthers = doubts.flatMap((other) =>
-    other !== doubt && other.record && isSamePlace(other.record, origin)
-      ? (other.record.id ?? [])
-      : [],
-  );
+  const ofOthers = doubts.flatMap((other) => {
+    const id = other.record?.id;
+    return other !== doubt && id !== undefined && hasId(other, id, origin) ? [id] : [];
+  });
   const inStates = [...held.values()].flat().filter((one) => isListedAt(one, origin));
   const explained = new Set(isGenerated ? [] : [...ofOthers, ...inStates.map(({ id }) => id)]);
   for (const subject of subjects) {

@@ -10,6 +10,7 @@ import {
   pageAt,
   settleCommand,
 } from "../advice";
+import { shellQuote } from "../shellQuote";
 import { logicalName } from "../urn";
 import { RequestError } from "../api/errors";
 import { OperationFailed } from "../errors";
@@ -151,6 +152,11 @@ function settleLine(): string {
   return `To settle it: \`${settleCommand()}\``;
 }
 
+/** Returns the way on for `--replace` and a taint of what the state has: nothing is in doubt, but its delete would fail. */
+function replaceLine({ own }: CreateSpec): string {
+  return `To replace it, and let it run: \`COMPUTE_DELETE_POLICY=retain pulumi up --replace ${shellQuote(own.urn)}\``;
+}
+
 function inDoubtLines(
   { record, why }: Extract<Failure, { kind: "inDoubt" }>,
   spec: CreateSpec,
@@ -236,7 +242,7 @@ function leftoversLines({ items }: Leftovers, spec: CreateSpec): string[] {
   return [
     finding,
     first ? `${someOf(named)}. ${nothing}` : nothing,
-    ...(first?.why === "tag" ? [settleLine()] : []),
+    ...(first?.why === "tag" ? [first.isHeld ? replaceLine(spec) : settleLine()] : []),
     // What a name alone leaves open, `settle` can't tell either.
     ...(first?.why === "name"
       ? [
