@@ -21,23 +21,29 @@ type Env = NodeJS.ProcessEnv;
 /** The problem if there is no CLI. */
 export const noPulumi = "there is no pulumi on PATH";
 
-/** When a command of the CLI is killed. On some machines a command needs many seconds. */
+/** When a command of the CLI that only reads is killed. On some machines a command needs many seconds. */
 const timeoutMs = 60_000;
 
 /**
- * Runs a command of the Pulumi CLI, and returns its stdout.
+ * Runs a command of the Pulumi CLI, and returns its stdout. One that gets an `input` may write, and so may take any time.
  *
  * @param next the next step that an error names
  * @throws Problem if there is no CLI, or if it fails or does not end in time
  */
-export async function runPulumi(args: readonly string[], env: Env, next: string): Promise<string> {
+export async function runPulumi(
+  args: readonly string[],
+  env: Env,
+  next: string,
+  input?: string,
+): Promise<string> {
   const running = promisify(execFile)("pulumi", [...args, "--non-interactive"], {
-    timeout: timeoutMs,
+    timeout: input === undefined ? timeoutMs : 0,
     // A state may be of any size.
     maxBuffer: Infinity,
     env: { ...env, PULUMI_SKIP_UPDATE_CHECK: "true" },
   });
-  running.child.stdin?.end();
+  // The CLI may end before it has read all, and then says why.
+  running.child.stdin?.on("error", () => undefined).end(input);
   try {
     return (await running).stdout;
   } catch (error) {
@@ -70,7 +76,9 @@ const loginAdvice =
   "Log in with `pulumi login` (and the URL of the state backend, unless it is Pulumi Cloud), or set PULUMI_BACKEND_URL.";
 
 const passphraseAdvice =
-  "Set PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE to the passphrase of the stack, which decrypts the settings. Or run this command outside the project's folder and without --stack: it then reads the settings from the environment.";
+  "Set PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE to the passphrase of the stack, and run this again. At a terminal: `read -rs PULUMI_CONFIG_PASSPHRASE && export PULUMI_CONFIG_PASSPHRASE`";
+
+const slowAdvice = "Nothing was changed. Run this again once the state backend answers.";
 
 const lockedAdvice =
   "Wait until the run that has locked the stack has ended. If that run is surely gone, `pulumi cancel` removes its lock.";
@@ -78,6 +86,7 @@ const lockedAdvice =
 /** By what a failure says: its next step. */
 const causes = [
   [/passphrase/, passphraseAdvice],
+  [/^did not end/, slowAdvice],
   [/PULUMI_ACCESS_TOKEN|log ?in\b|unable to open bucket/, loginAdvice],
   [/currently locked|update is (currently|already) in progress/, lockedAdvice],
 ] as const;
@@ -248,13 +257,13 @@ export function exportState(stack: string, env: Env): Promise<string> {
 }
 
 /**
- * Gives the stack the state in this file, without its pending operations.
+ * Gives the stack this state, without its pending operations.
  *
  * @throws Problem if the CLI refuses it, as when the stack is locked
  */
-export async function importState(stack: string, file: string, env: Env): Promise<void> {
+export async function importState(stack: string, state: string, env: Env): Promise<void> {
   const next = "Nothing was changed. Run the command again.";
-  await runPulumi(["stack", "import", "--stack", stack, "--file", file], env, next);
+  await runPulumi(["stack", "import", "--stack", stack], env, next, state);
 }
 
 /** How many processes of the CLI run at once. */

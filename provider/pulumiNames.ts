@@ -1,4 +1,4 @@
-/** Pulumi's names: tokens (names of types and functions), kinds of changes, strings of unknown values. */
+/** Pulumi's names: tokens (names of types and functions), kinds of changes, signatures of special values, strings of unknown ones. */
 
 /** The only resource type of this provider. */
 export const instanceToken = "compute:index:Instance";
@@ -30,6 +30,15 @@ export const replaceKinds: ReadonlySet<DiffKind> = new Set([
   "delete-replace",
   "update-replace",
 ]);
+
+/** The key of the signature, which says which special value a map is. */
+export const signatureKey = "4dabf18193072939515e22adb298388d";
+
+/** The signatures of the special values that this provider opens. */
+export const signatures = {
+  secret: "1b47061264138c4ac30d75fd1eb44270",
+  output: "d0e6a833031e9bbcd3f4e8bde6ca49a4",
+} as const;
 
 /** The string that this provider and Pulumi's SDKs send for an unknown value of any type. */
 export const unknownText = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";

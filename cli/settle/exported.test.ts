@@ -158,3 +158,20 @@ test("the outputs are those of an unfinished create, and a secret stays one", ()
     __origin: origin,
   });
 });
+
+test("an output that the program makes secret is given to the engine to encrypt, unless it is encrypted already", () => {
+  const origin = { baseUrl: "https://a.example/v2", tokenKind: "live", tokenHash: "1" };
+  const fields = { additionalSecretOutputs: ["id", "status", "networks", "userData", "unknown"] };
+  const one = onlyPending(stateOf([], [pending("web", fields)]));
+  const item = { id: "i-new", name: "web", status: "PROVISIONING", networks: [] };
+  const made = { origin, at: now.toISOString(), session: "s1" };
+  const [[key = ""] = []] = Object.entries(secret);
+  const plain = (plaintext: string) => ({ [key]: Object.values(secret)[0], plaintext });
+  const result = unfinishedOutputs(one, item, made);
+  expect(result).toMatchObject({
+    status: plain('"PROVISIONING"'),
+    networks: plain("[]"),
+    userData: secret,
+  });
+  expect(result).not.toHaveProperty("unknown");
+});

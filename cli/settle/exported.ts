@@ -10,7 +10,7 @@ import { Instance, textIn } from "../../provider/instance/instance";
 import { nameKind } from "../../provider/instance/naming";
 import type { Origin } from "../../provider/origin";
 import { propertyMap, type PropertyMap, type PropertyValue } from "../../provider/propertyValue";
-import { instanceToken } from "../../provider/pulumiNames";
+import { instanceToken, signatureKey, signatures } from "../../provider/pulumiNames";
 
 const providerToken = `pulumi:providers:${metadata.name}`;
 
@@ -25,6 +25,8 @@ const resourceSchema = z.looseObject({
   dependencies: z.array(z.string()).nullish(),
   propertyDependencies: z.record(z.string(), z.array(z.string()).nullish()).nullish(),
   deletedWith: z.string().default(""),
+  /** The outputs that the program makes secret. */
+  additionalSecretOutputs: z.array(z.string()).nullish(),
   /** Set if the program only reads the resource. */
   external: z.boolean().default(false),
   /** Set if a replacement waits to be deleted. */
@@ -244,5 +246,19 @@ export function unfinishedOutputs(
   const shown = instance?.name === undefined ? rest : { ...rest, name: listedName };
   const { origin, at, session, flavor: flavorIdUsed } = made;
   const unfinished = Instance.accepted({ urn, inputs, flavorIdUsed }, shown, origin, at);
-  return unfinished.stampedBy(session).unfinished().outputs;
+  const { outputs } = unfinished.stampedBy(session).unfinished();
+  const toHide = (resource.additionalSecretOutputs ?? []).flatMap((key) => {
+    const value = outputs[key];
+    const text = JSON.stringify(value);
+    // Ciphertext in plaintext would stay as it is.
+    return value === undefined || text.includes(signatureKey)
+      ? []
+      : [[key, toEncrypt(text)] as const];
+  });
+  return propertyMap({ ...outputs, ...Object.fromEntries(toHide) });
+}
+
+/** Returns a secret as an export with --show-secrets has it. `pulumi stack import` encrypts it. */
+function toEncrypt(plaintext: string): PropertyValue {
+  return propertyMap({ [signatureKey]: signatures.secret, plaintext });
 }

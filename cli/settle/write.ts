@@ -1,5 +1,5 @@
 /** Carries out what was decided: first in the state, then in the ledger. Killed in between, it can be run again. */
-import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Origin } from "../../provider/origin";
 import { pulumiHome } from "../../provider/pulumiHome";
@@ -69,23 +69,17 @@ async function write(
   const now = clock.date();
   const base = `${stack}-${now.toISOString()}`.replace(/[^\w.-]+/g, "-");
   const kept = join(folder, `${base}.json`);
-  const next = join(folder, `${base}-new.json`);
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     save(kept, state.text);
-    save(next, settleState(state, changes, now));
   } catch (error) {
     throw new Problem(
       `the state that is to be replaced can't be kept: ${(error as Error).message}`,
       `Nothing was changed. Make ${folder} writable, and run the command again.`,
     );
   }
-  try {
-    await importState(stack, next, env);
-    return kept;
-  } finally {
-    rmSync(next, { force: true });
-  }
+  await importState(stack, settleState(state, changes, now), env);
+  return kept;
 }
 
 /** Writes a new file that only this user can read. A state may have secrets of other providers in clear text. */

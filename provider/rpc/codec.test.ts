@@ -12,15 +12,8 @@ import {
   type PropertyMap,
   type PropertyValue,
 } from "../propertyValue";
-import {
-  decodeProperties,
-  encodeProperties,
-  InvalidMessage,
-  maxDepth,
-  signatureKey,
-  signatures,
-} from "./properties";
-import { unknownText, unknownTexts } from "../pulumiNames";
+import { decodeProperties, encodeProperties, InvalidMessage, maxDepth } from "./properties";
+import { signatureKey, signatures, unknownText, unknownTexts } from "../pulumiNames";
 
 /** Signatures of values that this provider does not open. */
 const asset = "c44067f5952c0a294b673a41bacd8c17";

@@ -3,7 +3,7 @@
  * of seven strings (unknown) or as a map with a signature (secret, output, asset).
  */
 import { Struct } from "google-protobuf/google/protobuf/struct_pb";
-import { unknownText, unknownTexts } from "../pulumiNames";
+import { signatureKey, signatures, unknownText, unknownTexts } from "../pulumiNames";
 import {
   mapValues,
   Opaque,
@@ -13,15 +13,6 @@ import {
   type PropertyMap,
   type PropertyValue,
 } from "../propertyValue";
-
-/** The key of the signature, which says which special value a map is. */
-export const signatureKey = "4dabf18193072939515e22adb298388d";
-
-/** The signatures of the special values that this provider opens. */
-export const signatures = {
-  secret: "1b47061264138c4ac30d75fd1eb44270",
-  output: "d0e6a833031e9bbcd3f4e8bde6ca49a4",
-} as const;
 
 /** The signatures of the others. */
 const opaqueKinds: Readonly<Record<string, OpaqueKind>> = {
