@@ -329,6 +329,16 @@ export const advice: readonly Advice[] = [
     },
   },
   {
+    file: "cli/pulumi.ts",
+    text: "read -rs PULUMI_CONFIG_PASSPHRASE",
+    ways: { read: engine("settleWrite", "the state gets secret outputs encrypted") },
+  },
+  {
+    file: "cli/pulumi.ts",
+    text: "once the state backend answers",
+    ways: { "run again": test("cli/pulumi", "a command that only reads is ended after a minute") },
+  },
+  {
     file: "cli/settings.ts",
     text: "For a stack: ${inStack(configCommands[name]",
     ways: {
