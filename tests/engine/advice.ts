@@ -84,7 +84,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/advice.ts",
-    text: "Correct ${named}, and run again.",
+    text: "Correct what the message names, and run again.",
     ways: { "run again": engine("adviceSettings", "after %s, up") },
   },
   {
@@ -462,7 +462,7 @@ export const advice: readonly Advice[] = [
 
   {
     file: "provider/advice.ts",
-    text: "Change ${named}, or run again later.",
+    text: "Change what the message names, or run again later.",
     ways: { "another flavor, or later": engine("soldOut", "after two refusals") },
   },
   {
