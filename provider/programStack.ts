@@ -5,7 +5,7 @@ import type { ProviderContext } from "./context";
 import { fingerprint } from "./fingerprint";
 import { systemDisk, type Disk } from "./ledger/disk";
 import { pulumiHome } from "./pulumiHome";
-import { stackOf } from "./urn";
+import { isStateless, stackOf } from "./urn";
 
 /**
  * The stack that a CheckConfig or a Check has named. The engine sends these only for a program or an import. It has a process for
@@ -26,9 +26,9 @@ export class ProgramStack {
     this.#file = name && join(pulumiHome(env), "compute", "runs", name);
   }
 
-  /** Takes the stack in the URN of a CheckConfig or a Check. */
+  /** Takes the stack in the URN of a CheckConfig or a Check. `pulumi do` names one that does not exist. */
   note(urn: string): void {
-    if (this.#known !== undefined || urn === "") return;
+    if (this.#known !== undefined || urn === "" || isStateless(urn)) return;
     this.#known = stackOf(urn);
     if (!this.#file) return;
     try {

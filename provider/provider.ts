@@ -17,7 +17,7 @@ import { nameKind } from "./instance/naming";
 import { readInstance } from "./instance/read";
 import { updateInstance } from "./instance/update";
 import { inputsForState } from "./instance/userData";
-import { propertyMap, secretStrings, type PropertyMap } from "./propertyValue";
+import { secretStrings, type PropertyMap } from "./propertyValue";
 import {
   isRefresh,
   type CancelReason,
@@ -185,9 +185,14 @@ class ComputeProvider implements Provider {
   }
 }
 
-const none = propertyMap({});
 /** The successor that a failed Create leaves. */
-const notCreated = new Instance({ urn: "", id: "", inputs: none, outputs: none }).unfinished();
+const notCreated = {
+  id: "",
+  name: undefined,
+  isUnfinished: true,
+  status: undefined,
+  ipv4: undefined,
+};
 
 /** Returns the reply to a Create or an Update, whose instance the Delete of the one that it replaces asks for. */
 async function succeeded(
@@ -196,16 +201,15 @@ async function succeeded(
   response: Promise<CreateResponse>,
 ): Promise<Kept<CreateResponse>> {
   const { urn } = request;
-  const { successors } = session.state;
   const note = (id: string, outputs: PropertyMap) =>
-    successors.set(urn, new Instance({ urn, id, inputs: outputs, outputs }));
+    session.state.noteSuccessor(urn, new Instance({ urn, id, inputs: outputs, outputs }));
   try {
     const reply = await response;
     note(reply.id, reply.outputs);
     return kept(session, reply);
   } catch (error) {
     if (error instanceof InstanceUnfinished) note(error.id, error.state.outputs);
-    else if (!("id" in request)) successors.set(urn, notCreated);
+    else if (!("id" in request)) session.state.noteSuccessor(urn, notCreated);
     throw error;
   }
 }

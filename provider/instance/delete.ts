@@ -1,7 +1,8 @@
 /**
  * The Delete call of an Instance, which succeeds only if the instance is gone or is meant to stay (G4). The service
  * documents no destroy call, so `compute:deletePolicy` says what happens: "fail" refuses, "retain" drops the instance from
- * the state and lets it run, and "destroy" sends DELETE (`compute:destroyPath`). None ends an instance before its successor is ready.
+ * the state and lets it run, and "destroy" sends DELETE (`compute:destroyPath`). None of them ends an instance before the one
+ * that replaces it, its successor, is ready.
  */
 import { isEnded, TimedOut, type Canceled } from "../abort";
 import { bulleted, explain, stateDeleteCommand, withDependents } from "../advice";
@@ -20,26 +21,19 @@ import { leaveBehind, leftOf } from "./leftBehind";
 import { refusal, waysToDelete } from "./refusals";
 
 /**
- * Deletes an instance as `compute:deletePolicy` says. Leaves an instance that this run has taken over, one that another resource of
- * the program keeps, and one of another stack, of whose state this one is a copy.
+ * Deletes an instance as `compute:deletePolicy` says. Leaves an instance that this run has taken over, one that another
+ * resource of the program keeps, and one of another stack, of whose state this one is a copy.
  *
- * @throws OperationFailed if the instance lives elsewhere ("retain" does not ask for the account), or its successor is not ready.
- *   With "retain", nothing else (without a stack, "retain" is like "fail"). OperationFailed if the token is refused; with "fail", if the instance exists or
- *   may exist; with "destroy", if the DELETE fails or is not proven to have worked. RequestError if a listing before the DELETE
- *   fails. The error that ended the operation before the DELETE.
+ * @throws OperationFailed if the instance lives elsewhere ("retain" does not ask for the account). With "retain", nothing else
+ *   (without a stack, or if the successor is not ready, "retain" is like "fail"). OperationFailed if the token is refused; with
+ *   "fail", or if the successor is not ready, if the instance exists or may exist; with "destroy", if the DELETE fails or is not
+ *   proven to have worked. RequestError if a listing before the DELETE fails. The error that ended the operation before it.
  */
 export async function deleteInstance(session: Session, request: DeleteRequest): Promise<void> {
   const { id, urn } = request;
   const { creates, ctx, run, settings, state } = session;
-  const stack = run.programStack?.() ?? urn;
-  if (stackOf(urn) !== stackOf(stack)) {
-    const why = `it is of the stack ${stackName(urn)}, and this run is of ${stackName(stack)}`;
-    const text = `instance ${id} was dropped from the state, not deleted: ${why}`;
-    return ctx.messages.warning(
-      `${text}. If the other stack is gone, remove it at the service`,
-      urn,
-    );
-  }
+  const stack = run.programStack?.() ?? stackOf(urn);
+  if (stack !== stackOf(urn)) return ctx.messages.warning(otherStack(id, urn, stack), urn);
   session.isDestroy = true;
   state.keep(urn, undefined);
   if (creates.ours.get(id) === "takenOver") {
@@ -86,6 +80,15 @@ export async function deleteInstance(session: Session, request: DeleteRequest): 
     page: "delete.md",
     namesSettings: true,
   });
+}
+
+/** Returns the warning of an instance that the state has as a copy of another stack's state. */
+function otherStack(id: string, urn: string, stack: string): string[] {
+  const why = `it is of the stack ${stackName(urn)}, and this run is of ${stackName(stack)}`;
+  return [
+    `instance ${id} was dropped from the state, not deleted: ${why}.`,
+    "If the other stack is gone, remove the instance at the service (its portal).",
+  ];
 }
 
 /** Returns the refusal to delete an instance whose successor is not ready, so that no server is ended that still serves. */

@@ -45,7 +45,7 @@ export async function diffInstance(session: Session, request: DiffRequest): Prom
     );
   const isChecked = state.checkedSinceRead.has(urn);
   if (isChecked) {
-    state.successors.set(urn, instance);
+    state.noteSuccessor(urn, instance);
     // A resource that is replaced gives its instance up.
     state.keep(urn, replaced.length === 0 ? id : undefined);
   }

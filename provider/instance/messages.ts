@@ -53,9 +53,12 @@ function wayToTheName({ settings }: Session): string {
     : "give the new one another name";
 }
 
-/** Returns what a preview says of a replacement, if the new instance gets the name that the program chose for the old one, too. */
-export function sameNameNotice(oldId: string, session: Session): string {
-  return `the new instance is made beside ${oldId} under its name, unless the resource option deleteBeforeReplace is set. If the service refuses a second one of a name: ${wayToTheName(session)}`;
+/** Returns what a preview says of a replacement whose new instance gets the name that the program chose for the old one. */
+export function sameNameNotice(oldId: string, session: Session): string[] {
+  return [
+    `the new instance is made beside ${oldId} under its name, unless the resource option deleteBeforeReplace is set.`,
+    `If the service refuses a second one of a name: ${wayToTheName(session)}`,
+  ];
 }
 
 function causeOf(failure: Failure): Error | undefined {

@@ -45,10 +45,7 @@ export class KnownState {
   readonly #tokenHashes = new Map<string, Set<string>>();
   /** By URN: the id of the instance that the resource of the program keeps in this run. */
   readonly #kept = new Map<string, string>();
-  /**
-   * By URN: the instance that the last Create, Update or checked Diff of this run was about. A Read tells nothing here: the engine
-   * also reads what is replaced. A destroy sends none of these calls.
-   */
+  /** By URN, what `noteSuccessor` has noted last. */
   readonly successors = new Map<string, Successor>();
   /** For each id, the outputs that the last refresh found changed. */
   readonly #drift = new Map<string, readonly string[]>();
@@ -66,6 +63,15 @@ export class KnownState {
     const hashes = this.#tokenHashes.get(id) ?? new Set();
     if (origin) hashes.add(origin.tokenHash);
     this.#tokenHashes.set(id, hashes);
+  }
+
+  /**
+   * Notes the instance that a Create, an Update or a checked Diff was about. A Read tells nothing here: the engine also reads
+   * what is replaced. A destroy sends none of these calls.
+   */
+  noteSuccessor(urn: string, { id, name, isUnfinished, status, ipv4 }: Successor): void {
+    // Without its outputs, which may be large.
+    this.successors.set(urn, { id, name, isUnfinished, status, ipv4 });
   }
 
   /** Notes a name that the program chose. Returns whether another resource of the program has it, too. */

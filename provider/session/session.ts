@@ -32,7 +32,7 @@ export interface SessionRun {
   providerUrn?: string | undefined;
   /** Whether the settings are those that the state has recorded, as in a refresh or destroy without `--run-program`. */
   isRecorded: boolean;
-  /** Returns the stack whose program runs (`stackOf`), also if another process of this plugin serves it. Undefined in a destroy. */
+  /** Returns the stack whose program runs (`stackOf`), also if another process of the plugin serves it. None runs in a destroy. */
   programStack?: () => string | undefined;
   /** The environment variables from which the settings come that the configuration leaves out. */
   variables: SettingVariables;
