@@ -18,7 +18,7 @@ interface Decided {
 export function decideForRun(settings: Settings, env: NodeJS.ProcessEnv): Decided {
   const policy = wordIn(env, names.deletePolicy, ["retain", "fail"]);
   const leftovers = wordIn(env, names.leftovers, ["warn", "fail"]);
-  // It lets through what would be refused. What the service can destroy is not to run on.
+  // "retain" lets through what "fail" would refuse. What the service can destroy is not to run on.
   const isDecided = policy === "fail" || settings.deletePolicy === "fail";
   const deletePolicy = (isDecided ? policy : undefined) ?? settings.deletePolicy;
   return {
