@@ -10,7 +10,7 @@ export class Canceled extends Error {
   }
 }
 
-/** The service asked to be left alone (429 with Retry-After) until this date. */
+/** The service asked to be left alone (429 or 503 with Retry-After) until this date. */
 export interface Pause {
   error: RequestError;
   until: Date;

@@ -11,7 +11,7 @@ import { OperationFailed } from "./errors";
 import { reportInDoubt } from "./instance/inDoubt";
 import { reportLeftBehind } from "./instance/leftBehind";
 import type { CancelReason, ConfigureRequest } from "./calls";
-import { Session } from "./session/session";
+import { runPatienceMs, Session } from "./session/session";
 
 /** What holds until the next run begins in this process. */
 export class Run {
@@ -72,6 +72,7 @@ export class Run {
       isRecorded: this.#isRecorded(urn),
       programStack: () => this.stack.get(),
       variables: { ...settingVariables(args, this.#ctx.env), ...variables },
+      patienceMs: runPatienceMs,
     });
     this.#assignments = assignments;
     this.#configurationKey = configurationKey;

@@ -78,7 +78,7 @@ describe("the page", () => {
     const faults = new Script(source).runInNewContext() as Record<string, string>[];
     expect(faults.map(({ title, effect, end }) => `${title}: ${effect}, ${end}`)).toEqual([
       "429 storm: each request gets a 429, until the next click; the run goes on",
-      "Server errors: each request gets a 503, until the next click; then pulumi up again",
+      "Server errors: each request gets a 503, until the next click; the run waits a minute, then pulumi up again",
       "Sold out: the next create is refused (422), once; the run takes a fallback flavor, or pulumi up again",
       "Slow responses: each takes 3 s, until the next click; the run goes on",
       "Lagging list: shows new instances 20 s late, until the next click; the run waits for them",

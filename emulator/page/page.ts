@@ -402,7 +402,7 @@ const html = /* HTML */ `<!doctype html>
           {
             title: "Server errors",
             effect: "each request gets a 503",
-            end: "until the next click; then pulumi up again",
+            end: "until the next click; the run waits a minute, then pulumi up again",
             script: { kind: "status", status: 503 },
           },
           {

@@ -31,6 +31,7 @@ interface RequestFailure extends Knowledge {
   /** The cause in few words, where kind and status say too little. */
   short?: string | undefined;
   status?: number | undefined;
+  retryAfterMs?: number | undefined;
   service?: ServiceError | undefined;
   lasting?: boolean | undefined;
 }
@@ -60,6 +61,8 @@ export class RequestError extends Error {
   readonly path: string;
   /** The HTTP status, if the head of a response came. */
   readonly status: number | undefined;
+  /** The wait from the answer on that its Retry-After asks for. */
+  readonly retryAfterMs: number | undefined;
   /** The error envelope. An empty object if the response carried no envelope. */
   readonly service: ServiceError;
   /**
@@ -87,6 +90,7 @@ export class RequestError extends Error {
     this.method = method;
     this.path = path;
     this.status = status;
+    this.retryAfterMs = failure.retryAfterMs;
     this.service = service;
     this.lasting = lasting;
     const mayHaveActed = this.transient && kind !== "unreachable" && status !== 429;
@@ -138,6 +142,11 @@ export class RequestError extends Error {
   /** Whether the token lacks the scope for the call. */
   get isScopeMissing(): boolean {
     return this.kind === "answered" && this.status === 403;
+  }
+
+  /** Whether the service wants to be left alone for a while, and can say for how long. */
+  get asksForPause(): boolean {
+    return this.status === 429 || (this.status === 503 && this.retryAfterMs !== undefined);
   }
 
   /** Whether the fault is at the service. */

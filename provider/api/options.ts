@@ -11,7 +11,7 @@ export interface Retry {
   error: RequestError;
   /** The time until the next try at the earliest. */
   inMs: number;
-  /** Whether the service asked for that time (429 with Retry-After). */
+  /** Whether the service asked for that time (429 or 503 with Retry-After). */
   isAsked: boolean;
 }
 
@@ -24,6 +24,11 @@ export interface ClientOptions {
   renewToken?: ((refused: string) => string | undefined) | undefined;
   /** The time-out of a whole HTTP request, from connecting to the last byte of the response. */
   requestTimeoutMs: number;
+  /**
+   * For how long a GET or DELETE that fails, and may succeed later, is sent again. What the service asks to wait (`isAsked`) does
+   * not count.
+   */
+  patienceMs: number;
   /** The service's own limit for each endpoint. The client stays 5 % below it (G6). */
   requestsPerMinute: number;
   /** The path of the DELETE (`compute:destroyPath`), for example /v2/instances/{id}. */

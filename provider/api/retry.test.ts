@@ -1,12 +1,23 @@
 /** Tests which requests the client repeats, and when it stops. */
 import { expect, test } from "@jest/globals";
 import { VirtualClock } from "../testing/virtualClock";
+import type { Retry } from "./options";
 import { answer, cut, hang, reset, type Reaction } from "./testing/scriptedServer";
-import { failureOf, never, testClient, times, withServer } from "./testing/testClient";
+import {
+  create,
+  failureOf,
+  never,
+  selfMovingClock,
+  testClient,
+  times,
+  withServer,
+} from "./testing/testClient";
 
 const account = "GET /v2/account";
 const destroy = "DELETE /v2/instances/i-1";
 const destroyPath = "/v2/instances/{id}";
+/** That of a run. */
+const patienceMs = 60_000;
 
 const transient: [string, Reaction][] = [
   ["a 500", answer(500)],
@@ -19,17 +30,68 @@ const transient: [string, Reaction][] = [
 test.each(transient)("a GET is repeated after %s", async (_, react) => {
   await withServer(
     [...times(3, { expect: account, react }), { expect: account, react: answer(200, { id: 1 }) }],
-    async ({ baseUrl }) => expect(await testClient(baseUrl).account(never)).toEqual({ id: 1 }),
+    async ({ baseUrl }) =>
+      expect(await testClient(baseUrl, { patienceMs }).account(never)).toEqual({ id: 1 }),
   );
 });
 
-test("a GET fails after four tries, with growing delays between them", async () => {
-  const clock = new VirtualClock();
-  clock.autoAdvance();
-  await withServer(times(4, { expect: account, react: answer(500) }), async ({ baseUrl }) => {
-    const failure = await failureOf(testClient(baseUrl, { clock }).account(never));
-    expect(failure).toMatchObject({ kind: "answered", status: 500 });
-    expect(clock.now()).toBe(3500);
+test.each([
+  ["GET", account, patienceMs, 16],
+  ["DELETE", destroy, patienceMs, 16],
+  ["GET", account, 3500, 4],
+])(
+  "a %s that fails is repeated for as long as the client has patience, with growing delays of at most 5 s: %s, %d ms",
+  async (method, expected, patienceMs, tries) => {
+    const clock = selfMovingClock();
+    const react = answer(500);
+    await withServer(times(tries, { expect: expected, react }), async ({ baseUrl }) => {
+      const client = testClient(baseUrl, { clock, patienceMs, destroyPath });
+      const call = method === "GET" ? client.account(never) : client.destroyInstance("i-1", never);
+      expect(await failureOf(call)).toMatchObject({ kind: "answered", status: 500 });
+      expect(clock.now()).toBe(patienceMs);
+    });
+  },
+);
+
+test("a GET outlives an outage of less than a minute", async () => {
+  const clock = selfMovingClock();
+  const up = { expect: account, react: answer(200, { id: 1 }) };
+  const down = times(15, { expect: account, react: reset });
+  await withServer([...down, up], async ({ baseUrl }) => {
+    expect(await testClient(baseUrl, { clock, patienceMs }).account(never)).toEqual({ id: 1 });
+    expect(clock.now()).toBe(60_000);
+  });
+});
+
+test("a 503 with Retry-After is waited out as a 429 is, however often it comes, and the patience begins anew (G6)", async () => {
+  const clock = selfMovingClock();
+  const waits: unknown[] = [];
+  const busy = answer(503, "", { "retry-after": "50" });
+  const script = [answer(500), busy, busy, answer(500), answer(200)];
+  const steps = script.map((react) => ({ expect: account, react }));
+  await withServer(steps, async ({ baseUrl }) => {
+    const onRetry = ({ inMs, isAsked }: Retry) => void waits.push([inMs, isAsked]);
+    await testClient(baseUrl, { clock, onRetry, patienceMs }).account(never);
+    expect(waits).toEqual([
+      [500, false],
+      [50_000, true],
+      [50_000, true],
+      [500, false],
+    ]);
+    expect(clock.now()).toBe(101_000);
+  });
+});
+
+test("a 503 with Retry-After holds the next POST back, and leaves open what the POST before it has done", async () => {
+  const clock = selfMovingClock();
+  const busy = answer(503, "", { "retry-after": "50" });
+  const post = "POST /v2/instances";
+  const script = [busy, answer(202, { id: "i-1" })].map((react) => ({ expect: post, react }));
+  await withServer(script, async ({ baseUrl }) => {
+    const client = testClient(baseUrl, { clock });
+    expect(await create(client)).toMatchObject({ kind: "unclear", failure: { status: 503 } });
+    expect(await create(client)).toMatchObject({ kind: "accepted" });
+    expect(clock.now()).toBe(50_000);
   });
 });
 
@@ -54,7 +116,7 @@ test("the delay between tries ends at once when the signal aborts", async () => 
   const abort = new AbortController();
   await withServer([{ expect: account, react: answer(500) }], async (server) => {
     const tried = Promise.withResolvers<unknown>();
-    const client = testClient(server.baseUrl, { clock, onRetry: tried.resolve });
+    const client = testClient(server.baseUrl, { clock, patienceMs, onRetry: tried.resolve });
     const call = client.account(abort.signal);
     await tried.promise;
     await new Promise(setImmediate);
@@ -99,7 +161,7 @@ test.each([true, false])(
     const refused = { expect: destroy, react: answer(404) };
     const tries = mayHaveActed ? [{ expect: destroy, react: reset }, refused] : [refused];
     await withServer(tries, async ({ baseUrl }) => {
-      const client = testClient(baseUrl, { destroyPath });
+      const client = testClient(baseUrl, { destroyPath, patienceMs });
       const failure = await failureOf(client.destroyInstance("i-1", never));
       expect(failure).toMatchObject({ kind: "answered", status: 404, mayHaveActed });
     });

@@ -30,7 +30,11 @@ test("one line is written per request, with method, path, status, bytes, request
       { expect: list, react: answer(200, { data: [], has_more: false }) },
     ],
     async ({ baseUrl }) => {
-      const client = testClient(baseUrl, { clock, log: (line) => lines.push(line) });
+      const client = testClient(baseUrl, {
+        clock,
+        patienceMs: 3500,
+        log: (line) => lines.push(line),
+      });
       await client.listPage({ limit: 5, cursor }, never);
     },
   );

@@ -7,15 +7,7 @@ import type { AddressInfo } from "node:net";
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { answer, raw, type Reaction } from "./testing/scriptedServer";
-import {
-  create,
-  failedPost,
-  failureOf,
-  never,
-  testClient,
-  times,
-  withServer,
-} from "./testing/testClient";
+import { create, failedPost, failureOf, never, testClient, withServer } from "./testing/testClient";
 
 const list = "GET /v2/instances?limit=100";
 const post = "POST /v2/instances";
@@ -79,7 +71,10 @@ test.each(unreadable)(
   "the error about a response %s says what is wrong, and the outcome of a POST with such a response is unclear",
   async (_, react, problem) => {
     await withServer(
-      [...times(4, { expect: list, react }), { expect: post, react }],
+      [
+        { expect: list, react },
+        { expect: post, react },
+      ],
       async ({ baseUrl }) => {
         const client = testClient(baseUrl);
         expect((await failureOf(client.listPage({ limit: 100 }, never))).message).toMatch(problem);

@@ -272,7 +272,7 @@ function refuseOutOfReach(session: Session, request: DiffRequest, configured: Or
  */
 async function refuseOtherAccount(session: Session, request: DiffRequest): Promise<void> {
   if (heldBy(request).origin?.account === undefined) return;
-  using operation = session.operation(timeouts.look);
+  using operation = session.operation(timeouts.look, request);
   try {
     const { origin } = await session.connection.open(operation.signal);
     refuseOutOfReach(session, request, origin);
@@ -292,7 +292,7 @@ async function findExisting(
   request: DiffRequest,
 ): Promise<{ finding: string; kind?: string; ways: string[] } | undefined> {
   const instance = heldBy(request);
-  using operation = session.operation(timeouts.look);
+  using operation = session.operation(timeouts.look, request);
   try {
     const { origin } = await session.connection.open(operation.signal);
     refuseOutOfReach(session, request, origin);

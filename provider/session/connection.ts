@@ -20,6 +20,7 @@ import { waits, type Operations } from "./operations";
 interface Parts {
   notices: Notices;
   operations: Operations;
+  patienceMs: number;
 }
 
 /** Makes the API client of a session when it is first needed, and checks the token once. */
@@ -175,6 +176,7 @@ export class Connection {
         token: apiToken,
         requestTimeoutMs,
         requestsPerMinute,
+        patienceMs: this.#parts.patienceMs,
         destroyPath,
         userAgent: `pulumi-compute/${metadata.version}`,
         clock,

@@ -2,6 +2,7 @@
 import { expect, test } from "@jest/globals";
 import { TimedOut } from "../abort";
 import type { Retry } from "../api/options";
+import type { Text } from "../context";
 import { Redactor } from "../redaction";
 import { answered, failed } from "../testing/fakeService";
 import { VirtualClock } from "../testing/virtualClock";
@@ -14,7 +15,8 @@ function setUp() {
   const shown: string[] = [];
   const none = () => undefined;
   const status = (urn: string, text: string) => void shown.push(`${urn}: ${text}`);
-  const messages = { status, info: none, warning: none, debug: none };
+  const info = (text: Text) => void shown.push(`info: ${[text].flat().join(" ")}`);
+  const messages = { status, info, warning: none, debug: none };
   const ctx = { clock, messages, redactor: new Redactor(), env: {} };
   const operations = new Operations(ctx, () => never);
   const retry = (inMs: number, more: Partial<Retry> = {}) => {
@@ -88,6 +90,18 @@ test("the Info column names the trouble until the service answers again, also wh
     "web: 503, 21 s of 15 min, i-1",
     "web: PROVISIONING, 26 s of 15 min, i-1",
   ]);
+});
+
+test("for what has no line in the Info column, such as a function, a message says once that it waits", () => {
+  const { operations, shown, retry } = setUp();
+  const [one, two] = [operations.begin(300), operations.begin(300)];
+  using _one = operations.waiting(one.signal, waits.listing);
+  using _two = operations.waiting(two.signal, waits.listing);
+  const error = failed("unreachable", "the connection was refused", "GET");
+  for (const inMs of [500, 2500]) retry(inMs, { error });
+  expect(shown).toEqual([]);
+  for (const inMs of [3000, 5000]) retry(inMs, { error });
+  expect(shown).toEqual(["info: GET /v2/instances: the connection was refused; trying again"]);
 });
 
 test("only a pause that the service asked for, and that ends at or after the time-out, ends an operation", () => {

@@ -1,12 +1,13 @@
 /**
  * The operations of a session that are under way, what each of them waits for, and what it meets. If the service asks for a pause
- * (429 with Retry-After) that does not end before an operation's time-out, the operation ends at once (G6).
+ * (429 or 503 with Retry-After) that does not end before an operation's time-out, the operation ends at once (G6).
  */
 import { deadline, TimedOut, type Ending, type Pause } from "../abort";
 import type { RequestError } from "../api/errors";
 import type { Retry } from "../api/options";
 import { paths } from "../api/serviceConstants";
 import type { ProviderContext } from "../context";
+import { Once } from "../once";
 import { InfoColumn, type Activity, type Line } from "./infoColumn";
 
 /** What an operation may wait for. */
@@ -100,6 +101,11 @@ export class Operation implements Ending {
     };
   }
 
+  /** Whether a person sees in the Info column what it waits for. */
+  get hasLine(): boolean {
+    return this.#line !== undefined;
+  }
+
   /** Whether the operation waits for an answer of this endpoint. */
   waitsFor(endpoint: string): boolean {
     return [...this.#waits.keys()].some((wait) => wait.endpoint === endpoint);
@@ -164,6 +170,9 @@ interface OperationParts {
   onDispose: () => void;
 }
 
+/** From such a pause on, a person asks what the run is waiting for. */
+const noticeableMs = 3000;
+
 const noWait: Disposable = { [Symbol.dispose]: () => undefined };
 
 /** The operations of one session. */
@@ -173,6 +182,8 @@ export class Operations {
   readonly #column: InfoColumn;
   /** By their signals, which all that they call gets. */
   readonly #underWay = new Map<AbortSignal, Operation>();
+  /** The endpoints of which a message has said that they are tried again. */
+  readonly #said = new Once();
   /** By endpoint. */
   readonly #repeated = new Map<string, Repeated>();
 
@@ -217,14 +228,17 @@ export class Operations {
 
   /** Takes a failed try that is to be repeated. */
   retrying({ method, path, error, inMs, isAsked }: Retry): void {
-    const { clock } = this.#ctx;
+    const { clock, messages } = this.#ctx;
     // Rounded up, because messages show whole seconds.
     const until = new Date(Math.ceil((clock.date().getTime() + inMs) / 1000) * 1000);
     const repeated = { error, isAsked, nextAt: clock.now() + inMs, until };
     const endpoint = `${method} ${path}`;
     this.#repeated.set(endpoint, repeated);
     for (const operation of [...this.#underWay.values()]) {
-      if (operation.waitsFor(endpoint)) meet(operation, endpoint, repeated);
+      if (!operation.waitsFor(endpoint)) continue;
+      meet(operation, endpoint, repeated);
+      const isUnseen = !operation.hasLine && !operation.signal.aborted && inMs >= noticeableMs;
+      if (isUnseen && this.#said.add(endpoint)) messages.info(`${error.message}; trying again`);
     }
   }
 

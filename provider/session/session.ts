@@ -36,7 +36,12 @@ export interface SessionRun {
   programStack?: () => string | undefined;
   /** The environment variables from which the settings come that the configuration leaves out. */
   variables: SettingVariables;
+  /** As in `ClientOptions`. */
+  patienceMs: number;
 }
+
+/** An outage of the service that a run outlives. */
+export const runPatienceMs = 60_000;
 
 /** An instance that goes on running, although its resource is deleted or replaced. */
 export interface LeftBehind {
@@ -49,9 +54,10 @@ export interface LeftBehind {
   readonly how: "dropped" | "replaced";
 }
 
-/** Returns the run of a command, which never creates an instance. */
+/** Returns the run of a command, which never creates an instance. A person waits for it, and nothing shows what it waits for. */
 export function commandRun(variables: SettingVariables): SessionRun {
-  return { sessionId: "by-hand", stateless: false, isRecorded: false, variables };
+  const patienceMs = 3500;
+  return { sessionId: "by-hand", stateless: false, isRecorded: false, variables, patienceMs };
 }
 
 /** The default time-outs in seconds: `change` for operations that change an instance, `look` for those that only read. */
@@ -120,7 +126,12 @@ export class Session {
     });
     this.operations = new Operations(ctx, canceled);
     const { notices, operations } = this;
-    this.connection = new Connection(settings, ctx, canceled, { notices, operations });
+    const { patienceMs } = run;
+    this.connection = new Connection(settings, ctx, canceled, {
+      notices,
+      operations,
+      patienceMs,
+    });
     this.listings = new ListingSource(
       async (signal) => {
         const { api } = await this.connection.open(signal);

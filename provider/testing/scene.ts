@@ -5,7 +5,7 @@ import type { CreateRequest } from "../calls";
 import { resolveSettings } from "../config/configuration";
 import { Instance } from "../instance/instance";
 import { propertyMap, Secret, type PropertyMap, type PropertyValue } from "../propertyValue";
-import { Session, type SessionRun } from "../session/session";
+import { runPatienceMs, Session, type SessionRun } from "../session/session";
 import { systemDisk } from "../ledger/disk";
 import type { Messages, ProviderContext, Text } from "../context";
 import { Redactor } from "../redaction";
@@ -93,6 +93,7 @@ export function scene(
       stateless: false,
       isRecorded: false,
       variables: {},
+      patienceMs: runPatienceMs,
       ...run,
     },
   );

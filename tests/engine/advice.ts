@@ -51,7 +51,7 @@ export const advice: readonly Advice[] = [
     file: "provider/advice.ts",
     text: "Check compute:baseUrl, the network and the proxy settings, and run again.",
     ways: {
-      "correct the address": engine("adviceSettings", "with the address of another port, up"),
+      "correct the address": engine("adviceSettings", "with the address of another port, doctor"),
     },
   },
   {

@@ -81,14 +81,15 @@ test("after a wrong token is corrected where it is set, the refresh that is run 
   await expectAgreement(fixture);
 });
 
-test("with the address of another port, up and doctor say what to check, and work with the right address", async () => {
+// `up` says the same, but only after a minute (tests/simulation/overload.test.ts).
+test("with the address of another port, doctor says what to check, and up works with the right address", async () => {
   await using fixture = await Fixture.create();
   const { stack, service } = fixture;
   // Only root may listen on this port, so nothing does.
   await stack.configure({ baseUrl: "http://127.0.0.1:1/v2" });
-  const told = "Check compute:baseUrl, the network and the proxy settings";
-  expect(await stack.fail("up")).toContain(told);
-  expect(await stack.typeFailing(doctor)).toContain(told);
+  expect(await stack.typeFailing(doctor)).toContain(
+    "Check compute:baseUrl, the network and the proxy settings",
+  );
 
   await stack.configure({ baseUrl: service.url });
 
@@ -100,7 +101,9 @@ test("if a listing takes longer than the time-out of a request, the longer time-
   await using fixture = await Fixture.create({ config: { requestTimeoutSeconds: "1" } });
   const { stack, control } = fixture;
   control.fault({ ...lists, kind: "delay", milliseconds: 2000, times: "always" });
-  expect(await stack.fail("up")).toContain("a longer compute:requestTimeoutSeconds may help");
+  expect(await stack.typeFailing(doctor)).toContain(
+    "a longer compute:requestTimeoutSeconds may help",
+  );
 
   await stack.configure({ requestTimeoutSeconds: "10" });
 
@@ -201,13 +204,18 @@ test.each(["pulumi up", "pulumi refresh --run-program"])(
 const answer = (status: number) => ({ kind: "status", status, times: "always" }) as const;
 
 test.each([
-  ["a listing that fails with 501", { ...lists, ...answer(501) }, "run again later"],
-  ["a create that is refused with 422", { ...creates, ...answer(422) }, "Change what the message"],
-] as const)("after %s, up works once the service answers", async (_, fault, advised) => {
+  ["a listing that fails with 501", { ...lists, ...answer(501) }, doctor, "run again later"],
+  [
+    "a create that is refused with 422",
+    { ...creates, ...answer(422) },
+    "pulumi up --yes",
+    "Change what the message",
+  ],
+] as const)("after %s, up works once the service answers", async (_, fault, command, advised) => {
   await using fixture = await Fixture.create();
   const { stack, control } = fixture;
   control.fault(fault);
-  expect(await stack.fail("up")).toContain(advised);
+  expect(await stack.typeFailing(command)).toContain(advised);
   expect(fixture.ids()).toEqual([]);
 
   control.clearFaults();

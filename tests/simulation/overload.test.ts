@@ -33,6 +33,58 @@ test.each([1, 2, 3])(
   },
 );
 
+/** How many requests are refused a connection. */
+function cutOff(simulation: Simulation, isCutOff: () => boolean): { count: number } {
+  const refused = { count: 0 };
+  simulation.faultFor = () => {
+    if (!isCutOff()) return undefined;
+    refused.count++;
+    return { kind: "refused" };
+  };
+  return refused;
+}
+
+test("creates that begin in an outage of less than a minute go on after it, and ask together (G6)", async () => {
+  using simulation = new Simulation();
+  const refused = cutOff(simulation, () => simulation.seconds < 50);
+  const { engine, statuses } = await simulation.run((engine) => engine.up(program(count)));
+  expect(engine.failed).toEqual([]);
+  expect(simulation.ids).toHaveLength(count);
+  expect(refused.count).toBeLessThan(20);
+  expect(statuses).toContainEqual(
+    expect.stringMatching(/^connection refused, next try in [1-6] s/),
+  );
+});
+
+test("creates of an outage without end fail after a minute, have asked together, and nothing was made", async () => {
+  using simulation = new Simulation();
+  const refused = cutOff(simulation, () => true);
+  const { engine } = await simulation.run((engine) => engine.up(program(count)));
+  expect(engine.failed).toHaveLength(count);
+  for (const { error } of engine.failed) expect(messageOf(error)).toContain("Nothing was sent.");
+  expect(simulation.seconds).toBeGreaterThanOrEqual(60);
+  expect(simulation.seconds).toBeLessThan(70);
+  expect(refused.count).toBeLessThan(20);
+});
+
+test.each([1, 2, 3])(
+  "with a 429, or for a GET a 503, half of them with Retry-After, for one request in three, each instance is created once (seed %i)",
+  async (seed) => {
+    using simulation = new Simulation();
+    const random = new Random(seed);
+    simulation.faultFor = ({ method }) => {
+      if (!random.oneIn(3)) return undefined;
+      const pause = random.oneIn(2) ? { retryAfter: 1 + Math.floor(random.next() * 9) } : {};
+      const status = method === "POST" || random.oneIn(2) ? 429 : 503;
+      return { kind: "status", status, acted: false, ...pause };
+    };
+    const { engine } = await simulation.run((engine) => engine.up(program(count)));
+    expect(engine.failed.map(({ error }) => messageOf(error))).toEqual([]);
+    expect([...simulation.ids].sort()).toEqual([...simulation.stack.ids].sort());
+    expect(simulation.ids).toHaveLength(count);
+  },
+);
+
 function messageOf(error: Error): string {
   return error instanceof InstanceUnfinished ? error.reasons.join("\n") : error.message;
 }

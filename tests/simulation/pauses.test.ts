@@ -1,5 +1,5 @@
 /**
- * Tests what a run does when the service asks to be left alone (429 with Retry-After): it waits if the pause ends before the
+ * Tests what a run does when the service asks to be left alone (429 or 503 with Retry-After): it waits if the pause ends before the
  * operation's time-out, and otherwise ends at once, and says until when the pause lasts (G6).
  */
 import { expect, test } from "@jest/globals";
@@ -14,9 +14,9 @@ const settings = propertyMap({
   baseUrl: "https://compute.example/v2",
   apiToken: new Secret("sk_test_acme_canary1"),
 });
-const tooMany = (retryAfter: string): Fault => ({
+const tooMany = (retryAfter: string, status = 429): Fault => ({
   kind: "status",
-  status: 429,
+  status,
   acted: false,
   retryAfter,
 });
@@ -26,17 +26,18 @@ const isPost = ({ method }: SentRequest) => method === "POST";
 const isAccount = ({ path }: SentRequest) => path === "/v2/account";
 const isDelete = ({ method }: SentRequest) => method === "DELETE";
 
-/** Makes the service answer these requests with a 429, and counts them. */
+/** Makes the service answer these requests with this status, and counts them. */
 function refuse(
   simulation: Simulation,
   isRefused: (sent: SentRequest) => boolean,
   retryAfter: string,
+  status?: number,
 ): { count: number } {
   const refused = { count: 0 };
   simulation.faultFor = (sent) => {
     if (!isRefused(sent)) return undefined;
     refused.count++;
-    return tooMany(retryAfter);
+    return tooMany(retryAfter, status);
   };
   return refused;
 }
@@ -50,9 +51,9 @@ const messagesOf = ({ engine }: Run) =>
 const aDay = /asks for a pause until 2026-01-0[1-3] \d\d:\d\d:\d\d \S+ \(Retry-After\)/;
 
 /** Checks that a message says who asked for what, until when, and what to do next. */
-function expectExplained(message: string | undefined): void {
+function expectExplained(message: string | undefined, status = 429): void {
   expect(message).toContain(
-    "HTTP 429, code scripted_fault, request_id req_simulated, see https://",
+    `HTTP ${status}, code scripted_fault, request_id req_simulated, see https://`,
   );
   expect(message).toMatch(aDay);
   expect(message).toMatch(/after that time/);
@@ -78,16 +79,18 @@ async function creator(simulation: Simulation) {
 const inAMoment = new Date(Date.UTC(2026, 0, 2, 0, 0, 1)).toUTCString();
 
 test.each([
-  ["a POST", isPost, `${daySeconds}`, 3],
-  ["a POST", isPost, inAMoment, 3],
-  ["a listing", isListing, `${daySeconds}`, 1],
-  ["a listing", isListing, inAMoment, 1],
-  ["the account call", isAccount, `${daySeconds}`, 1],
+  ["a POST", isPost, `${daySeconds}`, 429, 3],
+  ["a POST", isPost, inAMoment, 429, 3],
+  ["a listing", isListing, `${daySeconds}`, 429, 1],
+  ["a listing", isListing, inAMoment, 429, 1],
+  ["a listing", isListing, `${daySeconds}`, 503, 1],
+  ["the account call", isAccount, `${daySeconds}`, 429, 1],
+  ["the account call", isAccount, inAMoment, 503, 1],
 ])(
   "if %s is answered with a pause of a day, the creates end at once, create nothing, and say until when (%#)",
-  async (_, isRefused, retryAfter, most) => {
+  async (_, isRefused, retryAfter, status, most) => {
     using simulation = new Simulation();
-    const refused = refuse(simulation, isRefused, retryAfter);
+    const refused = refuse(simulation, isRefused, retryAfter, status);
     const run = await simulation.run((engine) => engine.up(program(3)));
     expect(simulation.seconds).toBeLessThan(60);
     expect(refused.count).toBeGreaterThan(0);
@@ -96,7 +99,7 @@ test.each([
     const messages = messagesOf(run);
     expect(messages).toHaveLength(3);
     for (const message of messages) {
-      expectExplained(message);
+      expectExplained(message, status);
       expect(message).toContain("customTimeouts.create");
       expect(message).toContain("Nothing was changed. Run again after that time");
     }

@@ -2,13 +2,12 @@
 import type { ClientOptions } from "../options";
 import { RequestError } from "../errors";
 import { RateLimit, type Front, type Permit, type RequestEnd } from "./rateLimit";
-import { errorOf, oneLine, readEnvelope, retryAfterMs } from "./response";
+import { errorOf, oneLine, readEnvelope } from "./response";
 import { type HttpRequest, type HttpResponse, Transport, isSuccess } from "./transport";
 
-/** The maximum number of tries of a GET or DELETE, without those that end with a 429 or a renewed token. */
-const maxTries = 4;
-/** About the length of the delay before the second try. Each further delay is twice as long. */
+/** About the length of the delay before the second try. Each further delay is twice as long, up to `maxDelayMs`. */
 const firstDelayMs = 500;
+const maxDelayMs = 5000;
 
 /** A request on its way through all steps. */
 interface Sending<T> {
@@ -73,9 +72,10 @@ export class RequestSender {
 
   /** A GET or DELETE is sent again after an error that may pass, and with a new token. */
   async #sendRepeatedly<T>(sending: Sending<T>): Promise<T> {
+    const { clock, patienceMs } = this.#options;
     let mayHaveActed = false;
     let isTokenRenewed = false;
-    for (let failedTries = 0; ;) {
+    for (let failedTries = 0, giveUpAt = 0; ;) {
       const token = this.#token;
       try {
         return await this.#sendOnce(sending);
@@ -88,11 +88,15 @@ export class RequestSender {
         }
         mayHaveActed ||= caught.mayHaveActed;
         const error = caught.with({ mayHaveActed });
-        // A 429 never fails a GET or DELETE (G6). The rate limit delays the next try until the pause has ended.
-        if (error.status === 429) continue;
-        failedTries++;
-        if (error.lasting || !error.transient || failedTries >= maxTries) throw error;
-        await this.#delay(sending.request, error, failedTries);
+        // It never fails a GET or DELETE (G6). The rate limit delays the next try until the pause has ended.
+        if (error.asksForPause) failedTries = 0;
+        else {
+          if (failedTries++ === 0) giveUpAt = clock.now() + patienceMs;
+          const leftMs = giveUpAt - clock.now();
+          if (error.lasting || !error.transient || leftMs <= 0) throw error;
+          const delayMs = Math.min(maxDelayMs, firstDelayMs * 2 ** (failedTries - 1));
+          await this.#delay(sending.request, error, delayMs, leftMs);
+        }
       }
     }
   }
@@ -118,12 +122,12 @@ export class RequestSender {
   }
 
   #endOf(response: HttpResponse): RequestEnd {
-    const { clock, baseUrl } = this.#options;
     const { status } = response;
-    const retryAfter = status === 429 ? response.header("retry-after") : undefined;
-    const clocks = { now: clock.date(), date: response.header("date") };
-    const failure = isSuccess(status) ? undefined : errorOf(response, baseUrl);
-    return { sent: true, status, retryAfterMs: retryAfterMs(retryAfter, clocks), failure };
+    if (isSuccess(status)) return { sent: true, status };
+    const failure = errorOf(response, this.#options);
+    const { asksForPause, retryAfterMs } = failure;
+    // To the rate limit, a 503 that asks for a pause is a 429.
+    return { sent: true, status: asksForPause ? 429 : status, retryAfterMs, failure };
   }
 
   /** Asks for another token if the service refused this one. Returns whether all later requests have another. */
@@ -133,11 +137,15 @@ export class RequestSender {
     return newToken !== undefined;
   }
 
-  /** Waits before the next try. Rejects with the reason of the signal that cancelled the request. */
-  #delay(request: HttpRequest, error: RequestError, failedTries: number): Promise<void> {
+  /** Waits about `delayMs` before the next try. Rejects with the reason of the signal that cancelled the request. */
+  #delay(
+    { method, endpoint, cancelUnsent }: HttpRequest,
+    error: RequestError,
+    delayMs: number,
+    maxMs: number,
+  ): Promise<void> {
     const { clock, random, onRetry } = this.#options;
-    const { method, endpoint, cancelUnsent } = request;
-    const inMs = firstDelayMs * 2 ** (failedTries - 1) * (0.75 + random() / 2);
+    const inMs = Math.min(maxMs, delayMs * (0.75 + random() / 2));
     onRetry?.({ method, path: endpoint, error, inMs, isAsked: false });
     return clock.sleep(inMs, cancelUnsent);
   }

@@ -2,6 +2,7 @@
 import { STATUS_CODES } from "node:http";
 import type * as z from "zod";
 import { tolerant } from "../contract";
+import type { Clock } from "../../clock";
 import { printable, redactionMark } from "../../redaction";
 import { RequestError, type ServiceError } from "../errors";
 import type { HttpResponse } from "./transport";
@@ -73,12 +74,17 @@ function unreadableError({ status, request }: HttpResponse, problem: string): Re
 }
 
 /** The error for a status other than 2xx. A redirect is not followed: no other server gets the token (G8). */
-export function errorOf(response: HttpResponse, baseUrl: string): RequestError {
-  const { status, request } = response;
+export function errorOf(
+  response: HttpResponse,
+  { baseUrl, clock }: { baseUrl: string; clock: Clock },
+): RequestError {
+  const { status, request, header } = response;
   const { method, path, redact } = request;
-  const failure = { kind: "answered", method, path, status } as const;
+  const clocks = { now: clock.date(), date: header("date") };
+  const pauseMs = retryAfterMs(header("retry-after"), clocks);
+  const failure = { kind: "answered", method, path, status, retryAfterMs: pauseMs } as const;
   const phrase = `the service answered ${STATUS_CODES[status] ?? "an error"}`;
-  const location = status < 400 ? response.header("location") : undefined;
+  const location = status < 400 ? header("location") : undefined;
   if (location !== undefined) {
     return new RequestError({ ...failure, cause: redirectMessage(location, baseUrl, redact) });
   }

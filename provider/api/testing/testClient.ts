@@ -20,13 +20,14 @@ export const testToken = "sk_test_canary_4f1d";
  */
 export const requestTimeoutMs = 3_600_000;
 
-/** Makes a client for the service at this address. */
+/** Makes a client for the service at this address. By default, it sends nothing again. */
 export function testClient(baseUrl: string, more: Partial<ClientOptions> = {}): ComputeApi {
   return createClient({
     baseUrl,
     token: testToken,
     requestTimeoutMs,
     requestsPerMinute: 1000,
+    patienceMs: 0,
     userAgent: "pulumi-compute/0.0.0",
     clock: selfMovingClock(),
     log: () => undefined,
