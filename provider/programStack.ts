@@ -21,8 +21,8 @@ export class ProgramStack {
   constructor({ env, engineAddress, disk = systemDisk }: ProviderContext) {
     this.#disk = disk;
     const address = engineAddress?.();
-    // Two containers may share a Pulumi home.
-    const name = address && fingerprint(`${hostname()} ${address}`, 16);
+    // Two containers may share a Pulumi home. Of a killed run, the file stays, and a later engine may have its address.
+    const name = address && fingerprint(`${hostname()} ${process.ppid} ${address}`, 16);
     this.#file = name && join(pulumiHome(env), "compute", "runs", name);
   }
 
