@@ -91,12 +91,13 @@ export function waysToDelete(
       `${drop} from the stack, if this is an \`up\`: \`${retain}\``,
       `let all instances run, if this is a \`destroy\`: \`${retainAll}\``,
     ];
+  // An alias that comes after the new instance changes nothing.
   const renamed =
-    "if the program only renamed it: name the old name in the resource option `aliases`";
+    "if the program only renamed it: undo that, since a rename needs the resource option `aliases`";
   return [
+    ...(registered.has(urn) ? [] : [renamed]),
     ...first,
     `${drop} from the stack: \`${retain}\``,
-    ...(registered.has(urn) ? [] : [renamed]),
   ];
 }
 

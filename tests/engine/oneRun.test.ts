@@ -25,12 +25,6 @@ test("after a refused up and a refused destroy, the printed commands let servers
 
   stack.program(instances({ a: {}, b: {} }));
   const refusedUp = await stack.fail("up");
-  expect(refusedUp).toContain(
-    "if the program only renamed it: name the old name in the resource option `aliases`",
-  );
-  stack.program(instances({ a: {}, b: {}, d: { options: { aliases: [{ name: "c" }] } } }));
-  await stack.preview("--expect-no-changes");
-  stack.program(instances({ a: {}, b: {} }));
   const up = await typePrinted(fixture, refusedUp, "pulumi up");
   expect(up).toContain('COMPUTE_DELETE_POLICY is "retain"');
   expect(up).toContain(set("COMPUTE_DELETE_POLICY=retain"));
@@ -52,6 +46,29 @@ test("after a refused up and a refused destroy, the printed commands let servers
   await typePrinted(fixture, refusedDestroy, "pulumi destroy");
   expect(await stack.instances()).toEqual([]);
   expect(fixture.ids()).toHaveLength(3);
+});
+
+test("after the refusal of an up that renames a resource, undoing that keeps its server, and aliases rename it", async () => {
+  await using fixture = await Fixture.create({ ...live, program: instances({ a: {} }) });
+  const { stack, control } = fixture;
+  await stack.up();
+  const [serving = ""] = fixture.ids();
+
+  stack.program(instances({ b: {} }));
+  expect(await stack.fail("up")).toContain(
+    "if the program only renamed it: undo that, since a rename needs the resource option `aliases`",
+  );
+  stack.program(instances({ a: {} }));
+  expect(await stack.fail("up")).toContain("remove it at the service");
+  for (const id of fixture.ids()) if (id !== serving) control.remove(id);
+  await stack.up();
+  expect(await stack.ids()).toEqual([serving]);
+
+  stack.program(instances({ b: { options: { aliases: [{ name: "a" }] } } }));
+  await stack.preview("--expect-no-changes");
+  await stack.up();
+  expect(await stack.ids()).toEqual([serving]);
+  expect(fixture.posts()).toBe(2);
 });
 
 test("COMPUTE_DELETE_POLICY=fail refuses although the state has recorded retain, any other value is refused, and an empty one is none", async () => {
