@@ -121,13 +121,13 @@ namespace ComputeInstances.Compute
         public Output<string> Name { get; private set; } = null!;
 
         /// <summary>
-        /// The networks that the instance is attached to. Only the response to the create shows them.
+        /// The networks that the instance is attached to. Only the response to the create shows them, so the list is empty after an import, `get`, or a create whose answer was lost. A program should use `privateIpv4`, or check the length.
         /// </summary>
         [Output("networks")]
         public Output<ImmutableArray<Outputs.Network>> Networks { get; private set; } = null!;
 
         /// <summary>
-        /// IPv4 address on the first network of type `private`. Only the response to the create shows it.
+        /// IPv4 address on the first network of type `private`. Only the response to the create shows it, so it may be empty.
         /// </summary>
         [Output("privateIpv4")]
         public Output<string> PrivateIpv4 { get; private set; } = null!;

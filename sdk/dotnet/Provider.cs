@@ -56,7 +56,7 @@ namespace ComputeInstances.Compute
         public Output<string?> CursorParameter { get; private set; } = null!;
 
         /// <summary>
-        /// What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+        /// What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set). For one run: `COMPUTE_DELETE_POLICY` in the environment, `retain` or `fail`.
         /// </summary>
         [Output("deletePolicy")]
         public Output<string?> DeletePolicy { get; private set; } = null!;
@@ -68,7 +68,7 @@ namespace ComputeInstances.Compute
         public Output<string?> DestroyPath { get; private set; } = null!;
 
         /// <summary>
-        /// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
+        /// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named. For one run: `COMPUTE_LEFTOVERS` in the environment.
         /// </summary>
         [Output("leftovers")]
         public Output<string?> Leftovers { get; private set; } = null!;
@@ -143,7 +143,7 @@ namespace ComputeInstances.Compute
         public Input<string>? CursorParameter { get; set; }
 
         /// <summary>
-        /// What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+        /// What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set). For one run: `COMPUTE_DELETE_POLICY` in the environment, `retain` or `fail`.
         /// </summary>
         [Input("deletePolicy", json: true)]
         public Input<ComputeInstances.Compute.DeletePolicy>? DeletePolicy { get; set; }
@@ -155,7 +155,7 @@ namespace ComputeInstances.Compute
         public Input<string>? DestroyPath { get; set; }
 
         /// <summary>
-        /// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
+        /// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named. For one run: `COMPUTE_LEFTOVERS` in the environment.
         /// </summary>
         [Input("leftovers", json: true)]
         public Input<ComputeInstances.Compute.LeftoverPolicy>? Leftovers { get; set; }
@@ -191,7 +191,7 @@ namespace ComputeInstances.Compute
         public Input<ComputeInstances.Compute.TokenKind>? RequireTokenKind { get; set; }
 
         /// <summary>
-        /// How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default 60, at most 600.
+        /// How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits this long for the address of an instance that is ACTIVE. Default 60, at most 600.
         /// </summary>
         [Input("settlingSeconds", json: true)]
         public Input<double>? SettlingSeconds { get; set; }

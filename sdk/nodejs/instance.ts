@@ -118,11 +118,11 @@ export class Instance extends pulumi.CustomResource {
      */
     declare public readonly name: pulumi.Output<string>;
     /**
-     * The networks that the instance is attached to. Only the response to the create shows them.
+     * The networks that the instance is attached to. Only the response to the create shows them, so the list is empty after an import, `get`, or a create whose answer was lost. A program should use `privateIpv4`, or check the length.
      */
     declare public /*out*/ readonly networks: pulumi.Output<outputs.Network[]>;
     /**
-     * IPv4 address on the first network of type `private`. Only the response to the create shows it.
+     * IPv4 address on the first network of type `private`. Only the response to the create shows it, so it may be empty.
      */
     declare public /*out*/ readonly privateIpv4: pulumi.Output<string>;
     /**

@@ -55,7 +55,7 @@ export class Provider extends pulumi.ProviderResource {
      */
     declare public readonly cursorParameter: pulumi.Output<string | undefined>;
     /**
-     * What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+     * What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set). For one run: `COMPUTE_DELETE_POLICY` in the environment, `retain` or `fail`.
      */
     declare public readonly deletePolicy: pulumi.Output<string | undefined>;
     /**
@@ -63,7 +63,7 @@ export class Provider extends pulumi.ProviderResource {
      */
     declare public readonly destroyPath: pulumi.Output<string | undefined>;
     /**
-     * What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
+     * What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named. For one run: `COMPUTE_LEFTOVERS` in the environment.
      */
     declare public readonly leftovers: pulumi.Output<string | undefined>;
     /**
@@ -123,7 +123,7 @@ export interface ProviderArgs {
      */
     cursorParameter?: pulumi.Input<string | undefined>;
     /**
-     * What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+     * What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set). For one run: `COMPUTE_DELETE_POLICY` in the environment, `retain` or `fail`.
      */
     deletePolicy?: pulumi.Input<enums.DeletePolicy | undefined>;
     /**
@@ -131,7 +131,7 @@ export interface ProviderArgs {
      */
     destroyPath?: pulumi.Input<string | undefined>;
     /**
-     * What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
+     * What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named. For one run: `COMPUTE_LEFTOVERS` in the environment.
      */
     leftovers?: pulumi.Input<enums.LeftoverPolicy | undefined>;
     /**
@@ -155,7 +155,7 @@ export interface ProviderArgs {
      */
     requireTokenKind?: pulumi.Input<enums.TokenKind | undefined>;
     /**
-     * How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default 60, at most 600.
+     * How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits this long for the address of an instance that is ACTIVE. Default 60, at most 600.
      */
     settlingSeconds?: pulumi.Input<number | undefined>;
     /**

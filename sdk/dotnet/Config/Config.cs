@@ -64,7 +64,7 @@ namespace ComputeInstances.Compute
 
         private static readonly __Value<string?> _deletePolicy = new __Value<string?>(() => __config.Get("deletePolicy"));
         /// <summary>
-        /// What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+        /// What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set). For one run: `COMPUTE_DELETE_POLICY` in the environment, `retain` or `fail`.
         /// </summary>
         public static string? DeletePolicy
         {
@@ -84,7 +84,7 @@ namespace ComputeInstances.Compute
 
         private static readonly __Value<string?> _leftovers = new __Value<string?>(() => __config.Get("leftovers"));
         /// <summary>
-        /// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
+        /// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named. For one run: `COMPUTE_LEFTOVERS` in the environment.
         /// </summary>
         public static string? Leftovers
         {
@@ -144,7 +144,7 @@ namespace ComputeInstances.Compute
 
         private static readonly __Value<double?> _settlingSeconds = new __Value<double?>(() => __config.GetDouble("settlingSeconds"));
         /// <summary>
-        /// How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default 60, at most 600.
+        /// How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits this long for the address of an instance that is ACTIVE. Default 60, at most 600.
         /// </summary>
         public static double? SettlingSeconds
         {

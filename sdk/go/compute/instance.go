@@ -117,9 +117,9 @@ type Instance struct {
 	Ipv4 pulumi.StringOutput `pulumi:"ipv4"`
 	// Hostname of the server. By default, the provider generates it from the resource's name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that.
 	Name pulumi.StringOutput `pulumi:"name"`
-	// The networks that the instance is attached to. Only the response to the create shows them.
+	// The networks that the instance is attached to. Only the response to the create shows them, so the list is empty after an import, `get`, or a create whose answer was lost. A program should use `privateIpv4`, or check the length.
 	Networks NetworkArrayOutput `pulumi:"networks"`
-	// IPv4 address on the first network of type `private`. Only the response to the create shows it.
+	// IPv4 address on the first network of type `private`. Only the response to the create shows it, so it may be empty.
 	PrivateIpv4 pulumi.StringOutput `pulumi:"privateIpv4"`
 	// IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter. Null after `get`, and after an import until the program sets it, because the service does not show it.
 	SshKeys pulumi.StringArrayOutput `pulumi:"sshKeys"`
@@ -361,12 +361,12 @@ func (o InstanceOutput) Name() pulumi.StringOutput {
 	return o.ApplyT(func(v *Instance) pulumi.StringOutput { return v.Name }).(pulumi.StringOutput)
 }
 
-// The networks that the instance is attached to. Only the response to the create shows them.
+// The networks that the instance is attached to. Only the response to the create shows them, so the list is empty after an import, `get`, or a create whose answer was lost. A program should use `privateIpv4`, or check the length.
 func (o InstanceOutput) Networks() NetworkArrayOutput {
 	return o.ApplyT(func(v *Instance) NetworkArrayOutput { return v.Networks }).(NetworkArrayOutput)
 }
 
-// IPv4 address on the first network of type `private`. Only the response to the create shows it.
+// IPv4 address on the first network of type `private`. Only the response to the create shows it, so it may be empty.
 func (o InstanceOutput) PrivateIpv4() pulumi.StringOutput {
 	return o.ApplyT(func(v *Instance) pulumi.StringOutput { return v.PrivateIpv4 }).(pulumi.StringOutput)
 }

@@ -61,11 +61,11 @@ type Provider struct {
 	BaseUrl pulumi.StringPtrOutput `pulumi:"baseUrl"`
 	// Name of the list's cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.
 	CursorParameter pulumi.StringPtrOutput `pulumi:"cursorParameter"`
-	// What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+	// What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set). For one run: `COMPUTE_DELETE_POLICY` in the environment, `retain` or `fail`.
 	DeletePolicy pulumi.StringPtrOutput `pulumi:"deletePolicy"`
 	// Path of the service's destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.
 	DestroyPath pulumi.StringPtrOutput `pulumi:"destroyPath"`
-	// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
+	// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named. For one run: `COMPUTE_LEFTOVERS` in the environment.
 	Leftovers pulumi.StringPtrOutput `pulumi:"leftovers"`
 	// Which kind of token is required. `live` requires a token whose instances are billed. `test` requires a token of the sandbox, whose instances cost nothing and are ephemeral. A token of the other kind is refused, for example in review stacks.
 	RequireTokenKind pulumi.StringPtrOutput `pulumi:"requireTokenKind"`
@@ -99,11 +99,11 @@ type providerArgs struct {
 	BaseUrl *string `pulumi:"baseUrl"`
 	// Name of the list's cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.
 	CursorParameter *string `pulumi:"cursorParameter"`
-	// What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+	// What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set). For one run: `COMPUTE_DELETE_POLICY` in the environment, `retain` or `fail`.
 	DeletePolicy *DeletePolicy `pulumi:"deletePolicy"`
 	// Path of the service's destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.
 	DestroyPath *string `pulumi:"destroyPath"`
-	// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
+	// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named. For one run: `COMPUTE_LEFTOVERS` in the environment.
 	Leftovers *LeftoverPolicy `pulumi:"leftovers"`
 	// The longest pause between two listings while instances are PROVISIONING, in seconds. The first pauses are shorter. While all instances are ACTIVE and only a port is missing, the pause is five times as long. Default 3, at most 60.
 	PollIntervalSeconds *float64 `pulumi:"pollIntervalSeconds"`
@@ -115,7 +115,7 @@ type providerArgs struct {
 	RequestsPerMinute *int `pulumi:"requestsPerMinute"`
 	// Which kind of token is required. `live` requires a token whose instances are billed. `test` requires a token of the sandbox, whose instances cost nothing and are ephemeral. A token of the other kind is refused, for example in review stacks.
 	RequireTokenKind *TokenKind `pulumi:"requireTokenKind"`
-	// How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default 60, at most 600.
+	// How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits this long for the address of an instance that is ACTIVE. Default 60, at most 600.
 	SettlingSeconds *float64 `pulumi:"settlingSeconds"`
 	// What the state holds of the user data (`userData`, `userDataBase64`) of an instance. `secret` holds the text, encrypted. `hash` holds only a salted hash, in inputs and outputs. Default `secret`.
 	UserDataInState *UserDataInState `pulumi:"userDataInState"`
@@ -131,11 +131,11 @@ type ProviderArgs struct {
 	BaseUrl pulumi.StringPtrInput
 	// Name of the list's cursor parameter, such as `starting_after`, if the service has one. The provider passes the last id of a page in it. Not set by default.
 	CursorParameter pulumi.StringPtrInput
-	// What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+	// What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set). For one run: `COMPUTE_DELETE_POLICY` in the environment, `retain` or `fail`.
 	DeletePolicy DeletePolicyPtrInput
 	// Path of the service's destroy call, such as `/v2/instances/{id}`, if the service has one. Not set by default.
 	DestroyPath pulumi.StringPtrInput
-	// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
+	// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named. For one run: `COMPUTE_LEFTOVERS` in the environment.
 	Leftovers LeftoverPolicyPtrInput
 	// The longest pause between two listings while instances are PROVISIONING, in seconds. The first pauses are shorter. While all instances are ACTIVE and only a port is missing, the pause is five times as long. Default 3, at most 60.
 	PollIntervalSeconds pulumi.Float64PtrInput
@@ -147,7 +147,7 @@ type ProviderArgs struct {
 	RequestsPerMinute pulumi.IntPtrInput
 	// Which kind of token is required. `live` requires a token whose instances are billed. `test` requires a token of the sandbox, whose instances cost nothing and are ephemeral. A token of the other kind is refused, for example in review stacks.
 	RequireTokenKind TokenKindPtrInput
-	// How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default 60, at most 600.
+	// How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits this long for the address of an instance that is ACTIVE. Default 60, at most 600.
 	SettlingSeconds pulumi.Float64PtrInput
 	// What the state holds of the user data (`userData`, `userDataBase64`) of an instance. `secret` holds the text, encrypted. `hash` holds only a salted hash, in inputs and outputs. Default `secret`.
 	UserDataInState UserDataInStatePtrInput
@@ -202,7 +202,7 @@ func (o ProviderOutput) CursorParameter() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *Provider) pulumi.StringPtrOutput { return v.CursorParameter }).(pulumi.StringPtrOutput)
 }
 
-// What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+// What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set). For one run: `COMPUTE_DELETE_POLICY` in the environment, `retain` or `fail`.
 func (o ProviderOutput) DeletePolicy() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *Provider) pulumi.StringPtrOutput { return v.DeletePolicy }).(pulumi.StringPtrOutput)
 }
@@ -212,7 +212,7 @@ func (o ProviderOutput) DestroyPath() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *Provider) pulumi.StringPtrOutput { return v.DestroyPath }).(pulumi.StringPtrOutput)
 }
 
-// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
+// What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named. For one run: `COMPUTE_LEFTOVERS` in the environment.
 func (o ProviderOutput) Leftovers() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *Provider) pulumi.StringPtrOutput { return v.Leftovers }).(pulumi.StringPtrOutput)
 }

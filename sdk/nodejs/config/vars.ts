@@ -41,7 +41,7 @@ Object.defineProperty(exports, "cursorParameter", {
 });
 
 /**
- * What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+ * What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set). For one run: `COMPUTE_DELETE_POLICY` in the environment, `retain` or `fail`.
  */
 export declare const deletePolicy: string | undefined;
 Object.defineProperty(exports, "deletePolicy", {
@@ -63,7 +63,7 @@ Object.defineProperty(exports, "destroyPath", {
 });
 
 /**
- * What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
+ * What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named. For one run: `COMPUTE_LEFTOVERS` in the environment.
  */
 export declare const leftovers: string | undefined;
 Object.defineProperty(exports, "leftovers", {
@@ -129,7 +129,7 @@ Object.defineProperty(exports, "requireTokenKind", {
 });
 
 /**
- * How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default 60, at most 600.
+ * How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits this long for the address of an instance that is ACTIVE. Default 60, at most 600.
  */
 export declare const settlingSeconds: number | undefined;
 Object.defineProperty(exports, "settlingSeconds", {

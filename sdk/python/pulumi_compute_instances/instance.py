@@ -468,7 +468,7 @@ class Instance(pulumi.CustomResource):
     @pulumi.getter
     def networks(self) -> pulumi.Output[Sequence['outputs.Network']]:
         """
-        The networks that the instance is attached to. Only the response to the create shows them.
+        The networks that the instance is attached to. Only the response to the create shows them, so the list is empty after an import, `get`, or a create whose answer was lost. A program should use `private_ipv4`, or check the length.
         """
         return pulumi.get(self, "networks")
 
@@ -476,7 +476,7 @@ class Instance(pulumi.CustomResource):
     @pulumi.getter(name="privateIpv4")
     def private_ipv4(self) -> pulumi.Output[_builtins.str]:
         """
-        IPv4 address on the first network of type `private`. Only the response to the create shows it.
+        IPv4 address on the first network of type `private`. Only the response to the create shows it, so it may be empty.
         """
         return pulumi.get(self, "private_ipv4")
 

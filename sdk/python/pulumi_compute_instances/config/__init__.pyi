@@ -31,7 +31,7 @@ Name of the list's cursor parameter, such as `starting_after`, if the service ha
 
 deletePolicy: Optional[str]
 """
-What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroy_path` (the default if `destroy_path` is set).
+What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroy_path` (the default if `destroy_path` is set). For one run: `COMPUTE_DELETE_POLICY` in the environment, `retain` or `fail`.
 """
 
 destroyPath: Optional[str]
@@ -41,7 +41,7 @@ Path of the service's destroy call, such as `/v2/instances/{id}`, if the service
 
 leftovers: Optional[str]
 """
-What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`delete_policy`), and any other is only named.
+What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`delete_policy`), and any other is only named. For one run: `COMPUTE_LEFTOVERS` in the environment.
 """
 
 pollIntervalSeconds: Optional[float]
@@ -71,7 +71,7 @@ Which kind of token is required. `live` requires a token whose instances are bil
 
 settlingSeconds: Optional[float]
 """
-How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default 60, at most 600.
+How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits this long for the address of an instance that is ACTIVE. Default 60, at most 600.
 """
 
 userDataInState: Optional[str]

@@ -44,7 +44,7 @@ class _ExportableConfig(types.ModuleType):
     @_builtins.property
     def delete_policy(self) -> Optional[str]:
         """
-        What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroy_path` (the default if `destroy_path` is set).
+        What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroy_path` (the default if `destroy_path` is set). For one run: `COMPUTE_DELETE_POLICY` in the environment, `retain` or `fail`.
         """
         return __config__.get('deletePolicy')
 
@@ -58,7 +58,7 @@ class _ExportableConfig(types.ModuleType):
     @_builtins.property
     def leftovers(self) -> Optional[str]:
         """
-        What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`delete_policy`), and any other is only named.
+        What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`delete_policy`), and any other is only named. For one run: `COMPUTE_LEFTOVERS` in the environment.
         """
         return __config__.get('leftovers')
 
@@ -100,7 +100,7 @@ class _ExportableConfig(types.ModuleType):
     @_builtins.property
     def settling_seconds(self) -> Optional[float]:
         """
-        How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. Default 60, at most 600.
+        How long a listing may lack an instance that the service has accepted, in seconds. After a create without a clear answer, the provider searches this long for the instance. A create also waits this long for the address of an instance that is ACTIVE. Default 60, at most 600.
         """
         return __config__.get_float('settlingSeconds')
 

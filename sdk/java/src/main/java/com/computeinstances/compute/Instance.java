@@ -209,28 +209,28 @@ public class Instance extends com.pulumi.resources.CustomResource {
         return this.name;
     }
     /**
-     * The networks that the instance is attached to. Only the response to the create shows them.
+     * The networks that the instance is attached to. Only the response to the create shows them, so the list is empty after an import, `get`, or a create whose answer was lost. A program should use `privateIpv4`, or check the length.
      * 
      */
     @Export(name="networks", refs={List.class,Network.class}, tree="[0,1]")
     private Output<List<Network>> networks;
 
     /**
-     * @return The networks that the instance is attached to. Only the response to the create shows them.
+     * @return The networks that the instance is attached to. Only the response to the create shows them, so the list is empty after an import, `get`, or a create whose answer was lost. A program should use `privateIpv4`, or check the length.
      * 
      */
     public Output<List<Network>> networks() {
         return this.networks;
     }
     /**
-     * IPv4 address on the first network of type `private`. Only the response to the create shows it.
+     * IPv4 address on the first network of type `private`. Only the response to the create shows it, so it may be empty.
      * 
      */
     @Export(name="privateIpv4", refs={String.class}, tree="[0]")
     private Output<String> privateIpv4;
 
     /**
-     * @return IPv4 address on the first network of type `private`. Only the response to the create shows it.
+     * @return IPv4 address on the first network of type `private`. Only the response to the create shows it, so it may be empty.
      * 
      */
     public Output<String> privateIpv4() {

@@ -89,14 +89,14 @@ public class Provider extends com.pulumi.resources.ProviderResource {
         return Codegen.optional(this.cursorParameter);
     }
     /**
-     * What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+     * What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set). For one run: `COMPUTE_DELETE_POLICY` in the environment, `retain` or `fail`.
      * 
      */
     @Export(name="deletePolicy", refs={String.class}, tree="[0]")
     private Output</* @Nullable */ String> deletePolicy;
 
     /**
-     * @return What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set).
+     * @return What a delete does. `fail` refuses the delete, because the service documents no destroy call (the default with a live token). `retain` drops the instance from the state, and lets it run (the default with a test token). `destroy` calls `destroyPath` (the default if `destroyPath` is set). For one run: `COMPUTE_DELETE_POLICY` in the environment, `retain` or `fail`.
      * 
      */
     public Output<Optional<String>> deletePolicy() {
@@ -117,14 +117,14 @@ public class Provider extends com.pulumi.resources.ProviderResource {
         return Codegen.optional(this.destroyPath);
     }
     /**
-     * What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
+     * What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named. For one run: `COMPUTE_LEFTOVERS` in the environment.
      * 
      */
     @Export(name="leftovers", refs={String.class}, tree="[0]")
     private Output</* @Nullable */ String> leftovers;
 
     /**
-     * @return What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named.
+     * @return What a create does if the service lists instances that earlier creates of the same resource may have left. `warn` names these leftovers and creates the instance. `fail` names these leftovers and creates nothing. Not set by default: then an instance whose name the provider generated for this resource stops the create if the token is live and a delete would fail (`deletePolicy`), and any other is only named. For one run: `COMPUTE_LEFTOVERS` in the environment.
      * 
      */
     public Output<Optional<String>> leftovers() {
