@@ -127,11 +127,7 @@ export class Session {
     this.operations = new Operations(ctx, canceled);
     const { notices, operations } = this;
     const { patienceMs } = run;
-    this.connection = new Connection(settings, ctx, canceled, {
-      notices,
-      operations,
-      patienceMs,
-    });
+    this.connection = new Connection(settings, ctx, canceled, { notices, operations, patienceMs });
     this.listings = new ListingSource(
       async (signal) => {
         const { api } = await this.connection.open(signal);
