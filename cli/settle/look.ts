@@ -8,7 +8,7 @@ import { Problem, type Finding, type Terminal } from "../terminal";
 import type { FoundSettings } from "../settings";
 import { readCreatesInDoubt } from "../creates";
 import { decideAll, type Choices, type Evidence, type Held, type Row, type View } from "./decide";
-import { doubtsOf, mayBe, type Doubt } from "./doubts";
+import { doubtsOf, mayBe, whyUnvouched, type Doubt } from "./doubts";
 import { goneOccupants, lookForAll } from "./evidence";
 import { parseExport, type ExportedState, type PendingCreate } from "./exported";
 import { leftoversIn, type Leftover } from "./leftovers";
@@ -138,10 +138,12 @@ async function seek(
 ) {
   const doubts = all.filter(({ record }) => record?.liveness !== "alive");
   const { items, origin } = known;
-  const isListed = (doubt: Doubt) => [...items.values()].some((item) => mayBe(doubt, item, origin));
-  if (!doubts.every(isListed))
-    io.warn("Waiting for the proof that what is not listed does not exist.");
   const search = { ...known, scopes: new Set(leftovers.map(({ scope }) => scope)) };
+  const isAwaited = (doubt: Doubt) =>
+    (doubt.record !== undefined || whyUnvouched(doubt, search, search.scopes) === undefined) &&
+    ![...items.values()].some((item) => mayBe(doubt, item, origin));
+  if (doubts.some(isAwaited))
+    io.warn("Waiting for the proof that what is not listed does not exist.");
   const evidence = await lookForAll(search, doubts);
   return { evidence, gone: await goneOccupants(search, doubts) };
 }

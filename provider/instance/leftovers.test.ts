@@ -49,9 +49,11 @@ describe("an instance that an earlier create may have left", () => {
     if (outcome === "stops") {
       const { message } = await errorOf(create(world, kind));
       expect(message).toMatch(/^"web" may have an instance already: .*\n.*\(i-lost\)/);
+      const replace =
+        args["leftovers"] === "fail" ? "" : "\nIf you replace it, this lets it run: .*";
       const way =
         kind === "generated"
-          ? "To settle it: `.*settle`"
+          ? `To settle it: \`.*settle\`${replace}`
           : "To take it over: `pulumi import compute:index:Instance web i-lost`, or remove .*";
       const warn =
         args["leftovers"] === "fail"
@@ -101,9 +103,8 @@ describe("an instance that an earlier create may have left", () => {
     world.session.noteShown(held());
     const { message } = await errorOf(create(world, "generated"));
     expect(postsTo(world)).toBe(0);
-    // Nothing is in doubt, so `settle` would lead in a circle.
-    expect(message).toContain("`COMPUTE_DELETE_POLICY=retain pulumi up --replace urn:");
-    expect(message).not.toContain("settle");
+    // With `--replace`, nothing is in doubt, so `settle` alone would lead in a circle.
+    expect(message).toContain("`COMPUTE_DELETE_POLICY=retain pulumi up --replace '**::web'`");
   });
 });
 

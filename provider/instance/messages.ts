@@ -155,9 +155,9 @@ function settleLine(): string {
   return `To settle it: \`${settleCommand()}\``;
 }
 
-/** Returns the way on for `--replace` and a taint of what the state has: nothing is in doubt, but its delete would fail. */
+/** Returns the way on for `--replace` and a taint: nothing is in doubt then. The engine does not say that it replaces. */
 function replaceLine({ own }: CreateSpec): string {
-  return `To replace it, and let it run: \`COMPUTE_DELETE_POLICY=retain pulumi up --replace ${shellQuote(own.urn)}\``;
+  return `If you replace it, this lets it run: \`COMPUTE_DELETE_POLICY=retain pulumi up --replace ${shellQuote(`**::${logicalName(own.urn)}`)}\``;
 }
 
 function inDoubtLines(
@@ -245,7 +245,8 @@ function leftoversLines({ items }: Leftovers, spec: CreateSpec): string[] {
   return [
     finding,
     first ? `${someOf(named)}. ${nothing}` : nothing,
-    ...(first?.why === "tag" ? [first.isHeld ? replaceLine(spec) : settleLine()] : []),
+    ...(first?.why === "tag" ? [settleLine()] : []),
+    ...(first?.why === "tag" && spec.leftovers !== "fail" ? [replaceLine(spec)] : []),
     // What a name alone leaves open, `settle` can't tell either.
     ...(first?.why === "name"
       ? [

@@ -185,8 +185,6 @@ export interface Leftover {
   name: string | undefined;
   /** Its name was generated for this resource, or is the name to create. */
   why: "tag" | "name";
-  /** Whether the run was shown it, so that this create is to replace it. */
-  isHeld: boolean;
 }
 
 /** An instance that a create ends with. */
@@ -499,7 +497,7 @@ function findLeftovers(spec: CreateSpec, { listing, ours, shown }: Look): Leftov
   const items = [...listing.items.values()].flatMap(({ id, name }): Leftover[] => {
     const why = whyLeftover(spec, name);
     const isReplaced = shown.has(id) && !(why === "tag" && spec.deleteFails);
-    return why && !ours.has(id) && !isReplaced ? [{ id, name, why, isHeld: shown.has(id) }] : [];
+    return why && !ours.has(id) && !isReplaced ? [{ id, name, why }] : [];
   });
   return { items, partial: !listing.complete };
 }

@@ -134,7 +134,9 @@ test("what stops an up is named with the stack that has it, and with the way on,
   const [id = ""] = fixture.ids();
 
   await stack.succeed("state", "taint", web, "--yes");
-  expect(await stack.fail("up")).toContain(`COMPUTE_DELETE_POLICY=retain pulumi up --replace`);
+  const stopped = await stack.fail("up");
+  expect(printed(stopped, "--replace")).toContain("COMPUTE_DELETE_POLICY=retain pulumi up");
+  await stack.type(printed(stopped, "settle"));
   const tainted = await settle(stack, "--yes");
   expect(tainted.code).toBe(0);
   expect(tainted.output).toContain(id);

@@ -734,10 +734,11 @@ class HistoryRun {
       tokenKind: live ? "live" : "test",
       tokenHash: tokenHash({ apiToken: this.#apiToken, baseUrl }),
     };
-    // What a Delete has retained is meant to run on.
+    // What a Delete has retained is meant to run on, but a state that could not be saved still has it.
+    const isLetGo = (id: string) => this.#checker.made.get(id)?.letGo !== undefined;
     const listed = this.#service.control
       .instances()
-      .filter(({ id }) => this.#checker.made.get(id)?.letGo === undefined)
+      .filter(({ id }) => !isLetGo(id) || stack.ids.includes(id))
       .map(({ id, name, status }) => ({ id, name, status }));
     const before = stack.resources;
     const settled = settle({ stack, stacks: this.#stacks, machine, listed, origin, forgets });
