@@ -1,5 +1,5 @@
 /** Says in words what `settle` has found and does: as text, and as JSON. */
-import { importCommand, inStack, settleCommand } from "../../provider/advice";
+import { importCommand, inStack, oneRunCommands, settleCommand } from "../../provider/advice";
 import type { ListItem } from "../../provider/api/contract";
 import type { Settings } from "../../provider/config/settings";
 import { redactionMark } from "../../provider/redaction";
@@ -107,8 +107,8 @@ function nextUp(doubt: Doubt, occupant: string | undefined, { deletePolicy }: Co
   // The settings of a provider that the program makes are not known here.
   if (providerOf(doubt)) return `${up}, then ends ${occupant} as its provider's deletePolicy says`;
   if (deletePolicy === "destroy") return `${up}, then deletes ${occupant}`;
-  const variable = deletePolicy === "retain" ? "" : "COMPUTE_DELETE_POLICY=retain ";
-  return `\`${variable}pulumi up\` goes on with it, and drops ${occupant} from the state, which goes on running`;
+  const command = deletePolicy === "retain" ? "pulumi up" : oneRunCommands.retain;
+  return `\`${command}\` goes on with it, and drops ${occupant} from the state, which goes on running`;
 }
 
 function providerOf({ pending: [pending], record }: Doubt): string | undefined {
@@ -159,7 +159,7 @@ export function choiceOf({ doubt, does }: Row): string[] | undefined {
 export function showStopping({ item, urn, holder }: Stopping, context: Context): Shown {
   const { stack, stackOption } = context;
   const way = (command: string, then: string) => ({ command: inStack(command, stackOption), then });
-  const beside = way("COMPUTE_LEFTOVERS=warn pulumi up", "makes a second one beside it");
+  const beside = way(oneRunCommands.besideLeftovers, "makes a second one beside it");
   const shown = { urn, name: item.name, id: item.id };
   const found = describe(item, false);
   if (!holder)
@@ -171,7 +171,7 @@ export function showStopping({ item, urn, holder }: Stopping, context: Context):
     };
   const isReplaced = holder.stack === stack && holder.urn === urn;
   const keeping = way(`pulumi state untaint ${shellQuote(urn)}`, "keeps it");
-  const replacing = way("COMPUTE_DELETE_POLICY=retain pulumi up", "replaces it, and lets it run");
+  const replacing = way(oneRunCommands.retain, "replaces it, and lets it run");
   return {
     ...shown,
     found: `${found}; ${holder.stack} has it, as ${holder.urn}`,

@@ -157,7 +157,7 @@ function settleLine(): string {
 
 /** Returns the way on for `--replace` and a taint: nothing is in doubt then. The engine does not say that it replaces. */
 function replaceLine({ own }: CreateSpec): string {
-  return `If you replace it, this lets it run: \`COMPUTE_DELETE_POLICY=retain pulumi up --replace ${shellQuote(`**::${logicalName(own.urn)}`)}\``;
+  return `If you replace it, this lets it run: \`${oneRunCommands.retain} --replace ${shellQuote(`**::${logicalName(own.urn)}`)}\``;
 }
 
 function inDoubtLines(

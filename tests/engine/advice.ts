@@ -239,7 +239,7 @@ export const advice: readonly Advice[] = [
   {
     file: "provider/instance/messages.ts",
     text: "To see what is in no stack",
-    ways: { audit: settled("with compute:leftovers warn, an up makes a second") },
+    ways: { audit: settled("the up that settle prints beside a leftover makes a second") },
   },
   {
     file: "cli/settle/rows.ts",
@@ -247,6 +247,24 @@ export const advice: readonly Advice[] = [
     ways: { "pulumi import": settled("a server whose resource has left the state is named") },
   },
   { file: "cli/settle/rows.ts", text: "inStack(importing, stack)", ways: { part } },
+  {
+    file: "cli/settle/rows.ts",
+    text: "oneRunCommands.retain",
+    ways: {
+      "a replacement": settled("under the policy fail, the command that settle names"),
+      "a taint": core("replaceAgain", "%s of a live instance that no delete can destroy"),
+    },
+  },
+  {
+    file: "cli/settle/rows.ts",
+    text: "goes on with it, and drops",
+    ways: { "pulumi up": settled("under the policy fail, the command that settle names") },
+  },
+  {
+    file: "cli/settle/rows.ts",
+    text: "oneRunCommands.besideLeftovers",
+    ways: { "a second one": settled("the up that settle prints beside a leftover makes a second") },
+  },
   {
     file: "cli/settle/rows.ts",
     text: "inStack(command, stackOption)",
@@ -564,6 +582,11 @@ export const advice: readonly Advice[] = [
     file: "provider/instance/messages.ts",
     text: "settleCommand()",
     ways: { settle: settled("after a kill between the reply and the save, on %s, preview warns") },
+  },
+  {
+    file: "provider/instance/messages.ts",
+    text: "If you replace it, this lets it run",
+    ways: { "--replace": core("replaceAgain", "%s of a live instance that no delete can destroy") },
   },
   { file: "provider/instance/messages.ts", text: "waits for its end", ways: { reports } },
   { file: "provider/instance/messages.ts", text: "will stop here", ways: { reports } },

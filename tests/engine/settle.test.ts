@@ -256,6 +256,26 @@ test("an interrupted replacement with a file is left to `up`, which goes on with
   expect(fixture.posts()).toBe(2);
 });
 
+test("under the policy fail, the command that settle names for an interrupted replacement lets the old server run", async () => {
+  await using fixture = await Fixture.create(live);
+  const { stack } = fixture;
+  await stack.up();
+  stack.program(oneInstance({ flavorId: "standard-4" }));
+  stack.setEnv("COMPUTE_DELETE_POLICY", "retain");
+  await fixture.endUpInPost("both killed");
+  stack.setEnv("COMPUTE_DELETE_POLICY", "");
+  await stack.succeed("cancel", "--yes");
+  const [old = "", made = ""] = fixture.ids();
+
+  const { code, output } = await settle(stack, "--yes");
+  expect(code).toBe(0);
+  expect(output).toContain(`drops ${old} from the state`);
+  await stack.type(printed(output, "COMPUTE_"));
+
+  await expectAgreement(fixture, [made]);
+  expect(fixture.ids()).toEqual([old, made]);
+});
+
 test("after a reverted commit, settle and up keep the server that serves, and the printed --forget ends the doubt", async () => {
   await using fixture = await interruptReplacement();
   const { stack } = fixture;
@@ -321,17 +341,15 @@ test("a server whose resource has left the state is named, with the import that 
   expect(await settle(stack, "--yes")).toMatchObject({ code: 0 });
 });
 
-test("with compute:leftovers warn, an up makes a second server, and the printed audit finds the first", async () => {
+test("the up that settle prints beside a leftover makes a second server, and the printed audit finds the first", async () => {
   await using fixture = await Fixture.create(live);
   const { stack } = fixture;
   await stack.up();
   const [first] = fixture.ids();
   await stack.succeed("state", "delete", web, "--yes");
   expect(await stack.fail("up")).toContain("may have an instance already");
-  expect((await settle(stack, "--yes")).output).toContain("`COMPUTE_LEFTOVERS=warn pulumi up`");
-
-  await stack.type("pulumi config set compute:leftovers warn");
-  const output = await stack.up();
+  const settled = await settle(stack, "--yes");
+  const output = await stack.type(printed(settled.output, "COMPUTE_LEFTOVERS"));
 
   expect(fixture.ids()).toHaveLength(2);
   const found = await stack.typeFailing(printed(output, "audit"));
