@@ -1,12 +1,18 @@
 /** Compares versions of the engine, the plugin and Node. This file runs on any Node. */
 import metadata from "../metadata.json";
 
-/** The oldest Node that undici, `@pulumi/pulumi` and the emulator run on. */
-export const oldestNode = metadata.sdk.nodejs.pluginNode;
+/**
+ * The oldest Node that undici, `@pulumi/pulumi` and the emulator run on, and the oldest one of 23 whose SQLite takes a URL,
+ * as the ledger's lock needs it.
+ */
+const [oldestNode = "", oldest23 = ""] = metadata.sdk.nodejs.pluginNodes;
+
+/** What the plugin and the emulator need, for messages. */
+export const neededNode = `Node.js ${oldestNode} or later (no 23 before ${oldest23}, which can't lock the ledger)`;
 
 /** Whether this Node, that of an npm project, is too old for the plugin and the emulator. */
-export function isNodeTooOld(): boolean {
-  return isOlder(process.versions.node, oldestNode);
+export function isNodeTooOld(version = process.versions.node): boolean {
+  return isOlder(version, parseInt(version) === parseInt(oldest23) ? oldest23 : oldestNode);
 }
 
 /** Whether `version` is older than `minimum`, without suffixes such as `-beta.1`. False if either is no version. */

@@ -21,7 +21,7 @@ const sdk = "sdk/nodejs";
 const testing = `${sdk}/bin/testing`;
 
 /** The oldest Node that the plugin and the emulator of the npm package run on. */
-export const pluginTarget = `node${metadata.sdk.nodejs.pluginNode}`;
+export const pluginTarget = `node${metadata.sdk.nodejs.pluginNodes[0]}`;
 /** The oldest Node on which the entry points run, if only to say that the Node is too old. */
 export const entryTarget = "node18";
 

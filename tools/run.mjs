@@ -4,11 +4,11 @@
  * Plain JavaScript that runs on any Node from 18 on without installed packages. It installs what
  * package-lock.json names, and runs `tools/NAME.ts` on the Node that is one of those packages.
  */
-import { spawn } from "node:child_process";
-import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { homedir } from "node:os";
-import { delimiter, join, resolve } from "node:path";
+import { delimiter, dirname, join, resolve } from "node:path";
 import { clearInterval, setInterval } from "node:timers";
 import { isatty } from "node:tty";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -18,8 +18,8 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const nodeModules = join(root, "node_modules");
 const bin = join(nodeModules, ".bin");
 
-/** For a platform for which no Node is packaged. */
-const { pluginNode: oldestNode } = readJson(join(root, "metadata.json")).sdk.nodejs;
+/** For a machine on which no packaged Node runs. As in provider/version.ts. */
+const oldestNodes = readJson(join(root, "metadata.json")).sdk.nodejs.pluginNodes;
 
 const [name, ...args] = process.argv.slice(2);
 const names = readdirSync(join(root, "tools")).filter((file) => /^[a-z]+\.ts$/.test(file));
@@ -93,11 +93,14 @@ function beginDownload() {
     .catch(() => undefined);
 }
 
-/** The Node that package-lock.json pins for this platform, if any. */
+/** The Node that package-lock.json pins for this platform, if it runs here: it needs glibc, at its usual place. */
 function packagedNode() {
   const packages = Object.entries(readPackages(join(nodeModules, ".package-lock.json")));
   const [path, entry] = packages.find(([, candidate]) => isNodeForHere(candidate)) ?? [];
-  return path && join(root, path, entry.bin.node);
+  const node = path && join(root, path, entry.bin.node);
+  if (node && spawnSync(node, ["--version"]).status === 0) return node;
+  // npm would start the next script with it.
+  rmSync(join(bin, "node"), { force: true });
 }
 
 function isNodeForHere({ bin, os, cpu }) {
@@ -107,14 +110,14 @@ function isNodeForHere({ bin, os, cpu }) {
 
 /** The Node that runs this file. Ends with an error if it is too old. */
 function currentNode() {
-  const [major, minor] = process.versions.node.split(".").map(Number);
-  const [oldestMajor, oldestMinor] = oldestNode.split(".").map(Number);
-  if (major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)) {
-    return process.execPath;
-  }
+  const [here, ...wanted] = [process.versions.node, ...oldestNodes].map((version) =>
+    version.split(".").map(Number),
+  );
+  const [major, minor] = wanted.find(([first]) => first === here[0]) ?? wanted.at(-1);
+  if (here[0] > major || (here[0] === major && here[1] >= minor)) return process.execPath;
   fail(
-    `This is Node ${process.versions.node}; ${oldestNode} or later is needed, and no Node is ` +
-      `packaged for ${process.platform} ${process.arch}. Install Node.js: https://nodejs.org`,
+    `This is Node ${process.versions.node}, and no packaged Node runs on this machine (${process.platform} ` +
+      `${process.arch}). Install Node.js ${oldestNodes.join(" or ")}, or a later one: https://nodejs.org`,
   );
 }
 
@@ -123,7 +126,8 @@ function run(node) {
   const tsx = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
   const child = spawn(node, ["--import", tsx, join(root, "tools", `${name}.ts`), ...args], {
     stdio: "inherit",
-    env: { ...process.env, PATH: [bin, process.env.PATH].join(delimiter) },
+    // Some versions of npm leave no link to it in node_modules/.bin.
+    env: { ...process.env, PATH: [dirname(node), process.env.PATH].join(delimiter) },
   });
   child.on("error", (error) => fail(`${node} does not start: ${error.message}`));
 

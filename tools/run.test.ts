@@ -1,9 +1,17 @@
 /** Tests tools/run.mjs in a clone without node_modules, with a fake npm and a local server. */
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import type { ServerResponse } from "node:http";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { beforeEach, expect, test } from "@jest/globals";
@@ -83,6 +91,64 @@ test.each<[string, () => NodeJS.ProcessEnv]>([
   expect(await runStart("", { COMPUTE_PULUMI_MIRROR: server.url, ...prepare() })).toBe("");
   expect(server.paths).toEqual([]);
 });
+
+const packaged = relative(root, process.execPath);
+
+/** Runs `npm start` in the clone with these packages, and prints what `node` is to its tool. */
+async function printNode(options: readonly string[] = []): Promise<string> {
+  const source =
+    'console.log(require("node:child_process").execSync("node -p process.execPath") + "")';
+  writeFileSync(join(folder, "tools", "start.ts"), source);
+  const args = [...options, join(folder, "tools", "run.mjs"), "start"];
+  const env = { PATH: join(folder, "bin"), HOME: folder };
+  return (await promisify(execFile)(process.execPath, args, { env })).stdout.trim();
+}
+
+/** Installs links to the packages that are installed here. Without links in .bin, as npm 8 and 9. */
+function linkPackages(): void {
+  const modules = join(root, "node_modules");
+  mkdirSync(join(folder, "node_modules"));
+  for (const name of readdirSync(modules).filter((name) => name !== ".bin"))
+    symlinkSync(join(modules, name), join(folder, "node_modules", name));
+}
+
+/** Puts a Node into the clone that ends like one that another C library needs. */
+function breakPackagedNode(): void {
+  const node = join(folder, packaged);
+  rmSync(join(node, "..", ".."));
+  mkdirSync(join(node, ".."), { recursive: true });
+  writeFileSync(node, "#!/not/there/ld-linux-x86-64.so.2\n", { mode: 0o755 });
+}
+
+test("a tool runs on the packaged Node, also what it starts, even if npm has linked no command", async () => {
+  linkPackages();
+  expect(await printNode()).toBe(process.execPath);
+});
+
+test("where the packaged Node does not run, as on musl, a tool runs on the Node of the machine, and npm's link to the other goes", async () => {
+  linkPackages();
+  breakPackagedNode();
+  const link = join(folder, "node_modules", ".bin", "node");
+  mkdirSync(join(link, ".."));
+  symlinkSync(join(folder, packaged), link);
+  expect(await printNode()).toBe(process.execPath);
+  expect(readdirSync(join(link, ".."))).toEqual([]);
+});
+
+test.each(["18.0.0", "22.18.0", "23.9.0"])(
+  "where the packaged Node does not run, and the Node of the machine is %s, the script says what is needed",
+  async (version) => {
+    linkPackages();
+    breakPackagedNode();
+    const pass = `data:text/javascript,Object.defineProperty(process.versions,"node",{value:"${version}"})`;
+    await expect(printNode([`--import=${pass}`])).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(
+        /This is Node [\d.]+, and no packaged Node runs on this machine \(.*\)\. Install Node\.js 22\.19 or 23\.10, or a later one: /,
+      ),
+    });
+  },
+);
 
 test.each([
   [["--diff"], /^The command comes first.* `npm start -- up --diff`\. The commands: up, preview, /],

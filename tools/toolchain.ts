@@ -13,7 +13,7 @@ import { ensureBuilt, filesOf } from "./support/go";
 import { runTool, say } from "./support/main";
 import { ensureOfficialPulumi } from "./support/officialPulumi";
 import { onPath, withPath } from "./support/onPath";
-import { exe, nodeBin, root, toolsBin } from "./support/paths";
+import { exe, root, toolsBin } from "./support/paths";
 import { pinnedPulumi } from "./support/pulumiArchive.cjs";
 import { ensurePulumi } from "./support/pulumiCli";
 
@@ -62,7 +62,7 @@ export async function ensureToolchain(options: ToolchainOptions = {}): Promise<T
       writeWhole(join(dirname(pulumi), file), readFileSync(join(toolsBin, file)), 0o755);
   }
   // Hosts beside the Pulumi CLI come first. Those built here only replace missing ones.
-  const binDirs = [...new Set([nodeBin, dirname(pulumi), toolsBin])];
+  const binDirs = [...new Set([dirname(process.execPath), dirname(pulumi), toolsBin])];
   return { pulumi, version, binDirs, env: (extra) => withPath(binDirs, extra) };
 }
 

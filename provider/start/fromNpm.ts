@@ -2,7 +2,7 @@
 import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
 import metadata from "../../metadata.json";
-import { isNodeTooOld, oldestNode } from "../version";
+import { isNodeTooOld, neededNode } from "../version";
 
 if (!isNodeTooOld()) {
   createRequire(__filename)(join(__dirname, "start.js"));
@@ -16,7 +16,7 @@ if (!isNodeTooOld()) {
   process.stderr.write(
     `
 
-This is no defect: the ${metadata.name} plugin that npm installed needs Node.js ${oldestNode} or later, and the one on PATH is ${process.versions.node}.
+This is no defect: the ${metadata.name} plugin that npm installed needs ${neededNode}, and the one on PATH is ${process.versions.node}.
 Put a newer Node.js first on PATH, or let Pulumi download and use the plugin that contains its own Node.js:
 ${removal}  export PULUMI_IGNORE_AMBIENT_PLUGINS=true
 `,

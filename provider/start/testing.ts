@@ -2,11 +2,11 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import metadata from "../../metadata.json";
-import { isNodeTooOld, oldestNode } from "../version";
+import { isNodeTooOld, neededNode } from "../version";
 
 if (isNodeTooOld()) {
   throw new Error(
-    `${metadata.sdk.nodejs.package}/testing needs Node.js ${oldestNode} or later, and this is ${process.versions.node}. Run the tests with a newer Node.js.`,
+    `${metadata.sdk.nodejs.package}/testing needs ${neededNode}, and this is ${process.versions.node}. Run the tests with a newer Node.js.`,
   );
 }
 

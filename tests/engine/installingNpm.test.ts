@@ -167,7 +167,9 @@ testHere("a Node that is too old for the emulator says so", () => {
   const source = `require("${metadata.sdk.nodejs.package}/testing")`;
   const options = { cwd: program, encoding: "utf8" } as const;
   const { stderr } = spawnSync(process.execPath, ["--import", older, "-e", source], options);
-  expect(stderr).toMatch(/testing needs Node\.js 22\.19 or later, and this is 22\.18\.0/);
+  expect(stderr).toMatch(
+    /testing needs Node\.js 22\.19 or later \(.*23\.10.*\), and this is 22\.18\.0/,
+  );
 });
 
 for (const [title, file, isNamed] of [
@@ -177,7 +179,9 @@ for (const [title, file, isNamed] of [
   testHere(`with a Node that is too old, the plugin that ${title} says what helps`, () => {
     const args = ["--import", older, file(), "--version"];
     const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8" });
-    expect(stderr).toMatch(/needs Node\.js 22\.19 or later, and the one on PATH is 22\.18\.0/);
+    expect(stderr).toMatch(
+      /needs Node\.js 22\.19 or later \(.*23\.10.*\), and the one on PATH is 22\.18\.0/,
+    );
     expect(stderr).toContain("PULUMI_IGNORE_AMBIENT_PLUGINS=true");
     expect(stderr.includes("remove the provider's entry under `plugins`")).toBe(isNamed);
     expect(stdout).toBe("");

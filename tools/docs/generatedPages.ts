@@ -108,7 +108,10 @@ function versionTable(): string {
   const number = (version: string) => version.replace(/^[^\d]*/, "");
   const rows = [
     ["Pulumi", number(metadata.oldestEngine)],
-    ["Node.js", `${number(nodejs.node)} (${nodejs.pluginNode} with the plugin of the npm package)`],
+    [
+      "Node.js",
+      `${number(nodejs.node)} (${nodejs.pluginNodes[0]} with the plugin of the npm package)`,
+    ],
     ["Python", number(python.python)],
     ["Go", goVersion("engine")],
     ["Java", String(java.release)],

@@ -62,7 +62,7 @@ test("the docstrings of the Python package have the names of a Python program", 
 
 test("docs/install.md names the oldest Node that the plugin of the npm package runs on", () => {
   const page = readFileSync(join(root, "docs/install.md"), "utf8");
-  expect(page).toContain(`needs Node ${metadata.sdk.nodejs.pluginNode} or later`);
+  expect(page).toContain(`needs Node ${metadata.sdk.nodejs.pluginNodes[0]} or later`);
 });
 
 test("`npm run release -- pack` without a language names the languages", () => {

@@ -11,7 +11,7 @@ export const toolsDir = join(root, ".tools");
 /** The executables that the tools download or build. */
 export const toolsBin = join(toolsDir, "bin");
 
-/** The commands of the installed packages, and the Node on which all tools run. */
+/** The commands of the installed packages. */
 export const nodeBin = join(root, "node_modules", ".bin");
 
 /** The ending of executables on this system. */
