@@ -9,7 +9,7 @@ import { executable } from "../provider/executable";
 import { shellQuote } from "../provider/shellQuote";
 import { writeBundle, writePlugin } from "./support/bundle";
 import { writeWhole } from "./support/files";
-import { shellLauncher, windowsLauncher } from "./support/launchers";
+import { batchText, shellLauncher, windowsLauncher } from "./support/launchers";
 import { ensureProduct } from "./support/products";
 import { runTool, say, ToolError } from "./support/main";
 import { captured } from "./support/command";
@@ -120,7 +120,7 @@ export function installPlugin(home: string): void {
     executable,
   );
   writeWhole(installed, `#!/bin/sh\nexec ${shellQuote(plugin)} "$@"\n`, 0o755);
-  writeWhole(`${installed}.cmd`, `@call "${plugin}.cmd" %*\r\n`);
+  writeWhole(`${installed}.cmd`, `@"${batchText(plugin)}.cmd" %*\r\n`);
 }
 
 async function main(): Promise<void> {

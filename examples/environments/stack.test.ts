@@ -30,7 +30,8 @@ beforeAll(async () => {
       envVars: {
         COMPUTE_BASE_URL: emulator.url,
         COMPUTE_API_TOKEN: emulator.token,
-        PULUMI_BACKEND_URL: pathToFileURL(folder).href,
+        // On Windows, Pulumi wants no slash before the drive.
+        PULUMI_BACKEND_URL: pathToFileURL(folder).href.replace(/^file:\/\/\/(?=\w:)/, "file://"),
         PULUMI_CONFIG_PASSPHRASE: "test",
       },
     },

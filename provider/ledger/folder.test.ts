@@ -42,6 +42,12 @@ test.each([
   ["a relative path", `${here}/state`, "file://./state", "file://state", "file://x/../state/"],
   ["a path in the home", atHome, "file://~", "file://~/"],
   ["a path below the home", `${atHome}/state`, "file://~/state"],
+  [
+    "percent-encoding",
+    "file:///it's a/50%x",
+    "file:///it's%20a/50%25x",
+    "file:///it%27s%20a/50%25x",
+  ],
 ])("%s does not change the ledger", (_what, backend, ...others) => {
   for (const other of others) expect(folderOf(other)).toBe(folderOf(backend));
 });

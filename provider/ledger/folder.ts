@@ -1,6 +1,7 @@
 /** Finds the folders of the ledger of creates in doubt: in the Pulumi home, one for each state backend. */
 import { readdirSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { unescape } from "node:querystring";
 import { withoutPasswords } from "../addresses";
 import { fingerprint } from "../fingerprint";
 import { pulumiHome, userHome } from "../pulumiHome";
@@ -84,9 +85,16 @@ function placeOf(url: string, base: string): string {
   return path === undefined ? address.replace(/\/+$/, "") : realFolder(path, base) + query;
 }
 
-/** Returns the folder of a file backend without symbolic links. Its path is relative to the home after ~, or else to `base`. */
+/**
+ * Returns the folder of a file backend without symbolic links. Its path is percent-encoded, and relative to the home after ~, or
+ * else to `base`.
+ */
 function realFolder(path: string, base: string): string {
-  const folder = resolve(base, path.startsWith("~") ? join(userHome(), path.slice(2)) : path);
+  const decoded = unescape(path);
+  const folder = resolve(
+    base,
+    decoded.startsWith("~") ? join(userHome(), decoded.slice(2)) : decoded,
+  );
   try {
     return realpathSync(folder);
   } catch {

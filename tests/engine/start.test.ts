@@ -1,4 +1,7 @@
-/** `npm start` in a clone on a machine that has Node and nothing else: PATH is an empty folder, and so is the home. */
+/**
+ * `npm start` in a clone whose path has characters that mean something in URLs and shells, on a machine that has Node and
+ * nothing else: PATH is an empty folder, and so is the home.
+ */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -8,6 +11,7 @@ import {
   globSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -20,6 +24,7 @@ import { delimiter, join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { create } from "tar";
+import { shellQuote } from "../../provider/shellQuote";
 import { runCommand } from "../../tools/support/command";
 import { repositoryFiles, root } from "../../tools/support/paths";
 import { pinnedPulumi, thisPlatform } from "../../tools/support/pulumiArchive.cjs";
@@ -38,9 +43,13 @@ const server = createServer((request, response) => {
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "compute-start-"));
-  clone = join(folder, "clone");
+  clone = join(folder, "it's #1 50% ü");
   for (const file of repositoryFiles()) cpSync(join(root, file), join(clone, file));
-  symlinkSync(join(root, "node_modules"), join(clone, "node_modules"));
+  const modules = join(clone, "node_modules");
+  mkdirSync(modules);
+  // npm 8 and 9 leave no Node in .bin.
+  const installed = readdirSync(join(root, "node_modules")).filter((name) => name !== ".bin");
+  for (const name of installed) symlinkSync(join(root, "node_modules", name), join(modules, name));
   mkdirSync(join(folder, "empty"));
 
   const content = join(folder, "archive", "pulumi");
@@ -128,7 +137,7 @@ testUnless(
   "at a terminal the emulator and its page stay until Ctrl-C, and other commands use them",
   async () => {
     const { cwd, env } = inClone();
-    const line = `PATH='${env.PATH}' exec '${process.execPath}' ${script} start`;
+    const line = `PATH=${shellQuote(env.PATH)} exec ${shellQuote(process.execPath)} ${script} start`;
     using terminal = spawn("script", ["-qec", line, "/dev/null"], {
       cwd,
       env: { ...env, PATH: process.env["PATH"] },

@@ -40,8 +40,12 @@ fi
 ${run('"$node"', "start.js")}`;
 }
 
+/** In a batch file, a percent sign begins the name of a variable. */
+export const batchText = (text: string) => text.replaceAll("%", "%%");
+
 /** The same for Windows. */
-export function windowsLauncher(node: string): string {
+export function windowsLauncher(nodePath: string): string {
+  const node = batchText(nodePath);
   return [
     "@echo off",
     "rem Starts the provider with the Node it was built with. Made by `npm run build`.",

@@ -22,7 +22,7 @@ import { executable } from "../../../provider/executable";
 import { ledgerFolders } from "../../../provider/ledger/folder";
 import { Ledger } from "../../../provider/ledger/ledger";
 import type { LedgerRecord } from "../../../provider/ledger/record";
-import { ownPulumi } from "../../../tools/support/ownPulumi";
+import { fileBackend, ownPulumi } from "../../../tools/support/ownPulumi";
 import { root, toolsDir } from "../../../tools/support/paths";
 import { encryptionSalt, passphrase } from "./engineLogs";
 import { copyPreparedStack } from "./preparedStack";
@@ -78,7 +78,7 @@ const asking = ["up", "refresh", "destroy"];
 
 /** The part of a Pulumi.yaml that names the folder of a plugin. */
 export function pluginsAt(path: string): string {
-  return `plugins:\n  providers:\n    - name: compute\n      path: ${path}\n`;
+  return `plugins:\n  providers:\n    - name: compute\n      path: ${JSON.stringify(path)}\n`;
 }
 
 export class Stack implements AsyncDisposable {
@@ -98,7 +98,7 @@ export class Stack implements AsyncDisposable {
     this.folder = mkdtempSync(join(tmpdir(), "compute-stack-"));
     this.home = join(this.folder, "home");
     this.project = join(this.folder, "project");
-    this.backend = `file://${join(this.folder, "state")}`;
+    this.backend = fileBackend(join(this.folder, "state"));
     mkdirSync(this.project);
     this.#env = {
       PATH: process.env["COMPUTE_TEST_PATH"],

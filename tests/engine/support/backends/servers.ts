@@ -13,6 +13,7 @@ import { dirname, join } from "node:path";
 import { ensureGoTool } from "../../../../tools/go/tools";
 import { captured } from "../../../../tools/support/command";
 import { onPath } from "../../../../tools/support/onPath";
+import { fileBackend } from "../../../../tools/support/ownPulumi";
 import { missingGo } from "../../../../tools/support/unless";
 import { canaries } from "../secrets";
 import * as fromNpm from "./postgresFromNpm";
@@ -56,7 +57,7 @@ function kindOf(
 export const file = kindOf("file", async (folder) => (count) => {
   const state = join(folder, `state-${count}`);
   mkdirSync(state);
-  return { PULUMI_BACKEND_URL: `file://${state}` };
+  return { PULUMI_BACKEND_URL: fileBackend(state) };
 });
 
 const user = "runner";
