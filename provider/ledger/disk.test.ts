@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, jest, test } from "@jest/globals";
 import { temporaryFolder } from "../testing/temporaryFolder";
-import { systemDisk, type Lock } from "./disk";
+import { databaseUrl, systemDisk, type Lock } from "./disk";
 
 afterEach(() => void jest.restoreAllMocks());
 
@@ -54,6 +54,16 @@ test("testing a lock shows its holder, makes no file, and does not look like hol
   expectTaken(lockExisting(path))[Symbol.dispose]();
   expect(readdirSync(folder)).toEqual(["a b?&%.lock"]);
   expect(statSync(path)).toMatchObject({ size: 0 });
+});
+
+test("the lock of a home on a share of Windows has a URL that SQLite opens", () => {
+  const { href } = databaseUrl("\\\\server\\home$\\a b#%.lock", "rw", true);
+  expect(href).toBe("file:////server/home$/a%20b%23%25.lock?mode=rw");
+  // Here, further slashes at the beginning of a path mean nothing.
+  const path = join(temporaryFolder(), "a.lock");
+  const { DatabaseSync } = process.getBuiltinModule("node:sqlite");
+  new DatabaseSync(new URL(`file:///${path}?mode=rwc`)).close();
+  expect(statSync(path).size).toBe(0);
 });
 
 test("without `make` no file is made, and no lock is taken on what is no lock file", () => {

@@ -43,8 +43,8 @@ export interface Lock extends Disposable {
   readonly state: "taken" | "held" | "failed";
 }
 
-/** How a file system says that it has no hard links. */
-const withoutLinks = ["EPERM", "ENOTSUP", "ENOSYS"];
+/** How a file system says that it has no hard links. On Windows, libuv makes EISDIR of it. */
+const withoutLinks = ["EPERM", "ENOTSUP", "ENOSYS", "EISDIR"];
 
 /** The disk of this machine. */
 export const systemDisk: Disk = {
@@ -174,9 +174,7 @@ function beginTransaction(
     if (database?.isOpen) database.close();
   };
   try {
-    const url = pathToFileURL(path);
-    url.searchParams.set("mode", mode);
-    database = new (loadSqlite().DatabaseSync)(url, { timeout: waitMs });
+    database = new (loadSqlite().DatabaseSync)(databaseUrl(path, mode), { timeout: waitMs });
     // Nothing is ever written to the database, and a journal in memory needs no second file.
     database.exec(`PRAGMA journal_mode = MEMORY; ${begin}`);
     return { state: "taken", [Symbol.dispose]: release };
@@ -186,6 +184,12 @@ function beginTransaction(
     const primaryCode = errcode & 0xff; // The lowest byte of an extended code is the primary code.
     return { state: primaryCode === busyCode ? "held" : "failed", [Symbol.dispose]: release };
   }
+}
+
+/** A share of Windows (`\\server\share`) belongs to the path, because SQLite refuses a URL with a host. */
+export function databaseUrl(path: string, mode: "ro" | "rw", windows?: boolean): URL {
+  const { host, pathname } = pathToFileURL(path, { windows });
+  return new URL(`file://${host && `//${host}`}${pathname}?mode=${mode}`);
 }
 
 /** Loads node:sqlite when it is needed, and suppresses the warning of older Node versions that the module is experimental. */
