@@ -64,7 +64,10 @@ async function install(download) {
     npm.on("error", (error) => settle(`npm does not start (${error.message}).`));
     npm.on("close", (status) => settle(status === 0 ? undefined : "See npm's output above."));
   });
-  if (why) fail(`The installation failed. ${why} It needs the network, or a filled npm cache.`);
+  if (why)
+    fail(
+      `The installation failed. ${why} It needs the network, or a filled npm cache; and in a folder with # or % in its path, npm 10 or later.`,
+    );
   console.error(`  done in ${Math.round((Date.now() - start) / 1000)} s`);
 }
 

@@ -116,6 +116,9 @@ function versionTable(): string {
     ["Go", goVersion("engine")],
     ["Java", String(java.release)],
     [".NET", `${number(dotnet.targetFramework)} (not compiled yet)`],
+    ["Linux", "glibc 2.28"],
+    ["macOS", "13.5 (not run there yet)"],
+    ["Windows", "10 (run only under Wine yet, and not on arm64)"],
   ];
   return table(["", "At least"], rows);
 }
