@@ -12,6 +12,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import metadata from "../../../metadata.json";
 import { installPlugin } from "../../../tools/build";
 import { ensurePacked } from "../../../tools/sdk/pack";
@@ -77,10 +78,11 @@ export const languages = {
     async installPackedSdk(cwd) {
       const packages = await ensurePacked("go");
       const { GOMODCACHE, GOPROXY, ...env } = await goSettings();
+      const [own, user] = [packages, GOMODCACHE ?? ""].map((folder) => pathToFileURL(folder).href);
       const published = {
         // The user's module cache is only read. If it were written, it would keep this unpublished version forever.
         GOMODCACHE: join(packages, "modules"),
-        GOPROXY: `file://${packages},file://${GOMODCACHE}/cache/download,${GOPROXY}`,
+        GOPROXY: `${own},${user}/cache/download,${GOPROXY}`,
         GONOSUMDB: metadata.sdk.go.module,
       };
       const options = { cwd, env: { ...process.env, ...env, ...published } };
