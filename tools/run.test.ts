@@ -15,6 +15,7 @@ import { join, relative } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { beforeEach, expect, test } from "@jest/globals";
+import { shellQuote } from "../provider/shellQuote";
 import { temporaryFolder } from "../provider/testing/temporaryFolder";
 import { serve } from "../tests/support/serve";
 import { runToolProcess } from "../tests/support/tool";
@@ -40,11 +41,10 @@ beforeEach(() => {
  */
 async function runStart(install: string, env: NodeJS.ProcessEnv): Promise<string> {
   const link = `require("node:fs").symlinkSync(${JSON.stringify(join(root, "node_modules"))}, "node_modules")`;
-  writeFileSync(
-    join(folder, "bin", "npm"),
-    `#!${process.execPath}\n(async () => { ${install}; ${link}; })();\n`,
-    { mode: 0o755 },
-  );
+  const npm = join(folder, "bin", "npm");
+  writeFileSync(`${npm}.js`, `(async () => { ${install}; ${link}; })();\n`);
+  const command = [process.execPath, `${npm}.js`].map(shellQuote).join(" ");
+  writeFileSync(npm, `#!/bin/sh\nexec ${command}\n`, { mode: 0o755 });
   const list = `require("node:fs").globSync("*", { cwd: ${JSON.stringify(downloads())} })`;
   writeFileSync(join(folder, "tools", "start.ts"), `console.log(${list}.join());\n`);
   const { stdout } = await promisify(execFile)(

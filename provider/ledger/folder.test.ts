@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { leaveInDoubt } from "../testing/ledgerRecord";
 import { temporaryFolder } from "../testing/temporaryFolder";
@@ -24,7 +25,7 @@ test("the ledger is in the Pulumi home, with or without PULUMI_HOME", () => {
 
 test("without PULUMI_HOME, the home comes from the system's user database, as in the engine, and not from HOME", () => {
   // In a process of its own, since Jest's process.env is not what the system reads.
-  const module = JSON.stringify(join(__dirname, "folder.ts"));
+  const module = JSON.stringify(pathToFileURL(join(__dirname, "folder.ts")));
   const program = `import { ledgerFolder } from ${module}; process.stdout.write(ledgerFolder({}));`;
   const args = ["--import", "tsx", "--input-type=module", "-e", program];
   const env = { ...process.env, HOME: home };

@@ -35,13 +35,13 @@ const phrases = {
 const mplModules = { pathPrefix: "github.com/hashicorp/", phrase: "Mozilla Public License" };
 
 testUnless(missingGo(), "every module that the Go SDK needs has an accepted licence", async () => {
-  const format = "{{with .Module}}{{.Path}} {{.Dir}}{{end}}";
+  const format = "{{with .Module}}{{.Path}}\t{{.Dir}}{{end}}";
   const cwd = join(root, "sdk/go");
   const lines = await captured("go", ["list", "-deps", "-f", format, "./..."], { cwd });
   const modules = new Map(
     [...new Set(lines.split("\n"))]
       .filter(Boolean)
-      .map((line) => line.split(" ") as [string, string]),
+      .map((line) => line.split("\t") as [string, string]),
   );
   const notAccepted = [...modules].filter(([path, folder]) => {
     const text = existsSync(folder) ? licenceFiles(folder).join("\n").replace(/\s+/g, " ") : "";
