@@ -1,5 +1,13 @@
 /** The plugin as a program: its name, its files, how it was started, and which signals end it. */
-import { closeSync, existsSync, fstatSync, openSync, readlinkSync, readFileSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  openSync,
+  readlinkSync,
+  readFileSync,
+} from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { getAsset, isSea } from "node:sea";
@@ -14,29 +22,36 @@ export const pluginDescription = `The ${metadata.name} plugin for Pulumi, ${meta
 /** The folder of this bundle or of the single executable. */
 export const ownFolder = __dirname;
 
-/** Returns the path of the executable beside this bundle, or else its name. */
+/** Returns the path of the single executable, or of the one beside this bundle, or else its name. */
 export function executablePath(): string {
-  const pathBeside = join(ownFolder, executable);
-  return existsSync(pathBeside) ? pathBeside : executable;
+  const path = isSea() ? process.execPath : join(ownFolder, executable);
+  return existsSync(path) ? path : executable;
 }
 
-/** SIGHUP comes when the terminal is closed in which a person has started the plugin. */
-export const endSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+/**
+ * The signals that end the process. SIGHUP comes when the terminal is closed in which a person has started the plugin. SIGBREAK
+ * is the engine's on Windows, and nowhere else a signal.
+ */
+export const endSignals = ["SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK"] as const;
 
 /** Whether stdin comes from another process. Only then, the end of stdin can mean that the other process has ended. */
 export function isStdinPiped(): boolean {
   try {
-    const stdin = fstatSync(0);
-    return stdin.isFIFO() || stdin.isSocket();
+    return isPiped(fstatSync(0).mode);
   } catch {
     return false;
   }
 }
 
+/** Whether a file of this mode is a pipe or a socket. On Windows, the methods of `Stats` that say so are always false. */
+export function isPiped(mode: number): boolean {
+  return [0o010000, 0o140000].includes(mode & constants.S_IFMT);
+}
+
 /** Whether a person is at a terminal. Pulumi connects stdin and stdout to itself, so these do not tell. */
 export function hasTerminal(): boolean {
   try {
-    closeSync(openSync(process.platform === "win32" ? "CONIN$" : "/dev/tty", "r"));
+    closeSync(openSync(process.platform === "win32" ? "\\\\.\\CONIN$" : "/dev/tty", "r"));
     return true;
   } catch {
     return false;

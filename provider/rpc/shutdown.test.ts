@@ -36,6 +36,8 @@ function fakeProcess({ byHand = false, runningCalls = 0 } = {}) {
 test.each([
   ["SIGINT", false, 0, "finished"],
   ["SIGINT", false, 1, "interrupted"],
+  // The engine's signal on Windows.
+  ["SIGBREAK", false, 0, "finished"],
   // A person's Ctrl-C says nothing about the engine that has attached.
   ["SIGINT", true, 0, "interrupted"],
   ["SIGTERM", false, 0, "interrupted"],

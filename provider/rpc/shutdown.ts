@@ -55,9 +55,10 @@ export function exitWithEngine(
     // A supervisor may send SIGTERM and SIGHUP together.
     if (received.has(signal)) return exit();
     received.add(signal);
-    // The engine sends SIGINT only when it has finished, and some engines, such as 3.180, send no Cancel before it. So if no
-    // call is running, the engine has every answer.
-    const hasFinished = signal === "SIGINT" && engineStdin && server.runningCalls === 0;
+    // The engine sends SIGINT, on Windows SIGBREAK, only when it has finished, and some engines, such as 3.180, send no Cancel
+    // before it. So if no call is running, the engine has every answer.
+    const isEngines = signal === "SIGINT" || signal === "SIGBREAK";
+    const hasFinished = isEngines && engineStdin && server.runningCalls === 0;
     end(hasFinished ? "finished" : "interrupted", afterSignalMs);
   };
   for (const signal of endSignals) ownProcess.on(signal, onSignal);

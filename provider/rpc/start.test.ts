@@ -1,8 +1,9 @@
 /** Tests of how the plugin starts and ends, as a process of its own. */
+import { constants } from "node:os";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { status } from "@grpc/grpc-js";
 import metadata from "../../metadata.json";
-import { endSignals, isCommand, isStartedByEngine } from "../executable";
+import { endSignals, isCommand, isPiped, isStartedByEngine } from "../executable";
 import { propertyMap } from "../propertyValue";
 import { connect, type TestClient } from "./testing/client";
 import { TestEngine } from "./testing/engine";
@@ -112,13 +113,25 @@ test.each([
   });
 });
 
-test.each(endSignals)("%s that comes with the port ends the plugin in order", async (signal) => {
+test.each([
+  ["a pipe", 0o010666, true],
+  ["a socket", 0o140777, true],
+  ["a file", 0o100644, false],
+  ["a terminal", 0o020620, false],
+])("that stdin is %s shows in its mode, on every system", (_, mode, is) => {
+  expect(isPiped(mode)).toBe(is);
+});
+
+/** Those that this system has. */
+const signals = endSignals.filter((signal) => signal in constants.signals);
+
+test.each(signals)("%s that comes with the port ends the plugin in order", async (signal) => {
   await using plugin = await startPlugin(bundle, ["127.0.0.1:1"], process.env);
   plugin.process.kill(signal);
   expect(await plugin.ended).toBe(endAfter(signal));
 });
 
-test.each(endSignals)(
+test.each(signals)(
   "%s during a Create cancels it, and its instance still reaches the engine (G1)",
   async (signal) => {
     await withPlugin(async (started) => {
