@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, jest, test } from "@jest/globals";
 import { temporaryFolder } from "../testing/temporaryFolder";
-import { databaseUrl, systemDisk, type Lock } from "./disk";
+import { databaseUrl, systemDisk, whenNotInUse, type Lock } from "./disk";
 
 afterEach(() => void jest.restoreAllMocks());
 
@@ -18,6 +18,22 @@ const expectTaken = (lock: Lock): Lock => {
   expect(lock.state).toBe("taken");
   return lock;
 };
+
+test("on Windows, a file that another program has open for a moment is written all the same", () => {
+  const failing = (...codes: string[]) => {
+    const errors = codes.map((code) => Object.assign(new Error(code), { code }));
+    return () => {
+      const error = errors.shift();
+      if (error) throw error;
+      return "done";
+    };
+  };
+  expect(whenNotInUse(failing("EPERM", "EACCES", "EBUSY"), "win32")).toBe("done");
+  expect(() => whenNotInUse(failing("EPERM"), "linux")).toThrow("EPERM");
+  expect(() => whenNotInUse(failing("ENOSPC"), "win32")).toThrow("ENOSPC");
+  const forEver = failing(...Array<string>(100).fill("EBUSY"));
+  expect(() => whenNotInUse(forEver, "win32")).toThrow("EBUSY");
+});
 
 test("a lock has one holder at a time, even within a process, and may be released twice", () => {
   const folder = temporaryFolder();

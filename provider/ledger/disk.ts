@@ -55,7 +55,7 @@ export const systemDisk: Disk = {
   replace(path, content) {
     const temporary = writeTemporary(path, content);
     try {
-      fs.renameSync(temporary, path);
+      whenNotInUse(() => fs.renameSync(temporary, path));
     } catch (error) {
       removeIfPossible(temporary);
       throw error;
@@ -74,6 +74,26 @@ export const systemDisk: Disk = {
   lock,
   testLock,
 };
+
+/** How Windows says that another program has the file open, such as a virus scanner or another run. */
+const inUse = ["EPERM", "EACCES", "EBUSY"];
+
+/**
+ * Does the work, on Windows again for 200 ms if a file is in use. Blocks the process.
+ *
+ * @throws the system's error
+ */
+export function whenNotInUse<T>(work: () => T, platform = process.platform): T {
+  for (let triesLeft = 20; ; triesLeft--) {
+    try {
+      return work();
+    } catch (error) {
+      const isInUse = platform === "win32" && inUse.includes(codeOf(error) ?? "");
+      if (!isInUse || triesLeft === 0) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
+    }
+  }
+}
 
 /** The end of the names of files that are being written. */
 export const temporaryEnd = ".tmp";
