@@ -1,6 +1,8 @@
 /** Tests of the advice in messages and of the commands that it names. */
 import { expect, test } from "@jest/globals";
 import { explain, importCommand, stateDeleteCommand } from "./advice";
+import { executable } from "./executable";
+import { programQuote, shellQuote } from "./shellQuote";
 import { answered, failed } from "./testing/fakeService";
 import { urnOf } from "./testing/scene";
 
@@ -37,6 +39,17 @@ test("commands are quoted for the shell", () => {
   );
   expect(stateDeleteCommand(urnOf("web"))).toBe(`pulumi state delete ${urnOf("web")} --force`);
   expect(importCommand({ urn: urnOf("a$(x)") }, "")).toContain(`'a$(x)' ''`);
+});
+
+test("on Windows, commands are quoted for PowerShell", () => {
+  const quoted = (...words: string[]) => words.map((word) => shellQuote(word, "win32")).join(" ");
+  expect(quoted("C:\\Users\\me\\a.json", "web-1=i-1", "it's mine", "a,b", "$x", "@x", "")).toBe(
+    "C:\\Users\\me\\a.json web-1=i-1 'it''s mine' 'a,b' '$x' '@x' ''",
+  );
+  const plugin = `C:\\Program Files\\${executable}.exe`;
+  expect(programQuote(plugin, "win32")).toBe(`& '${plugin}'`);
+  expect(programQuote(`C:\\${executable}.exe`, "win32")).toBe(`C:\\${executable}.exe`);
+  expect(programQuote("/opt/my plugins/x", "linux")).toBe("'/opt/my plugins/x'");
 });
 
 test("an import command tells a name and an id that begin with a dash from options", () => {

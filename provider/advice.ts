@@ -7,7 +7,7 @@ import type { SettingVariables } from "./config/settings";
 import { executablePath, ownFolder } from "./executable";
 import { pulumiHome } from "./pulumiHome";
 import { instanceToken } from "./pulumiNames";
-import { shellQuote } from "./shellQuote";
+import { programQuote, shellQuote } from "./shellQuote";
 import { hasParent, logicalName } from "./urn";
 
 /** The commands that set what the provider needs, none of which keeps a token in clear text. */
@@ -162,8 +162,8 @@ export const pluginRun = `pulumi plugin run --kind resource ${metadata.name} --`
  * the one that a project names, and one on PATH only if a person's shell has the same PATH. Those are named by their path.
  */
 export function ownCommand(...words: readonly string[]): string {
-  const start = isInstalled() ? pluginRun : shellQuote(executablePath());
-  return [start, ...words.map(shellQuote)].join(" ");
+  const start = isInstalled() ? pluginRun : programQuote(executablePath());
+  return [start, ...words.map((word) => shellQuote(word))].join(" ");
 }
 
 /** Whether Pulumi has installed this plugin: its folder is one of those in the Pulumi home. */

@@ -6,7 +6,7 @@ import { existsSync, globSync, readFileSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
 import metadata from "../metadata.json";
 import { executable } from "../provider/executable";
-import { shellQuote } from "../provider/shellQuote";
+import { posixQuote } from "../provider/shellQuote";
 import { writeBundle, writePlugin } from "./support/bundle";
 import { writeWhole } from "./support/files";
 import { batchText, shellLauncher, windowsLauncher } from "./support/launchers";
@@ -119,7 +119,7 @@ export function installPlugin(home: string): void {
     `resource-${metadata.name}-v${metadata.version}`,
     executable,
   );
-  writeWhole(installed, `#!/bin/sh\nexec ${shellQuote(plugin)} "$@"\n`, 0o755);
+  writeWhole(installed, `#!/bin/sh\nexec ${posixQuote(plugin)} "$@"\n`, 0o755);
   writeWhole(`${installed}.cmd`, `@"${batchText(plugin)}.cmd" %*\r\n`);
 }
 

@@ -3,7 +3,7 @@
  * sets it for the program, and `--inspect-brk` or a missing `--require` would stop the plugin before its first line.
  */
 import { executable } from "../../provider/executable";
-import { shellQuote } from "../../provider/shellQuote";
+import { posixQuote } from "../../provider/shellQuote";
 
 const purpose = "NODE_OPTIONS is meant for the program, not for the plugin.";
 
@@ -31,7 +31,7 @@ exec ${node} "\${self%/*}/${entry}" "$@"
 export function shellLauncher(node: string): string {
   return `#!/bin/sh
 # Starts the provider with the Node it was built with. Made by \`npm run build\`.
-node=${shellQuote(node)}
+node=${posixQuote(node)}
 ${findSelf}if [ ! -x "$node" ]; then
   echo "${executable}: the Node it was built with is gone: $node" >&2
   echo "Run \\\`npm run build\\\` in the provider's repository." >&2
