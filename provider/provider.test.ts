@@ -48,18 +48,18 @@ test("before Configure, a Create fails with a plain error, and a Check works", a
   expect((await provider.check(check)).failures).toEqual([]);
 });
 
-test("a session's id is made of the random bytes of the context", async () => {
+test("a session's id is made of the process id and of the random bytes of the context", async () => {
   const world = scene();
   let next = 7;
   world.ctx.randomBytes = (count) => new Uint8Array(count).fill(next++);
   const { provider, service } = await configured(world);
   service.posts.push(ready, ready);
-  expect((await provider.create(creation)).outputs["__run"]).toBe("070707070707");
+  expect((await provider.create(creation)).outputs["__run"]).toBe(`${process.pid}_070707070707`);
   provider.cancel("finished");
   provider.renew();
   await provider.configure(configuration);
   const other = { ...creation, urn: urnOf("other"), inputs: inputsOf({ name: "other" }) };
-  expect((await provider.create(other)).outputs["__run"]).toBe("080808080808");
+  expect((await provider.create(other)).outputs["__run"]).toBe(`${process.pid}_080808080808`);
 });
 
 test("Check warns once of user data that cloud-init would ignore, and reports no failure", async () => {

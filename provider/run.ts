@@ -11,6 +11,7 @@ import { OperationFailed } from "./errors";
 import { reportInDoubt } from "./instance/inDoubt";
 import { reportLeftBehind } from "./instance/leftBehind";
 import type { CancelReason, ConfigureRequest } from "./calls";
+import { newSessionId } from "./ledger/record";
 import { runPatienceMs, Session } from "./session/session";
 
 /** What holds until the next run begins in this process. */
@@ -32,7 +33,7 @@ export class Run {
     const { randomBytes = crypto.randomBytes } = ctx;
     this.#ctx = ctx;
     this.stack = new ProgramStack(ctx);
-    this.#id = Buffer.from(randomBytes(6)).toString("hex");
+    this.#id = newSessionId(randomBytes(6));
   }
 
   /** Undefined until Configure. */

@@ -15,7 +15,7 @@ import { logicalName } from "../urn";
 import { RequestError } from "../api/errors";
 import { OperationFailed } from "../errors";
 import { whyOpen, type Paging } from "../evidence/why";
-import { displayRecordedName, type LedgerRecord } from "../ledger/record";
+import { displayRecordedName, displayRun, type LedgerRecord } from "../ledger/record";
 import type { Session } from "../session/session";
 import type { CreateSpec, Doubt, Failure, Leftover, Leftovers, Refusal } from "./protocol";
 
@@ -169,7 +169,7 @@ function inDoubtLines(
   const isUnderWay = why.kind === "anotherRun";
   return [
     isUnderWay
-      ? `another run creates ${resource}, or has just created it.`
+      ? `${displayRun(record)} creates ${resource}, or has just created it.`
       : `an earlier create of ${resource} is in doubt: ${reasonFor(why, paging)}.`,
     `${describe({ ...record, id: record.id ?? ("id" in why ? why.id : undefined) })}${begun(record)}. ${nothing}`,
     isUnderWay ? "Run again once that run has ended." : settleLine(),
@@ -289,7 +289,7 @@ export function lostAnswerNotice(id: string): string[] {
 
 /** Returns what a preview says of a resource that another run is creating. */
 export function anotherRunNotice(record: LedgerRecord): string {
-  return `another run creates this resource and is still under way: ${describe(record)}${begun(record)}. \`pulumi up\` waits for its end`;
+  return `${displayRun(record)} creates this resource and is still under way: ${describe(record)}${begun(record)}. \`pulumi up\` waits for its end`;
 }
 
 /** Returns what a preview says of leftovers that may be another run's. */

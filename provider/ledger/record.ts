@@ -9,6 +9,17 @@ import { originDifference, originSchema, type Origin } from "../origin";
 import { stackOf } from "../urn";
 import { redactionMark } from "../redaction";
 
+/** Makes the id of a session of this process, from random bytes. The process id in it tells a person who is in the way. */
+export function newSessionId(random: Uint8Array): string {
+  return `${process.pid}_${Buffer.from(random).toString("hex")}`;
+}
+
+/** Names the run that owns a record, if possible with its process id. */
+export function displayRun({ session }: Pick<LedgerRecord, "session">): string {
+  const [, pid] = /^(\d+)_/.exec(session) ?? [];
+  return pid === undefined ? "another run" : `another run (process ${pid})`;
+}
+
 /** The schema of a session's id, which is a part of file names. */
 const sessionIdSchema = z.string().regex(/^\w+$/);
 

@@ -88,7 +88,7 @@ export function scene(
     ctx,
     () => cancellation.signal,
     {
-      sessionId: `session${++sessionCount}`,
+      sessionId: `${process.pid}_${++sessionCount}`,
       scope: scopeId,
       stateless: false,
       isRecorded: false,
