@@ -45,7 +45,10 @@ module.exports = {
   projects: [
     project(
       "unit",
-      ["<rootDir>/{provider,emulator,cli,tools,tests/{userData,engine/support}}/**/*.test.ts"],
+      // On Windows, a brace after a slash would stand for itself.
+      ["provider", "emulator", "cli", "tools", "tests/userData", "tests/engine/support"].map(
+        (folder) => `<rootDir>/${folder}/**/*.test.ts`,
+      ),
       {
         ...shared,
         testPathIgnorePatterns: ["<rootDir>/tools/(dist|release)/"],
@@ -64,8 +67,10 @@ module.exports = {
       // What is released is built by Go, in part.
       [
         "<rootDir>/tests/engine/*.test.ts",
-        "<rootDir>/tests/{explorer,simulation}/rest/*.test.ts",
-        "<rootDir>/tools/{dist,release}/**/*.test.ts",
+        "<rootDir>/tests/explorer/rest/*.test.ts",
+        "<rootDir>/tests/simulation/rest/*.test.ts",
+        "<rootDir>/tools/dist/**/*.test.ts",
+        "<rootDir>/tools/release/**/*.test.ts",
       ],
       engine,
     ),
