@@ -1,7 +1,6 @@
 /** Tests of the advice in messages and of the commands that it names. */
 import { expect, test } from "@jest/globals";
 import { explain, importCommand, stateDeleteCommand } from "./advice";
-import { executable } from "./executable";
 import { programQuote, shellQuote } from "./shellQuote";
 import { answered, failed } from "./testing/fakeService";
 import { urnOf } from "./testing/scene";
@@ -33,23 +32,24 @@ test.each([
   expect(explain(error)).toContain(step);
 });
 
-test("commands are quoted for the shell", () => {
+test("commands are quoted for the shell of the system", () => {
+  const words = ["web-1=i-1", "it's mine", "a,b", "@x", "a$(x)", "C:\\a.json", ""];
+  const quoted = (platform: NodeJS.Platform) => words.map((word) => shellQuote(word, platform));
+  expect(quoted("linux").join(" ")).toBe(
+    `web-1=i-1 'it'\\''s mine' a,b @x 'a$(x)' 'C:\\a.json' ''`,
+  );
+  expect(quoted("win32").join(" ")).toBe(`web-1=i-1 'it''s mine' 'a,b' '@x' 'a$(x)' C:\\a.json ''`);
+  const [name, id] = [shellQuote("it's mine"), shellQuote("<id>")];
   expect(importCommand({ urn: urnOf("it's mine") }, "<id>")).toBe(
-    `pulumi import compute:index:Instance 'it'\\''s mine' '<id>'`,
+    `pulumi import compute:index:Instance ${name} ${id}`,
   );
   expect(stateDeleteCommand(urnOf("web"))).toBe(`pulumi state delete ${urnOf("web")} --force`);
-  expect(importCommand({ urn: urnOf("a$(x)") }, "")).toContain(`'a$(x)' ''`);
 });
 
-test("on Windows, commands are quoted for PowerShell", () => {
-  const quoted = (...words: string[]) => words.map((word) => shellQuote(word, "win32")).join(" ");
-  expect(quoted("C:\\Users\\me\\a.json", "web-1=i-1", "it's mine", "a,b", "$x", "@x", "")).toBe(
-    "C:\\Users\\me\\a.json web-1=i-1 'it''s mine' 'a,b' '$x' '@x' ''",
-  );
-  const plugin = `C:\\Program Files\\${executable}.exe`;
-  expect(programQuote(plugin, "win32")).toBe(`& '${plugin}'`);
-  expect(programQuote(`C:\\${executable}.exe`, "win32")).toBe(`C:\\${executable}.exe`);
-  expect(programQuote("/opt/my plugins/x", "linux")).toBe("'/opt/my plugins/x'");
+test("PowerShell runs a program whose path is quoted, instead of printing the path", () => {
+  expect(programQuote("C:\\a b.exe", "win32")).toBe("& 'C:\\a b.exe'");
+  expect(programQuote("C:\\a.exe", "win32")).toBe("C:\\a.exe");
+  expect(programQuote("/a b", "linux")).toBe("'/a b'");
 });
 
 test("an import command tells a name and an id that begin with a dash from options", () => {
