@@ -60,13 +60,18 @@ function writingHost(language: string, parent: string, script?: string): GoTool 
   };
 }
 
+const newestEngine: GoTool = {
+  ...engine("engine"),
+  // Leaves out a twelfth of the packages, for Google Cloud Storage's direct path.
+  tags: "disable_grpc_modules",
+  alternative: installPulumi,
+};
+
 const tools = {
-  engine: {
-    ...engine("engine"),
-    // Leaves out a twelfth of the packages, for Google Cloud Storage's direct path.
-    tags: "disable_grpc_modules",
-    alternative: installPulumi,
-  },
+  engine: newestEngine,
+  // For tools/windows/rig.ts.
+  "engine-windows": forWindows(newestEngine),
+  "yaml-windows": forWindows(hosts.yaml),
   "engine-oldest": { ...engine("engine-oldest"), folder: "oldest" },
   // `sdkgen` also checks schema.json.
   sdkgen: {
@@ -109,6 +114,10 @@ function ours(module: string, title: string, expected: string): GoTool {
 function theirs(title: string, package_: string, expected: string): GoTool {
   const name = basename(package_);
   return { name, title, module: name, package: package_, expected };
+}
+
+function forWindows(tool: GoTool): GoTool {
+  return { ...tool, title: `${tool.title} for Windows`, folder: "windows", system: "windows" };
 }
 
 export async function ensureGoTool(name: keyof typeof tools): Promise<string> {

@@ -11,6 +11,8 @@ export interface GoTool {
   name: string;
   /** If another tool has the same name. */
   folder?: string;
+  /** If it is for another system than this one. */
+  system?: "windows";
   /** For messages: "the Pulumi CLI". */
   title: string;
   /** The folder of tools/go that pins its modules. */
@@ -75,9 +77,9 @@ export async function tidy(directory: string): Promise<void> {
 }
 
 /** Returns the paths of the executable and, if it has one, of its script. */
-function outputsOf({ name, folder = "", script }: GoTool): string[] {
+function outputsOf({ name, folder = "", script, system }: GoTool): string[] {
   const scripts = script === undefined ? [] : [join(toolsBin, basename(script.path))];
-  return [join(toolsBin, folder, name + exe), ...scripts];
+  return [join(toolsBin, folder, name + (system ? ".exe" : exe)), ...scripts];
 }
 
 /** Returns the names of all its files, which are beside each other. */
@@ -104,7 +106,14 @@ function fingerprint(tool: GoTool): string {
       .flatMap((name) => [name, readFileSync(join(directory, name))]),
   );
   const { platform, arch } = process;
-  return hashOf([platform, arch, main, linkerFlags(tool), ...tagFlags(tool), ...namesAndContents]);
+  return hashOf([
+    tool.system ?? platform,
+    arch,
+    main,
+    linkerFlags(tool),
+    ...tagFlags(tool),
+    ...namesAndContents,
+  ]);
 }
 
 const linkerFlags = ({ ldflags }: GoTool) => ["-s -w", ldflags].filter(Boolean).join(" ");
@@ -134,7 +143,7 @@ async function build(tool: GoTool, path: string): Promise<void> {
     ];
     const code = await runCommand("go", arguments_, {
       cwd: directoryOf(tool.module),
-      env: goEnvironment(),
+      env: { ...goEnvironment(), ...(tool.system && { GOOS: tool.system, GOARCH: "amd64" }) },
       onLine(line) {
         if (line.startsWith("go: downloading ")) modules++;
         else if (/^[\w.~/-]+$/.test(line)) packages++;

@@ -10,6 +10,10 @@ export function missingGo(): Reason {
   return onPath("go") === undefined ? "there is no Go on this machine" : undefined;
 }
 
+/** For what only a POSIX system has. */
+export const onWindows: Reason =
+  process.platform === "win32" ? "it needs a POSIX system" : undefined;
+
 /** With venv, which some systems install separately. */
 export function missingPython(): Reason {
   try {
