@@ -3,6 +3,7 @@ import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { temporaryFolder } from "../provider/testing/temporaryFolder";
+import { posixTest } from "../tools/support/unless";
 import { typed } from "./testing/typed";
 
 /** Runs `doctor` with a CLI that is this shell script, and returns the finding of a check. */
@@ -17,14 +18,14 @@ async function findingWith(script: string, check: string): Promise<unknown> {
   return checks.find((finding) => finding.check === check);
 }
 
-test.each([
+posixTest.each([
   ["3.179.0", "FAILED"],
   ["3.180.0", "ok"],
 ])("for Pulumi %s the engine check of doctor is %s", async (version, result) => {
   expect(await findingWith(`echo v${version}`, "engine")).toMatchObject({ result });
 });
 
-test.each([
+posixTest.each([
   ["PULUMI_ACCESS_TOKEN must be set", /^Log in/],
   ["unable to open bucket file:///no: no such file", /^Log in.* or set PULUMI_BACKEND_URL/],
   ["passphrase must be set", /^Set PULUMI_CONFIG_PASSPHRASE/],

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "@jest/globals";
+import { posixTest } from "../tools/support/unless";
 import { parseCommandLine } from "./cli";
 import { startEmulator, type EmulatorOptions } from "./index";
 import { optionFlags } from "./options";
@@ -41,47 +42,53 @@ function start(...args: string[]) {
 }
 
 describe("the process", () => {
-  test("prints its address, its page and how to use it, and stops at SIGINT with code 0", async () => {
-    const { child, output, ended, ready } = start("--port", "0", "--log");
-    const { url } = await ready;
-    expect(output.stdout.split("\n")).toEqual([
-      `Compute emulator ready at ${url} (in memory; Ctrl-C stops it)`,
-      `Its page: ${new URL("/", url).origin}`,
-      `To use it: export COMPUTE_BASE_URL=${url} COMPUTE_API_TOKEN=sk_test_emulator`,
-      "",
-    ]);
-    const faults = new URL("/control/faults", url);
-    await fetch(faults, { method: "POST", body: '{"kind": "hang", "method": "POST"}' });
-    await caller({ url }).ask("GET", "/account");
-    // The emulator stops although a connection is idle and a request hangs.
-    const hanging = caller({ url }).create("a");
-    hanging.catch(() => undefined);
-    while (!(await (await fetch(faults)).text()).includes('"hits":1')) await pause(5);
-    child.kill("SIGINT");
-    await expect(hanging).rejects.toThrow();
-    expect(await ended).toBe(0);
-    expect(output.stderr).toBe("");
-    expect(output.stdout).toMatch(/GET \/v2\/account 200 token=test req_/);
-    expect(output.stdout).not.toContain("sk_test_acme");
-  });
+  posixTest(
+    "prints its address, its page and how to use it, and stops at SIGINT with code 0",
+    async () => {
+      const { child, output, ended, ready } = start("--port", "0", "--log");
+      const { url } = await ready;
+      expect(output.stdout.split("\n")).toEqual([
+        `Compute emulator ready at ${url} (in memory; Ctrl-C stops it)`,
+        `Its page: ${new URL("/", url).origin}`,
+        `To use it: export COMPUTE_BASE_URL=${url} COMPUTE_API_TOKEN=sk_test_emulator`,
+        "",
+      ]);
+      const faults = new URL("/control/faults", url);
+      await fetch(faults, { method: "POST", body: '{"kind": "hang", "method": "POST"}' });
+      await caller({ url }).ask("GET", "/account");
+      // The emulator stops although a connection is idle and a request hangs.
+      const hanging = caller({ url }).create("a");
+      hanging.catch(() => undefined);
+      while (!(await (await fetch(faults)).text()).includes('"hits":1')) await pause(5);
+      child.kill("SIGINT");
+      await expect(hanging).rejects.toThrow();
+      expect(await ended).toBe(0);
+      expect(output.stderr).toBe("");
+      expect(output.stdout).toMatch(/GET \/v2\/account 200 token=test req_/);
+      expect(output.stdout).not.toContain("sk_test_acme");
+    },
+  );
 
-  test("keeps its instances in a file, even when it is killed, and stops at SIGTERM with code 0", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "emulator-"));
-    try {
-      const args = ["--port", "0", "--database", join(folder, "state.db")];
-      const first = start(...args);
-      const { status } = await caller({ url: (await first.ready).url }).create("kept");
-      expect(status).toBe(202);
-      first.child.kill("SIGKILL");
-      await first.ended;
-      const second = start(...args);
-      expect(await caller({ url: (await second.ready).url }).names()).toEqual(["kept"]);
-      second.child.kill("SIGTERM");
-      expect(await second.ended).toBe(0);
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
-  });
+  posixTest(
+    "keeps its instances in a file, even when it is killed, and stops at SIGTERM with code 0",
+    async () => {
+      const folder = mkdtempSync(join(tmpdir(), "emulator-"));
+      try {
+        const args = ["--port", "0", "--database", join(folder, "state.db")];
+        const first = start(...args);
+        const { status } = await caller({ url: (await first.ready).url }).create("kept");
+        expect(status).toBe(202);
+        first.child.kill("SIGKILL");
+        await first.ended;
+        const second = start(...args);
+        expect(await caller({ url: (await second.ready).url }).names()).toEqual(["kept"]);
+        second.child.kill("SIGTERM");
+        expect(await second.ended).toBe(0);
+      } finally {
+        rmSync(folder, { recursive: true });
+      }
+    },
+  );
 
   test("a port in use is reported in one line, with exit code 1", async () => {
     await using other = createServer();

@@ -6,10 +6,11 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { beforeAll, expect, test } from "@jest/globals";
+import { beforeAll, expect } from "@jest/globals";
 import { ensureBuilt } from "../tools/build";
 import { bundlePlugin, type Module } from "../tools/support/bundle";
 import { root } from "../tools/support/paths";
+import { posixTest as test } from "../tools/support/unless";
 import { connect } from "./rpc/testing/client";
 
 /** What has run: parts of the bundle, those of their modules that run only when others ask for them, and Node's own. */

@@ -14,12 +14,13 @@ import type { ServerResponse } from "node:http";
 import { join, relative } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
-import { beforeEach, expect, test } from "@jest/globals";
+import { beforeEach, expect } from "@jest/globals";
 import { shellQuote } from "../provider/shellQuote";
 import { temporaryFolder } from "../provider/testing/temporaryFolder";
 import { serve } from "../tests/support/serve";
 import { runToolProcess } from "../tests/support/tool";
 import { root } from "./support/paths";
+import { posixTest as test } from "./support/unless";
 
 const copied = [
   "tools/run.mjs",

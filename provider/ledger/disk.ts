@@ -61,7 +61,7 @@ export const systemDisk: Disk = {
       throw error;
     }
   },
-  read: (path) => fs.readFileSync(path, "utf8"),
+  read: (path) => whenNotInUse(() => fs.readFileSync(path, "utf8")),
   sync: (path) => whileOpen(path, "r+", promisify(fs.fdatasync)),
   async syncFolder(folder) {
     try {
@@ -133,7 +133,7 @@ async function whileOpen(
 
 function removeIfPossible(path: string): void {
   try {
-    fs.unlinkSync(path);
+    whenNotInUse(() => fs.unlinkSync(path));
   } catch {
     // Left for a later run, which tries again.
   }

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { status } from "@grpc/grpc-js";
 import metadata from "../../metadata.json";
 import { endSignals, isCommand, isPiped, isStartedByEngine } from "../executable";
+import { posixTest } from "../../tools/support/unless";
 import { propertyMap } from "../propertyValue";
 import { connect, type TestClient } from "./testing/client";
 import { TestEngine } from "./testing/engine";
@@ -99,7 +100,7 @@ test("the provider does not see the token of Pulumi Cloud, which the engine pass
 /** After the signal of the engine, which waits for the end, the process does not wait for Node's exit. */
 const endAfter = (signal: NodeJS.Signals) => (signal === "SIGINT" ? signal : 0);
 
-test.each([
+posixTest.each([
   // Some engines send no Cancel. This is how they end a plugin.
   ["SIGINT", "finished"],
   ["SIGTERM", "interrupted"],
@@ -125,13 +126,13 @@ test.each([
 /** Those that this system has. */
 const signals = endSignals.filter((signal) => signal in constants.signals);
 
-test.each(signals)("%s that comes with the port ends the plugin in order", async (signal) => {
+posixTest.each(signals)("%s that comes with the port ends the plugin in order", async (signal) => {
   await using plugin = await startPlugin(bundle, ["127.0.0.1:1"], process.env);
   plugin.process.kill(signal);
   expect(await plugin.ended).toBe(endAfter(signal));
 });
 
-test.each(signals)(
+posixTest.each(signals)(
   "%s during a Create cancels it, and its instance still reaches the engine (G1)",
   async (signal) => {
     await withPlugin(async (started) => {
@@ -153,27 +154,33 @@ test("the end of stdin means that the engine is gone, so running calls are cance
   });
 });
 
-test("a signal after the end of stdin does not cut off a call that may still learn an id (G1)", async () => {
-  await withPlugin(async ({ plugin, client, engine }) => {
-    client.update({ id: "i-1", news: inputs }).catch(() => undefined);
-    while (engine.logged.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+posixTest(
+  "a signal after the end of stdin does not cut off a call that may still learn an id (G1)",
+  async () => {
+    await withPlugin(async ({ plugin, client, engine }) => {
+      client.update({ id: "i-1", news: inputs }).catch(() => undefined);
+      while (engine.logged.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      plugin.process.stdin?.end();
+      while (!plugin.stderr().includes("cancel"))
+        await new Promise((resolve) => setImmediate(resolve));
+      plugin.process.kill("SIGTERM");
+      expect(await plugin.ended).toBe(0);
+      expect(plugin.stderr()).toContain("the update has ended\n");
+    });
+  },
+);
+
+posixTest(
+  "a plugin that a person started keeps running after the end of stdin, so that an engine can attach",
+  async () => {
+    await using plugin = await startPlugin(bundle, []);
+    const client = connect(plugin.port);
+    using cleanup = new DisposableStack();
+    cleanup.defer(() => client.close());
     plugin.process.stdin?.end();
-    while (!plugin.stderr().includes("cancel"))
-      await new Promise((resolve) => setImmediate(resolve));
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(await client.version()).toBe(metadata.version);
     plugin.process.kill("SIGTERM");
     expect(await plugin.ended).toBe(0);
-    expect(plugin.stderr()).toContain("the update has ended\n");
-  });
-});
-
-test("a plugin that a person started keeps running after the end of stdin, so that an engine can attach", async () => {
-  await using plugin = await startPlugin(bundle, []);
-  const client = connect(plugin.port);
-  using cleanup = new DisposableStack();
-  cleanup.defer(() => client.close());
-  plugin.process.stdin?.end();
-  await new Promise((resolve) => setTimeout(resolve, 200));
-  expect(await client.version()).toBe(metadata.version);
-  plugin.process.kill("SIGTERM");
-  expect(await plugin.ended).toBe(0);
-});
+  },
+);

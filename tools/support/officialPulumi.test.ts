@@ -9,13 +9,14 @@ import { temporaryFolder } from "../../provider/testing/temporaryFolder";
 import { serve } from "../../tests/support/serve";
 import { engineVersions } from "../go/tools";
 import { ensureOfficialPulumi } from "./officialPulumi";
+import { exe } from "./paths";
 import { archivePath, pinnedPulumi } from "./pulumiArchive.cjs";
 
 /** Makes an archive with the layout of Pulumi's releases. */
 async function makeArchive(): Promise<Buffer> {
   const folder = temporaryFolder();
   mkdirSync(join(folder, "source", "pulumi"), { recursive: true });
-  writeFileSync(join(folder, "source", "pulumi", "pulumi"), "#!/bin/sh\necho v1.2.3\n", {
+  writeFileSync(join(folder, "source", "pulumi", `pulumi${exe}`), "#!/bin/sh\necho v1.2.3\n", {
     mode: 0o755,
   });
   writeFileSync(join(folder, "source", "pulumi", "other"), "a language host");
@@ -51,7 +52,8 @@ async function download(url: string, sha256 = "0".repeat(64), given?: Buffer) {
 }
 
 const sumOf = (bytes: Buffer) => hash("sha256", bytes);
-const unpacked = ["downloads", "pulumi-1.2.3", "pulumi-1.2.3/other", "pulumi-1.2.3/pulumi"];
+const inPulumi = ["other", `pulumi${exe}`].map((name) => join("pulumi-1.2.3", name));
+const unpacked = ["downloads", "pulumi-1.2.3", ...inPulumi];
 
 test("the pinned version is the one that is built if it can't be downloaded", () => {
   expect(`v${pinnedPulumi.version}`).toBe(engineVersions.engine);

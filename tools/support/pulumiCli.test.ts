@@ -1,9 +1,10 @@
 /** Tests which Pulumi CLI is used: a fake one on PATH, in a home folder, downloaded or built. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { afterEach, beforeEach, expect } from "@jest/globals";
 import { temporaryFolder } from "../../provider/testing/temporaryFolder";
 import { ensurePulumi, type PulumiSupply } from "./pulumiCli";
+import { posixTest as test } from "./unless";
 
 let folder: string;
 let home: string;

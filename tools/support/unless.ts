@@ -10,9 +10,8 @@ export function missingGo(): Reason {
   return onPath("go") === undefined ? "there is no Go on this machine" : undefined;
 }
 
-/** For what only a POSIX system has. */
-export const onWindows: Reason =
-  process.platform === "win32" ? "it needs a POSIX system" : undefined;
+/** A test of what only POSIX systems have: signals from another process, and scripts that are programs. Skipped on Windows. */
+export const posixTest = process.platform === "win32" ? test.skip : test;
 
 /** With venv, which some systems install separately. */
 export function missingPython(): Reason {

@@ -39,7 +39,6 @@ const [pulumi, plugin] = ["pulumi.exe", executableName("windows-amd64")];
 /** From the drive's root. The project of each scene is beside these. */
 const [tools, home] = ["/rig/bin", "/rig/home"];
 const installed = `${home}/plugins/resource-${metadata.name}-v${metadata.version}/${plugin}`;
-const lockAndRecord = /\.(json|lock)$/;
 
 const scenes = { up, reader, killed, settle, words };
 type SceneName = keyof typeof scenes;
@@ -109,7 +108,7 @@ async function up(): Promise<void> {
   await using scene = await openScene("up", ["web-1", "web-2"]);
   assert.doesNotMatch(await scene.up().succeeded(), /warning:/);
   assert.equal(scene.control.instances().length, 2);
-  assert.deepEqual(ledger(), []);
+  assert.deepEqual(records(), []);
   await scene.pulumi("preview", "--expect-no-changes", "--non-interactive").succeeded();
   assert.match(await scene.own("doctor").succeeded(), /2 instances/);
   await scene.own("audit").succeeded();
@@ -129,6 +128,7 @@ async function reader(): Promise<void> {
   assert.doesNotMatch(await scene.up().succeeded(), /warning:/);
   assert.equal(scene.control.instances().length, 60);
   writeFileSync(join(drive, home, "stop"), "");
+  assert.deepEqual(records(), []);
   // Otherwise the reader was not in the way.
   assert.match(await reading.succeeded(), /read [1-9]\d* times/);
 }
@@ -176,7 +176,7 @@ async function killed(): Promise<void> {
   await interrupt(scene, pulumi);
   assert.match(await scene.up().succeeded(), /goes on with it/);
   assert.equal(scene.posts(), 1);
-  assert.deepEqual(ledger(), []);
+  assert.deepEqual(records(), []);
 }
 
 async function settle(): Promise<void> {
@@ -186,7 +186,7 @@ async function settle(): Promise<void> {
   await settling.printed("[y/N]");
   settling.type("y");
   await settling.succeeded();
-  assert.deepEqual(ledger(), []);
+  assert.deepEqual(records(), []);
   await scene.up().succeeded();
   assert.equal(scene.posts(), 1);
 }
@@ -200,11 +200,11 @@ async function words(): Promise<void> {
   assert.ok(help.includes(`Usage: ${shown} `), help);
 }
 
-/** Returns what is in the ledger. */
-function ledger(): string[] {
+/** Returns the records in the ledger. */
+function records(): string[] {
   const folder = join(drive, home, "compute", "ledger");
   const all = existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: "utf8" }) : [];
-  return all.filter((name) => lockAndRecord.test(name));
+  return all.filter((name) => name.endsWith(".json"));
 }
 
 async function main(names: readonly string[], given: string | undefined): Promise<void> {
