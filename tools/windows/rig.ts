@@ -35,7 +35,11 @@ import { root } from "../support/paths";
 import { withLock } from "../support/products";
 import { Command, drive, ensureWine, gone, kill } from "./wine";
 
-const [pulumi, plugin] = ["pulumi.exe", executableName("windows-amd64")];
+const [pulumi, host, plugin] = [
+  "pulumi.exe",
+  "pulumi-language-yaml.exe",
+  executableName("windows-amd64"),
+];
 /** From the drive's root. The project of each scene is beside these. */
 const [tools, home] = ["/rig/bin", "/rig/home"];
 const installed = `${home}/plugins/resource-${metadata.name}-v${metadata.version}/${plugin}`;
@@ -49,7 +53,7 @@ async function prepare(given: string | undefined): Promise<void> {
   const node = nodeIn("windows-amd64", await ensureRuntime("windows-amd64"));
   const programs = {
     [`${tools}/${pulumi}`]: await ensureGoTool("engine-windows"),
-    [`${tools}/pulumi-language-yaml.exe`]: await ensureGoTool("yaml-windows"),
+    [`${tools}/${host}`]: await ensureGoTool("yaml-windows"),
     [`${tools}/node.exe`]: join(root, node),
     [installed]: given ?? (await ensureExecutable("windows-amd64")),
   };
@@ -95,7 +99,7 @@ async function openScene(name: SceneName, resources: readonly string[]) {
     own: (...words: string[]) => inPulumi(...pluginRun, ...words),
     posts: () => emulator.control.counts()["POST /v2/instances"] ?? 0,
     [Symbol.asyncDispose]: async () => {
-      for (const program of [pulumi, plugin]) await kill(program);
+      for (const program of [pulumi, host, plugin]) await kill(program);
       await emulator.close();
     },
   };
@@ -167,6 +171,8 @@ async function interrupt(
   await running.printed("PROVISIONING");
   for (const program of programs) await kill(program);
   await gone(plugin);
+  // It outlives the engine, and has a file open that the next engine replaces.
+  await kill(host);
   await scene.pulumi("cancel", "--yes").succeeded();
   scene.control.finishProvisioning();
 }
