@@ -25,7 +25,9 @@ test("after `pulumi cancel`, a second run saves its state over the first one's: 
   expect(await stack.ids()).toEqual([id]);
   second.child.kill("SIGCONT");
 
-  expect(await second.failed()).toMatch(/another run \(process \d+\) creates .*Nothing was created\./s);
+  expect(await second.failed()).toMatch(
+    /another run \(process \d+\) creates .*Nothing was created\./s,
+  );
   expect(await stack.ids()).toEqual([]);
   expect(await stack.fail("up")).toContain(`(${id}). Nothing was created.`);
 

@@ -11,6 +11,8 @@ export function readPage(name: string): Page {
 export const pages: readonly Page[] = globSync(["*.md", "docs/**/*.md", "examples/*/README.md"], {
   cwd: root,
 })
+  // As links write them, also on Windows.
+  .map((name) => name.replaceAll("\\", "/"))
   .sort()
   .map(readPage);
 
