@@ -11,7 +11,6 @@ import { OperationFailed } from "./errors";
 import { reportInDoubt } from "./instance/inDoubt";
 import { reportLeftBehind } from "./instance/leftBehind";
 import type { CancelReason, ConfigureRequest } from "./calls";
-import { newSessionId } from "./ledger/record";
 import { runPatienceMs, Session } from "./session/session";
 
 /** What holds until the next run begins in this process. */
@@ -33,7 +32,8 @@ export class Run {
     const { randomBytes = crypto.randomBytes } = ctx;
     this.#ctx = ctx;
     this.stack = new ProgramStack(ctx);
-    this.#id = newSessionId(randomBytes(6));
+    // With its process id, a person finds a run that is in the way (`displayRun`).
+    this.#id = `${process.pid}_${Buffer.from(randomBytes(6)).toString("hex")}`;
   }
 
   /** Undefined until Configure. */

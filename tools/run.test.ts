@@ -44,7 +44,7 @@ async function runStart(install: string, env: NodeJS.ProcessEnv): Promise<string
   const link = `require("node:fs").symlinkSync(${JSON.stringify(join(root, "node_modules"))}, "node_modules")`;
   const npm = join(folder, "bin", "npm");
   writeFileSync(`${npm}.js`, `(async () => { ${install}; ${link}; })();\n`);
-  const command = [process.execPath, `${npm}.js`].map(shellQuote).join(" ");
+  const command = [process.execPath, `${npm}.js`].map((word) => shellQuote(word)).join(" ");
   writeFileSync(npm, `#!/bin/sh\nexec ${command}\n`, { mode: 0o755 });
   const list = `require("node:fs").globSync("*", { cwd: ${JSON.stringify(downloads())} })`;
   writeFileSync(join(folder, "tools", "start.ts"), `console.log(${list}.join());\n`);

@@ -9,12 +9,7 @@ import { originDifference, originSchema, type Origin } from "../origin";
 import { stackOf } from "../urn";
 import { redactionMark } from "../redaction";
 
-/** Makes the id of a session of this process, from random bytes. The process id in it tells a person who is in the way. */
-export function newSessionId(random: Uint8Array): string {
-  return `${process.pid}_${Buffer.from(random).toString("hex")}`;
-}
-
-/** Names the run that owns a record, if possible with its process id. */
+/** Names the run that owns a record, with its process id, unless an older version has made the session's id. */
 export function displayRun({ session }: Pick<LedgerRecord, "session">): string {
   const [, pid] = /^(\d+)_/.exec(session) ?? [];
   return pid === undefined ? "another run" : `another run (process ${pid})`;
