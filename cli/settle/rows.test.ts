@@ -59,7 +59,7 @@ test.each<[Does, string, string]>([
     "forget the create; what it may have left is in a sandbox, not billed",
   ],
   [put, 'instance i-1, "db", ACTIVE', "put it into the state: `pulumi up` goes on with it"],
-  [{ kind: "running" }, "its run is under way on this machine", "nothing"],
+  [{ kind: "running" }, "another run is under way on this machine", "nothing"],
 ])("nobody is asked about %j", (row, found, does) => {
   expect(shown(row)).toMatchObject({ urn: web, name: "db", found, does, ways: [] });
 });

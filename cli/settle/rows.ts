@@ -2,6 +2,7 @@
 import { importCommand, inStack, oneRunCommands, settleCommand } from "../../provider/advice";
 import type { ListItem } from "../../provider/api/contract";
 import type { Settings } from "../../provider/config/settings";
+import { displayRun } from "../../provider/ledger/record";
 import { redactionMark } from "../../provider/redaction";
 import { shellQuote } from "../../provider/shellQuote";
 import type { Does, Row } from "./decide";
@@ -82,8 +83,10 @@ function wordsFor({ doubt, does }: Row, context: Context): Words {
     }
     case "ask":
       return { found, does: "nothing: a person decides" };
-    case "running":
-      return { found: "its run is under way on this machine", does: "nothing" };
+    case "running": {
+      const run = displayRun({ session: "", ...record });
+      return { found: `${run} is under way on this machine`, does: "nothing" };
+    }
   }
 }
 
