@@ -2,6 +2,7 @@
 import { statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { importPlanCommand } from "../provider/advice";
+import { attempt } from "../provider/attempt";
 import { logicalName } from "../provider/urn";
 import { closest } from "../provider/closest";
 import { OperationFailed } from "../provider/errors";
@@ -79,11 +80,7 @@ export function readPlanOptions(file: string, { name, input = [] }: PlanOptions)
 }
 
 function isFolder(path: string): boolean {
-  try {
-    return statSync(path).isDirectory();
-  } catch {
-    return false;
-  }
+  return attempt(() => statSync(path).isDirectory()) ?? false;
 }
 
 /**

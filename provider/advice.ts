@@ -2,6 +2,7 @@
 import { realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 import metadata from "../metadata.json";
+import { attempt } from "./attempt";
 import type { RequestError } from "./api/errors";
 import type { SettingVariables } from "./config/settings";
 import { executablePath, ownFolder } from "./executable";
@@ -168,13 +169,8 @@ export function ownCommand(...words: readonly string[]): string {
 
 /** Whether Pulumi has installed this plugin: its folder is one of those in the Pulumi home. */
 function isInstalled(): boolean {
-  try {
-    const plugins = realpathSync(join(pulumiHome(process.env), "plugins"));
-    return dirname(realpathSync(ownFolder)) === plugins;
-  } catch {
-    // There is no such folder, or it can't be read.
-    return false;
-  }
+  const plugins = join(pulumiHome(process.env), "plugins");
+  return attempt(() => dirname(realpathSync(ownFolder)) === realpathSync(plugins)) ?? false;
 }
 
 /** Returns the command that settles what is in doubt, with these options. */

@@ -1,6 +1,7 @@
 /** The stack whose program an engine runs, as far as the processes of the plugin know it. */
 import { hostname } from "node:os";
 import { dirname, join } from "node:path";
+import { attempt } from "./attempt";
 import type { ProviderContext } from "./context";
 import { fingerprint } from "./fingerprint";
 import { systemDisk, type Disk } from "./ledger/disk";
@@ -41,12 +42,8 @@ export class ProgramStack {
 
   /** Returns the stack (`stackOf`). Undefined if no program runs, as in a destroy. */
   get(): string | undefined {
-    if (this.#known !== undefined || !this.#file) return this.#known;
-    try {
-      return this.#disk.read(this.#file);
-    } catch {
-      return undefined;
-    }
+    const file = this.#file;
+    return this.#known ?? (file ? attempt(() => this.#disk.read(file)) : undefined);
   }
 
   /** Takes back what the other processes were told. */

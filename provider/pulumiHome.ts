@@ -1,6 +1,7 @@
 /** Finds the Pulumi home, which has the installed plugins and the ledger. */
 import { homedir, tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
+import { attempt } from "./attempt";
 
 /** Returns the Pulumi home that the engine uses. */
 export function pulumiHome(env: NodeJS.ProcessEnv): string {
@@ -9,12 +10,6 @@ export function pulumiHome(env: NodeJS.ProcessEnv): string {
 
 /** Returns the user's home as the engine finds it: the system's user database comes before HOME. */
 export function userHome(): string {
-  for (const home of [() => userInfo().homedir, homedir]) {
-    try {
-      return home();
-    } catch {
-      // The user is not in the database, as in many containers. Then HOME counts, if it is set.
-    }
-  }
-  return tmpdir();
+  // The user may not be in the database, as in many containers. Then HOME counts, if it is set.
+  return attempt(() => userInfo().homedir) ?? attempt(homedir) ?? tmpdir();
 }

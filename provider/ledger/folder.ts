@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { unescape } from "node:querystring";
+import { attempt } from "../attempt";
 import { withoutPasswords } from "../addresses";
 import { fingerprint } from "../fingerprint";
 import { pulumiHome, userHome } from "../pulumiHome";
@@ -25,11 +26,7 @@ export function ledgerFolder(env: NodeJS.ProcessEnv, cwd = process.cwd()): strin
 /** Returns the ledger folders of all backends in this Pulumi home, or none if the home can't be read. */
 export function ledgerFolders(env: NodeJS.ProcessEnv): string[] {
   const root = ledgerRoot(env);
-  try {
-    return readdirSync(root).map((name) => join(root, name));
-  } catch {
-    return [];
-  }
+  return attempt(() => readdirSync(root).map((name) => join(root, name))) ?? [];
 }
 
 function ledgerRoot(env: NodeJS.ProcessEnv): string {
@@ -52,15 +49,12 @@ const backendPattern =
 /** Returns what the project file says that the engine finds: in this folder, or else in the nearest one above it. */
 function projectAt(folder: string): Project | undefined {
   for (const end of ["json", "yaml", "yml"]) {
-    try {
-      const text = readFileSync(join(folder, `Pulumi.${end}`), "utf8");
-      const [name = "", backend = ""] = [namePattern, backendPattern].map(
-        (pattern) => pattern.exec(text)?.[1] ?? "",
-      );
-      return { folder, name, backend };
-    } catch {
-      // There is none.
-    }
+    const text = attempt(() => readFileSync(join(folder, `Pulumi.${end}`), "utf8"));
+    if (text === undefined) continue;
+    const [name = "", backend = ""] = [namePattern, backendPattern].map(
+      (pattern) => pattern.exec(text)?.[1] ?? "",
+    );
+    return { folder, name, backend };
   }
   const above = dirname(folder);
   return above === folder ? undefined : projectAt(above);
@@ -68,14 +62,9 @@ function projectAt(folder: string): Project | undefined {
 
 /** Whether a folder of the ledger has the file of some resource of the project. */
 function holdsCreateOf(project: string, folder: string): boolean {
-  try {
-    const files = readdirSync(folder).filter((name) => name.endsWith(".json"));
-    return files.some((name) =>
-      readFileSync(join(folder, name), "utf8").includes(`::${project}::`),
-    );
-  } catch {
-    return false;
-  }
+  const isOfProject = (name: string) =>
+    name.endsWith(".json") && readFileSync(join(folder, name), "utf8").includes(`::${project}::`);
+  return attempt(() => readdirSync(folder).some(isOfProject)) ?? false;
 }
 
 /** Returns the same text for addresses that differ only in a password, a slash at the end or, of files, in the way there. */
@@ -95,21 +84,15 @@ function realFolder(path: string, base: string): string {
     base,
     decoded.startsWith("~") ? join(userHome(), decoded.slice(2)) : decoded,
   );
-  try {
-    return realpathSync(folder);
-  } catch {
-    return folder;
-  }
+  return attempt(() => realpathSync(folder)) ?? folder;
 }
 
 /** Returns the backend that `pulumi login` chose, or undefined if the credentials file can't be read. */
 function loggedInBackend(env: NodeJS.ProcessEnv): string | undefined {
   const folder = env["PULUMI_CREDENTIALS_PATH"] || pulumiHome(env);
-  try {
+  return attempt(() => {
     const text = readFileSync(join(folder, "credentials.json"), "utf8");
     const { current } = JSON.parse(text) as { current?: unknown };
     return typeof current === "string" ? current : undefined;
-  } catch {
-    return undefined;
-  }
+  });
 }

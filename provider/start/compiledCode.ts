@@ -1,9 +1,10 @@
-/** The code that V8 has compiled from the parts of the plugin, from one process to the next. */
+/** The code that V8 has compiled from the parts of the plugin, from one process to the next. Without it, the start is only slower. */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { cachedDataVersionTag } from "node:v8";
 import { Script } from "node:vm";
+import { attempt } from "../attempt";
 import { isCommand, isStartedByEngine } from "../executable";
 import { cacheDirectory } from "./cacheDirectory";
 import { joinParts, PartsFile } from "./partsFile";
@@ -98,13 +99,4 @@ function onFirstPost(act: () => void): void {
     act();
   };
   subscribe(channel, onRequest);
-}
-
-/** Returns undefined if the action fails. Without the compiled code, the start is only slower. */
-function attempt<T>(action: () => T): T | undefined {
-  try {
-    return action();
-  } catch {
-    return undefined;
-  }
 }
