@@ -27,8 +27,8 @@ export interface LookOptions {
 }
 
 interface WaitOptions extends LookOptions {
-  /** The mark (`ListingSource.mark`) of the end of the POST. Listings with a lower mark are ignored. 0 if every listing counts. */
-  after: number;
+  /** The mark (`ListingSource.mark`) of the end of the POST. Listings with a lower mark are ignored. By default, every listing counts. */
+  after?: number;
 }
 
 /** What differs between the waits. */
@@ -120,7 +120,7 @@ export class Poller {
    */
   async waitWhileProvisioning(id: string, options: WaitOptions): Promise<WaitResult> {
     using _wait = this.#waiting(options.signal);
-    const { after } = options;
+    const { after = 0 } = options;
     // Accepted just now. The age of any other instance is not known here.
     const isNew = this.#waitedFor.add(id) && after > 0;
     const startedAt = this.#clock.now();
@@ -131,14 +131,11 @@ export class Poller {
         provisioningMs = listing.begunAt - startedAt;
       options.onLook(listing, problem);
     };
-    const result = await this.#wait(
-      id,
-      { ...options, onLook },
-      {
-        pauseMsAfter: (waitedMs) => this.#pauseMsAfter(waitedMs, isNew),
-        isOver: hasLeftProvisioning,
-      },
-    );
+    const looks = { ...options, onLook };
+    const result = await this.#wait(id, looks, {
+      pauseMsAfter: (waitedMs) => this.#pauseMsAfter(waitedMs, isNew),
+      isOver: hasLeftProvisioning,
+    });
     if (isNew && result.kind === "left")
       this.#quickestMs = Math.min(this.#quickestMs ?? Infinity, provisioningMs);
     return result;
@@ -151,15 +148,11 @@ export class Poller {
    * @throws as `waitWhileProvisioning`
    */
   async waitForAddress(lastSeen: ListItem, options: LookOptions): Promise<WaitResult> {
-    return await this.#wait(
-      lastSeen.id,
-      { ...options, after: 0 },
-      {
-        lastSeen,
-        pauseMsAfter: (waitedMs) => this.#pauseMsAfter(waitedMs, false),
-        isOver: (item) => hasLeftProvisioning(item) && !isListedWithoutAddress(item),
-      },
-    );
+    return await this.#wait(lastSeen.id, options, {
+      lastSeen,
+      pauseMsAfter: (waitedMs) => this.#pauseMsAfter(waitedMs, false),
+      isOver: (item) => hasLeftProvisioning(item) && !isListedWithoutAddress(item),
+    });
   }
 
   /**
@@ -169,19 +162,15 @@ export class Poller {
    * @throws as `waitWhileProvisioning`
    */
   async waitWhileActive(lastSeen: ListItem, options: LookOptions): Promise<WaitResult> {
-    return await this.#wait(
-      lastSeen.id,
-      { ...options, after: 0 },
-      {
-        lastSeen,
-        pauseMsAfter: () => watchIntervals * this.#pollIntervalMs,
-        isOver: (item) => hasLeftProvisioning(item) && item.status !== "ACTIVE",
-      },
-    );
+    return await this.#wait(lastSeen.id, options, {
+      lastSeen,
+      pauseMsAfter: () => watchIntervals * this.#pollIntervalMs,
+      isOver: (item) => hasLeftProvisioning(item) && item.status !== "ACTIVE",
+    });
   }
 
   async #wait(id: string, options: WaitOptions, kind: WaitKind): Promise<WaitResult> {
-    const { after, listedBy, signal, onLook } = options;
+    const { after = 0, listedBy, signal, onLook } = options;
     const { isOver, pauseMsAfter } = kind;
     const question = { subject: { id }, listedBy, pollIntervalMs: this.#pollIntervalMs };
     let witness: Witness = { ...witnessOf(question), lastSeen: kind.lastSeen };
