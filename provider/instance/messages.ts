@@ -237,28 +237,26 @@ function leftoversLines({ items }: Leftovers, spec: CreateSpec): string[] {
   const { urn, provider, tokenKind } = spec.own;
   const resource = `"${logicalName(urn)}"`;
   const [first] = items;
+  const isRefused = spec.leftovers === "fail";
   const finding = first
     ? `${resource} may have an instance already: ${listedAs[first.why]}.`
     : `whether ${resource} has an instance already is not known: the listing is not complete.`;
   const named = items.map((item) => describeLeftover(item, spec));
   const second = tokenKind === "live" ? "a second one, which is billed, too" : "a second one";
-  return [
+  const lines = [
     finding,
     first ? `${someOf(named)}. ${nothing}` : nothing,
-    ...(first?.why === "tag" ? [settleLine()] : []),
-    ...(first?.why === "tag" && spec.leftovers !== "fail" ? [replaceLine(spec)] : []),
+    first?.why === "tag" && settleLine(),
+    first?.why === "tag" && !isRefused && replaceLine(spec),
     // What a name alone leaves open, `settle` can't tell either.
-    ...(first?.why === "name"
-      ? [
-          `To take it over: \`${importCommand({ urn, provider }, first.id)}\`, or remove it at the service.`,
-        ]
-      : []),
-    ...(spec.leftovers === "fail"
-      ? [`To create ${first ? second : "it all the same"}: \`${oneRunCommands.besideLeftovers}\``]
-      : []),
+    first?.why === "name" &&
+      `To take it over: \`${importCommand({ urn, provider }, first.id)}\`, or remove it at the service.`,
+    isRefused &&
+      `To create ${first ? second : "it all the same"}: \`${oneRunCommands.besideLeftovers}\``,
     // Also on --replace and taints: the engine does not say that it replaces an instance.
     `More: ${pageAt("recover.md#leftovers")}`,
   ];
+  return lines.filter((line) => line !== false);
 }
 
 const listedAs = {
