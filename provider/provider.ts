@@ -185,15 +185,6 @@ class ComputeProvider implements Provider {
   }
 }
 
-/** The successor that a failed Create leaves. */
-const notCreated = {
-  id: "",
-  name: undefined,
-  isUnfinished: true,
-  status: undefined,
-  ipv4: undefined,
-};
-
 /** Returns the reply to a Create or an Update, whose instance the Delete of the one that it replaces asks for. */
 async function succeeded(
   session: Session,
@@ -209,7 +200,7 @@ async function succeeded(
     return kept(session, reply);
   } catch (error) {
     if (error instanceof InstanceUnfinished) note(error.id, error.state.outputs);
-    else if (!("id" in request)) session.state.noteSuccessor(urn, notCreated);
+    else if (!("id" in request)) session.state.noteSuccessor(urn, { id: "", isUnfinished: true });
     throw error;
   }
 }

@@ -74,7 +74,7 @@ export async function deleteInstance(session: Session, request: DeleteRequest): 
     id,
     what,
     finding,
-    ...(verdict.kind === "listed" && { again: `${what}: ${finding}` }),
+    isBrief: verdict.kind === "listed",
     why: noCall,
     ways: waysToDelete(state, urn, verdict),
     page: "delete.md",
@@ -95,11 +95,9 @@ function otherStack(id: string, urn: string, stack: string): string[] {
 function refusalWhileNeeded({ state }: Session, before: Instance): Refused | undefined {
   const { id, urn } = before;
   const next = state.successors.get(urn);
-  if (next === undefined || next.id === id) return undefined;
-  const lack = lackOf(next, before);
-  if (lack === undefined) return undefined;
+  const lack = next && next.id !== id ? lackOf(next, before) : undefined;
+  if (!next || lack === undefined) return undefined;
   const isCreated = next.id !== "";
-  const what = `instance ${id} was not deleted`;
   const finding = isCreated
     ? `its replacement ${next.id} is not ready (${lack})`
     : "its replacement was not created";
@@ -107,10 +105,10 @@ function refusalWhileNeeded({ state }: Session, before: Instance): Refused | und
   const up = next.isUnfinished ? "pulumi up" : "pulumi up --refresh";
   return refusal({
     id,
-    what,
+    what: `instance ${id} was not deleted`,
     finding,
     kind: "its replacement is not ready",
-    again: `${what}: ${finding}`,
+    isBrief: true,
     ways: [
       `once ${isCreated ? "the new one is ready" : "its create works"}: \`${up}\``,
       "to end the old one all the same: remove it at the service (its portal), and run this again",

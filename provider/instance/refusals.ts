@@ -21,8 +21,8 @@ interface Refusal {
   finding: string;
   /** The finding without what differs for each request. */
   kind?: string;
-  /** The line of a further instance, if the finding is short enough to be said again. */
-  again?: string;
+  /** Whether the finding is short enough to be said again of a further instance. */
+  isBrief?: boolean;
   /** The rest of the first line. */
   why?: string;
   /** Each with one command or none. */
@@ -36,7 +36,7 @@ interface Refusal {
 /** Returns the error. Where it reaches the engine, only the first instance with the same reason and ways has the whole of it. */
 export function refusal(refused: Refusal): Refused {
   const { id, urn = "", what, finding, kind = finding, why = "", ways, page } = refused;
-  const { again = `${what}, for the same reason` } = refused;
+  const again = refused.isBrief ? `${what}: ${finding}` : `${what}, for the same reason`;
   const rest = [...bulleted(ways), `More: ${pageAt(page)}`];
   const subject = [kind, ...rest].join("\n").replaceAll(urn, "");
   const shared = { subject, id, again: `${again}.` };

@@ -17,10 +17,10 @@ export interface Seen {
 export interface Successor {
   /** Empty if its Create has failed without one. */
   readonly id: string;
-  readonly name: string | undefined;
   readonly isUnfinished: boolean;
-  readonly status: string | undefined;
-  readonly ipv4: string | undefined;
+  readonly name?: string | undefined;
+  readonly status?: string | undefined;
+  readonly ipv4?: string | undefined;
 }
 
 /**
