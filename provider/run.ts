@@ -106,7 +106,9 @@ export class Run {
     session.notices.reportFindings();
     for (const assignment of this.#assignments) {
       if (session.notices.markSaid(assignment))
-        session.ctx.messages.info(`${assignment} ${untilUnset}`);
+        session.ctx.messages.info(
+          `${assignment} is set in the environment, and counts in each run until it is unset`,
+        );
     }
     // After an interrupt, a second Ctrl-C may end the engine before it saves the replies. So `finished` then proves
     // nothing.
@@ -125,8 +127,6 @@ export class Run {
     void this.#session?.close();
   }
 }
-
-const untilUnset = "is set in the environment, and counts in each run until it is unset";
 
 const secondConfiguration =
   "this process already serves another configuration of the provider, and it can't tell the calls of the two configurations apart. Two providers of a program have two, and so have the recorded and the present settings of one after a change. Run without PULUMI_DEBUG_PROVIDERS";

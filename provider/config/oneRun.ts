@@ -3,19 +3,16 @@
  * them. Only Configure asks for them: the commands judge by the settings that every run has.
  */
 import { OperationFailed } from "../errors";
-import type { Settings, SettingVariables } from "./settings";
+import type { Settings } from "./settings";
 
 const names = { deletePolicy: "COMPUTE_DELETE_POLICY", leftovers: "COMPUTE_LEFTOVERS" } as const;
 
-/** The settings of a run, the variables from which some of them come, and all such variables that are set, as assignments. */
-interface Decided {
-  settings: Settings;
-  variables: SettingVariables;
-  assignments: string[];
-}
-
-/** @throws OperationFailed if a variable has a value that means nothing */
-export function decideForRun(settings: Settings, env: NodeJS.ProcessEnv): Decided {
+/**
+ * Returns the settings of a run, the variables from which some of them come, and all such variables that are set, as assignments.
+ *
+ * @throws OperationFailed if a variable has a value that means nothing
+ */
+export function decideForRun(settings: Settings, env: NodeJS.ProcessEnv) {
   const policy = wordIn(env, names.deletePolicy, ["retain", "fail"]);
   const leftovers = wordIn(env, names.leftovers, ["warn", "fail"]);
   // "retain" lets through what "fail" would refuse. What the service can destroy is not to run on.
