@@ -15,19 +15,16 @@ interface Way {
   then: string;
 }
 
-/** What was found, and what `settle` does: an infinitive, or "nothing". */
-interface Words {
-  found: string;
-  does: string;
-}
-
 /** A create or an instance, as a person reads of it. */
-export interface Shown extends Words {
+interface Shown {
   urn: string;
   /** Undefined if it is not known. */
   name: string | undefined;
   /** The instance, if one was found. */
   id: string | undefined;
+  found: string;
+  /** What `settle` does: an infinitive, or "nothing". */
+  does: string;
   ways: Way[];
 }
 
@@ -58,7 +55,7 @@ function itemsOf(does: Does): readonly ListItem[] {
   return "item" in does ? [does.item] : [];
 }
 
-function wordsFor({ doubt, does }: Row, context: Context): Words {
+function wordsFor({ doubt, does }: Row, context: Context): Pick<Shown, "found" | "does"> {
   const { record } = doubt;
   const found = describeAll(doubt, does);
   switch (does.kind) {
@@ -104,7 +101,11 @@ function describeAll({ name }: Doubt, does: Does): string {
 }
 
 /** Says what the next run does with an instance, and with the one in whose place it is. */
-function nextUp(doubt: Doubt, occupant: string | undefined, { deletePolicy }: Context): string {
+export function nextUp(
+  doubt: Doubt,
+  occupant: string | undefined,
+  { deletePolicy }: Context,
+): string {
   const up = "`pulumi up` goes on with it";
   if (occupant === undefined) return up;
   // The settings of a provider that the program makes are not known here.

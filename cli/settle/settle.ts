@@ -16,7 +16,7 @@ import { count, printData, Problem, type Terminal } from "../terminal";
 import { settleCommand } from "../../provider/advice";
 import { decideAll, doableOf, takenUrn, type Choices, type Row } from "./decide";
 import { look, readExport, type Look, type Place } from "./look";
-import { choiceOf, linesOf, show, showStopping, type Context, type Shown } from "./rows";
+import { choiceOf, linesOf, nextUp, show, showStopping, type Context } from "./rows";
 import { carryOut, type Written } from "./write";
 
 interface Options extends SettingOptions {
@@ -196,14 +196,11 @@ class Settling {
   async #withAnswers(seen: Look): Promise<readonly Row[]> {
     const { view } = seen;
     const take = [...this.#choices.take];
-    for (const row of seen.rows) {
-      const { doubt, does } = row;
+    for (const { doubt, does } of seen.rows) {
       if (does.kind !== "ask" || does.by !== "take" || does.items.length !== 1) continue;
       const [id] = does.items.map((item) => item.id);
-      const taking = show(row, this.#context(seen)).ways.find(({ command }) =>
-        command.includes("--take"),
-      );
-      const then = does.occupant === undefined ? "" : ` Then ${taking?.then}.`;
+      const next = nextUp(doubt, does.occupant, this.#context(seen));
+      const then = does.occupant === undefined ? "" : ` Then ${next}.`;
       if (await this.#io.ask(`Is ${id} the instance of ${doubt.urn}, to take it over?${then}`))
         take.push(`${doubt.urn}=${id}`);
     }
@@ -285,23 +282,20 @@ class Settling {
       this.#fail(stuck.map((urn) => `The record of ${urn} could not be changed.`));
   }
 
-  #shown(seen: Look): Shown[] {
-    const context = this.#context(seen);
-    return [
+  #data(): object {
+    const seen = this.#look;
+    const context = seen && this.#context(seen);
+    const inDoubt = context && [
       ...seen.rows.map((row) => show(row, context)),
       ...seen.stopping.map((one) => showStopping(one, context)),
     ];
-  }
-
-  #data(): object {
-    const seen = this.#look;
     return {
       result: this.#result,
       stack: seen?.view.stack ?? null,
       service: seen?.service
         ? { baseUrl: seen.service.origin.baseUrl, tokenKind: seen.service.origin.tokenKind }
         : null,
-      inDoubt: seen ? this.#shown(seen) : [],
+      inDoubt: inDoubt ?? [],
       otherPendingCreates: seen?.others.map(({ resource }) => resource.urn) ?? [],
       stateBefore: this.#written?.kept ?? null,
       problems: this.#problems,
