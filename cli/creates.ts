@@ -44,11 +44,6 @@ export interface CreateInDoubt extends LedgerRecord {
   readonly settle: () => boolean;
 }
 
-/** Reads them from all ledgers on this machine. */
-export function readCreatesInDoubt(env: NodeJS.ProcessEnv, warn: Warn): CreateInDoubt[] {
-  return readCreates(env, warn).map(createInDoubt);
-}
-
 /** Returns what `settle` needs of a create. */
 export function createInDoubt({ record, liveness, ledger, isHere }: RecordedCreate): CreateInDoubt {
   const { at = "" } = record;

@@ -7,8 +7,8 @@ import { isNamed } from "../../provider/evidence/witness";
 import { whyNotResumed } from "../../provider/instance/protocol";
 import type { Origin } from "../../provider/origin";
 import { isListedAt } from "../compare";
-import { hasId, mayBe, occupantOf, whyForeign, type Doubt } from "./doubts";
-import { whyHomeless, type ExportedState, type PendingCreate } from "./exported";
+import { hasId, mayBe, occupantOf, whyForeign, type Doubt, type Listed } from "./doubts";
+import { whyHomeless, type PendingCreate } from "./exported";
 
 /** An instance in a state. */
 export interface Held {
@@ -36,16 +36,11 @@ export interface Choices {
 }
 
 /** All that is known when it is decided. */
-export interface View {
+export interface View extends Listed {
   readonly stack: string;
-  readonly state: ExportedState;
   /** By id, the instances in the states of all stacks. Two services may use equal ids. */
   readonly held: ReadonlyMap<string, readonly Held[]>;
   readonly evidence: ReadonlyMap<Doubt, Evidence>;
-  /** What the service lists, by id. */
-  readonly items: ReadonlyMap<string, ListItem>;
-  /** Where these are listed. Undefined if the service was not asked. */
-  readonly origin: Origin | undefined;
   /** The ids of the instances in the place of a create that are proven gone. */
   readonly gone: ReadonlySet<string>;
   readonly choices: Choices;

@@ -44,7 +44,10 @@ export function doubtsOf(
     (isHere && isOfStack(urn, stack));
   const records = creates.filter(isOurs).sort((one, other) => (one.at > other.at ? -1 : 1));
   const instances = state.pending.filter(({ instance }) => instance !== undefined);
-  const ofState = [...Map.groupBy(instances, keyOfPending)].map(([key, pending]): Doubt => {
+  const byKey = Map.groupBy(instances, ({ instance, resource: { urn } }) =>
+    keyOf({ ...instance, urn }),
+  );
+  const ofState = [...byKey].map(([key, pending]): Doubt => {
     const record = records.find((one) => keyOf(one) === key);
     const { name, isGenerated = false } = pending[0]?.instance ?? {};
     return { urn: pending[0]?.resource.urn ?? "", name, isGenerated, pending, record };
@@ -79,10 +82,12 @@ export function occupantOf(urn: string, { resources }: ExportedState): StateReso
   return resources.find((one) => one.urn === urn && !one.delete && !one.pendingReplacement);
 }
 
-/** What is known of the place that is listed. */
-interface Listed {
+/** The state of the stack, and what is listed. */
+export interface Listed {
   readonly state: ExportedState;
+  /** What the service lists, by id. */
   readonly items: ReadonlyMap<string, ListItem>;
+  /** Where these are listed. Undefined if the service was not asked. */
   readonly origin: Origin | undefined;
 }
 
@@ -135,8 +140,4 @@ function placesOf(
 /** The start of a URN is another one after `stack rename`. The provider resource stays the same. */
 function keyOf({ urn, scope, name = "" }: Pick<CreateInDoubt, "urn" | "scope" | "name">): string {
   return [scope, typesOf(urn), logicalName(urn), name.toLowerCase()].join(" ");
-}
-
-function keyOfPending({ resource: { urn }, instance }: PendingCreate): string {
-  return keyOf({ urn, scope: instance?.scope, name: instance?.name });
 }

@@ -1,5 +1,4 @@
 /** Asks the listings about each create in doubt, until they show its instance or prove that there is none (G3). */
-import type { ListItem } from "../../provider/api/contract";
 import { ask } from "../../provider/evidence/ask";
 import { whyOpen } from "../../provider/evidence/why";
 import type { Subject, Verdict } from "../../provider/evidence/witness";
@@ -8,17 +7,14 @@ import { originDifference, type Origin } from "../../provider/origin";
 import { timeouts, type Session } from "../../provider/session/session";
 import { isListedAt } from "../compare";
 import type { Evidence, Held } from "./decide";
-import { hasId, occupantOf, whyUnvouched, type Doubt } from "./doubts";
-import { instanceIn, type ExportedState } from "./exported";
+import { hasId, occupantOf, whyUnvouched, type Doubt, type Listed } from "./doubts";
+import { instanceIn } from "./exported";
 
 /** Where to look, and what is known before. */
-export interface Search {
+export interface Search extends Listed {
   readonly session: Session;
   readonly origin: Origin;
-  readonly state: ExportedState;
   readonly held: ReadonlyMap<string, readonly Held[]>;
-  /** What the first listing shows, by id. */
-  readonly items: ReadonlyMap<string, ListItem>;
   /** The provider resources whose tags that shows. */
   readonly scopes: ReadonlySet<string>;
   /** The clock time when the command began: before that, each create that only a state knows was sent. */

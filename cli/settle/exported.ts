@@ -121,13 +121,6 @@ export function withPending({ resources, pending }: ExportedState): StateResourc
   return [...resources, ...pending.map(({ resource }) => resource)];
 }
 
-/** Returns the URNs of its instances. */
-export function instanceUrnsOf(state: ExportedState): string[] {
-  return withPending(state)
-    .filter(({ type }) => type === instanceToken)
-    .map(({ urn }) => urn);
-}
-
 /** Returns the ids of the stack's provider resources. Each is one stack's, unless `pulumi state move` has copied it. */
 export function scopesOf(state: ExportedState): Set<string> {
   const ids = withPending(state).map((one) =>

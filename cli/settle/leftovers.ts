@@ -3,7 +3,7 @@ import type { ListItem } from "../../provider/api/contract";
 import { isNameFor } from "../../provider/instance/naming";
 import { instanceToken } from "../../provider/pulumiNames";
 import { stackOf, typesOf } from "../../provider/urn";
-import { instanceUrnsOf, scopesOf, withPending, type ExportedState } from "./exported";
+import { scopesOf, withPending, type ExportedState } from "./exported";
 
 /** A listed instance of a resource of the stack. */
 export interface Leftover {
@@ -18,9 +18,9 @@ export interface Leftover {
  * has left it, whose logical name is then taken from the name of the instance.
  */
 export function leftoversIn(items: readonly ListItem[], state: ExportedState): Leftover[] {
-  const known = instanceUrnsOf(state);
-  const [some = ""] = withPending(state).map(({ urn }) => urn);
-  const start = stackOf(some);
+  const all = withPending(state);
+  const known = all.filter(({ type }) => type === instanceToken).map(({ urn }) => urn);
+  const start = stackOf(all[0]?.urn ?? "");
   const types = new Set([instanceToken, ...known.map(typesOf)]);
   const scopes = [...scopesOf(state)];
   return items.flatMap((item) => {

@@ -6,10 +6,10 @@ import { isInstance, exportState, readAllStates } from "../pulumi";
 import { failureLines, listAgain, listWith, type ServiceListing } from "../listings";
 import { Problem, type Finding, type Terminal } from "../terminal";
 import type { FoundSettings } from "../settings";
-import { readCreatesInDoubt } from "../creates";
+import { createInDoubt, readCreates } from "../creates";
 import { decideAll, type Choices, type Evidence, type Held, type Row, type View } from "./decide";
 import { doubtsOf, mayBe, whyUnvouched, type Doubt } from "./doubts";
-import { goneOccupants, lookForAll } from "./evidence";
+import { goneOccupants, lookForAll, type Search } from "./evidence";
 import { parseExport, type ExportedState, type PendingCreate } from "./exported";
 import { leftoversIn, type Leftover } from "./leftovers";
 
@@ -50,7 +50,7 @@ export async function look(
 ): Promise<Look> {
   const { stack, settings, begunAt } = place;
   const state = await readExport(stack, io.env);
-  const creates = readCreatesInDoubt(io.env, (text) => io.messages.warning(text));
+  const creates = readCreates(io.env, (text) => io.messages.warning(text)).map(createInDoubt);
   const doubts = doubtsOf(stack, state, creates, choices.forget);
   // The states are read after the listing: otherwise an instance that is created in between would seem to be in none.
   const service = before?.service
@@ -58,10 +58,11 @@ export async function look(
     : settings && (await listWith(settings, io));
   const items = new Map(service?.listing.items);
   const leftovers = leftoversIn([...items.values()], state);
+  const scopes = new Set(leftovers.map(({ scope }) => scope));
   const isNeeded = doubts.length + leftovers.length > 0;
   const { held, unreadable } = isNeeded ? await readHeld(io, service) : nobody;
   const { evidence, gone } = service
-    ? await seek({ ...service, state, held, items, begunAt }, leftovers, doubts, io)
+    ? await seek({ ...service, state, held, items, scopes, begunAt }, doubts, io)
     : withoutService(place, doubts);
   for (const seen of evidence.values())
     if (seen.kind === "listed") for (const item of seen.items) items.set(item.id, item);
@@ -130,15 +131,9 @@ async function readHeld(
   };
 }
 
-async function seek(
-  known: Omit<Parameters<typeof lookForAll>[0], "scopes">,
-  leftovers: readonly Leftover[],
-  all: readonly Doubt[],
-  io: Terminal,
-) {
+async function seek(search: Search, all: readonly Doubt[], io: Terminal) {
   const doubts = all.filter(({ record }) => record?.liveness !== "alive");
-  const { items, origin } = known;
-  const search = { ...known, scopes: new Set(leftovers.map(({ scope }) => scope)) };
+  const { items, origin } = search;
   const isAwaited = (doubt: Doubt) =>
     (doubt.record !== undefined || whyUnvouched(doubt, search, search.scopes) === undefined) &&
     ![...items.values()].some((item) => mayBe(doubt, item, origin));
