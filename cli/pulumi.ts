@@ -3,17 +3,10 @@ import { execFile, type ExecFileException } from "node:child_process";
 import { promisify } from "node:util";
 import * as z from "zod";
 import { withoutPasswordsInText } from "../provider/addresses";
-import { explicitProvider, splitReference } from "../provider/urn";
 import { oldestEngine } from "../provider/executable";
-import { Instance, textIn } from "../provider/instance/instance";
-import { nameKind } from "../provider/instance/naming";
-import {
-  propertyMap,
-  Secret,
-  type PropertyMap,
-  type PropertyValue,
-} from "../provider/propertyValue";
+import { propertyMap, Secret, type PropertyMap } from "../provider/propertyValue";
 import { instanceToken } from "../provider/pulumiNames";
+import { requestedBy, exportSchema, instanceIn, type StateResource } from "./settle/exported";
 import { asProblem, Problem } from "./terminal";
 
 type Env = NodeJS.ProcessEnv;
@@ -166,53 +159,26 @@ async function requireOwnStack(name: string, env: Env): Promise<void> {
   throw new Problem(problem, stackAdvice);
 }
 
-const resourceSchema = z
-  .object({
-    type: z.string(),
-    urn: z.string().startsWith("urn:"),
-    /** Empty for a component, and for a create that was under way. */
-    id: z.string().default(""),
-    /** As the state has it: the provider's URN and id. */
-    provider: z.string().optional(),
-    /** Whether the program only reads the resource (`Instance.get`), so that the stack does not manage it. */
-    external: z.boolean().default(false),
-    // Other resources may have anything here.
-    inputs: z.record(z.string(), z.custom<PropertyValue>()).catch({}),
-    outputs: z.custom<PropertyMap>().optional(),
-  })
-  .transform(({ inputs: anyInputs, outputs = propertyMap({}), provider, ...resource }) => {
-    const inputs = propertyMap(anyInputs);
-    const held = new Instance({ ...resource, inputs, outputs });
-    const { origin, acceptedAt } = held;
-    const { urn: providerUrn, id: scope = "" } = provider ? splitReference(provider) : {};
-    const name = textIn(inputs["name"]);
-    // In the export, a secret is an object.
-    const isNameSecret = name === undefined && "name" in inputs;
-    const hasGeneratedName = nameKind(inputs) === "generated";
-    return {
-      ...resource,
-      name,
-      isNameSecret,
-      hasGeneratedName,
-      origin,
-      acceptedAt,
-      provider: explicitProvider(providerUrn),
-      scope,
-    };
-  });
-
 /**
  * A resource in the state of a stack, with its origin, the input `name` unless it is secret, the URN of its provider if the
  * program makes that itself, and the id of its provider (`scope`).
  */
-export type Resource = z.infer<typeof resourceSchema> & { stack: string };
+export type Resource = ReturnType<typeof resourceOf>;
 
-const exportSchema = z.object({
-  deployment: z.object({
-    resources: z.array(resourceSchema).nullish(),
-    pending_operations: z.array(z.object({ resource: resourceSchema, type: z.string() })).nullish(),
-  }),
-});
+function resourceOf(resource: StateResource, stack: string) {
+  const { urn, type, id, external, inputs } = resource;
+  const { origin, acceptedAt } = instanceIn(resource);
+  const {
+    name,
+    isGenerated: hasGeneratedName,
+    scope,
+    explicitProvider: provider,
+  } = requestedBy(resource);
+  // In the export, a secret is an object.
+  const isNameSecret = name === undefined && "name" in inputs;
+  const held = { stack, urn, type, id, external, origin, acceptedAt };
+  return { ...held, name, isNameSecret, hasGeneratedName, provider, scope };
+}
 
 /** Whether the resource is an instance, also one that the program only reads. */
 export function isInstance({ type, id }: Resource): boolean {
@@ -236,14 +202,11 @@ export async function readState(stack: string, env: Env): Promise<StackState> {
   const exported = await readJson(exportSchema, args, env).catch(asProblem);
   if (exported instanceof Problem)
     return { stack, problem: exported.found, resources: [], pending: [] };
-  const { resources, pending_operations } = exported.deployment;
-  const pending = (pending_operations ?? []).filter(
-    ({ resource, type }) => type === "creating" && resource.type === instanceToken,
-  );
+  const creates = exported.pending.filter(({ instance }) => instance !== undefined);
   return {
     stack,
-    resources: (resources ?? []).map((resource) => ({ stack, ...resource })),
-    pending: pending.map(({ resource }) => ({ stack, ...resource })),
+    resources: exported.resources.map((resource) => resourceOf(resource, stack)),
+    pending: creates.map(({ resource }) => resourceOf(resource, stack)),
   };
 }
 

@@ -44,14 +44,25 @@ export type StateResource = z.infer<typeof resourceSchema>;
 
 const operationSchema = z.object({ resource: resourceSchema, type: z.string() });
 
-const exportSchema = z.object({
-  deployment: z
-    .object({
-      resources: z.array(resourceSchema).nullish(),
-      pending_operations: z.array(operationSchema).nullish(),
-    })
-    .nullish(),
-});
+/** What `pulumi stack export` prints. */
+export const exportSchema = z
+  .object({
+    deployment: z
+      .object({
+        resources: z.array(resourceSchema).nullish(),
+        pending_operations: z.array(operationSchema).nullish(),
+      })
+      .nullish(),
+  })
+  .transform(({ deployment }) => {
+    // The engine drops operations of other kinds by itself, since their resources are in the state.
+    const operations = (deployment?.pending_operations ?? []).entries();
+    const creating = [...operations].filter(([, { type }]) => type === "creating");
+    return {
+      resources: deployment?.resources ?? [],
+      pending: creating.map(([index, { resource }]) => pendingCreateOf(resource, index)),
+    };
+  });
 
 /** A state as it was exported. */
 export interface ExportedState {
@@ -68,42 +79,40 @@ export interface PendingCreate {
   readonly index: number;
   readonly resource: StateResource;
   /** Undefined for what is no instance of this provider. */
-  readonly instance:
-    | {
-        /** The name it asked for. Undefined if that is a secret. */
-        readonly name: string | undefined;
-        readonly isGenerated: boolean;
-        /** The id of the provider resource. */
-        readonly scope: string;
-        /** The URN of the provider if the program makes that itself. */
-        readonly explicitProvider: string | undefined;
-      }
-    | undefined;
+  readonly instance: RequestedInstance | undefined;
+}
+
+/** What the state has of the create of an instance. */
+export interface RequestedInstance {
+  /** The name it asked for. Undefined if that is a secret. */
+  readonly name: string | undefined;
+  readonly isGenerated: boolean;
+  /** The id of the provider resource. */
+  readonly scope: string;
+  /** The URN of the provider if the program makes that itself. */
+  readonly explicitProvider: string | undefined;
 }
 
 /** @throws SyntaxError or ZodError if the text is no export that this version can read */
 export function parseExport(text: string): ExportedState {
-  const { deployment } = exportSchema.parse(JSON.parse(text));
-  // The engine drops operations of other kinds by itself, since their resources are in the state.
-  const operations = (deployment?.pending_operations ?? []).entries();
-  const creating = [...operations].filter(([, { type }]) => type === "creating");
-  return {
-    text,
-    resources: deployment?.resources ?? [],
-    pending: creating.map(([index, { resource }]) => pendingCreateOf(resource, index)),
-  };
+  return { text, ...exportSchema.parse(JSON.parse(text)) };
 }
 
 function pendingCreateOf(resource: StateResource, index: number): PendingCreate {
+  const isInstance = resource.type === instanceToken;
+  return { index, resource, instance: isInstance ? requestedBy(resource) : undefined };
+}
+
+/** Returns what the create of an instance asked for. */
+export function requestedBy(resource: StateResource): RequestedInstance {
   const inputs = propertyMap(resource.inputs);
-  const provider = providerOf(resource);
-  const instance = {
+  const { urn, id } = providerOf(resource);
+  return {
     name: textIn(inputs["name"]),
     isGenerated: nameKind(inputs) === "generated",
-    scope: provider.id,
-    explicitProvider: explicitProvider(provider.urn),
+    scope: id,
+    explicitProvider: explicitProvider(urn || undefined),
   };
-  return { index, resource, instance: resource.type === instanceToken ? instance : undefined };
 }
 
 /** Returns URN and id of a resource's provider. */
