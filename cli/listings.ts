@@ -75,11 +75,8 @@ export async function listWith(
  *
  * @throws Error if the listing fails: see `explainError`
  */
-export async function listAgain({
-  session,
-  stack,
-  source,
-}: OpenedService): Promise<ServiceListing> {
+export async function listAgain(service: OpenedService): Promise<ServiceListing> {
+  const { session, stack, source } = service;
   const { listings, connection } = session;
   const after = listings.mark();
   // Without a time-out, the requests would never end if the service always answers 429.

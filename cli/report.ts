@@ -9,19 +9,20 @@ interface ResourceName {
   urn: string;
 }
 
-/** An instance that the service lists, and the resources that manage it. */
-interface ManagedInstance {
+/** An instance that the service lists. */
+interface InstanceLine {
   id: string;
   name: string;
   status: string;
+}
+
+/** With the resources that manage it. */
+interface ManagedInstance extends InstanceLine {
   resources: readonly ResourceName[];
 }
 
-/** An instance that the service lists, and that no stack manages. */
-interface UnmanagedInstance {
-  id: string;
-  name: string;
-  status: string;
+/** One that no stack manages. */
+interface UnmanagedInstance extends InstanceLine {
   baseUrl: string;
   tokenKind: string;
   ipv4: string | undefined;
@@ -100,11 +101,7 @@ interface Section<Finding> {
   next: (found: readonly Finding[], options: AdviceOptions) => string;
 }
 
-const instanceRow = ({ id, name, status }: { id: string; name: string; status: string }) => [
-  id,
-  `"${name}"`,
-  status,
-];
+const instanceRow = ({ id, name, status }: InstanceLine) => [id, `"${name}"`, status];
 
 const unmanagedRow = (instance: UnmanagedInstance) => [
   ...instanceRow(instance),
