@@ -1,7 +1,7 @@
 /** Asks the listings about each create in doubt, until they show its instance or prove that there is none (G3). */
 import { ask } from "../../provider/evidence/ask";
 import { whyOpen } from "../../provider/evidence/why";
-import type { Subject, Verdict } from "../../provider/evidence/witness";
+import type { Subject } from "../../provider/evidence/witness";
 import { lookFor as lookForInstance } from "../../provider/instance/existence";
 import { originDifference, type Origin } from "../../provider/origin";
 import { timeouts, type Session } from "../../provider/session/session";
@@ -56,7 +56,7 @@ async function lookFor(
   doubts: readonly Doubt[],
   signal: AbortSignal,
 ): Promise<Evidence> {
-  const { session, origin, held, scopes } = search;
+  const { session, origin, held, scopes, begunAt } = search;
   const { record, name, isGenerated } = doubt;
   const elsewhere = record && originDifference(record, origin, session.addressName);
   if (elsewhere !== undefined) return { kind: "open", why: elsewhere };
@@ -77,35 +77,16 @@ async function lookFor(
   });
   const inStates = [...held.values()].flat().filter((one) => isListedAt(one, origin));
   const explained = new Set(isGenerated ? [] : [...ofOthers, ...inStates.map(({ id }) => id)]);
+  const { requestTimeoutMs, settlingMs, pollIntervalMs } = session.settings;
+  // A killed run has noted only when its POST was about to be sent. What only the state knows was sent before this command.
+  const settledBy = record ? session.settledBy(record.at) : begunAt + settlingMs;
+  const times = { listedBy: requestTimeoutMs + settledBy, pollIntervalMs };
+  const asked = record && { id: record.id ?? "", origin: record };
+  const known = () => ({ explained, vouchers: asked && session.state.vouchersOf(asked, origin) });
   for (const subject of subjects) {
-    const verdict = await question(search, doubt, subject, explained, signal);
+    const verdict = await ask(session.listings, { subject, ...times }, signal, known);
     if (verdict.kind === "listed") return verdict;
     if (verdict.kind === "open") return { kind: "open", why: whyOpen(verdict, session) };
   }
   return { kind: "absent" };
-}
-
-/** Returns the clock time from which on each listing that begins shows the create's instance, if there is one. */
-function listedBy({ session, begunAt }: Search, { record }: Doubt): number {
-  const { requestTimeoutMs, settlingMs } = session.settings;
-  // A killed run has noted only when its POST was about to be sent.
-  return requestTimeoutMs + (record ? session.settledBy(record.at) : begunAt + settlingMs);
-}
-
-function question(
-  search: Search,
-  doubt: Doubt,
-  subject: Subject,
-  explained: ReadonlySet<string>,
-  signal: AbortSignal,
-): Promise<Verdict> {
-  const { session, origin } = search;
-  const { record } = doubt;
-  const { pollIntervalMs } = session.settings;
-  const asked = record && { id: record.id ?? "", origin: record };
-  const asking = { subject, listedBy: listedBy(search, doubt), pollIntervalMs };
-  return ask(session.listings, asking, signal, () => ({
-    explained,
-    vouchers: asked && session.state.vouchersOf(asked, origin),
-  }));
 }
