@@ -28,17 +28,14 @@ export async function carryOut(look: Look, rows: readonly Row[], io: Terminal): 
   return { kept, stuck: stuck.map(({ doubt }) => doubt.urn) };
 }
 
-/** Who puts an instance into the state: this session, where it lives. */
-interface Settler {
-  origin: Origin;
-  session: string;
-}
-
-/** Returns what a row changes in the state. `by` is undefined if the service was not asked. */
+/**
+ * Returns what a row changes in the state. `by`: the session that puts an instance into it, and where that lives. Undefined if the
+ * service was not asked.
+ */
 export function changesOf(
   { doubt, does }: Row,
   state: ExportedState,
-  by: Settler | undefined,
+  by: { origin: Origin; session: string } | undefined,
   now: Date,
 ): StateChange[] {
   const [, ...older] = doubt.pending;
@@ -71,7 +68,9 @@ async function write(
   const kept = join(folder, `${base}.json`);
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    save(kept, state.text);
+    // Only this user can read it: a state may have secrets of other providers in clear text.
+    writeFileSync(kept, state.text, { mode: 0o600, flag: "wx" });
+    chmodSync(kept, 0o600);
   } catch (error) {
     throw new Problem(
       `the state that is to be replaced can't be kept: ${(error as Error).message}`,
@@ -80,10 +79,4 @@ async function write(
   }
   await importState(stack, settleState(state, changes, now), env);
   return kept;
-}
-
-/** Writes a new file that only this user can read. A state may have secrets of other providers in clear text. */
-function save(path: string, text: string): void {
-  writeFileSync(path, text, { mode: 0o600, flag: "wx" });
-  chmodSync(path, 0o600);
 }
