@@ -167,17 +167,17 @@ function inDoubtLines(
 ): string[] {
   const resource = `"${logicalName(spec.own.urn)}"`;
   const isUnderWay = why.kind === "anotherRun";
-  return [
+  const lines = [
     isUnderWay
       ? `${displayRun(record)} creates ${resource}, or has just created it.`
       : `an earlier create of ${resource} is in doubt: ${reasonFor(why, paging)}.`,
     `${describe({ ...record, id: record.id ?? ("id" in why ? why.id : undefined) })}${begun(record)}. ${nothing}`,
     isUnderWay ? "Run again once that run has ended." : settleLine(),
     // If the state has an older instance, `settle` leaves this one to the create, which stops here.
-    ...(why.kind === "changed"
-      ? [`To give that up: \`${settleCommand("--yes", "--forget", record.urn)}\``]
-      : []),
+    why.kind === "changed" &&
+      `To give that up: \`${settleCommand("--yes", "--forget", record.urn)}\``,
   ];
+  return lines.filter((line) => line !== false);
 }
 
 function unclearLines(
