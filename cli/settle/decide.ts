@@ -5,18 +5,13 @@
 import type { ListItem } from "../../provider/api/contract";
 import { isNamed } from "../../provider/evidence/witness";
 import { whyNotResumed } from "../../provider/instance/protocol";
-import type { Origin } from "../../provider/origin";
 import { isListedAt } from "../compare";
+import type { Resource } from "../pulumi";
 import { hasId, mayBe, occupantOf, whyForeign, type Doubt, type Listed } from "./doubts";
 import { whyHomeless, type PendingCreate } from "./exported";
 
 /** An instance in a state. */
-export interface Held {
-  readonly stack: string;
-  readonly urn: string;
-  readonly id: string;
-  readonly origin: Origin | undefined;
-}
+export type Held = Readonly<Pick<Resource, "stack" | "urn" | "id" | "origin">>;
 
 /** What the listings show of a create's instance. */
 export type Evidence =
@@ -63,17 +58,18 @@ export type Does =
   /** Its instance comes into the state, in the place of what that has, which the next `up` deletes. */
   | { kind: "put"; item: ListItem; pending: PendingCreate; occupant: string | undefined }
   /** The next `up` goes on with it, or makes nothing twice. The state need not know the create. */
-  | { kind: "left"; items: readonly ListItem[]; why: string; occupant: string | undefined }
+  | ({ kind: "left" } & Question)
   /** A person decides. `by` is how the instance comes into the state, if it can. */
-  | {
-      kind: "ask";
-      items: readonly ListItem[];
-      why: string;
-      occupant: string | undefined;
-      by: "take" | "import" | undefined;
-    }
+  | ({ kind: "ask"; by: "take" | "import" | undefined } & Question)
   /** Its run is under way. */
   | { kind: "running" };
+
+/** What is open about a create. */
+interface Question {
+  items: readonly ListItem[];
+  why: string;
+  occupant: string | undefined;
+}
 
 /** A create in doubt, and what becomes of it. */
 export interface Row {
@@ -126,7 +122,6 @@ export function doableOf(rows: readonly Row[], isBlocked = false): readonly Row[
 
 function decide(doubt: Doubt, view: View, takes: Takes): Does {
   const { record, urn } = doubt;
-  const ask = asking(doubt, view);
   const isForgotten = view.choices.forget.has(urn);
   if (record?.liveness === "alive") return { kind: "running" };
   const takenId = takes.get(doubt);
@@ -138,8 +133,7 @@ function decide(doubt: Doubt, view: View, takes: Takes): Does {
     return { kind: "gone", because: "forgotten", items: candidatesOf(doubt, view) };
   const holder = record?.id === undefined ? undefined : holderOf(doubt, view, record.id);
   if (holder) return { kind: "held", holder };
-  if (record?.liveness === "unknown")
-    return ask("whether its run has ended is not known, because files can't be locked here");
+  if (record?.liveness === "unknown") return asking(doubt, view, unknownRun);
   const seen = view.evidence.get(doubt) ?? { kind: "open", why: "it was not looked for" };
   switch (seen.kind) {
     case "absent":
@@ -148,26 +142,28 @@ function decide(doubt: Doubt, view: View, takes: Takes): Does {
       return judgeListed(doubt, view, seen.items);
     case "unvouched":
       // The next `up` asks the listing of its own place for a generated name.
-      return doubt.isGenerated ? leaving(doubt, view, seen.why) : ask(seen.why);
+      return doubt.isGenerated ? leaving(doubt, view, seen.why) : asking(doubt, view, seen.why);
     case "open":
-      return ask(seen.why);
+      return asking(doubt, view, seen.why);
   }
 }
+
+const unknownRun = "whether its run has ended is not known, because files can't be locked here";
 
 function judgeListed(doubt: Doubt, view: View, listed: readonly ListItem[]): Does {
   // The state got the instance from a later run, which went on with this create.
   const holder =
     doubt.isGenerated && listed.map(({ id }) => holderOf(doubt, view, id)).find(Boolean);
   if (holder) return { kind: "held", holder };
-  const ask = asking(doubt, view);
   const [item, ...others] = candidatesOf(doubt, view);
   if (!item) return { kind: "gone", because: "absent", items: [] };
-  if (others.length > 0) return ask("several have the name");
-  if (!isSure(doubt, item)) return ask("a name that the program chose proves nothing");
+  if (others.length > 0) return asking(doubt, view, "several have the name");
+  if (!isSure(doubt, item))
+    return asking(doubt, view, "a name that the program chose proves nothing");
   if (occupantIn(doubt, view) === undefined) return put(doubt, view, item);
   return isResumable(doubt, view, listed)
     ? leaving(doubt, view, "a run that replaced it has ended early")
-    : ask("only a person can say which of the two serves");
+    : asking(doubt, view, "only a person can say which of the two serves");
 }
 
 /** Whether the file of the create lets the next create of the resource take the instance over, if the program is the same. */
@@ -188,7 +184,7 @@ function put(doubt: Doubt, view: View, item: ListItem): Does {
     (pending
       ? whyHomeless(pending.resource, view.state)
       : "the state knows nothing of this create");
-  if (!pending || why !== undefined) return asking(doubt, view)(why ?? "", [item]);
+  if (!pending || why !== undefined) return asking(doubt, view, why ?? "", [item]);
   return { kind: "put", item, pending, occupant: occupantIn(doubt, view) };
 }
 
@@ -196,7 +192,7 @@ function put(doubt: Doubt, view: View, item: ListItem): Does {
 function take(doubt: Doubt, view: View, id: string, takes: Takes): Does {
   const holder = holderOf(doubt, view, id);
   if (holder?.stack === view.stack && holder.urn === doubt.urn) return { kind: "held", holder };
-  const refuse = (why: string) => asking(doubt, view)(`--take names ${id}, ${why}`);
+  const refuse = (why: string) => asking(doubt, view, `--take names ${id}, ${why}`);
   if ([...takes].some(([other, taken]) => other !== doubt && taken === id))
     return refuse("which another --take names");
   if (holder) return refuse(`which ${holder.stack} has, as ${holder.urn}`);
@@ -242,20 +238,14 @@ function holderOf(
   return held.get(id)?.find((one) => isOwn(one) || (place !== undefined && isListedAt(one, place)));
 }
 
-/** Returns what makes the question about a create. Without `items`, it is about all that may be its instance. */
-function asking(doubt: Doubt, view: View) {
+/** Returns the question about a create. Without `given`, it is about all that may be its instance. */
+function asking(doubt: Doubt, view: View, why: string, given?: ListItem[]): Does {
   const [pending] = doubt.pending;
-  const occupant = occupantIn(doubt, view);
   const isHome = pending && whyHomeless(pending.resource, view.state) === undefined;
   const by = isHome ? "take" : occupantOf(doubt.urn, view.state) ? undefined : "import";
-  const foreign = whyForeign(doubt, view);
-  return (why: string, items = candidatesOf(doubt, view)): Does => ({
-    kind: "ask",
-    items: foreign === undefined ? items : [],
-    why,
-    occupant,
-    by,
-  });
+  const isForeign = whyForeign(doubt, view) !== undefined;
+  const items = isForeign ? [] : (given ?? candidatesOf(doubt, view));
+  return { kind: "ask", items, why, occupant: occupantIn(doubt, view), by };
 }
 
 function leaving(doubt: Doubt, view: View, why: string): Does {
