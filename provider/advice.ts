@@ -22,6 +22,7 @@ export const oneRunCommands = {
   retain: "COMPUTE_DELETE_POLICY=retain pulumi up",
   retainAll: "COMPUTE_DELETE_POLICY=retain pulumi destroy",
   besideLeftovers: "COMPUTE_LEFTOVERS=warn pulumi up",
+  replaceTainted: "COMPUTE_DELETE_POLICY=retain COMPUTE_LEFTOVERS=warn pulumi up",
 } as const;
 
 /** Returns the lines of an error or a warning: what is the case, and then one way out a line. */

@@ -111,7 +111,9 @@ class ComputeProvider implements Provider {
     if (checked.failures.length > 0) return checked;
     const { name } = checked.inputs;
     const isChosen = typeof name === "string" && nameKind(checked.inputs) === "explicit";
-    if (isChosen && session?.state.isNameTaken(name, urn)) findings.push(takenName(name));
+    const isTaken = isChosen && session?.state.isNameTaken(name, urn);
+    // What has long had its name needs no warning in each run.
+    if (isTaken && olds["name"] !== name) findings.push(takenName(name));
     const warning = await userDataWarning(checked.inputs, olds);
     for (const finding of [...findings.map((line) => [line]), ...(warning ? [warning] : [])]) {
       if (session) session.notices.warnOfFinding(finding, urn);

@@ -162,7 +162,10 @@ test.each([
   [
     stack,
     "organization/proj/dev has it",
-    [`pulumi state untaint ${web}`, "COMPUTE_DELETE_POLICY=retain pulumi up"],
+    [
+      `pulumi state untaint ${web}`,
+      "COMPUTE_DELETE_POLICY=retain COMPUTE_LEFTOVERS=warn pulumi up",
+    ],
   ],
 ])("what stops an `up` is named with the stack that has it: %s", (holder, found, ways) => {
   const held =

@@ -175,7 +175,7 @@ export function showStopping({ item, urn, holder }: Stopping, context: Context):
     };
   const isReplaced = holder.stack === stack && holder.urn === urn;
   const keeping = way(`pulumi state untaint ${shellQuote(urn)}`, "keeps it");
-  const replacing = way(oneRunCommands.retain, "replaces it, and lets it run");
+  const replacing = way(oneRunCommands.replaceTainted, "replaces it, and lets it run");
   return {
     ...shown,
     found: `${found}; ${holder.stack} has it, as ${holder.urn}`,

@@ -18,9 +18,12 @@ export function decideForRun(settings: Settings, env: NodeJS.ProcessEnv) {
   // "retain" lets through what "fail" would refuse. What the service can destroy is not to run on.
   const isDecided = policy === "fail" || settings.deletePolicy === "fail";
   const deletePolicy = (isDecided ? policy : undefined) ?? settings.deletePolicy;
+  const isDecidedHere = deletePolicy !== settings.deletePolicy;
+  // It lets go what a person has looked at, and no leftover that nobody has.
+  const guard = isDecidedHere && deletePolicy === "retain" ? "tag" : undefined;
   return {
-    settings: { ...settings, deletePolicy, leftovers: leftovers ?? settings.leftovers },
-    variables: deletePolicy === settings.deletePolicy ? {} : { deletePolicy: names.deletePolicy },
+    settings: { ...settings, deletePolicy, leftovers: leftovers ?? settings.leftovers ?? guard },
+    variables: isDecidedHere ? { deletePolicy: names.deletePolicy } : {},
     assignments: Object.values(names).flatMap((name) => (env[name] ? `${name}=${env[name]}` : [])),
   };
 }

@@ -220,7 +220,8 @@ export interface Settings {
   destroyPath?: string | undefined;
   cursorParameter?: string | undefined;
   validateCredentials: boolean;
-  leftovers?: "warn" | "fail" | undefined;
+  /** "tag" comes from `decideForRun` alone. */
+  leftovers?: "warn" | "fail" | "tag" | undefined;
   userDataInState: "secret" | "hash";
   refreshBeforeUpdate: boolean;
 }

@@ -33,7 +33,7 @@ export function specOf(
   { urn, inputs, origin }: Asked,
   args: InstanceArgs | undefined,
 ): CreateSpec {
-  const { settings, run, addressName } = session;
+  const { settings, run, state, addressName } = session;
   const kind = nameKind(inputs);
   const revealed = reveal(inputs["name"] ?? null);
   const name = typeof revealed === "string" ? revealed : "";
@@ -53,6 +53,7 @@ export function specOf(
     flavors: args ? [...new Set([args.flavorId, ...(args.fallbackFlavorIds ?? [])])] : [],
     addressName,
     leftovers: settings.leftovers,
+    isReplacement: state.successors.has(urn),
     deleteFails: settings.deletePolicy === "fail",
     settlingMs: settings.settlingMs,
     pollIntervalMs: settings.pollIntervalMs,

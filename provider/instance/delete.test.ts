@@ -53,8 +53,10 @@ test("by default, a delete of an existing instance fails, and names the id, the 
   expect(message.split("\n")).toEqual([
     `instance i-1 was not deleted: it still exists and is billed, and ${why}.`,
     "  - remove it at the service (its portal), and run this again",
-    expect.stringMatching(/if this is an `up`: `COMPUTE_DELETE_POLICY=retain pulumi up`$/),
-    expect.stringMatching(/if this is a `destroy`: `COMPUTE_DELETE_POLICY=retain pulumi destroy`$/),
+    expect.stringMatching(/the same command, with COMPUTE_DELETE_POLICY=retain in front of it$/),
+    expect.stringMatching(
+      /all of its instances run: `COMPUTE_DELETE_POLICY=retain pulumi destroy`$/,
+    ),
     expect.stringMatching(/^More: https:.*delete\.md$/),
   ]);
   expect(world.service.count("destroy")).toBe(0);
@@ -84,6 +86,7 @@ test.each([
   async (_, registered, namesAliases) => {
     const world = existing();
     world.session.state.registered.add(urnOf(registered));
+    world.session.creates.ours.set("i-2", "made");
     const { message } = await errorOf(remove(world));
     expect(message).toContain("drop it from the stack: `COMPUTE_DELETE_POLICY=retain pulumi up`");
     expect(message).not.toContain("pulumi destroy");
@@ -117,7 +120,7 @@ test.each([
     const { message } = await errorOf(remove(world));
     expect(message).toContain(`instance i-1 was not deleted: ${why}`);
     expect(message).toContain(
-      "\n  - if it is gone, or is to run on, drop it from the stack, if this is an `up`: `",
+      "\n  - if it is gone, or is to run on, drop it from the stack: the same command, with COMPUTE_DELETE_POLICY",
     );
   },
 );
@@ -182,7 +185,8 @@ test.each<[string, Partial<Successor>, string | undefined]>([
   };
   for (const args of [retain, destroyPath, { deletePolicy: "fail" }]) {
     const world = existing(args);
-    world.session.state.successors.set(urn, next);
+    world.session.state.noteSuccessor(urn, next);
+    world.session.state.unfinished.add("i-2");
     const serving = { status: "ACTIVE", ipv4: "192.0.2.1" };
     const removed = remove(world, propertyMap({ ...acceptedOutputs(world), ...serving }));
     const { message } = await removed.then(
@@ -193,11 +197,31 @@ test.each<[string, Partial<Successor>, string | undefined]>([
     const refused = `instance i-1 was not deleted: its replacement ${why}.`;
     expect(first === refused).toBe(why !== undefined);
     if (why === undefined) continue;
-    const up = next.isUnfinished ? "`pulumi up`" : "`pulumi up --refresh`";
+    const up = next.status === "OFFLINE" ? "`pulumi up --refresh`" : "`pulumi up`";
     expect(way).toContain(up);
     expect(world.service.count("destroy")).toBe(0);
     expect(reported(world)).toEqual([]);
   }
+});
+
+test("a replacement without an address holds nothing up in the next run: it may be meant to have none", async () => {
+  const world = existing(destroyPath);
+  const next = { id: "i-2", isUnfinished: false, status: "ACTIVE" };
+  world.session.state.noteSuccessor(urn, next);
+  const serving = { status: "ACTIVE", ipv4: "192.0.2.1" };
+  await remove(world, propertyMap({ ...acceptedOutputs(world), ...serving }));
+  expect(world.service.count("destroy")).toBe(1);
+});
+
+test("a server whose resource an alias renames is not ended before its replacement is ready", async () => {
+  const world = existing(destroyPath);
+  const { state } = world.session;
+  // The Diff has the new URN, and the Delete the old one.
+  state.noteSuccessor(urnOf("web2"), { id: "i-1", isUnfinished: false });
+  state.noteSuccessor(urnOf("web2"), { id: "i-2", isUnfinished: true, status: "ERROR" });
+  const { message } = await errorOf(remove(world));
+  expect(message).toContain("its replacement i-2 is not ready (ERROR)");
+  expect(world.service.count("destroy")).toBe(0);
 });
 
 test("an instance that is gone is deleted, whatever became of its replacement", async () => {

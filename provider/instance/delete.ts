@@ -76,7 +76,7 @@ export async function deleteInstance(session: Session, request: DeleteRequest): 
     finding,
     isBrief: verdict.kind === "listed",
     why: noCall,
-    ways: waysToDelete(state, urn, verdict),
+    ways: waysToDelete(session, urn, verdict),
     page: "delete.md",
     namesSettings: true,
   });
@@ -93,16 +93,16 @@ function otherStack(id: string, urn: string, stack: string): string[] {
 
 /** Returns the refusal to delete an instance whose successor is not ready, so that no server is ended that still serves. */
 function refusalWhileNeeded({ state }: Session, before: Instance): Refused | undefined {
-  const { id, urn } = before;
-  const next = state.successors.get(urn);
-  const lack = next && next.id !== id ? lackOf(next, before) : undefined;
+  const { id } = before;
+  const next = state.successorOf(before);
+  const lack = next && lackOf(next, before, state.unfinished.has(next.id));
   if (!next || lack === undefined) return undefined;
   const isCreated = next.id !== "";
   const finding = isCreated
     ? `its replacement ${next.id} is not ready (${lack})`
     : "its replacement was not created";
-  // Only what is unfinished is read before the next update.
-  const up = next.isUnfinished ? "pulumi up" : "pulumi up --refresh";
+  // What is unfinished is read before the next update. Otherwise, only an address need not be there in the next run.
+  const up = next.status === "OFFLINE" ? "pulumi up --refresh" : "pulumi up";
   return refusal({
     id,
     what: `instance ${id} was not deleted`,
@@ -118,11 +118,18 @@ function refusalWhileNeeded({ state }: Session, before: Instance): Refused | und
   });
 }
 
-/** Returns what a successor lacks that the instance before it has. Where listings are cut off, a finished one is PROVISIONING. */
-function lackOf({ status, ipv4, isUnfinished }: Successor, before: Instance): string | undefined {
+/**
+ * Returns what a successor lacks that the instance before it has. Where listings are cut off, a finished one is PROVISIONING. An
+ * address counts in the run that has waited for the successor (`wasAwaited`): it may be meant to have none.
+ */
+function lackOf(
+  { status, ipv4, isUnfinished }: Successor,
+  before: Instance,
+  wasAwaited: boolean,
+): string | undefined {
   if (isUnfinished) return status ?? "";
   if (status === "OFFLINE" && before.status === "ACTIVE") return status;
-  const isAddressLost = ipv4 === undefined && before.ipv4 !== undefined;
+  const isAddressLost = wasAwaited && ipv4 === undefined && before.ipv4 !== undefined;
   return isAddressLost && status !== "PROVISIONING" ? "its ipv4 is empty" : undefined;
 }
 

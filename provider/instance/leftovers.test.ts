@@ -14,6 +14,7 @@ import {
   urnOf,
   type Scene,
 } from "../testing/scene";
+import { decideForRun } from "../config/oneRun";
 import { createInstance } from "./create";
 import { lookBriefly } from "./existence";
 import { generatedName } from "./naming";
@@ -36,7 +37,7 @@ describe("an instance that an earlier create may have left", () => {
     ["generated", {}, "stops"],
     ["generated", { leftovers: "warn" }, "is named"],
     ["generated", { deletePolicy: "retain" }, "is named"],
-    ["generated", destroyed, "is an info line"],
+    ["generated", destroyed, "is named"],
     ["generated", test_, "is an info line"],
     // Nothing is billed, and `settle` leaves it alone.
     ["generated", { ...test_, deletePolicy: "fail" }, "is an info line"],
@@ -49,17 +50,15 @@ describe("an instance that an earlier create may have left", () => {
     if (outcome === "stops") {
       const { message } = await errorOf(create(world, kind));
       expect(message).toMatch(/^"web" may have an instance already: .*\n.*\(i-lost\)/);
-      const replace =
-        args["leftovers"] === "fail" ? "" : "\nIf you replace it, this lets it run: .*";
       const way =
         kind === "generated"
-          ? `To settle it: \`.*settle\`${replace}`
+          ? "To settle it: `.*settle`"
           : "To take it over: `pulumi import compute:index:Instance web i-lost`, or remove .*";
       const warn =
         args["leftovers"] === "fail"
           ? `To create a second one(, which is billed, too)?: \`COMPUTE_LEFTOVERS=warn pulumi up\`\n`
           : "";
-      expect(message).toMatch(new RegExp(`Nothing was created\\.\n${way}\n${warn}More: `));
+      expect(message).toMatch(new RegExp(`Nothing was created\\.\n${way}\n${warn}More.*: `));
       if (warn) expect(message.includes("billed")).toBe(!("apiToken" in args));
       expect(linesAt100(message)).toBeLessThanOrEqual(6);
       expect(postsTo(world)).toBe(0);
@@ -72,6 +71,15 @@ describe("an instance that an earlier create may have left", () => {
     expect(world.messages.all).toContainEqual(
       expect.stringMatching(new RegExp(`^${severity} .*\\(i-lost\\)`, "s")),
     );
+  });
+
+  test("stops the create also if COMPUTE_DELETE_POLICY lets another instance go", async () => {
+    const world = scene();
+    const { settings } = decideForRun(world.session.settings, { COMPUTE_DELETE_POLICY: "retain" });
+    Object.assign(world.session.settings, settings);
+    world.service.has("i-lost", { name: nameFor("web") });
+    expect((await errorOf(create(world, "generated"))).message).toContain("(i-lost)");
+    expect(postsTo(world)).toBe(0);
   });
 
   test("stops a preview also after the look for an instance that is out of reach", async () => {
@@ -104,7 +112,7 @@ describe("an instance that an earlier create may have left", () => {
     const { message } = await errorOf(create(world, "generated"));
     expect(postsTo(world)).toBe(0);
     // With `--replace`, nothing is in doubt, so `settle` alone would lead in a circle.
-    expect(message).toContain("`COMPUTE_DELETE_POLICY=retain pulumi up --replace '**::web'`");
+    expect(message).toContain("More, also on --replace and taints: ");
   });
 });
 

@@ -10,7 +10,6 @@ import {
   pageAt,
   settleCommand,
 } from "../advice";
-import { shellQuote } from "../shellQuote";
 import { logicalName } from "../urn";
 import { RequestError } from "../api/errors";
 import { OperationFailed } from "../errors";
@@ -155,11 +154,6 @@ function settleLine(): string {
   return `To settle it: \`${settleCommand()}\``;
 }
 
-/** Returns the way on for `--replace` and a taint: nothing is in doubt then. The engine does not say that it replaces. */
-function replaceLine({ own }: CreateSpec): string {
-  return `If you replace it, this lets it run: \`${oneRunCommands.retain} --replace ${shellQuote(`**::${logicalName(own.urn)}`)}\``;
-}
-
 function inDoubtLines(
   { record, why }: Extract<Failure, { kind: "inDoubt" }>,
   spec: CreateSpec,
@@ -167,15 +161,16 @@ function inDoubtLines(
 ): string[] {
   const resource = `"${logicalName(spec.own.urn)}"`;
   const isUnderWay = why.kind === "anotherRun";
+  const isChanged = why.kind === "changed";
   const lines = [
     isUnderWay
       ? `${displayRun(record)} creates ${resource}, or has just created it.`
       : `an earlier create of ${resource} is in doubt: ${reasonFor(why, paging)}.`,
     `${describe({ ...record, id: record.id ?? ("id" in why ? why.id : undefined) })}${begun(record)}. ${nothing}`,
-    isUnderWay ? "Run again once that run has ended." : settleLine(),
-    // If the state has an older instance, `settle` leaves this one to the create, which stops here.
-    why.kind === "changed" &&
-      `To give that up: \`${settleCommand("--yes", "--forget", record.urn)}\``,
+    isUnderWay && "Run again once that run has ended.",
+    // Where the state has an older instance, `settle` leaves the create to the next one, which stops here.
+    !isUnderWay && !(isChanged && spec.isReplacement) && settleLine(),
+    isChanged && `To give that up: \`${settleCommand("--yes", "--forget", record.urn)}\``,
   ];
   return lines.filter((line) => line !== false);
 }
@@ -247,14 +242,13 @@ function leftoversLines({ items }: Leftovers, spec: CreateSpec): string[] {
     finding,
     first ? `${someOf(named)}. ${nothing}` : nothing,
     first?.why === "tag" && settleLine(),
-    first?.why === "tag" && !isRefused && replaceLine(spec),
     // What a name alone leaves open, `settle` can't tell either.
     first?.why === "name" &&
       `To take it over: \`${importCommand({ urn, provider }, first.id)}\`, or remove it at the service.`,
     isRefused &&
       `To create ${first ? second : "it all the same"}: \`${oneRunCommands.besideLeftovers}\``,
-    // Also on --replace and taints: the engine does not say that it replaces an instance.
-    `More: ${pageAt("recover.md#leftovers")}`,
+    // The engine does not say that it replaces an instance.
+    `More${first?.why === "tag" && !isRefused ? ", also on --replace and taints" : ""}: ${pageAt("recover.md#leftovers")}`,
   ];
   return lines.filter((line) => line !== false);
 }

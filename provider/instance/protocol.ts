@@ -36,8 +36,10 @@ export interface CreateSpec {
   flavors: readonly string[];
   /** What messages call the configured address (`Session.addressName`). */
   addressName: string;
-  /** The setting `compute:leftovers`. */
-  leftovers: "warn" | "fail" | undefined;
+  /** The setting `compute:leftovers`. "tag": as unset with the policy "fail". */
+  leftovers: "warn" | "fail" | "tag" | undefined;
+  /** Whether the run has been shown an instance that this create is to replace. */
+  isReplacement: boolean;
   /** Whether `compute:deletePolicy` makes the Delete of a listed instance fail. */
   deleteFails: boolean;
   /** The settling time: how long after a POST a listing may lack the instance that the POST created. */
@@ -527,7 +529,8 @@ export function stopsCreate(
   if (spec.leftovers === "warn") return false;
   if (spec.leftovers === "fail") return items.length > 0 || partial;
   const isBilled = spec.own.tokenKind === "live";
-  return isBilled && spec.deleteFails && items.some(({ why }) => why === "tag");
+  const isGuarded = spec.deleteFails || spec.leftovers === "tag";
+  return isBilled && isGuarded && items.some(({ why }) => why === "tag");
 }
 
 // ── The POST ─────────────────────────────────────────────────────────────────────────────────────

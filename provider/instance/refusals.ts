@@ -7,7 +7,6 @@ import { instanceStatuses } from "../api/serviceConstants";
 import { Refused } from "../errors";
 import type { Verdict } from "../evidence/witness";
 import type { Origin } from "../origin";
-import type { KnownState } from "../session/knownState";
 import type { Session } from "../session/session";
 
 /** Why nothing was done with an instance. */
@@ -76,29 +75,25 @@ export function waysToReplace(existing: Existing | undefined): string[] {
  * nobody may be led to a destroy.
  */
 export function waysToDelete(
-  { registered }: KnownState,
+  { state: { registered }, creates }: Session,
   urn: string,
   existing: Existing,
 ): string[] {
   const first = waysToRemove(existing);
   const drop = mayBeGone(existing)
-    ? "if it is gone, or is to run on, drop it"
-    : "let it run, and drop it";
-  const { retain, retainAll } = oneRunCommands;
+    ? "if it is gone, or is to run on, drop it from the stack"
+    : "let it run, and drop it from the stack";
   if (registered.size === 0)
     return [
       ...first,
-      `${drop} from the stack, if this is an \`up\`: \`${retain}\``,
-      `let all instances run, if this is a \`destroy\`: \`${retainAll}\``,
+      `${drop}: the same command, with COMPUTE_DELETE_POLICY=retain in front of it`,
+      `destroy the whole stack, and let all of its instances run: \`${oneRunCommands.retainAll}\``,
     ];
   // An alias that comes after the new instance changes nothing.
+  const isRenamed = creates.ours.size > 0 && !registered.has(urn);
   const renamed =
-    "if the program only renamed it: undo that, since a rename needs the resource option `aliases`";
-  return [
-    ...(registered.has(urn) ? [] : [renamed]),
-    ...first,
-    `${drop} from the stack: \`${retain}\``,
-  ];
+    "if the program only renamed it: undo that, and remove the new one (a rename needs the option `aliases`)";
+  return [...(isRenamed ? [renamed] : []), ...first, `${drop}: \`${oneRunCommands.retain}\``];
 }
 
 /** Returns how an instance comes within reach: by the setting that differs, where it comes from. */

@@ -45,8 +45,9 @@ export class KnownState {
   readonly #tokenHashes = new Map<string, Set<string>>();
   /** By URN: the id of the instance that the resource of the program keeps in this run. */
   readonly #kept = new Map<string, string>();
-  /** By URN, what `noteSuccessor` has noted last. */
+  /** By URN, what `noteSuccessor` has noted last, and by id, the URN with which that was. */
   readonly successors = new Map<string, Successor>();
+  readonly #urns = new Map<string, string>();
   /** For each id, the outputs that the last refresh found changed. */
   readonly #drift = new Map<string, readonly string[]>();
 
@@ -72,6 +73,13 @@ export class KnownState {
   noteSuccessor(urn: string, { id, name, isUnfinished, status, ipv4 }: Successor): void {
     // Without its outputs, which may be large.
     this.successors.set(urn, { id, name, isUnfinished, status, ipv4 });
+    this.#urns.set(id, urn);
+  }
+
+  /** Returns what has come in the place of this instance. Its Delete has the old URN of a resource that an alias renames. */
+  successorOf({ id, urn }: { id: string; urn: string }): Successor | undefined {
+    const next = this.successors.get(this.#urns.get(id) ?? urn);
+    return next?.id === id ? undefined : next;
   }
 
   /** Notes a name that the program chose. Returns whether another resource of the program has it, too. */

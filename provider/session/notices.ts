@@ -88,11 +88,8 @@ export class Notices {
     if (isNoticeDue) return;
     void clock.sleep(0).then(() => {
       const text = noticeOf(this.#leftovers.splice(0));
-      // The instances of a test token cost nothing, and a run destroys itself what it replaces.
-      const { tokenKind, deletePolicy } = this.#settings;
-      const staysBilled = tokenKind === "live" && deletePolicy !== "destroy";
-      if (staysBilled) messages.warning(text);
-      else messages.info(text);
+      // The instances of a test token cost nothing.
+      messages[this.#settings.tokenKind === "live" ? "warning" : "info"](text);
     });
   }
 }

@@ -252,8 +252,12 @@ export const advice: readonly Advice[] = [
     text: "oneRunCommands.retain",
     ways: {
       "a replacement": settled("under the policy fail, the command that settle names"),
-      "a taint": core("replaceAgain", "%s of a live instance that no delete can destroy"),
     },
+  },
+  {
+    file: "cli/settle/rows.ts",
+    text: "oneRunCommands.replaceTainted",
+    ways: { "a taint": core("replaceAgain", "%s of a live instance that no delete can destroy") },
   },
   {
     file: "cli/settle/rows.ts",
@@ -505,7 +509,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/refusals.ts",
-    text: "let all instances run, if this is a",
+    text: "destroy the whole stack, and let all of its instances run",
     ways: {
       "pulumi destroy": refusedDelete,
       "it is gone": engine("adviceDelete", "if $what, a refused destroy prints the destroy"),
@@ -513,7 +517,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/refusals.ts",
-    text: "${drop} from the stack",
+    text: "`${drop}: \\`${oneRunCommands.retain}\\``",
     ways: { "pulumi up": refusedDelete },
   },
   {
@@ -582,11 +586,6 @@ export const advice: readonly Advice[] = [
     file: "provider/instance/messages.ts",
     text: "settleCommand()",
     ways: { settle: settled("after a kill between the reply and the save, on %s, preview warns") },
-  },
-  {
-    file: "provider/instance/messages.ts",
-    text: "If you replace it, this lets it run",
-    ways: { "--replace": core("replaceAgain", "%s of a live instance that no delete can destroy") },
   },
   { file: "provider/instance/messages.ts", text: "waits for its end", ways: { reports } },
   { file: "provider/instance/messages.ts", text: "will stop here", ways: { reports } },

@@ -222,6 +222,7 @@ function specOf(plan: Plan & { scope: string }, run: number, resource: Resource)
     flavors,
     addressName: "compute:baseUrl",
     leftovers: plan.leftovers,
+    isReplacement: false,
     deleteFails: plan.deletePolicy === "fail",
     settlingMs,
     pollIntervalMs: 0,
