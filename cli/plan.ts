@@ -71,16 +71,12 @@ interface Audited {
 
 /** @throws OperationFailed for wrong inputs, and if the folder of the file does not exist */
 export function readPlanOptions(file: string, { name, input = [] }: PlanOptions): PlanRequest {
-  if (!isFolder(dirname(file)))
+  if (!attempt(() => statSync(dirname(file)).isDirectory()))
     throw new OperationFailed([
       "--plan: the folder of the file does not exist, or can't be read",
       "→ Make it, or name another file.",
     ]);
   return { file, namePattern: name ?? "*", inputs: parseInputs(input) };
-}
-
-function isFolder(path: string): boolean {
-  return attempt(() => statSync(path).isDirectory()) ?? false;
 }
 
 /**

@@ -227,7 +227,7 @@ test("a server whose resource an alias renames is not ended before its replaceme
 test("an instance that is gone is deleted, whatever became of its replacement", async () => {
   for (const args of [retain, destroyPath, {}]) {
     const world = scene(args);
-    world.session.state.successors.set(urn, { id: "i-2", isUnfinished: true } as Successor);
+    world.session.state.successors.set(urn, { id: "i-2", isUnfinished: true });
     await remove(world);
     expect(world.messages.all.at(-1)).toBe("status gone, i-1");
   }

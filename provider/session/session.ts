@@ -172,16 +172,11 @@ export class Session {
    *
    * @param postedAt when the POST was sent or accepted (ISO 8601)
    */
-  settledBy(postedAt: string, { now, wallMs } = this.clocks()): number {
-    // Even if the wall clock was set back since then, the wait is not longer than the settling time.
-    const age = Math.max(0, wallMs - Date.parse(postedAt));
-    return now + this.settings.settlingMs - (Number.isFinite(age) ? age : 0);
-  }
-
-  /** The clock time, and the wall clock in milliseconds since the epoch. */
-  clocks(): { now: number; wallMs: number } {
+  settledBy(postedAt: string): number {
     const { clock } = this.ctx;
-    return { now: clock.now(), wallMs: clock.date().getTime() };
+    // Even if the wall clock was set back since then, the wait is not longer than the settling time.
+    const age = Math.max(0, clock.date().getTime() - Date.parse(postedAt));
+    return clock.now() + this.settings.settlingMs - (Number.isFinite(age) ? age : 0);
   }
 
   /**
