@@ -28,6 +28,7 @@ import { firstLine } from "../../tools/support/command";
 import { hashOf } from "../../tools/support/files";
 import { root } from "../../tools/support/paths";
 import { Fixture } from "./support/fixture";
+import { pluginsAt } from "./support/stack";
 
 const here = thisPlatform();
 
@@ -102,7 +103,9 @@ test("with no Node on PATH, the executable previews, creates and destroys the ex
   });
   const project = join(fixture.stack.project, "Pulumi.yaml");
   const text = readFileSync(project, "utf8");
-  writeFileSync(project, text.replace(`path: ${join(root, "bin")}`, `path: ${machine.plugin}`));
+  const replaced = text.replace(pluginsAt(join(root, "bin")), pluginsAt(machine.plugin));
+  expect(replaced).not.toBe(text);
+  writeFileSync(project, replaced);
 
   expect(await fixture.stack.preview()).toContain("+ 3 to create");
   expect(await fixture.stack.up()).toContain("3 created");
