@@ -2,14 +2,14 @@
 import { withoutScript } from "../redaction";
 import { type CreateBody, type InstanceStatus, type Page, paths, tolerant } from "./contract";
 import { RequestError } from "./errors";
-import type { Front, Permit } from "./http/rateLimit";
+import type { Permit } from "./http/rateLimit";
 import { RequestSender } from "./http/request";
 import { readAccount, readAs } from "./http/response";
 import type { HttpRequest } from "./http/transport";
 import type { ClientOptions } from "./options";
 import { outcomeOf, type PostOutcome } from "./postOutcome";
 
-export type { Front, Permit };
+export type { Permit };
 
 /** The query of GET /v2/instances. */
 export interface PageQuery {
@@ -37,11 +37,8 @@ export interface ComputeApi {
   /** GET /v2/instances. */
   listPage(query: PageQuery, signal: AbortSignal): Promise<Page>;
 
-  /**
-   * Waits until this POST is the next one. The front then waits until the rate limit allows it (G6). Each front has to be
-   * disposed of, and each of its permits used or released.
-   */
-  reachPostFront(signal: AbortSignal): Promise<Front>;
+  /** Waits until the rate limit allows a POST (G6). Each permit has to be used or released. */
+  permitForPost(signal: AbortSignal): Promise<Permit>;
 
   /**
    * Sends POST /v2/instances once, on a new connection (a create is never blindly retried, G2), and uses up the permit.
@@ -88,8 +85,8 @@ class Client implements ComputeApi {
     return this.#sender.send({ request: { ...request, target }, read: readAs(tolerant.page) });
   }
 
-  reachPostFront(signal: AbortSignal): Promise<Front> {
-    return this.#sender.reachFront("POST", paths.instances, signal);
+  permitForPost(signal: AbortSignal): Promise<Permit> {
+    return this.#sender.permitFor("POST", paths.instances, signal);
   }
 
   async createInstance(

@@ -3,7 +3,7 @@
  * the instance is ready. Once the id is known, every error carries it, so that no created instance is lost (G1).
  */
 import { grace, isEnded } from "../abort";
-import type { ComputeApi, Front, Permit } from "../api/client";
+import type { ComputeApi, Permit } from "../api/client";
 import { RequestError } from "../api/errors";
 import { recentMs, type Listing } from "../evidence/listing";
 import { isNamed } from "../evidence/witness";
@@ -162,8 +162,7 @@ class Create implements Disposable {
   readonly #origin: Origin;
   readonly #args: InstanceArgs;
   readonly #spec: protocol.CreateSpec;
-  /** From when this create is the next one to send, until it does. */
-  #front: Front | undefined;
+  /** Kept while an old baseline is renewed, so that the renewed one is not too old for the POST. */
   #permit: Permit | undefined;
   /** The mark (`ListingSource.mark`) of the end of the last POST or take-over. Later listings have higher marks. */
   #postMark = 0;
@@ -184,18 +183,7 @@ class Create implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#giveBack();
-  }
-
-  /**
-   * Gives back what the phase must not hold, so that no create waits for what another one only holds. A create that waits for a
-   * listing or for another run has no permit, since the listing may need the rest of the limit.
-   */
-  #giveBack(phase?: protocol.State["phase"]): void {
-    if (phase !== "recording" && phase !== "posting") this.#permit?.release();
-    if (phase === "takingBaseline" || phase === "awaitingPermit") return;
-    this.#front?.[Symbol.dispose]();
-    this.#front = undefined;
+    this.#permit?.release();
   }
 
   /**
@@ -263,7 +251,6 @@ class Create implements Disposable {
     const { clock } = ctx;
     const signal = this.#signal;
     const { wakeAt } = state;
-    this.#giveBack(state.phase);
     if (state.phase === "claiming" && wakeAt !== undefined) this.#show("another run creates it");
     if (wakeAt !== undefined) await clock.sleep(Math.max(0, wakeAt - clock.now()), signal);
     switch (state.phase) {
@@ -285,10 +272,7 @@ class Create implements Disposable {
       case "awaitingPermit": {
         this.#show("awaiting the rate limit");
         using _wait = this.#session.operations.waiting(signal, waits.permit);
-        this.#front ??= await this.#api.reachPostFront(signal);
-        this.#permit = await this.#front.permit(signal, () =>
-          protocol.isBaselineUsable(state, clock.now()),
-        );
+        this.#permit = await this.#api.permitForPost(signal);
         return { kind: "permitted", now: clock.now() };
       }
       case "recording":

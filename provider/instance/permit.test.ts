@@ -51,31 +51,33 @@ test.each([
   expect(before.filter((call) => call === "list")).toHaveLength(listings);
 });
 
-test("a create that renews its baseline holds no permit, since the listing may need the rest of the limit, and stays the next one to send", async () => {
-  const world = delayed(31, 0);
-  const { service } = world;
-  const held: object[] = [];
-  const note = () => void held.push({ permits: service.openPermits, fronts: service.openFronts });
-  service.listFaults.push(note, note);
+test("a create keeps its permit while it renews its baseline, and sends its POST at once, however old the renewed one is", async () => {
+  const world = delayed(31);
+  const { clock, service } = world;
+  const held: number[] = [];
+  service.listFaults.push(
+    () => void held.push(service.openPermits),
+    async () => {
+      held.push(service.openPermits);
+      await clock.sleep(300_000);
+    },
+  );
   await create(world);
-  expect(held).toEqual([
-    { permits: 0, fronts: 0 },
-    { permits: 0, fronts: 1 },
-  ]);
-  expect({ permits: service.openPermits, fronts: service.openFronts }).toEqual({
-    permits: 0,
-    fronts: 0,
-  });
+  expect(held).toEqual([0, 1]);
+  const before = service.calls.slice(0, service.calls.indexOf("create web"));
+  expect(before.filter((call) => call === "list")).toHaveLength(2);
+  expect(service.openPermits).toBe(0);
 });
 
 test.each([
-  ["used if the permit comes two minutes later", 120, 2],
-  ["renewed again, if it comes later", 121, 3],
-])("a renewed baseline is %s", async (_, wait, listings) => {
-  const world = delayed(31, wait);
-  await create(world);
-  const before = world.service.calls.slice(0, world.service.calls.indexOf("create web"));
-  expect(before.filter((call) => call === "list")).toHaveLength(listings);
+  ["is cancelled", ({ cancel }: Scene) => cancel()],
+  ["fails", () => Promise.reject(failed("answered", "forbidden", "GET", 403))],
+])("if the renewal of a baseline %s, its permit is given back", async (_, end) => {
+  const world = delayed(31);
+  world.service.listFaults.push(undefined, async () => end(world));
+  await errorOf(create(world));
+  expect(world.service.count("create")).toBe(0);
+  expect(world.service.openPermits).toBe(0);
 });
 
 test.each([
@@ -125,5 +127,4 @@ test("a create that ends while it waits for its permit leaves no record and no t
   expect(world.session.ledger.all()).toEqual([]);
   expect(world.clock.sleeping).toBe(0);
   expect(world.service.count("create")).toBe(0);
-  expect(world.service.openFronts).toBe(0);
 });

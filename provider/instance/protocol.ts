@@ -66,13 +66,10 @@ type Work =
   | { phase: "takingOver"; earlier: Earlier; record: LedgerRecord; listedBy: number }
   /** Fetches listings that begin now, until the witness has judged → `listed`, `listingFailed` */
   | { phase: "searching"; earlier: Earlier; search: Search; witness: Witness }
-  /** Fetches the baseline, or with `attempt` a newer one, since that attempt's is too old → `listed`, `listingFailed` */
+  /** Fetches the baseline, or with `attempt`, which has a permit, a newer one, since that attempt's is too old → `listed`, `listingFailed` */
   | { phase: "takingBaseline"; earlier: Earlier; attempt?: Attempt }
-  /**
-   * Waits for the rate limit → `permitted`. A create whose baseline was renewed, which ended at the clock time `renewedAt`, is
-   * still the next one to send.
-   */
-  | { phase: "awaitingPermit"; attempt: Attempt; renewedAt?: number }
+  /** Waits for the rate limit → `permitted` */
+  | { phase: "awaitingPermit"; attempt: Attempt }
   /** Writes to the record that a POST is about to be sent, and waits until that is on the disk → `recorded` */
   | { phase: "recording"; attempt: Attempt; before: string[] }
   /** Sends the POST → `posted` */
@@ -244,13 +241,8 @@ export type Doubt =
   | Open
   | { kind: "listingFailed" | "stopped"; error: Error };
 
-/** The maximum age of a baseline when the POST is the next one to send, and when it is permitted. An older one is renewed. */
+/** The maximum age of a baseline when the POST is permitted. An older one is renewed. */
 const maxBaselineAgeMs = 30_000;
-/**
- * The longest wait for the rate limit with a renewed baseline. The listing may have used what the limit had left, so the POST
- * comes up to a minute later. Renewing the baseline for that would never end. A longer wait is due to a pause.
- */
-const maxRenewedWaitMs = 120_000;
 /** The most attempts to take over a record, and the most POSTs that fail before a byte is sent. */
 const maxTries = 4;
 /** The wait after the first POST that failed before a byte was sent. It doubles after each further one. */
@@ -475,7 +467,7 @@ function judgeBaseline(
   event: Event,
 ): Transition {
   if (event.kind === "listingFailed") return fail(event);
-  const { look, now } = expect(event, "listed");
+  const { look } = expect(event, "listed");
   const { items, begunAt } = look.listing;
   const leftovers = findLeftovers(spec, look);
   if (stopsCreate(spec, leftovers)) return fail({ kind: "leftovers", ...leftovers });
@@ -483,10 +475,7 @@ function judgeBaseline(
   const reports: SideEffect[] = isClean ? [] : [{ do: "reportLeftovers", ...leftovers }];
 
   const baseline = { items, begunAt };
-  if (attempt) {
-    const renewed = { ...attempt, baseline };
-    return next({ phase: "awaitingPermit", attempt: renewed, renewedAt: now }, reports);
-  }
+  if (attempt) return next(recording(spec, { ...attempt, baseline }), reports);
   const first = { baseline, earlier, unsentCount: 0, refusals: [] };
   return next({ phase: "awaitingPermit", attempt: first }, reports);
 }
@@ -535,24 +524,20 @@ export function stopsCreate(
 
 // ── The POST ─────────────────────────────────────────────────────────────────────────────────────
 
-function afterPermit(spec: CreateSpec, state: StateOf<"awaitingPermit">, now: number): Transition {
-  const { attempt } = state;
-  if (isBaselineUsable(state, now)) {
-    const named = [...attempt.baseline.items.values()].filter((item) =>
-      isNamed(item.name, spec.name),
-    );
-    return next({ phase: "recording", attempt, before: idsOf(named) });
-  }
+/** Records the POST, or renews a baseline that is too old. The permit is kept for that, so the renewed one is never too old. */
+function afterPermit(
+  spec: CreateSpec,
+  { attempt }: StateOf<"awaitingPermit">,
+  now: number,
+): Transition {
+  if (now - attempt.baseline.begunAt <= maxBaselineAgeMs) return next(recording(spec, attempt));
   return next({ phase: "takingBaseline", earlier: attempt.earlier, attempt });
 }
 
-/** Whether a POST may be sent now. Otherwise the baseline has to be renewed first. */
-export function isBaselineUsable(
-  { attempt, renewedAt }: StateOf<"awaitingPermit">,
-  now: number,
-): boolean {
-  if (renewedAt !== undefined) return now - renewedAt <= maxRenewedWaitMs;
-  return now - attempt.baseline.begunAt <= maxBaselineAgeMs;
+function recording(spec: CreateSpec, attempt: Attempt): State {
+  const items = [...attempt.baseline.items.values()];
+  const before = idsOf(items.filter(({ name }) => isNamed(name, spec.name)));
+  return { phase: "recording", attempt, before };
 }
 
 function afterPost(

@@ -1,6 +1,6 @@
 /** A fake of the API client, without sockets and clock, for tests that count calls or choose faults. */
 import { raceAbort } from "../abort";
-import type { ComputeApi, Front, PageQuery, Permit, PostSignals } from "../api/client";
+import type { ComputeApi, PageQuery, Permit, PostSignals } from "../api/client";
 import type { Accepted, CreateBody, ListItem, Page } from "../api/contract";
 import { RequestError, type FailureKind } from "../api/errors";
 import { outcomeOf, type PostOutcome } from "../api/postOutcome";
@@ -26,8 +26,6 @@ export class FakeService implements ComputeApi {
   readonly permitHolds: (Hold | undefined)[] = [];
   /** How many permits were neither used nor released. */
   openPermits = 0;
-  /** How many fronts were not disposed of. */
-  openFronts = 0;
   /** For each page. */
   readonly listFaults: (Fault | undefined)[] = [];
   /** What DELETEs do instead of destroying. */
@@ -96,24 +94,10 @@ export class FakeService implements ComputeApi {
     };
   }
 
-  async reachPostFront(signal: AbortSignal): Promise<Front> {
+  async permitForPost(signal: AbortSignal): Promise<Permit> {
     signal.throwIfAborted();
-    this.openFronts++;
-    let isOpen = true;
-    return {
-      permit: (permitSignal, isReady) => this.#permit(permitSignal, isReady),
-      [Symbol.dispose]: () => {
-        if (isOpen) this.openFronts--;
-        isOpen = false;
-      },
-    };
-  }
-
-  async #permit(signal: AbortSignal, isReady: () => boolean): Promise<Permit | undefined> {
-    if (!isReady()) return undefined;
     await raceAbort(Promise.resolve(this.permitHolds.shift()?.(signal)), signal);
     signal.throwIfAborted();
-    if (!isReady()) return undefined;
     this.openPermits++;
     let isOpen = true;
     const release = () => {

@@ -196,7 +196,6 @@ test("of two operations that share a listing, the one with the longer time-out w
 });
 
 test.each([
-  [1, 4, 0],
   [2, 4, 0],
   [3, 8, 0],
   [4, 20, 0],

@@ -1,7 +1,7 @@
 /** Takes each request through all steps: rate limit, sending, log, error status, reading of the body, retries. */
 import type { ClientOptions } from "../options";
 import { RequestError } from "../errors";
-import { RateLimit, type Front, type Permit, type RequestEnd } from "./rateLimit";
+import { RateLimit, type Permit, type RequestEnd } from "./rateLimit";
 import { errorOf, oneLine, readEnvelope } from "./response";
 import { type HttpRequest, type HttpResponse, Transport, isSuccess } from "./transport";
 
@@ -14,7 +14,7 @@ interface Sending<T> {
   request: HttpRequest;
   /** Reads the 2xx response. */
   read: (response: HttpResponse) => T;
-  /** Of a POST whose caller has waited for the rate limit (`reachFront`). Without it, each try first waits for that. */
+  /** Of a POST whose caller has waited for the rate limit (`permitFor`). Without it, each try first waits for that. */
   permit?: Permit;
 }
 
@@ -49,9 +49,9 @@ export class RequestSender {
     return isPost ? this.#sendPost(sending) : this.#sendRepeatedly(sending);
   }
 
-  /** As `RateLimit.reachFront`. */
-  reachFront(method: string, path: string, signal: AbortSignal): Promise<Front> {
-    return this.#rateLimit.reachFront(method, path, signal);
+  /** As `RateLimit.acquirePermit`. */
+  permitFor(method: string, path: string, signal: AbortSignal): Promise<Permit> {
+    return this.#rateLimit.acquirePermit(method, path, signal);
   }
 
   /** As `Transport.close`. */
