@@ -94,7 +94,18 @@ test("a long request holds its token until its end", async () => {
   expect(order).toEqual(["next@156.667"]);
 });
 
-test("at most a hundred creates are under way, and they don't delay listings", async () => {
+test("a token that a request holds is not free, also if the bucket has more", async () => {
+  // 4 at once, and one each 3.55 s.
+  const { clock, enter, order, request } = setUp(20);
+  await enter("GET");
+  for (let n = 0; n < 4; n++) void request(String(n));
+  await clock.advance(3550);
+  expect(order).toEqual(["0@0", "1@0", "2@0"]);
+  await clock.advance(1);
+  expect(order.at(-1)).toBe("3@3.551");
+});
+
+test("at most a hundred requests of an endpoint are under way, and they don't delay another endpoint's", async () => {
   const { clock, enter, order, request } = setUp(950);
   const [first] = await Promise.all(Array.from({ length: 100 }, () => enter("POST")));
   void request("POST", "POST");
@@ -144,18 +155,24 @@ test("after a 429 the endpoint's requests pause for as long as the service asks"
   expect(pauses).toEqual([7000]);
 });
 
-test("without Retry-After, pauses double from about 1 s to 30 s, and are short again after a success", async () => {
+test("without Retry-After, pauses double from about 1 s to 30 s, and are short again after a response", async () => {
   const { clock, pauses, request } = setUp(1000);
   for (let time = 0; time < 7; time++) {
     void request("x", "GET", tooMany());
     await clock.advance(30_000);
   }
   expect(pauses).toEqual([1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]);
-  void request("in");
-  await clock.advance(30_000);
-  void request("x", "GET", tooMany());
-  await clock.advance(0);
-  expect(pauses.at(-1)).toBe(1000);
+  for (const [ending, pauseMs] of [
+    [lost, 30_000],
+    [answered, 1000],
+  ] as const) {
+    void request("in", "GET", ending);
+    await clock.advance(30_000);
+    void request("x", "GET", tooMany());
+    await clock.advance(0);
+    expect(pauses.at(-1)).toBe(pauseMs);
+    await clock.advance(30_000);
+  }
 });
 
 test.each([
@@ -170,11 +187,14 @@ test.each([
 test("a burst whose requests all get a 429 causes one pause, as long as the longest Retry-After asks, and reports what is new", async () => {
   const { clock, enter, order, pauses, request } = setUp(100);
   const burst = await Promise.all(Array.from({ length: 10 }, () => enter("GET")));
-  for (const [n, permit] of burst.entries()) permit.end(tooMany(n === 9 ? 7000 : undefined));
+  const last = burst.pop();
+  for (const [n, permit] of burst.entries()) permit.end(tooMany(n === 5 ? 7000 : undefined));
   void request("next");
+  await clock.advance(999);
+  last?.end(tooMany(7000));
   await clock.advance(10_000);
   expect(pauses).toEqual([1000, 7000]);
-  expect(order).toEqual(["next@7"]);
+  expect(order).toEqual(["next@7.999"]);
 });
 
 test("a response to a request from before a pause neither ends the pause nor the next one", async () => {
@@ -191,6 +211,16 @@ test("a response to a request from before a pause neither ends the pause nor the
   void request("c", "GET", tooMany());
   await clock.advance(2000);
   expect(pauses).toEqual([1000, 2000, 4000]);
+});
+
+test("a permit that is given back during a pause lets no request go before its end", async () => {
+  const { clock, enter, order, request } = setUp(100);
+  const unsent = await enter("GET");
+  await request("refused", "GET", tooMany());
+  unsent.end({ sent: false });
+  void request("next");
+  await clock.advance(1000);
+  expect(order).toEqual(["refused@0", "next@1"]);
 });
 
 test("after a pause there is no burst, but half the limit's rate, which grows back to the limit", async () => {
@@ -230,6 +260,22 @@ test("several 429 responses in a row halve the rate only once", async () => {
   const [, a = 0, b = 0] = order.map((entry) => Number(entry.split("@")[1]));
   // The rate was halved twice, from 7.9 requests per second to 2, and two successes have increased it a little.
   expect(1 / (b - a)).toBeCloseTo(2.03, 1);
+});
+
+test("a 429 of a request that was under way when another one ended the row of pauses neither pauses nor slows down", async () => {
+  const { clock, enter, order, pauses, request } = setUp(600);
+  await request("refused", "GET", tooMany());
+  const underWay = Promise.all(Array.from({ length: 3 }, () => enter("GET")));
+  await clock.advance(1600);
+  const [first, ...others] = await underWay;
+  first?.end(answered);
+  for (const { end } of others) end(tooMany());
+  void request("a");
+  void request("b");
+  await clock.advance(1000);
+  expect(pauses).toEqual([1000]);
+  const [, a = 0, b = 0] = order.map((entry) => Number(entry.split("@")[1]));
+  expect(b - a).toBeCloseTo(0.25, 2);
 });
 
 const arrival = fc.record({

@@ -20,15 +20,12 @@ const usedPart = 0.95;
 /**
  * How much of that a bucket holds, and so how many requests may go at once: 200 of the documented limit. The rest, 750, comes in
  * a minute. An `up` of 200 instances waits for nothing. A deeper bucket leaves less for each further minute. Each half minute
- * those who wait need a new listing, of up to 15 s, and what comes meanwhile has to fit in. Simulated: 1000 creates take 73 s
- * with 150 or 200 and 85 s with 100, and 2000 take 162 s with 200 and 186 s with 300.
+ * those who wait need a new listing, of up to 15 s, and what comes meanwhile has to fit in. Simulated: 1000 creates take 75 s
+ * with 200 and 77 s with 100, and 2000 take 162 s with 200 and 175 s with 300.
  */
 const depthPart = 4 / 19;
-/**
- * How many permits of an endpoint can be in use at a time, for methods other than GET. Otherwise a burst would open
- * hundreds of connections, one for each POST.
- */
-const maxWritesUnderWay = 100;
+/** How many permits of an endpoint can be in use at a time. Otherwise a burst would open hundreds of connections, one for each POST. */
+const maxUnderWay = 100;
 /** Only whole requests are sent, so nearly one more in a minute is within the limit. A limit of 1 lives on it. */
 const remainder = 0.9;
 /**
@@ -39,7 +36,7 @@ const firstPauseMs = 1000;
 const maxPauseMs = 30_000;
 /** Each 429 with Retry-After in a burst may make the pause a little longer. It is reported again only if that is this much. */
 const reportedStepMs = 1000;
-/** The lowest rate after a 429, and by how much it grows in each second of requests without a 429: a part of the limit. */
+/** By how much the rate grows in each second of requests without a 429: a part of the full rate. */
 const rateStep = 0.01;
 
 /** How a request ended. */
@@ -122,17 +119,14 @@ class Bucket {
       const waitMs = this.#freeAt() - clock.now();
       if (waitMs <= 0) return this.#take();
       const wake = AbortSignal.any([signal, this.#changed.signal]);
-      // Each sleep lasts at most a minute, since `waitMs` may be Infinity.
-      await clock.sleep(Math.min(waitMs, minuteMs), wake).catch(() => undefined);
+      await clock.sleep(waitMs, wake).catch(() => undefined);
     }
   }
 
   /** The clock time from which another token is free. Infinity if a request has to end first. */
   #freeAt(): number {
     this.#fill();
-    const mostHeld =
-      this.#method === "GET" ? this.#depth : Math.min(this.#depth, maxWritesUnderWay);
-    if (this.#held >= mostHeld) return Infinity;
+    if (this.#held >= Math.min(this.#depth, maxUnderWay)) return Infinity;
     const missing = Math.max(0, this.#held + 1 - this.#level);
     return this.#filledAt + Math.ceil(missing / (this.#rate * this.#refill));
   }
@@ -180,7 +174,7 @@ class Bucket {
   /** Begins a pause, unless one has begun since the request was permitted. That one may get longer. */
   #pause({ retryAfterMs = 0, failure }: RequestEnd, isNew: boolean): void {
     const { clock, random, onPause } = this.#options;
-    if (isNew && this.#pausesInARow === 0) this.#rate = Math.max(rateStep, this.#rate / 2);
+    if (isNew && this.#pausesInARow === 0) this.#rate /= 2;
     const backoffMs = firstPauseMs * 2 ** this.#pausesInARow * (0.75 + random() / 2);
     const inMs = retryAfterMs || (isNew ? Math.min(maxPauseMs, backoffMs) : 0);
     if (isNew) this.#pausesInARow++;
