@@ -161,18 +161,18 @@ function inDoubtLines(
 ): string[] {
   const resource = `"${logicalName(spec.own.urn)}"`;
   const isUnderWay = why.kind === "anotherRun";
-  const isChanged = why.kind === "changed";
-  const lines = [
+  // Where the state has an older instance, `settle` leaves the create to the next one, which stops here.
+  const isLeft = why.kind === "changed" && spec.isReplacement;
+  const way = isLeft
+    ? `To give that up: \`${settleCommand("--yes", "--forget", record.urn)}\``
+    : settleLine();
+  return [
     isUnderWay
       ? `${displayRun(record)} creates ${resource}, or has just created it.`
       : `an earlier create of ${resource} is in doubt: ${reasonFor(why, paging)}.`,
     `${describe({ ...record, id: record.id ?? ("id" in why ? why.id : undefined) })}${begun(record)}. ${nothing}`,
-    isUnderWay && "Run again once that run has ended.",
-    // Where the state has an older instance, `settle` leaves the create to the next one, which stops here.
-    !isUnderWay && !(isChanged && spec.isReplacement) && settleLine(),
-    isChanged && `To give that up: \`${settleCommand("--yes", "--forget", record.urn)}\``,
+    isUnderWay ? "Run again once that run has ended." : way,
   ];
-  return lines.filter((line) => line !== false);
 }
 
 function unclearLines(
