@@ -49,11 +49,11 @@ test("with a live token and the delete policy fail, a changed input and `--repla
   }
 
   stack.program(withDependent(service.url, {}));
-  for (const command of ["preview", "up"]) {
-    const refused = await stack.fail(command, "--replace", urnOf("web"), "--target", urnOf("web"));
-    expect(refused).toContain(`(${id}). Nothing was created.`);
-    await expectUntouched();
-  }
+  const replacing = ["--replace", urnOf("web"), "--target", urnOf("web")];
+  // The engine does not say that it replaces, and another run may be making what is listed.
+  expect(await stack.preview(...replacing)).toMatch(new RegExp(`${id}.*will stop here`));
+  expect(await stack.fail("up", ...replacing)).toContain(`(${id}). Nothing was created.`);
+  await expectUntouched();
 });
 
 test("after an engine was killed while another instance was not ready, `up --replace` of the finished one stops until a refresh has shown that the state has it", async () => {
