@@ -32,6 +32,8 @@ export async function ensureWine(): Promise<void> {
       if (platform !== "linux" || arch !== "x64" || getuid?.() !== 0)
         throw new ToolError("Wine is set up only on Debian x64, and only by root.");
       say("Making a Debian with Wine (1.4 GB, about 5 minutes, once) …");
+      // A set-up that was broken off leaves it mounted, and then nothing can be removed.
+      await captured("umount", [join(drive, "proc")]).catch(() => undefined);
       rmSync(drive, { recursive: true, force: true });
       mkdirSync(drive, { recursive: true });
       await makeRoot(join(toolsDir, "windows"));
