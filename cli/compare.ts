@@ -3,7 +3,7 @@ import { importAs } from "../provider/advice";
 import type { ListItem } from "../provider/api/contract";
 import { isNamed } from "../provider/evidence/witness";
 import type { LedgerRecord } from "../provider/ledger/record";
-import { isSamePlace, originDifference, type Origin } from "../provider/origin";
+import { isSameOrigin, originDifference, type Origin } from "../provider/origin";
 import { isOfStack, stackOf } from "../provider/urn";
 import { settleAdvice, type RecordedCreate } from "./creates";
 import { isInstance, type Resource, type StackState } from "./pulumi";
@@ -169,7 +169,7 @@ export function explainUnmanaged(
     return { note: note + ifOther, isOpen: true, isNameSecret: held.isNameSecret };
   }
   const hasName = (wanted: string | undefined) => wanted !== undefined && isNamed(name, wanted);
-  const records = creates.filter(({ record }) => isSamePlace(record, origin));
+  const records = creates.filter(({ record }) => isSameOrigin(record, origin));
   const create =
     records.find(({ record }) => record.id === id) ??
     records.find(({ record }) => !record.id && hasName(record.name) && !record.before.includes(id));

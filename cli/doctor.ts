@@ -132,7 +132,7 @@ async function checkState(
   using operation = operations.begin(timeouts.look);
   const origin = connection.isOpen
     ? (await connection.open(operation.signal)).origin
-    : connection.place();
+    : connection.origin();
   const held = resources.filter((resource) => isInstance(resource) && !resource.external);
   // A provider that the program makes has settings of its own.
   const known = held.filter((resource) => resource.origin && resource.provider === undefined);

@@ -15,14 +15,11 @@ export const originSchema = z.object({
 /** The service of an instance, and the token that it was seen with: kind, hash and, if known, account. */
 export type Origin = z.infer<typeof originSchema>;
 
-/** A service, and a token kind (live or test). */
-export interface Place {
-  baseUrl: string;
-  tokenKind: string;
-}
+/** The part of an origin without which no listing shows the instance. */
+type ServiceAndKind = Pick<Origin, "baseUrl" | "tokenKind">;
 
-/** Whether service and token kind are the same. */
-export function isSamePlace(one: Place, other: Place): boolean {
+/** Whether service and token kind are the same. The tokens and accounts may differ. */
+export function isSameOrigin(one: ServiceAndKind, other: ServiceAndKind): boolean {
   return one.baseUrl === other.baseUrl && one.tokenKind === other.tokenKind;
 }
 

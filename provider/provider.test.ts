@@ -109,7 +109,7 @@ test("the end of a run says once that a variable decides for it, and `pulumi do`
   for (const reason of ["interrupted", "finished", "finished"] as const) provider.cancel(reason);
   expect(messages.all.filter((text) => text.includes("COMPUTE_DELETE_POLICY"))).toEqual([
     expect.stringMatching(
-      /^warning instances were dropped.* \(COMPUTE_DELETE_POLICY is "retain"\)/,
+      /^warning these instances are not destroyed \(COMPUTE_DELETE_POLICY is "retain"\)/,
     ),
     expect.stringMatching(/^info COMPUTE_DELETE_POLICY=retain is set in the environment/),
   ]);

@@ -9,7 +9,7 @@ import { decideForRun } from "./config/oneRun";
 import type { ProviderContext } from "./context";
 import { OperationFailed } from "./errors";
 import { reportInDoubt } from "./instance/inDoubt";
-import { reportLeftBehind } from "./instance/leftBehind";
+import { reportRetained } from "./instance/retained";
 import type { CancelReason, ConfigureRequest } from "./calls";
 import { runPatienceMs, Session } from "./session/session";
 
@@ -102,7 +102,7 @@ export class Run {
       session.hasEngine = false;
       return;
     }
-    reportLeftBehind(session);
+    reportRetained(session);
     session.notices.reportFindings();
     for (const assignment of this.#assignments) {
       if (session.notices.markSaid(assignment))

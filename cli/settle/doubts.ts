@@ -1,7 +1,7 @@
 /** Brings together what the ledgers and the state of a stack say of the same create. */
 import type { ListItem } from "../../provider/api/contract";
 import { isNamed } from "../../provider/evidence/witness";
-import { isSamePlace, type Origin } from "../../provider/origin";
+import { isSameOrigin, type Origin } from "../../provider/origin";
 import { instanceToken } from "../../provider/pulumiNames";
 import { explicitProvider, isOfStack, logicalName, typesOf } from "../../provider/urn";
 import { isListedAt } from "../compare";
@@ -64,7 +64,7 @@ export function doubtsOf(
 
 /** Whether the file of a create has the id of an instance that is listed at this place. */
 export function hasId({ record }: Doubt, id: string, place: Origin | undefined): boolean {
-  return place !== undefined && record?.id === id && isSamePlace(record, place);
+  return place !== undefined && record?.id === id && isSameOrigin(record, place);
 }
 
 /** Whether a listed instance may be the create's: it has its id, or its name and was not there before. A secret name may be any. */

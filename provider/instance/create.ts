@@ -15,7 +15,7 @@ import type { Session } from "../session/session";
 import { argsOf, claimOf, graceMs, lookAt, specOf } from "./createSpec";
 import { createBodyOf, type InstanceArgs } from "./definition";
 import { hasSecretFlavor, Instance, previewOutputs, textIn } from "./instance";
-import { leaveReplaced } from "./leftBehind";
+import { retainReplaced } from "./retained";
 import {
   failureError,
   lostAnswerNotice,
@@ -59,7 +59,7 @@ export async function createInstance(
   if (request.preview) {
     await previewCreate(session, request);
     noteSameName(session, request);
-    await leaveReplaced(session, request.urn);
+    await retainReplaced(session, request.urn);
     forgetText(session, request.inputs);
     return { id: "", outputs: previewOutputs(request.inputs, session.settings.tokenKind) };
   }
@@ -85,7 +85,7 @@ function unfinishedOf(session: Session, { urn, inputs }: CreateRequest): Obtaine
   if (!unfinished) return undefined;
   const { id, outputs, after } = unfinished;
   const instance = new Instance({ urn, id, inputs, outputs });
-  const origin = instance.origin ?? session.connection.place();
+  const origin = instance.origin ?? session.connection.origin();
   return { wait: { instance, origin, after } };
 }
 

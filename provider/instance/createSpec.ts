@@ -92,6 +92,6 @@ export function lookAt(session: Session, listing: Evidence, record?: LedgerRecor
   const look = { listing, ours: creates.ours, shown: state.shown };
   if (record === undefined) return look;
   const { id = "", urn } = record;
-  const vouchers = state.vouchersOf({ id, origin: record }, connection.place());
+  const vouchers = state.vouchersOf({ id, origin: record }, connection.origin());
   return { ...look, recorded: ledger.idsOfOthers(urn), vouchers };
 }

@@ -15,7 +15,7 @@ import {
   type Scene,
 } from "../testing/scene";
 import { deleteInstance } from "./delete";
-import { reportLeftBehind } from "./leftBehind";
+import { reportRetained } from "./retained";
 
 const urn = urnOf("web");
 
@@ -133,19 +133,18 @@ test("if a listing fails, Delete fails, and the state stays (G3)", async () => {
 });
 
 const goOn = "They go on running, and are billed until they are removed at the service";
-const inSandbox =
-  "info 1 instance is not destroyed, but stays in the sandbox until its lifetime is over";
+const inSandbox = "info 1 instance is not destroyed (in the sandbox until its lifetime is over)";
 /** Returns the message with these lines, as the test's messages show it. */
 const dropped = (...lines: string[]) =>
   [
-    `warning instances were dropped from the state, not destroyed (compute:deletePolicy is "retain"). ${goOn}:`,
+    `warning these instances are not destroyed (compute:deletePolicy is "retain"). ${goOn}:`,
     ...lines.map((line) => `  - ${line}`),
   ].join("\n");
 
 /** Returns what the end of a run says about the instances that its Deletes have dropped from the state. */
 function reported({ session, messages }: Scene): string[] {
   const before = messages.all.length;
-  reportLeftBehind(session);
+  reportRetained(session);
   return messages.all.slice(before);
 }
 
@@ -258,8 +257,8 @@ test.each([
 
 test("with recorded settings, the end of the run says that the policy is the recorded one", () => {
   const world = scene(retain, undefined, { isRecorded: true });
-  const left = { id: "i-1", urn: "", isBilled: true, isListed: true, how: "dropped" } as const;
-  world.session.leftBehind.set("i-1", left);
+  const left = { id: "i-1", urn: "", isBilled: true, isListed: true };
+  world.session.retained.set("i-1", left);
   expect(reported(world).join("\n")).toContain(
     '(compute:deletePolicy is "retain" in the settings that the last `pulumi up` recorded)',
   );
@@ -279,7 +278,7 @@ test.each<[string, (world: Scene) => PropertyMap | void]>([
   [
     "the listing may be another tenant's",
     (world) => {
-      const origin = { ...world.session.connection.place(), tokenHash: "another" };
+      const origin = { ...world.session.connection.origin(), tokenHash: "another" };
       return propertyMap({ ...acceptedOutputs(world), __origin: propertyMap(origin) });
     },
   ],
@@ -488,14 +487,14 @@ test.each([
   "with deletePolicy %s, an instance that another resource of the program keeps is dropped, and nothing is sent",
   async (_, args) => {
     const world = existing(args);
-    const { state, leftBehind } = world.session;
+    const { state, retained } = world.session;
     state.keep(urn, "i-1");
     state.keep(urnOf("other"), "i-1");
     await remove(world);
     expect(world.messages.all).toEqual([
       "info instance i-1 was dropped from the state as web, not destroyed, because other of this program manages it, too",
     ]);
-    expect([world.service.count("destroy"), leftBehind.size]).toEqual([0, 0]);
+    expect([world.service.count("destroy"), retained.size]).toEqual([0, 0]);
   },
 );
 

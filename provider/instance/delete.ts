@@ -17,7 +17,7 @@ import type { Successor } from "../session/knownState";
 import type { Session } from "../session/session";
 import { describeExistence, lookFor, refuseElsewhere, type Wanted } from "./existence";
 import { heldBy, type Instance } from "./instance";
-import { leaveBehind, leftOf } from "./leftBehind";
+import { lookAtRetained, noteRetained } from "./retained";
 import { refusal, waysToDelete } from "./refusals";
 
 /**
@@ -60,7 +60,7 @@ export async function deleteInstance(session: Session, request: DeleteRequest): 
   if (settings.deletePolicy === "destroy") {
     // A listing that shows the instance is of its tenant: from then on, its token is the one that the run uses.
     const { acceptedAt } = instance;
-    const origin = verdict.kind === "listed" ? session.connection.place() : instance.origin;
+    const origin = verdict.kind === "listed" ? session.connection.origin() : instance.origin;
     await destroy(session, urn, { id, origin, acceptedAt }, operation.signal);
     return show(goneOutcome);
   }
@@ -256,15 +256,15 @@ async function sendDestroy(session: Session, id: string, signal: AbortSignal): P
 
 /**
  * Drops the instance from the state, even if the service can't be reached. The listings only make what is said of it more
- * exact (`reportLeftBehind`). Returns the outcome, for the Info column.
+ * exact (`reportRetained`). Returns the outcome, for the Info column.
  *
  * @throws OperationFailed if the instance has another address or token kind. The account is not asked for
  */
 async function retain(session: Session, instance: Instance): Promise<string> {
   // Another policy may hold elsewhere.
-  refuseElsewhere(session, instance, session.connection.place());
-  const left = await leftOf(session, instance, "dropped");
-  if (!left) return goneOutcome;
-  await leaveBehind(session, left);
+  refuseElsewhere(session, instance, session.connection.origin());
+  const retained = await lookAtRetained(session, instance);
+  if (!retained) return goneOutcome;
+  await noteRetained(session, retained);
   return "dropped from the state, not destroyed";
 }

@@ -23,7 +23,7 @@ import {
   held,
 } from "../testing/scene";
 import { changedInputs, diffInstance } from "./diff";
-import { leaveReplaced, reportLeftBehind } from "./leftBehind";
+import { retainReplaced, reportRetained } from "./retained";
 import { inputNames } from "./definition";
 import { Instance } from "./instance";
 
@@ -241,7 +241,7 @@ const urn = urnOf("web");
 
 /** Calls Diff in an update. By default, the instance was created with the settings of `creator`. */
 function diffOf(world: Scene, news: Values, creator = world, olds: Partial<DiffRequest> = {}) {
-  const origin = propertyMap(creator.session.connection.place());
+  const origin = propertyMap(creator.session.connection.origin());
   const oldOutputs = propertyMap({ ...outputsOf(inputsOf()), __origin: origin });
   world.session.state.checkedSinceRead.add(urn);
   const request = { urn, id: "i-1", oldInputs: inputsOf(), oldOutputs, news: inputsOf(news) };
@@ -280,7 +280,7 @@ test.each<[string, string, PropertyValue, string]>([
 ])("after a create that two flavors were refused, %s: %s %j is %s", (_, flavorId, list, kind) => {
   const made = inputsOf({ flavorId: "a", fallbackFlavorIds: ["b", "used"] });
   const accepted = { id: "i-1", networks: [] };
-  const origin = scene().session.connection.place();
+  const origin = scene().session.connection.origin();
   for (const secret of [false, true]) {
     const inputs = secret ? propertyMap({ ...made, flavorId: new Secret("a") }) : made;
     const of = { urn: urnOf("web"), inputs, flavorIdUsed: "used" };
@@ -366,7 +366,7 @@ test.each<[Values, Values, string]>([
 test("an unchanged instance out of reach is kept, with a warning in an update, and no request is sent", async () => {
   const made = existing();
   const world = made.nextRun(propertyMap({ baseUrl: "https://b.example/v2" }));
-  const origin = propertyMap(made.session.connection.place());
+  const origin = propertyMap(made.session.connection.origin());
   const oldOutputs = propertyMap({ ...outputsOf(inputsOf()), __origin: origin });
   const sides = { urn, id: "i-1", oldInputs: inputsOf(), oldOutputs, news: inputsOf() };
   expect((await diffInstance(world.session, sides)).detailed).toEqual({});
@@ -387,7 +387,7 @@ test("an unchanged instance out of reach is kept, with a warning in an update, a
 test("an instance of another account is not replaced if the replacement would destroy it (G3, G4)", async () => {
   const world = existing({ destroyPath: "/v2/instances/{id}" });
   world.service.accountAnswer = () => ({ id: "acc-2" });
-  const origin = { ...world.session.connection.place(), account: "acc-1" };
+  const origin = { ...world.session.connection.origin(), account: "acc-1" };
   const oldOutputs = propertyMap({ __origin: propertyMap(origin) });
   const difference = diffOf(world, { flavorId: "b" }, world, { oldOutputs });
   expect((await errorOf(difference)).message).toContain("belongs to account acc-1");
@@ -401,7 +401,7 @@ test("with destroyPath, Diff sends nothing and warns of nothing, since a replace
   expect(world.service.calls).toEqual([]);
 });
 
-const behind = 'instances are replaced, and not destroyed (compute:deletePolicy is "retain")';
+const behind = 'these instances are not destroyed (compute:deletePolicy is "retain")';
 test.each<[string, (world: Scene) => void, string[]]>([
   ["it exists", () => undefined, ["i-1 (web)"]],
   ["it is gone", ({ service }) => void service.instances.clear(), []],
@@ -418,10 +418,10 @@ test.each<[string, (world: Scene) => void, string[]]>([
     const { deleteBeforeReplace } = await diffOf(world, { flavorId: "b" });
     expect(deleteBeforeReplace).toBe(false);
     // In an `up` whose create fails, the instance stays as it is.
-    reportLeftBehind(world.session);
+    reportRetained(world.session);
     expect(world.messages.warnings).toEqual([]);
-    await leaveReplaced(world.session, urn);
-    reportLeftBehind(world.session);
+    await retainReplaced(world.session, urn);
+    reportRetained(world.session);
     expect(world.messages.warnings).toEqual(
       expected.map((line) => expect.stringMatching(new RegExp(`${line.replace(/[()]/g, ".")}$`))),
     );
@@ -451,8 +451,8 @@ test("the engine deletes a dependent for an unknown value alone, so its replacem
 test("with retain, a dependent that the engine replaces is named, since no other Diff comes (G4)", async () => {
   const world = existing({ deletePolicy: "retain" });
   await diffAsDependent(world, { userData: new Secret(Unknown.value) });
-  await leaveReplaced(world.session, urn);
-  reportLeftBehind(world.session);
+  await retainReplaced(world.session, urn);
+  reportRetained(world.session);
   expect(world.messages.warnings).toEqual([expect.stringContaining(behind)]);
 });
 

@@ -18,7 +18,7 @@ import { idInputs, inputNames, isScript, isSent, scriptInputs, type InputName } 
 import { noCall } from "./delete";
 import { cantTell, describeExistence, lookFor, refuseElsewhere } from "./existence";
 import { heldBy, type Instance } from "./instance";
-import { leftOf } from "./leftBehind";
+import { lookAtRetained } from "./retained";
 import { refusal, wayIntoReach, waysToReplace } from "./refusals";
 import { forgetText, isSameUserData, lacksText, readUserData } from "./userData";
 
@@ -56,7 +56,7 @@ export async function diffInstance(session: Session, request: DiffRequest): Prom
   // The engine calls Diff at two more times. During a refresh, nothing is replaced. After the Read of an import (the outputs
   // then have this session's stamp), the engine itself refuses a replacement.
   if ((isChecked || isAskedAsDependent) && instance.stamp !== session.id) {
-    const difference = originDifference(instance.origin, connection.place(), session.addressName);
+    const difference = originDifference(instance.origin, connection.origin(), session.addressName);
     if (replaced.length > 0) {
       const isSure = isCertain(replaced, news);
       if (isTextMissing && isSure) refuseWithoutText(id, replaced);
@@ -64,10 +64,10 @@ export async function diffInstance(session: Session, request: DiffRequest): Prom
       await judgeReplacement(session, request, why);
     } else if (asserted.length > 0) {
       // An Update that records inputs of an instance out of reach would fail.
-      refuseElsewhere(session, instance, connection.place());
+      refuseElsewhere(session, instance, connection.origin());
     } else if (difference) {
       // An `up` without a change sends no request, so it would not notice.
-      const { way } = wayIntoReach(session, instance.origin, connection.place());
+      const { way } = wayIntoReach(session, instance.origin, connection.origin());
       const message = `instance ${id} is out of reach: ${difference}. It stays in the state, but can't be refreshed, replaced or deleted like this; ${way}`;
       session.notices.warnOnce("out of reach", message, urn);
     }
@@ -189,8 +189,8 @@ async function judgeReplacement(
   if (why !== "unknown") await refuseStuckReplacement(session, request, why);
   const { deletePolicy } = session.settings;
   if (deletePolicy === "retain") {
-    const left = await leftOf(session, heldBy(request), "replaced");
-    if (left) session.replaced.set(urn, left);
+    const retained = await lookAtRetained(session, heldBy(request));
+    if (retained) session.replaced.set(urn, retained);
   }
   // A certain replacement was not refused, so the instance is gone already.
   if (deletePolicy === "fail" && why === "unknown")
@@ -236,7 +236,7 @@ async function refuseStuckReplacement(
   reason: Exclude<ReplacementReason, "unknown">,
 ): Promise<void> {
   const { deletePolicy } = session.settings;
-  refuseOutOfReach(session, request, session.connection.place());
+  refuseOutOfReach(session, request, session.connection.origin());
   if (deletePolicy === "destroy") await refuseOtherAccount(session, request);
   if (deletePolicy !== "fail") return;
   const found = await findExisting(session, request);

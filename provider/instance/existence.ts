@@ -1,4 +1,5 @@
 /** Asks whether an instance exists, within reach of this configuration. */
+import { OperationFailed } from "../errors";
 import { ask } from "../evidence/ask";
 import { whyOpen } from "../evidence/why";
 import type { Verdict } from "../evidence/witness";
@@ -39,25 +40,27 @@ export async function lookFor(
     pollIntervalMs: settings.pollIntervalMs,
   };
   // Not `origin`: the token may be renewed while the listings are asked.
-  const known = () => ({ vouchers: state.vouchersOf(instance, connection.place()) });
+  const known = () => ({ vouchers: state.vouchersOf(instance, connection.origin()) });
   return { verdict: await ask(listings, question, signal, known), origin };
 }
 
-/** Returns what the shared listings prove within 10 s. After a failed look, the session does not look again. */
-export async function lookBriefly(
+/** The longest look that only makes a message more exact. */
+const briefSeconds = 10;
+
+/** Returns what a brief look finds. Undefined if it fails. Once a request has failed, the session leaves brief looks out. */
+export async function briefly<T>(
   session: Session,
-  instance: Wanted,
-): Promise<"listed" | "absent" | "open"> {
-  if (session.hasBriefLookFailed) return "open";
-  using operation = session.operation(10);
+  look: (signal: AbortSignal) => Promise<T>,
+): Promise<T | undefined> {
+  if (session.hasLookFailed) return undefined;
+  using operation = session.operation(briefSeconds);
   try {
-    return (await lookFor(session, instance, operation.signal)).verdict.kind;
+    return await look(operation.signal);
   } catch (error) {
-    session.hasBriefLookFailed = true;
-    session.ctx.messages.debug(
-      `whether ${instance.id} still exists is not known: ${String(error)}`,
-    );
-    return "open";
+    // An instance that is out of reach says nothing about the next look.
+    session.hasLookFailed ||= !(error instanceof OperationFailed);
+    session.ctx.messages.debug(`the instances could not be listed: ${String(error)}`);
+    return undefined;
   }
 }
 

@@ -16,7 +16,7 @@ import {
 } from "../testing/scene";
 import { decideForRun } from "../config/oneRun";
 import { createInstance } from "./create";
-import { lookBriefly } from "./existence";
+import { briefly, lookFor } from "./existence";
 import { generatedName } from "./naming";
 
 const nameFor = (resource: string) => generatedName(urnOf(resource), scopeId, new Uint8Array());
@@ -86,9 +86,12 @@ describe("an instance that an earlier create may have left", () => {
     const world = scene({ leftovers: "fail", deletePolicy: "retain" });
     world.service.accountAnswer = () => ({ id: "acct-now" });
     world.service.has("i-lost", { name: "web" });
-    const origin = { ...world.session.connection.place(), account: "acct-old" };
+    const origin = { ...world.session.connection.origin(), account: "acct-old" };
     const instance = held(propertyMap({ __origin: propertyMap(origin) }));
-    expect(await lookBriefly(world.session, instance)).toBe("open");
+    const found = await briefly(world.session, (signal) =>
+      lookFor(world.session, instance, signal),
+    );
+    expect(found).toBeUndefined();
     const { message } = await errorOf(create(world, "explicit", true));
     expect(message).toContain("may have an instance already");
   });

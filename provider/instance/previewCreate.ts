@@ -6,6 +6,7 @@ import type { CreateRequest } from "../calls";
 import { hasUnknown } from "../propertyValue";
 import type { Session } from "../session/session";
 import { argsOf, claimOf, lookAt, specOf } from "./createSpec";
+import { briefly } from "./existence";
 import {
   anotherRunNotice,
   failureError,
@@ -15,9 +16,6 @@ import {
 } from "./messages";
 import { preview, type Look } from "./protocol";
 import { lacksText } from "./userData";
-
-/** The longest wait for the listing. A preview is to be quick, and the `up` asks again. */
-const lookSeconds = 10;
 
 /** @throws OperationFailed if the `up` would refuse the create */
 export async function previewCreate(session: Session, request: CreateRequest): Promise<void> {
@@ -29,7 +27,7 @@ export async function previewCreate(session: Session, request: CreateRequest): P
   if (!look) return;
   const isProgramKnown = !hasUnknown(inputs) && !lacksText(session, inputs);
   const args = isProgramKnown ? argsOf(session, inputs) : undefined;
-  const spec = specOf(session, { urn, inputs, origin: connection.place() }, args);
+  const spec = specOf(session, { urn, inputs, origin: connection.origin() }, args);
   const file = ledger.find(urn);
   const claim = file && claimOf(session, file);
   const found = preview({ spec, claim, look, isProgramKnown });
@@ -48,16 +46,10 @@ export async function previewCreate(session: Session, request: CreateRequest): P
   }
 }
 
-/** Returns what a shared listing shows. Undefined if there is none within the time. After a failure, none is asked for again. */
-export async function lookOnce(session: Session): Promise<Look | undefined> {
-  if (session.hasLookFailed) return undefined;
-  const { listings, ctx } = session;
-  using operation = session.operation(lookSeconds);
-  try {
-    return lookAt(session, await listings.get(listings.recent(), operation.signal));
-  } catch (error) {
-    session.hasLookFailed = true;
-    ctx.messages.debug(`the instances could not be listed: ${String(error)}`);
-    return undefined;
-  }
+/** Returns what a shared listing shows. Undefined if no listing comes soon: a preview is to be quick, and the `up` asks again. */
+export function lookOnce(session: Session): Promise<Look | undefined> {
+  const { listings } = session;
+  return briefly(session, async (signal) =>
+    lookAt(session, await listings.get(listings.recent(), signal)),
+  );
 }

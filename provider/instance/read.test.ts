@@ -24,7 +24,7 @@ const empty = propertyMap({});
 
 /** The outputs in the state after a create with the settings of this scene, and a first listing of the instance. */
 function stateOf(world: Scene, status = "ACTIVE"): PropertyMap {
-  const origin = world.session.connection.place();
+  const origin = world.session.connection.origin();
   return held(acceptedOutputs(world)).seenAs({ id: "i-1", name: "web", status }, origin).outputs;
 }
 
@@ -41,7 +41,7 @@ const justAccepted = ({ session, clock }: Scene, name = "web", acceptedAt = cloc
   Instance.accepted(
     { urn, inputs: inputsOf({ name }) },
     { id: "i-1", name, networks: [] },
-    session.connection.place(),
+    session.connection.origin(),
     acceptedAt.toISOString(),
   ).outputs;
 
@@ -156,7 +156,7 @@ test.each([
 
 test("with another account, Read fails and names both (G3)", async () => {
   const world = scene();
-  const origin = { ...world.session.connection.place(), account: "acc-1" };
+  const origin = { ...world.session.connection.origin(), account: "acc-1" };
   const outputs = propertyMap({ __origin: propertyMap(origin) });
   world.service.accountAnswer = () => ({ id: "acc-2" });
   expect((await errorOf(refresh(world, outputs))).message).toContain(
@@ -184,7 +184,7 @@ test("with another token, an instance that is listed is found, and its origin re
   const world = made.nextRun(anotherToken);
   world.service.has("i-1", { name: "web" });
   const read = await refresh(world, outputs);
-  expect(held(read?.outputs).origin?.tokenHash).toBe(world.session.connection.place().tokenHash);
+  expect(held(read?.outputs).origin?.tokenHash).toBe(world.session.connection.origin().tokenHash);
 });
 
 test("an instance that is still PROVISIONING stays marked as unfinished (G1)", async () => {

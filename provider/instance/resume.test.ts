@@ -48,7 +48,7 @@ interface Left {
 
 /** A session that begins after a killed run has left a record as that of a create of `web`. */
 async function afterKill({ name = generated(1), inputs, record, world = scene() }: Left = {}) {
-  const asked = { ...requestOf(name, inputs), origin: world.session.connection.place() };
+  const asked = { ...requestOf(name, inputs), origin: world.session.connection.origin() };
   const { own } = specOf(world.session, asked, argsOf(world.session, asked.inputs));
   const at = new Date(world.clock.date().getTime() - 3_600_000).toISOString();
   const { session: _, ...left } = { ...own, before: [], at, ...record };
@@ -220,7 +220,7 @@ test("a create waits for the end of another run's create, and then takes its ins
   other.session.hasEngine = false;
   const { own } = specOf(
     other.session,
-    { ...requestOf(generated(1)), origin: other.session.connection.place() },
+    { ...requestOf(generated(1)), origin: other.session.connection.origin() },
     argsOf(other.session, requestOf(generated(1)).inputs),
   );
   other.session.ledger.claim(own);

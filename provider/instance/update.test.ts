@@ -19,7 +19,7 @@ import { Instance } from "./instance";
 import { updateInstance } from "./update";
 
 const importedState = ({ session }: Scene, status = "ACTIVE") =>
-  Instance.listed(urnOf("web"), { id: "i-1", name: "web", status }, session.connection.place())
+  Instance.listed(urnOf("web"), { id: "i-1", name: "web", status }, session.connection.origin())
     .outputs;
 
 function update({ session }: Scene, oldOutputs: PropertyMap, more: Partial<UpdateRequest> = {}) {

@@ -66,7 +66,7 @@ export class Connection {
       throw error;
     });
     const { api, account } = await raceAbort(this.#opened, signal);
-    return { api, origin: { ...this.place(), ...(account !== undefined && { account }) } };
+    return { api, origin: { ...this.origin(), ...(account !== undefined && { account }) } };
   }
 
   /** Whether `open` has returned an origin. */
@@ -94,7 +94,7 @@ export class Connection {
   }
 
   /** Returns the origin without the account, which only a request could find out. */
-  place(): Origin {
+  origin(): Origin {
     const { baseUrl, tokenKind } = this.#settings;
     return { baseUrl, tokenKind, tokenHash: tokenHash(this.#settings) };
   }

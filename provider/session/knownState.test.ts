@@ -5,7 +5,7 @@ import { held, scene, type Scene } from "../testing/scene";
 
 /** Outputs as in a state, with the session id `run` as their stamp, and with the hash of a token. */
 function outputsOf({ session }: Scene, run?: string, tokenHash?: string): PropertyMap {
-  const origin = { ...session.connection.place(), ...(tokenHash ? { tokenHash } : {}) };
+  const origin = { ...session.connection.origin(), ...(tokenHash ? { tokenHash } : {}) };
   return propertyMap({ name: "web", __origin: propertyMap(origin), __run: run });
 }
 
@@ -19,7 +19,7 @@ test("`shown` has an id that came with any call, even if nothing is proven", () 
 test("the vouchers of an instance are the other ones that were recorded with its token (G3)", () => {
   const world = scene();
   const { state } = world.session;
-  const originWith = (tokenHash: string) => ({ ...world.session.connection.place(), tokenHash });
+  const originWith = (tokenHash: string) => ({ ...world.session.connection.origin(), tokenHash });
   const vouchers = (recorded = "old-token", configured = "new-token") => {
     const seen = { id: "i-1", origin: originWith(recorded) };
     const found = state.vouchersOf(seen, originWith(configured));

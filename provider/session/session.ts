@@ -43,15 +43,13 @@ export interface SessionRun {
 /** An outage of the service that a run outlives. */
 export const runPatienceMs = 60_000;
 
-/** An instance that goes on running, although its resource is deleted or replaced. */
-export interface LeftBehind {
+/** An instance that "retain" lets run: a Delete has dropped it from the state, or a preview has shown that the `up` replaces it. */
+export interface Retained {
   readonly id: string;
   readonly urn: string;
   readonly isBilled: boolean;
   /** Whether it still exists. Otherwise that is not known. */
   readonly isListed: boolean;
-  /** A Delete has dropped it from the state, or a preview has shown that the `up` replaces it. */
-  readonly how: "dropped" | "replaced";
 }
 
 /** Returns the run of a command, which never creates an instance. A person waits for it, and nothing shows what it waits for. */
@@ -86,13 +84,11 @@ export class Session {
   hasEngine = true;
   /** Whether a Delete has begun. From then on, only errors have the advice for recorded settings. */
   isDestroy = false;
-  /** By id, the instances that the run leaves behind, as long as it has not named them. */
-  readonly leftBehind = new Map<string, LeftBehind>();
-  /** By URN, what a Diff says of an instance that is to be replaced, and that no Delete will destroy. */
-  readonly replaced = new Map<string, LeftBehind>();
-  /** Whether a brief look for an instance that "retain" leaves behind has failed. Later ones are left out. */
-  hasBriefLookFailed = false;
-  /** Whether a look for what a listing would show has failed (`lookOnce`). Later ones are left out. */
+  /** By id, the retained instances that the run has not named yet. */
+  readonly retained = new Map<string, Retained>();
+  /** By URN, what a Diff says of an instance that is to be replaced, and that "retain" will let run. */
+  readonly replaced = new Map<string, Retained>();
+  /** Whether a brief look has failed (`briefly`). Later brief looks are left out. */
   hasLookFailed = false;
   /** Whether the address of an instance did not come within the settling time. Later ones are then not awaited. */
   isAddressMissed = false;

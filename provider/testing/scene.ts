@@ -170,7 +170,7 @@ export const postsTo = ({ service }: Scene) => service.count("create");
 /** The outputs of the instance "i-1" right after the 202, without a session's stamp. */
 export function acceptedOutputs({ session }: Scene): PropertyMap {
   const accepted = { id: "i-1", name: "web", networks: [] };
-  const origin = session.connection.place();
+  const origin = session.connection.origin();
   const inputs = inputsOf();
   const of = { urn: urnOf("web"), inputs };
   return Instance.accepted(of, accepted, origin, "1970-01-01T00:00:00.000Z").outputs;

@@ -448,7 +448,7 @@ export const advice: readonly Advice[] = [
     },
   },
   {
-    file: "provider/instance/leftBehind.ts",
+    file: "provider/instance/retained.ts",
     text: "in the settings that the last `pulumi up` recorded",
     ways: { reports },
   },

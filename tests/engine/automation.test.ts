@@ -53,7 +53,7 @@ test("a review environment comes up, is listed, and is destroyed after its expir
   expect(reap.json).toEqual({ destroyed: ["42"], unclear: [], failed: {} });
   // The sandbox is ephemeral: a destroy with a test token leaves it to the service, and says so.
   expect(reap.output).toContain(
-    "2 instances are not destroyed, but stay in the sandbox until its lifetime is over",
+    "2 instances are not destroyed (in the sandbox until its lifetime is over)",
   );
   expect((await run("list")).json).toEqual([expect.objectContaining({ name: "43" })]);
 });

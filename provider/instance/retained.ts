@@ -1,0 +1,57 @@
+/** Names, at the end of a run, the instances that "retain" (`compute:deletePolicy`) lets run, or that its `up` will let run (G4, G5). */
+import { bulleted } from "../advice";
+import { logicalName } from "../urn";
+import type { Retained, Session } from "../session/session";
+import { briefly, isBilled, lookFor } from "./existence";
+import type { Instance } from "./instance";
+
+/** Returns what is known of an instance that "retain" lets run, after a brief look. Undefined if it is gone. */
+export async function lookAtRetained(
+  session: Session,
+  instance: Instance,
+): Promise<Retained | undefined> {
+  const found = await briefly(session, (signal) => lookFor(session, instance, signal));
+  if (found?.verdict.kind === "absent") return undefined;
+  const { id, urn } = instance;
+  const isListed = found?.verdict.kind === "listed";
+  return { id, urn, isListed, isBilled: isBilled(session, instance) };
+}
+
+/** Notes a retained instance. The end of the run names the instance, or this call if the engine would not show it then. */
+export async function noteRetained(session: Session, retained: Retained): Promise<void> {
+  session.retained.set(retained.id, retained);
+  if (!(await session.showsLastMessages())) reportRetained(session);
+}
+
+/**
+ * Notes in a preview that the new instance of a replacement would be made. A Diff alone retains nothing: the engine may still find
+ * that nothing changes, and in an `up` the create may fail.
+ */
+export async function retainReplaced(session: Session, urn: string): Promise<void> {
+  const replaced = session.replaced.get(urn);
+  if (replaced) await noteRetained(session, replaced);
+}
+
+/** Names the retained instances that are billed, each by its id, and the number of the others, which cost nothing. */
+export function reportRetained({ retained, ctx, hasRecordedSettings, run }: Session): void {
+  const all = [...retained.values()];
+  retained.clear();
+  const { deletePolicy = "compute:deletePolicy" } = run.variables;
+  const isRecorded = hasRecordedSettings && run.variables.deletePolicy === undefined;
+  const from = isRecorded ? " in the settings that the last `pulumi up` recorded" : "";
+  const billed = all.filter(({ isBilled }) => isBilled);
+  const lines = billed.map(
+    ({ id, urn, isListed }) =>
+      `${id} (${logicalName(urn)})${isListed ? "" : ", if it still exists"}`,
+  );
+  if (billed.length > 0)
+    ctx.messages.warning([
+      `these instances are not destroyed (${deletePolicy} is "retain"${from}). They go on running, and are billed until they are removed at the service:`,
+      ...bulleted(lines),
+    ]);
+  const others = all.length - billed.length;
+  if (others > 0)
+    ctx.messages.info(
+      `${others} ${others === 1 ? "instance is" : "instances are"} not destroyed (in the sandbox until its lifetime is over)`,
+    );
+}
