@@ -15,10 +15,10 @@ import type { DeleteRequest } from "../calls";
 import { waits } from "../session/operations";
 import type { Successor } from "../session/knownState";
 import type { Session } from "../session/session";
-import { describeExistence, lookFor, refuseElsewhere, type Wanted } from "./existence";
+import { isBilled, lookFor, refuseElsewhere, type Wanted } from "./existence";
 import { heldBy, type Instance } from "./instance";
 import { lookAtRetained, noteRetained } from "./retained";
-import { refusal, waysToDelete } from "./refusals";
+import { findingOf, refusal, waysToDelete } from "./refusals";
 
 /**
  * Deletes an instance as `compute:deletePolicy` says. Leaves an instance that this run has taken over, one that another
@@ -64,21 +64,12 @@ export async function deleteInstance(session: Session, request: DeleteRequest): 
     await destroy(session, urn, { id, origin, acceptedAt }, operation.signal);
     return show(goneOutcome);
   }
-  const what = `instance ${id} was not deleted`;
-  const finding = describeExistence(session, instance, verdict);
-  if (run.stateless)
-    throw new OperationFailed(
-      `${what}: ${finding}${noCall}: remove it at the service (its portal), or name the service's destroy call with --compute:destroy-path '/v2/instances/{id}'`,
-    );
   throw refusal({
     id,
-    what,
-    finding,
-    isBrief: verdict.kind === "listed",
-    why: noCall,
+    what: `instance ${id} was not deleted`,
+    ...findingOf(verdict, isBilled(session, instance), session),
     ways: waysToDelete(session, urn, verdict),
     page: "delete.md",
-    namesSettings: true,
   });
 }
 
@@ -107,14 +98,11 @@ function refusalWhileNeeded({ state }: Session, before: Instance): Refused | und
     id,
     what: `instance ${id} was not deleted`,
     finding,
-    kind: "its replacement is not ready",
-    isBrief: true,
     ways: [
       `once ${isCreated ? "the new one is ready" : "its create works"}: \`${up}\``,
       "to end the old one all the same: remove it at the service (its portal), and run this again",
     ],
     page: "delete.md#a-replacement",
-    namesSettings: true,
   });
 }
 
@@ -132,9 +120,6 @@ function lackOf(
   const isAddressLost = wasAwaited && ipv4 === undefined && before.ipv4 !== undefined;
   return isAddressLost && status !== "PROVISIONING" ? "its ipv4 is empty" : undefined;
 }
-
-/** Why an instance that exists can't be deleted. A clause. */
-export const noCall = ", and the service documents no call to destroy it";
 
 /** The outcome of a Delete whose instance is proven gone, for the Info column. */
 const goneOutcome = "gone";

@@ -299,7 +299,7 @@ test("a replacement whose Delete would fail is refused before anything is change
   expect(error).toBeInstanceOf(OperationFailed);
   const why = "the service documents no call to destroy it";
   expect(error.message.split("\n")).toEqual([
-    `instance i-1 can't be replaced: it still exists and is billed, and ${why}. Nothing was changed.`,
+    `instance i-1 can't be replaced: it still exists and is billed, and ${why}.`,
     "  - remove it at the service (its portal), and run this again",
     "  - create the new one beside it: `COMPUTE_DELETE_POLICY=retain pulumi up`",
     expect.stringMatching(/^More: https:.*delete\.md#a-replacement$/),
@@ -314,13 +314,12 @@ test("a replacement is also refused if it is not known whether the instance exis
   const unproven = (await errorOf(diffOf(world, { flavorId: "b" }))).message;
   expect(unproven).toContain(words);
   expect(unproven).toContain(
-    "\n  - if it is gone, or is to run on, create the new one: `COMPUTE_DELETE_POLICY=retain pulumi up`",
+    "\n  - create the new one beside it: `COMPUTE_DELETE_POLICY=retain pulumi up`",
   );
 
   const unreachable = existing();
   unreachable.service.listFaults.push(fail(failed("unreachable", "no route", "GET")));
   const { message } = await errorOf(diffOf(unreachable, { flavorId: "b" }));
-  expect(message).toContain(words);
   expect(message).toContain("no route");
 });
 
@@ -357,9 +356,8 @@ test.each<[Values, Values, string]>([
   const made = existing(policy);
   const world = made.nextRun(propertyMap({ ...policy, ...args }));
   const { message } = await errorOf(diffOf(world, { flavorId: "b" }, made));
-  expect(message).toContain("instance i-1 can't be replaced: it ");
+  expect(message).toContain("instance i-1 is out of reach: it ");
   expect(message).toContain(words);
-  expect(message).toContain(`pulumi state delete ${urn}`);
   expect(world.service.count("list")).toBe(0);
 });
 

@@ -4,22 +4,21 @@
  * fail is refused (G4), and so is one for which there is no user data.
  */
 import { isDeepStrictEqual } from "node:util";
-import { dropFromState, explain, pageAt, withWaysOut } from "../advice";
+import { pageAt, withWaysOut } from "../advice";
 import { logicalName } from "../urn";
 import { RequestError } from "../api/errors";
 import { OperationFailed } from "../errors";
 import { isNamed, isSameName } from "../evidence/witness";
-import { originDifference, type Origin } from "../origin";
+import { originDifference } from "../origin";
 import { hasSecret, hasUnknown, isList, reveal, type PropertyMap } from "../propertyValue";
 import type { DiffKind } from "../pulumiNames";
 import type { DiffRequest, DiffResponse } from "../calls";
 import { timeouts, type Session } from "../session/session";
 import { idInputs, inputNames, isScript, isSent, scriptInputs, type InputName } from "./definition";
-import { noCall } from "./delete";
-import { cantTell, describeExistence, lookFor, refuseElsewhere } from "./existence";
+import { isBilled, lookFor, refuseElsewhere } from "./existence";
 import { heldBy, type Instance } from "./instance";
 import { lookAtRetained } from "./retained";
-import { refusal, wayIntoReach, waysToReplace } from "./refusals";
+import { findingOf, noCall, refusal, wayIntoReach, waysToReplace } from "./refusals";
 import { forgetText, isSameUserData, lacksText, readUserData } from "./userData";
 
 /**
@@ -65,9 +64,9 @@ export async function diffInstance(session: Session, request: DiffRequest): Prom
     } else if (asserted.length > 0) {
       // An Update that records inputs of an instance out of reach would fail.
       refuseElsewhere(session, instance, connection.origin());
-    } else if (difference) {
+    } else if (instance.origin && difference) {
       // An `up` without a change sends no request, so it would not notice.
-      const { way } = wayIntoReach(session, instance.origin, connection.origin());
+      const { way } = wayIntoReach(run, instance.origin, connection.origin());
       const message = `instance ${id} is out of reach: ${difference}. It stays in the state, but can't be refreshed, replaced or deleted like this; ${way}`;
       session.notices.warnOnce("out of reach", message, urn);
     }
@@ -228,7 +227,7 @@ function refuseWithoutText(id: string, replaced: readonly InputName[]): never {
 /**
  * Lets the preview fail before a second server is created, and before a dependent resource is removed.
  *
- * @throws OperationFailed if the Delete would fail or may fail
+ * @throws OperationFailed if the Delete would fail or may fail, RequestError if the listing fails
  */
 async function refuseStuckReplacement(
   session: Session,
@@ -236,12 +235,14 @@ async function refuseStuckReplacement(
   reason: Exclude<ReplacementReason, "unknown">,
 ): Promise<void> {
   const { deletePolicy } = session.settings;
-  refuseOutOfReach(session, request, session.connection.origin());
+  const { id, urn } = request;
+  const instance = heldBy(request);
+  refuseElsewhere(session, instance, session.connection.origin());
   if (deletePolicy === "destroy") await refuseOtherAccount(session, request);
   if (deletePolicy !== "fail") return;
-  const found = await findExisting(session, request);
-  if (found === undefined) return;
-  const { id, urn } = request;
+  using operation = session.operation(timeouts.look, request);
+  const { verdict } = await lookFor(session, instance, operation.signal);
+  if (verdict.kind === "absent") return;
   // The engine shows this error at the other resource.
   const which =
     reason === "dependent"
@@ -250,19 +251,10 @@ async function refuseStuckReplacement(
   throw refusal({
     id,
     what: `instance ${id}${which} can't be replaced`,
-    ...found,
-    why: `${noCall}. Nothing was changed`,
+    ...findingOf(verdict, isBilled(session, instance), session),
+    ways: waysToReplace(verdict),
     page: "delete.md#a-replacement",
-    namesSettings: true,
   });
-}
-
-/** @throws OperationFailed if the instance lives elsewhere than `configured` */
-function refuseOutOfReach(session: Session, request: DiffRequest, configured: Origin): void {
-  const { urn } = request;
-  const drop = `let it run, and have a new one made here: ${dropFromState(urn)}`;
-  const words = { urn, what: "can't be replaced", ways: [drop] };
-  refuseElsewhere(session, heldBy(request), configured, words);
 }
 
 /**
@@ -275,38 +267,9 @@ async function refuseOtherAccount(session: Session, request: DiffRequest): Promi
   using operation = session.operation(timeouts.look, request);
   try {
     const { origin } = await session.connection.open(operation.signal);
-    refuseOutOfReach(session, request, origin);
+    refuseElsewhere(session, heldBy(request), origin);
   } catch (error) {
     // The first step of the replacement changes nothing, and fails if the account still can't be read.
     if (!(error instanceof RequestError)) throw error;
-  }
-}
-
-/**
- * Returns what is found of an instance, as parts of a refusal. Undefined if it is proven gone.
- *
- * @throws OperationFailed if it lives elsewhere
- */
-async function findExisting(
-  session: Session,
-  request: DiffRequest,
-): Promise<{ finding: string; kind?: string; ways: string[] } | undefined> {
-  const instance = heldBy(request);
-  using operation = session.operation(timeouts.look, request);
-  try {
-    const { origin } = await session.connection.open(operation.signal);
-    refuseOutOfReach(session, request, origin);
-    const { verdict } = await lookFor(session, instance, operation.signal);
-    if (verdict.kind === "absent") return undefined;
-    const finding = describeExistence(session, instance, verdict);
-    return { finding, ways: waysToReplace(verdict) };
-  } catch (error) {
-    if (!(error instanceof RequestError)) throw error;
-    // The listing failed, so the instance may exist.
-    return {
-      finding: cantTell(explain(error)),
-      kind: cantTell(error.short),
-      ways: waysToReplace(undefined),
-    };
   }
 }

@@ -1,11 +1,10 @@
 /** Asks whether an instance exists, within reach of this configuration. */
 import { OperationFailed } from "../errors";
 import { ask } from "../evidence/ask";
-import { whyOpen } from "../evidence/why";
 import type { Verdict } from "../evidence/witness";
 import { originDifference, type Origin } from "../origin";
 import type { Session } from "../session/session";
-import { mayBeGone, refusal, wayIntoReach, type Existing } from "./refusals";
+import { refusal, wayIntoReach } from "./refusals";
 
 /** What is asked for: an `Instance`, or what a state that was exported says of one. */
 export interface Wanted {
@@ -64,51 +63,26 @@ export async function briefly<T>(
   }
 }
 
-/** Says that the instance still exists, how it is listed if it may be gone, or why this is not known. A clause about "it". */
-export function describeExistence(session: Session, instance: Wanted, verdict: Existing): string {
-  if (verdict.kind === "open") return cantTell(whyOpen(verdict, session));
-  const billed = isBilled(session, instance);
-  return mayBeGone(verdict)
-    ? `it is listed as ${verdict.items[0].status}${billed ? " and may be billed" : ""}`
-    : `it still exists${billed ? " and is billed" : ""}`;
-}
-
-/** Says that nothing is proven about the instance. A clause about "it". */
-export function cantTell(why: string): string {
-  return `whether it still exists can't be told (${why})`;
-}
-
 /** Whether the instance costs money. Its recorded token kind decides, or the configured one if none is recorded. */
 export function isBilled({ settings }: Session, { origin }: Wanted): boolean {
   return (origin ?? settings).tokenKind === "live";
 }
 
-/** How a caller words that an instance is out of reach. By default, only the way into reach is named. */
-interface OutOfReach {
-  /** What is true of the instance. */
-  what?: string;
-  /** Further ways out, and the resource that they name. */
-  ways?: readonly string[];
-  urn?: string;
-}
-
 /** @throws OperationFailed if the recorded origin has another service, token kind or account than the configured one */
 export function refuseElsewhere(
-  session: Session,
+  { run, addressName }: Session,
   { id, origin }: Wanted,
   configured: Origin,
-  { what = "is out of reach", ways = [], urn = "" }: OutOfReach = {},
 ): void {
-  const difference = originDifference(origin, configured, session.addressName);
-  if (!difference) return;
-  const { way, isVariable } = wayIntoReach(session, origin, configured);
+  const difference = originDifference(origin, configured, addressName);
+  if (!origin || !difference) return;
+  const { way, isVariable } = wayIntoReach(run, origin, configured);
   throw refusal({
     id,
-    urn,
-    what: `instance ${id} ${what}`,
+    what: `instance ${id} is out of reach`,
     finding: difference,
     why: ". Nothing was changed",
-    ways: [way, ...ways],
+    ways: [way],
     page: "instance.md#out-of-reach",
     namesSettings: isVariable,
   });

@@ -5,26 +5,21 @@
 import { bulleted, oneRunCommands, pageAt } from "../advice";
 import { instanceStatuses } from "../api/serviceConstants";
 import { Refused } from "../errors";
+import { whyOpen, type Paging } from "../evidence/why";
 import type { Verdict } from "../evidence/witness";
 import type { Origin } from "../origin";
-import type { Session } from "../session/session";
+import type { Session, SessionRun } from "../session/session";
 
 /** Why nothing was done with an instance. */
 interface Refusal {
   id: string;
-  /** Where a way names the resource. */
-  urn?: string;
   /** The instance, and what was not done: "instance i-1 was not deleted". */
   what: string;
-  /** What was found of it, a clause. */
+  /** What was found of this instance, a short clause. */
   finding: string;
-  /** The finding without what differs for each request. */
-  kind?: string;
-  /** Whether the finding is short enough to be said again of a further instance. */
-  isBrief?: boolean;
-  /** The rest of the first line. */
+  /** The rest of the first line, which is the same for other instances. */
   why?: string;
-  /** Each with one command or none. */
+  /** At most two, each with at most one command. */
   ways: readonly string[];
   /** The page that says more. */
   page: string;
@@ -34,86 +29,87 @@ interface Refusal {
 
 /** Returns the error. Where it reaches the engine, only the first instance with the same reason and ways has the whole of it. */
 export function refusal(refused: Refusal): Refused {
-  const { id, urn = "", what, finding, kind = finding, why = "", ways, page } = refused;
-  const again = refused.isBrief ? `${what}: ${finding}` : `${what}, for the same reason`;
+  const { id, what, finding, why = "", ways, page, namesSettings = true } = refused;
   const rest = [...bulleted(ways), `More: ${pageAt(page)}`];
-  const subject = [kind, ...rest].join("\n").replaceAll(urn, "");
-  const shared = { subject, id, again: `${again}.` };
-  return new Refused([`${what}: ${finding}${why}.`, ...rest], shared, {
-    namesSettings: refused.namesSettings ?? false,
-  });
+  const shared = { subject: [why, ...rest].join("\n"), id, again: `${what}: ${finding}.` };
+  return new Refused([`${what}: ${finding}${why}.`, ...rest], shared, { namesSettings });
 }
 
 /** What is known of an instance that is not proven gone. */
 export type Existing = Exclude<Verdict, { kind: "absent" }>;
 
-/** Whether the instance may be gone all the same: a listing is not complete, say, or the service lists what it has deleted. */
-export function mayBeGone(existing: Existing): boolean {
-  if (existing.kind === "open") return true;
+/** Why an instance that exists can't be deleted. A clause. */
+export const noCall = ", and the service documents no call to destroy it";
+
+/** Says that the instance still exists, how it is listed if it may be gone, or why this is not known. */
+export function findingOf(
+  existing: Existing,
+  isBilled: boolean,
+  paging: Paging,
+): Pick<Refusal, "finding" | "why"> {
+  if (existing.kind === "open") {
+    const why = ` (${whyOpen(existing, paging)})${noCall}`;
+    return { finding: "whether it still exists can't be told", why };
+  }
   const [{ status }] = existing.items;
-  return status !== undefined && !(instanceStatuses as readonly string[]).includes(status);
+  const isGonePerhaps = status !== undefined && !instanceStatuses.some((name) => name === status);
+  const exists = isGonePerhaps ? `it is listed as ${status}` : "it still exists";
+  const billed = isGonePerhaps ? " and may be billed" : " and is billed";
+  return { finding: exists + (isBilled ? billed : ""), why: noCall };
 }
 
-/** Returns the first way out for an instance that nothing but a person can destroy, unless no listing would show its removal. */
-function waysToRemove(existing: Existing | undefined): string[] {
-  return existing?.kind === "open"
+/** Returns the way out by hand. If no listing would show that the instance was removed, there is none. */
+function waysToRemove(existing: Existing): string[] {
+  return existing.kind === "open"
     ? []
     : ["remove it at the service (its portal), and run this again"];
 }
 
-/** Returns the ways out of a refused replacement. `existing` is undefined if the listing failed. */
-export function waysToReplace(existing: Existing | undefined): string[] {
-  const create =
-    existing && mayBeGone(existing)
-      ? "if it is gone, or is to run on, create the new one"
-      : "create the new one beside it";
-  return [...waysToRemove(existing), `${create}: \`${oneRunCommands.retain}\``];
+/** Returns the ways out of a refused replacement. */
+export function waysToReplace(existing: Existing): string[] {
+  const beside = `create the new one beside it: \`${oneRunCommands.retain}\``;
+  return [...waysToRemove(existing), beside];
 }
 
-/**
- * Returns the ways out of a refused delete. If the program has asked for no instance, this may be a destroy, or an `up`, in which
- * nobody may be led to a destroy.
- */
+/** Returns the ways out of a refused delete. */
 export function waysToDelete(
-  { state: { registered }, creates }: Session,
+  { state: { registered }, creates, run }: Session,
   urn: string,
   existing: Existing,
 ): string[] {
   const first = waysToRemove(existing);
-  const drop = mayBeGone(existing)
-    ? "if it is gone, or is to run on, drop it from the stack"
-    : "let it run, and drop it from the stack";
+  if (run.stateless)
+    return [
+      ...first,
+      "name the service's destroy call: the same command with --compute:destroy-path '/v2/instances/{id}'",
+    ];
+  // If the program has asked for no instance, this may be a destroy, or an `up`, in which nobody may be led to a destroy.
   if (registered.size === 0)
     return [
       ...first,
-      `${drop}: the same command, with COMPUTE_DELETE_POLICY=retain in front of it`,
-      `destroy the whole stack, and let all of its instances run: \`${oneRunCommands.retainAll}\``,
+      `drop it from the state, and let it run: put COMPUTE_DELETE_POLICY=retain before the same command, such as \`${oneRunCommands.retainAll}\``,
     ];
+  const drop = `drop it from the state, and let it run: \`${oneRunCommands.retain}\``;
   // An alias that comes after the new instance changes nothing.
   const isRenamed = creates.ours.size > 0 && !registered.has(urn);
   const renamed =
-    "if the program only renamed it: undo that, and remove the new one (a rename needs the option `aliases`)";
-  return [...(isRenamed ? [renamed] : []), ...first, `${drop}: \`${oneRunCommands.retain}\``];
+    "keep it, if the program only renamed it: undo that, and remove the new one (a rename needs the option `aliases`)";
+  return isRenamed ? [renamed, drop] : [...first, drop];
 }
 
 /** Returns how an instance comes within reach: by the setting that differs, where it comes from. */
 export function wayIntoReach(
-  { run }: Session,
-  recorded: Origin | undefined,
+  { variables }: SessionRun,
+  recorded: Origin,
   configured: Origin,
 ): { way: string; isVariable: boolean } {
-  const { baseUrl, apiToken } = run.variables;
-  if (recorded && recorded.baseUrl !== configured.baseUrl) {
-    const way =
-      baseUrl === undefined
-        ? `run again with compute:baseUrl ${recorded.baseUrl}`
-        : `run again with ${recorded.baseUrl} in ${baseUrl}`;
-    return { way, isVariable: baseUrl !== undefined };
-  }
+  const setting = recorded.baseUrl === configured.baseUrl ? "apiToken" : "baseUrl";
   const token =
-    recorded?.tokenKind === configured.tokenKind
+    recorded.tokenKind === configured.tokenKind
       ? `a token of account ${recorded.account}`
-      : `a ${recorded?.tokenKind} token`;
-  const place = apiToken === undefined ? "" : ` in ${apiToken}`;
-  return { way: `run again with ${token}${place}`, isVariable: apiToken !== undefined };
+      : `a ${recorded.tokenKind} token`;
+  const value = setting === "baseUrl" ? recorded.baseUrl : token;
+  const variable = variables[setting];
+  const way = `run again with ${value} in ${variable ?? `compute:${setting}`}`;
+  return { way, isVariable: variable !== undefined };
 }

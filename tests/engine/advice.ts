@@ -509,7 +509,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/refusals.ts",
-    text: "destroy the whole stack, and let all of its instances run",
+    text: "put COMPUTE_DELETE_POLICY=retain before the same command",
     ways: {
       "pulumi destroy": refusedDelete,
       "it is gone": engine("adviceDelete", "if $what, a refused destroy prints the destroy"),
@@ -517,12 +517,12 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/refusals.ts",
-    text: "`${drop}: \\`${oneRunCommands.retain}\\``",
+    text: "drop it from the state, and let it run: \\`${oneRunCommands.retain}",
     ways: { "pulumi up": refusedDelete },
   },
   {
     file: "provider/instance/refusals.ts",
-    text: "${create}: ",
+    text: "create the new one beside it",
     ways: {
       "beside it": refusedReplacement,
       "it is gone": engine("adviceDelete", "if $what, a refused replacement prints the up"),
@@ -531,31 +531,12 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/refusals.ts",
-    text: "run again with compute:baseUrl",
-    ways: { "run again": engine("adviceDelete", "with another address, up, refresh, destroy") },
-  },
-  {
-    file: "provider/instance/refusals.ts",
-    text: "run again with ${recorded.baseUrl} in",
+    text: "run again with ${value} in",
     ways: {
+      "run again": engine("adviceDelete", "with another address, up, refresh, destroy"),
       "correct the variable": engine(
         "adviceSettings",
         "if a refresh fails with a wrong address from the environment",
-      ),
-    },
-  },
-  {
-    file: "provider/instance/refusals.ts",
-    text: "run again with ${token}",
-    ways: { "the other token": engine("adviceDelete", "with another address, up, refresh") },
-  },
-  {
-    file: "provider/instance/diff.ts",
-    text: "and have a new one made here",
-    ways: {
-      "pulumi state delete": engine(
-        "adviceDelete",
-        "with another address, the printed state delete",
       ),
     },
   },

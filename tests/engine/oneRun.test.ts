@@ -33,7 +33,9 @@ test("after a refused up and a refused destroy, the printed commands let servers
 
   // Without an instance in the program, the engine uses the recorded settings.
   stack.program(emptyProgram);
-  expect(await stack.fail("up")).toContain("with COMPUTE_DELETE_POLICY=retain in front of it");
+  expect(await stack.fail("up")).toContain(
+    "put COMPUTE_DELETE_POLICY=retain before the same command",
+  );
   const refusedDestroy = await stack.fail("destroy");
   stack.program(instances({ a: {}, b: {} }));
   expect(printed(await stack.fail("destroy", "--run-program"), "pulumi destroy")).toBe(
