@@ -151,11 +151,6 @@ export function stateDeleteCommand(urn: string): string {
 export const withDependents =
   "if other resources depend on it, add `--target-dependents`, which drops them from the state, too";
 
-/** Returns the command of `stateDeleteCommand`, and what to add. */
-export function dropFromState(urn: string): string {
-  return `\`${stateDeleteCommand(urn)}\` (${withDependents})`;
-}
-
 /** How the pages write a command of the plugin. The words of the command follow. */
 export const pluginRun = `pulumi plugin run --kind resource ${metadata.name} --`;
 

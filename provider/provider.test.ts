@@ -368,7 +368,7 @@ test("while an engine runs the program of one stack, none of its processes delet
   const requests = world.service.calls.length;
   await provider.delete(removal);
   expect(world.messages.warnings).toEqual([
-    "warning instance i-1 was dropped from the state, not deleted: it is of the stack proj/dev, and this run is of proj/copy.\nIf the other stack is gone, remove the instance at the service (its portal).",
+    "warning web was dropped from the state, but its instance i-1 was not destroyed: it is of the stack proj/dev, and this run is of proj/copy",
   ]);
   expect(world.service.calls).toHaveLength(requests);
   // Another engine, or none.

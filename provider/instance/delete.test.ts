@@ -2,6 +2,7 @@
 import { expect, test } from "@jest/globals";
 import { isEnded } from "../abort";
 import { Refused } from "../errors";
+import type { Verdict } from "../evidence/witness";
 import { propertyMap, Secret, type PropertyMap, type PropertyValue } from "../propertyValue";
 import { answered, fail, failed } from "../testing/fakeService";
 import type { Successor } from "../session/knownState";
@@ -14,7 +15,7 @@ import {
   urnOf,
   type Scene,
 } from "../testing/scene";
-import { deleteInstance } from "./delete";
+import { decideDelete, deleteInstance, type DeleteFacts } from "./delete";
 import { reportRetained } from "./retained";
 
 const urn = urnOf("web");
@@ -45,6 +46,49 @@ const justMade = (world: Scene) =>
 const destroyPath = { destroyPath: "/v2/instances/{id}" };
 const retain = { deletePolicy: "retain" };
 const sandbox = { apiToken: new Secret(testToken) };
+
+const keeper = { keeper: "another resource manages it" };
+const need = { need: { next: { id: "i-2", isUnfinished: true }, lack: "ERROR" } };
+const stateless = { isStateless: true };
+
+test.each<[DeleteFacts["deletePolicy"], Partial<DeleteFacts>, string, string | undefined]>([
+  ["fail", {}, "look", "refuse"],
+  ["destroy", {}, "look", "destroy"],
+  ["retain", {}, "retain", undefined],
+  // What another stack or resource manages is left to it.
+  ["fail", keeper, "leave", undefined],
+  ["destroy", keeper, "leave", undefined],
+  ["retain", keeper, "leave", undefined],
+  ["retain", { ...keeper, ...need }, "leave", undefined],
+  // No server is ended before the one that replaces it is ready.
+  ["fail", need, "look", "refuseWhileNeeded"],
+  ["destroy", need, "look", "refuseWhileNeeded"],
+  ["retain", need, "look", "refuseWhileNeeded"],
+  // There is no state to drop the instance from.
+  ["fail", stateless, "look", "refuse"],
+  ["destroy", stateless, "look", "destroy"],
+  ["retain", stateless, "look", "refuse"],
+])(
+  "with %s and %j, a delete begins with: %s. If the instance exists or may exist, it goes on with: %s",
+  (deletePolicy, more, first, existing) => {
+    const facts = { deletePolicy, isStateless: false, ...more };
+    expect(decideDelete(facts).kind).toBe(first);
+    if (existing === undefined) return;
+    const items = new Map();
+    const listing = { items, complete: true, completeStatuses: new Set<string>() };
+    const evidence = { ...listing, unreadable: 0, begunAt: 0, endedAt: 0 };
+    const verdicts: Verdict[] = [
+      { kind: "absent", proof: evidence },
+      { kind: "listed", items: [{ id: "i-1" }] },
+      { kind: "open", why: "incomplete", listing: evidence },
+    ];
+    expect(verdicts.map((verdict) => decideDelete({ ...facts, verdict }).kind)).toEqual([
+      "succeed",
+      existing,
+      existing,
+    ]);
+  },
+);
 
 test("by default, a delete of an existing instance fails, and names the id, the cost and the ways out", async () => {
   const world = existing();
@@ -170,7 +214,7 @@ test.each<[string, Partial<Successor>, string | undefined]>([
   ["does not run", { status: "OFFLINE" }, "i-2 is not ready (OFFLINE)"],
   // No listing shows it.
   ["is cut off from the listings", { status: "PROVISIONING", ipv4: undefined }, undefined],
-])("if what replaces an instance %s, no policy ends a serving one before", async (_, more, why) => {
+])("if what replaces an instance %s, no delete ends a serving one before", async (_, more, why) => {
   const next = {
     id: "i-2",
     name: "web",
@@ -179,25 +223,17 @@ test.each<[string, Partial<Successor>, string | undefined]>([
     ipv4: "192.0.2.2",
     ...more,
   };
-  for (const args of [retain, destroyPath, { deletePolicy: "fail" }]) {
-    const world = existing(args);
-    world.session.state.noteSuccessor(urn, next);
-    world.session.state.unfinished.add("i-2");
-    const serving = { status: "ACTIVE", ipv4: "192.0.2.1" };
-    const removed = remove(world, propertyMap({ ...acceptedOutputs(world), ...serving }));
-    const { message } = await removed.then(
-      () => ({ message: "" }),
-      (error: Error) => error,
-    );
-    const [first = "", way = ""] = message.split("\n");
-    const refused = `instance i-1 was not deleted: its replacement ${why}.`;
-    expect(first === refused).toBe(why !== undefined);
-    if (why === undefined) continue;
-    const up = next.status === "OFFLINE" ? "`pulumi up --refresh`" : "`pulumi up`";
-    expect(way).toContain(up);
-    expect(world.service.count("destroy")).toBe(0);
-    expect(reported(world)).toEqual([]);
-  }
+  const world = existing(destroyPath);
+  world.session.state.noteSuccessor(urn, next);
+  world.session.state.unfinished.add("i-2");
+  const serving = { status: "ACTIVE", ipv4: "192.0.2.1" };
+  const removed = remove(world, propertyMap({ ...acceptedOutputs(world), ...serving }));
+  if (why === undefined) return await removed;
+  const [first = "", way = ""] = (await errorOf(removed)).message.split("\n");
+  expect(first).toBe(`instance i-1 was not deleted: its replacement ${why}.`);
+  const up = next.status === "OFFLINE" ? "`pulumi up --refresh`" : "`pulumi up`";
+  expect(way).toContain(up);
+  expect(world.service.count("destroy")).toBe(0);
 });
 
 test("a replacement without an address holds nothing up in the next run: it may be meant to have none", async () => {
@@ -218,15 +254,6 @@ test("a server whose resource an alias renames is not ended before its replaceme
   const { message } = await errorOf(remove(world));
   expect(message).toContain("its replacement i-2 is not ready (ERROR)");
   expect(world.service.count("destroy")).toBe(0);
-});
-
-test("an instance that is gone is deleted, whatever became of its replacement", async () => {
-  for (const args of [retain, destroyPath, {}]) {
-    const world = scene(args);
-    world.session.state.successors.set(urn, { id: "i-2", isUnfinished: true });
-    await remove(world);
-    expect(world.messages.all.at(-1)).toBe("status gone, i-1");
-  }
 });
 
 test("if the engine shows nothing after the last call, each Delete names the instance that it drops", async () => {
@@ -330,12 +357,12 @@ test.each<[string, (world: Scene) => void, string]>([
   [
     "is not gone in time",
     (world) => world.service.has("i-1", { status: "DELETED" }),
-    "instance i-1 is still listed as DELETED, though the service acknowledged its DELETE and the 60 s (customTimeouts.delete) were over.",
+    "instance i-1 is still listed as DELETED after its DELETE, and the 60 s (customTimeouts.delete) are over.",
   ],
   [
     "is canceled after the DELETE",
     (world) => world.cancel(),
-    "whether instance i-1 was destroyed is not known: the operation was canceled. The instance stays in the state. Run again",
+    "whether instance i-1 was destroyed is not known: it was canceled. The instance stays in the state. Run again",
   ],
   [
     "is canceled during the DELETE",
@@ -343,7 +370,7 @@ test.each<[string, (world: Scene) => void, string]>([
       world.cancel();
       world.session.canceled().throwIfAborted();
     },
-    "whether instance i-1 was destroyed is not known: the operation was canceled. The instance stays in the state. Run again",
+    "whether instance i-1 was destroyed is not known: it was canceled. The instance stays in the state. Run again",
   ],
   [
     "is acknowledged, and the next listing fails",
@@ -405,7 +432,7 @@ test.each([404, 410])(
       /^instance i-1 is still listed as ACTIVE, but the destroy call did not find it/,
     );
     expect(message).toContain("`pulumi state delete");
-    expect(message).toContain('check that compute:destroyPath "/v2/instances/{id}" is right');
+    expect(message).toContain('check compute:destroyPath "/v2/instances/{id}"');
     // The column does not say meanwhile that the service has accepted the DELETE.
     const shown = world.messages.all.filter((text) => text.startsWith("status "));
     expect(shown[0]).toBe("status DELETE did not find it, 1 s of 60 s, i-1");
@@ -456,7 +483,7 @@ test("a 404 with another tenant's token never drops the instance (G3)", async ()
   const world = firstRun.nextRun({ ...destroyPath, apiToken: new Secret("sk_live_another1") });
   world.service.instances.clear();
   expect((await errorOf(remove(world, acceptedOutputs(firstRun)))).message).toContain(
-    "it can't be proven that the instance is gone",
+    "instance i-1 is not proven gone after its DELETE",
   );
 });
 
@@ -471,29 +498,22 @@ test("without a complete listing, the error says that the proof is missing, and 
   const world = existing(destroyPath);
   world.service.unreadable = 1;
   const { message } = await errorOf(remove(world));
-  expect(message).toContain("it can't be proven that the instance is gone");
+  expect(message).toContain("instance i-1 is not proven gone after its DELETE");
   expect(message).toContain("pulumi state delete");
   expect(world.service.count("destroy")).toBe(1);
 });
 
-test.each([
-  ["destroy", destroyPath],
-  ["fail", {}],
-  ["retain", retain],
-])(
-  "with deletePolicy %s, an instance that another resource of the program keeps is dropped, and nothing is sent",
-  async (_, args) => {
-    const world = existing(args);
-    const { state, retained } = world.session;
-    state.keep(urn, "i-1");
-    state.keep(urnOf("other"), "i-1");
-    await remove(world);
-    expect(world.messages.all).toEqual([
-      "info instance i-1 was dropped from the state as web, not destroyed, because other of this program manages it, too",
-    ]);
-    expect([world.service.count("destroy"), retained.size]).toEqual([0, 0]);
-  },
-);
+test("an instance that another resource of the program keeps is dropped, and nothing is sent", async () => {
+  const world = existing(destroyPath);
+  const { state } = world.session;
+  state.keep(urn, "i-1");
+  state.keep(urnOf("other"), "i-1");
+  await remove(world);
+  expect(world.messages.all).toEqual([
+    "warning web was dropped from the state, but its instance i-1 was not destroyed: other of this program manages it, too",
+  ]);
+  expect(world.service.calls).toEqual([]);
+});
 
 test("once the other resources of an instance are deleted or have another one, the last Delete destroys it", async () => {
   const world = existing(destroyPath);
@@ -508,27 +528,11 @@ test("once the other resources of an instance are deleted or have another one, t
   expect(world.service.count("destroy")).toBe(1);
 });
 
-test.each(["fail", "retain"])(
-  "without a stack, deletePolicy %s does not delete, and says so: there is no state to drop the instance from",
-  async (deletePolicy) => {
-    const world = scene({ deletePolicy }, undefined, { stateless: true });
-    world.service.has("i-1", { name: "web" });
-    const { message } = await errorOf(remove(world, propertyMap({})));
-    expect(message).toMatch(/^instance i-1 was not deleted: it still exists and is billed, /);
-    expect(message).toContain("--compute:destroy-path");
-    expect(world.messages.warnings).toEqual([]);
-  },
-);
-
-test("without a stack, the Delete succeeds if the instance is gone or `destroyPath` destroys it", async () => {
-  for (const [settings, exists] of [
-    [{}, false],
-    [destroyPath, true],
-  ] as const) {
-    const world = scene(settings, undefined, { stateless: true });
-    if (exists) world.service.has("i-1", { name: "web" });
-    await remove(world, propertyMap({}));
-    expect(world.service.instances.has("i-1")).toBe(false);
-    expect(world.service.count("destroy")).toBe(exists ? 1 : 0);
-  }
+test("without a stack, the Delete of an instance that exists says so, and names the option with the destroy call", async () => {
+  const world = scene(retain, undefined, { stateless: true });
+  world.service.has("i-1", { name: "web" });
+  const { message } = await errorOf(remove(world, propertyMap({})));
+  expect(message).toMatch(/^instance i-1 was not deleted: it still exists and is billed, /);
+  expect(message).toContain("--compute:destroy-path");
+  expect(world.messages.warnings).toEqual([]);
 });

@@ -4,25 +4,70 @@
  * the state and lets it run, and "destroy" sends DELETE (`compute:destroyPath`). None of them ends an instance before the one
  * that replaces it, its successor, is ready.
  */
-import { isEnded, TimedOut, type Canceled } from "../abort";
-import { bulleted, explain, stateDeleteCommand, withDependents } from "../advice";
+import { isEnded, TimedOut } from "../abort";
+import { bulleted, explain, stateDeleteCommand } from "../advice";
 import { logicalName, stackName, stackOf } from "../urn";
-import type { ListItem } from "../api/contract";
 import { RequestError } from "../api/errors";
 import { OperationFailed, type Refused } from "../errors";
 import { whyOpen } from "../evidence/why";
+import type { Verdict } from "../evidence/witness";
 import type { DeleteRequest } from "../calls";
 import { waits } from "../session/operations";
-import type { Successor } from "../session/knownState";
+import type { KnownState, Successor } from "../session/knownState";
 import type { Session } from "../session/session";
 import { isBilled, lookFor, refuseElsewhere, type Wanted } from "./existence";
 import { heldBy, type Instance } from "./instance";
+import { findingOf, refusal, waysToDelete, type Existing } from "./refusals";
 import { lookAtRetained, noteRetained } from "./retained";
-import { findingOf, refusal, waysToDelete } from "./refusals";
+
+// ── The decision ─────────────────────────────────────────────────────────────────────────────────
+
+/** What a Delete knows. */
+export interface DeleteFacts {
+  /** What manages the instance besides the resource that is deleted, a clause. */
+  readonly keeper?: string | undefined;
+  /** Why the instance has to serve on. */
+  readonly need?: Need | undefined;
+  readonly deletePolicy: "fail" | "retain" | "destroy";
+  /** Whether no stack has the instance (`pulumi do`), so that there is no state to drop it from. */
+  readonly isStateless: boolean;
+  /** What the listings prove. Undefined before they were asked. */
+  readonly verdict?: Verdict;
+}
+
+/** The instance that is to replace this one, and what it still lacks. */
+export interface Need {
+  readonly next: Successor;
+  readonly lack: string;
+}
+
+/** What a Delete does next. All but "look" end it. */
+export type DeleteStep =
+  /** It leaves the instance to its keeper. */
+  | { readonly kind: "leave"; readonly keeper: string }
+  /** It drops the instance from the state, whether or not the instance exists. */
+  | { readonly kind: "retain" }
+  /** It asks the listings. */
+  | { readonly kind: "look" }
+  | { readonly kind: "succeed" }
+  | { readonly kind: "refuseWhileNeeded"; readonly need: Need }
+  | { readonly kind: "destroy" | "refuse"; readonly existing: Existing };
+
+/** Decides what a Delete does next. It succeeds only if the instance is gone or is meant to stay (G4). */
+export function decideDelete(facts: DeleteFacts): DeleteStep {
+  const { keeper, need, deletePolicy, isStateless, verdict } = facts;
+  if (keeper) return { kind: "leave", keeper };
+  if (deletePolicy === "retain" && !isStateless && !need) return { kind: "retain" };
+  if (!verdict) return { kind: "look" };
+  if (verdict.kind === "absent") return { kind: "succeed" };
+  if (need) return { kind: "refuseWhileNeeded", need };
+  return { kind: deletePolicy === "destroy" ? "destroy" : "refuse", existing: verdict };
+}
+
+// ── What is known, and what is done ──────────────────────────────────────────────────────────────
 
 /**
- * Deletes an instance as `compute:deletePolicy` says. Leaves an instance that this run has taken over, one that another
- * resource of the program keeps, and one of another stack, of whose state this one is a copy.
+ * Deletes an instance as `decideDelete` says.
  *
  * @throws OperationFailed if the instance lives elsewhere ("retain" does not ask for the account). With "retain", nothing else
  *   (without a stack, or if the successor is not ready, "retain" is like "fail"). OperationFailed if the token is refused; with
@@ -31,79 +76,77 @@ import { findingOf, refusal, waysToDelete } from "./refusals";
  */
 export async function deleteInstance(session: Session, request: DeleteRequest): Promise<void> {
   const { id, urn } = request;
-  const { creates, ctx, run, settings, state } = session;
-  const stack = run.programStack?.() ?? stackOf(urn);
-  if (stack !== stackOf(urn)) return ctx.messages.warning(otherStack(id, urn, stack), urn);
+  const { connection, ctx, run, settings, state } = session;
   session.isDestroy = true;
   state.keep(urn, undefined);
-  if (creates.ours.get(id) === "takenOver") {
-    // The engine deletes an older entry of the same instance from the state.
-    const reason = "because this run took it over for a resource of the program";
-    return ctx.messages.warning(`instance ${id} was not destroyed, ${reason}`, urn);
-  }
-  const keeper = state.otherKeeper({ id, urn });
-  if (keeper !== undefined) {
-    const text = `instance ${id} was dropped from the state as ${logicalName(urn)}, not destroyed, because ${logicalName(keeper)} of this program manages it, too`;
-    return ctx.messages.info(text, urn);
-  }
-  // In a replacement, the column would otherwise go on showing the new instance.
-  const show = (outcome: string) => ctx.messages.status(urn, `${outcome}, ${id}`);
   const instance = heldBy(request);
-  const refused = refusalWhileNeeded(session, instance);
-  if (settings.deletePolicy === "retain" && !run.stateless && !refused) {
-    return show(await retain(session, instance));
-  }
+  // In a replacement, the column would otherwise go on showing the new instance.
+  const end = (outcome: string) => ctx.messages.status(urn, `${outcome}, ${id}`);
   using operation = session.operationOf(request, "delete");
-  const { verdict } = await lookFor(session, instance, operation.signal);
-  if (verdict.kind === "absent") return show(goneOutcome);
-  if (refused) throw refused;
-  if (settings.deletePolicy === "destroy") {
-    // A listing that shows the instance is of its tenant: from then on, its token is the one that the run uses.
-    const { acceptedAt } = instance;
-    const origin = verdict.kind === "listed" ? session.connection.origin() : instance.origin;
-    await destroy(session, urn, { id, origin, acceptedAt }, operation.signal);
-    return show(goneOutcome);
+  const { signal } = operation;
+  let facts: DeleteFacts = {
+    keeper: keeperOf(session, instance),
+    need: needOf(state, instance),
+    deletePolicy: settings.deletePolicy,
+    isStateless: run.stateless,
+  };
+  for (;;) {
+    const step = decideDelete(facts);
+    switch (step.kind) {
+      case "leave":
+        return ctx.messages.warning(
+          `${logicalName(urn)} was dropped from the state, but its instance ${id} was not destroyed: ${step.keeper}`,
+          urn,
+        );
+      case "retain": {
+        // Another policy may hold elsewhere.
+        refuseElsewhere(session, instance, connection.origin());
+        const retained = await lookAtRetained(session, instance);
+        if (retained) await noteRetained(session, retained);
+        return end(retained ? "dropped from the state, not destroyed" : "gone");
+      }
+      case "look":
+        facts = { ...facts, verdict: (await lookFor(session, instance, signal)).verdict };
+        break;
+      case "succeed":
+        return end("gone");
+      case "refuseWhileNeeded":
+        throw refusalWhileNeeded(id, step.need);
+      case "destroy": {
+        // A listing that shows the instance is of its tenant: from then on, its token is the one that the run uses.
+        const origin = step.existing.kind === "listed" ? connection.origin() : instance.origin;
+        await destroy(session, { id, urn, origin, acceptedAt: instance.acceptedAt }, signal);
+        return end("gone");
+      }
+      case "refuse":
+        throw refusal({
+          id,
+          what: `instance ${id} was not deleted`,
+          ...findingOf(step.existing, isBilled(session, instance), session),
+          ways: waysToDelete(session, urn, step.existing),
+          page: "delete.md",
+        });
+    }
   }
-  throw refusal({
-    id,
-    what: `instance ${id} was not deleted`,
-    ...findingOf(verdict, isBilled(session, instance), session),
-    ways: waysToDelete(session, urn, verdict),
-    page: "delete.md",
-  });
 }
 
-/** Returns the warning of an instance that the state has as a copy of another stack's state. */
-function otherStack(id: string, urn: string, stack: string): string[] {
-  const why = `it is of the stack ${stackName(urn)}, and this run is of ${stackName(stack)}`;
-  return [
-    `instance ${id} was dropped from the state, not deleted: ${why}.`,
-    "If the other stack is gone, remove the instance at the service (its portal).",
-  ];
+/** Returns what manages the instance besides this resource: another stack, of whose state this one is a copy, or another resource. */
+function keeperOf({ run, creates, state }: Session, { id, urn }: Instance): string | undefined {
+  const stack = run.programStack?.() ?? stackOf(urn);
+  if (stack !== stackOf(urn))
+    return `it is of the stack ${stackName(urn)}, and this run is of ${stackName(stack)}`;
+  // The engine deletes an older entry of the same instance from the state.
+  if (creates.ours.get(id) === "takenOver")
+    return "this run took it over for a resource of the program";
+  const other = state.otherKeeper({ id, urn });
+  return other && `${logicalName(other)} of this program manages it, too`;
 }
 
-/** Returns the refusal to delete an instance whose successor is not ready, so that no server is ended that still serves. */
-function refusalWhileNeeded({ state }: Session, before: Instance): Refused | undefined {
-  const { id } = before;
+/** Returns why the instance has to serve on. Undefined if nothing replaces it, or if its successor is ready. */
+function needOf(state: KnownState, before: Instance): Need | undefined {
   const next = state.successorOf(before);
   const lack = next && lackOf(next, before, state.unfinished.has(next.id));
-  if (!next || lack === undefined) return undefined;
-  const isCreated = next.id !== "";
-  const finding = isCreated
-    ? `its replacement ${next.id} is not ready (${lack})`
-    : "its replacement was not created";
-  // What is unfinished is read before the next update. Otherwise, only an address need not be there in the next run.
-  const up = next.status === "OFFLINE" ? "pulumi up --refresh" : "pulumi up";
-  return refusal({
-    id,
-    what: `instance ${id} was not deleted`,
-    finding,
-    ways: [
-      `once ${isCreated ? "the new one is ready" : "its create works"}: \`${up}\``,
-      "to end the old one all the same: remove it at the service (its portal), and run this again",
-    ],
-    page: "delete.md#a-replacement",
-  });
+  return next && lack !== undefined ? { next, lack } : undefined;
 }
 
 /**
@@ -121,135 +164,99 @@ function lackOf(
   return isAddressLost && status !== "PROVISIONING" ? "its ipv4 is empty" : undefined;
 }
 
-/** The outcome of a Delete whose instance is proven gone, for the Info column. */
-const goneOutcome = "gone";
+/** Returns the refusal to delete an instance whose successor is not ready, so that no server is ended that still serves. */
+function refusalWhileNeeded(id: string, { next, lack }: Need): Refused {
+  const isCreated = next.id !== "";
+  // What is unfinished is read before the next update. Otherwise, only an address need not be there in the next run.
+  const up = next.status === "OFFLINE" ? "pulumi up --refresh" : "pulumi up";
+  return refusal({
+    id,
+    what: `instance ${id} was not deleted`,
+    finding: isCreated
+      ? `its replacement ${next.id} is not ready (${lack})`
+      : "its replacement was not created",
+    ways: [
+      `once ${isCreated ? "the new one is ready" : "its create works"}: \`${up}\``,
+      "to end the old one all the same: remove it at the service (its portal), and run this again",
+    ],
+    page: "delete.md#a-replacement",
+  });
+}
 
 // ── compute:deletePolicy "destroy" ───────────────────────────────────────────────────────────────
 
 /** Sends DELETE, and waits until the instance is proven gone (G3). */
 async function destroy(
   session: Session,
-  urn: string,
-  instance: Wanted,
+  instance: Wanted & { urn: string },
   signal: AbortSignal,
 ): Promise<void> {
-  const { id } = instance;
-  const isAcknowledged = await sendDestroy(session, id, signal);
-  // After an acknowledged DELETE, a listing that lacks the instance is evidence even in the settling time.
-  const { origin } = instance;
-  const target = isAcknowledged ? { id, origin, acceptedAt: undefined } : instance;
+  const { id, urn } = instance;
   const { clock } = session.ctx;
   const { pollIntervalMs, settlingMs, destroyPath } = session.settings;
-  const start = clock.now();
+  const isAcknowledged = await sendDestroy(session, id, signal);
+  // After an acknowledged DELETE, a listing that lacks the instance is evidence even in the settling time.
+  const target = isAcknowledged ? { ...instance, acceptedAt: undefined } : instance;
+  // A listing may lag behind an earlier DELETE whose response was lost, so a 404 is no error in the settling time.
+  const foundBy = isAcknowledged ? Infinity : clock.now() + settlingMs;
   const what = isAcknowledged ? "DELETE sent" : "DELETE did not find it";
   session.operations.show(signal, { what });
-  /** What the last listing showed. */
-  let listed: ListItem | undefined;
+  const unproven = (finding: string, cause?: TimedOut) => {
+    const way = `once it is gone, drop it from the state: \`${stateDeleteCommand(urn)}\``;
+    return new OperationFailed([`instance ${id} ${finding}.`, ...bulleted([way])], { cause });
+  };
+  let listedAs: string | undefined;
   try {
     for (;;) {
       const { verdict } = await lookFor(session, target, signal);
       if (verdict.kind === "absent") return;
-      if (verdict.kind === "open") {
-        throw new OperationFailed(
-          `DELETE was sent for instance ${id}, but it can't be proven that the instance is gone: ${whyOpen(verdict, session)}. ${ifGone(urn, id)}`,
+      if (verdict.kind === "open")
+        throw unproven(`is not proven gone after its DELETE: ${whyOpen(verdict, session)}`);
+      listedAs = `is still listed as ${verdict.items[0].status}`;
+      if (clock.now() >= foundBy)
+        throw unproven(
+          `${listedAs}, but the destroy call did not find it: check compute:destroyPath "${destroyPath}"`,
         );
-      }
-      [listed] = verdict.items;
-      // A listing may lag behind an earlier DELETE whose response was lost, so a 404 is no error in the settling time.
-      if (!isAcknowledged && clock.now() - start >= settlingMs) {
-        throw stillListed(listed, {
-          urn,
-          why: "but the destroy call did not find it",
-          otherwise: `Otherwise check that compute:destroyPath "${destroyPath}" is right`,
-        });
-      }
       await clock.sleep(pollIntervalMs, signal);
     }
   } catch (error) {
-    if (isAcknowledged && listed && error instanceof TimedOut && !error.pause) {
-      // Another run would end in the same way if the service lists what it has deleted.
-      throw stillListed(listed, {
-        urn,
-        why: `though the service acknowledged its DELETE and the ${error.limit} were over`,
-        otherwise: "If the service only needs longer, set a longer customTimeouts.delete",
-        cause: error,
-      });
-    }
-    throw ended(error, id, true);
+    // Another run would end in the same way if the service lists what it has deleted.
+    if (listedAs !== undefined && error instanceof TimedOut && !error.pause)
+      throw unproven(`${listedAs} after its DELETE, and the ${error.limit} are over`, error);
+    throw ended(error, notKnown(id));
   }
-}
-
-/** Returns the error for an instance that its DELETE has not removed from the listings. */
-function stillListed(
-  { id, status }: ListItem,
-  { urn, why, otherwise, cause }: { urn: string; why: string; otherwise: string; cause?: TimedOut },
-): OperationFailed {
-  const as = status === undefined ? "" : ` as ${status}`;
-  const lines = [`instance ${id} is still listed${as}, ${why}.`];
-  return new OperationFailed([...lines, ...bulleted([ifGone(urn, id), otherwise])], { cause });
-}
-
-function ifGone(urn: string, id: string): string {
-  return `If you know that it is gone: \`${stateDeleteCommand(urn)}\` (if Pulumi asks which one: ${id}; ${withDependents})`;
-}
-
-/**
- * Returns what to throw for an error that has ended a destroy, in which a DELETE may have been sent. `mayHaveActed`: whether the
- * service may have carried it out.
- */
-function ended(error: unknown, id: string, mayHaveActed: boolean): unknown {
-  if (!isEnded(error) && !(error instanceof RequestError)) return error;
-  const outcome = mayHaveActed
-    ? `whether instance ${id} was destroyed is not known`
-    : `instance ${id} was not destroyed`;
-  return new OperationFailed(`${outcome}: ${whyEnded(error)}`, { cause: error });
-}
-
-/** Returns why a destroy has ended, and the next step. */
-function whyEnded(error: Canceled | TimedOut | RequestError): string {
-  if (error instanceof RequestError) return explain(error);
-  const stays = "The instance stays in the state. Run again";
-  if (!(error instanceof TimedOut)) return `the operation was canceled. ${stays}`;
-  return error.pause
-    ? `${error.message}. ${stays} after that time`
-    : `the ${error.limit} were over. ${stays}`;
 }
 
 /** Returns whether the service acknowledged the DELETE. A 404 or 410 means that the instance is gone, or that the path is wrong. */
 async function sendDestroy(session: Session, id: string, signal: AbortSignal): Promise<boolean> {
-  const { api } = await session.connection.open(signal);
-  const { destroyPath = "" } = session.settings;
-  using _wait = session.operations.waiting(signal, waits.destroy(destroyPath));
+  const { connection, listings, operations, settings } = session;
+  const { api } = await connection.open(signal);
+  using _wait = operations.waiting(signal, waits.destroy(settings.destroyPath ?? ""));
   // If the service has asked for a long pause, nothing is sent.
   signal.throwIfAborted();
   try {
     await api.destroyInstance(id, signal);
     return true;
   } catch (error) {
-    if (error instanceof RequestError && error.isNotFound) return false;
-    // A pause may have been asked of another instance's DELETE.
-    const ownPath = destroyPath.replaceAll("{id}", () => encodeURIComponent(id));
-    const pausedBy = error instanceof TimedOut ? error.pause?.error : undefined;
-    const failed = pausedBy?.path === ownPath ? pausedBy : error;
-    throw ended(error, id, !(failed instanceof RequestError) || failed.mayHaveActed);
+    if (!(error instanceof RequestError)) throw ended(error, notKnown(id));
+    if (error.isNotFound) return false;
+    throw ended(error, error.mayHaveActed ? notKnown(id) : `instance ${id} was not destroyed`);
   } finally {
-    session.listings.markWrite();
+    listings.markWrite();
   }
 }
 
-// ── compute:deletePolicy "retain" ────────────────────────────────────────────────────────────────
+const notKnown = (id: string) => `whether instance ${id} was destroyed is not known`;
 
-/**
- * Drops the instance from the state, even if the service can't be reached. The listings only make what is said of it more
- * exact (`reportRetained`). Returns the outcome, for the Info column.
- *
- * @throws OperationFailed if the instance has another address or token kind. The account is not asked for
- */
-async function retain(session: Session, instance: Instance): Promise<string> {
-  // Another policy may hold elsewhere.
-  refuseElsewhere(session, instance, session.connection.origin());
-  const retained = await lookAtRetained(session, instance);
-  if (!retained) return goneOutcome;
-  await noteRetained(session, retained);
-  return "dropped from the state, not destroyed";
+/** Returns what to throw for an error that has ended a destroy. `outcome`: what is known of the instance. */
+function ended(error: unknown, outcome: string): unknown {
+  if (error instanceof RequestError)
+    return new OperationFailed(`${outcome}: ${explain(error)}`, { cause: error });
+  if (!isEnded(error)) return error;
+  const pause = error instanceof TimedOut ? error.pause : undefined;
+  const end = error instanceof TimedOut ? `the ${error.limit} were over` : "it was canceled";
+  const again = `The instance stays in the state. Run again${pause ? " after that time" : ""}`;
+  return new OperationFailed(`${outcome}: ${pause ? error.message : end}. ${again}`, {
+    cause: error,
+  });
 }

@@ -4,7 +4,7 @@
  * instance is lost (G1).
  */
 import { Canceled, deadline, notNeeded, TimedOut } from "../abort";
-import { dropFromState, importAs, withWaysOut } from "../advice";
+import { importAs, stateDeleteCommand, withWaysOut } from "../advice";
 import type { ListItem } from "../api/contract";
 import { RequestError } from "../api/errors";
 import type { Text } from "../context";
@@ -296,7 +296,7 @@ export function checkStatus(session: Session, instance: Instance, before?: Insta
       "If it becomes ACTIVE or OFFLINE, the next `pulumi up` finishes it. To have it created again, remove it at the service first";
     throw unfinishedInstance(instance, `${unknown}. ${next}`);
   }
-  const next = `\`pulumi refresh\` shows whether it has changed. If the instance is gone: ${dropFromState(urn)}`;
+  const next = `\`pulumi refresh\` shows whether it has changed. If the instance is gone: \`${stateDeleteCommand(urn)}\``;
   messages.warning(`${unknown}. ${next}`, urn);
 }
 

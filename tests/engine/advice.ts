@@ -467,7 +467,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/delete.ts",
-    text: "If you know that it is gone",
+    text: "once it is gone, drop it from the state",
     ways: {
       "pulumi state delete, not provable": engine("adviceDelete", "if a DELETE was sent and no"),
       "pulumi state delete, listed": engine("adviceDelete", "if a DELETE was sent and no"),
@@ -493,11 +493,6 @@ export const advice: readonly Advice[] = [
     ways: { reports },
   },
   // ── Refused deletes and replacements, and instances out of reach ──
-  {
-    file: "provider/advice.ts",
-    text: "${stateDeleteCommand(urn)}",
-    ways: { part },
-  },
   {
     file: "provider/instance/refusals.ts",
     text: "remove it at the service (its portal), and run this again",

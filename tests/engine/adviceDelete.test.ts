@@ -34,7 +34,7 @@ test("if a DELETE was sent and no listing proves that the instance is gone, the 
   await using _ = fixture;
   const cut = fixture.control.fault({ ...lists, kind: "hasMoreForever", times: "always" });
   const refused = await fixture.stack.fail("destroy");
-  expect(refused).toContain("can't be proven that the instance is gone");
+  expect(refused).toContain("is not proven gone after its DELETE");
   cut.remove();
 
   await typePrinted(fixture, refused, "pulumi state delete");

@@ -21,7 +21,7 @@ test.each([{ flags: [] }, { flags: ["--refresh"] }])(
     const output = await stack.up(...flags);
 
     expect(output).toContain(
-      `instance ${first} was dropped from the state, not deleted: it is of the stack proj/dev, and this run is of proj/copy`,
+      `its instance ${first} was not destroyed: it is of the stack proj/dev, and this run is of proj/copy`,
     );
     const [, second = ""] = fixture.ids();
     expect(fixture.ids()).toEqual([first, second]);

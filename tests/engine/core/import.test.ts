@@ -195,7 +195,7 @@ test("a server that two resources were imported as is not destroyed when one of 
   const up = await stack.up();
 
   expect(up).toContain(
-    `instance ${found.id} was dropped from the state as two, not destroyed, because one of this program manages it, too`,
+    `two was dropped from the state, but its instance ${found.id} was not destroyed: one of this program manages it, too`,
   );
   expect(await stack.ids()).toEqual([found.id]);
   await stack.expectNothingToDo();
