@@ -85,7 +85,7 @@ export function nextStep(error: RequestError): string {
 }
 
 /**
- * Returns the advice for a run whose settings come from the state as far as it has them (`Session.hasRecordedSettings`), and
+ * Returns the advice for a run whose settings come from the state as far as it has them (`RunKind`), and
  * from these environment variables.
  */
 export function recordedSettingsAdvice(variables: SettingVariables): string {

@@ -53,7 +53,7 @@ class ComputeProvider implements Provider {
   }
 
   readonly checkConfig = (request: CheckConfigRequest): Promise<CheckResponse> => {
-    this.#run.noteProgram(request.urn);
+    this.#run.engine.checkConfig(request.urn);
     return this.#perform(request, () => checkConfig(request.news, this.#ctx));
   };
 
@@ -66,24 +66,30 @@ class ComputeProvider implements Provider {
   readonly check = (request: CheckRequest): Promise<CheckResponse> =>
     this.#perform(request, (hiddenRequest) => this.#check(request, hiddenRequest));
 
-  readonly diff = this.#ofState(diffInstance);
-
-  readonly create = this.#inSession((session, request: CreateRequest) =>
-    succeeded(session, request, createInstance(session, request)),
+  readonly diff = this.#ofState((session, request: DiffRequest) =>
+    diffInstance(session, request, session.engine.diff(request, heldBy(request))),
   );
+
+  readonly create = this.#inSession((session, request: CreateRequest) => {
+    session.engine.change(request);
+    return succeeded(session, request, createInstance(session, request));
+  });
 
   readonly update = this.#ofState((session, request: UpdateRequest) => {
     const { id } = request;
+    session.engine.change(request);
     const updated = updateInstance(session, request).then((outputs) => ({ id, outputs }));
     return succeeded(session, request, updated);
   });
 
-  readonly delete = this.#ofState(deleteInstance);
+  readonly delete = this.#ofState((session, request: DeleteRequest) =>
+    deleteInstance(session, request, session.engine.delete(request)),
+  );
 
   readonly read = this.#inSession(async (session, request: ReadRequest) => {
+    session.engine.read(request);
     // In an import or a `.get()`, no outputs come from the state.
     if (isRefresh(request)) session.noteShown(new Instance(request));
-    session.state.checkedSinceRead.delete(request.urn);
     const found = await readInstance(session, request);
     return found && kept(session, found);
   });
@@ -102,16 +108,14 @@ class ComputeProvider implements Provider {
   /** `hiddenRequest`: the hiding of the request's secrets. */
   async #check(request: CheckRequest, hiddenRequest: Disposable): Promise<CheckResponse> {
     const { urn, olds } = request;
-    const { session, stack } = this.#run;
-    stack.note(urn);
-    session?.state.checkedSinceRead.add(urn);
-    session?.state.registered.add(urn);
+    const { session, engine } = this.#run;
+    engine.check(urn);
     const { findings, ...checked } = checkInstance(request, session ? session.run.scope : "");
     const hiddenInputs = this.#hideSecrets(checked.inputs);
     if (checked.failures.length > 0) return checked;
     const { name } = checked.inputs;
     const isChosen = typeof name === "string" && nameKind(checked.inputs) === "explicit";
-    const isTaken = isChosen && session?.state.isNameTaken(name, urn);
+    const isTaken = isChosen && engine.isNameTaken(name, urn);
     // What has long had its name needs no warning in each run.
     if (isTaken && olds["name"] !== name) findings.push(takenName(name));
     const warning = await userDataWarning(checked.inputs, olds);
@@ -195,14 +199,14 @@ async function succeeded(
 ): Promise<Kept<CreateResponse>> {
   const { urn } = request;
   const note = (id: string, outputs: PropertyMap) =>
-    session.state.noteSuccessor(urn, new Instance({ urn, id, inputs: outputs, outputs }));
+    session.engine.hold(urn, new Instance({ urn, id, inputs: outputs, outputs }));
   try {
     const reply = await response;
     note(reply.id, reply.outputs);
     return kept(session, reply);
   } catch (error) {
     if (error instanceof InstanceUnfinished) note(error.id, error.state.outputs);
-    else if (!("id" in request)) session.state.noteSuccessor(urn, { id: "", isUnfinished: true });
+    else if (!("id" in request)) session.engine.hold(urn, { id: "", isUnfinished: true });
     throw error;
   }
 }

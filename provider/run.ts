@@ -2,8 +2,8 @@
 import * as crypto from "node:crypto";
 import { Canceled } from "./abort";
 import { recordedSettingsAdvice } from "./advice";
-import { ProgramStack } from "./programStack";
-import { explicitProvider, isStateless } from "./urn";
+import { EngineRun } from "./engineRun";
+import { explicitProvider } from "./urn";
 import { resolveSettings, settingVariables } from "./config/configuration";
 import { decideForRun } from "./config/oneRun";
 import type { ProviderContext } from "./context";
@@ -19,10 +19,8 @@ export class Run {
   readonly #cancellation = new AbortController();
   /** The id of the session. */
   readonly #id: string;
-  /** The engine calls CheckConfig if the program runs, and not for settings from the state. */
-  #isOfProgram = false;
-  /** The stack whose program runs. */
-  readonly stack: ProgramStack;
+  /** What the calls are about. */
+  readonly engine: EngineRun;
   #session: Session | undefined;
   #configurationKey = "";
   /** The variables that decide for one run, as assignments. */
@@ -31,7 +29,7 @@ export class Run {
   constructor(ctx: ProviderContext) {
     const { randomBytes = crypto.randomBytes } = ctx;
     this.#ctx = ctx;
-    this.stack = new ProgramStack(ctx);
+    this.engine = new EngineRun(ctx);
     // With its process id, a person finds a run that is in the way (`displayRun`).
     this.#id = `${process.pid}_${Buffer.from(randomBytes(6)).toString("hex")}`;
   }
@@ -41,22 +39,17 @@ export class Run {
     return this.#session;
   }
 
-  /** Notes a CheckConfig of the provider resource with this URN. */
-  noteProgram(urn: string): void {
-    this.#isOfProgram = true;
-    this.stack.note(urn);
-  }
-
   /**
    * Takes the settings, which can't be changed any more. `pulumi do` without a stack is no run that a person could decide for.
    *
    * @throws OperationFailed if the settings can't work, or if the run has others already
    */
   configure({ urn, scope, args }: ConfigureRequest): void {
-    const stateless = isStateless(urn);
+    const { engine } = this;
+    engine.configure(urn);
     const { settings, variables, assignments } = decideForRun(
       resolveSettings(args, this.#ctx, urn),
-      stateless ? {} : this.#ctx.env,
+      engine.kind === "stateless" ? {} : this.#ctx.env,
     );
     // A token from a file may be replaced between two calls.
     const apiToken = settings.apiTokenFile ?? settings.apiToken;
@@ -67,11 +60,9 @@ export class Run {
     const { signal } = this.#cancellation;
     this.#session = new Session(settings, this.#ctx, () => signal, {
       sessionId: this.#id,
+      engine,
       scope,
-      stateless,
       providerUrn: explicitProvider(urn),
-      isRecorded: this.#isRecorded(urn),
-      programStack: () => this.stack.get(),
       variables: { ...settingVariables(args, this.#ctx.env), ...variables },
       patienceMs: runPatienceMs,
     });
@@ -80,28 +71,20 @@ export class Run {
   }
 
   /** Returns what to say of these settings if the state has recorded them. */
-  adviceFor({ urn, args }: ConfigureRequest): string | undefined {
-    if (!this.#isRecorded(urn)) return undefined;
+  adviceFor({ args }: ConfigureRequest): string | undefined {
+    if (this.engine.kind !== "recorded") return undefined;
     return recordedSettingsAdvice(settingVariables(args, this.#ctx.env));
-  }
-
-  #isRecorded(urn: string | undefined): boolean {
-    return !this.#isOfProgram && !isStateless(urn);
   }
 
   /** Ends the waits (`Provider.cancel`), and says what the run leaves behind or in doubt. */
   cancel(reason: CancelReason): void {
-    this.stack.end();
+    this.engine.end(reason);
     if (this.#session) this.#endSession(this.#session, reason);
     this.#cancellation.abort(new Canceled());
   }
 
   #endSession(session: Session, reason: CancelReason): void {
-    // The creates that still run read this when they end.
-    if (reason === "engineGone") {
-      session.hasEngine = false;
-      return;
-    }
+    if (reason === "engineGone") return;
     reportRetained(session);
     session.notices.reportFindings();
     for (const assignment of this.#assignments) {

@@ -168,7 +168,7 @@ test("getAccount with a refused token fails with the error of the service", asyn
 });
 
 test("wrong arguments are an error under `pulumi do`, which would print no failures", async () => {
-  const world = scene({}, undefined, { stateless: true });
+  const world = scene({}, undefined, { kind: "stateless" });
   const error = await errorOf(call(world, "getInstance", { nam: "web" }));
   expect(error.message).toBe(
     'there is no argument "nam"; did you mean name?; give either id or name, and not both',

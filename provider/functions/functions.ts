@@ -125,7 +125,7 @@ export const functions: Record<FunctionToken, FunctionDefinition> = {
 export async function invoke(session: Session, request: InvokeRequest): Promise<InvokeResponse> {
   const { args, failures } = readArgs(request.token, request.args);
   if (failures.length > 0) {
-    if (!session.run.stateless) return { outputs: propertyMap({}), failures };
+    if (session.engine.kind !== "stateless") return { outputs: propertyMap({}), failures };
     throw new OperationFailed(failures.map(({ reason }) => reason).join("; "));
   }
   using operation = session.operation(timeouts.look);

@@ -3,6 +3,7 @@
  * decisions the explorer checks.
  */
 import { expect, test } from "@jest/globals";
+import type { RunKind } from "../engineRun";
 import { RequestError } from "../api/errors";
 import { OperationFailed } from "../errors";
 import { isEnded } from "../abort";
@@ -16,7 +17,9 @@ const urn = urnOf("web");
 const generatedName = "web-abcdefgh";
 
 function create({ session }: Scene, asked: Parameters<typeof createOf>[0] = {}) {
-  return createInstance(session, createOf({ isGenerated: asked.name === generatedName, ...asked }));
+  const request = createOf({ isGenerated: asked.name === generatedName, ...asked });
+  session.engine.change(request);
+  return createInstance(session, request);
 }
 
 /** Makes the service list each PROVISIONING instance as ACTIVE. */
@@ -100,7 +103,7 @@ test("a POST that failed before it was sent is not tried again if waiting can't 
 
 test("if no engine receives the id, the record stays open for the next run (G1)", async () => {
   const world = activating(scene());
-  world.session.hasEngine = false;
+  world.session.engine.end("engineGone");
   const { id } = await create(world);
   expect(recordOf(world)).toMatchObject({ id });
   expect(recordOf(world)).not.toHaveProperty("givenBy");
@@ -258,13 +261,13 @@ test("a POST that Ctrl-C stopped before it was sent leaves no record", async () 
   expect(records(world)).toEqual([]);
 });
 
-test.each([
-  [{}, "was canceled; i-1 is kept in the state"],
-  [{ stateless: true }, "`pulumi import compute:index:Instance '<name>' i-1`"],
+test.each<[RunKind, string]>([
+  ["program", "was canceled; i-1 is kept in the state"],
+  ["stateless", "`pulumi import compute:index:Instance '<name>' i-1`"],
 ])(
-  "if Ctrl-C comes while the answer is under way, the id in the answer is kept (G1): %j",
-  async (run, words) => {
-    const world = scene({}, undefined, run);
+  "if Ctrl-C comes while the answer is under way, the id in the answer is kept (G1): %s",
+  async (kind, words) => {
+    const world = scene({}, undefined, { kind });
     world.service.posts.push(async (body, { grace }, service) => {
       world.cancel();
       await world.clock.sleep(9000, grace);
@@ -311,7 +314,7 @@ test("after a defect in the client, the record stays, because the POST may have 
 
 test("after a defect that follows the 202, the error has the id (no created instance is lost: G1)", async () => {
   const world = scene();
-  world.session.creates.ours.set = () => {
+  world.session.engine.ours.set = () => {
     throw new TypeError("defect");
   };
   expect(await errorOf(create(world))).toMatchObject({ name: "InstanceUnfinished", id: "i-1" });
@@ -483,8 +486,8 @@ function replacing(args: Record<string, PropertyValue>): Scene {
   world.service.has("i-1", { name: "web" });
   const { urn } = createOf();
   const outputs = propertyMap({ name: "web", status: "ACTIVE" });
-  world.session.state.successors.set(urn, held(outputs));
-  world.session.state.noteShown({ id: "i-1", urn, origin: undefined });
+  world.session.engine.hold(urn, held(outputs));
+  world.session.state.noteShown({ id: "i-1", origin: undefined });
   return world;
 }
 const destroying = { destroyPath: "/v2/instances/{id}" };

@@ -63,7 +63,6 @@ export async function createInstance(
     forgetText(session, request.inputs);
     return { id: "", outputs: previewOutputs(request.inputs, session.settings.tokenKind) };
   }
-  session.tries.count(request.urn);
   using operation = session.operationOf(request, "create");
   const { signal } = operation;
   const obtained = unfinishedOf(session, request) ?? (await obtain(session, request, signal));
@@ -72,7 +71,7 @@ export async function createInstance(
 
 /** Says in a preview that a replacement is made beside the old instance, under a name that the program chose. */
 function noteSameName(session: Session, { urn, inputs }: CreateRequest): void {
-  const old = session.state.successors.get(urn);
+  const old = session.engine.resource(urn).instance;
   const name = nameKind(inputs) === "explicit" ? textIn(inputs["name"]) : undefined;
   // With "fail", the old one is gone first.
   if (!old || name === undefined || session.settings.deletePolicy === "fail") return;
@@ -81,7 +80,7 @@ function noteSameName(session: Session, { urn, inputs }: CreateRequest): void {
 
 /** Returns the instance that an earlier call of this session has left unfinished, if an error hook repeats the call. */
 function unfinishedOf(session: Session, { urn, inputs }: CreateRequest): Obtained | undefined {
-  const unfinished = session.creates.unfinished.get(urn);
+  const { unfinished } = session.engine.resource(urn);
   if (!unfinished) return undefined;
   const { id, outputs, after } = unfinished;
   const instance = new Instance({ urn, id, inputs, outputs });
@@ -108,10 +107,9 @@ async function finish(
   { wait, note }: Obtained,
   signal: AbortSignal,
 ): Promise<CreateResponse> {
-  const { creates, ledger, state } = session;
+  const { engine, ledger } = session;
   const { instance, after } = wait;
   const { urn, id } = instance;
-  state.keep(urn, id);
   try {
     note?.();
     const { outputs } = await waitUntilReady(session, wait, signal);
@@ -122,16 +120,16 @@ async function finish(
     const { outputs } = unfinished.state;
     // If an error hook repeats the create, it makes a new instance, from the same text, only in place of one that is gone.
     if (unfinished.isGone) {
-      creates.unfinished.delete(urn);
+      engine.resource(urn).unfinished = undefined;
       ledger.remove(urn);
     } else {
-      creates.unfinished.set(urn, { id, outputs, after });
+      engine.resource(urn).unfinished = { id, outputs, after };
       forgetText(session, instance.inputs);
     }
     return { id, outputs: keepOrThrow(session, unfinished, instance).outputs };
   } finally {
     // If no engine receives the id, the next run resumes the create.
-    if (session.hasEngine) ledger.update(urn, { givenBy: session.id });
+    if (engine.ending !== "engineGone") ledger.update(urn, { givenBy: session.id });
   }
 }
 
@@ -222,10 +220,10 @@ class Create implements Disposable {
   }
 
   #note({ accepted, from, flavor = "", refusals = [], acceptedAt }: AcceptedResult): void {
-    const { ledger, creates, ctx } = this.#session;
+    const { ledger, engine, ctx } = this.#session;
     const { urn } = this.#request;
     const { id, name: _name, status: _status, ...shownOnce } = accepted;
-    creates.ours.set(id, from === "answer" ? "made" : "takenOver");
+    engine.ours.set(id, from === "answer" ? "made" : "takenOver");
     const answer = { at: acceptedAt ?? this.#postedAt, accepted: shownOnce };
     ledger.update(urn, { id, ...(from === "answer" && answer) });
     if (from === "earlierRun") ctx.messages.warning(resumedNotice(id), urn);

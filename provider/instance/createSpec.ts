@@ -33,7 +33,7 @@ export function specOf(
   { urn, inputs, origin }: Asked,
   args: InstanceArgs | undefined,
 ): CreateSpec {
-  const { settings, run, state, addressName } = session;
+  const { settings, run, engine, addressName } = session;
   const kind = nameKind(inputs);
   const revealed = reveal(inputs["name"] ?? null);
   const name = typeof revealed === "string" ? revealed : "";
@@ -41,8 +41,7 @@ export function specOf(
     own: {
       ...origin,
       session: session.id,
-      // Creates of `pulumi do --stateless` are unrelated, although all have one URN.
-      scope: run.stateless ? undefined : run.scope,
+      scope: engine.kind === "stateless" ? undefined : run.scope,
       urn,
       provider: run.providerUrn,
       name: hasSecret(inputs["name"]) ? undefined : name,
@@ -53,7 +52,7 @@ export function specOf(
     flavors: args ? [...new Set([args.flavorId, ...(args.fallbackFlavorIds ?? [])])] : [],
     addressName,
     leftovers: settings.leftovers,
-    isReplacement: state.successors.has(urn),
+    isReplacement: engine.resource(urn).instance !== undefined,
     deleteFails: settings.deletePolicy === "fail",
     settlingMs: settings.settlingMs,
     pollIntervalMs: settings.pollIntervalMs,
@@ -88,8 +87,8 @@ export function claimOf(session: Session, found: InFile): Exclude<Claim, { kind:
 
 /** Returns a listing together with what the session knows now, and in a search for `record`, what the ledger knows, too. */
 export function lookAt(session: Session, listing: Evidence, record?: LedgerRecord): Look {
-  const { creates, state, ledger, connection } = session;
-  const look = { listing, ours: creates.ours, shown: state.shown };
+  const { engine, state, ledger, connection } = session;
+  const look = { listing, ours: engine.ours, shown: state.shown };
   if (record === undefined) return look;
   const { id = "", urn } = record;
   const vouchers = state.vouchersOf({ id, origin: record }, connection.origin());

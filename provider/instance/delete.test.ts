@@ -5,7 +5,7 @@ import { Refused } from "../errors";
 import type { Verdict } from "../evidence/witness";
 import { propertyMap, Secret, type PropertyMap, type PropertyValue } from "../propertyValue";
 import { answered, fail, failed } from "../testing/fakeService";
-import type { Successor } from "../session/knownState";
+import type { KnownInstance } from "../engineRun";
 import {
   acceptedOutputs,
   errorOf,
@@ -25,14 +25,10 @@ const remove = (
   oldOutputs: PropertyMap = acceptedOutputs(world),
   timeoutSeconds = 60,
   id = "i-1",
-) =>
-  deleteInstance(world.session, {
-    urn,
-    id,
-    oldInputs: inputsOf(),
-    oldOutputs,
-    timeoutSeconds,
-  });
+) => {
+  const request = { urn, id, oldInputs: inputsOf(), oldOutputs, timeoutSeconds };
+  return deleteInstance(world.session, request, world.session.engine.delete(request));
+};
 
 /** A scene in which the instance exists. */
 function existing(args: Record<string, PropertyValue> = {}): Scene {
@@ -128,8 +124,8 @@ test.each([
   "an `up` whose program %s the resource is led to an `up`, and names aliases: %s, %p",
   async (_, registered, namesAliases) => {
     const world = existing();
-    world.session.state.registered.add(urnOf(registered));
-    world.session.creates.ours.set("i-2", "made");
+    world.session.engine.check(urnOf(registered));
+    world.session.engine.ours.set("i-2", "made");
     const { message } = await errorOf(remove(world));
     expect(message).toContain("and let it run: `COMPUTE_DELETE_POLICY=retain pulumi up`");
     expect(message).not.toContain("pulumi destroy");
@@ -206,7 +202,7 @@ test.each([
   },
 );
 
-test.each<[string, Partial<Successor>, string | undefined]>([
+test.each<[string, Partial<KnownInstance>, string | undefined]>([
   ["is ready", {}, undefined],
   ["is not finished", { isUnfinished: true, status: "ERROR" }, "i-2 is not ready (ERROR)"],
   ["was not created", { id: "", isUnfinished: true }, "was not created"],
@@ -224,7 +220,7 @@ test.each<[string, Partial<Successor>, string | undefined]>([
     ...more,
   };
   const world = existing(destroyPath);
-  world.session.state.noteSuccessor(urn, next);
+  world.session.engine.hold(urn, next);
   world.session.state.unfinished.add("i-2");
   const serving = { status: "ACTIVE", ipv4: "192.0.2.1" };
   const removed = remove(world, propertyMap({ ...acceptedOutputs(world), ...serving }));
@@ -239,7 +235,7 @@ test.each<[string, Partial<Successor>, string | undefined]>([
 test("a replacement without an address holds nothing up in the next run: it may be meant to have none", async () => {
   const world = existing(destroyPath);
   const next = { id: "i-2", isUnfinished: false, status: "ACTIVE" };
-  world.session.state.noteSuccessor(urn, next);
+  world.session.engine.hold(urn, next);
   const serving = { status: "ACTIVE", ipv4: "192.0.2.1" };
   await remove(world, propertyMap({ ...acceptedOutputs(world), ...serving }));
   expect(world.service.count("destroy")).toBe(1);
@@ -247,10 +243,10 @@ test("a replacement without an address holds nothing up in the next run: it may 
 
 test("a server whose resource an alias renames is not ended before its replacement is ready", async () => {
   const world = existing(destroyPath);
-  const { state } = world.session;
+  const { engine } = world.session;
   // The Diff has the new URN, and the Delete the old one.
-  state.noteSuccessor(urnOf("web2"), { id: "i-1", isUnfinished: false });
-  state.noteSuccessor(urnOf("web2"), { id: "i-2", isUnfinished: true, status: "ERROR" });
+  engine.hold(urnOf("web2"), { id: "i-1", isUnfinished: false });
+  engine.hold(urnOf("web2"), { id: "i-2", isUnfinished: true, status: "ERROR" });
   const { message } = await errorOf(remove(world));
   expect(message).toContain("its replacement i-2 is not ready (ERROR)");
   expect(world.service.count("destroy")).toBe(0);
@@ -280,7 +276,7 @@ test.each([
 );
 
 test("with recorded settings, the end of the run says that the policy is the recorded one", () => {
-  const world = scene(retain, undefined, { isRecorded: true });
+  const world = scene(retain, undefined, { kind: "recorded" });
   const left = { id: "i-1", urn: "", isBilled: true, isListed: true };
   world.session.retained.set("i-1", left);
   expect(reported(world).join("\n")).toContain(
@@ -472,7 +468,7 @@ test("after a DELETE that the service acknowledged, the Delete does not wait for
 
 test("an instance that this run took over is not destroyed by the Delete of an older state entry", async () => {
   const world = existing(destroyPath);
-  world.session.creates.ours.set("i-1", "takenOver");
+  world.session.engine.ours.set("i-1", "takenOver");
   await remove(world);
   expect(world.service.count("destroy")).toBe(0);
   expect(world.messages.warnings).toEqual([expect.stringContaining("i-1 was not destroyed")]);
@@ -505,9 +501,9 @@ test("without a complete listing, the error says that the proof is missing, and 
 
 test("an instance that another resource of the program keeps is dropped, and nothing is sent", async () => {
   const world = existing(destroyPath);
-  const { state } = world.session;
-  state.keep(urn, "i-1");
-  state.keep(urnOf("other"), "i-1");
+  const { engine } = world.session;
+  for (const holder of [urn, urnOf("other")])
+    engine.hold(holder, { id: "i-1", isUnfinished: false });
   await remove(world);
   expect(world.messages.all).toEqual([
     "warning web was dropped from the state, but its instance i-1 was not destroyed: other of this program manages it, too",
@@ -517,19 +513,27 @@ test("an instance that another resource of the program keeps is dropped, and not
 
 test("once the other resources of an instance are deleted or have another one, the last Delete destroys it", async () => {
   const world = existing(destroyPath);
-  const { state } = world.session;
-  for (const name of ["web", "other", "third"]) state.keep(urnOf(name), "i-1");
-  state.keep(urnOf("third"), "i-3");
+  const { engine } = world.session;
+  const hold = (name: string, id: string) => engine.hold(urnOf(name), { id, isUnfinished: false });
+  for (const name of ["third", "web", "other"]) hold(name, "i-1");
+  hold("third", "i-3");
   const outputs = acceptedOutputs(world);
-  const request = { id: "i-1", oldInputs: inputsOf(), oldOutputs: outputs, timeoutSeconds: 60 };
-  await deleteInstance(world.session, { ...request, urn: urnOf("other") });
+  const urn = urnOf("other");
+  const request = {
+    urn,
+    id: "i-1",
+    oldInputs: inputsOf(),
+    oldOutputs: outputs,
+    timeoutSeconds: 60,
+  };
+  await deleteInstance(world.session, request, engine.delete(request));
   expect(world.service.count("destroy")).toBe(0);
   await remove(world);
   expect(world.service.count("destroy")).toBe(1);
 });
 
 test("without a stack, the Delete of an instance that exists says so, and names the option with the destroy call", async () => {
-  const world = scene(retain, undefined, { stateless: true });
+  const world = scene(retain, undefined, { kind: "stateless" });
   world.service.has("i-1", { name: "web" });
   const { message } = await errorOf(remove(world, propertyMap({})));
   expect(message).toMatch(/^instance i-1 was not deleted: it still exists and is billed, /);

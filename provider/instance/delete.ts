@@ -6,14 +6,15 @@
  */
 import { isEnded, TimedOut } from "../abort";
 import { bulleted, explain, stateDeleteCommand } from "../advice";
-import { logicalName, stackName, stackOf } from "../urn";
+import { logicalName, stackName } from "../urn";
 import { RequestError } from "../api/errors";
 import { OperationFailed, type Refused } from "../errors";
 import { whyOpen } from "../evidence/why";
 import type { Verdict } from "../evidence/witness";
 import type { DeleteRequest } from "../calls";
+import type { DeleteOccasion, KnownInstance } from "../engineRun";
 import { waits } from "../session/operations";
-import type { KnownState, Successor } from "../session/knownState";
+import type { KnownState } from "../session/knownState";
 import type { Session } from "../session/session";
 import { isBilled, lookFor, refuseElsewhere, type Wanted } from "./existence";
 import { heldBy, type Instance } from "./instance";
@@ -37,7 +38,7 @@ export interface DeleteFacts {
 
 /** The instance that is to replace this one, and what it still lacks. */
 export interface Need {
-  readonly next: Successor;
+  readonly next: KnownInstance;
   readonly lack: string;
 }
 
@@ -74,21 +75,23 @@ export function decideDelete(facts: DeleteFacts): DeleteStep {
  *   "fail", or if the successor is not ready, if the instance exists or may exist; with "destroy", if the DELETE fails or is not
  *   proven to have worked. RequestError if a listing before the DELETE fails. The error that ended the operation before it.
  */
-export async function deleteInstance(session: Session, request: DeleteRequest): Promise<void> {
+export async function deleteInstance(
+  session: Session,
+  request: DeleteRequest,
+  occasion: DeleteOccasion,
+): Promise<void> {
   const { id, urn } = request;
-  const { connection, ctx, run, settings, state } = session;
-  session.isDestroy = true;
-  state.keep(urn, undefined);
+  const { connection, ctx, engine, settings, state } = session;
   const instance = heldBy(request);
   // In a replacement, the column would otherwise go on showing the new instance.
   const end = (outcome: string) => ctx.messages.status(urn, `${outcome}, ${id}`);
   using operation = session.operationOf(request, "delete");
   const { signal } = operation;
   let facts: DeleteFacts = {
-    keeper: keeperOf(session, instance),
-    need: needOf(state, instance),
+    keeper: keeperOf(occasion, urn),
+    need: occasion.is === "replaced" ? needOf(state, instance, occasion.next) : undefined,
     deletePolicy: settings.deletePolicy,
-    isStateless: run.stateless,
+    isStateless: engine.kind === "stateless",
   };
   for (;;) {
     const step = decideDelete(facts);
@@ -131,22 +134,24 @@ export async function deleteInstance(session: Session, request: DeleteRequest): 
 }
 
 /** Returns what manages the instance besides this resource: another stack, of whose state this one is a copy, or another resource. */
-function keeperOf({ run, creates, state }: Session, { id, urn }: Instance): string | undefined {
-  const stack = run.programStack?.() ?? stackOf(urn);
-  if (stack !== stackOf(urn))
-    return `it is of the stack ${stackName(urn)}, and this run is of ${stackName(stack)}`;
-  // The engine deletes an older entry of the same instance from the state.
-  if (creates.ours.get(id) === "takenOver")
-    return "this run took it over for a resource of the program";
-  const other = state.otherKeeper({ id, urn });
-  return other && `${logicalName(other)} of this program manages it, too`;
+function keeperOf(occasion: DeleteOccasion, urn: string): string | undefined {
+  switch (occasion.is) {
+    case "otherStack":
+      return `it is of the stack ${stackName(urn)}, and this run is of ${stackName(occasion.stack)}`;
+    case "takenOver":
+      return "this run took it over for a resource of the program";
+    case "shared":
+      return `${logicalName(occasion.keeper)} of this program manages it, too`;
+    case "removed":
+    case "replaced":
+      return undefined;
+  }
 }
 
-/** Returns why the instance has to serve on. Undefined if nothing replaces it, or if its successor is ready. */
-function needOf(state: KnownState, before: Instance): Need | undefined {
-  const next = state.successorOf(before);
-  const lack = next && lackOf(next, before, state.unfinished.has(next.id));
-  return next && lack !== undefined ? { next, lack } : undefined;
+/** Returns why the instance has to serve on. Undefined if its successor is ready. */
+function needOf(state: KnownState, before: Instance, next: KnownInstance): Need | undefined {
+  const lack = lackOf(next, before, state.unfinished.has(next.id));
+  return lack === undefined ? undefined : { next, lack };
 }
 
 /**
@@ -154,7 +159,7 @@ function needOf(state: KnownState, before: Instance): Need | undefined {
  * address counts in the run that has waited for the successor (`wasAwaited`): it may be meant to have none.
  */
 function lackOf(
-  { status, ipv4, isUnfinished }: Successor,
+  { status, ipv4, isUnfinished }: KnownInstance,
   before: Instance,
   wasAwaited: boolean,
 ): string | undefined {

@@ -25,7 +25,7 @@ import {
 import { changedInputs, diffInstance } from "./diff";
 import { retainReplaced, reportRetained } from "./retained";
 import { inputNames } from "./definition";
-import { Instance } from "./instance";
+import { heldBy, Instance } from "./instance";
 
 type Values = Record<string, PropertyValue | undefined>;
 
@@ -239,13 +239,17 @@ test("any inputs are equal to themselves", () => {
 
 const urn = urnOf("web");
 
+/** Calls Diff. What it is about shows in the calls before. */
+const call = ({ session }: Scene, request: DiffRequest) =>
+  diffInstance(session, request, session.engine.diff(request, heldBy(request)));
+
 /** Calls Diff in an update. By default, the instance was created with the settings of `creator`. */
 function diffOf(world: Scene, news: Values, creator = world, olds: Partial<DiffRequest> = {}) {
   const origin = propertyMap(creator.session.connection.origin());
   const oldOutputs = propertyMap({ ...outputsOf(inputsOf()), __origin: origin });
-  world.session.state.checkedSinceRead.add(urn);
   const request = { urn, id: "i-1", oldInputs: inputsOf(), oldOutputs, news: inputsOf(news) };
-  return diffInstance(world.session, { ...request, ...olds });
+  world.session.engine.check(urn);
+  return call(world, { ...request, ...olds });
 }
 
 /** A scene in which the instance exists. */
@@ -367,7 +371,7 @@ test("an unchanged instance out of reach is kept, with a warning in an update, a
   const origin = propertyMap(made.session.connection.origin());
   const oldOutputs = propertyMap({ ...outputsOf(inputsOf()), __origin: origin });
   const sides = { urn, id: "i-1", oldInputs: inputsOf(), oldOutputs, news: inputsOf() };
-  expect((await diffInstance(world.session, sides)).detailed).toEqual({});
+  expect((await call(world, sides)).detailed).toEqual({});
   expect(world.messages.all).toEqual([]);
   expect((await diffOf(world, {}, made)).detailed).toEqual({});
   expect(world.messages.warnings).toEqual([
@@ -430,7 +434,7 @@ test.each<[string, (world: Scene) => void, string[]]>([
 function diffAsDependent(world: Scene, news: Values) {
   const oldOutputs = outputsOf(inputsOf());
   const sides = { urn, id: "i-1", oldInputs: inputsOf(), oldOutputs, news: inputsOf(news) };
-  return diffInstance(world.session, sides);
+  return call(world, sides);
 }
 
 test("the engine deletes a dependent for an unknown value alone, so its replacement is refused in the preview, or goes on if it is gone (G4)", async () => {
@@ -456,12 +460,13 @@ test("with retain, a dependent that the engine replaces is named, since no other
 
 test("the Diff of a refresh names the outputs that have changed, and warns of no replacement (G4)", async () => {
   const world = existing();
-  world.session.state.noteDrift("i-1", ["status"]);
+  const { engine } = world.session;
   expect((await diffOf(world, {})).drift).toEqual([]);
-  world.session.state.checkedSinceRead.delete(urn);
+  engine.read({ urn, inputs: inputsOf(), outputs: outputsOf(inputsOf()) });
+  engine.resource(urn).drift = ["status"];
   const sides = { urn, id: "i-1", oldInputs: inputsOf(), oldOutputs: outputsOf(inputsOf()) };
   const news = inputsOf({ name: "renamed" });
-  expect(await diffInstance(world.session, { ...sides, news })).toMatchObject({
+  expect(await call(world, { ...sides, news })).toMatchObject({
     detailed: { name: "update-replace" },
     drift: ["status"],
   });
@@ -472,6 +477,7 @@ test("if an import does not match the program, Diff prints nothing, since the en
   const world = existing();
   const oldInputs = propertyMap({ name: "web" });
   const oldOutputs = stamped(oldInputs, world.session.id);
+  world.session.engine.read({ urn, inputs: undefined, outputs: undefined });
   const { detailed } = await diffOf(world, { name: "db" }, world, { oldInputs, oldOutputs });
   expect(detailed).toMatchObject({ name: "update-replace" });
   expect(world.messages.all).toEqual([]);
@@ -497,13 +503,13 @@ test("without a stack, a change is refused, because nothing would replace the in
     oldOutputs: propertyMap({ name: "web", status: "ACTIVE" }),
   };
   for (const deletePolicy of ["fail", "retain"]) {
-    const { session, service } = scene({ deletePolicy }, undefined, { stateless: true });
-    service.has("i-1", { name: "web" });
+    const world = scene({ deletePolicy }, undefined, { kind: "stateless" });
+    world.service.has("i-1", { name: "web" });
     const refused = async (news: Values) =>
-      (await errorOf(diffInstance(session, { ...sides, news: propertyMap(news) }))).message;
+      (await errorOf(call(world, { ...sides, news: propertyMap(news) }))).message;
     for (const news of [{ name: "other" }, { name: "web", waitForPort: 22 }])
       expect(await refused(news)).toMatch(/^instance i-1 exists and was not changed: /);
-    const same = await diffInstance(session, { ...sides, news: propertyMap({ name: "web" }) });
+    const same = await call(world, { ...sides, news: propertyMap({ name: "web" }) });
     expect(same.detailed).toEqual({});
   }
 });

@@ -13,11 +13,11 @@ import { originDifference } from "../origin";
 import { hasSecret, hasUnknown, isList, reveal, type PropertyMap } from "../propertyValue";
 import type { DiffKind } from "../pulumiNames";
 import type { DiffRequest, DiffResponse } from "../calls";
+import type { DiffOccasion } from "../engineRun";
 import { timeouts, type Session } from "../session/session";
 import { idInputs, inputNames, isScript, isSent, scriptInputs, type InputName } from "./definition";
 import { isBilled, lookFor, refuseElsewhere } from "./existence";
 import { heldBy, type Instance } from "./instance";
-import { lookAtRetained } from "./retained";
 import { findingOf, noCall, refusal, wayIntoReach, waysToReplace } from "./refusals";
 import { forgetText, isSameUserData, lacksText, readUserData } from "./userData";
 
@@ -28,9 +28,13 @@ import { forgetText, isSameUserData, lacksText, readUserData } from "./userData"
  *   change without a stack, for an input to record of an instance out of reach, and if the token is refused. Canceled or
  *   TimedOut if the operation ends first.
  */
-export async function diffInstance(session: Session, request: DiffRequest): Promise<DiffResponse> {
+export async function diffInstance(
+  session: Session,
+  request: DiffRequest,
+  occasion: DiffOccasion,
+): Promise<DiffResponse> {
   const { urn, id, news } = request;
-  const { connection, run, settings, state } = session;
+  const { connection, engine, settings } = session;
   const instance = heldBy(request);
   const changed = changedInputs(instance, news);
   const { detailed, replaced, asserted } = changed;
@@ -38,41 +42,31 @@ export async function diffInstance(session: Session, request: DiffRequest): Prom
   // Before the create of a replacement, the engine calls Check once more.
   forgetText(session, news);
   const isChanged = replaced.length + asserted.length + changed.recorded.length > 0;
-  if (run.stateless && isChanged)
+  if (engine.kind === "stateless" && isChanged)
     throw new OperationFailed(
       `instance ${id} exists and was not changed: the service has no call to change an instance, and no stack records what only the program knows. Create another one, or manage it in a stack, which replaces it`,
     );
-  const isChecked = state.checkedSinceRead.has(urn);
-  if (isChecked) {
-    state.noteSuccessor(urn, instance);
-    // A resource that is replaced gives its instance up.
-    state.keep(urn, replaced.length === 0 ? id : undefined);
-  }
-  // Before the engine deletes a resource to replace it afterwards, it calls Diff for each dependent that uses one of its outputs,
-  // as an unknown value. If that replaces the dependent, the engine deletes it first, without another Diff. No other Diff has
-  // unknown inputs without a Check.
-  const isAskedAsDependent = !isChecked && hasUnknown(news);
-  // The engine calls Diff at two more times. During a refresh, nothing is replaced. After the Read of an import (the outputs
-  // then have this session's stamp), the engine itself refuses a replacement.
-  if ((isChecked || isAskedAsDependent) && instance.stamp !== session.id) {
+  if (replaced.length > 0) engine.giveUp(urn);
+  // In a refresh nothing is replaced, and the engine itself refuses an import that would replace.
+  if (occasion === "program" || occasion === "dependent") {
     const difference = originDifference(instance.origin, connection.origin(), session.addressName);
     if (replaced.length > 0) {
       const isSure = isCertain(replaced, news);
       if (isTextMissing && isSure) refuseWithoutText(id, replaced);
-      const why = isAskedAsDependent ? "dependent" : isSure ? "changed" : "unknown";
+      const why = occasion === "dependent" ? "dependent" : isSure ? "changed" : "unknown";
       await judgeReplacement(session, request, why);
     } else if (asserted.length > 0) {
       // An Update that records inputs of an instance out of reach would fail.
       refuseElsewhere(session, instance, connection.origin());
     } else if (instance.origin && difference) {
       // An `up` without a change sends no request, so it would not notice.
-      const { way } = wayIntoReach(run, instance.origin, connection.origin());
+      const { way } = wayIntoReach(session.run, instance.origin, connection.origin());
       const message = `instance ${id} is out of reach: ${difference}. It stays in the state, but can't be refreshed, replaced or deleted like this; ${way}`;
       session.notices.warnOnce("out of reach", message, urn);
     }
   }
   // If only outputs changed, the engine shows a change only if the refresh's Diff names them.
-  const drift = isChecked || isAskedAsDependent ? [] : state.takeDrift(id);
+  const drift = occasion === "refresh" ? engine.resource(urn).drift : [];
   // A Delete that may fail must come before the create, so that no second server is created (G4).
   const deleteBeforeReplace = settings.deletePolicy === "fail";
   return { detailed, drift, needsUpdate: changed.recorded.length > 0, deleteBeforeReplace };
@@ -175,7 +169,7 @@ function comparable(name: InputName, inputs: PropertyMap): unknown {
 type ReplacementReason = "changed" | "unknown" | "dependent";
 
 /**
- * Says what a replacement leaves behind.
+ * Judges whether a replacement may go on.
  *
  * @throws OperationFailed if the replacement is certain, and its Delete would fail or may fail
  */
@@ -187,10 +181,6 @@ async function judgeReplacement(
   const { id, urn } = request;
   if (why !== "unknown") await refuseStuckReplacement(session, request, why);
   const { deletePolicy } = session.settings;
-  if (deletePolicy === "retain") {
-    const retained = await lookAtRetained(session, heldBy(request));
-    if (retained) session.replaced.set(urn, retained);
-  }
   // A certain replacement was not refused, so the instance is gone already.
   if (deletePolicy === "fail" && why === "unknown")
     session.notices.warnOnce(

@@ -9,8 +9,8 @@ import { inDoubtNotice } from "./messages";
  * line only.
  */
 export function reportInDoubt(session: Session): void {
-  const { ledger, run, state, ctx, notices, creates, listings } = session;
-  if (run.stateless) return;
+  const { ledger, run, engine, ctx, notices, listings } = session;
+  if (engine.kind === "stateless") return;
   const { latest } = listings;
   const namesakesOf = ({ name, at = "" }: LedgerRecord) => {
     if (!latest?.complete || name === undefined || latest.begunAt < session.settledBy(at))
@@ -20,8 +20,8 @@ export function reportInDoubt(session: Session): void {
   };
   // What the `up` does about a create that it will ask for, the preview has said.
   const records = ledger
-    .endRun({ scope: run.scope, urn: state.someUrn }, namesakesOf)
-    .filter(({ urn }) => !creates.previewed.has(urn));
+    .endRun({ scope: run.scope, stack: engine.stack }, namesakesOf)
+    .filter(({ urn }) => !engine.resource(urn).isPreviewed);
   if (records.length === 0 || !notices.markSaid("in doubt")) return;
   const isBilled = records.some(({ tokenKind }) => tokenKind === "live");
   ctx.messages[isBilled ? "warning" : "info"](inDoubtNotice(records));

@@ -20,9 +20,8 @@ import { lacksText } from "./userData";
 /** @throws OperationFailed if the `up` would refuse the create */
 export async function previewCreate(session: Session, request: CreateRequest): Promise<void> {
   const { urn, inputs } = request;
-  const { ledger, run, ctx, connection, creates } = session;
-  if (run.stateless) return;
-  creates.previewed.add(urn);
+  const { ledger, engine, ctx, connection } = session;
+  if (engine.kind === "stateless") return;
   const look = await lookOnce(session);
   if (!look) return;
   const isProgramKnown = !hasUnknown(inputs) && !lacksText(session, inputs);

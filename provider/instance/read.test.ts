@@ -68,26 +68,25 @@ test("a name that changed at the service is drift of the output, and the input s
   const read = await refresh(world, stateOf(world), inputs);
   expect(read?.inputs).toEqual(inputs);
   expect(read?.outputs["name"]).toEqual("renamed");
-  expect(world.session.state.takeDrift("i-1")).toContain("name");
+  expect(world.session.engine.resource(urnOf("web")).drift).toContain("name");
   await refresh(world, read?.outputs, inputs);
-  expect(world.session.state.takeDrift("i-1")).toEqual([]);
+  expect(world.session.engine.resource(urnOf("web")).drift).toEqual([]);
 });
 
 test("a refresh notes a new status or address as drift, but not the end of a wait", async () => {
   const world = scene();
   world.service.has("i-1", { name: "web", ipv4_public: "203.0.113.9" });
-  const { state } = world.session;
+  const web = world.session.engine.resource(urnOf("web"));
   const seen = (await refresh(world))?.outputs;
-  expect(state.takeDrift("i-1")).toEqual(["ipv4"]);
-  expect(state.takeDrift("i-1")).toEqual([]);
+  expect(web.drift).toEqual(["ipv4"]);
   await refresh(world, seen);
-  expect(state.takeDrift("i-1")).toEqual([]);
+  expect(web.drift).toEqual([]);
   world.service.set("i-1", { status: "OFFLINE", ipv4_public: "203.0.113.10" });
   await world.clock.sleep(3000);
   await refresh(world, seen);
-  expect(state.takeDrift("i-1")).toEqual(["status", "ipv4"]);
+  expect(web.drift).toEqual(["status", "ipv4"]);
   await refresh(world, unfinished(stateOf(world, "PROVISIONING")));
-  expect(state.takeDrift("i-1")).toEqual([]);
+  expect(web.drift).toEqual([]);
 });
 
 test("an instance that two listings lack is gone, and the result is empty (G3)", async () => {
@@ -294,7 +293,7 @@ test("if the list spells the name differently from the 202, that is no drift", a
   const read = await refresh(world, unseen, inputs);
   expect(read?.inputs["name"]).toBe("Web-Main");
   expect(read?.outputs["name"]).toBe("web-main");
-  expect(world.session.state.takeDrift("i-1")).toEqual([]);
+  expect(world.session.engine.resource(urnOf("web")).drift).toEqual([]);
 });
 
 test("the outputs of an import have the stamp of its session, those of a refresh the stamp in the state, and those of `.get()` none", async () => {

@@ -72,7 +72,7 @@ function refresh(session: Session, before: Instance, item: ListItem, origin: Ori
   const shownBy = ({ outputs: held }: Instance, name: string) => textIn(held[name]) || undefined;
   const changed = listedOutputs.filter((name) => shownBy(before, name) !== shownBy(after, name));
   // That an unfinished instance has become ready is no drift.
-  session.state.noteDrift(before.id, before.isUnfinished ? [] : changed);
+  session.engine.resource(before.urn).drift = before.isUnfinished ? [] : changed;
   checkStatus(session, after, before);
   const missing = before.isUnfinished ? missingOf(session, after) : undefined;
   if (missing !== undefined) throw unfinishedInstance(after, missing);

@@ -302,7 +302,7 @@ export function checkStatus(session: Session, instance: Instance, before?: Insta
 
 /** Turns any error after the id was known, even a defect, into one that carries the id (G1). */
 export function unfinishedError(
-  { run }: Session,
+  { engine }: Session,
   error: unknown,
   instance: Instance,
   progress?: Progress,
@@ -317,9 +317,10 @@ export function unfinishedError(
     ? ". If listings prove that it is gone, that run creates a new one instead"
     : "";
   // Stateless is `pulumi do` without a stack: the engine saves no state.
-  const next = run.stateless
-    ? `${id} exists, and no state holds it. To take it over, run \`${importAs("<name>", id)}\``
-    : `${id} is kept in the state; the ${nextUp} goes on waiting for it, for as long as customTimeouts.update says (default ${timeouts.change} s)${ifGone}`;
+  const next =
+    engine.kind === "stateless"
+      ? `${id} exists, and no state holds it. To take it over, run \`${importAs("<name>", id)}\``
+      : `${id} is kept in the state; the ${nextUp} goes on waiting for it, for as long as customTimeouts.update says (default ${timeouts.change} s)${ifGone}`;
   const finding = `${endOfWait(error, instance, progress)} ${next}`;
   const port = error instanceof TimedOut ? progress?.port : undefined;
   return unfinishedInstance(instance, port ? withWaysOut(finding, waysToAPort(port)) : finding);
@@ -327,18 +328,18 @@ export function unfinishedError(
 
 /**
  * Returns the instance for an answer that calls the operation a success, if an error hook makes the engine repeat it too often to
- * keep what an error says (`Tries.isOver`). It stays marked as not ready, so that the next run goes on waiting for it, and the
+ * keep what an error says (`EngineRun.isLastTry`). It stays marked as not ready, so that the next run goes on waiting for it, and the
  * reasons are a warning.
  *
  * @throws the error otherwise
  */
 export function keepOrThrow(
-  { tries, canceled, ctx }: Session,
+  { engine, ctx }: Session,
   unfinished: InstanceUnfinished,
   { urn, id }: Instance,
 ): Instance {
-  if (!tries.isOver(urn, canceled().aborted)) {
-    tries.noteUnfinished(urn);
+  if (!engine.isLastTry(urn)) {
+    engine.resource(urn).wasUnfinished = true;
     throw unfinished;
   }
   const why =

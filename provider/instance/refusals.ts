@@ -72,26 +72,22 @@ export function waysToReplace(existing: Existing): string[] {
 }
 
 /** Returns the ways out of a refused delete. */
-export function waysToDelete(
-  { state: { registered }, creates, run }: Session,
-  urn: string,
-  existing: Existing,
-): string[] {
+export function waysToDelete({ engine }: Session, urn: string, existing: Existing): string[] {
   const first = waysToRemove(existing);
-  if (run.stateless)
+  if (engine.kind === "stateless")
     return [
       ...first,
       "name the service's destroy call: the same command with --compute:destroy-path '/v2/instances/{id}'",
     ];
   // If the program has asked for no instance, this may be a destroy, or an `up`, in which nobody may be led to a destroy.
-  if (registered.size === 0)
+  if (!engine.hasRegistered)
     return [
       ...first,
       `drop it from the state, and let it run: put COMPUTE_DELETE_POLICY=retain before the same command, such as \`${oneRunCommands.retainAll}\``,
     ];
   const drop = `drop it from the state, and let it run: \`${oneRunCommands.retain}\``;
   // An alias that comes after the new instance changes nothing.
-  const isRenamed = creates.ours.size > 0 && !registered.has(urn);
+  const isRenamed = engine.ours.size > 0 && !engine.resource(urn).isRegistered;
   const renamed =
     "keep it, if the program only renamed it: undo that, and remove the new one (a rename needs the option `aliases`)";
   return isRenamed ? [renamed, drop] : [...first, drop];

@@ -34,8 +34,11 @@ function requestOf(name: PropertyValue, inputs: Inputs = {}, preview = false) {
 
 const create = ({ session }: Scene, name: PropertyValue = generated(2), more: Inputs = {}) =>
   createInstance(session, requestOf(name, more));
-const preview = ({ session }: Scene, name: PropertyValue = generated(2), more: Inputs = {}) =>
-  createInstance(session, requestOf(name, more, true));
+const preview = ({ session }: Scene, name: PropertyValue = generated(2), more: Inputs = {}) => {
+  const request = requestOf(name, more, true);
+  session.engine.change(request);
+  return createInstance(session, request);
+};
 
 const records = ({ session }: Scene) => session.ledger.all().map(({ record }) => record);
 
@@ -73,7 +76,7 @@ async function expectStop(
 test("a create that stops as changed names --forget where it replaces, since settle leaves it to the next create", async () => {
   const world = await afterKill({ record: { id: "i-1", digest: "other" } });
   world.service.has("i-1", { name: generated(1) });
-  world.session.state.noteSuccessor(urnOf("web"), { id: "i-0", isUnfinished: false });
+  world.session.engine.hold(urnOf("web"), { id: "i-0", isUnfinished: false });
   const { message } = await errorOf(create(world));
   expect(message).toMatch(
     /Nothing was created\.\nTo give that up: `.*settle --yes --forget urn:.*`$/,
@@ -165,7 +168,7 @@ describe("a create stops, and the record stays, if", () => {
   test("this run was shown its instance, as after an import under another name", async () => {
     const world = await afterKill({ record: { id: "i-1" } });
     world.service.has("i-1", { name: generated(1) });
-    world.session.state.noteShown({ id: "i-1", urn: urnOf("db"), origin: undefined });
+    world.session.state.noteShown({ id: "i-1", origin: undefined });
     await expectStop(world, /Pulumi was told the id.*\(i-1\)/s);
   });
 
@@ -208,7 +211,7 @@ test("an instance that the run was shown as another resource's, or that another 
   const world = await afterKill({ name: "web" });
   const folder = ledgerFolder(world.ctx.env);
   await leaveInDoubt(folder, "db", { ...ledgerRecord("db"), id: "i-9" });
-  world.session.state.noteShown({ id: "i-8", urn: urnOf("db"), origin: undefined });
+  world.session.state.noteShown({ id: "i-8", origin: undefined });
   for (const id of ["i-8", "i-9"]) world.service.has(id, { name: "web" });
   world.service.posts.push(ready);
   await create(world, "web");
@@ -217,7 +220,7 @@ test("an instance that the run was shown as another resource's, or that another 
 
 test("a create waits for the end of another run's create, and then takes its instance over", async () => {
   const other = scene();
-  other.session.hasEngine = false;
+  other.session.engine.end("engineGone");
   const { own } = specOf(
     other.session,
     { ...requestOf(generated(1)), origin: other.session.connection.origin() },

@@ -2,13 +2,12 @@
 import { bulleted } from "../advice";
 import { logicalName } from "../urn";
 import type { Retained, Session } from "../session/session";
-import { briefly, isBilled, lookFor } from "./existence";
-import type { Instance } from "./instance";
+import { briefly, isBilled, lookFor, type Wanted } from "./existence";
 
 /** Returns what is known of an instance that "retain" lets run, after a brief look. Undefined if it is gone. */
 export async function lookAtRetained(
   session: Session,
-  instance: Instance,
+  instance: Wanted & { readonly urn: string },
 ): Promise<Retained | undefined> {
   const found = await briefly(session, (signal) => lookFor(session, instance, signal));
   if (found?.verdict.kind === "absent") return undefined;
@@ -28,16 +27,19 @@ export async function noteRetained(session: Session, retained: Retained): Promis
  * that nothing changes, and in an `up` the create may fail.
  */
 export async function retainReplaced(session: Session, urn: string): Promise<void> {
-  const replaced = session.replaced.get(urn);
-  if (replaced) await noteRetained(session, replaced);
+  const old = session.engine.resource(urn).instance;
+  if (!old || session.settings.deletePolicy !== "retain") return;
+  const { id, origin, acceptedAt } = old;
+  const retained = await lookAtRetained(session, { urn, id, origin, acceptedAt });
+  if (retained) await noteRetained(session, retained);
 }
 
 /** Names the retained instances that are billed, each by its id, and the number of the others, which cost nothing. */
-export function reportRetained({ retained, ctx, hasRecordedSettings, run }: Session): void {
+export function reportRetained({ retained, ctx, engine, run }: Session): void {
   const all = [...retained.values()];
   retained.clear();
   const { deletePolicy = "compute:deletePolicy" } = run.variables;
-  const isRecorded = hasRecordedSettings && run.variables.deletePolicy === undefined;
+  const isRecorded = engine.kind === "recorded" && run.variables.deletePolicy === undefined;
   const from = isRecorded ? " in the settings that the last `pulumi up` recorded" : "";
   const billed = all.filter(({ isBilled }) => isBilled);
   const lines = billed.map(

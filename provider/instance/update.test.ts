@@ -23,14 +23,10 @@ const importedState = ({ session }: Scene, status = "ACTIVE") =>
     .outputs;
 
 function update({ session }: Scene, oldOutputs: PropertyMap, more: Partial<UpdateRequest> = {}) {
-  const request = { urn: urnOf("web"), id: "i-1", oldInputs: inputsOf(), news: inputsOf() };
-  return updateInstance(session, {
-    ...request,
-    oldOutputs,
-    preview: false,
-    timeoutSeconds: 20,
-    ...more,
-  });
+  const held = { urn: urnOf("web"), id: "i-1", oldInputs: inputsOf(), oldOutputs };
+  const request = { ...held, news: inputsOf(), preview: false, timeoutSeconds: 20, ...more };
+  session.engine.change(request);
+  return updateInstance(session, request);
 }
 
 test("a wait that ended early is continued, for the same instance (G1)", async () => {

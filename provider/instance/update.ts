@@ -54,8 +54,6 @@ export async function updateInstance(
   if (recorded.length > 0 && asserted.length === 0 && isReady)
     return withChanges(before.finished());
 
-  const { tries } = session;
-  tries.count(urn);
   // If the wait fails, the engine keeps the old inputs. An asserted input in the outputs would then look changed to the
   // next Diff, which would replace the instance. So the asserted inputs are added after the wait.
   const instance = before.withInputs(news).with(valuesOf(recorded));
@@ -63,7 +61,8 @@ export async function updateInstance(
     return withChanges(await finishWait(session, request, instance));
   } catch (error) {
     // After an answer with outputs, the engine saves those of the last one, and a plain error has none.
-    if (!(error instanceof InstanceUnfinished) && !tries.wasUnfinished(urn)) throw error;
+    if (!(error instanceof InstanceUnfinished) && !session.engine.resource(urn).wasUnfinished)
+      throw error;
     return withChanges(keepOrThrow(session, unfinishedError(session, error, instance), instance));
   }
 }

@@ -13,7 +13,7 @@ import {
   type PropertyValue,
 } from "../propertyValue";
 import type { CheckRequest } from "../calls";
-import type { Creates } from "../session/creates";
+import type { EngineRun } from "../engineRun";
 import type { Session } from "../session/session";
 import { scriptInputs, userDataBytes, type ScriptInput } from "./definition";
 import { unpackedScript } from "./unpackedScript";
@@ -69,7 +69,7 @@ function hashWith(salt: Buffer, userData: UserData): string {
  * The salt is the old one as long as the text is the same.
  */
 export function inputsForState(
-  { settings, creates, ctx }: Session,
+  { settings, engine, ctx }: Session,
   { urn, olds, randomSeed }: CheckRequest,
   checked: PropertyMap,
 ): PropertyMap {
@@ -80,9 +80,9 @@ export function inputsForState(
   const hash = isKept ? before.hash : hashWith(newSalt(urn, randomSeed), userData);
   const { input, text } = userData;
   // The engine checks a replacement twice, and the second time without the old inputs, so with another salt.
-  for (const [known, { urn: of }] of creates.userData)
-    if (of === urn || known === hash) forget(creates, known);
-  creates.userData.set(hash, { urn, text, hidden: ctx.redactor.hide(text) });
+  for (const [known, { urn: of }] of engine.texts)
+    if (of === urn || known === hash) forget(engine.texts, known);
+  engine.texts.set(hash, { urn, text, hidden: ctx.redactor.hide(text) });
   return propertyMap({ ...checked, [input]: new Secret(hash) });
 }
 
@@ -97,9 +97,9 @@ function newSalt(urn: string, randomSeed: Uint8Array): Buffer {
 }
 
 /** Whether the inputs have only the hash of their user data, and this process does not have the text. */
-export function lacksText({ creates }: Session, inputs: PropertyMap): boolean {
+export function lacksText({ engine }: Session, inputs: PropertyMap): boolean {
   const userData = readUserData(inputs);
-  return userData?.form === "hash" && !creates.userData.has(userData.hash);
+  return userData?.form === "hash" && !engine.texts.has(userData.hash);
 }
 
 /**
@@ -107,10 +107,10 @@ export function lacksText({ creates }: Session, inputs: PropertyMap): boolean {
  *
  * @throws OperationFailed if this process does not have the text
  */
-export function inputsForService({ creates }: Session, inputs: PropertyMap): PropertyMap {
+export function inputsForService({ engine }: Session, inputs: PropertyMap): PropertyMap {
   const userData = readUserData(inputs);
   if (userData?.form !== "hash") return inputs;
-  const kept = creates.userData.get(userData.hash);
+  const kept = engine.texts.get(userData.hash);
   if (!kept) throw new OperationFailed(textMissing);
   return propertyMap({ ...inputs, [userData.input]: new Secret(kept.text) });
 }
@@ -119,12 +119,12 @@ const textMissing =
   'nothing was created: with compute:userDataInState "hash", only the process that has checked the inputs has the user data, and this is another one. Set compute:userDataInState to "secret"';
 
 /** Frees the text that the session keeps for these inputs. */
-export function forgetText({ creates }: Session, inputs: PropertyMap): void {
+export function forgetText({ engine }: Session, inputs: PropertyMap): void {
   const userData = readUserData(inputs);
-  if (userData?.form === "hash") forget(creates, userData.hash);
+  if (userData?.form === "hash") forget(engine.texts, userData.hash);
 }
 
-function forget({ userData }: Creates, hash: string): void {
-  userData.get(hash)?.hidden[Symbol.dispose]();
-  userData.delete(hash);
+function forget(texts: EngineRun["texts"], hash: string): void {
+  texts.get(hash)?.hidden[Symbol.dispose]();
+  texts.delete(hash);
 }

@@ -161,8 +161,8 @@ test("the end of a run names what is left of its provider resource or its stack,
   const named = (run: Parameters<Ledger["endRun"]>[0]) =>
     ledger.endRun(run, unlisted).map(({ name }) => name);
   expect(named({ scope })).toEqual(["web"]);
-  expect(named({ urn: "urn:pulumi:dev::proj::x::y" }).sort()).toEqual(["mail", "web"]);
-  expect(named({ scope: "none", urn: "urn:pulumi:prod::proj::x::y" })).toEqual([]);
+  expect(named({ stack: "urn:pulumi:dev::proj" }).sort()).toEqual(["mail", "web"]);
+  expect(named({ scope: "none", stack: "urn:pulumi:prod::proj" })).toEqual([]);
   expect(existsSync(pathOf("idle"))).toBe(false);
 });
 

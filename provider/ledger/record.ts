@@ -141,7 +141,8 @@ export function endsDoubt(
 /** The run that ends: its provider resource, and the URN of some resource of its stack, if they are known. */
 export interface EndingRun {
   readonly scope?: string | undefined;
-  readonly urn?: string | undefined;
+  /** As `stackOf` returns it. */
+  readonly stack?: string | undefined;
 }
 
 /** Whether the record is of no use any more: its owner is dead, and has sent no POST. */
@@ -150,11 +151,11 @@ export function isIdle({ record, liveness }: Found): boolean {
 }
 
 /** Whether a run names the record at its end: an earlier run of this stack, or of this provider resource, has left it in doubt. */
-export function isNamedAtEnd(found: Found, { scope, urn }: EndingRun): boolean {
+export function isNamedAtEnd(found: Found, { scope, stack }: EndingRun): boolean {
   const { record, liveness } = found;
   if (liveness !== "dead" || isIdle(found)) return false;
   const isOfScope = scope !== undefined && record.scope === scope;
-  return isOfScope || (urn !== undefined && stackOf(record.urn) === stackOf(urn));
+  return isOfScope || stackOf(record.urn) === stack;
 }
 
 /** Returns the name of a record for a message. */

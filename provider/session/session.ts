@@ -6,13 +6,12 @@ import { Ledger } from "../ledger/ledger";
 import { collect } from "../evidence/collect";
 import { type CursorProblem, ListingSource } from "../evidence/listing";
 import type { ProviderContext } from "../context";
+import { EngineRun } from "../engineRun";
 import { Poller } from "../evidence/poller";
 import { Connection } from "./connection";
-import { Creates } from "./creates";
 import { KnownState, type Seen } from "./knownState";
 import { Notices } from "./notices";
 import { Operations, waits, type Operation, type OperationOwner } from "./operations";
-import { Tries } from "./tries";
 
 /** What identifies the run of a session. */
 export interface SessionRun {
@@ -23,17 +22,10 @@ export interface SessionRun {
    * another one in each stack unless `pulumi state move` has copied it. Undefined if it is not known yet.
    */
   scope?: string | undefined;
-  /**
-   * Whether `pulumi do` calls the provider without a stack, as with `--stateless` and for every list, read or function.
-   * Creates with `--stateless` all have one URN, but are unrelated.
-   */
-  stateless: boolean;
+  /** What the calls of the engine are about. A command has an engine that calls nothing. */
+  engine: EngineRun;
   /** The URN of the explicit provider resource. Undefined for a default provider. */
   providerUrn?: string | undefined;
-  /** Whether the settings are those that the state has recorded, as in a refresh or destroy without `--run-program`. */
-  isRecorded: boolean;
-  /** Returns the stack whose program runs (`stackOf`), also if another process of the plugin serves it. None runs in a destroy. */
-  programStack?: () => string | undefined;
   /** The environment variables from which the settings come that the configuration leaves out. */
   variables: SettingVariables;
   /** As in `ClientOptions`. */
@@ -55,7 +47,7 @@ export interface Retained {
 /** Returns the run of a command, which never creates an instance. A person waits for it, and nothing shows what it waits for. */
 export function commandRun(variables: SettingVariables): SessionRun {
   const patienceMs = 3500;
-  return { sessionId: "by-hand", stateless: false, isRecorded: false, variables, patienceMs };
+  return { sessionId: "by-hand", engine: new EngineRun(), variables, patienceMs };
 }
 
 /** The default time-outs in seconds: `change` for operations that change an instance, `look` for those that only read. */
@@ -77,17 +69,10 @@ export class Session {
   readonly listings: ListingSource;
   readonly poller: Poller;
   readonly ledger: Ledger;
-  readonly creates: Creates;
-  readonly tries = new Tries();
-  readonly state: KnownState;
-  /** Whether there still is an engine that receives the replies. */
-  hasEngine = true;
-  /** Whether a Delete has begun. From then on, only errors have the advice for recorded settings. */
-  isDestroy = false;
+  readonly engine: EngineRun;
+  readonly state = new KnownState();
   /** By id, the retained instances that the run has not named yet. */
   readonly retained = new Map<string, Retained>();
-  /** By URN, what a Diff says of an instance that is to be replaced, and that "retain" will let run. */
-  readonly replaced = new Map<string, Retained>();
   /** Whether a brief look has failed (`briefly`). Later brief looks are left out. */
   hasLookFailed = false;
   /** Whether the address of an instance did not come within the settling time. Later ones are then not awaited. */
@@ -106,15 +91,15 @@ export class Session {
     this.ctx = ctx;
     this.canceled = canceled;
     this.run = run;
+    const { engine } = run;
+    this.engine = engine;
     // Each part is given the parts above it.
-    this.state = new KnownState();
-    this.creates = new Creates();
     this.notices = new Notices(ctx, settings, () =>
-      this.isDestroy ? undefined : this.settingsAdvice,
+      // Once a Delete has come, only errors have the advice.
+      engine.hasDeleted ? undefined : this.settingsAdvice,
     );
     this.ledger = new Ledger({
-      // All creates of `pulumi do --stateless` have one URN, and are unrelated.
-      folder: run.stateless ? undefined : ledgerFolder(ctx.env),
+      folder: engine.kind === "stateless" ? undefined : ledgerFolder(ctx.env),
       session: run.sessionId,
       warn: (text) => ctx.messages.warning(text),
       clock: ctx.clock,
@@ -184,14 +169,9 @@ export class Session {
     return this.ledger.noteShown(seen);
   }
 
-  /** Whether the run uses recorded settings, and no program has asked for an instance with them, as in `up --refresh`. */
-  get hasRecordedSettings(): boolean {
-    return this.run.isRecorded && this.state.checkedSinceRead.size === 0;
-  }
-
   /** The advice for recorded settings, if the run uses those. */
   get settingsAdvice(): string | undefined {
-    return this.hasRecordedSettings ? recordedSettingsAdvice(this.run.variables) : undefined;
+    return this.engine.kind === "recorded" ? recordedSettingsAdvice(this.run.variables) : undefined;
   }
 
   /** Asks the engine once whether it shows a message that it gets after its last reply. */

@@ -2,6 +2,7 @@
 import { afterEach } from "@jest/globals";
 import { Canceled } from "../abort";
 import type { CreateRequest } from "../calls";
+import { EngineRun, type RunKind } from "../engineRun";
 import { resolveSettings } from "../config/configuration";
 import { Instance } from "../instance/instance";
 import { propertyMap, Secret, type PropertyMap, type PropertyValue } from "../propertyValue";
@@ -44,10 +45,13 @@ export interface Scene {
   ctx: ProviderContext;
   cancel: () => void;
   /** Closes this session's ledger, as the end of its process would, and starts one with the same service and disk. */
-  nextRun: (args?: Record<string, PropertyValue>, run?: Partial<SessionRun>) => Scene;
+  nextRun: (args?: Record<string, PropertyValue>, run?: SceneRun) => Scene;
   /** Starts another session, while this one is still alive. */
-  beside: (args?: Record<string, PropertyValue>, run?: Partial<SessionRun>) => Scene;
+  beside: (args?: Record<string, PropertyValue>, run?: SceneRun) => Scene;
 }
+
+/** The run of a session. By default, it has the settings of a program. */
+type SceneRun = Partial<SessionRun> & { kind?: RunKind };
 
 /** What all sessions of a test share. */
 type Shared = Pick<Scene, "service" | "dialer" | "clock"> & { home: string };
@@ -64,7 +68,7 @@ let sessionCount = 0;
 export function scene(
   args: Record<string, PropertyValue> = {},
   shared = newShared(),
-  run: Partial<SessionRun> = {},
+  { kind = "program", ...run }: SceneRun = {},
 ): Scene {
   const { service, dialer, clock, home } = shared;
   const messages = new RecordedMessages();
@@ -78,6 +82,9 @@ export function scene(
     createApi: () => service,
   };
   const cancellation = new AbortController();
+  const engine = new EngineRun();
+  if (kind === "program") engine.checkConfig("");
+  if (kind === "stateless") engine.configure("urn:pulumi:dev::default::pulumi:providers:compute::");
   const configuration = propertyMap({
     baseUrl: "https://api.example.com/v2",
     apiToken: new Secret(liveToken),
@@ -90,8 +97,7 @@ export function scene(
     {
       sessionId: `${process.pid}_${++sessionCount}`,
       scope: scopeId,
-      stateless: false,
-      isRecorded: false,
+      engine,
       variables: {},
       patienceMs: runPatienceMs,
       ...run,
@@ -105,15 +111,18 @@ export function scene(
     clock,
     messages,
     ctx,
-    cancel: () => cancellation.abort(new Canceled()),
-    nextRun: (nextArgs = args, nextSessionRun = run) => {
+    cancel: () => {
+      engine.end("interrupted");
+      cancellation.abort(new Canceled());
+    },
+    nextRun: (nextArgs = args, nextSessionRun = { ...run, kind }) => {
       void session.ledger.close();
       // No run begins in the very moment in which the one before ends.
       const { clock } = shared;
       clock.setWallClock(new Date(clock.date().getTime() + 1));
       return scene(nextArgs, shared, nextSessionRun);
     },
-    beside: (otherArgs = args, otherRun = run) => scene(otherArgs, shared, otherRun),
+    beside: (otherArgs = args, otherRun = { ...run, kind }) => scene(otherArgs, shared, otherRun),
   };
 }
 

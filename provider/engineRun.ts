@@ -1,0 +1,307 @@
+/**
+ * The run of an engine: what each of its calls is about, and how the run ended. The engine tells a provider neither. It shows in
+ * the order of the calls, and in what they carry. This file alone knows that order, and gives the calls what they are about.
+ *
+ * The facts, as of engine 3.258. The files are those of `pkg/resource/deploy` in github.com/pulumi/pulumi.
+ *
+ * - The engine has one process for each provider resource, and new ones for a preview and for the update after it.
+ * - CheckConfig comes first if a program or an import gives the settings. Otherwise only Configure comes, with the settings that
+ *   the state has recorded: in a destroy or refresh without `--run-program`, and at first in an `up --refresh`. The provider
+ *   resource of `pulumi do` without a stack has an empty name.
+ * - Check comes for each resource that the program registers, unless `--target` leaves it out (`generateSteps` in
+ *   step_generator.go), and after the Read of an import (`ImportStep.Apply` in step.go). A replacement is checked twice.
+ * - Diff comes in four cases: after the Check of a resource that the state has (`diff` in step_generator.go); after the Read of a
+ *   refresh (`RefreshStep.Apply`), with the sides exchanged; after the Read and the Check of an import (`ImportStep.Apply`); and
+ *   for each dependent of a resource that is deleted before its replacement (`calculateDependentReplacements`). Only then has it
+ *   unknown inputs without a Check. If it replaces the dependent, the engine deletes the dependent without another Diff.
+ * - `--replace` and `pulumi state taint` send Check and Create, and no Diff.
+ * - Read has inputs and outputs of the state in a refresh, what the program gives (mostly nothing) in a `.get()`
+ *   (`ReadStep.Apply`), and neither in an import.
+ * - Create and Update come again if they fail and an error hook of the program asks for it (retries.go). After 100 failures no hook
+ *   is asked. If one of the failures had an id, the engine then saves the resource without the id (Create) or without its outputs
+ *   (Update). Before that, it saves those of the last answer, and a plain error has none.
+ * - Delete comes only in an update, never in a preview, and after the Create of a replacement, unless the Diff asked for it before.
+ *   It has the URN of the state, so the old one of a resource that an alias renames.
+ * - Cancel comes after Ctrl-C, and at the end of each run.
+ */
+import { hostname } from "node:os";
+import { dirname, join } from "node:path";
+import { attempt } from "./attempt";
+import type { CancelReason, DeleteRequest, DiffRequest, ReadRequest } from "./calls";
+import type { ProviderContext } from "./context";
+import { fingerprint } from "./fingerprint";
+import { systemDisk, type Disk } from "./ledger/disk";
+import type { Origin } from "./origin";
+import { hasUnknown, type PropertyMap } from "./propertyValue";
+import { pulumiHome } from "./pulumiHome";
+import { isStateless, stackOf } from "./urn";
+
+/**
+ * A run has the settings of a program (or an import), or those that the state has recorded. `stateless` is `pulumi do` without a
+ * stack, as with `--stateless` and for every list, read or function: its creates all have one URN, and are unrelated.
+ */
+export type RunKind = "program" | "recorded" | "stateless";
+
+/**
+ * What a Diff is about: the inputs of the program, what a refresh has found, an import, or a dependent of a resource that is to be
+ * deleted before its replacement.
+ */
+export type DiffOccasion = "program" | "refresh" | "import" | "dependent";
+
+/** What a Read is about. */
+export type ReadOccasion = "refresh" | "import" | "get";
+
+/** What a Create or an Update is about. An error hook of the program repeats a call that has failed. */
+export type ChangeOccasion = "first" | "repeat";
+
+/** What a Delete is about. */
+export type DeleteOccasion =
+  /** The state is a copy of another stack's, and this run is of `stack`. */
+  | { readonly is: "otherStack"; readonly stack: string }
+  /** An old entry of an instance that this run has taken over. */
+  | { readonly is: "takenOver" }
+  /** An entry of an instance that another resource of the program keeps, as after a second import. */
+  | { readonly is: "shared"; readonly keeper: string }
+  /** The resource has another instance by now. */
+  | { readonly is: "replaced"; readonly next: KnownInstance }
+  | { readonly is: "removed" };
+
+/** What a call has shown of the instance of a resource. Without its outputs, which may be large. */
+export interface KnownInstance {
+  /** Empty if its Create has failed without one. */
+  readonly id: string;
+  readonly isUnfinished: boolean;
+  readonly name?: string | undefined;
+  readonly status?: string | undefined;
+  readonly ipv4?: string | undefined;
+  readonly origin?: Origin | undefined;
+  readonly acceptedAt?: string | undefined;
+}
+
+/** An instance that exists, but was not ready when its Create call ended. */
+export interface Unfinished {
+  readonly id: string;
+  readonly outputs: PropertyMap;
+  /** Only listings after this mark (`ListingSource.mark`) prove anything about the instance. */
+  readonly after: number;
+}
+
+/** User data of which the state is to hold only a hash. */
+export interface KeptText {
+  urn: string;
+  text: string;
+  /** Hides the text in messages, until the session forgets it. */
+  hidden: Disposable;
+}
+
+/** What the calls of a run have shown of a resource. */
+class Resource {
+  /** Whether Check was called for it: the program, or an import, has asked for it. */
+  isRegistered = false;
+  /** Whether Check was called for it after its last Read. */
+  isChecked = false;
+  lastRead: ReadOccasion | undefined;
+  /** The outputs that the last Read has found changed. */
+  drift: readonly string[] = [];
+  isPreviewed = false;
+  /** How often Create or Update was called. */
+  tries = 0;
+  /** Whether one of these calls was answered with the error of an instance that is not ready. */
+  wasUnfinished = false;
+  /** What the last Create has left unfinished. */
+  unfinished: Unfinished | undefined;
+  /** Its instance, as the last Diff, Create or Update has shown it. The engine also reads what is replaced. */
+  instance: KnownInstance | undefined;
+  /** Whether it keeps that instance. */
+  isKept = false;
+}
+
+/** After so many failures of a call, the engine asks no error hook any more (`maxErrorHookRetries`). */
+const maxFailures = 100;
+
+/** Sees the calls of one run in their order. The calls must be noted before they are carried out. */
+export class EngineRun {
+  /** The instances of this run, by id: whether a POST of this session made the instance, or it was taken over without being in a POST's response. */
+  readonly ours = new Map<string, "made" | "takenOver">();
+  /** By its hash: the text of user data that a create may still need. Only the process that checked the inputs has it. */
+  readonly texts = new Map<string, KeptText>();
+  /** How the run has ended. The creates that still run read this when they end. */
+  ending: CancelReason | undefined;
+  /** Whether a Delete has come. */
+  hasDeleted = false;
+  readonly #resources = new Map<string, Resource>();
+  /** By id: the URN of the last resource that had the instance. */
+  readonly #owners = new Map<string, string>();
+  /** By name: the URN of the first resource for which the program chose it. */
+  readonly #named = new Map<string, string>();
+  readonly #program: ProgramStack;
+  #kind: RunKind = "recorded";
+
+  constructor(ctx: Partial<ProviderContext> = {}) {
+    this.#program = new ProgramStack(ctx);
+  }
+
+  // ── The calls ──────────────────────────────────────────────────────────────────────────────────
+
+  /** A CheckConfig of the provider resource with this URN. */
+  checkConfig(urn: string): void {
+    this.#kind = "program";
+    this.#program.note(urn);
+  }
+
+  configure(urn: string | undefined): void {
+    if (isStateless(urn)) this.#kind = "stateless";
+  }
+
+  check(urn: string): void {
+    const resource = this.resource(urn);
+    resource.isRegistered = resource.isChecked = true;
+    if (this.#kind === "recorded") this.#kind = "program";
+    this.#program.note(urn);
+  }
+
+  /** `instance`: as the state has it. */
+  diff({ urn, news }: Pick<DiffRequest, "urn" | "news">, instance: KnownInstance): DiffOccasion {
+    const { isChecked, lastRead } = this.resource(urn);
+    if (!isChecked && !hasUnknown(news)) return "refresh";
+    this.hold(urn, instance);
+    if (isChecked) return lastRead === "import" ? "import" : "program";
+    this.giveUp(urn);
+    return "dependent";
+  }
+
+  read({ urn, inputs, outputs }: Pick<ReadRequest, "urn" | "inputs" | "outputs">): ReadOccasion {
+    const resource = this.resource(urn);
+    const given = Object.keys(outputs ?? {}).length > 0 ? "refresh" : "get";
+    resource.isChecked = false;
+    resource.drift = [];
+    return (resource.lastRead = inputs === undefined ? "import" : given);
+  }
+
+  /** A Create or an Update. */
+  change({ urn, preview }: { urn: string; preview: boolean }): ChangeOccasion {
+    const resource = this.resource(urn);
+    resource.isPreviewed ||= preview;
+    return preview || resource.tries++ === 0 ? "first" : "repeat";
+  }
+
+  delete({ urn, id }: Pick<DeleteRequest, "urn" | "id">): DeleteOccasion {
+    const stack = this.#program.get() ?? stackOf(urn);
+    if (stack !== stackOf(urn)) return { is: "otherStack", stack };
+    this.hasDeleted = true;
+    const { instance } = this.resource(urn);
+    if (instance?.id === id) this.giveUp(urn);
+    if (this.ours.get(id) === "takenOver") return { is: "takenOver" };
+    const kept = [...this.#resources].find(([, of]) => of.isKept && of.instance?.id === id);
+    if (kept) return { is: "shared", keeper: kept[0] };
+    const next = this.resource(this.#owners.get(id) ?? urn).instance;
+    return next === undefined || next.id === id ? { is: "removed" } : { is: "replaced", next };
+  }
+
+  /** Takes the end of the run. An engine that is gone stays so. */
+  end(reason: CancelReason): void {
+    if (this.ending !== "engineGone") this.ending = reason;
+    this.#program.end();
+  }
+
+  // ── What the calls have found ──────────────────────────────────────────────────────────────────
+
+  /** Notes the instance that the resource has now. */
+  hold(urn: string, shown: KnownInstance): void {
+    const { id, isUnfinished, name, status, ipv4, origin, acceptedAt } = shown;
+    const resource = this.resource(urn);
+    resource.instance = { id, isUnfinished, name, status, ipv4, origin, acceptedAt };
+    resource.isKept = true;
+    this.#owners.set(id, urn);
+  }
+
+  /** Notes that the resource is replaced or deleted. */
+  giveUp(urn: string): void {
+    this.resource(urn).isKept = false;
+  }
+
+  /** Notes a name that the program chose. Returns whether another resource of the program has it, too. */
+  isNameTaken(name: string, urn: string): boolean {
+    const first = this.#named.get(name) ?? urn;
+    this.#named.set(name, first);
+    return first !== urn;
+  }
+
+  /**
+   * Whether the engine has to be told that the call under way succeeded, although its instance is not ready. The hook may ask
+   * again for ever, and after Ctrl-C each further call ends at once. The last call but one is soon enough to count: the provider
+   * may have missed one that it could not read.
+   */
+  isLastTry(urn: string): boolean {
+    const { tries, wasUnfinished } = this.resource(urn);
+    return (this.ending !== undefined && wasUnfinished) || tries >= maxFailures - 1;
+  }
+
+  // ── What the run is ────────────────────────────────────────────────────────────────────────────
+
+  get kind(): RunKind {
+    return this.#kind;
+  }
+
+  /** The stack of the run (`stackOf`). Undefined until a call has named a resource of it. */
+  get stack(): string | undefined {
+    const [urn] = this.#resources.keys();
+    return this.#program.get() ?? (urn === undefined ? undefined : stackOf(urn));
+  }
+
+  /** Whether the program, or an import, has asked for an instance. */
+  get hasRegistered(): boolean {
+    return [...this.#resources.values()].some(({ isRegistered }) => isRegistered);
+  }
+
+  /** Returns what is known of a resource. */
+  resource(urn: string): Resource {
+    const resource = this.#resources.get(urn) ?? new Resource();
+    this.#resources.set(urn, resource);
+    return resource;
+  }
+}
+
+/**
+ * The stack that a CheckConfig or a Check has named. Only a program or an import sends these. A process for a provider resource
+ * that only the state has gets neither, so the process that knows the stack tells the others, in a file that is named after the
+ * engine and goes at the end of the run.
+ */
+class ProgramStack {
+  readonly #disk: Disk;
+  /** Undefined if the engine has no address, as in tests. */
+  readonly #file: string | undefined;
+  #known: string | undefined;
+
+  constructor({ env = {}, engineAddress, disk = systemDisk }: Partial<ProviderContext>) {
+    this.#disk = disk;
+    const address = engineAddress?.();
+    // Two containers may share a Pulumi home. Of a killed run, the file stays, and a later engine may have its address.
+    const name = address && fingerprint(`${hostname()} ${process.ppid} ${address}`, 16);
+    this.#file = name && join(pulumiHome(env), "compute", "runs", name);
+  }
+
+  /** Takes the stack in the URN of a CheckConfig or a Check. `pulumi do` names one that does not exist. */
+  note(urn: string): void {
+    if (this.#known !== undefined || urn === "" || isStateless(urn)) return;
+    this.#known = stackOf(urn);
+    if (!this.#file) return;
+    try {
+      this.#disk.makeFolder(dirname(this.#file));
+      this.#disk.replace(this.#file, this.#known);
+    } catch {
+      // The other processes then know of no program, as in a destroy.
+    }
+  }
+
+  /** Returns the stack (`stackOf`). Undefined if no program runs, as in a destroy. */
+  get(): string | undefined {
+    const file = this.#file;
+    return this.#known ?? (file ? attempt(() => this.#disk.read(file)) : undefined);
+  }
+
+  /** Takes back what the other processes were told. */
+  end(): void {
+    if (this.#known !== undefined && this.#file) this.#disk.remove(this.#file);
+  }
+}
