@@ -262,7 +262,7 @@ test("a POST that Ctrl-C stopped before it was sent leaves no record", async () 
 });
 
 test.each<[RunKind, string]>([
-  ["program", "was canceled; i-1 is kept in the state"],
+  ["program", "was canceled.\ni-1 is kept in the state"],
   ["stateless", "`pulumi import compute:index:Instance '<name>' i-1`"],
 ])(
   "if Ctrl-C comes while the answer is under way, the id in the answer is kept (G1): %s",

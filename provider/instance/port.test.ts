@@ -109,7 +109,8 @@ test("without a public address, the private one is tried, and the public one as 
 test("a port that never answers leaves the instance unfinished, with the last error and the ways out", async () => {
   const { message, state } = await unfinishedOf(create(answersAt(Infinity), 30));
   expect(message.split("\n")).toEqual([
-    "port 22 of instance i-1 at 203.0.113.9 did not answer before the operation's 30 s (customTimeouts.create) were over; the last try: connect ECONNREFUSED 203.0.113.9:22. So 203.0.113.9 is reached, but nothing listens on that port yet. i-1 is kept in the state; the next `pulumi up` goes on waiting for it, for as long as customTimeouts.update says (default 900 s). Ways out:",
+    "port 22 of instance i-1 at 203.0.113.9 did not answer before the operation's 30 s (customTimeouts.create) were over; the last try: connect ECONNREFUSED 203.0.113.9:22. So 203.0.113.9 is reached, but nothing listens on that port yet.",
+    "i-1 is kept in the state, and the next `pulumi up` goes on waiting for it, for as long as customTimeouts.update says (default 900 s).",
     expect.stringContaining("customTimeouts"),
     expect.stringContaining("leave waitForPort out"),
   ]);
@@ -120,14 +121,13 @@ test.each([
   ["EHOSTUNREACH", "connect EHOSTUNREACH 10.0.0.5:22. So either this machine can't reach"],
   ["silence", "connect ETIMEDOUT 10.0.0.5:22 (nothing came back within 5 s). So either this"],
 ] as const)(
-  "on a machine that does not reach the network (%s), the error says so, and where to run",
+  "on a machine that does not reach the network (%s), the error says so",
   async (outcome, says) => {
     const world = answersAt(0, { ipv4_public: undefined });
     world.dialer.outcome = () => outcome;
     const { message } = await unfinishedOf(create(world, 30));
     expect(message).toContain("at its private address 10.0.0.5 (the service lists no public one)");
     expect(message).toContain(says);
-    expect(message).toContain("run Pulumi on a machine that reaches 10.0.0.5");
   },
 );
 
@@ -283,7 +283,7 @@ test("Ctrl-C ends the wait for a port at once, even during a try, and the instan
   while (world.dialer.tries.length === 0) await world.clock.sleep(50);
   const before = world.clock.now();
   world.cancel();
-  expect((await ended).message).toContain("the wait for port 22 of instance i-1 was canceled;");
+  expect((await ended).message).toContain("the wait for port 22 of instance i-1 was canceled.");
   expect(world.clock.now()).toBe(before);
 });
 

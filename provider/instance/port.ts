@@ -72,17 +72,6 @@ export async function waitUntilAnswered(
   }
 }
 
-/** The codes of tries of which nothing has come back from the instance. */
-const unreachable: ReadonlySet<string> = new Set([
-  "ETIMEDOUT",
-  "EHOSTUNREACH",
-  "EHOSTDOWN",
-  "ENETUNREACH",
-  "ENETDOWN",
-  "EACCES",
-  "EPERM",
-]);
-
 /** Says in few words how far the wait for a port is, for the Info column. */
 export function portStatus({ number, failed }: AwaitedPort): string {
   if (!failed) return `awaiting port ${number}`;
@@ -104,25 +93,14 @@ export function describePort({ number, failed }: AwaitedPort, { id, ipv4 }: Inst
 /** Says what the last try tells about the network between this machine and the instance. */
 export function describeFailedTry({ address, code, message }: FailedTry): string {
   const last = `the last try: ${message}`;
-  if (code === "ECONNREFUSED") {
-    return `${last}. So ${address} is reached, but nothing listens on that port yet`;
-  }
-  if (code !== undefined && unreachable.has(code)) {
-    return `${last}. So either this machine can't reach the network of ${address}, or a firewall stops the connection, or the server's own network is not up yet`;
-  }
-  return last;
+  if (address === undefined) return last;
+  return code === "ECONNREFUSED"
+    ? `${last}. So ${address} is reached, but nothing listens on that port yet`
+    : `${last}. So either this machine can't reach the network of ${address}, or a firewall stops the connection, or the server's own network is not up yet`;
 }
 
-/** Returns the ways out of a wait for a port that did not answer. */
-export function waysToAPort({ failed }: AwaitedPort): string[] {
-  const isUnreachable = failed?.code !== undefined && unreachable.has(failed.code);
-  return [
-    ...(isUnreachable
-      ? [
-          `run Pulumi on a machine that reaches ${failed.address}. The connection is direct, also where HTTP goes through a proxy`,
-        ]
-      : []),
-    "give the port more time: the resource option customTimeouts (create, and update for the next `pulumi up`)",
-    "leave waitForPort out, and the instance is ready once it is ACTIVE",
-  ];
-}
+/** The ways out of a wait for a port that did not answer. */
+export const waysToAPort = [
+  "give the port more time: the resource option customTimeouts (create, and update for the next `pulumi up`)",
+  "leave waitForPort out, and the instance is ready once it is ACTIVE",
+];

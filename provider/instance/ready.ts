@@ -4,7 +4,7 @@
  * instance is lost (G1).
  */
 import { Canceled, deadline, notNeeded, TimedOut } from "../abort";
-import { importAs, stateDeleteCommand, withWaysOut } from "../advice";
+import { bulleted, importAs, stateDeleteCommand } from "../advice";
 import type { ListItem } from "../api/contract";
 import { RequestError } from "../api/errors";
 import type { Text } from "../context";
@@ -87,23 +87,51 @@ class WaitUntilReady {
 
   /** @throws InstanceUnfinished for every failure */
   async run(): Promise<Instance> {
-    this.#session.state.unfinished.add(this.#instance.id);
+    const session = this.#session;
+    session.state.unfinished.add(this.#instance.id);
     this.#show();
     try {
       const result = await this.#waitWhileProvisioning();
       if (result.kind === "deleted") throw goneInstance(this.#instance);
+      if (result.kind === "notListed") this.#takeUnlisted(result.lastSeen);
+      else this.#takeReady(result.item);
+      const isDue = result.kind === "left" && isAddressDue(session, this.#instance);
       const item = result.kind === "left" ? result.item : result.lastSeen;
-      this.#instance =
-        result.kind === "left"
-          ? readyInstance(this.#session, this.#wait, result.item)
-          : unlistedInstance(this.#session, this.#wait, item);
-      const isDue = result.kind === "left" && isAddressDue(this.#session, this.#instance);
       await Promise.all([this.#waitForPort(item), isDue && this.#waitForAddress(result.item)]);
       if (isDue) this.#noteAddress();
       return this.#instance;
     } catch (error) {
-      throw unfinishedError(this.#session, error, this.#instance, this.#progress);
+      throw unfinishedError(session, error, this.#instance, this.#progress);
     }
+  }
+
+  /**
+   * Takes what a listing shows of the instance, which has left PROVISIONING.
+   *
+   * @throws InstanceUnfinished if this provider does not know the status (the service's document does not list all statuses), or
+   *   if the instance is OFFLINE and its port is awaited.
+   */
+  #takeReady(item: ListItem): void {
+    this.#instance = this.#instance.seenAs(item, this.#wait.origin);
+    checkStatus(this.#session, this.#instance, this.#wait.instance.unfinished());
+  }
+
+  /** Takes an instance that has left PROVISIONING, but whose list is cut off. `lastSeen` is from the last listing that showed it. */
+  #takeUnlisted(lastSeen: ListItem | undefined): void {
+    const { id, urn } = this.#instance;
+    if (lastSeen) this.#instance = this.#instance.seenAs(lastSeen, this.#wait.origin);
+    this.#instance = this.#instance.finished();
+    this.#session.notices.warnOnce(
+      "notListed",
+      `instance ${id} has left PROVISIONING, but the service's listings are cut off before they show it, so its present status is not known. Set compute:cursorParameter if the service has a cursor, then run \`pulumi refresh --run-program\``,
+      urn,
+    );
+  }
+
+  /** Takes what the wait has seen, and shows it. */
+  #note(seen: Partial<Progress>): void {
+    Object.assign(this.#progress, seen);
+    this.#show();
   }
 
   /** Shows in the Info column what is awaited. */
@@ -116,10 +144,8 @@ class WaitUntilReady {
 
   /** Takes what a listing shows of the instance, or why there is no listing. */
   #noteLook(item: ListItem | undefined, problem: RequestError | undefined): void {
-    if (item) this.#progress.status = item.status ?? accepted;
-    this.#progress.problem = problem;
     this.#session.operations.noteLook(this.#signal, problem);
-    this.#show();
+    this.#note({ problem, ...(item && { status: item.status ?? accepted }) });
   }
 
   async #waitWhileProvisioning(): Promise<WaitResult> {
@@ -141,8 +167,7 @@ class WaitUntilReady {
   async #waitForAddress(item: ListItem): Promise<void> {
     const session = this.#session;
     if (session.isAddressMissed) return;
-    this.#progress.isAddressAwaited = true;
-    this.#show();
+    this.#note({ isAddressAwaited: true });
     using end = deadline(session.ctx.clock, session.settings.settlingMs / 1000, this.#signal);
     try {
       const result = await session.poller.waitForAddress(item, this.#looksUntil(end.signal));
@@ -169,9 +194,7 @@ class WaitUntilReady {
   async #waitForPort(item: ListItem | undefined): Promise<void> {
     const number = this.#instance.waitForPort;
     if (number === undefined) return;
-    this.#progress.status = this.#instance.status;
-    this.#progress.port = { number };
-    this.#show();
+    this.#note({ status: this.#instance.status, port: { number } });
     const end = new AbortController();
     const until = AbortSignal.any([this.#signal, end.signal]);
     try {
@@ -180,16 +203,12 @@ class WaitUntilReady {
         number,
         () => addressOf(this.#instance),
         until,
-        (failed) => {
-          this.#progress.port = { number, failed };
-          this.#show();
-        },
+        (failed) => this.#note({ port: { number, failed } }),
       );
       // An instance that no listing has shown can't be watched: the listings are cut off before it.
       const watched = item && this.#watch(item, until).then(() => answered);
       await Promise.race([answered, watched ?? answered]);
-      this.#progress.port = undefined;
-      this.#show();
+      this.#note({ port: undefined });
     } finally {
       end.abort(notNeeded);
     }
@@ -199,9 +218,7 @@ class WaitUntilReady {
   async #watch(item: ListItem, until: AbortSignal): Promise<void> {
     const result = await this.#session.poller.waitWhileActive(item, this.#looksUntil(until));
     if (result.kind === "deleted") throw goneInstance(this.#instance);
-    if (result.kind === "left") {
-      checkStatus(this.#session, this.#instance, this.#instance.unfinished());
-    }
+    if (result.kind === "left") this.#takeReady(result.item);
   }
 
   /** Returns what the looks at an ACTIVE instance need. The instance follows the listings. */
@@ -224,43 +241,6 @@ function goneInstance(instance: Instance): InstanceUnfinished {
   const { id } = instance;
   const reason = `instance ${id} was listed before, and is now missing from two complete listings. Run \`pulumi up\` again to create it anew`;
   return unfinishedInstance(instance, reason, true);
-}
-
-/**
- * Returns an instance that has left PROVISIONING, as it is listed.
- *
- * @throws InstanceUnfinished as `checkStatus`, if this provider does not know the status (the service's document does not
- *   list all statuses), or if the instance is OFFLINE and its port is awaited.
- */
-function readyInstance(
-  session: Session,
-  { instance, origin }: ReadyWait,
-  item: ListItem,
-): Instance {
-  const after = instance.seenAs(item, origin);
-  // With this mark, an unknown status is an error. Without it, only a warning.
-  checkStatus(session, after, instance.unfinished());
-  return after;
-}
-
-/**
- * Returns an instance that has left PROVISIONING, but is not in the listings, whose ACTIVE or OFFLINE
- * part is cut off. `lastSeen` is from the last listing that showed it. Warns once in a session.
- */
-function unlistedInstance(
-  session: Session,
-  { instance, origin }: ReadyWait,
-  lastSeen: ListItem | undefined,
-): Instance {
-  const { id, urn } = instance;
-  const after = lastSeen ? instance.seenAs(lastSeen, origin) : instance;
-  const unknownOutputs = after.ipv4 === undefined ? "its status and ipv4 are" : "its status is";
-  session.notices.warnOnce(
-    "notListed",
-    `instance ${id} has left PROVISIONING, but the service's listings are cut off before they show it: ${unknownOutputs} not known. Set compute:cursorParameter if the service has a cursor, then run \`pulumi refresh --run-program\``,
-    urn,
-  );
-  return after.finished();
 }
 
 /**
@@ -302,28 +282,21 @@ export function checkStatus(session: Session, instance: Instance, before?: Insta
 
 /** Turns any error after the id was known, even a defect, into one that carries the id (G1). */
 export function unfinishedError(
-  { engine }: Session,
+  { engine }: Pick<Session, "engine">,
   error: unknown,
   instance: Instance,
   progress?: Progress,
 ): InstanceUnfinished {
   if (error instanceof InstanceUnfinished) return error;
   const { id } = instance;
-  const isPaused = error instanceof TimedOut && error.pause !== undefined;
-  const nextUp = isPaused ? "next `pulumi up` after that time" : "next `pulumi up`";
-  // If no listing has shown the instance, the next run may prove that it is gone.
-  const isUnseen = error instanceof TimedOut && !isPaused && progress?.status === undefined;
-  const ifGone = isUnseen
-    ? ". If listings prove that it is gone, that run creates a new one instead"
-    : "";
   // Stateless is `pulumi do` without a stack: the engine saves no state.
   const next =
     engine.kind === "stateless"
       ? `${id} exists, and no state holds it. To take it over, run \`${importAs("<name>", id)}\``
-      : `${id} is kept in the state; the ${nextUp} goes on waiting for it, for as long as customTimeouts.update says (default ${timeouts.change} s)${ifGone}`;
-  const finding = `${endOfWait(error, instance, progress)} ${next}`;
-  const port = error instanceof TimedOut ? progress?.port : undefined;
-  return unfinishedInstance(instance, port ? withWaysOut(finding, waysToAPort(port)) : finding);
+      : `${id} is kept in the state, and the next \`pulumi up\` goes on waiting for it, for as long as customTimeouts.update says (default ${timeouts.change} s)`;
+  const ways = error instanceof TimedOut && progress?.port ? waysToAPort : [];
+  const reason = [endOfWait(error, instance, progress), `${next}.`, ...bulleted(ways)];
+  return unfinishedInstance(instance, reason);
 }
 
 /**
@@ -349,33 +322,26 @@ export function keepOrThrow(
   return new Instance({ urn, id, ...unfinished.state }).finished().unfinished();
 }
 
-/** Says what ended the wait. The result ends with a semicolon or a full stop, because a sentence follows it. */
+/** Says what ended the wait. */
 function endOfWait(error: unknown, instance: Instance, progress?: Progress): string {
-  const { id } = instance;
-  const { port } = progress ?? {};
-  if (error instanceof Canceled) {
-    return `the wait for ${port ? describePort(port, instance) : `instance ${id}`} was canceled;`;
-  }
-  if (error instanceof TimedOut && error.pause) {
-    return `the wait for instance ${id} ended early: ${error.message}.`;
-  }
-  if (error instanceof TimedOut && port) {
+  const { status, problem, port } = progress ?? {};
+  const what = port ? describePort(port, instance) : `instance ${instance.id}`;
+  if (error instanceof Canceled) return `the wait for ${what} was canceled.`;
+  if (error instanceof RequestError || error instanceof OperationFailed)
+    return `the wait for ${what} ended: ${reasonOf(error)}`;
+  if (!(error instanceof TimedOut))
+    return `the wait for ${what} ended by a defect in the provider: ${String(error)}.`;
+  if (error.pause)
+    return `the wait for ${what} ended early: ${error.message}. Run again after that time.`;
+  const over = `the operation's ${error.limit} were over`;
+  if (port) {
     const lastTry = port.failed ? `; ${describeFailedTry(port.failed)}` : "";
-    return `${describePort(port, instance)} did not answer before the operation's ${error.limit} were over${lastTry}.`;
+    return `${what} did not answer before ${over}${lastTry}.`;
   }
-  if (error instanceof TimedOut) {
-    const { status, problem } = progress ?? {};
-    const found =
-      status === undefined
-        ? `no listing had shown instance ${id} yet`
-        : `instance ${id} was still ${status}`;
-    const lastLook = problem ? `, and the last look failed: ${problem.message}` : "";
-    return `${found} when the operation's ${error.limit} were over${lastLook};`;
-  }
-  if (error instanceof RequestError || error instanceof OperationFailed) {
-    return `the wait for instance ${id} ended: ${reasonOf(error)}`;
-  }
-  return `the wait for instance ${id} ended by a defect in the provider: ${String(error)};`;
+  const found =
+    status === undefined ? `no listing had shown ${what} yet` : `${what} was still ${status}`;
+  const lastLook = problem ? `, and the last look failed: ${problem.message}` : "";
+  return `${found} when ${over}${lastLook}.`;
 }
 
 /** Returns the error that makes the engine keep the instance as unfinished. */

@@ -668,7 +668,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/ready.ts",
-    text: '"next `pulumi up`"',
+    text: "is kept in the state, and the next",
     ways: { "pulumi up": waits },
   },
   {
@@ -719,7 +719,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/ready.ts",
-    text: '"next `pulumi up` after that time"',
+    text: "Run again after that time",
     ways: {
       "pulumi up": pause("if the wait for an accepted instance meets a pause of a day"),
     },

@@ -135,7 +135,7 @@ test("if the wait for an accepted instance meets a pause of a day, its id and st
   const [message] = messagesOf(run);
   expectExplained(message);
   expect(message).toContain(`${simulation.ids[0]} is kept in the state`);
-  expect(message).toContain("the next `pulumi up` after that time goes on waiting");
+  expect(message).toContain("the next `pulumi up` goes on waiting");
   expect(simulation.stack.ids).toEqual(simulation.ids);
   simulation.faultFor = () => undefined;
   const next = await simulation.run((engine) => engine.up(program(1)));
