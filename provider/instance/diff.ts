@@ -4,72 +4,170 @@
  * fail is refused (G4), and so is one for which there is no user data.
  */
 import { isDeepStrictEqual } from "node:util";
-import { pageAt, withWaysOut } from "../advice";
+import { pageAt } from "../advice";
 import { logicalName } from "../urn";
-import { RequestError } from "../api/errors";
-import { OperationFailed } from "../errors";
-import { isNamed, isSameName } from "../evidence/witness";
-import { originDifference } from "../origin";
+import { OperationFailed, type Refused } from "../errors";
+import { isNamed, isSameName, type Verdict } from "../evidence/witness";
 import { hasSecret, hasUnknown, isList, reveal, type PropertyMap } from "../propertyValue";
 import type { DiffKind } from "../pulumiNames";
 import type { DiffRequest, DiffResponse } from "../calls";
 import type { DiffOccasion } from "../engineRun";
 import { timeouts, type Session } from "../session/session";
 import { idInputs, inputNames, isScript, isSent, scriptInputs, type InputName } from "./definition";
-import { isBilled, lookFor, refuseElsewhere } from "./existence";
+import { isBilled, lookFor, outOfReach } from "./existence";
 import { heldBy, type Instance } from "./instance";
-import { findingOf, noCall, refusal, wayIntoReach, waysToReplace } from "./refusals";
+import { findingOf, noCall, refusal, waysToReplace, type Existing } from "./refusals";
 import { forgetText, isSameUserData, lacksText, readUserData } from "./userData";
 
+// ── The decision ─────────────────────────────────────────────────────────────────────────────────
+
+/** What a Diff knows. */
+export interface DiffFacts {
+  readonly occasion: DiffOccasion;
+  /** The most that the new inputs change. */
+  readonly change: Change;
+  readonly deletePolicy: "fail" | "retain" | "destroy";
+  /** Whether no stack has the instance (`pulumi do`). */
+  readonly isStateless: boolean;
+  /** Whether only the hash of the user data is known, from which no new instance can be made. */
+  readonly isTextMissing: boolean;
+  /** The error for an instance whose address or token kind is not the configured one. */
+  readonly elsewhere?: Refused | undefined;
+  /** What the listings prove. Undefined before they were asked. */
+  readonly verdict?: Verdict;
+}
+
 /**
- * Compares old and new inputs.
+ * What a change does: nothing; an Update of what only the state has, or of inputs that the program asserts; a replacement, or perhaps
+ * one, since some input is not known yet.
+ */
+export type Change = "none" | "recorded" | "asserted" | "perhapsReplaced" | "replaced";
+
+/** What a Diff does next. All but "look" end it. A look refuses an instance of another account. */
+export type DiffStep =
+  | { readonly kind: "reply" | "look" | "warnPerhapsReplaced" }
+  | { readonly kind: "refuseStateless" | "refuseWithoutText" }
+  | { readonly kind: "warnElsewhere" | "refuseElsewhere"; readonly elsewhere: Refused }
+  | { readonly kind: "refuseReplacement"; readonly existing: Existing };
+
+/**
+ * Decides what a Diff does next. A replacement whose Delete would fail or may fail is refused before a second server is created and
+ * before a dependent is deleted (G4).
+ */
+export function decideDiff(facts: DiffFacts): DiffStep {
+  const { occasion, change, deletePolicy, elsewhere, verdict } = facts;
+  if (facts.isStateless && change !== "none") return { kind: "refuseStateless" };
+  // In a refresh nothing is replaced, and the engine itself refuses an import that would replace.
+  if (occasion === "refresh" || occasion === "import") return { kind: "reply" };
+  // A dependent is replaced because an input is unknown.
+  if (change === "perhapsReplaced" && occasion === "program")
+    return { kind: deletePolicy === "fail" ? "warnPerhapsReplaced" : "reply" };
+  const isReplaced = change === "replaced" || change === "perhapsReplaced";
+  if (isReplaced && facts.isTextMissing && occasion === "program")
+    return { kind: "refuseWithoutText" };
+  // An `up` without a change sends no request, so it would not notice. The Update of an asserted input would fail.
+  const isSilent = change === "none" || change === "recorded";
+  if (elsewhere) return { kind: isSilent ? "warnElsewhere" : "refuseElsewhere", elsewhere };
+  if (!isReplaced || deletePolicy === "retain") return { kind: "reply" };
+  if (!verdict) return { kind: "look" };
+  if (deletePolicy === "destroy" || verdict.kind === "absent") return { kind: "reply" };
+  return { kind: "refuseReplacement", existing: verdict };
+}
+
+// ── What is known, and what is done ──────────────────────────────────────────────────────────────
+
+/**
+ * Compares old and new inputs, and does what `decideDiff` says.
  *
  * @throws OperationFailed for a replacement whose Delete would fail or may fail, or for which there is no user data, for any
- *   change without a stack, for an input to record of an instance out of reach, and if the token is refused. Canceled or
- *   TimedOut if the operation ends first.
+ *   change without a stack, for an input to record of an instance out of reach, and if the token is refused. RequestError if a
+ *   request fails. Canceled or TimedOut if the operation ends first.
  */
 export async function diffInstance(
   session: Session,
   request: DiffRequest,
   occasion: DiffOccasion,
 ): Promise<DiffResponse> {
-  const { urn, id, news } = request;
+  const { urn, news } = request;
   const { connection, engine, settings } = session;
   const instance = heldBy(request);
   const changed = changedInputs(instance, news);
-  const { detailed, replaced, asserted } = changed;
-  const isTextMissing = lacksText(session, news);
+  let facts: DiffFacts = {
+    occasion,
+    change: mostOf(changed, hasUnknown(news)),
+    deletePolicy: settings.deletePolicy,
+    isStateless: engine.kind === "stateless",
+    isTextMissing: lacksText(session, news),
+    elsewhere: outOfReach(session, instance, connection.origin()),
+  };
+  let step = decideDiff(facts);
+  if (step.kind === "look") {
+    using operation = session.operation(timeouts.look, request);
+    facts = { ...facts, verdict: (await lookFor(session, instance, operation.signal)).verdict };
+    step = decideDiff(facts);
+  }
+  carryOut(session, instance, step, occasion);
+  if (changed.replaced.length > 0) engine.giveUp(urn);
   // Before the create of a replacement, the engine calls Check once more.
   forgetText(session, news);
-  const isChanged = replaced.length + asserted.length + changed.recorded.length > 0;
-  if (engine.kind === "stateless" && isChanged)
-    throw new OperationFailed(
-      `instance ${id} exists and was not changed: the service has no call to change an instance, and no stack records what only the program knows. Create another one, or manage it in a stack, which replaces it`,
-    );
-  if (replaced.length > 0) engine.giveUp(urn);
-  // In a refresh nothing is replaced, and the engine itself refuses an import that would replace.
-  if (occasion === "program" || occasion === "dependent") {
-    const difference = originDifference(instance.origin, connection.origin(), session.addressName);
-    if (replaced.length > 0) {
-      const isSure = isCertain(replaced, news);
-      if (isTextMissing && isSure) refuseWithoutText(id, replaced);
-      const why = occasion === "dependent" ? "dependent" : isSure ? "changed" : "unknown";
-      await judgeReplacement(session, request, why);
-    } else if (asserted.length > 0) {
-      // An Update that records inputs of an instance out of reach would fail.
-      refuseElsewhere(session, instance, connection.origin());
-    } else if (instance.origin && difference) {
-      // An `up` without a change sends no request, so it would not notice.
-      const { way } = wayIntoReach(session.run, instance.origin, connection.origin());
-      const message = `instance ${id} is out of reach: ${difference}. It stays in the state, but can't be refreshed, replaced or deleted like this; ${way}`;
-      session.notices.warnOnce("out of reach", message, urn);
+  return {
+    detailed: changed.detailed,
+    // If only outputs changed, the engine shows a change only if the refresh's Diff names them.
+    drift: occasion === "refresh" ? engine.resource(urn).drift : [],
+    needsUpdate: changed.recorded.length > 0,
+    // A Delete that may fail must come before the create, so that no second server is created (G4).
+    deleteBeforeReplace: settings.deletePolicy === "fail",
+  };
+}
+
+/**
+ * Warns, or throws, as the last step of a Diff says.
+ *
+ * @throws OperationFailed if the step refuses
+ */
+function carryOut(
+  session: Session,
+  instance: Instance,
+  step: DiffStep,
+  occasion: DiffOccasion,
+): void {
+  const { id, urn } = instance;
+  switch (step.kind) {
+    case "reply":
+    case "look":
+      return;
+    case "warnElsewhere":
+      if (session.notices.markSaid("out of reach"))
+        session.ctx.messages.warning(step.elsewhere.lines, urn);
+      return;
+    case "warnPerhapsReplaced":
+      return session.notices.warnOnce(
+        "perhaps replaced",
+        `instance ${id} is perhaps replaced, once all values are known. If it is, \`pulumi up\` refuses that for as long as it exists${noCall} (${pageAt("delete.md#a-replacement")})`,
+        urn,
+      );
+    case "refuseElsewhere":
+      throw step.elsewhere;
+    case "refuseStateless":
+      throw new OperationFailed(
+        `instance ${id} exists and was not changed: the service has no call to change an instance, and no stack records what only the program knows. Create another one, or manage it in a stack, which replaces it`,
+      );
+    case "refuseWithoutText":
+      throw new OperationFailed(
+        `instance ${id} can't be replaced with the script that it has, which ignoreChanges asks for: the state holds only a hash of it (compute:userDataInState "hash"). For the script that the program gives, take userData and userDataBase64 out of ignoreChanges`,
+      );
+    case "refuseReplacement": {
+      // The engine shows this error at the other resource.
+      const dependent = ` (${logicalName(urn)}, which uses an output of a resource that is replaced)`;
+      throw refusal({
+        id,
+        what: `instance ${id}${occasion === "dependent" ? dependent : ""} can't be replaced`,
+        ...findingOf(step.existing, isBilled(session, instance), session),
+        ways: waysToReplace(step.existing),
+        page: "delete.md#a-replacement",
+      });
     }
   }
-  // If only outputs changed, the engine shows a change only if the refresh's Diff names them.
-  const drift = occasion === "refresh" ? engine.resource(urn).drift : [];
-  // A Delete that may fail must come before the create, so that no second server is created (G4).
-  const deleteBeforeReplace = settings.deletePolicy === "fail";
-  return { detailed, drift, needsUpdate: changed.recorded.length > 0, deleteBeforeReplace };
 }
 
 // ── Which inputs changed ─────────────────────────────────────────────────────────────────────────
@@ -120,6 +218,13 @@ export function changedInputs(before: Instance, news: PropertyMap): ChangedInput
   return changed;
 }
 
+/** Returns the most that the inputs change. */
+function mostOf({ replaced, asserted, recorded }: ChangedInputs, hasUnknowns: boolean): Change {
+  if (replaced.length > 0) return hasUnknowns ? "perhapsReplaced" : "replaced";
+  if (asserted.length > 0) return "asserted";
+  return recorded.length > 0 ? "recorded" : "none";
+}
+
 /** Returns how one input changed, or undefined if it did not change. */
 function changeOf(name: InputName, held: Instance, news: PropertyMap): DiffKind | undefined {
   // If an Update fails, the engine keeps the inputs of the run before, and the outputs of this one.
@@ -158,108 +263,4 @@ function comparable(name: InputName, inputs: PropertyMap): unknown {
   if (value.length === 0) return undefined;
   const items = value.map(plain);
   return name === "sshKeys" ? new Set(items) : items;
-}
-
-// ── Replacements ─────────────────────────────────────────────────────────────────────────────────
-
-/**
- * Why the engine replaces an instance: an input has changed, or perhaps has, as it is not known yet, or the engine replaces
- * what the instance uses an output of.
- */
-type ReplacementReason = "changed" | "unknown" | "dependent";
-
-/**
- * Judges whether a replacement may go on.
- *
- * @throws OperationFailed if the replacement is certain, and its Delete would fail or may fail
- */
-async function judgeReplacement(
-  session: Session,
-  request: DiffRequest,
-  why: ReplacementReason,
-): Promise<void> {
-  const { id, urn } = request;
-  if (why !== "unknown") await refuseStuckReplacement(session, request, why);
-  const { deletePolicy } = session.settings;
-  // A certain replacement was not refused, so the instance is gone already.
-  if (deletePolicy === "fail" && why === "unknown")
-    session.notices.warnOnce(
-      "perhaps replaced",
-      `whether instance ${id} is replaced depends on values that are not known yet. If it is, \`pulumi up\` refuses that for as long as it exists${noCall} (${pageAt("delete.md#a-replacement")})`,
-      urn,
-    );
-}
-
-/** Whether one of the inputs is sure to have changed: all inputs that decide that are known. */
-function isCertain(replaced: readonly InputName[], news: PropertyMap): boolean {
-  const decidingOn = (name: InputName): readonly InputName[] => {
-    if (name === "flavorId") return ["flavorId", "fallbackFlavorIds"];
-    return isScript(name) ? scriptInputs : [name];
-  };
-  return replaced.some((name) => !decidingOn(name).some((input) => hasUnknown(news[input])));
-}
-
-/**
- * Refuses a replacement for which the resource option ignoreChanges has put the old hash in place of the user data.
- *
- * @throws OperationFailed always
- */
-function refuseWithoutText(id: string, replaced: readonly InputName[]): never {
-  const names = replaced.join(", ");
-  const ways = [
-    "take userData and userDataBase64 out of ignoreChanges: the new instance then gets the script that the program gives",
-    `undo the change of ${names} in the program, or name ${names} in ignoreChanges, too`,
-  ];
-  const refused = `instance ${id} can't be replaced with the script that it has, which ignoreChanges asks for: the state holds only a hash of it (compute:userDataInState "hash")`;
-  throw new OperationFailed(withWaysOut(`${refused}. Nothing was changed`, ways));
-}
-
-/**
- * Lets the preview fail before a second server is created, and before a dependent resource is removed.
- *
- * @throws OperationFailed if the Delete would fail or may fail, RequestError if the listing fails
- */
-async function refuseStuckReplacement(
-  session: Session,
-  request: DiffRequest,
-  reason: Exclude<ReplacementReason, "unknown">,
-): Promise<void> {
-  const { deletePolicy } = session.settings;
-  const { id, urn } = request;
-  const instance = heldBy(request);
-  refuseElsewhere(session, instance, session.connection.origin());
-  if (deletePolicy === "destroy") await refuseOtherAccount(session, request);
-  if (deletePolicy !== "fail") return;
-  using operation = session.operation(timeouts.look, request);
-  const { verdict } = await lookFor(session, instance, operation.signal);
-  if (verdict.kind === "absent") return;
-  // The engine shows this error at the other resource.
-  const which =
-    reason === "dependent"
-      ? ` (${logicalName(urn)}, which uses an output of a resource that is replaced)`
-      : "";
-  throw refusal({
-    id,
-    what: `instance ${id}${which} can't be replaced`,
-    ...findingOf(verdict, isBilled(session, instance), session),
-    ways: waysToReplace(verdict),
-    page: "delete.md#a-replacement",
-  });
-}
-
-/**
- * Asks the service for the account, and compares it with the one in the state, if that has one.
- *
- * @throws OperationFailed if the instance is another account's
- */
-async function refuseOtherAccount(session: Session, request: DiffRequest): Promise<void> {
-  if (heldBy(request).origin?.account === undefined) return;
-  using operation = session.operation(timeouts.look, request);
-  try {
-    const { origin } = await session.connection.open(operation.signal);
-    refuseElsewhere(session, heldBy(request), origin);
-  } catch (error) {
-    // The first step of the replacement changes nothing, and fails if the account still can't be read.
-    if (!(error instanceof RequestError)) throw error;
-  }
 }

@@ -1,5 +1,5 @@
 /** Asks whether an instance exists, within reach of this configuration. */
-import { OperationFailed } from "../errors";
+import { OperationFailed, type Refused } from "../errors";
 import { ask } from "../evidence/ask";
 import type { Verdict } from "../evidence/witness";
 import { originDifference, type Origin } from "../origin";
@@ -69,19 +69,24 @@ export function isBilled({ settings }: Session, { origin }: Wanted): boolean {
 }
 
 /** @throws OperationFailed if the recorded origin has another service, token kind or account than the configured one */
-export function refuseElsewhere(
+export function refuseElsewhere(session: Session, instance: Wanted, configured: Origin): void {
+  const refused = outOfReach(session, instance, configured);
+  if (refused) throw refused;
+}
+
+/** Returns the error for an instance of another service, token kind or account than the configured ones. */
+export function outOfReach(
   { run, addressName }: Session,
   { id, origin }: Wanted,
   configured: Origin,
-): void {
+): Refused | undefined {
   const difference = originDifference(origin, configured, addressName);
-  if (!origin || !difference) return;
+  if (!origin || !difference) return undefined;
   const { way, isVariable } = wayIntoReach(run, origin, configured);
-  throw refusal({
+  return refusal({
     id,
     what: `instance ${id} is out of reach`,
     finding: difference,
-    why: ". Nothing was changed",
     ways: [way],
     page: "instance.md#out-of-reach",
     namesSettings: isVariable,

@@ -489,7 +489,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/diff.ts",
-    text: "is replaced depends on values that are not known yet",
+    text: "is perhaps replaced, once all values are known",
     ways: { reports },
   },
   // ── Refused deletes and replacements, and instances out of reach ──
