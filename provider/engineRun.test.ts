@@ -113,13 +113,15 @@ describe("a Delete", () => {
     expect(run.delete({ urn: web, id: "i-1" })).toEqual({ is: "otherStack", stack });
   });
 
-  test("is of an old entry if the run has taken its instance over, or another resource keeps it", () => {
+  test("is of an old entry if its resource has taken the instance over, or another resource keeps it", () => {
     const run = new EngineRun();
-    run.ours.set("i-1", "takenOver");
-    expect(run.delete({ urn: web, id: "i-1" })).toEqual({ is: "takenOver" });
-    for (const urn of [web, other]) run.hold(urn, of("i-2"));
-    expect(run.delete({ urn: web, id: "i-2" })).toEqual({ is: "shared", keeper: other });
-    expect(run.delete({ urn: other, id: "i-2" })).toEqual({ is: "removed" });
+    run.change({ urn: web, preview: false });
+    run.hold(web, of("i-1"));
+    expect(run.delete({ urn: web, id: "i-1" })).toEqual({ is: "shared", keeper: web });
+    const next = new EngineRun();
+    for (const urn of [web, other]) next.hold(urn, of("i-2"));
+    expect(next.delete({ urn: web, id: "i-2" })).toEqual({ is: "shared", keeper: other });
+    expect(next.delete({ urn: other, id: "i-2" })).toEqual({ is: "removed" });
   });
 
   test("is of a replaced instance if the resource has another one, also under the URN of an alias", () => {

@@ -30,9 +30,10 @@ import { attempt } from "./attempt";
 import type { CancelReason, DeleteRequest, DiffRequest, ReadRequest } from "./calls";
 import type { ProviderContext } from "./context";
 import { fingerprint } from "./fingerprint";
+import type { ReadyWait } from "./instance/ready";
 import { systemDisk, type Disk } from "./ledger/disk";
 import type { Origin } from "./origin";
-import { hasUnknown, type PropertyMap } from "./propertyValue";
+import { hasUnknown } from "./propertyValue";
 import { pulumiHome } from "./pulumiHome";
 import { isStateless, stackOf } from "./urn";
 
@@ -58,9 +59,7 @@ export type ChangeOccasion = "first" | "repeat";
 export type DeleteOccasion =
   /** The state is a copy of another stack's, and this run is of `stack`. */
   | { readonly is: "otherStack"; readonly stack: string }
-  /** An old entry of an instance that this run has taken over. */
-  | { readonly is: "takenOver" }
-  /** An entry of an instance that another resource of the program keeps, as after a second import. */
+  /** A resource of the program keeps the instance: another one, as after a second import, or this one, which has taken it over. */
   | { readonly is: "shared"; readonly keeper: string }
   /** The resource has another instance by now. */
   | { readonly is: "replaced"; readonly next: KnownInstance }
@@ -76,14 +75,6 @@ export interface KnownInstance {
   readonly ipv4?: string | undefined;
   readonly origin?: Origin | undefined;
   readonly acceptedAt?: string | undefined;
-}
-
-/** An instance that exists, but was not ready when its Create call ended. */
-export interface Unfinished {
-  readonly id: string;
-  readonly outputs: PropertyMap;
-  /** Only listings after this mark (`ListingSource.mark`) prove anything about the instance. */
-  readonly after: number;
 }
 
 /** User data of which the state is to hold only a hash. */
@@ -109,7 +100,7 @@ class Resource {
   /** Whether one of these calls was answered with the error of an instance that is not ready. */
   wasUnfinished = false;
   /** What the last Create has left unfinished. */
-  unfinished: Unfinished | undefined;
+  unfinished: ReadyWait | undefined;
   /** Its instance, as the last Diff, Create or Update has shown it. The engine also reads what is replaced. */
   instance: KnownInstance | undefined;
   /** Whether it keeps that instance. */
@@ -121,14 +112,12 @@ const maxFailures = 100;
 
 /** Sees the calls of one run in their order. The calls must be noted before they are carried out. */
 export class EngineRun {
-  /** The instances of this run, by id: whether a POST of this session made the instance, or it was taken over without being in a POST's response. */
-  readonly ours = new Map<string, "made" | "takenOver">();
+  /** The ids of the instances that the creates of this run have made or taken over. */
+  readonly ours = new Set<string>();
   /** By its hash: the text of user data that a create may still need. Only the process that checked the inputs has it. */
   readonly texts = new Map<string, KeptText>();
   /** How the run has ended. The creates that still run read this when they end. */
   ending: CancelReason | undefined;
-  /** Whether a Delete has come. */
-  hasDeleted = false;
   readonly #resources = new Map<string, Resource>();
   /** By id: the URN of the last resource that had the instance. */
   readonly #owners = new Map<string, string>();
@@ -188,10 +177,9 @@ export class EngineRun {
   delete({ urn, id }: Pick<DeleteRequest, "urn" | "id">): DeleteOccasion {
     const stack = this.#program.get() ?? stackOf(urn);
     if (stack !== stackOf(urn)) return { is: "otherStack", stack };
-    this.hasDeleted = true;
-    const { instance } = this.resource(urn);
-    if (instance?.id === id) this.giveUp(urn);
-    if (this.ours.get(id) === "takenOver") return { is: "takenOver" };
+    const { instance, tries } = this.resource(urn);
+    // An instance that a Create has taken over stays. The Delete is then of an older entry of it.
+    if (instance?.id === id && tries === 0) this.giveUp(urn);
     const kept = [...this.#resources].find(([, of]) => of.isKept && of.instance?.id === id);
     if (kept) return { is: "shared", keeper: kept[0] };
     const next = this.resource(this.#owners.get(id) ?? urn).instance;

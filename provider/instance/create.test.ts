@@ -314,7 +314,7 @@ test("after a defect in the client, the record stays, because the POST may have 
 
 test("after a defect that follows the 202, the error has the id (no created instance is lost: G1)", async () => {
   const world = scene();
-  world.session.engine.ours.set = () => {
+  world.session.engine.ours.add = () => {
     throw new TypeError("defect");
   };
   expect(await errorOf(create(world))).toMatchObject({ name: "InstanceUnfinished", id: "i-1" });

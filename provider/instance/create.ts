@@ -65,7 +65,8 @@ export async function createInstance(
   }
   using operation = session.operationOf(request, "create");
   const { signal } = operation;
-  const obtained = unfinishedOf(session, request) ?? (await obtain(session, request, signal));
+  const { unfinished: wait } = session.engine.resource(request.urn);
+  const obtained = wait ? { wait } : await obtain(session, request, signal);
   return await finish(session, obtained, signal);
 }
 
@@ -76,16 +77,6 @@ function noteSameName(session: Session, { urn, inputs }: CreateRequest): void {
   // With "fail", the old one is gone first.
   if (!old || name === undefined || session.settings.deletePolicy === "fail") return;
   if (isNamed(old.name, name)) session.ctx.messages.info(sameNameNotice(old.id, session), urn);
-}
-
-/** Returns the instance that an earlier call of this session has left unfinished, if an error hook repeats the call. */
-function unfinishedOf(session: Session, { urn, inputs }: CreateRequest): Obtained | undefined {
-  const { unfinished } = session.engine.resource(urn);
-  if (!unfinished) return undefined;
-  const { id, outputs, after } = unfinished;
-  const instance = new Instance({ urn, id, inputs, outputs });
-  const origin = instance.origin ?? session.connection.origin();
-  return { wait: { instance, origin, after } };
 }
 
 /** Follows the protocol to an instance. @throws if there is none */
@@ -108,7 +99,7 @@ async function finish(
   signal: AbortSignal,
 ): Promise<CreateResponse> {
   const { engine, ledger } = session;
-  const { instance, after } = wait;
+  const { instance } = wait;
   const { urn, id } = instance;
   try {
     note?.();
@@ -117,13 +108,13 @@ async function finish(
     return { id, outputs };
   } catch (error) {
     const unfinished = unfinishedError(session, error, instance);
-    const { outputs } = unfinished.state;
     // If an error hook repeats the create, it makes a new instance, from the same text, only in place of one that is gone.
     if (unfinished.isGone) {
       engine.resource(urn).unfinished = undefined;
       ledger.remove(urn);
     } else {
-      engine.resource(urn).unfinished = { id, outputs, after };
+      const left = new Instance({ urn, id, ...unfinished.state });
+      engine.resource(urn).unfinished = { ...wait, instance: left };
       forgetText(session, instance.inputs);
     }
     return { id, outputs: keepOrThrow(session, unfinished, instance).outputs };
@@ -223,7 +214,7 @@ class Create implements Disposable {
     const { ledger, engine, ctx } = this.#session;
     const { urn } = this.#request;
     const { id, name: _name, status: _status, ...shownOnce } = accepted;
-    engine.ours.set(id, from === "answer" ? "made" : "takenOver");
+    engine.ours.add(id);
     const answer = { at: acceptedAt ?? this.#postedAt, accepted: shownOnce };
     ledger.update(urn, { id, ...(from === "answer" && answer) });
     if (from === "earlierRun") ctx.messages.warning(resumedNotice(id), urn);

@@ -125,7 +125,7 @@ test.each([
   async (_, registered, namesAliases) => {
     const world = existing();
     world.session.engine.check(urnOf(registered));
-    world.session.engine.ours.set("i-2", "made");
+    world.session.engine.ours.add("i-2");
     const { message } = await errorOf(remove(world));
     expect(message).toContain("and let it run: `COMPUTE_DELETE_POLICY=retain pulumi up`");
     expect(message).not.toContain("pulumi destroy");
@@ -468,7 +468,8 @@ test("after a DELETE that the service acknowledged, the Delete does not wait for
 
 test("an instance that this run took over is not destroyed by the Delete of an older state entry", async () => {
   const world = existing(destroyPath);
-  world.session.engine.ours.set("i-1", "takenOver");
+  world.session.engine.change({ urn, preview: false });
+  world.session.engine.hold(urn, { id: "i-1", isUnfinished: false });
   await remove(world);
   expect(world.service.count("destroy")).toBe(0);
   expect(world.messages.warnings).toEqual([expect.stringContaining("i-1 was not destroyed")]);

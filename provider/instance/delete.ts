@@ -138,8 +138,6 @@ function keeperOf(occasion: DeleteOccasion, urn: string): string | undefined {
   switch (occasion.is) {
     case "otherStack":
       return `it is of the stack ${stackName(urn)}, and this run is of ${stackName(occasion.stack)}`;
-    case "takenOver":
-      return "this run took it over for a resource of the program";
     case "shared":
       return `${logicalName(occasion.keeper)} of this program manages it, too`;
     case "removed":

@@ -91,7 +91,7 @@ const ways: [string, () => Promise<Scene>][] = [
     "another create of the session has made",
     async () => {
       const world = newScene(["i-wrong"]);
-      world.session.engine.ours.set("i-wrong", "made");
+      world.session.engine.ours.add("i-wrong");
       return world;
     },
   ],

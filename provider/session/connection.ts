@@ -151,7 +151,7 @@ export class Connection {
       const advice = error.isScopeMissing
         ? "If the token is meant to lack the scope for that call, set compute:validateCredentials to false."
         : nextStep(error);
-      this.#parts.notices.warnOfSetting(
+      this.#ctx.messages.warning(
         `the token could not be checked with the account call, and is used anyway: ${error.message}. ${advice}`,
       );
       return undefined;

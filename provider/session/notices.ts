@@ -1,4 +1,4 @@
-/** The warnings of a session that are said once, or that name a setting. */
+/** The warnings of a session that are said once. */
 import { logicalName } from "../urn";
 import type { Settings } from "../config/settings";
 import type { ProviderContext } from "../context";
@@ -9,7 +9,6 @@ import { Once } from "../once";
 export class Notices {
   readonly #ctx: ProviderContext;
   readonly #settings: Settings;
-  readonly #settingsAdvice: () => string | undefined;
   readonly #said = new Once();
   /** By the subject of refusals: the id of the instance that was told the whole. */
   readonly #refused = new Map<string, string>();
@@ -18,11 +17,9 @@ export class Notices {
   /** The descriptions of the leftovers for the next notice. */
   readonly #leftovers: string[] = [];
 
-  /** `settingsAdvice`: the advice at the end of warnings, if settings come from the state. */
-  constructor(ctx: ProviderContext, settings: Settings, settingsAdvice: () => string | undefined) {
+  constructor(ctx: ProviderContext, settings: Settings) {
     this.#ctx = ctx;
     this.#settings = settings;
-    this.#settingsAdvice = settingsAdvice;
   }
 
   /** Returns what the engine is told of a refusal: the whole, or one line if another instance has had the whole for this reason. */
@@ -38,16 +35,11 @@ export class Notices {
     return this.#said.add(subject);
   }
 
-  /** Prints a warning, which is one or more sentences, about a setting that may be wrong. */
-  warnOfSetting(text: string): void {
-    this.#ctx.messages.warning([text, this.#settingsAdvice() ?? []].flat().join(" "));
-  }
-
   /** Prints a warning, once for each subject. */
   warnOnce(subject: string, text: string, urn: string): void {
     if (!this.markSaid(subject)) return;
     const notice = `${text}. The same may be true of other instances of this run`;
-    this.#ctx.messages.warning([notice, this.#settingsAdvice() ?? []].flat().join(". "), urn);
+    this.#ctx.messages.warning(notice, urn);
   }
 
   /** Warns of what is true of several instances, at the first of them. `reportFindings` counts the others. */

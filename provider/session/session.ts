@@ -94,10 +94,7 @@ export class Session {
     const { engine } = run;
     this.engine = engine;
     // Each part is given the parts above it.
-    this.notices = new Notices(ctx, settings, () =>
-      // Once a Delete has come, only errors have the advice.
-      engine.hasDeleted ? undefined : this.settingsAdvice,
-    );
+    this.notices = new Notices(ctx, settings);
     this.ledger = new Ledger({
       folder: engine.kind === "stateless" ? undefined : ledgerFolder(ctx.env),
       session: run.sessionId,
@@ -194,7 +191,7 @@ export class Session {
   #noteCursorProblem(problem: CursorProblem): void {
     if (problem.isLasting) this.#isCursorUsed = false;
     else if (!this.notices.markSaid("cursor")) return;
-    this.notices.warnOfSetting(cursorWarning(this.settings.cursorParameter, problem));
+    this.ctx.messages.warning(cursorWarning(this.settings.cursorParameter, problem));
   }
 
   /** Begins an operation, which a cancel or this time-out ends. */
