@@ -32,7 +32,7 @@ test("no page, message or comment names a script that does not exist", () => {
       !/^(examples\/|tests\/engine\/|CHANGELOG\.md$)/.test(file),
   );
   const mentions = files.flatMap((file) =>
-    [...read(file).matchAll(/\bnpm run (?:--silent )?([a-z][\w:-]*)/g)].map(
+    [...read(file).matchAll(/\bnpm (?:--prefix \S+ )?run (?:-s |--silent )?([a-z][\w:-]*)/g)].map(
       ([, name = ""]) => [file, name] as const,
     ),
   );

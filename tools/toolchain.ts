@@ -1,12 +1,13 @@
 /**
  * `npm run toolchain`: finds the Pulumi CLI and its language hosts on PATH or in ~/.pulumi. If they are not there, it
- * downloads the official ones, or builds them from Go modules if the download fails. At its end it prints the PATH for a
- * shell of your own. A second run builds nothing.
+ * downloads the official ones, or builds them from Go modules if the download fails. On stdout it prints only the line
+ * that sets PATH: `eval "$(npm run -s toolchain)"` sets it in your shell. A second run builds nothing.
  *
  * COMPUTE_PULUMI_MIRROR=https://… downloads from a mirror of https://github.com/pulumi/pulumi/releases/download.
  */
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { delimiter, dirname, join, relative } from "node:path";
+import { posixQuote } from "../provider/shellQuote";
 import { engineVersions, ensureGoTool, hosts, isGoToolBuilt, type Language } from "./go/tools";
 import { writeWhole } from "./support/files";
 import { ensureBuilt, filesOf } from "./support/go";
@@ -81,7 +82,7 @@ async function main(): Promise<void> {
   // Without Go, no host can be built that is missing.
   const some = onPath("go") === undefined ? { languages: ["nodejs"] as const } : {};
   const { binDirs } = await ensureToolchain(some);
-  say(`For a shell of your own: export PATH="${binDirs.join(delimiter)}${delimiter}$PATH"`);
+  console.log(`export PATH=${posixQuote(binDirs.join(delimiter))}${delimiter}"$PATH"`);
 }
 
 if (require.main === module) runTool({}, main);
