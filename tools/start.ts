@@ -160,15 +160,17 @@ from the state and end with their sandbox lifetime: see docs/delete.md.`;
   }
   const next = `
 What next${where}:
-  npm start                 again: nothing changes, unless the program has
-  npm start -- refresh      read the instances back
-  npm start -- destroy      tear the stack down
+  npm start                         again: nothing changes, unless the program has
+  npm start -- up -c count=3        create another server, for example to meet a fault of the page
+  npm start -- refresh              read the instances back
+  npm start -- destroy              tear the stack down
   ${relative(process.cwd(), join(example, "index.ts"))}  is the program; change it, and run \`npm start -- preview\``;
   if (name !== "up") return next;
   return `${next}
 
-The same program against the real service, from ${relative(process.cwd(), example)}
-(a shell without pulumi: \`npm run toolchain\` prints the PATH; without a Pulumi account: pulumi login --local):
+The same program against the real service, from ${relative(process.cwd(), example)}:
+  eval "$(npm --prefix ../.. run -s toolchain)"   (if your shell finds no pulumi)
+  export PULUMI_BACKEND_URL=file://~              (if you have no Pulumi account)
   pulumi plugin install resource ${metadata.name} ${metadata.version} --file ../../bin
   pulumi stack init dev
   pulumi config set compute:baseUrl https://…/v2

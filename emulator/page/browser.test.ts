@@ -267,15 +267,18 @@ describeUnless(missingChromium(), "the page in Chromium", () => {
 
   test.each([
     [1200, ["faults", "instances requests", "windows"]],
-    [390, ["faults", "instances", "requests", "windows"]],
+    [1280, ["faults", "instances requests", "windows"]],
+    [390, ["instances", "faults", "requests", "windows"]],
   ])("has its place for each thing on a screen that is %d pixels wide", async (width, rows) => {
     emulator.control.insert({ name: "x".repeat(100) });
     await caller(emulator).create("y".repeat(100));
+    await caller(emulator).create("web", instanceOfExamples);
     await page.setViewport({ width, height: 800 });
     await open();
     await page.waitForSelector("#instances .ACTIVE");
     expect(await page.evaluate(`{ ${findRows} }`)).toEqual(rows);
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
+    expect(await page.evaluate(`{ ${countLinesOfOrigin} }`)).toBe(1);
     // The end of a name is visible.
     expect(await page.evaluate(`{ ${findCutNames} }`)).toEqual([]);
     await page.evaluate("scrollTo(0, document.documentElement.scrollHeight)");
@@ -309,7 +312,15 @@ const findRows = `
     const { top } = section.getBoundingClientRect();
     rows.set(top, [...(rows.get(top) ?? []), name]);
   }
-  [...rows.values()].map((names) => names.join(" "))`;
+  [...rows].sort(([a], [b]) => a - b).map(([, names]) => names.join(" "))`;
+
+const instanceOfExamples = { flavor_id: "standard-2", image_id: "debian-12", vpc_id: "vpc-main" };
+
+/** A script that runs in the page. It returns in how many lines the newest instance says what it was made with. */
+const countLinesOfOrigin = `
+  const range = document.createRange();
+  range.selectNodeContents(document.querySelector("#instances > li:first-child summary"));
+  new Set([...range.getClientRects()].map(({ top }) => top)).size`;
 
 /** A script that runs in the page. It returns the names of instances, in cards and requests, that are wider than their place. */
 const findCutNames = `

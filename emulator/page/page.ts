@@ -154,6 +154,7 @@ const html = /* HTML */ `<!doctype html>
         }
         summary {
           cursor: pointer;
+          font-size: 13px;
           overflow-wrap: anywhere;
         }
         pre {
@@ -262,6 +263,9 @@ const html = /* HTML */ `<!doctype html>
           h1 {
             font-size: 16px;
           }
+          [aria-labelledby="instances-title"] {
+            order: -1;
+          }
           .requests > :not(.none) {
             grid-template: "time response" "request request" / auto 1fr;
           }
@@ -285,7 +289,13 @@ const html = /* HTML */ `<!doctype html>
       </header>
       <main>
         <section class="wide" tabindex="-1" aria-labelledby="faults-title">
-          <h2 id="faults-title">Faults</h2>
+          <div class="heading">
+            <h2 id="faults-title">Faults</h2>
+            <span class="soft">
+              The next create: <code>npm start -- up -c count=3</code>, or
+              <code>pulumi up</code> with one more instance in your program.
+            </span>
+          </div>
           <div class="grid faults">
             <span id="faults"></span>
             <span id="other-faults"></span>
@@ -308,7 +318,10 @@ const html = /* HTML */ `<!doctype html>
           </div>
         </section>
         <section aria-labelledby="requests-title">
-          <h2 id="requests-title">Requests</h2>
+          <div class="heading">
+            <h2 id="requests-title">Requests</h2>
+            <span class="soft">newest first</span>
+          </div>
           <div class="scroll" tabindex="0" role="region" aria-labelledby="requests-title">
             <ul id="requests" class="requests"></ul>
           </div>
@@ -655,7 +668,8 @@ const html = /* HTML */ `<!doctype html>
           showFaults(faults);
           const isCut = instanceCount > instances.length;
           byId("instance-count").textContent =
-            instanceCount + (isCut ? ", the newest " + instances.length + " shown" : "");
+            instanceCount +
+            (isCut ? ", the newest " + instances.length + " shown" : ", newest first");
           shownInstances = instances;
           showInstances(instances);
           showRequests(requests);

@@ -151,8 +151,9 @@ testUnless(
     }
     terminal.stdout.resume();
     expect(await (await fetch(page)).text()).toContain("emulated");
-    expect(await start("refresh")).toContain("3 unchanged");
-    expect(await start("destroy")).toContain("3 deleted");
+    expect(await start("up", "-c", "count=3")).toContain("1 created");
+    expect(await start("refresh")).toContain("4 unchanged");
+    expect(await start("destroy")).toContain("4 deleted");
 
     // The terminal turns this character into a SIGINT.
     terminal.stdin.write("\u0003");
