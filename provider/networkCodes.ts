@@ -1,23 +1,31 @@
-/** The error codes of connections that failed, in few words. */
+/** What the error codes of Node, undici and OpenSSL mean. */
 
-const words: Readonly<Record<string, string>> = {
-  ECONNREFUSED: "connection refused",
-  ECONNRESET: "connection broke",
-  EPIPE: "connection broke",
-  UND_ERR_SOCKET: "connection broke",
-  ETIMEDOUT: "connection timed out",
-  UND_ERR_CONNECT_TIMEOUT: "connection timed out",
-  ENOTFOUND: "host name not found",
-  EAI_AGAIN: "host name lookup failed",
-  EHOSTUNREACH: "host unreachable",
-  EHOSTDOWN: "host unreachable",
-  ENETUNREACH: "network unreachable",
-  ENETDOWN: "network unreachable",
-  EACCES: "connection not permitted",
-  EPERM: "connection not permitted",
-};
+/** Texts in few words, each for some codes. The first whose expression matches the code counts. */
+const table = [
+  [/^ECONNREFUSED$/, "connection refused"],
+  [/^(ECONNRESET|EPIPE|UND_ERR_SOCKET)$/, "connection broke"],
+  [/^(ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)$/, "connection timed out"],
+  [/^ENOTFOUND$/, "host name not found"],
+  [/^EAI_AGAIN$/, "host name lookup failed"],
+  [/^EHOST(UNREACH|DOWN)$/, "host unreachable"],
+  [/^ENET(UNREACH|DOWN)$/, "network unreachable"],
+  [/^(EACCES|EPERM)$/, "connection not permitted"],
+  [/^UND_ERR_PRX_/, "proxy failed"],
+  [/^(UND_ERR_RES_CONTENT_LENGTH_MISMATCH|HPE_INVALID_EOF_STATE)$/, "answer cut short"],
+  [/^UND_ERR_HEADERS_OVERFLOW$/, "answer with too long headers"],
+  [/^HPE_INVALID_CONSTANT$/, "answer that is not HTTP"],
+  // Some of these codes contain CERT, but don't say that the service's certificate is wrong.
+  [/^(EPROTO$|ERR_SSL_)/, "no TLS connection"],
+  [
+    /CERT|SELF_SIGNED|UNABLE_TO_(GET|VERIFY|DECODE|DECRYPT)|HOSTNAME_MISMATCH|INVALID_(CA|PURPOSE)/,
+    "bad certificate",
+  ],
+] as const satisfies readonly (readonly [RegExp, string])[];
 
-/** Says what happened to a connection. Undefined for a code that is not a connection's. */
-export function connectionTrouble(code: string): string | undefined {
-  return words[code];
+/** What went wrong with a connection or an answer, in few words. */
+export type NetworkTrouble = (typeof table)[number][1];
+
+/** Returns what an error code means. Undefined for any code that is not in the table. */
+export function networkTrouble(code: string): NetworkTrouble | undefined {
+  return table.find(([codes]) => codes.test(code))?.[1];
 }

@@ -142,7 +142,7 @@ test("after a refused connection the outcome is `notSent`, without a retry", asy
     kind: "notSent",
     failure: { kind: "unreachable", status: undefined, lasting: false },
   });
-  expect((await failedPost(outcome)).message).toMatch(/connection to 127\.0\.0\.1:\d+ was refused/);
+  expect((await failedPost(outcome)).message).toMatch(/connection refused \(127\.0\.0\.1:\d+\)/);
   expect(clock.now()).toBe(0);
 });
 

@@ -24,7 +24,7 @@ test("with a certificate of an unknown authority nothing is sent, and the messag
   const client = testClient(`https://localhost:${server.port}/v2`);
   const failure = await failedPost(create(client));
   expect(failure).toMatchObject({ kind: "unreachable", lasting: true });
-  expect(failure.message).toMatch(/certificate of localhost:\d+ is not trusted .*NODE_EXTRA_CA/);
+  expect(failure.message).toMatch(/certificate of localhost:\d+ .*not trusted.*NODE_EXTRA_CA/);
 });
 
 test("if no TLS connection is made within the time-out, the outcome is `notSent`", async () => {
@@ -49,7 +49,7 @@ test("if each address of a host refuses, the message says so of each", async () 
   try {
     const failure = await failureOf(testClient("https://compute.test:1/v2").account(never));
     expect(failure.message).toContain(
-      "no connection to compute.test:1 could be made: 127.0.0.1: connection refused, 127.0.0.2: connection refused",
+      "no connection to compute.test:1: 127.0.0.1: connection refused, 127.0.0.2: connection refused",
     );
   } finally {
     lookup.mockRestore();
@@ -109,7 +109,7 @@ describe("with a trusted test authority", () => {
     const client = testClient("https://compute.test/v2", { env: { HTTPS_PROXY: proxy.url } });
     const failure = await failedPost(create(client));
     expect(failure).toMatchObject({ kind: "unreachable", status: undefined });
-    expect(failure.message).toMatch(/the proxy refused to connect to compute\.test/);
+    expect(failure.message).toMatch(/proxy failed \(Proxy response/);
   });
 
   test("a request through a proxy that can't be reached fails as `unreachable`", async () => {
@@ -117,9 +117,7 @@ describe("with a trusted test authority", () => {
     const client = testClient("https://compute.test/v2", { env });
     const failure = await failedPost(create(client));
     expect(failure.kind).toBe("unreachable");
-    expect(failure.message).toMatch(
-      /the connection to compute\.test, or to the proxy .* was refused$/,
-    );
+    expect(failure.message).toMatch(/connection refused \(compute\.test.*, or the proxy .*\)$/);
     expect(failure.message).not.toContain("canary");
   });
 });

@@ -40,7 +40,7 @@ test("one line is written per request, with method, path, status, bytes, request
   );
   expect(lines).toEqual([
     "GET /v2/instances?limit=5&after=%1Btok 500 65 bytes req_9 in 0 ms",
-    "GET /v2/instances?limit=5&after=%1Btok unanswered: the connection broke in the middle of the answer (HTTP 200) after 0 ms",
+    "GET /v2/instances?limit=5&after=%1Btok unanswered: connection broke in the middle of the answer (HTTP 200) after 0 ms",
     "GET /v2/instances?limit=5&after=%1Btok 200 28 bytes in 0 ms",
   ]);
 });

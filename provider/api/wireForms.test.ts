@@ -47,7 +47,7 @@ const unreadable: [string, Reaction, RegExp][] = [
   [
     "with a megabyte of header",
     raw(`HTTP/1.1 200 OK\r\nx-big: ${"x".repeat(1_000_000)}\r\n${withLength}`),
-    /the headers of the answer are too long/,
+    /answer with too long headers/,
   ],
   [
     "that switches to another protocol",

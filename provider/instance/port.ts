@@ -2,7 +2,7 @@
 import { deadline, TimedOut } from "../abort";
 import type { ProviderContext } from "../context";
 import { tcpDialer } from "../dialer";
-import { connectionTrouble } from "../networkCodes";
+import { networkTrouble } from "../networkCodes";
 import type { Instance } from "./instance";
 
 /** The pause between two tries. */
@@ -76,7 +76,7 @@ export async function waitUntilAnswered(
 export function portStatus({ number, failed }: AwaitedPort): string {
   if (!failed) return `awaiting port ${number}`;
   const { address, code = "" } = failed;
-  const cause = address === undefined ? "no address yet" : connectionTrouble(code);
+  const cause = address === undefined ? "no address yet" : networkTrouble(code);
   return `port ${number}: ${cause ?? (code || "no connection")}`;
 }
 

@@ -16,7 +16,7 @@ test("a certificate of an unknown authority is refused, and with NODE_EXTRA_CA_C
   stack.setEnv("NODE_TLS_REJECT_UNAUTHORIZED", "0");
 
   expect(await stack.fail("up")).toMatch(
-    /certificate of localhost:\d+ is not trusted \(UNABLE_TO_VERIFY_LEAF_SIGNATURE\).*NODE_EXTRA_CA_CERTS/,
+    /bad certificate of localhost:\d+ \(UNABLE_TO_VERIFY_LEAF_SIGNATURE\).*not trusted.*NODE_EXTRA_CA_CERTS/,
   );
   expect(fixture.control.counts()).toEqual({});
 

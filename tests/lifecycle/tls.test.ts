@@ -23,9 +23,9 @@ const speed = 20;
 const patient = { requestTimeoutSeconds: 400 };
 
 const refused: [string, TestCertificate, RegExp][] = [
-  ["self-signed", selfSigned, /not trusted \(DEPTH_ZERO_SELF_SIGNED_CERT\).*NODE_EXTRA_CA_CERTS/],
-  ["for another name", forAnotherName, /another host \(ERR_TLS_CERT_ALTNAME_INVALID\)/],
-  ["expired", expired, /has expired \(CERT_HAS_EXPIRED\).*renewed/],
+  ["self-signed", selfSigned, /\(DEPTH_ZERO_SELF_SIGNED_CERT\).*not trusted.*NODE_EXTRA_CA_CERTS/],
+  ["for another name", forAnotherName, /\(ERR_TLS_CERT_ALTNAME_INVALID\).*another host/],
+  ["expired", expired, /\(CERT_HAS_EXPIRED\).*has expired.*renewed/],
 ];
 
 test.concurrent.each(refused)(
@@ -36,7 +36,7 @@ test.concurrent.each(refused)(
       const plugin = await world.plugin({ ...patient, baseUrl: front.url }, speed);
       const { failure } = await world.stack.up(plugin, web);
       expect(failure.message).toContain(
-        `GET /v2/account: the certificate of localhost:${front.port}`,
+        `GET /v2/account: bad certificate of localhost:${front.port}`,
       );
       expect(failure.message).toMatch(says);
       expect(failure.message).toMatch(/Nothing was sent.*compute:baseUrl/);
@@ -60,7 +60,7 @@ test.concurrent(
       });
       const { failure } = await world.stack.up(plugin, web);
       await turned;
-      expect(failure.message).toMatch(/^POST \/v2\/instances: the certificate .*has expired/);
+      expect(failure.message).toMatch(/^POST \/v2\/instances: bad certificate .*has expired/);
       expect(failure.unfinished).toBeUndefined();
       expect(world.posts).toBe(0);
       expect(world.listings).toBe(1);
@@ -76,7 +76,7 @@ test.concurrent.each<[string, (socket: net.Socket) => void, RegExp]>([
   [
     "refused by an alert",
     (socket) => socket.end(refusal),
-    /no TLS connection could.*HANDSHAKE_FAILURE\)/,
+    /no TLS connection with.*HANDSHAKE_FAILURE\)/,
   ],
 ])(
   "after a TLS handshake that is %s, the message says in one line that nothing was sent",

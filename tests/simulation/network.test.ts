@@ -69,7 +69,7 @@ function describeError({ kind, lasting, message }: RequestError): string {
   const text = message
     .replace(/127\.0\.0\.1:\d+|req_\w+|within .* s|#\w+/g, "")
     .replace(/(HTML page:).*\(/, "$1 (")
-    .replace("the connection broke in the middle of the answer", "the answer was cut short");
+    .replace("connection broke in the middle of the answer", "answer cut short");
   return `${kind}${lasting ? " for good" : ""}: ${text}`;
 }
 

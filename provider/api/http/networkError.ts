@@ -1,20 +1,10 @@
 /** Says in words what an error of undici or Node means (G9). `advice.ts` adds the next step. */
 import { isLoopback } from "../../addresses";
-import { connectionTrouble } from "../../networkCodes";
+import { networkTrouble, type NetworkTrouble } from "../../networkCodes";
 import type { Proxy } from "./proxies";
 
 /** How far a request had come: no byte was sent, at least one byte was sent, or a response had begun. */
 export type Stage = "connecting" | "sent" | "answering";
-
-/** The error codes of OpenSSL and Node for a certificate that does not prove the service's identity. */
-const certificateCodes =
-  /CERT|SELF_SIGNED|UNABLE_TO_(GET|VERIFY|DECODE|DECRYPT)|HOSTNAME_MISMATCH|INVALID_(CA|PURPOSE)/;
-
-/** The error codes of a failed TLS handshake. Some contain CERT, but don't say that the service's certificate is wrong. */
-const opensslCodes = /^(EPROTO$|ERR_SSL_)/;
-
-/** No route leads to the address, or a firewall of this machine lets none. */
-const unreachable = /^(E(NET|HOST)(UNREACH|DOWN)|EACCES|EPERM)$/;
 
 /** An error of undici or Node. */
 type NetworkError = Error & { hostname?: string; errors?: readonly unknown[] };
@@ -27,33 +17,76 @@ interface Reached {
   proxy?: Proxy | undefined;
 }
 
-/** Texts, each for some error codes. The first that matches the code counts. */
-type Wordings = readonly [RegExp, string][];
+/** Returns what happened in few words. Undefined if the stage says as much. */
+export function shortNetworkError(error: Error): NetworkTrouble | undefined {
+  // This error has no code.
+  if (error.message.startsWith("Proxy response")) return "proxy failed";
+  return networkTrouble(codeOf(error));
+}
 
 /** Returns what happened, as a part of a sentence. */
 export function networkErrorMessage(error: NetworkError, reached: Reached): string {
   const code = codeOf(error);
-  const { host } = reached.baseUrl;
+  const { host, hostname } = reached.baseUrl;
   // Node tries one address of the host after the other.
-  const tried = (error.errors ?? (unreachable.test(code) ? [error] : [])).map(attemptAt);
-  if (tried.length > 0)
-    return `no connection to ${peerOf(reached)} could be made: ${tried.join(", ")}`;
-  const wordings: Wordings = [
-    ...connectionWordings(error, reached),
-    ...answerWordings(reached),
-    ...tlsWordings(code, reached),
-  ];
-  const [, message] = wordings.find(([codes]) => codes.test(code)) ?? [];
-  if (message !== undefined) return message;
-  if (error.message.startsWith("Proxy response")) {
-    return `the proxy refused to connect to ${host} (${error.message})`;
+  if (error.errors)
+    return `no connection to ${peerOf(reached)}: ${error.errors.map(attemptAt).join(", ")}`;
+  const trouble = shortNetworkError(error);
+  switch (trouble) {
+    case undefined: {
+      const text = error.message || error.name;
+      return code && !text.includes(code) ? `${text} (${code})` : text;
+    }
+    case "host name not found":
+    case "host name lookup failed":
+      return `${trouble} (${error.hostname ?? hostname})`;
+    case "connection broke":
+      return `${trouble} ${whereItBroke(reached)}`;
+    case "proxy failed":
+      return `${trouble} (${error.message})`;
+    case "answer cut short":
+    case "answer with too long headers":
+      return trouble;
+    case "answer that is not HTTP":
+      return `${trouble} (${host})${otherScheme(reached)}`;
+    // The code is shown instead of OpenSSL's message, which contains names of OpenSSL's source files.
+    case "no TLS connection":
+      return `${trouble} with ${tlsPeerOf(reached)} (${code})${otherScheme(reached)}`;
+    case "bad certificate":
+      return `${trouble} of ${tlsPeerOf(reached)} (${code}): ${problemOfCertificate(code)}`;
+    default:
+      return `${trouble} (${peerOf(reached)})`;
   }
-  const text = error.message || error.name;
-  return code && !text.includes(code) ? `${text} (${code})` : text;
+}
+
+function whereItBroke(reached: Reached): string {
+  switch (reached.stage) {
+    case "connecting":
+      return `while it was being made (${peerOf(reached)})${otherScheme(reached)}`;
+    // A TLS server closes a plain http connection without an answer.
+    case "sent":
+      return `before an answer came${httpsInstead(reached.baseUrl)}`;
+    case "answering":
+      return "in the middle of the answer";
+  }
+}
+
+function problemOfCertificate(code: string): string {
+  switch (code) {
+    case "CERT_HAS_EXPIRED":
+      return "it has expired, and has to be renewed at the service, unless this machine's clock is wrong";
+    case "CERT_NOT_YET_VALID":
+      return "it is not valid yet; this machine's clock may be wrong";
+    case "ERR_TLS_CERT_ALTNAME_INVALID":
+    case "HOSTNAME_MISMATCH":
+      return "it is for another host; compute:baseUrl has to name the host as the certificate does";
+    default:
+      return "it is not trusted; for a certificate authority of your own, set NODE_EXTRA_CA_CERTS to the file of its certificate";
+  }
 }
 
 function peerOf({ baseUrl: { host }, proxy }: Reached): string {
-  return proxy ? `${host}, or to the proxy in ${proxy.variable},` : host;
+  return proxy ? `${host}, or the proxy in ${proxy.variable}` : host;
 }
 
 /** Who has a certificate: the service and, if TLS leads to it, the proxy. */
@@ -72,84 +105,11 @@ function httpsInstead({ protocol }: URL): string {
   return protocol === "http:" ? " (does the service expect https?)" : "";
 }
 
-function connectionWordings({ hostname, message }: NetworkError, reached: Reached): Wordings {
-  const { baseUrl, stage } = reached;
-  const peer = peerOf(reached);
-  const lookedUp = hostname ?? baseUrl.hostname;
-  const broken: Record<Stage, string> = {
-    connecting: `the connection to ${peer} broke while it was being made${otherScheme(reached)}`,
-    // A TLS server closes a plain http connection without an answer.
-    sent: `the connection broke before an answer came${httpsInstead(baseUrl)}`,
-    answering: "the connection broke in the middle of the answer",
-  };
-  return [
-    [/^ECONNREFUSED$/, `the connection to ${peer} was refused`],
-    [/^ENOTFOUND$/, `the host name ${lookedUp} could not be found`],
-    [/^EAI_AGAIN$/, `the host name ${lookedUp} could not be looked up at the moment`],
-    [/^(UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT)$/, `the connection to ${peer} timed out`],
-    [/^(ECONNRESET|EPIPE|UND_ERR_SOCKET)$/, broken[stage]],
-    [/^UND_ERR_PRX_/, `the proxy could not be used (${message})`],
-  ];
-}
-
-function answerWordings(reached: Reached): Wordings {
-  const { host } = reached.baseUrl;
-  return [
-    [/^(UND_ERR_RES_CONTENT_LENGTH_MISMATCH|HPE_INVALID_EOF_STATE)$/, "the answer was cut short"],
-    [/^UND_ERR_HEADERS_OVERFLOW$/, "the headers of the answer are too long"],
-    [/^HPE_INVALID_CONSTANT$/, `the answer of ${host} is not HTTP${otherScheme(reached)}`],
-  ];
-}
-
-function tlsWordings(code: string, reached: Reached): Wordings {
-  const certificate = `the certificate of ${tlsPeerOf(reached)}`;
-  return [
-    // The code is shown instead of OpenSSL's message, which contains names of OpenSSL's source files.
-    [
-      opensslCodes,
-      `no TLS connection could be made with ${tlsPeerOf(reached)} (${code})${otherScheme(reached)}`,
-    ],
-    [
-      /^CERT_HAS_EXPIRED$/,
-      `${certificate} has expired (${code}): it has to be renewed at the service, unless this machine's clock is wrong`,
-    ],
-    [
-      /^CERT_NOT_YET_VALID$/,
-      `${certificate} is not valid yet (${code}): this machine's clock may be wrong`,
-    ],
-    [
-      /^(ERR_TLS_CERT_ALTNAME_INVALID|HOSTNAME_MISMATCH)$/,
-      `${certificate} is for another host (${code}): compute:baseUrl has to name the host as the certificate does`,
-    ],
-    [
-      certificateCodes,
-      `${certificate} is not trusted (${code}); for a certificate authority of your own, set NODE_EXTRA_CA_CERTS to the file of its certificate`,
-    ],
-  ];
-}
-
-/** Returns what happened in few words. Undefined if the stage says as much. */
-export function shortNetworkError(error: Error): string | undefined {
-  const code = codeOf(error);
-  if (isCertificateError(error)) return "bad certificate";
-  if (opensslCodes.test(code)) return "no TLS connection";
-  if (code.startsWith("UND_ERR_PRX_") || error.message.startsWith("Proxy response")) {
-    return "proxy failed";
-  }
-  return connectionTrouble(code);
-}
-
 /** Says why the connection to one address failed: "192.0.2.7: connection refused". */
 function attemptAt(failure: unknown): string {
   const error = Object(failure) as Error & { address?: string };
   const code = codeOf(error);
-  return `${error.address ?? "an address"}: ${connectionTrouble(code) ?? (code || error.message)}`;
-}
-
-/** Whether the certificate did not prove the service's identity. A retry would then fail as well. */
-export function isCertificateError(error: Error): boolean {
-  const code = codeOf(error);
-  return certificateCodes.test(code) && !opensslCodes.test(code);
+  return `${error.address ?? "an address"}: ${networkTrouble(code) ?? (code || error.message)}`;
 }
 
 function codeOf(error: Error & { code?: unknown }): string {

@@ -7,12 +7,7 @@ import { EnvHttpProxyAgent, type Dispatcher } from "undici";
 import { notNeeded } from "../../abort";
 import type { ClientOptions } from "../options";
 import { RequestError } from "../errors";
-import {
-  isCertificateError,
-  networkErrorMessage,
-  shortNetworkError,
-  type Stage,
-} from "./networkError";
+import { networkErrorMessage, shortNetworkError, type Stage } from "./networkError";
 import { proxyFor, type Proxy } from "./proxies";
 
 /** A request on its way to the service. */
@@ -267,7 +262,8 @@ class Exchange implements Dispatcher.DispatchHandler {
     }
     const kind = this.#controller ? "unanswered" : "unreachable";
     const short = networkError && shortNetworkError(networkError);
-    const lasting = networkError !== undefined && isCertificateError(networkError);
+    // A retry would fail as well.
+    const lasting = short === "bad certificate";
     const failure = { kind, method, path, status, cause, short, lasting } as const;
     this.#settle(() => this.#outcome.reject(new RequestError(failure)));
   }
