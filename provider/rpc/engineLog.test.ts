@@ -2,7 +2,6 @@
 import { expect, test } from "@jest/globals";
 import { heapAfterCollection } from "../testing/heap";
 import { VirtualClock } from "../testing/virtualClock";
-import type { Messages } from "../context";
 import { systemClock } from "../clock";
 import { OperationFailed } from "../errors";
 import { propertyMap } from "../propertyValue";
@@ -40,7 +39,6 @@ test("each kind of message has its severity, and none is an error", async () => 
     log.info("hello", instanceUrn);
     log.warning("careful");
     log.debug("details");
-    log.sendHeld();
     await log.flush();
     expect(engine.logged).toHaveLength(4);
     expect(engine.logged).toEqual(
@@ -77,7 +75,6 @@ test("secrets are removed from a message when it is written, a long line is cut,
     redactor.hide("sk_live_12345678");
     log.warning("\u001b[2Jtoken sk_live_12345678");
     log.debug("x".repeat(maxMessageLength * 2));
-    log.sendHeld();
     const list = Array.from({ length: maxMessageLength }, (_, index) => `i-${index}`);
     log.info(list);
     await log.flush();
@@ -113,10 +110,8 @@ test("while the engine holds up a message, a newer status replaces one that wait
     log.status("", "PROVISIONING, 2 s");
     log.debug("GET 1");
     log.debug("GET 2");
-    log.sendHeld();
     log.warning("careful");
     log.debug("GET 3");
-    log.sendHeld();
     log.warning("once more");
     log.warning("and again");
     log.status("", "ACTIVE");
@@ -135,45 +130,13 @@ test("while the engine holds up a message, a newer status replaces one that wait
   });
 });
 
-test("debug lines wait for a quarter of a second, or until a reply is on its way, and are sent together", async () => {
-  await withEngine(async (engine, log, { clock }) => {
-    log.debug("GET 1");
-    log.debug("GET 2");
-    log.warning("careful");
-    await log.flush();
-    await clock.advance(250);
-    await log.flush();
-    log.debug("GET 3");
-    log.sendHeld();
-    await log.flush();
-    const messages = ["careful", "GET 1\nGET 2", "GET 3"];
-    expect(engine.logged.map(({ message }) => message)).toEqual(messages);
-  });
-});
-
 test("a debug line has no secret of the time when it was written, even if it is sent later", async () => {
   await withEngine(async (engine, log, { redactor }) => {
     const hidden = redactor.hide("a script of one run");
     log.debug("refused: a script of one run");
     hidden[Symbol.dispose]();
-    log.sendHeld();
     await log.flush();
     expect(engine.logged.map(({ message }) => message)).toEqual(["refused: [secret]"]);
-  });
-});
-
-test("a reply goes before the debug lines of its call", async () => {
-  const script = (messages: Messages) => ({
-    delete: () => Promise.resolve(messages.debug("DELETE 204")),
-  });
-  await withServer(script, async ({ client, engine }) => {
-    const { promise: isHeldUp, resolve: holdUp } = Promise.withResolvers<void>();
-    engine.beforeLog = () => {
-      holdUp();
-      return new Promise(() => undefined);
-    };
-    await client.delete({ id: "i-1" });
-    await isHeldUp;
   });
 });
 
@@ -181,7 +144,6 @@ test("debug lines that wait are sent in messages of at most some 64,000 characte
   await withEngine(async (engine, log) => {
     const line = "x".repeat(maxMessageLength);
     for (let n = 0; n < 100; n++) log.debug(line);
-    log.sendHeld();
     await log.flush();
     const lengths = engine.logged.map(({ message }) => message.length);
     expect(Math.max(...lengths)).toBeLessThan(70_000);
@@ -295,7 +257,6 @@ test("what is said after the next engine has attached does not join what still w
       for (const text of ["1 s", "2 s"]) log.status(instanceUrn, text);
       log.attach(next.address);
       for (const text of ["c", "d"]) log.debug(text);
-      log.sendHeld();
       log.status(instanceUrn, "3 s");
       await log.flush();
       const told = next.logged.flatMap(({ message }) => message.split("\n"));

@@ -6,8 +6,6 @@ import type { EngineClient, Message } from "./engineClient";
 
 /** The longest time that a reply is held back for messages. */
 const flushMs = 1000;
-/** The longest time that a debug line waits for a reply to go first. */
-const heldMs = 250;
 
 /** The engines that send Cancel at the end of a run, and still show what the plugin sends then. */
 export const cancelsAtEnd = ">=3.231.0";
@@ -29,16 +27,13 @@ interface Sending {
 /**
  * Sends messages to the attached engine, and drops them while there is none. Only messages of the same URN wait for
  * each other, so that an older status does not replace a newer one. Many messages cost few calls: a status that waits
- * is replaced by a newer one, and debug lines, which all wait at first, are sent together. No method of `Messages`
- * throws or waits.
+ * is replaced by a newer one, and debug lines that wait are sent together. No method of `Messages` throws or waits.
  */
 export class EngineLog implements Messages {
   readonly #redactor: Redactor;
   readonly #clock: Clock;
   #address = "";
   #client: Promise<EngineClient> | undefined;
-  /** Debug lines, which are not urgent, until they are sent. */
-  readonly #held: string[] = [];
   /** By URN, as long as the engine has not accepted them all. */
   readonly #sending = new Map<string, Sending>();
 
@@ -62,17 +57,7 @@ export class EngineLog implements Messages {
   status = (urn: string, text: string) => this.#log("info", text, urn, true);
   info = (text: Text, urn?: string) => this.#log("info", text, urn);
   warning = (text: Text, urn?: string) => this.#log("warning", text, urn);
-  debug = (text: string) => {
-    // What is secret now may be no longer, once it is sent.
-    if (this.#held.push(this.clean(text)) === 1)
-      void this.#clock.sleep(heldMs).then(() => this.sendHeld());
-  };
-
-  /** Sends the debug lines that wait. */
-  sendHeld(): void {
-    for (const line of this.#held.splice(0))
-      this.#send({ severity: "debug", isEphemeral: false, text: line }, "");
-  }
+  debug = (text: string) => this.#log("debug", text);
 
   /** Returns the text that a person may see: each line without secrets (G8), and cut, but not through a surrogate pair. */
   clean(...lines: readonly string[]): string {
@@ -82,8 +67,8 @@ export class EngineLog implements Messages {
   }
 
   /**
-   * Resolves when every message so far, but the debug lines that wait, was sent or has failed, or after a second. The engine may
-   * end after its last reply, and would not show a later warning.
+   * Resolves when every message so far was sent or has failed, or after a second. The engine may end after its last reply, and
+   * would not show a later warning.
    */
   async flush(): Promise<void> {
     if (this.#sending.size === 0) return;
@@ -109,23 +94,15 @@ export class EngineLog implements Messages {
     void this.#client?.then((client) => client.close(), ignore);
     this.#client = undefined;
     this.#address = "";
-    this.#held.length = 0;
     // What waits is for the engine until now. Nothing for the next one may join it, or wait for it.
     this.#sending.clear();
   }
 
   #log(severity: Message["severity"], text: Text, urn = "", isEphemeral = false): void {
-    // Each line is cut by itself, so that a long list is whole.
-    const cleaned = [text]
-      .flat()
-      .map((line) => this.clean(line))
-      .join("\n");
-    this.#send({ severity, isEphemeral, text: cleaned }, urn);
-  }
-
-  /** Sends a message whose text is clean. */
-  #send(message: Message, urn: string): void {
     if (this.#address === "") return;
+    // Each line is cut by itself, so that a long list is whole.
+    const lines = [text].flat().map((line) => this.clean(line));
+    const message: Message = { severity, isEphemeral, text: lines.join("\n") };
     const client = (this.#client ??= connect(this.#address));
     const earlier = this.#sending.get(urn);
     if (earlier?.waiting && tookIn(earlier.waiting, message)) return;

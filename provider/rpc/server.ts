@@ -116,7 +116,6 @@ export class ProviderServer {
     // grpc-js does not wait until the last reply is sent, because it has not opened the port.
     await Promise.all([this.#port?.close(), ...this.#running]);
     // The last messages of a run are written after the answer to Cancel.
-    this.#dependencies.log.sendHeld();
     await this.#dependencies.log.flush();
   }
 
@@ -205,8 +204,6 @@ export class ProviderServer {
       .then(async (outcome) => {
         await log.flush();
         callback(...outcome);
-        // The reply goes first: sending takes this thread, and the first time loads what sends.
-        setImmediate(() => log.sendHeld());
       })
       // The caller is gone.
       .catch((error: unknown) => log.debug(`a reply could not be sent: ${String(error)}`))
