@@ -1,17 +1,17 @@
 /**
- * The server of the plugin, and the handlers of the calls that are about the plugin and its settings. A handler decodes the
- * engine's message, calls the provider, and encodes the response.
+ * The server of the plugin, and the handlers of the calls that are not about an Instance of the program or of the state. A handler
+ * decodes the engine's message, calls the provider, and encodes the response.
  */
 import { Empty } from "google-protobuf/google/protobuf/empty_pb";
 import { PluginInfo, type PluginAttach } from "@pulumi/pulumi/proto/plugin_pb";
 import type { IResourceProviderServer } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as pb from "@pulumi/pulumi/proto/provider_pb";
-import { unknownTexts } from "../pulumiNames";
+import { Unknown } from "../propertyValue";
+import { functionTokens, instanceToken, unknownTexts } from "../pulumiNames";
 import type { Provider } from "../calls";
-import { functionHandlers } from "./functionHandlers";
 import { instanceHandlers } from "./instanceHandlers";
-import { toCheckReply, toDiffReply } from "./messages";
-import { decodeProperties, InvalidMessage } from "./properties";
+import { requireToken, toCheckFailures, toCheckReply, toDiffReply, type Clean } from "./messages";
+import { decodeProperties, encodeProperties, InvalidMessage } from "./properties";
 import { diffSettings, newerSdkWarning, splitInputs } from "./providerInputs";
 import { ProviderServer, type ServerDependencies } from "./server";
 
@@ -93,4 +93,35 @@ async function configure(
     .setAcceptoutputs(true)
     .setSupportspreview(true)
     .setSupportsAutonamingConfiguration(true);
+}
+
+/** The handlers of the calls that change nothing: the functions, and the list of the instances. */
+function functionHandlers(server: ProviderServer, clean: Clean) {
+  return {
+    invoke: server.withProvider(async (provider, request: pb.InvokeRequest) => {
+      const token = requireToken("function", request.getTok(), functionTokens);
+      const args = decodeProperties(request.getArgs());
+      const { outputs, failures } = await provider.invoke({ token, args });
+      return new pb.InvokeResponse()
+        .setReturn(encodeProperties(outputs, "final"))
+        .setFailuresList(toCheckFailures(failures, clean));
+    }),
+    list: server.streaming(list),
+  } satisfies Partial<IResourceProviderServer>;
+}
+
+async function list(provider: Provider, request: pb.ListRequest): Promise<pb.ListResponse[]> {
+  requireToken("resource", request.getToken(), [instanceToken]);
+  const query = decodeProperties(request.getQuery());
+  if (request.getContinuationToken() !== "") {
+    throw new InvalidMessage(
+      "this provider lists all instances at once, and gives no continuation token",
+    );
+  }
+  const instances = await provider.list({ query, limit: request.getLimit() });
+  if (instances instanceof Unknown)
+    return [new pb.ListResponse().setComputed(new pb.ListResponse.Computed())];
+  return instances.map(({ id, name }) =>
+    new pb.ListResponse().setResult(new pb.ListResponse.Result().setId(id).setName(name)),
+  );
 }
