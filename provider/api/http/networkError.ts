@@ -54,7 +54,11 @@ export function networkErrorMessage(error: NetworkError, reached: Reached): stri
       return `${trouble} with ${tlsPeerOf(reached)} (${code})${otherScheme(reached)}`;
     case "bad certificate":
       return `${trouble} of ${tlsPeerOf(reached)} (${code}): ${problemOfCertificate(code)}`;
-    default:
+    case "connection refused":
+    case "connection timed out":
+    case "connection not permitted":
+    case "host unreachable":
+    case "network unreachable":
       return `${trouble} (${peerOf(reached)})`;
   }
 }
