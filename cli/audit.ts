@@ -3,51 +3,45 @@
  * of `--plan`.
  */
 import type { Command } from "commander";
-import { inStack, stateDeleteCommand, withDependents } from "../provider/advice";
+import { importAs } from "../provider/advice";
 import { OperationFailed } from "../provider/errors";
 import { whyIncomplete, whyOpen } from "../provider/evidence/why";
-import { isOfTenant, isNamed, type Verdict } from "../provider/evidence/witness";
+import type { Verdict } from "../provider/evidence/witness";
 import { lookFor } from "../provider/instance/existence";
-import { displayRecordedName } from "../provider/ledger/record";
 import { redactionMark } from "../provider/redaction";
-import { KnownState } from "../provider/session/knownState";
 import { timeouts } from "../provider/session/session";
 import {
   compare,
-  explainUnmanaged,
-  isListedAt,
-  isSameResource,
   unreadableStates,
-  withStacks,
+  whyElsewhere,
+  type ComparedInstance,
   type Comparison,
-  type CreateOfStack,
-  type ListedInstance,
-  type StackResource,
 } from "./compare";
-import { readCreates } from "./creates";
+import { explainError, failedLines, listAgain, listService, type ServiceListing } from "./listings";
+import { planHelp, planOptions, readPlanOptions, writePlan, type PlanOptions } from "./plan";
+import { installAdvice, readAllStates, runPulumi } from "./pulumi";
 import {
-  addDoubt,
+  addUndecided,
   noFindings,
   outcomes,
   printReport,
   resultOf,
   type Findings,
-  type CreateInDoubt,
   type Summary,
 } from "./report";
-import { planHelp, planOptions, readPlanOptions, writePlan, type PlanOptions } from "./plan";
-import { installAdvice, readAllStates, type Resource, runPulumi } from "./pulumi";
-import { explainError, listAgain, listService, type ServiceListing } from "./listings";
 import {
   addOptions,
+  checkSettings,
   commandLineError,
   givenOptions,
   type SettingOptions,
   stackHelp,
 } from "./settings";
+import { isInstance, type StateResource } from "./state";
 import { printData, Problem, type Terminal } from "./terminal";
+import { makerOf, viewOf, type Doubt } from "./view";
 
-interface Options extends SettingOptions, PlanOptions {
+interface AuditOptions extends SettingOptions, PlanOptions {
   json?: true;
   stack?: string[];
 }
@@ -71,7 +65,7 @@ export function addAudit(program: Command, io: Terminal): void {
     "--stack <name...>": `${stackHelp} Repeatable.`,
     ...planOptions,
   };
-  addOptions(command, ownOptions).action(async (options: Options) => {
+  addOptions(command, ownOptions).action(async (options: AuditOptions) => {
     const { json, plan, stack = [] } = options;
     if (plan === undefined && (options.name ?? options.input) !== undefined)
       commandLineError(command, "--name and --input need --plan.");
@@ -79,35 +73,29 @@ export function addAudit(program: Command, io: Terminal): void {
       commandLineError(command, "With --plan, give --stack once: the stack to import into.");
     const request = plan === undefined ? undefined : readPlanOptions(plan, options);
     const findings = noFindings();
-    const audited = await audit(options, io, findings);
-    const result = audited ? resultOf(findings) : "undecided";
+    const seen = await audit(options, io, findings);
+    const summary = seen && summarize(seen, findings);
+    const result = seen ? resultOf(findings) : "undecided";
     const { exitCode, verdict } = outcomes[result];
     if (json) {
       const { undecided } = findings;
-      printData({ result, ...(audited ? { ...audited.summary, ...findings } : { undecided }) }, io);
-    } else if (audited) {
-      printReport(audited.summary, findings, { ...options, given: givenOptions(options) }, io);
+      printData({ result, ...(summary ? { ...summary, ...findings } : { undecided }) }, io);
+    } else if (summary) {
+      printReport(summary, findings, { ...options, given: givenOptions(options) }, io);
       if (!request) io.print(verdict);
     }
     if (!request) io.exitCode = exitCode;
-    else if (audited) writePlan(request, { ...audited, findings, stack: stack[0] }, io);
+    else if (seen) writePlan(request, { seen, findings, stack: stack[0] }, io);
     else throw new OperationFailed("there is no plan: see above");
   });
 }
 
-/** What was compared, and what the comparison shows. */
-interface Audited {
-  services: readonly ServiceListing[];
-  seen: Seen;
-  summary: Summary;
-}
-
 /**
- * Adds what it finds to `findings`. Returns undefined if nothing could be compared. Each failure is printed to stderr, and is
+ * Returns what listings and states show. Undefined if nothing could be compared. Each failure is printed to stderr, and is
  * undecided.
  */
 async function audit(
-  options: Options,
+  options: AuditOptions,
   io: Terminal,
   findings: Findings,
 ): Promise<Audited | undefined> {
@@ -115,26 +103,22 @@ async function audit(
     const lines = explainError(error);
     if (!lines) throw error;
     lines.forEach((line) => io.warn(line));
-    addDoubt(findings, what, lines.join("; ").replaceAll("; →", " →"));
+    addUndecided(findings, what, lines.join("; ").replaceAll("; →", " →"));
   };
   try {
     // Without the CLI, the settings of the stack would seem to be missing.
     await runPulumi(["version"], io.env, installAdvice);
-  } catch (error) {
-    addFailure("the stacks", error);
-    return undefined;
-  }
-  const services: ServiceListing[] = [];
-  for (const stack of options.stack ?? [undefined]) {
-    await listService(options, stack, io).then(
-      (service) => services.push(service),
-      (error) => addFailure(stack ? `the service of stack ${stack}` : "the service", error),
-    );
-  }
-  if (services.length === 0) return undefined;
-  try {
-    const seen = await lookTwice(services, io.env);
-    return { services, seen, summary: summarize(services, seen, findings, io) };
+    const services: ServiceListing[] = [];
+    for (const stack of options.stack ?? [undefined]) {
+      try {
+        const { findings: checked, found } = await checkSettings(options, stack, io);
+        if (!found) throw new OperationFailed(failedLines(checked));
+        services.push(await listService(found, io));
+      } catch (error) {
+        addFailure(stack ? `the service of stack ${stack}` : "the service", error);
+      }
+    }
+    return services.length > 0 ? await lookTwice(services, io) : undefined;
   } catch (error) {
     // Only the CLI, which reads the stacks, has a `Problem`.
     addFailure(error instanceof Problem ? "the stacks" : "the service", error);
@@ -142,18 +126,9 @@ async function audit(
   }
 }
 
-/** What the listings prove about an instance that the first look missed. */
-interface Searched {
-  kind: Verdict["kind"];
-  /** Why they prove nothing. */
-  doubt?: string | undefined;
-  /** Whether a refresh of the instance's stack keeps it, although it is gone. */
-  isKept?: boolean;
-}
-
-/** What the second look shows, and what became of the instances that the first one missed. */
-interface Seen extends Comparison {
-  searched: ReadonlyMap<Resource, Searched>;
+/** What the last look shows, and what the listings prove about the instances that the first look missed. */
+export interface Audited extends Comparison {
+  readonly searched: ReadonlyMap<StateResource, { kind: Verdict["kind"]; why: string | undefined }>;
 }
 
 /**
@@ -161,35 +136,21 @@ interface Seen extends Comparison {
  * compares a second time, since a run may have created or deleted an instance in the meantime. An instance that no stack
  * manages, and a create in doubt, count only if both looks show them.
  */
-async function lookTwice(
-  services: readonly ServiceListing[],
-  env: NodeJS.ProcessEnv,
-): Promise<Seen> {
-  const first = compare(services, await readAllStates(env));
-  const isUnmanaged = ({ managers }: ListedInstance) => managers.length === 0;
-  if (first.missing.size + first.pending.length === 0 && !first.listed.some(isUnmanaged))
-    return { ...first, searched: new Map<Resource, Searched>() };
-  for (const { session } of services) {
-    // Only a listing of its own tenant proves that an instance is gone (G3). The session recognizes such a listing by other
-    // instances that were recorded with the same token.
-    for (const { id, origin } of first.instances) {
-      if (origin) session.noteShown({ id, origin });
-    }
-  }
+async function lookTwice(services: readonly ServiceListing[], io: Terminal): Promise<Audited> {
+  const first = compare(viewOf(services, await readAllStates(io.env), io));
+  const isUnmanaged = ({ managers }: ComparedInstance) => managers.length === 0;
+  if (first.missing.size + first.doubts.length === 0 && !first.listed.some(isUnmanaged))
+    return { ...first, searched: new Map() };
   const checks = [...first.missing].map(async ([instance, { session }]) => {
-    using operation = session.operation(timeouts.look);
-    const { verdict, origin } = await lookFor(session, instance, operation.signal);
-    const searched: Searched = { kind: verdict.kind };
-    if (verdict.kind === "open") searched.doubt = whyOpen(verdict, session);
-    if (verdict.kind === "absent") {
-      const vouchers = stateInRefresh(instance, first.instances).vouchersOf(instance, origin);
-      searched.isKept = !isOfTenant(verdict.proof, vouchers);
-    }
-    return [instance, searched] as const;
+    using operation = session.operations.begin(timeouts.look);
+    const { verdict } = await lookFor(session, instance, operation.signal);
+    const why = verdict.kind === "open" ? whyOpen(verdict, session) : undefined;
+    return [instance, { kind: verdict.kind, why }] as const;
   });
-  const searched = new Map<Resource, Searched>(await Promise.all(checks));
-  const second = compare(await Promise.all(services.map(listAgain)), await readAllStates(env));
-  const wasUnmanaged = ({ item, service }: ListedInstance) =>
+  const searched = new Map(await Promise.all(checks));
+  const relisted = await Promise.all(services.map(listAgain));
+  const second = compare(viewOf(relisted, await readAllStates(io.env), io));
+  const wasUnmanaged = ({ item, service }: ComparedInstance) =>
     first.listed.some(
       (before) =>
         isUnmanaged(before) &&
@@ -199,71 +160,60 @@ async function lookTwice(
   return {
     ...second,
     // A stack that the first look could not read is in the list once more, with its problem.
-    states: [...second.states, ...first.states.filter(({ problem }) => problem !== undefined)],
-    listed: second.listed.filter((listed) => !isUnmanaged(listed) || wasUnmanaged(listed)),
-    pending: second.pending.filter((create) =>
-      first.pending.some((before) => isSameResource(create, before)),
-    ),
+    states: [...second.states, ...unreadableStates(first)],
+    listed: second.listed.filter((one) => !isUnmanaged(one) || wasUnmanaged(one)),
+    doubts: second.doubts.filter((doubt) => first.doubts.some((one) => isSame(one, doubt))),
     searched,
   };
 }
 
-/** What a refresh of the instance's stack knows when it reads the instance: its provider sees none of the other stacks. */
-function stateInRefresh({ stack, provider }: Resource, instances: readonly Resource[]): KnownState {
-  const state = new KnownState();
-  for (const held of instances) {
-    if (held.stack === stack && held.provider === provider) state.noteShown(held);
-  }
-  return state;
+function isSame(one: Pick<Doubt, "stack" | "urn">, other: Pick<Doubt, "stack" | "urn">): boolean {
+  return one.stack === other.stack && one.urn === other.urn;
 }
 
 /** Sorts what was seen into the findings. */
-function summarize(
-  services: readonly ServiceListing[],
-  seen: Seen,
-  findings: Findings,
-  io: Terminal,
-): Summary {
-  const recorded = readCreates(io.env, (text) => io.messages.warning(text));
-  const creates = withStacks(recorded, seen.states);
+function summarize(seen: Audited, findings: Findings): Summary {
+  const { services, held } = seen;
   const unreadable = unreadableStates(seen);
-  for (const { stack, problem = "" } of unreadable) addDoubt(findings, `stack ${stack}`, problem);
-  for (const { origin, listing, session } of services.filter(
-    (service) => !service.listing.complete,
-  )) {
+  for (const { stack, problem } of unreadable)
+    addUndecided(findings, `stack ${stack}`, problem?.found ?? "");
+  for (const { origin, listing, session } of services) {
+    if (listing.complete) continue;
     const why = `there may be instances that it does not show: ${whyIncomplete(listing, session)}`;
-    addDoubt(findings, origin.baseUrl, why);
+    addUndecided(findings, origin.baseUrl, why);
   }
 
   const managed = [];
   for (const listed of seen.listed) {
-    const { id, status = "" } = listed.item;
-    if (listed.managers.length > 0) {
-      const resources = listed.managers.map(({ stack, urn }) => ({ stack, urn }));
-      const isNameSecret = listed.managers.some((manager) => manager.isNameSecret);
-      managed.push({ id, name: shownName(listed, isNameSecret), status, resources });
-    } else addUnmanaged(listed, seen, creates, findings);
+    const { item, managers } = listed;
+    if (managers.length > 0) {
+      const resources = managers.map(({ stack, urn }) => ({ stack, urn }));
+      const name = shownName(
+        item.name,
+        managers.some(({ isNameSecret }) => isNameSecret),
+      );
+      managed.push({ id: item.id, name, status: item.status ?? "", resources });
+    } else addUnmanaged(listed, seen, findings);
   }
   findings.inSeveral.push(...managed.filter(({ resources }) => resources.length > 1));
 
-  for (const [instance, { kind, doubt, isKept }] of seen.searched) {
-    const { id, stack, urn } = instance;
-    const isHeld = seen.instances.some((held) => isSameResource(held, instance) && held.id === id);
-    const note = isKept
-      ? `a refresh of its stack keeps it, because only another stack shows that the token used now is of the same tenant as the recorded one: \`${inStack(stateDeleteCommand(urn), stack)}\` drops it (${withDependents})`
-      : undefined;
-    if (isHeld && kind === "absent") findings.gone.push({ id, stack, urn, note });
-    if (isHeld && doubt !== undefined) addDoubt(findings, `instance ${id} of ${stack}`, doubt);
+  for (const [{ id, stack, urn }, { kind, why }] of seen.searched) {
+    if (!held.get(id)?.some((one) => isSame(one, { stack, urn }))) continue;
+    if (kind === "absent") findings.gone.push({ id, stack, urn });
+    if (why !== undefined) addUndecided(findings, `instance ${id} of ${stack}`, why);
   }
-  for (const [instance, why] of seen.notComparable) {
-    const { id, stack, urn } = instance;
+  for (const [{ id, stack, urn, explicitProvider }, why] of seen.notComparable) {
     // The settings of a stack should reach the stack's instances. Instances of other stacks may live elsewhere, and so may those
     // of a provider that the program makes.
-    if (instance.provider === undefined && services.some((service) => service.stack === stack))
-      addDoubt(findings, `instance ${id} of ${stack}`, why);
+    if (explicitProvider === undefined && services.some((service) => service.stack === stack))
+      addUndecided(findings, `instance ${id} of ${stack}`, why);
     else findings.notCompared.push({ id, stack, urn, why });
   }
-  addCreatesInDoubt(seen, creates, findings);
+  const inDoubt = seen.doubts.filter(
+    ({ pending, record }) => record?.liveness !== "alive" && (pending ?? record?.isHere),
+  );
+  for (const [stack, { length }] of Map.groupBy(inDoubt, (doubt) => doubt.stack))
+    findings.createsInDoubt.push({ stack, creates: length });
   return {
     services: services.map(({ origin: { baseUrl, tokenKind, account }, source, listing }) => {
       const { items, complete } = listing;
@@ -271,93 +221,53 @@ function summarize(
     }),
     stacks: {
       read: seen.states.length - unreadable.length,
-      withInstances: new Set(seen.instances.map(({ stack }) => stack)).size,
+      withInstances: seen.states.filter(({ resources }) => resources.some(isInstance)).length,
     },
     managed,
   };
 }
 
 /** Returns the name for the report, which shows none that the program made a secret. */
-function shownName({ item: { name = "" } }: ListedInstance, isSecret = false): string {
+function shownName(name = "", isSecret = false): string {
   return isSecret ? redactionMark : name;
 }
 
+/** Adds an instance that no stack manages, or why that is not sure. */
 function addUnmanaged(
-  listed: ListedInstance,
-  seen: Seen,
-  creates: readonly CreateOfStack[],
+  { item, service }: ComparedInstance,
+  seen: Audited,
   findings: Findings,
 ): void {
-  const { id, status = "", ipv4_public: ipv4 } = listed.item;
-  const explanation = explainUnmanaged(listed, seen, creates);
-  const name = shownName(listed, explanation?.isNameSecret);
-  const doubts = [
-    explanation?.isOpen && explanation.note,
+  const { id, status = "", ipv4_public: ipv4 } = item;
+  const { origin } = service;
+  const maker = makerOf(item, seen.doubts, origin);
+  const namesake = seen.held.get(id)?.find((one) => one.origin?.tokenKind === origin.tokenKind);
+  const isSecret = namesake?.isNameSecret ?? (maker !== undefined && maker.name === undefined);
+  const name = shownName(item.name, isSecret);
+  const why = [
+    namesake && whyMaybeManaged(namesake, service),
+    maker?.record?.liveness === "alive" && `a run may be creating it right now for ${maker.urn}`,
     status === "PROVISIONING" &&
       "in no stack, but PROVISIONING, so a run may be creating it right now",
     unreadableStates(seen).length > 0 && "it is in no stack that could be read",
-  ];
-  const doubt = doubts.find(Boolean);
-  if (doubt) {
-    addDoubt(findings, `instance ${id} "${name}"`, doubt);
+  ].find(Boolean);
+  if (why) {
+    addUndecided(findings, `instance ${id} "${name}"`, why);
     return;
   }
-  const { origin } = listed.service;
-  const reader = seen.instances.find(
-    (held) => held.id === id && held.external && isListedAt(held, origin),
-  );
-  const note = explanation?.note ?? (reader && `${reader.stack} reads it, but does not manage it`);
-  const createInDoubt = explanation?.urn;
-  const list = createInDoubt === undefined ? findings.inNoStack : findings.explained;
   const { baseUrl, tokenKind } = origin;
-  list.push({ id, name, status, baseUrl, tokenKind, ipv4, note, createInDoubt });
+  const reader = seen.states.find(({ resources }) =>
+    resources.some((one) => one.external && one.id === id),
+  );
+  const note = reader && `${reader.stack} reads it, but does not manage it`;
+  const list = maker ? findings.explained : findings.inNoStack;
+  list.push({ id, name, status, baseUrl, tokenKind, ipv4, note, createInDoubt: maker?.urn });
 }
 
-/**
- * Adds the creates in doubt in the ledger of this machine, and those that only a state has. Leaves out those of a run that is
- * under way on this machine, and those whose instance is listed: its line says what to do about the create.
- */
-function addCreatesInDoubt(
-  { pending, instances }: Seen,
-  creates: readonly CreateOfStack[],
-  { explained, createsInDoubt }: Findings,
-): void {
-  const isLive = (create: Resource) =>
-    creates.some((other) => other.liveness === "alive" && isSameResource(other, create));
-  const isHeld = ({ record, urn }: CreateOfStack) =>
-    instances.some((held) => held.id === record.id && held.urn === urn && isListedAt(held, record));
-  const inState = pending.filter((create) => !isLive(create));
-  const heldIdOf = (create: StackResource) =>
-    instances.find((held) => isSameResource(held, create))?.id;
-  const inLedger = creates.filter(
-    (create) => create.isHere && create.liveness !== "alive" && !isHeld(create),
-  );
-  const isInState = (create: StackResource) =>
-    inState.some((other) => isSameResource(other, create));
-  const found = inLedger.map((create): CreateInDoubt => {
-    const { at = "", id } = create.record;
-    const stack = isInState(create) ? create.stack : undefined;
-    return {
-      urn: create.urn,
-      name: displayRecordedName(create.record),
-      stack,
-      at,
-      id,
-      heldId: heldIdOf(create),
-    };
-  });
-  const isExplaining = ({ urn, id, name }: CreateInDoubt) =>
-    explained.some(
-      (instance) =>
-        instance.createInDoubt === urn &&
-        (id === undefined ? isNamed(instance.name, name ?? "") : instance.id === id),
-    );
-  const isInLedger = (create: Resource) => inLedger.some((other) => isSameResource(other, create));
-  const ofStates = inState
-    .filter((create) => !isInLedger(create))
-    .map(({ urn, name, stack }): CreateInDoubt => {
-      const heldId = heldIdOf({ urn, stack });
-      return { urn, name, stack, at: undefined, id: undefined, heldId };
-    });
-  createsInDoubt.push(...[...found, ...ofStates].filter((create) => !isExplaining(create)));
+/** It is the same instance if both addresses are of one service, and both accounts are users of one tenant. */
+function whyMaybeManaged(held: StateResource, service: ServiceListing): string {
+  const { stack, id, origin } = held;
+  const why = `stack ${stack} has an instance with this id: ${whyElsewhere(held, service)}`;
+  if (origin?.baseUrl === service.origin.baseUrl) return why;
+  return `${why}. If both addresses are of one service, that stack manages it; if not, \`${importAs("<name>", id)}\` takes it over`;
 }

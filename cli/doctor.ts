@@ -10,8 +10,8 @@ import { ledgerFolder } from "../provider/ledger/folder";
 import { originDifference } from "../provider/origin";
 import { commandRun, Session, timeouts } from "../provider/session/session";
 import { isOlder } from "../provider/version";
-import { readCreates, settleAdvice } from "./creates";
-import { installAdvice, isInstance, noPulumi, readState, runPulumi } from "./pulumi";
+import { readRecords, settleAdvice } from "./records";
+import { installAdvice, noPulumi, readState, runPulumi } from "./pulumi";
 import { explainError } from "./listings";
 import {
   addOptions,
@@ -20,6 +20,7 @@ import {
   type SettingOptions,
   stackHelp,
 } from "./settings";
+import { isInstance } from "./state";
 import {
   asProblem,
   count,
@@ -32,7 +33,7 @@ import {
   warning,
 } from "./terminal";
 
-interface Options extends SettingOptions {
+interface DoctorOptions extends SettingOptions {
   json?: true;
   stack?: string;
 }
@@ -43,7 +44,7 @@ export function addDoctor(program: Command, io: Terminal): void {
     .command("doctor")
     .description("check settings, token, service and this machine; changes nothing");
   const ownOptions = { "--json": "Print the result as JSON.", "--stack <name>": stackHelp };
-  addOptions(command, ownOptions).action(async (options: Options) => {
+  addOptions(command, ownOptions).action(async (options: DoctorOptions) => {
     const checks: Finding[] = [];
     // The service may be slow, so each finding is printed as soon as it is known.
     for await (const finding of examine(options, io)) {
@@ -63,7 +64,7 @@ function printFinding({ result, check, found, next }: Finding, { print }: Termin
   if (next !== undefined) print(`${" ".repeat(19)}→ ${next}`);
 }
 
-async function* examine(options: Options, io: Terminal): AsyncGenerator<Finding> {
+async function* examine(options: DoctorOptions, io: Terminal): AsyncGenerator<Finding> {
   const { findings, found } = await checkSettings(options, options.stack, io);
   yield* findings;
   if (found) yield* checkService(found, io);
@@ -128,14 +129,16 @@ async function checkState(
   env: NodeJS.ProcessEnv,
 ): Promise<Finding> {
   const { problem, resources } = await readState(stack, env);
-  if (problem) return warning("state", problem, "`pulumi up` reads this state, too.");
+  if (problem) return warning("state", problem.found, "`pulumi up` reads this state, too.");
   using operation = operations.begin(timeouts.look);
   const origin = connection.isOpen
     ? (await connection.open(operation.signal)).origin
     : connection.origin();
   const held = resources.filter((resource) => isInstance(resource) && !resource.external);
   // A provider that the program makes has settings of its own.
-  const known = held.filter((resource) => resource.origin && resource.provider === undefined);
+  const known = held.filter(
+    (resource) => resource.origin && resource.explicitProvider === undefined,
+  );
   const unknown = held.length - known.length;
   const away = known.flatMap(({ id, origin: recorded }) => {
     const difference = originDifference(recorded, origin, addressName);
@@ -166,7 +169,7 @@ async function checkEngine(env: NodeJS.ProcessEnv): Promise<Finding> {
 function checkLedger(env: NodeJS.ProcessEnv): Finding[] {
   const folder = ledgerFolder(env);
   const unreadable: Finding[] = [];
-  const creates = readCreates(env, (message) =>
+  const creates = readRecords(env, (message) =>
     unreadable.push(warning("ledger", message, `Look at ${folder}.`)),
   ).filter(({ liveness }) => liveness !== "alive");
   const here = creates.filter(({ isHere }) => isHere);

@@ -6,44 +6,19 @@ import { OperationFailed } from "../provider/errors";
 import type { Listing } from "../provider/evidence/listing";
 import type { Origin } from "../provider/origin";
 import { commandRun, Session, timeouts } from "../provider/session/session";
-import {
-  checkSettings,
-  type FoundSettings,
-  type SettingOptions,
-  type SettingSource,
-} from "./settings";
+import type { FoundSettings } from "./settings";
 import type { Finding, Terminal } from "./terminal";
 
-/** A service whose settings are known. */
-interface OpenedService extends SettingSource {
-  session: Session;
-}
-
 /** The instances that the service lists for one token, with the session that listed them. */
-export interface ServiceListing extends OpenedService {
+export interface ServiceListing extends FoundSettings {
+  readonly session: Session;
   /** The service, the token's kind and hash, and the account. */
-  origin: Origin;
-  listing: Listing;
-}
-
-/**
- * Lists the instances of the service that the settings name.
- *
- * @throws OperationFailed if the settings can't be used, with the next steps
- * @throws Error if the listing fails: see `explainError`
- */
-export async function listService(
-  options: SettingOptions,
-  stack: string | undefined,
-  io: Terminal,
-): Promise<ServiceListing> {
-  const { findings, found } = await checkSettings(options, stack, io);
-  if (!found) throw new OperationFailed(failureLines(findings));
-  return await listWith(found, io);
+  readonly origin: Origin;
+  readonly listing: Listing;
 }
 
 /** Returns the lines of those of the findings that are FAILED, each with its next step. */
-export function failureLines(findings: readonly Finding[]): string[] {
+export function failedLines(findings: readonly Finding[]): string[] {
   const failures = findings.filter(({ result }) => result === "FAILED");
   return failures.flatMap(({ check, found, next }) => [`${check}: ${found}`, `→ ${next}`]);
 }
@@ -53,19 +28,17 @@ export function failureLines(findings: readonly Finding[]): string[] {
  *
  * @throws Error if the listing fails: see `explainError`
  */
-export async function listWith(
-  { settings, variables, ...from }: FoundSettings,
-  io: Terminal,
-): Promise<ServiceListing> {
+export async function listService(found: FoundSettings, io: Terminal): Promise<ServiceListing> {
   // Ctrl-C ends the whole process.
   const canceler = new AbortController();
   try {
+    const { settings, variables } = found;
     const session = new Session(settings, io, () => canceler.signal, commandRun(variables));
-    return await listAgain({ session, ...from });
+    return await listAgain({ ...found, session });
   } catch (error) {
     // After a time-out, the requests would go on in vain.
     canceler.abort(new Canceled());
-    io.warn(`The settings come from ${from.source}.`);
+    io.warn(`The settings come from ${found.source}.`);
     throw error;
   }
 }
@@ -75,15 +48,16 @@ export async function listWith(
  *
  * @throws Error if the listing fails: see `explainError`
  */
-export async function listAgain(service: OpenedService): Promise<ServiceListing> {
-  const { session, stack, source } = service;
-  const { listings, connection } = session;
+export async function listAgain(
+  service: FoundSettings & { session: Session },
+): Promise<ServiceListing> {
+  const { listings, connection, operations } = service.session;
   const after = listings.mark();
   // Without a time-out, the requests would never end if the service always answers 429.
-  using operation = session.operation(timeouts.look);
+  using operation = operations.begin(timeouts.look);
   const { origin } = await connection.open(operation.signal);
   const listing = await listings.get({ after }, operation.signal);
-  return { session, stack, source, origin, listing };
+  return { ...service, origin, listing };
 }
 
 /**

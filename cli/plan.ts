@@ -18,7 +18,6 @@ import { matchesNamePattern } from "../provider/namePattern";
 import { instanceToken } from "../provider/pulumiNames";
 import { unreadableStates, type Comparison } from "./compare";
 import type { Findings } from "./report";
-import type { ServiceListing } from "./listings";
 import { count, Problem, type Terminal } from "./terminal";
 
 /** The first version of Pulumi that reads inputs from the file of `pulumi import --file`. */
@@ -61,14 +60,6 @@ export interface PlanRequest {
   inputs: object | undefined;
 }
 
-/** What `audit` knows, and the value of its option `--stack`. */
-interface Audited {
-  services: readonly ServiceListing[];
-  seen: Comparison;
-  findings: Findings;
-  stack: string | undefined;
-}
-
 /** @throws OperationFailed for wrong inputs, and if the folder of the file does not exist */
 export function readPlanOptions(file: string, { name, input = [] }: PlanOptions): PlanRequest {
   if (!attempt(() => statSync(dirname(file)).isDirectory()))
@@ -80,14 +71,16 @@ export function readPlanOptions(file: string, { name, input = [] }: PlanOptions)
 }
 
 /**
- * Writes the plan, and says what it has.
+ * Writes the plan for this stack, or for the selected one, and says what it has.
  *
  * @throws Problem if there is no plan: it might put an instance of an unreadable stack into another stack, or the pattern
  *   matches nothing
  */
-export function writePlan(request: PlanRequest, audited: Audited, io: Terminal): void {
-  const { file, namePattern, inputs } = request;
-  const { services, seen, findings, stack } = audited;
+export function writePlan(
+  { file, namePattern, inputs }: PlanRequest,
+  { seen, findings, stack }: { seen: Comparison; findings: Findings; stack: string | undefined },
+  io: Terminal,
+): void {
   const unreadable = unreadableStates(seen).map((state) => state.stack);
   if (unreadable.length > 0) {
     throw new Problem(
@@ -105,9 +98,8 @@ export function writePlan(request: PlanRequest, audited: Audited, io: Terminal):
     );
   }
 
-  const target = services[0]?.stack;
-  const targets = seen.instances.filter((instance) => instance.stack === target);
-  const used = new Set(targets.map(({ urn }) => logicalName(urn)));
+  const target = seen.states.find((state) => state.stack === seen.services[0]?.stack);
+  const used = new Set(target?.resources.map(({ urn }) => logicalName(urn)));
   const sortKey = ({ name, id }: { name: string; id: string }) => `${name}\n${id}`;
   const wanted = findings.inNoStack
     .filter(isWanted)
@@ -160,16 +152,13 @@ function parseInputs(assignments: readonly string[]): object | undefined {
 
 function whyRefused(typedName: string | undefined, values: readonly string[]): string | undefined {
   if (typedName === undefined) return "one of them has no =";
-  if (typedName === "name") return "name: the name comes from the listing";
   const name = inputNames.find((known) => known === typedName);
   if (name === undefined) {
     const guess = closest(typedName, acceptedInputs);
     return `one of the names is not an input of an instance${guess ? `; did you mean ${guess}?` : ""}`;
   }
-  if (isScript(name))
-    return `${name} is a secret, which the plan would hold in clear text; add it to the program after the import`;
-  if (!isSent(name))
-    return `${name} says nothing about the instance at the service; add it to the program after the import`;
+  if (!acceptedInputs.includes(name))
+    return `the plan, which is in clear text, can't have ${name}; add it to the program after the import`;
   if (!isListInput(name) && values.length > 1) return `${name} is given more than once`;
   const { error } = inputTypes[name].safeParse(isListInput(name) ? values : values[0]);
   return error && `${name} ${error.issues[0]?.message ?? "is wrong"}`;

@@ -5,8 +5,7 @@ import * as z from "zod";
 import { withoutPasswordsInText } from "../provider/addresses";
 import { oldestEngine } from "../provider/executable";
 import { propertyMap, Secret, type PropertyMap } from "../provider/propertyValue";
-import { instanceToken } from "../provider/pulumiNames";
-import { requestedBy, exportSchema, instanceIn, type StateResource } from "./settle/exported";
+import { parseState, type StackState } from "./state";
 import { asProblem, Problem } from "./terminal";
 
 type Env = NodeJS.ProcessEnv;
@@ -84,14 +83,22 @@ const causes = [
   [/currently locked|update is (currently|already) in progress/, lockedAdvice],
 ] as const;
 
-/** @throws Problem if the CLI fails, or if its output is not JSON of this schema. */
-async function readJson<T>(schema: z.ZodType<T>, args: string[], env: Env, next = stackAdvice) {
+/** @throws Problem if the CLI fails, or if `parse` can't read its output */
+async function readOutput<T>(
+  parse: (stdout: string) => T,
+  args: readonly string[],
+  env: Env,
+  next = stackAdvice,
+): Promise<T> {
   const stdout = await runPulumi(args, env, next);
   try {
-    return schema.parse(JSON.parse(stdout));
+    return parse(stdout);
   } catch (error) {
     if (!(error instanceof z.ZodError || error instanceof SyntaxError)) throw error;
-    throw new Problem(`the output of ${commandOf(args)} can't be read`, installAdvice);
+    throw new Problem(
+      `the output of ${commandOf(args)} can't be read`,
+      "Update the plugin and Pulumi.",
+    );
   }
 }
 
@@ -99,6 +106,7 @@ const configSchema = z.record(
   z.string(),
   z.object({ value: z.string().optional(), secret: z.boolean().optional() }),
 );
+const parseConfig = (stdout: string) => configSchema.parse(JSON.parse(stdout));
 
 /** The settings of a stack. */
 export interface StackConfig {
@@ -119,7 +127,7 @@ export async function readConfig(stackOption: string | undefined, env: Env): Pro
   const stackArgs = stackOption === undefined ? [] : ["--stack", stackOption];
   const read = async (...moreArgs: string[]) => {
     const args = ["config", "--json", "--open", ...moreArgs, ...stackArgs];
-    const config = Object.entries(await readJson(configSchema, args, env));
+    const config = Object.entries(await readOutput(parseConfig, args, env));
     return config.filter(([key]) => key.startsWith("compute:"));
   };
   try {
@@ -150,73 +158,26 @@ export async function readConfig(stackOption: string | undefined, env: Env): Pro
 
 const stackListSchema = z.array(z.object({ name: z.string() }));
 
+/** Returns the names of stacks: those of this folder's project or, with `--all`, of the backend. */
+async function listStacks(env: Env, next: string, ...options: string[]): Promise<string[]> {
+  const args = ["stack", "ls", "--json", "--fully-qualify-stack-names", ...options];
+  const parse = (stdout: string) => stackListSchema.parse(JSON.parse(stdout));
+  return (await readOutput(parse, args, env, next)).map(({ name }) => name);
+}
+
 /** @throws Problem if the stack is of another project, since the CLI would read this folder's settings for it */
 async function requireOwnStack(name: string, env: Env): Promise<void> {
-  const args = ["stack", "ls", "--json", "--fully-qualify-stack-names"];
-  const stacks = await readJson(stackListSchema, args, env);
-  if (stacks.some((stack) => stack.name === name)) return;
+  if ((await listStacks(env, stackAdvice)).includes(name)) return;
   const problem = `stack ${name} does not belong to the project of this folder, which has its own settings`;
   throw new Problem(problem, stackAdvice);
 }
 
-/**
- * A resource in the state of a stack, with its origin, the input `name` unless it is secret, the URN of its provider if the
- * program makes that itself, and the id of its provider (`scope`).
- */
-export type Resource = ReturnType<typeof resourceOf>;
-
-function resourceOf(resource: StateResource, stack: string) {
-  const { urn, type, id, external, inputs } = resource;
-  const { origin, acceptedAt } = instanceIn(resource);
-  const {
-    name,
-    isGenerated: hasGeneratedName,
-    scope,
-    explicitProvider: provider,
-  } = requestedBy(resource);
-  // In the export, a secret is an object.
-  const isNameSecret = name === undefined && "name" in inputs;
-  const held = { stack, urn, type, id, external, origin, acceptedAt };
-  return { ...held, name, isNameSecret, hasGeneratedName, provider, scope };
-}
-
-/** Whether the resource is an instance, also one that the program only reads. */
-export function isInstance({ type, id }: Resource): boolean {
-  return type === instanceToken && id !== "";
-}
-
-/** The state of a stack. */
-export interface StackState {
-  stack: string;
-  /** Why the state can't be read, in which case the lists are empty. */
-  problem?: string;
-  /** The resources of all types. */
-  resources: readonly Resource[];
-  /** The instances whose creates were under way when an engine ended. */
-  pending: readonly Resource[];
-}
-
-/** Reads the state with its secrets encrypted. */
+/** Reads the state of a stack, with its secrets encrypted. A state that can't be read has a `problem`. */
 export async function readState(stack: string, env: Env): Promise<StackState> {
   const args = ["stack", "export", "--stack", stack];
-  const exported = await readJson(exportSchema, args, env).catch(asProblem);
-  if (exported instanceof Problem)
-    return { stack, problem: exported.found, resources: [], pending: [] };
-  const creates = exported.pending.filter(({ instance }) => instance !== undefined);
-  return {
-    stack,
-    resources: exported.resources.map((resource) => resourceOf(resource, stack)),
-    pending: creates.map(({ resource }) => resourceOf(resource, stack)),
-  };
-}
-
-/**
- * Returns the export of a stack's state, with its secrets encrypted.
- *
- * @throws Problem if the CLI can't read it
- */
-export function exportState(stack: string, env: Env): Promise<string> {
-  return runPulumi(["stack", "export", "--stack", stack], env, stackAdvice);
+  const state = await readOutput((text) => parseState(stack, text), args, env).catch(asProblem);
+  if (!(state instanceof Problem)) return state;
+  return { stack, text: "", problem: state, resources: [], pending: [] };
 }
 
 /**
@@ -233,17 +194,17 @@ export async function importState(stack: string, state: string, env: Env): Promi
 const concurrentReads = 4;
 
 /**
- * Reads the states of all stacks of the backend.
+ * Reads the states of all stacks of the backend, but for those that are known.
  *
- * @throws Problem if the CLI can't list the stacks.
+ * @throws Problem if the CLI can't list the stacks
  */
-export async function readAllStates(env: Env): Promise<StackState[]> {
-  const args = ["stack", "ls", "--all", "--json", "--fully-qualify-stack-names"];
-  const stacks = await readJson(stackListSchema, args, env, loginAdvice);
-  const states: StackState[] = [];
-  for (let start = 0; start < stacks.length; start += concurrentReads) {
-    const some = stacks.slice(start, start + concurrentReads);
-    states.push(...(await Promise.all(some.map(({ name }) => readState(name, env)))));
+export async function readAllStates(env: Env, ...known: StackState[]): Promise<StackState[]> {
+  const names = await listStacks(env, loginAdvice, "--all");
+  const unknown = names.filter((name) => !known.some(({ stack }) => stack === name));
+  const states = [...known];
+  for (let start = 0; start < unknown.length; start += concurrentReads) {
+    const some = unknown.slice(start, start + concurrentReads);
+    states.push(...(await Promise.all(some.map((name) => readState(name, env)))));
   }
   return states;
 }

@@ -1,10 +1,10 @@
 /** What `audit` finds. Its text, its JSON and its exit code come from one table: `sections`. */
 import { ownCommand, withDependents } from "../provider/advice";
-import { settleAdvice } from "./creates";
+import { settleAdvice } from "./records";
 import { count, type Terminal } from "./terminal";
 
-/** The name of a resource: its stack, and its URN. */
-interface ResourceName {
+/** A resource of a stack. */
+interface StackResource {
   stack: string;
   urn: string;
 }
@@ -16,71 +16,39 @@ interface InstanceLine {
   status: string;
 }
 
-/** With the resources that manage it. */
+/** An instance that the service lists, with the resources that manage it. */
 interface ManagedInstance extends InstanceLine {
-  resources: readonly ResourceName[];
+  resources: readonly StackResource[];
 }
 
-/** One that no stack manages. */
+/** An instance that no stack manages. */
 interface UnmanagedInstance extends InstanceLine {
   baseUrl: string;
   tokenKind: string;
   ipv4: string | undefined;
-  /** What may have made the instance, and how it gets into a stack. */
   note: string | undefined;
   /** The URN of the create in doubt that may have made the instance. */
   createInDoubt: string | undefined;
 }
 
-/** An instance in a state. */
-interface HeldInstance extends ResourceName {
+/** An instance in a state. `why`: why the listings say nothing about it. */
+interface HeldInstance extends StackResource {
   id: string;
+  why?: string;
 }
-
-/** An instance in a state that is gone. */
-interface GoneInstance extends HeldInstance {
-  /** How it gets out of the state, if a refresh does not drop it. */
-  note: string | undefined;
-}
-
-/** An instance in a state that no listing shows, and why the listings say nothing about it. */
-interface NotCompared extends HeldInstance {
-  why: string;
-}
-
-/** A create that has made, or may have made, an instance that no state has. */
-export interface CreateInDoubt {
-  urn: string;
-  name: string | undefined;
-  /** The stack whose state calls it pending. */
-  stack: string | undefined;
-  /** When it began (ISO 8601). Undefined if this machine's ledger does not have it. */
-  at: string | undefined;
-  id: string | undefined;
-  /** The instance that the state has for the resource. */
-  heldId: string | undefined;
-}
-
-/** Something that could not be decided: an instance, a stack or a service. */
-interface Doubt {
-  what: string;
-  why: string;
-}
-
-interface FindingOf {
-  inNoStack: UnmanagedInstance;
-  explained: UnmanagedInstance;
-  gone: GoneInstance;
-  inSeveral: ManagedInstance;
-  createsInDoubt: CreateInDoubt;
-  undecided: Doubt;
-  notCompared: NotCompared;
-}
-
-type Kind = keyof FindingOf;
 
 /** What `audit` finds, by kind. */
-export type Findings = { [K in Kind]: FindingOf[K][] };
+export interface Findings {
+  inNoStack: UnmanagedInstance[];
+  explained: UnmanagedInstance[];
+  gone: HeldInstance[];
+  inSeveral: ManagedInstance[];
+  /** The number of creates for each stack. Its name is undefined if it can't be told. */
+  createsInDoubt: { stack: string | undefined; creates: number }[];
+  /** The instances, stacks and services of which something could not be decided. */
+  undecided: { what: string; why: string }[];
+  notCompared: HeldInstance[];
+}
 
 /** The options that change the printed advice. */
 interface AdviceOptions {
@@ -94,34 +62,22 @@ interface AdviceOptions {
 interface Section<Finding> {
   /** What the exit code says of a finding of this kind. */
   result: "found" | "undecided" | "ok";
-  title: (found: readonly Finding[]) => string;
+  title: string;
   row: (finding: Finding) => readonly (string | undefined)[];
   /** The reason for a finding, if others may have the same. It is printed once for all of them. */
-  why?: (finding: Finding) => string;
-  next: (found: readonly Finding[], options: AdviceOptions) => string;
+  why?: (finding: Finding) => string | undefined;
+  next?: (options: AdviceOptions) => string;
 }
 
 const instanceRow = ({ id, name, status }: InstanceLine) => [id, `"${name}"`, status];
 
-const unmanagedRow = (instance: UnmanagedInstance) => [
-  ...instanceRow(instance),
-  instance.ipv4,
-  instance.note,
-];
-
-/** The instances of a live token are billed. */
-const unmanagedTitle = (title: string) => (found: readonly UnmanagedInstance[]) =>
-  found.some(({ tokenKind }) => tokenKind === "live")
-    ? `${title} (those of a live token are billed)`
-    : title;
-
 /** In the order in which they are printed. The JSON has a list for each, under this name. */
-const sections: { [K in Kind]: Section<FindingOf[K]> } = {
+const sections: { [K in keyof Findings]: Section<Findings[K][number]> } = {
   inNoStack: {
     result: "found",
-    title: unmanagedTitle("In no stack"),
-    row: unmanagedRow,
-    next: (_, { stack: [stack, ...others] = [], plan, given }) => {
+    title: "In no stack",
+    row: (instance) => [...instanceRow(instance), instance.ipv4, instance.note],
+    next: ({ stack: [stack, ...others] = [], plan, given }) => {
       const stackWords = stack === undefined ? [] : ["--stack", others[0] ? "<name>" : stack];
       return plan === undefined
         ? `Take them over (\`${ownCommand("audit", "--plan", "FILE", ...stackWords, ...given)}\`), or remove them at the service (its portal).`
@@ -130,26 +86,21 @@ const sections: { [K in Kind]: Section<FindingOf[K]> } = {
   },
   explained: {
     result: "found",
-    title: unmanagedTitle("In no stack, but explained by a create in doubt"),
-    row: unmanagedRow,
+    title: "In no stack, but explained by a create in doubt",
+    row: (instance) => [...instanceRow(instance), instance.ipv4, `of ${instance.createInDoubt}`],
     next: () =>
-      "Do what the line of each says, or remove the instance at the service (its portal) if no resource is to have it.",
+      "Put the creates in doubt right, as said below, or remove an instance at the service (its portal) if no resource is to have it.",
   },
   gone: {
     result: "found",
-    title: () => "In a stack but gone",
-    row: ({ id, stack, urn, note }) => [id, stack, urn, note],
-    next: (found) => {
-      const kept = found.filter(({ note }) => note !== undefined).length;
-      const renew = "The next `pulumi up --stack <stack>` creates new ones.";
-      if (kept === found.length) return `Do what the line of each says. ${renew}`;
-      const start = kept > 0 ? "First do what the lines with a command say. Then " : "";
-      return `${start}\`pulumi refresh --stack <stack>\` drops ${kept > 0 ? "the others" : "them"} from the state. ${renew}`;
-    },
+    title: "In a stack but gone",
+    row: ({ id, stack, urn }) => [id, stack, urn],
+    next: () =>
+      "`pulumi refresh --stack <stack>` drops them from the state. The next `pulumi up --stack <stack>` creates new ones.",
   },
   inSeveral: {
     result: "found",
-    title: () => "Managed by more than one resource",
+    title: "Managed by more than one resource",
     row: (instance) => [
       ...instanceRow(instance),
       ...instance.resources.map(({ stack, urn }) => `${stack}: ${urn}`),
@@ -160,23 +111,14 @@ const sections: { [K in Kind]: Section<FindingOf[K]> } = {
   },
   createsInDoubt: {
     result: "found",
-    title: () => "Creates in doubt",
-    row: ({ urn, name, at, id, stack, heldId }) => [
-      urn,
-      name && `"${name}"`,
-      at && `started ${at}`,
-      id,
-      stack && `pending in ${stack}`,
-      heldId && `its resource has instance ${heldId}`,
+    title: "Creates in doubt",
+    row: ({ stack, creates }) => [
+      `${count(creates, "create")} of ${stack ?? "a stack that is not known"}: ${settleAdvice(stack)}`,
     ],
-    next: (found) => {
-      const [stack, ...others] = new Set(found.map((create) => create.stack));
-      return `For each stack: ${settleAdvice(others.length > 0 ? "<stack>" : stack)}.`;
-    },
   },
   undecided: {
     result: "undecided",
-    title: () => "Not decided",
+    title: "Not decided",
     row: ({ what }) => [what],
     why: ({ why }) => why,
     next: () =>
@@ -184,32 +126,25 @@ const sections: { [K in Kind]: Section<FindingOf[K]> } = {
   },
   notCompared: {
     result: "ok",
-    title: () => "Not compared",
-    row: ({ id, stack }) => [id, stack],
+    title: "Not compared",
+    row: ({ stack }) => [stack],
     why: ({ why }) => why,
     next: () =>
       "Run `audit` with their base URL and token. `--stack NAME`, once for each stack of this folder's project, takes what the stack's configuration has, and the rest from the environment. For a provider that the program makes, give --base-url and COMPUTE_API_TOKEN.",
   },
 };
 
+type Kind = keyof Findings;
 const kinds = Object.keys(sections) as Kind[];
 
 /** Returns empty lists. */
 export function noFindings(): Findings {
-  return {
-    inNoStack: [],
-    explained: [],
-    gone: [],
-    inSeveral: [],
-    createsInDoubt: [],
-    undecided: [],
-    notCompared: [],
-  };
+  return Object.fromEntries(kinds.map((kind) => [kind, []])) as unknown as Findings;
 }
 
-/** Adds a doubt, unless it is there: several settings may have one service. */
-export function addDoubt({ undecided }: Findings, what: string, why: string): void {
-  if (!undecided.some((doubt) => doubt.what === what && doubt.why === why))
+/** Adds something undecided, unless it is there: several settings may have one service. */
+export function addUndecided({ undecided }: Findings, what: string, why: string): void {
+  if (!undecided.some((known) => known.what === what && known.why === why))
     undecided.push({ what, why });
 }
 
@@ -245,9 +180,8 @@ export const outcomes = {
 
 /** Returns the outcome of these findings. */
 export function resultOf(findings: Findings): keyof typeof outcomes {
-  const results = kinds
-    .filter((kind) => findings[kind].length > 0)
-    .map((kind) => sections[kind].result);
+  const found = kinds.filter((kind) => findings[kind].length > 0);
+  const results = found.map((kind) => sections[kind].result);
   if (results.includes("found")) return "found";
   return results.includes("undecided") ? "undecided" : "ok";
 }
@@ -261,7 +195,7 @@ export function printReport(
 ): void {
   const printLine = (label: string, value: string) => print(label.padEnd(11) + value);
   for (const { baseUrl, tokenKind, settings, listed, complete } of services) {
-    const place = `${baseUrl} (${tokenKind} token; settings from ${settings})`;
+    const place = `${baseUrl} (${tokenKind} token; ${settings})`;
     const instances = `${count(listed, "instance")} listed${complete ? "" : ", and there may be more"}`;
     printLine("service", `${place}: ${instances}`);
   }
@@ -276,24 +210,32 @@ function sectionLines<K extends Kind>(
   findings: Findings,
   options: AdviceOptions,
 ): readonly string[] {
-  const section: Section<FindingOf[K]> = sections[kind];
-  const found: readonly FindingOf[K][] = findings[kind];
+  const section: Section<Findings[K][number]> = sections[kind];
+  const found: readonly Findings[K][number][] = findings[kind];
   if (found.length === 0) return [];
+  // The instances of a live token are billed.
+  const isLive = found.some((one) => "tokenKind" in one && one.tokenKind === "live");
+  const billed = isLive ? " (those of a live token are billed)" : "";
+  const next = section.next?.(options);
   return [
     "",
-    `${section.title(found)} (${found.length}):`,
+    `${section.title}${billed} (${found.length}):`,
     ...rowsOf(found, section),
-    `  → ${section.next(found, options)}`,
+    ...(next === undefined ? [] : [`  → ${next}`]),
   ];
 }
 
-/** Returns the rows of a section, those with the same reason below it. */
+/** Returns the rows of a section, those with the same reason below it, and those with the same text once. */
 function rowsOf<Finding>(found: readonly Finding[], { row, why }: Section<Finding>): string[] {
   const textOf = (finding: Finding) => row(finding).filter(Boolean).join("  ");
-  if (!why) return found.map((finding) => `  ${textOf(finding)}`);
-  return [...Map.groupBy(found, why)].flatMap(([reason, same]) =>
-    same.length === 1
-      ? same.map((finding) => `  ${textOf(finding)}: ${reason}`)
-      : [`  ${reason}:`, ...same.map((finding) => `    ${textOf(finding)}`)],
-  );
+  const folded = (some: readonly Finding[]) =>
+    [...Map.groupBy(some, textOf)].map(([text, { length }]) =>
+      length > 1 ? `${text} (${count(length, "instance")})` : text,
+    );
+  return [...Map.groupBy(found, (finding) => why?.(finding))].flatMap(([reason, same]) => {
+    const [text, ...others] = folded(same);
+    if (reason === undefined) return folded(same).map((one) => `  ${one}`);
+    if (others.length === 0) return [`  ${text}: ${reason}`];
+    return [`  ${reason}:`, ...folded(same).map((one) => `    ${one}`)];
+  });
 }

@@ -105,19 +105,15 @@ const tokenKindDescriptions = {
   test: "test: nothing is billed, instances are ephemeral",
 } as const;
 
-/** Where settings come from. */
-export interface SettingSource {
-  /** The name of the stack with organization and project. Undefined if no stack is used. */
-  stack: string | undefined;
-  /** Where the settings come from, for messages. */
-  source: string;
-}
-
 /** Settings without a problem. */
-export interface FoundSettings extends SettingSource {
-  settings: Settings;
+export interface FoundSettings {
+  readonly settings: Settings;
   /** The environment variables from which some of them come. */
-  variables: SettingVariables;
+  readonly variables: SettingVariables;
+  /** The name of the stack with organization and project. Undefined if no stack is used. */
+  readonly stack: string | undefined;
+  /** Where the address and the token come from, for messages. */
+  readonly source: string;
 }
 
 /**
@@ -211,9 +207,9 @@ class TypedSettings {
   }
 
   describeStack(): string {
-    const { stack, whyNone } = this.#stackConfig;
+    const { stack, whyNone, config } = this.#stackConfig;
     if (whyNone) return `none: ${whyNone}, so the settings come from the environment`;
-    return `${stack}: ${count(this.#stackSize, "setting")} of compute`;
+    return `${stack}: ${count(Object.keys(config).length, "setting")} of compute`;
   }
 
   /** Names the settings that need not be given, and have been. */
@@ -235,19 +231,11 @@ class TypedSettings {
     );
   }
 
-  /** Where the settings come from, for messages. */
+  /** Where the address and the token come from, for messages. */
   get source(): string {
-    const { stack, whyNone } = this.#stackConfig;
-    const whyEnvironment =
-      whyNone ??
-      (this.#stackSize === 0
-        ? `stack ${stack} has no setting of compute in this folder`
-        : undefined);
-    const base = whyEnvironment ? `the environment, since ${whyEnvironment}` : `stack ${stack}`;
-    return Object.keys(this.#given).length > 0 ? `the options and ${base}` : base;
-  }
-
-  get #stackSize(): number {
-    return Object.keys(this.#stackConfig.config).length;
+    const { stack } = this.#stackConfig;
+    const places = [this.placeOf("baseUrl"), this.placeOf("apiToken")];
+    const ofStack = places.some((place) => place.startsWith("compute:")) ? ` of ${stack}` : "";
+    return places.join(", ") + ofStack;
   }
 }

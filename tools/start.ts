@@ -8,7 +8,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
-import { readCreates } from "../cli/creates";
+import { readRecords } from "../cli/records";
 import { ListenError, OptionError, startEmulator } from "../emulator";
 import metadata from "../metadata.json";
 import { ensureBuilt, ensureSdkBuilt, installPlugin } from "./build";
@@ -74,7 +74,7 @@ async function main([given = "up", ...rest]: readonly string[]): Promise<void> {
 
 /** Whether Pulumi was ended, and may not have saved which instances it had created. */
 function isAnyInDoubt(): boolean {
-  return readCreates(ownPulumi(demo), say).some(({ liveness }) => liveness === "dead");
+  return readRecords(ownPulumi(demo), say).some(({ liveness }) => liveness === "dead");
 }
 
 /** @throws {ToolError} if a flag comes before the command */

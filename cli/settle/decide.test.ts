@@ -1,20 +1,21 @@
 /** Tests what `settle` decides, row by row, on small states: nothing serving is destroyed, and nobody else's is taken (G2). */
 import { expect, test } from "@jest/globals";
-import type { CreateInDoubt } from "../creates";
-import { decideAll, doableOf, type Evidence, type Held, type View } from "./decide";
-import { doubtsOf } from "./doubts";
+import type { RecordedCreate } from "../records";
+import type { StateResource } from "../state";
+import { doubtsOf } from "../view";
+import { decideAll, doableOf, type Sighting } from "./decide";
 import { held, pending, resource, scope, secret, stack, stateOf, urnOf } from "./testing/states";
 
 const web = urnOf("web");
 const name = "web-aaaabbbb";
 const origin = { baseUrl: "https://a.example/v2", tokenKind: "live", tokenHash: "1" };
 const itemOf = (id: string) => ({ id, name, status: "ACTIVE" });
-const listed = (...ids: string[]): Evidence => ({ kind: "listed", items: ids.map(itemOf) });
-const absent: Evidence = { kind: "absent" };
-const open: Evidence = { kind: "open", why: "the listing is not complete" };
-const unvouched: Evidence = { kind: "unvouched", why: "nothing shows that it is its place" };
+const listed = (...ids: string[]): Sighting => ({ kind: "listed", items: ids.map(itemOf) });
+const absent: Sighting = { kind: "absent" };
+const open: Sighting = { kind: "open", why: "the listing is not complete" };
+const unvouched: Sighting = { kind: "unvouched", why: "nothing shows that it is its place" };
 
-const recordOf = (fields: Partial<CreateInDoubt> = {}): CreateInDoubt => ({
+const recordOf = (fields: Partial<RecordedCreate> = {}): RecordedCreate => ({
   ...origin,
   urn: web,
   scope,
@@ -33,10 +34,10 @@ const recordOf = (fields: Partial<CreateInDoubt> = {}): CreateInDoubt => ({
 interface Case {
   resources?: object[];
   operations?: object[];
-  records?: CreateInDoubt[];
-  evidence?: Evidence;
+  records?: RecordedCreate[];
+  evidence?: Sighting;
   /** The evidence for the creates of these names, if it differs. */
-  evidenceOf?: Readonly<Record<string, Evidence>>;
+  evidenceOf?: Readonly<Record<string, Sighting>>;
   /** What the service lists besides. */
   others?: { id: string; name: string }[];
   /** Ids that states hold, besides those of `resources`. */
@@ -44,9 +45,7 @@ interface Case {
   take?: readonly string[];
   forget?: string[];
   /** All that states hold, instead of these. */
-  holders?: Held[];
-  /** The ids of those that are proven gone. */
-  gone?: string[];
+  holders?: StateResource[];
   tokenKind?: string;
 }
 
@@ -54,31 +53,27 @@ interface Case {
 function rowsOf({ resources = [], operations = [], records = [], evidence = open, ...more }: Case) {
   const state = stateOf(resources, operations);
   const choices = { take: more.take ?? [], forget: new Set(more.forget) };
-  const doubts = doubtsOf(stack, state, records, choices.forget);
+  const doubts = doubtsOf([state], records).filter(
+    (doubt) => doubt.stack === stack || choices.forget.has(doubt.urn),
+  );
   const { tokenKind = "live" } = more;
-  const holders = [
-    ...state.resources.map(({ id, urn }) => ({ id, urn })),
-    ...(more.heldIds ?? []).map((id) => ({ id, urn: web })),
-  ].map((one): Held => ({ ...one, stack, origin: { ...origin, tokenKind } }));
+  const others = stateOf((more.heldIds ?? []).map((id) => held("web", id))).resources;
+  const holders = [...state.resources, ...others].map((one): StateResource => ({
+    ...one,
+    origin: { ...origin, tokenKind },
+  }));
   const items = evidence.kind === "listed" ? evidence.items : [];
-  const view: View = {
-    stack,
+  const listedItems = [...items, ...(more.others ?? []), { id: "i-other", name: "other" }];
+  const view = {
     state,
     held: Map.groupBy(more.holders ?? holders, ({ id }) => id),
-    evidence: new Map(
+    sightings: new Map(
       doubts.map((doubt) => [doubt, more.evidenceOf?.[doubt.name ?? ""] ?? evidence]),
     ),
-    items: new Map(
-      [...items, ...(more.others ?? []), { id: "i-other", name: "other" }].map((item) => [
-        item.id,
-        item,
-      ]),
-    ),
+    items: new Map(listedItems.map((item) => [item.id, item])),
     origin: { ...origin, tokenKind },
-    gone: new Set(more.gone),
-    choices,
   };
-  return decideAll(doubts, view);
+  return decideAll(view, choices);
 }
 
 /** The rows that can be carried out. */
@@ -91,8 +86,9 @@ function decided(given: Case): string[] {
       return [does.kind, does.item.id, does.occupant].filter(Boolean).join(" ");
     const shown = "items" in does ? does.items.map(({ id }) => id) : [];
     const because = does.kind === "gone" ? does.because : undefined;
-    const by = does.kind === "ask" && does.by === "import" ? "to import" : undefined;
-    return [does.kind, because, by, ...shown].filter(Boolean).join(" ");
+    const left = does.kind === "ask" && does.whom === "the next up" && "left";
+    const by = does.kind === "ask" && !left && does.by === "import" ? "to import" : undefined;
+    return [left || does.kind, because, by, ...shown].filter(Boolean).join(" ");
   });
 }
 
@@ -183,11 +179,6 @@ test.each<[string, Case, string[]]>([
     { resources: [held("web", "i-0")], operations, evidence: listed("i-1") },
     ["ask i-1"],
   ],
-  [
-    "the state has an instance there that is gone",
-    { resources: [held("web", "i-0")], gone: ["i-0"], operations, evidence: listed("i-1") },
-    ["put i-1"],
-  ],
   ["nothing shows the place of a generated name", { operations, evidence: unvouched }, ["left"]],
   [
     "nothing shows the place of a chosen name",
@@ -201,7 +192,7 @@ test.each<[string, Case, string[]]>([
   [
     "its name is a secret, and nothing shows its id",
     { operations: [pending("web", {}, secret)], heldIds: ["i-9"], others: [{ id: "i-9", name }] },
-    ["ask i-other"],
+    ["ask"],
   ],
   [
     "the stack was renamed after its run was killed",
@@ -211,11 +202,6 @@ test.each<[string, Case, string[]]>([
       evidence: listed("i-1"),
     },
     ["put i-1"],
-  ],
-  [
-    "its run is under way",
-    { operations, records: [recordOf({ liveness: "alive" })], evidence: listed("i-1") },
-    ["running"],
   ],
   [
     "files can't be locked",
@@ -350,18 +336,13 @@ test.each<[string, Case, string[]]>([
     { records: [recordOf({ urn: `${web}2`, isHere: false, scope: "x" })], forget: [`${web}2`] },
     ["gone forgotten"],
   ],
-  [
-    "forgets none whose run is under way",
-    { records: [recordOf({ liveness: "alive" })], forget: [web] },
-    ["running"],
-  ],
 ])("a person %s", (_, given, rows) => {
   expect(decided(given)).toEqual(rows);
 });
 
 const replacing = { resources: [held("web", "i-0")], evidence: listed("i-1") };
 
-test.each<[string, Partial<CreateInDoubt>, string]>([
+test.each<[string, Partial<RecordedCreate>, string]>([
   ["which has its id", { id: "i-1" }, "left i-1"],
   ["which has its generated name", {}, "left i-1"],
   ["although the program asks for another one", { digest: "other" }, "left i-1"],
@@ -397,7 +378,7 @@ test("an instance is known by its place and its id", () => {
   const [row] = rowsOf({
     operations,
     evidence: listed("i-1"),
-    holders: [{ id: "i-1", urn: urnOf("db"), stack, origin: other }],
+    holders: stateOf([held("db", "i-1")]).resources.map((one) => ({ ...one, origin: other })),
   });
   expect(row?.does.kind).toBe("put");
 });

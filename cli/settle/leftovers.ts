@@ -1,23 +1,32 @@
 /** Finds the instances whose names this provider generated for a resource of the stack, and that no state holds any more. */
 import type { ListItem } from "../../provider/api/contract";
 import { isNameFor } from "../../provider/instance/naming";
+import { stopsCreate } from "../../provider/instance/protocol";
 import { instanceToken } from "../../provider/pulumiNames";
 import { stackOf, typesOf } from "../../provider/urn";
-import { scopesOf, withPending, type ExportedState } from "./exported";
+import type { ServiceListing } from "../listings";
+import { scopesOf, withPending, type StackState, type StateResource } from "../state";
+import { isListedAt, type HeldInstances } from "../view";
 
 /** A listed instance of a resource of the stack. */
-export interface Leftover {
+export interface StackLeftover {
   readonly item: ListItem;
   readonly urn: string;
   /** The id of the provider resource whose tag it has. */
   readonly scope: string;
 }
 
+/** A leftover that stops the next `up`. */
+export interface Stopping extends StackLeftover {
+  /** The resource of a state that has the instance. Undefined if no state has it. */
+  readonly holder: StateResource | undefined;
+}
+
 /**
  * Returns those of the items that have the tag and the base name of a resource of the stack: one in the state, or one that
  * has left it, whose logical name is then taken from the name of the instance.
  */
-export function leftoversIn(items: readonly ListItem[], state: ExportedState): Leftover[] {
+export function leftoversIn(items: readonly ListItem[], state: StackState): StackLeftover[] {
   const all = withPending(state);
   const known = all.filter(({ type }) => type === instanceToken).map(({ urn }) => urn);
   const start = stackOf(all[0]?.urn ?? "");
@@ -32,5 +41,26 @@ export function leftoversIn(items: readonly ListItem[], state: ExportedState): L
       scopes.flatMap((scope) => (isNameFor(item.name, urn, scope) ? [{ item, urn, scope }] : [])),
     );
     return named.slice(0, 1);
+  });
+}
+
+/**
+ * Returns the leftovers that stop the next `up`, if that creates their resource: the state lacks the resource, or has marked it for
+ * replacement.
+ */
+export function stoppingOf(
+  leftovers: readonly StackLeftover[],
+  { resources }: StackState,
+  held: HeldInstances,
+  { settings, origin }: ServiceListing,
+): Stopping[] {
+  const { tokenKind, deletePolicy, leftovers: setting } = settings;
+  const spec = { leftovers: setting, deleteFails: deletePolicy === "fail", own: { tokenKind } };
+  if (!stopsCreate(spec, { items: [{ why: "tag" }], partial: false })) return [];
+  const isCreated = ({ urn }: StackLeftover) =>
+    resources.find((one) => one.urn === urn && !one.delete)?.taint ?? true;
+  return leftovers.filter(isCreated).map((leftover) => {
+    const holder = held.get(leftover.item.id)?.find((one) => isListedAt(one, origin));
+    return { ...leftover, holder };
   });
 }

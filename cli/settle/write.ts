@@ -3,73 +3,79 @@ import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Origin } from "../../provider/origin";
 import { pulumiHome } from "../../provider/pulumiHome";
-import { importState } from "../pulumi";
+import { importState, readState } from "../pulumi";
+import type { StackState } from "../state";
 import { Problem, type Terminal } from "../terminal";
-import type { Row } from "./decide";
-import { occupantOf } from "./doubts";
-import { settleState, unfinishedOutputs, type ExportedState, type StateChange } from "./exported";
-import type { Look } from "./look";
+import { settleState, unfinishedOutputs, type StatePut } from "./change";
+import type { Row, StackView } from "./decide";
 
 /** What `carryOut` has changed. */
 export interface Written {
   /** The file with the state that was replaced. Undefined if the state was not changed. */
-  kept: string | undefined;
+  readonly kept: string | undefined;
   /** The URNs of the creates whose records could not be changed. */
-  stuck: string[];
+  readonly stuck: readonly string[];
 }
 
-/** @throws Problem if the state can't be changed, as when the stack is locked */
-export async function carryOut(look: Look, rows: readonly Row[], io: Terminal): Promise<Written> {
-  const by = look.service && { origin: look.service.origin, session: look.service.session.id };
-  const now = io.clock.date();
-  const changes = rows.flatMap((row) => changesOf(row, look.view.state, by, now));
-  const kept = changes.length > 0 ? await write(look, changes, io) : undefined;
+/**
+ * Carries out these rows, unless the state has changed since it was read.
+ *
+ * @throws Problem if the state has changed, or can't be changed, as when the stack is locked
+ */
+export async function carryOut(
+  { state, origin }: StackView,
+  rows: readonly Row[],
+  io: Terminal,
+): Promise<Written> {
+  const { stack, text } = state;
+  const again = await readState(stack, io.env);
+  if (again.problem) throw again.problem;
+  if (again.text !== text)
+    throw new Problem("the state has changed meanwhile", "Run `settle` again.");
+  let kept: string | undefined;
+  // A state that is imported has no pending creates.
+  if (rows.some(({ doubt }) => doubt.pending)) {
+    const now = io.clock.date();
+    kept = keep(state, now, io);
+    await importState(stack, settleState(state, putsOf(rows, origin, now), now), io.env);
+  }
   const stuck = rows.filter(({ doubt: { record } }) => record && !record.settle());
   return { kept, stuck: stuck.map(({ doubt }) => doubt.urn) };
 }
 
-/**
- * Returns what a row changes in the state. `by`: the session that puts an instance into it, and where that lives. Undefined if the
- * service was not asked.
- */
-export function changesOf(
-  { doubt, does }: Row,
-  state: ExportedState,
-  by: { origin: Origin; session: string } | undefined,
-  now: Date,
-): StateChange[] {
-  const [, ...older] = doubt.pending;
-  const drop = (pending: StateChange["pending"]): StateChange => ({ do: "drop", pending });
-  if (does.kind !== "put" || !by) return doubt.pending.map(drop);
-  const { item, pending } = does;
-  const { id, name, status } = item;
-  const { record } = doubt;
-  const isRecords = record?.id === undefined || record.id === id;
-  const shown = isRecords ? record?.accepted : undefined;
-  const accepted = { id, name, status, networks: [], ...shown };
-  const at = record?.at ?? now.toISOString();
-  const session = record?.session ?? by.session;
-  const made = { origin: by.origin, at, session, flavor: isRecords ? record?.flavor : undefined };
-  const outputs = unfinishedOutputs(pending, accepted, made);
-  return [
-    { do: "put", pending, id, outputs, replaces: occupantOf(doubt.urn, state)?.id },
-    ...older.map(drop),
-  ];
+/** Returns what these rows put into the state. `origin` is that of the listing. */
+export function putsOf(rows: readonly Row[], origin: Origin | undefined, now: Date): StatePut[] {
+  return rows.flatMap(({ doubt: { record }, does }) => {
+    if (does.kind !== "put" || !origin) return [];
+    const { item, pending, occupant } = does;
+    const { id, name, status } = item;
+    const recorded = record?.id === undefined || record.id === id ? record : undefined;
+    const outputs = unfinishedOutputs(
+      pending,
+      { id, name, status, networks: [], ...recorded?.accepted },
+      {
+        origin,
+        at: record?.at ?? now.toISOString(),
+        session: record?.session ?? "settle",
+        flavor: recorded?.flavor,
+      },
+    );
+    return [{ pending, id, outputs, replaces: occupant }];
+  });
 }
 
-async function write(
-  { view: { stack, state } }: Look,
-  changes: readonly StateChange[],
-  { env, clock }: Terminal,
-): Promise<string> {
+/**
+ * Keeps the state in a file that only this user can read: a state may have secrets of other providers in clear text.
+ *
+ * @throws Problem if the file can't be written
+ */
+function keep({ stack, text }: StackState, now: Date, { env }: Terminal): string {
   const folder = join(pulumiHome(env), "compute", "settle");
-  const now = clock.date();
   const base = `${stack}-${now.toISOString()}`.replace(/[^\w.-]+/g, "-");
   const kept = join(folder, `${base}.json`);
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    // Only this user can read it: a state may have secrets of other providers in clear text.
-    writeFileSync(kept, state.text, { mode: 0o600, flag: "wx" });
+    writeFileSync(kept, text, { mode: 0o600, flag: "wx" });
     chmodSync(kept, 0o600);
   } catch (error) {
     throw new Problem(
@@ -77,6 +83,5 @@ async function write(
       `Nothing was changed. Make ${folder} writable, and run the command again.`,
     );
   }
-  await importState(stack, settleState(state, changes, now), env);
   return kept;
 }

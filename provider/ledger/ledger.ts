@@ -34,8 +34,11 @@ export type InFile = ({ kind: "found" } & Found) | { kind: "unreadable"; path: s
 export interface LedgerOptions {
   /** Undefined for a session that writes none, and that finds none (`pulumi do --stateless`). */
   folder: string | undefined;
-  /** The id of the session: letters and digits, different for each session. */
-  session: string;
+  /**
+   * The id of the session, different for each: letters, digits and `_`. A command has none: its ledger makes no record, and takes
+   * none over.
+   */
+  session?: string | undefined;
   warn: (message: string) => void;
   clock: { date(): Date };
   disk?: Disk | undefined;
@@ -74,7 +77,7 @@ export class Ledger {
   /** Set when the session has ended. Resolves when the lock is released. */
   #closed: Promise<void> | undefined;
 
-  constructor({ folder, session, warn, clock, disk = systemDisk }: LedgerOptions) {
+  constructor({ folder, session = "", warn, clock, disk = systemDisk }: LedgerOptions) {
     this.#folder = folder;
     this.#session = session;
     this.#warn = warn;
@@ -283,13 +286,13 @@ export class Ledger {
   }
 
   /**
-   * Takes this session's lock, if files can be locked. Returns false if there is no folder. Without a lock, other sessions can't
+   * Takes this session's lock, if files can be locked. Returns false if there is no folder or no session. Without a lock, other sessions can't
    * tell whether this one is alive, and stop.
    *
    * @throws the error of the system if the folder can't be made, or neither the lock nor the file in its place
    */
   #open(): boolean {
-    if (this.#folder === undefined || this.#closed) return false;
+    if (this.#folder === undefined || this.#session === "" || this.#closed) return false;
     if (this.#isOpened) return true;
     this.#disk.makeFolder(this.#folder);
     const path = this.#lockPathOf(this.#session);

@@ -15,7 +15,7 @@ import { Operations, waits, type Operation, type OperationOwner } from "./operat
 
 /** What identifies the run of a session. */
 export interface SessionRun {
-  /** A random string. A command has a fixed one. */
+  /** A random string. Empty for a command, which makes no instance. */
   sessionId: string;
   /**
    * The id of the provider resource: the same in every run of a stack until a `pulumi destroy` or an upgrade of the plugin, and
@@ -47,7 +47,7 @@ export interface Retained {
 /** Returns the run of a command, which never creates an instance. A person waits for it, and nothing shows what it waits for. */
 export function commandRun(variables: SettingVariables): SessionRun {
   const patienceMs = 3500;
-  return { sessionId: "by-hand", engine: new EngineRun(), variables, patienceMs };
+  return { sessionId: "", engine: new EngineRun(), variables, patienceMs };
 }
 
 /** The default time-outs in seconds: `change` for operations that change an instance, `look` for those that only read. */

@@ -129,19 +129,10 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "cli/report.ts",
-    text: "`pulumi up --stack <stack>` creates new ones.",
-    ways: { "pulumi up": commands("audit finds an instance made by hand") },
-  },
-  {
-    file: "cli/report.ts",
-    text: "--stack <stack>\\` drops",
-    ways: { "pulumi refresh": commands("audit finds an instance made by hand") },
-  },
-  {
-    file: "cli/audit.ts",
-    text: "a refresh of its stack keeps it",
+    text: "drops them from the state. The next `pulumi up",
     ways: {
-      "pulumi state delete": commands("after a new token, audit finds an instance gone that a"),
+      "pulumi refresh": commands("audit finds an instance made by hand"),
+      "pulumi up": commands("audit finds an instance made by hand"),
     },
   },
   {
@@ -165,7 +156,7 @@ export const advice: readonly Advice[] = [
     },
   },
   {
-    file: "cli/compare.ts",
+    file: "cli/audit.ts",
     text: "If both addresses are of one service, that stack manages it",
     ways: {
       "pulumi import": commands("audit does not decide whether an instance whose id a stack has"),
@@ -174,7 +165,7 @@ export const advice: readonly Advice[] = [
 
   // ── settle ──
   {
-    file: "cli/creates.ts",
+    file: "cli/records.ts",
     text: "settleCommand(...options)",
     ways: { settle: commands("after a run was killed during a create, the settle that %s prints") },
   },
@@ -189,12 +180,12 @@ export const advice: readonly Advice[] = [
     ways: { "run again": settled("a stack that a killed run has left locked stays as it is") },
   },
   {
-    file: "cli/settle/exported.ts",
+    file: "cli/settle/change.ts",
     text: "goes on with it",
     ways: { "pulumi up": settled("after a kill in the POST, on %s, the next up has nothing") },
   },
   {
-    file: "cli/settle/rows.ts",
+    file: "cli/settle/words.ts",
     text: 'settleCommand("--yes", ...context.options, ...words)',
     ways: {
       "--take": settled("an explicit name proves nothing: a person takes"),
@@ -202,12 +193,12 @@ export const advice: readonly Advice[] = [
     },
   },
   {
-    file: "cli/settle/rows.ts",
+    file: "cli/settle/words.ts",
     text: "`pulumi up` goes on with it",
     ways: { "pulumi up": settled("after a kill in the POST, on %s, the next up has nothing") },
   },
   {
-    file: "cli/settle/rows.ts",
+    file: "cli/settle/words.ts",
     text: "`pulumi up` asks the listing of its own place",
     ways: { "pulumi up": settled("a create that left nothing stops no up") },
   },
@@ -242,39 +233,39 @@ export const advice: readonly Advice[] = [
     ways: { audit: settled("the up that settle prints beside a leftover makes a second") },
   },
   {
-    file: "cli/settle/rows.ts",
+    file: "cli/settle/words.ts",
     text: "importCommand({ urn",
     ways: { "pulumi import": settled("a server whose resource has left the state is named") },
   },
-  { file: "cli/settle/rows.ts", text: "inStack(importing, stack)", ways: { part } },
+  { file: "cli/settle/words.ts", text: "inStack(importing, stack)", ways: { part } },
   {
-    file: "cli/settle/rows.ts",
+    file: "cli/settle/words.ts",
     text: "oneRunCommands.retain",
     ways: {
       "a replacement": settled("under the policy fail, the command that settle names"),
     },
   },
   {
-    file: "cli/settle/rows.ts",
+    file: "cli/settle/words.ts",
     text: "oneRunCommands.replaceTainted",
     ways: { "a taint": core("replaceAgain", "%s of a live instance that no delete can destroy") },
   },
   {
-    file: "cli/settle/rows.ts",
+    file: "cli/settle/words.ts",
     text: "goes on with it, and drops",
     ways: { "pulumi up": settled("under the policy fail, the command that settle names") },
   },
   {
-    file: "cli/settle/rows.ts",
+    file: "cli/settle/words.ts",
     text: "oneRunCommands.besideLeftovers",
     ways: { "a second one": settled("the up that settle prints beside a leftover makes a second") },
   },
   {
-    file: "cli/settle/rows.ts",
+    file: "cli/settle/words.ts",
     text: "inStack(command, stackOption)",
     ways: { "pulumi state untaint": witnessed("what stops an up is named with the stack") },
   },
-  { file: "cli/settle/rows.ts", text: "→ \\`${command}\\`", ways: { part } },
+  { file: "cli/settle/words.ts", text: "→ \\`${command}\\`", ways: { part } },
   {
     file: "cli/settle/settle.ts",
     text: "The rest is left to `pulumi up`",
@@ -294,6 +285,11 @@ export const advice: readonly Advice[] = [
     file: "cli/settle/settle.ts",
     text: "run `settle` again.",
     ways: { settle: settled("a stack that a killed run has left locked stays as it is") },
+  },
+  {
+    file: "cli/settle/write.ts",
+    text: "Run `settle` again.",
+    ways: { settle: settled("at a terminal, settle asks, and changes nothing if the state has") },
   },
   {
     file: "cli/settle/write.ts",

@@ -53,7 +53,7 @@ test("a hundred servers are imported with a plan, and the program that `pulumi i
   await stack.succeed("stack", "init", "other");
   const options = `--base-url ${service.url} --cursor-parameter ${cursorParameter}`;
   const other = await stack.type(`${audit} --plan other.json ${options}`);
-  expect(other).toContain("since stack organization/proj/other has no setting of compute");
+  expect(other).toContain("(test token; --base-url, COMPUTE_API_TOKEN): ");
   expect(other).toContain("1 instance is in the plan. Next: pulumi import --file other.json\n");
 });
 

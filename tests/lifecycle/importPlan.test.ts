@@ -99,7 +99,7 @@ test("an instance that the next `pulumi up` takes over, and an id that can't be 
   expect(planned).toEqual(["free=i-free"]);
   // The instance whose id has control characters is not even read, so the listing is not complete.
   expect(text).toMatch(/not complete/);
-  expect(text).toMatch(/^ {2}i-open {2}"open" .* an earlier run created it for urn:pulumi:dev/m);
+  expect(text).toMatch(/^ {2}i-open {2}"open" .* of urn:pulumi:dev/m);
   expect(text).toMatch(/^ {2}instance i-running "running": a run may be creating it right now/m);
   expect(said).toEqual([
     expect.stringMatching(/^left out: i-.*\[secret\]/),
@@ -140,7 +140,7 @@ test("with --json, the report is data, and the plan is the same", async (world) 
 });
 
 const unknownInput = "one of the names is not an input of an instance; did you mean flavorId?";
-const secretInput = "userData is a secret, which the plan would hold in clear text";
+const secretInput = "the plan, which is in clear text, can't have userData";
 
 test("a wrong --input is refused without its value, before anything is asked (G8, G9)", async (world) => {
   for (const [given, why] of [
@@ -148,7 +148,7 @@ test("a wrong --input is refused without its value, before anything is asked (G8
     ["CanaryToken", "one of them has no ="],
     ["vpcId=CanaryToken", "vpcId is given more than once"],
     ["imageId=", "imageId must not be empty"],
-    ["name=CanaryToken", "name: the name comes from the listing"],
+    ["name=CanaryToken", "the plan, which is in clear text, can't have name"],
     ["userData=CanaryToken", secretInput],
   ] as const) {
     const { code, said } = await plan(world, "--input", "vpcId=v", "--input", given);
@@ -232,7 +232,7 @@ test("the plan leaves out what any stack of the backend manages", async (world) 
     /^ {2}instance i-moved "i-moved": stack prod has .* lives at https:\/\/b\./m,
   );
   expect(text).toMatch(
-    /^ {2}i-lost {2}"i-lost" .* it has the name of a create in doubt; `\S+ settle --stack prod` in/m,
+    /^Creates in doubt \(1\):\n {2}1 create of prod: `\S+ settle --stack prod` in/m,
   );
   expect(said).toEqual([expect.stringMatching(/^3 instances are in the plan\. Next: /)]);
   expect(code).toBe(0);

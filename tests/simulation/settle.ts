@@ -5,12 +5,20 @@
  */
 import { Struct } from "google-protobuf/google/protobuf/struct_pb";
 import { logicalName } from "../../provider/urn";
-import { createInDoubt } from "../../cli/creates";
-import { decideAll, doableOf, type Evidence, type Row } from "../../cli/settle/decide";
-import { doubtsOf, mayBe, whyUnvouched, type Doubt } from "../../cli/settle/doubts";
-import { parseExport, settleState, type ExportedState } from "../../cli/settle/exported";
+import { recordsIn } from "../../cli/records";
+import {
+  decideAll,
+  doableOf,
+  isForPerson,
+  whyUnvouched,
+  type Row,
+  type Sighting,
+} from "../../cli/settle/decide";
+import { settleState } from "../../cli/settle/change";
 import { leftoversIn } from "../../cli/settle/leftovers";
-import { changesOf } from "../../cli/settle/write";
+import { putsOf } from "../../cli/settle/write";
+import { isInstance, parseState, type StackState } from "../../cli/state";
+import { doubtsOf, makerOf, mayBe, type Doubt } from "../../cli/view";
 import type { ListItem } from "../../provider/api/contract";
 import type { Origin } from "../../provider/origin";
 import type { PropertyMap, PropertyValue } from "../../provider/propertyValue";
@@ -45,32 +53,29 @@ export interface Settled {
 /** Types `settle --yes`. */
 export function settle(view: View): Settled {
   const { stack, stacks, machine, listed, origin, forgets } = view;
-  const state = exportOf(stack);
-  const ledger = machine.ledger();
-  const creates = ledger
-    .all()
-    .filter(({ record }) => record.at !== undefined)
-    .map((found) => createInDoubt({ ...found, ledger, isHere: true }));
-  const doubts = doubtsOf(stack.name, state, creates, forgets);
-  const all = stacks.flatMap(({ name, resources }) =>
-    resources.map(({ id, urn }) => ({ id, urn, stack: name, origin })),
+  const states = stacks.map(exportOf);
+  const state = states.find((one) => one.stack === stack.name) ?? exportOf(stack);
+  const all = doubtsOf(states, recordsIn(machine.ledger(), true));
+  const doubts = all.filter(
+    (doubt) => doubt.stack === stack.name || (forgets.has(doubt.urn) && !doubt.pending),
   );
-  const held = Map.groupBy(all, ({ id }) => id);
+  if (doubts.some(({ record }) => record?.liveness === "alive"))
+    return { exitCode: 3, questions: [], left: [], givenUp: [], named: [] };
+  const instances = states.flatMap(({ resources }) => resources.filter(isInstance));
+  const held = Map.groupBy(
+    instances.map((one) => ({ ...one, origin })),
+    ({ id }) => id,
+  );
   const items = new Map(listed.map((item) => [item.id, item]));
   const found = leftoversIn(listed, state);
   const scopes = new Set(found.map(({ scope }) => scope));
   const place = { state, items, origin };
-  const evidence = new Map(doubts.map((doubt) => [doubt, evidenceOf(doubt, place, scopes)]));
-  const gone = new Set(stack.ids.filter((id) => !items.has(id)));
-  const choices = { take: [], forget: forgets };
-  const seen = { stack: stack.name, ...place, held, evidence, gone, choices };
-  const rows = decideAll(doubts, seen);
-  if (rows.some(({ does }) => does.kind === "running"))
-    return { exitCode: 3, questions: [], left: [], givenUp: [], named: [] };
+  const sightings = new Map(doubts.map((doubt) => [doubt, sightingOf(doubt, place, scopes)]));
+  const rows = decideAll({ ...place, held, sightings }, { take: [], forget: forgets });
   const decided = doableOf(rows);
   carryOut(state, decided, view);
   const leftovers = found.filter(
-    ({ item }) => !held.has(item.id) && !doubts.some((doubt) => mayBe(doubt, item, origin)),
+    ({ item }) => !held.has(item.id) && !makerOf(item, doubts, origin),
   );
   return endOf(rows, decided, leftovers, origin.tokenKind);
 }
@@ -82,7 +87,8 @@ function endOf(
   tokenKind: string,
 ): Settled {
   const isSandbox = tokenKind === "test";
-  const open = rows.filter((row) => !decided.includes(row) && row.does.kind !== "left");
+  const isLeft = ({ does }: Row) => does.kind === "ask" && !isForPerson(does);
+  const open = rows.filter((row) => !decided.includes(row) && !isLeft(row));
   const asked = open.map(({ doubt: { urn }, does }) => ({
     urn,
     why: "why" in does ? (does.why ?? "") : "another create blocks it",
@@ -95,17 +101,17 @@ function endOf(
   const ofRows = idsOf((does) => does.kind === "gone" && does.because === "sandbox");
   const givenUp = isSandbox ? [...ofRows, ...leftovers.map(({ item }) => item.id)] : [];
   const questions = [...asked, ...(isSandbox ? [] : ofLeftovers)];
-  const left = rows.flatMap(({ doubt, does }) => (does.kind === "left" ? [doubt.urn] : []));
-  const named = idsOf((does) => does.kind !== "ask");
+  const left = rows.filter(isLeft).map(({ doubt }) => doubt.urn);
+  const named = idsOf((does) => !isForPerson(does));
   return { exitCode: questions.length > 0 ? 1 : 0, questions, left, givenUp, named };
 }
 
 /** What complete listings show that begin after the settling time. */
-function evidenceOf(
+function sightingOf(
   doubt: Doubt,
   place: Parameters<typeof whyUnvouched>[1],
   scopes: ReadonlySet<string>,
-): Evidence {
+): Sighting {
   const why = doubt.record ? undefined : whyUnvouched(doubt, place, scopes);
   if (why !== undefined) return { kind: "unvouched", why };
   const items = [...place.items.values()].filter((item) => mayBe(doubt, item, place.origin));
@@ -113,12 +119,12 @@ function evidenceOf(
 }
 
 /** First the state is written, then the files go. */
-function carryOut(state: ExportedState, rows: readonly Row[], view: View): void {
+function carryOut(state: StackState, rows: readonly Row[], view: View): void {
   const { stack, machine, origin } = view;
-  const by = { origin, session: "settle" };
-  const changes = rows.flatMap((row) => changesOf(row, state, by, machine.date()));
-  if (changes.length > 0) {
-    const changed = parseExport(settleState(state, changes, machine.date()));
+  const now = machine.date();
+  if (rows.some(({ doubt }) => doubt.pending)) {
+    const text = settleState(state, putsOf(rows, origin, now), now);
+    const changed = parseState(stack.name, text);
     stack.save(resourcesOf(changed, stack), stack.scope, { pending: [] });
   }
   for (const { doubt } of rows) doubt.record?.settle();
@@ -126,7 +132,7 @@ function carryOut(state: ExportedState, rows: readonly Row[], view: View): void 
 
 // ── The export, and the state in it ──────────────────────────────────────────────────────────────
 
-function exportOf({ name, resources, pending, scope }: Stack): ExportedState {
+function exportOf({ name, resources, pending, scope }: Stack): StackState {
   const providerUrn = `urn:pulumi:${name}::project::pulumi:providers:compute::default_0_1_0`;
   const provider = { urn: providerUrn, type: "pulumi:providers:compute", id: scope };
   const common = { type: instanceToken, provider: `${providerUrn}::${scope}` };
@@ -149,11 +155,11 @@ function exportOf({ name, resources, pending, scope }: Stack): ExportedState {
     // The latest first.
     pending_operations: operations.reverse(),
   };
-  return parseExport(JSON.stringify({ version: 3, deployment }));
+  return parseState(name, JSON.stringify({ version: 3, deployment }));
 }
 
 /** What the engine reads from the changed export. */
-function resourcesOf({ resources }: ExportedState, stack: Stack): Held[] {
+function resourcesOf({ resources }: StackState, stack: Stack): Held[] {
   return resources
     .filter(({ type }) => type === instanceToken)
     .map((one): Held => {

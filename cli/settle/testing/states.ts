@@ -1,5 +1,5 @@
 /** Small exported states for the tests beside `settle`. */
-import { parseExport, type ExportedState, type PendingCreate } from "../exported";
+import { parseState, type PendingCreate, type StackState } from "../../state";
 
 export const stack = "organization/proj/dev";
 export const urnOf = (name: string, type = "compute:index:Instance") =>
@@ -39,7 +39,11 @@ export const pending = (logical: string, fields: Fields = {}, name?: unknown) =>
 };
 
 /** An export with stack and default provider, and these resources and pending operations. */
-export function stateOf(resources: readonly object[], operations: readonly object[] = []) {
+export function stateOf(
+  resources: readonly object[],
+  operations: readonly object[] = [],
+  ofStack = stack,
+) {
   const first = [
     { urn: root, custom: false, type: "pulumi:pulumi:Stack" },
     { urn: provider, custom: true, type: "pulumi:providers:compute", id: scope },
@@ -50,11 +54,11 @@ export function stateOf(resources: readonly object[], operations: readonly objec
     pending_operations: operations,
     metadata: {},
   };
-  return parseExport(JSON.stringify({ version: 3, deployment }));
+  return parseState(ofStack, JSON.stringify({ version: 3, deployment }));
 }
 
 /** The only pending create of a state. @throws if there is another number */
-export function onlyPending({ pending: all }: ExportedState): PendingCreate {
+export function onlyPending({ pending: all }: StackState): PendingCreate {
   const [only, ...others] = all;
   if (!only || others.length > 0) throw new Error("the state does not have one pending create");
   return only;

@@ -2,12 +2,11 @@
 import { importCommand, inStack, oneRunCommands, settleCommand } from "../../provider/advice";
 import type { ListItem } from "../../provider/api/contract";
 import type { Settings } from "../../provider/config/settings";
-import { displayRun } from "../../provider/ledger/record";
 import { redactionMark } from "../../provider/redaction";
 import { shellQuote } from "../../provider/shellQuote";
-import type { Does, Row } from "./decide";
-import type { Doubt } from "./doubts";
-import type { Stopping } from "./look";
+import type { Doubt } from "../view";
+import { isForPerson, type Does, type Row } from "./decide";
+import type { Stopping } from "./leftovers";
 
 /** A command for a person who decides, and what follows from it. */
 interface Way {
@@ -16,7 +15,7 @@ interface Way {
 }
 
 /** A create or an instance, as a person reads of it. */
-interface Shown {
+interface Described {
   urn: string;
   /** Undefined if it is not known. */
   name: string | undefined;
@@ -42,7 +41,7 @@ export interface Context {
 const maxNamed = 3;
 
 /** Describes what was found of a create in doubt, and what becomes of it. */
-export function show(row: Row, context: Context): Shown {
+export function describeRow(row: Row, context: Context): Described {
   const { doubt, does } = row;
   const { urn, record, name = redactionMark } = doubt;
   const items = itemsOf(does);
@@ -55,49 +54,49 @@ function itemsOf(does: Does): readonly ListItem[] {
   return "item" in does ? [does.item] : [];
 }
 
-function wordsFor({ doubt, does }: Row, context: Context): Pick<Shown, "found" | "does"> {
-  const { record } = doubt;
-  const found = describeAll(doubt, does);
+function wordsFor({ doubt, does }: Row, context: Context): Pick<Described, "found" | "does"> {
+  const found = describeItems(doubt, does);
   switch (does.kind) {
     case "held": {
       const { stack, urn } = does.holder;
       return { found: `${stack} has the instance, as ${urn}`, does: "forget the create" };
     }
     case "gone": {
-      const none = `nothing left behind, as two complete listings show${record ? `, sent at ${record.at}` : ""}`;
+      const none = "nothing left behind, as two complete listings show";
       if (does.because === "absent") return { found: none, does: "forget the create" };
-      const left = "forget the create; what it may have left";
       const rest = does.because === "sandbox" ? "is in a sandbox, not billed" : "goes on running";
-      return { found, does: `${left} ${rest}` };
+      return { found, does: `forget the create; what it may have left ${rest}` };
     }
-    case "put":
-      return { found, does: `put it into the state: ${nextUp(doubt, does.occupant, context)}` };
-    case "left": {
+    case "put": {
+      const next = nextUp(doubt, does.occupant, context);
+      return { found, does: `put it into the state: ${next}` };
+    }
+    case "ask": {
+      if (isForPerson(does)) return { found, does: "nothing: a person decides" };
       const up = does.occupant
         ? `if the program still asks for it, ${nextUp(doubt, does.occupant, context)}`
         : "`pulumi up` asks the listing of its own place";
       return { found, does: `leave it to the next run: ${up}` };
     }
-    case "ask":
-      return { found, does: "nothing: a person decides" };
-    case "running": {
-      const run = displayRun({ session: "", ...record });
-      return { found: `${run} is under way on this machine`, does: "nothing" };
-    }
   }
 }
 
 /** Describes the instances in question, what the state has, and why a person has to look. */
-function describeAll({ name }: Doubt, does: Does): string {
+function describeItems({ name }: Doubt, does: Does): string {
   const items = itemsOf(does);
   const occupant = "occupant" in does ? does.occupant : undefined;
   const words = [
-    ...items.slice(0, maxNamed).map((item) => describe(item, name === undefined)),
+    ...items.slice(0, maxNamed).map((item) => describeItem(item, name === undefined)),
     items.length > maxNamed && `${items.length - maxNamed} more`,
     occupant !== undefined && `the state has ${occupant} there`,
     "why" in does && does.why,
   ];
   return words.filter(Boolean).join("; ") || "no instance that may be its own";
+}
+
+function describeItem({ id, name, status }: ListItem, isSecret: boolean): string {
+  const words = [id, !isSecret && name !== undefined && `"${name}"`, status];
+  return `instance ${words.filter(Boolean).join(", ")}`;
 }
 
 /** Says what the next run does with an instance, and with the one in whose place it is. */
@@ -109,38 +108,38 @@ export function nextUp(
   const up = "`pulumi up` goes on with it";
   if (occupant === undefined) return up;
   // The settings of a provider that the program makes are not known here.
-  if (providerOf(doubt)) return `${up}, then ends ${occupant} as its provider's deletePolicy says`;
+  if (explicitProviderOf(doubt))
+    return `${up}, then ends ${occupant} as its provider's deletePolicy says`;
   if (deletePolicy === "destroy") return `${up}, then deletes ${occupant}`;
   const command = deletePolicy === "retain" ? "pulumi up" : oneRunCommands.retain;
   return `\`${command}\` goes on with it, and drops ${occupant} from the state, which goes on running`;
 }
 
-function providerOf({ pending: [pending], record }: Doubt): string | undefined {
-  return pending?.instance?.explicitProvider ?? record?.provider;
+function explicitProviderOf({ pending, record }: Doubt): string | undefined {
+  return pending?.explicitProvider ?? record?.provider;
 }
 
 /** Returns what a person can type. What serves is kept, unless a person says otherwise. */
 function waysOf({ doubt, does }: Row, context: Context): Way[] {
-  if (does.kind !== "ask" && does.kind !== "left") return [];
-  const { urn, pending } = doubt;
-  const { occupant } = does;
+  if (does.kind !== "ask") return [];
+  const { urn } = doubt;
+  const { occupant, by } = does;
   const ids = does.items.slice(0, maxNamed).map(({ id }) => id);
   const settle = (...words: string[]) => settleCommand("--yes", ...context.options, ...words);
   const effects = [
     occupant !== undefined && `${occupant} stays`,
     ids.length > 0 && `${ids.join(" and ")}: not in the state, and billed if live`,
-    does.kind === "left" && occupant && "another is made if the program still asks for it",
+    !isForPerson(does) && occupant && "another is made if the program still asks for it",
   ];
   const forget = {
     command: settle("--forget", urn),
     then: effects.filter(Boolean).join("; ") || "nothing more is asked about it",
   };
-  const by = does.kind === "ask" ? does.by : pending.length > 0 && "take";
   const bringing = ids.flatMap((id): Way[] => {
-    const taking = settle("--take", `${urn}=${id}`);
-    if (by === "take") return [{ command: taking, then: nextUp(doubt, occupant, context) }];
-    const importing = importCommand({ urn, provider: providerOf(doubt) }, id);
-    return by === "import" ? [broughtBy(importing, context)] : [];
+    const provider = explicitProviderOf(doubt);
+    if (by === "import") return [broughtBy(importCommand({ urn, provider }, id), context)];
+    const then = nextUp(doubt, occupant, context);
+    return by === "take" ? [{ command: settle("--take", `${urn}=${id}`), then }] : [];
   });
   return occupant === undefined ? [...bringing, forget] : [forget, ...bringing];
 }
@@ -150,22 +149,20 @@ function broughtBy(importing: string, { stack }: Context): Way {
 }
 
 /** Returns the options that decide a create, as its first way does. Undefined if only a person can say which. */
-export function choiceOf({ doubt, does }: Row): string[] | undefined {
+export function choiceOf({ doubt: { urn }, does }: Row): string[] | undefined {
   if (does.kind !== "ask") return [];
-  const { urn, name, record } = doubt;
   const [item, ...others] = does.items;
   if (!item || does.occupant !== undefined) return ["--forget", urn];
-  const isClear = others.length === 0 && (name ?? record?.id) !== undefined;
-  return isClear && does.by === "take" ? ["--take", `${urn}=${item.id}`] : undefined;
+  return others.length === 0 && does.by === "take" ? ["--take", `${urn}=${item.id}`] : undefined;
 }
 
 /** Describes an instance that stops the next `up`, and that no create in doubt explains. */
-export function showStopping({ item, urn, holder }: Stopping, context: Context): Shown {
+export function describeStopping({ item, urn, holder }: Stopping, context: Context): Described {
   const { stack, stackOption } = context;
   const way = (command: string, then: string) => ({ command: inStack(command, stackOption), then });
   const beside = way(oneRunCommands.besideLeftovers, "makes a second one beside it");
   const shown = { urn, name: item.name, id: item.id };
-  const found = describe(item, false);
+  const found = describeItem(item, false);
   if (!holder)
     return {
       ...shown,
@@ -185,16 +182,11 @@ export function showStopping({ item, urn, holder }: Stopping, context: Context):
 }
 
 /** The lines of one entry of the table. `isPlan`: nothing of it is done (yet). */
-export function linesOf({ urn, found, does, ways }: Shown, isPlan = false): string[] {
+export function linesOf({ urn, found, does, ways }: Described, isPlan = false): string[] {
   return [
     urn,
     `  found  ${found}`,
     `  ${isPlan ? "would" : "does "}  ${does}`,
     ...ways.map(({ command, then }) => `         → \`${command}\`: ${then}`),
   ];
-}
-
-function describe({ id, name, status }: ListItem, isSecret: boolean): string {
-  const words = [id, !isSecret && name !== undefined && `"${name}"`, status];
-  return `instance ${words.filter(Boolean).join(", ")}`;
 }

@@ -1,14 +1,8 @@
 /** Tests the function that changes an exported state. `tests/engine/settle.test.ts` gives the results to the real engine. */
 import { expect, test } from "@jest/globals";
 import { propertyMap } from "../../provider/propertyValue";
-import {
-  parseExport,
-  settleState,
-  unfinishedOutputs,
-  whyHomeless,
-  type ExportedState,
-  type StateChange,
-} from "./exported";
+import { parseState, type PendingCreate, type StackState } from "../state";
+import { settleState, unfinishedOutputs, whyHomeless, type StatePut } from "./change";
 import {
   held,
   onlyPending,
@@ -28,25 +22,20 @@ interface Raw {
   deployment: { resources: Record<string, unknown>[]; pending_operations?: unknown };
 }
 
-function settled(
-  state: ExportedState,
-  change: (one: ReturnType<typeof onlyPending>) => StateChange,
-) {
-  const text = settleState(state, [change(onlyPending(state))], now);
+const putting = (pending: PendingCreate, replaces?: string): StatePut => ({
+  pending,
+  id: "i-new",
+  outputs,
+  replaces,
+});
+
+/** Puts the instance of the only pending create into the state, and returns the resources besides stack and provider. */
+function settled(state: StackState, replaces?: string) {
+  const text = settleState(state, [putting(onlyPending(state), replaces)], now);
   const { deployment } = JSON.parse(text) as Raw;
   expect(deployment.pending_operations).toBeUndefined();
   return deployment.resources.slice(2);
 }
-
-const putting =
-  (replaces?: string) =>
-  (one: ReturnType<typeof onlyPending>): StateChange => ({
-    do: "put",
-    pending: one,
-    id: "i-new",
-    outputs,
-    replaces,
-  });
 
 test("an instance comes in right behind what it needs, unfinished, and with its inputs as they are", () => {
   const after = held("after", "i-2");
@@ -57,7 +46,7 @@ test("an instance comes in right behind what it needs, unfinished, and with its 
   });
   const state = stateOf([held("db", "i-1"), component, after], [create]);
 
-  const result = settled(state, putting());
+  const result = settled(state);
 
   expect(result.map(({ urn }) => urn)).toEqual([
     urnOf("db"),
@@ -75,12 +64,11 @@ test("several creates come in with one change, and what is dropped is pending no
     [held("db", "i-1")],
     ["a", "b", "c"].map((name) => pending(name)),
   );
-  const changes = state.pending.map((one, n): StateChange => {
-    if (n === 1) return { do: "drop", pending: one };
-    return { do: "put", pending: one, id: `i-new-${n}`, outputs, replaces: undefined };
-  });
+  const puts = state.pending
+    .map((one, n) => ({ ...putting(one), id: `i-new-${n}` }))
+    .filter((_, n) => n !== 1);
 
-  const { deployment } = JSON.parse(settleState(state, changes, now)) as Raw;
+  const { deployment } = JSON.parse(settleState(state, puts, now)) as Raw;
 
   expect(deployment.pending_operations).toBeUndefined();
   const ids = deployment.resources.slice(2).map(({ id }) => id);
@@ -89,21 +77,21 @@ test("several creates come in with one change, and what is dropped is pending no
 
 test("a dropped create leaves the rest as it was", () => {
   const db = held("db", "i-1");
-  const result = settled(stateOf([db], [pending("web")]), (one) => ({ do: "drop", pending: one }));
-  expect(result).toEqual([db]);
+  const state = stateOf([db], [pending("web")]);
+  const { deployment } = JSON.parse(settleState(state, [], now)) as Raw;
+  expect(deployment.resources.slice(2)).toEqual([db]);
 });
 
 test("the new instance takes the place of one that was deleted before its replacement", () => {
   const old = held("web", "i-old", { pendingReplacement: true });
   const result = settled(
     stateOf([old, held("db", "i-1", { dependencies: [urnOf("web")] })], [pending("web")]),
-    putting(),
   );
   expect(result.map(({ id }) => id)).toEqual(["i-new", "i-1"]);
 });
 
 test("the next up deletes the instance that is replaced", () => {
-  const result = settled(stateOf([held("web", "i-old")], [pending("web")]), putting("i-old"));
+  const result = settled(stateOf([held("web", "i-old")], [pending("web")]), "i-old");
   expect(result).toMatchObject([{ id: "i-new" }, { id: "i-old", delete: true }]);
   expect(result[0]).not.toHaveProperty("delete");
 });
@@ -115,29 +103,30 @@ test.each([
   ["its provider", { provider: `${provider}::another-id` }],
 ])("a create that has lost %s is refused", (_, fields) => {
   const state = stateOf([], [pending("web", fields)]);
-  expect(whyHomeless(onlyPending(state).resource, state)).toMatch(/the state no longer has urn:/);
+  expect(whyHomeless(onlyPending(state), state)).toMatch(/the state no longer has urn:/);
 });
 
 test("a create is refused if what depends on it stands before what it needs", () => {
   const dependent = held("app", "i-1", { dependencies: [urnOf("web")] });
   const create = pending("web", { dependencies: [urnOf("db")] });
   const state = stateOf([dependent, held("db", "i-2")], [create]);
-  expect(whyHomeless(onlyPending(state).resource, state)).toContain(dependent.urn);
+  expect(whyHomeless(onlyPending(state), state)).toContain(dependent.urn);
 });
 
-test("only creates count as pending, and other providers' are no instances", () => {
+test("only creates count as pending, of whatever provider", () => {
   const updating = { resource: held("db", "i-1"), type: "updating" };
   const other = { resource: resource("x", { type: "other:index:Thing" }), type: "creating" };
   const state = stateOf([], [updating, other, pending("web")]);
-  expect(state.pending.map(({ index, instance }) => [index, instance?.name])).toEqual([
-    [1, undefined],
-    [2, "web-aaaabbbb"],
+  expect(state.pending.map(({ index, type }) => [index, type])).toEqual([
+    [1, "other:index:Thing"],
+    [2, "compute:index:Instance"],
   ]);
 });
 
 test("a stack that was never updated has nothing pending", () => {
   const text = JSON.stringify({ version: 3, deployment: null });
-  expect(parseExport(text)).toEqual({ text, resources: [], pending: [] });
+  const nothing = { resources: [], pending: [] };
+  expect(parseState("dev", text)).toEqual({ stack: "dev", text, ...nothing });
 });
 
 test("the outputs are those of an unfinished create, and a secret stays one", () => {

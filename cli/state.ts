@@ -1,0 +1,124 @@
+/** The state of a stack, as `pulumi stack export` prints it. The commands read every state by this schema. */
+import * as z from "zod";
+import metadata from "../metadata.json";
+import { Instance, textIn } from "../provider/instance/instance";
+import { nameKind } from "../provider/instance/naming";
+import { propertyMap, type PropertyValue } from "../provider/propertyValue";
+import { instanceToken } from "../provider/pulumiNames";
+import { explicitProvider, splitReference } from "../provider/urn";
+import type { Problem } from "./terminal";
+
+const providerToken = `pulumi:providers:${metadata.name}`;
+
+const resourceSchema = z.looseObject({
+  urn: z.string().startsWith("urn:"),
+  type: z.string(),
+  /** Empty for a component, and for a create that was under way. */
+  id: z.string().default(""),
+  parent: z.string().default(""),
+  /** The provider's URN and id, as `urn::id`. */
+  provider: z.string().default(""),
+  dependencies: z.array(z.string()).nullish(),
+  propertyDependencies: z.record(z.string(), z.array(z.string()).nullish()).nullish(),
+  deletedWith: z.string().default(""),
+  /** The outputs that the program makes secret. */
+  additionalSecretOutputs: z.array(z.string()).nullish(),
+  /** Set if the program only reads the resource. */
+  external: z.boolean().default(false),
+  /** Set if a replacement waits to be deleted. */
+  delete: z.boolean().default(false),
+  /** Set if the resource was deleted before its replacement is made. */
+  pendingReplacement: z.boolean().default(false),
+  /** Set if `pulumi state taint` has marked the resource for replacement. */
+  taint: z.boolean().default(false),
+  // Other resources may have anything here.
+  inputs: z.record(z.string(), z.custom<PropertyValue>()).catch({}),
+  outputs: z.record(z.string(), z.custom<PropertyValue>()).catch({}),
+});
+
+const exportSchema = z.object({
+  deployment: z
+    .object({
+      resources: z.array(resourceSchema).nullish(),
+      pending_operations: z
+        .array(z.object({ resource: resourceSchema, type: z.string() }))
+        .nullish(),
+    })
+    .nullish(),
+});
+
+/** A resource in the state of a stack, with what is missing filled in. */
+export type StateResource = ReturnType<typeof resourceOf>;
+
+/** A create that was under way when an engine ended. `index` is its place among the pending operations of the export. */
+export type PendingCreate = StateResource & { readonly index: number };
+
+/** The state of a stack. */
+export interface StackState {
+  /** The name with organization and project. */
+  readonly stack: string;
+  /** The whole export, which is what `pulumi stack import` reads. */
+  readonly text: string;
+  /** Why the state can't be read, in which case the lists are empty. */
+  readonly problem?: Problem;
+  readonly resources: readonly StateResource[];
+  /** The pending creates of all providers. Each later run carries them on. */
+  readonly pending: readonly PendingCreate[];
+}
+
+/** @throws SyntaxError or ZodError if the text is no export that this version can read */
+export function parseState(stack: string, text: string): StackState {
+  const { deployment } = exportSchema.parse(JSON.parse(text));
+  // The engine drops operations of other kinds by itself, since their resources are in the state.
+  const pending = (deployment?.pending_operations ?? []).flatMap(({ resource, type }, index) =>
+    type === "creating" ? [{ ...resourceOf(resource, stack), index }] : [],
+  );
+  const resources = (deployment?.resources ?? []).map((one) => resourceOf(one, stack));
+  return { stack, text, resources, pending };
+}
+
+function resourceOf(raw: z.infer<typeof resourceSchema>, stack: string) {
+  const { urn, id, type, provider } = raw;
+  const inputs = propertyMap(raw.inputs);
+  const { origin, acceptedAt } = new Instance({
+    urn,
+    id,
+    inputs,
+    outputs: propertyMap(raw.outputs),
+  });
+  const { urn: providerUrn, id: providerId } = splitReference(provider);
+  // In the export, a secret is an object.
+  const name = textIn(inputs["name"]);
+  return {
+    ...raw,
+    stack,
+    /** Where the instance lives, and when the service accepted it. */
+    origin,
+    acceptedAt,
+    /** The name that the program or the provider asked for. Undefined if it is a secret. */
+    name,
+    isNameSecret: name === undefined && "name" in inputs,
+    isGenerated: nameKind(inputs) === "generated",
+    providerUrn,
+    /** The URN of the provider, if the program makes that itself. */
+    explicitProvider: explicitProvider(providerUrn || undefined),
+    /** The id of this provider resource, or of the resource's provider. */
+    scope: type === providerToken ? id : providerId,
+  };
+}
+
+/** Whether the resource is an instance, also one that the program only reads. */
+export function isInstance({ type, id }: StateResource): boolean {
+  return type === instanceToken && id !== "";
+}
+
+/** Returns the resources of the state, and those of its pending creates. */
+export function withPending({ resources, pending }: StackState): StateResource[] {
+  return [...resources, ...pending];
+}
+
+/** Returns the ids of the stack's provider resources. Each is one stack's, unless `pulumi state move` has copied it. */
+export function scopesOf(state: StackState): Set<string> {
+  const ids = withPending(state).map(({ scope }) => scope);
+  return new Set(ids.filter((id) => id !== ""));
+}

@@ -1,0 +1,197 @@
+/**
+ * What the commands see: what services list, what the states of all stacks have, and what this machine's ledgers say. `audit` and
+ * `settle` have one answer to the question which create has made an instance.
+ */
+import type { ListItem } from "../provider/api/contract";
+import { isNamed } from "../provider/evidence/witness";
+import { isSameOrigin, originDifference, type Origin } from "../provider/origin";
+import { instanceToken } from "../provider/pulumiNames";
+import { isOfStack, logicalName, stackOf, typesOf } from "../provider/urn";
+import type { ServiceListing } from "./listings";
+import { readRecords, type RecordedCreate } from "./records";
+import {
+  isInstance,
+  scopesOf,
+  withPending,
+  type PendingCreate,
+  type StackState,
+  type StateResource,
+} from "./state";
+import type { Terminal } from "./terminal";
+
+/** The instances in states, by id. Two services may use equal ids. */
+export type HeldInstances = ReadonlyMap<string, readonly StateResource[]>;
+
+/** What was seen. */
+export interface View {
+  readonly services: readonly ServiceListing[];
+  readonly states: readonly StackState[];
+  /** Without the instances that a program only reads. */
+  readonly held: HeldInstances;
+  readonly doubts: readonly Doubt[];
+  /** The clock time when the states had been read: before that, each create that only a state knows was sent. */
+  readonly readAt: number;
+}
+
+/** A create whose instance may be in no state. */
+export interface Doubt {
+  /** The stack of the resource. Undefined if no state shows which. */
+  readonly stack: string | undefined;
+  readonly urn: string;
+  /** The name it asked for. Undefined if that is a secret. */
+  readonly name: string | undefined;
+  readonly isGenerated: boolean;
+  /** What the state says of it. Undefined if the state was saved over, or was never saved. */
+  readonly pending: PendingCreate | undefined;
+  /** What a ledger on this machine says of it. */
+  readonly record: RecordedCreate | undefined;
+}
+
+/**
+ * Makes a view of these listings and states, and reads the ledgers. Read the states after the listings: otherwise an instance that
+ * is created in between would seem to be in no state.
+ */
+export function viewOf(
+  services: readonly ServiceListing[],
+  states: readonly StackState[],
+  io: Terminal,
+): View {
+  const records = readRecords(io.env, (text) => io.messages.warning(text));
+  const instances = states.flatMap(({ resources }) => resources.filter(isInstance));
+  const held = instances.filter(({ external }) => !external);
+  // Other instances of a token show that a listing is of that token's tenant (G3).
+  for (const { session } of services)
+    for (const { id, origin } of held) session.noteShown({ id, origin });
+  return {
+    services,
+    states,
+    held: Map.groupBy(held, ({ id }) => id),
+    doubts: doubtsOf(states, records),
+    readAt: io.clock.now(),
+  };
+}
+
+/** Brings together what ledgers and states say of the same create. */
+export function doubtsOf(
+  states: readonly StackState[],
+  records: readonly RecordedCreate[],
+): Doubt[] {
+  const ofStates = states.flatMap((state) =>
+    doubtsIn(
+      state,
+      records.filter((record) => statesOf(record, states).includes(state)),
+    ),
+  );
+  const known = new Set(ofStates.map(({ record }) => record));
+  const others = records.filter((record) => !known.has(record));
+  return [...ofStates, ...others.map((record) => recordedDoubt(record))];
+}
+
+function doubtsIn(state: StackState, records: readonly RecordedCreate[]): Doubt[] {
+  const { stack } = state;
+  const creates = state.pending.filter(({ type }) => type === instanceToken);
+  // A create that is repeated after a kill asks for the same explicit name, but for another generated one.
+  const ofState = [...Map.groupBy(creates, keyOf)].flatMap(([key, [pending]]): Doubt[] => {
+    if (!pending) return [];
+    const { urn, name, isGenerated } = pending;
+    const record = records.find((one) => keyOf(one) === key);
+    return [{ stack, urn, name, isGenerated, pending, record }];
+  });
+  const joined = new Set(ofState.map(({ record }) => record));
+  const others = records.filter((record) => !joined.has(record));
+  return [...ofState, ...others.map((record) => recordedDoubt(record, state))];
+}
+
+function recordedDoubt(record: RecordedCreate, state?: StackState): Doubt {
+  const { name, kind, urn } = record;
+  const [some] = state ? withPending(state) : [];
+  return {
+    stack: state?.stack,
+    // `stack rename` changes the start of each URN.
+    urn: some ? urn.replace(stackOf(urn), stackOf(some.urn)) : urn,
+    name,
+    isGenerated: kind === "generated",
+    pending: undefined,
+    record,
+  };
+}
+
+/** What `stack rename` leaves as it is. */
+function keyOf({ urn, scope = "", name = "" }: Pick<RecordedCreate, "urn" | "scope" | "name">) {
+  return [scope, typesOf(urn), logicalName(urn), name.toLowerCase()].join(" ");
+}
+
+/** Stacks of two organizations can have the same URNs. The provider resource is one stack's, unless `state move` has copied it. */
+function statesOf({ urn, scope, isHere }: RecordedCreate, states: readonly StackState[]) {
+  const ofUrn = states.filter(({ stack }) => isHere && isOfStack(urn, stack));
+  const ofScope = states.filter((state) => scope !== undefined && scopesOf(state).has(scope));
+  const ofBoth = ofScope.filter((state) => ofUrn.includes(state));
+  return [ofBoth, ofScope, ofUrn].find((some) => some.length > 0) ?? [];
+}
+
+/** Whether a state's instance is the one that is listed under its id at this place. */
+export function isListedAt({ origin }: { origin: Origin | undefined }, place: Origin): boolean {
+  return originDifference(origin, place, "") === undefined;
+}
+
+/** Whether the record of a create has this id, of an instance that is listed at this place. */
+export function hasId({ record }: Doubt, id: string, place: Origin | undefined): boolean {
+  return place !== undefined && record?.id === id && isSameOrigin(record, place);
+}
+
+/** Whether an instance that is listed at this place may be the create's: it has its id, or its name and was not there before. */
+export function mayBe(doubt: Doubt, item: ListItem, place: Origin | undefined): boolean {
+  const { record, name, isGenerated } = doubt;
+  if (hasId(doubt, item.id, place)) return true;
+  // A service may answer with an id that it never lists.
+  if (record?.id !== undefined && !isGenerated) return false;
+  if (record && ((place && !isSameOrigin(record, place)) || record.before.includes(item.id)))
+    return false;
+  return name !== undefined && isNamed(item.name, name);
+}
+
+/** Returns the create that has made the listed instance, or may have: the one with its id before those with its name. */
+export function makerOf(
+  item: ListItem,
+  doubts: readonly Doubt[],
+  place: Origin | undefined,
+): Doubt | undefined {
+  return (
+    doubts.find((doubt) => hasId(doubt, item.id, place)) ??
+    doubts.find((doubt) => mayBe(doubt, item, place))
+  );
+}
+
+/** What is listed at a place. Without a place, the service was not asked. */
+export interface Listed {
+  readonly items: ReadonlyMap<string, ListItem>;
+  readonly origin: Origin | undefined;
+}
+
+/**
+ * Returns the instance in a state that the create has made, so that it is not in doubt: it has the id in the create's record, or a
+ * later run went on with the create, as the generated name shows.
+ */
+export function holderOf(
+  doubt: Doubt,
+  held: HeldInstances,
+  listed: Listed,
+): StateResource | undefined {
+  const { record, isGenerated } = doubt;
+  const recorded = record?.id === undefined ? [] : [record.id];
+  const items = isGenerated ? [...listed.items.values()] : [];
+  const named = items.filter((item) => mayBe(doubt, item, listed.origin)).map(({ id }) => id);
+  return [...recorded, ...named].map((id) => heldAs(id, doubt, held, listed)).find(Boolean);
+}
+
+/** Returns the state's instance with this id at the place of the create. What the resource has under this id is the same. */
+export function heldAs(
+  id: string,
+  { urn, stack, record }: Doubt,
+  held: HeldInstances,
+  { origin }: Listed,
+): StateResource | undefined {
+  const place = record ?? origin;
+  const isOwn = (one: StateResource) => one.stack === stack && one.urn === urn;
+  return held.get(id)?.find((one) => isOwn(one) || (place !== undefined && isListedAt(one, place)));
+}
