@@ -87,14 +87,6 @@ export interface ReadRequest {
   timeoutSeconds: number;
 }
 
-/** Whether the Read is part of a refresh. Only a refresh sends outputs. */
-export function isRefresh(
-  request: ReadRequest,
-): request is ReadRequest & { outputs: PropertyMap; inputs: PropertyMap } {
-  const { inputs, outputs } = request;
-  return inputs !== undefined && outputs !== undefined && Object.keys(outputs).length > 0;
-}
-
 /** What the state is to hold of an instance. */
 export type ReadResponse = { id: string; inputs: PropertyMap; outputs: PropertyMap };
 

@@ -19,7 +19,6 @@ import { updateInstance } from "./instance/update";
 import { inputsForState } from "./instance/userData";
 import { secretStrings, type PropertyMap } from "./propertyValue";
 import {
-  isRefresh,
   type CancelReason,
   type CheckConfigRequest,
   type CheckRequest,
@@ -87,10 +86,7 @@ class ComputeProvider implements Provider {
   );
 
   readonly read = this.#inSession(async (session, request: ReadRequest) => {
-    session.engine.read(request);
-    // In an import or a `.get()`, no outputs come from the state.
-    if (isRefresh(request)) session.noteShown(new Instance(request));
-    const found = await readInstance(session, request);
+    const found = await readInstance(session, request, session.engine.read(request));
     return found && kept(session, found);
   });
 

@@ -55,7 +55,11 @@ function show({ session }: Scene, ids: string[], { inputs, outputs }: State): vo
 }
 
 const refresh = ({ session }: Scene, { inputs, outputs }: State) =>
-  readInstance(session, { urn: urnOf("web"), id: "i-1", inputs, outputs, timeoutSeconds: 0 });
+  readInstance(
+    session,
+    { urn: urnOf("web"), id: "i-1", inputs, outputs, timeoutSeconds: 0 },
+    "refresh",
+  );
 
 function update({ session }: Scene, { inputs, outputs }: State) {
   const request = { urn: urnOf("web"), id: "i-1", oldInputs: inputs, oldOutputs: outputs };

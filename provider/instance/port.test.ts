@@ -49,7 +49,7 @@ async function unfinishedOf(waiting: Promise<unknown>): Promise<InstanceUnfinish
 type State = Pick<InstanceUnfinished["state"], "inputs" | "outputs">;
 
 const refresh = ({ session }: Scene, { inputs, outputs }: State) =>
-  readInstance(session, { urn, id: "i-1", inputs, outputs, timeoutSeconds: 0 });
+  readInstance(session, { urn, id: "i-1", inputs, outputs, timeoutSeconds: 0 }, "refresh");
 
 function update({ session }: Scene, { inputs, outputs }: State, news = withPort, preview = false) {
   const request = { urn, id: "i-1", oldInputs: inputs, oldOutputs: outputs, news, preview };
@@ -367,8 +367,8 @@ test("refresh, import, get and the preview of a create never connect", async () 
   const { session } = next;
   await refresh(next, state);
   expect(next.messages.warnings).toEqual([expect.stringContaining("is OFFLINE")]);
-  await readInstance(session, { ...request, inputs: undefined, outputs: undefined });
-  await readInstance(session, { ...request, inputs: none, outputs: none });
+  await readInstance(session, { ...request, inputs: undefined, outputs: undefined }, "import");
+  await readInstance(session, { ...request, inputs: none, outputs: none }, "get");
   const preview = { urn, inputs: withPort, timeoutSeconds: 0, preview: true };
   expect((await createInstance(session, preview)).outputs).toMatchObject({ waitForPort: 22 });
   expect(dialer.tries).toEqual([]);

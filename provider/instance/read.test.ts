@@ -29,11 +29,11 @@ function stateOf(world: Scene, status = "ACTIVE"): PropertyMap {
 }
 
 const refresh = (world: Scene, outputs: PropertyMap = stateOf(world), inputs = inputsOf()) =>
-  readInstance(world.session, { ...common, inputs, outputs });
+  readInstance(world.session, { ...common, inputs, outputs }, "refresh");
 const importInstance = ({ session }: Scene) =>
-  readInstance(session, { ...common, inputs: undefined, outputs: undefined });
+  readInstance(session, { ...common, inputs: undefined, outputs: undefined }, "import");
 const get = ({ session }: Scene) =>
-  readInstance(session, { ...common, inputs: empty, outputs: empty });
+  readInstance(session, { ...common, inputs: empty, outputs: empty }, "get");
 const anotherToken = { apiToken: new Secret("sk_live_another1") };
 
 /** The outputs right after a 202 with this name, accepted now or at `acceptedAt`. */
@@ -122,7 +122,7 @@ test.each<[string, (world: Scene) => unknown, string]>([
   const world = scene();
   prepare(world);
   const outputs = stateOf(world);
-  expect(await refresh(world, outputs)).toEqual({ id: "i-1", inputs: inputsOf(), outputs });
+  expect(await refresh(world, outputs)).toEqual(held(outputs));
   expect(world.messages.warnings).toEqual([expect.stringContaining(words)]);
 });
 

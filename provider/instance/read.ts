@@ -5,7 +5,8 @@ import { whyOpen } from "../evidence/why";
 import { isNamed } from "../evidence/witness";
 import type { Origin } from "../origin";
 import { propertyMap } from "../propertyValue";
-import { isRefresh, type ReadRequest, type ReadResponse } from "../calls";
+import type { ReadRequest, ReadResponse } from "../calls";
+import type { ReadOccasion } from "../engineRun";
 import type { Session } from "../session/session";
 import { isAddressDue } from "./address";
 import { listedBy, lookFor } from "./existence";
@@ -24,31 +25,27 @@ import { checkStatus, unfinishedInstance } from "./ready";
 export async function readInstance(
   session: Session,
   request: ReadRequest,
+  occasion: ReadOccasion,
 ): Promise<ReadResponse | undefined> {
-  const instance = await read(session, request);
-  if (!instance) return undefined;
-  const { id, inputs, outputs } = instance;
-  return { id, inputs, outputs };
-}
-
-async function read(session: Session, request: ReadRequest): Promise<Instance | undefined> {
   const { id, urn, inputs = propertyMap({}), outputs = propertyMap({}) } = request;
   const before = new Instance({ urn, id, inputs, outputs });
+  // In an import or a `.get()`, no outputs come from the state.
+  if (occasion === "refresh") session.noteShown(before);
   using operation = session.operationOf(request, "read");
   const { verdict, origin } = await lookFor(session, before, operation.signal);
   if (verdict.kind === "open") {
     const why = whyOpen(verdict, session);
-    if (isRefresh(request)) return keepState(session, before, why);
+    if (occasion === "refresh") return keepState(session, before, why);
     throw new OperationFailed(`instance ${id} is not in the listing, but may still exist: ${why}`);
   }
   if (verdict.kind === "absent") {
-    if (!isRefresh(request)) throw unknownId(id, verdict.proof.items, origin);
+    if (occasion !== "refresh") throw unknownId(id, verdict.proof.items, origin);
     return undefined;
   }
   const [item] = verdict.items;
-  if (isRefresh(request)) return refresh(session, before, item, origin);
+  if (occasion === "refresh") return refresh(session, before, item, origin);
   const listed = Instance.listed(urn, item, origin);
-  return request.inputs === undefined ? imported(session, listed) : listed;
+  return occasion === "import" ? imported(session, listed) : listed;
 }
 
 /** Returns the error for an id that no instance has. A person may have given a name instead. */
