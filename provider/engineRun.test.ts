@@ -45,9 +45,9 @@ function hear(run: EngineRun, call: Recorded): string | undefined {
       return run.read({ urn, inputs: given(oldInputs), outputs: given(oldOutputs) });
     case "Create":
     case "Update": {
-      const occasion = run.change({ urn, preview });
+      const { is } = run.change({ urn, preview });
       run.hold(urn, { ...shown, id: id || (answer === "failed" ? "" : `of ${urn}`) });
-      return occasion;
+      return is === "preview" ? "first" : is;
     }
     case "Delete":
       return run.delete({ urn, id }).is;

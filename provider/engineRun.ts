@@ -52,8 +52,17 @@ export type DiffOccasion = "program" | "refresh" | "import" | "dependent";
 /** What a Read is about. */
 export type ReadOccasion = "refresh" | "import" | "get";
 
-/** What a Create or an Update is about. An error hook of the program repeats a call that has failed. */
-export type ChangeOccasion = "first" | "repeat";
+/** What a Create or an Update is about. */
+export type ChangeOccasion =
+  | { readonly is: "preview" | "first" }
+  /** An error hook of the program repeats a call that has failed. */
+  | {
+      readonly is: "repeat";
+      /** What the failed Create has left unfinished. */
+      readonly unfinished: ReadyWait | undefined;
+      /** Whether one of the failed calls was answered with the error of an instance that is not ready. */
+      readonly wasUnfinished: boolean;
+    };
 
 /** What a Delete is about. */
 export type DeleteOccasion =
@@ -171,7 +180,10 @@ export class EngineRun {
   change({ urn, preview }: { urn: string; preview: boolean }): ChangeOccasion {
     const resource = this.resource(urn);
     resource.isPreviewed ||= preview;
-    return preview || resource.tries++ === 0 ? "first" : "repeat";
+    if (preview) return { is: "preview" };
+    const { tries, unfinished, wasUnfinished } = resource;
+    resource.tries++;
+    return tries === 0 ? { is: "first" } : { is: "repeat", unfinished, wasUnfinished };
   }
 
   delete({ urn, id }: Pick<DeleteRequest, "urn" | "id">): DeleteOccasion {

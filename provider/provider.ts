@@ -70,14 +70,14 @@ class ComputeProvider implements Provider {
   );
 
   readonly create = this.#inSession((session, request: CreateRequest) => {
-    session.engine.change(request);
-    return succeeded(session, request, createInstance(session, request));
+    const occasion = session.engine.change(request);
+    return succeeded(session, request, createInstance(session, request, occasion));
   });
 
   readonly update = this.#ofState((session, request: UpdateRequest) => {
     const { id } = request;
-    session.engine.change(request);
-    const updated = updateInstance(session, request).then((outputs) => ({ id, outputs }));
+    const occasion = session.engine.change(request);
+    const updated = updateInstance(session, request, occasion).then((outputs) => ({ id, outputs }));
     return succeeded(session, request, updated);
   });
 

@@ -4,10 +4,9 @@ import type { ListItem } from "../api/contract";
 import { InstanceUnfinished } from "../errors";
 import { answered, fail, type Post } from "../testing/fakeService";
 import { createOf, errorOf, scene, urnOf, type Scene } from "../testing/scene";
-import { createInstance } from "./create";
 import { Instance } from "./instance";
 import { readInstance } from "./read";
-import { updateInstance } from "./update";
+import { createInstance, updateInstance } from "../testing/calls";
 
 const address = "203.0.113.9";
 const bare = { status: "ACTIVE", ipv4_public: undefined };

@@ -10,16 +10,14 @@ import { isEnded } from "../abort";
 import { propertyMap, Secret, type PropertyValue } from "../propertyValue";
 import { answered, fail, failed, post, type Post } from "../testing/fakeService";
 import { createOf, errorOf, held, postsTo, scene, urnOf, type Scene } from "../testing/scene";
-import { createInstance } from "./create";
+import { createInstance } from "../testing/calls";
 
 const urn = urnOf("web");
 /** A name that the provider generated, so that only this create can have used it. */
 const generatedName = "web-abcdefgh";
 
 function create({ session }: Scene, asked: Parameters<typeof createOf>[0] = {}) {
-  const request = createOf({ isGenerated: asked.name === generatedName, ...asked });
-  session.engine.change(request);
-  return createInstance(session, request);
+  return createInstance(session, createOf({ isGenerated: asked.name === generatedName, ...asked }));
 }
 
 /** Makes the service list each PROVISIONING instance as ACTIVE. */

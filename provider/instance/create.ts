@@ -10,6 +10,7 @@ import { isNamed } from "../evidence/witness";
 import type { LedgerRecord } from "../ledger/record";
 import type { Origin } from "../origin";
 import type { CreateRequest, CreateResponse } from "../calls";
+import type { ChangeOccasion } from "../engineRun";
 import { waits } from "../session/operations";
 import type { Session } from "../session/session";
 import { argsOf, claimOf, graceMs, lookAt, specOf } from "./createSpec";
@@ -55,8 +56,9 @@ type AcceptedResult = Extract<protocol.Result, { kind: "accepted" }>;
 export async function createInstance(
   session: Session,
   request: CreateRequest,
+  occasion: ChangeOccasion,
 ): Promise<CreateResponse> {
-  if (request.preview) {
+  if (occasion.is === "preview") {
     await previewCreate(session, request);
     noteSameName(session, request);
     await retainReplaced(session, request.urn);
@@ -65,7 +67,7 @@ export async function createInstance(
   }
   using operation = session.operationOf(request, "create");
   const { signal } = operation;
-  const { unfinished: wait } = session.engine.resource(request.urn);
+  const wait = occasion.is === "repeat" ? occasion.unfinished : undefined;
   const obtained = wait ? { wait } : await obtain(session, request, signal);
   return await finish(session, obtained, signal);
 }

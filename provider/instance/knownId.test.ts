@@ -16,7 +16,7 @@ import {
   urnOf,
   type Scene,
 } from "../testing/scene";
-import { createInstance } from "./create";
+import { createInstance } from "../testing/calls";
 
 const generatedName = "web-abcdefgh";
 const never = new AbortController().signal;

@@ -15,7 +15,7 @@ import {
   type Scene,
 } from "../testing/scene";
 import { decideForRun } from "../config/oneRun";
-import { createInstance } from "./create";
+import { createInstance } from "../testing/calls";
 import { briefly, lookFor } from "./existence";
 import { generatedName } from "./naming";
 

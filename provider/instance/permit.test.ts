@@ -2,7 +2,7 @@
 import { expect, test } from "@jest/globals";
 import { failed, post, ready } from "../testing/fakeService";
 import { createOf, errorOf, scene, type Scene } from "../testing/scene";
-import { createInstance } from "./create";
+import { createInstance } from "../testing/calls";
 
 const create = ({ session }: Scene, name = "web") =>
   createInstance(session, createOf({ name, resource: name }));

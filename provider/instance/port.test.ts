@@ -5,12 +5,11 @@ import { InstanceUnfinished } from "../errors";
 import { propertyMap, type PropertyMap } from "../propertyValue";
 import { answered, fail, failed, post, ready, type Post } from "../testing/fakeService";
 import { errorOf, inputsOf, scene, urnOf, type Scene } from "../testing/scene";
-import { createInstance } from "./create";
 import { changedInputs } from "./diff";
 import { Instance } from "./instance";
 import { portStatus, type AwaitedPort } from "./port";
 import { readInstance } from "./read";
-import { updateInstance } from "./update";
+import { createInstance, updateInstance } from "../testing/calls";
 
 const urn = urnOf("web");
 const withPort = inputsOf({ waitForPort: 22 });

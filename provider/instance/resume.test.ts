@@ -18,7 +18,7 @@ import {
   urnOf,
   type Scene,
 } from "../testing/scene";
-import { createInstance } from "./create";
+import { createInstance } from "../testing/calls";
 import { argsOf, specOf } from "./createSpec";
 import { reportInDoubt } from "./inDoubt";
 
@@ -34,11 +34,8 @@ function requestOf(name: PropertyValue, inputs: Inputs = {}, preview = false) {
 
 const create = ({ session }: Scene, name: PropertyValue = generated(2), more: Inputs = {}) =>
   createInstance(session, requestOf(name, more));
-const preview = ({ session }: Scene, name: PropertyValue = generated(2), more: Inputs = {}) => {
-  const request = requestOf(name, more, true);
-  session.engine.change(request);
-  return createInstance(session, request);
-};
+const preview = ({ session }: Scene, name: PropertyValue = generated(2), more: Inputs = {}) =>
+  createInstance(session, requestOf(name, more, true));
 
 const records = ({ session }: Scene) => session.ledger.all().map(({ record }) => record);
 

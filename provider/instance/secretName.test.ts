@@ -3,7 +3,7 @@ import { expect, test } from "@jest/globals";
 import { Secret } from "../propertyValue";
 import { failed, post, ready, type Post } from "../testing/fakeService";
 import { createOf, errorOf, scene, type Scene } from "../testing/scene";
-import { createInstance } from "./create";
+import { createInstance } from "../testing/calls";
 
 const name = "db1";
 

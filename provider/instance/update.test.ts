@@ -16,7 +16,7 @@ import {
 } from "../testing/scene";
 import { changedInputs } from "./diff";
 import { Instance } from "./instance";
-import { updateInstance } from "./update";
+import { updateInstance } from "../testing/calls";
 
 const importedState = ({ session }: Scene, status = "ACTIVE") =>
   Instance.listed(urnOf("web"), { id: "i-1", name: "web", status }, session.connection.origin())
@@ -25,7 +25,6 @@ const importedState = ({ session }: Scene, status = "ACTIVE") =>
 function update({ session }: Scene, oldOutputs: PropertyMap, more: Partial<UpdateRequest> = {}) {
   const held = { urn: urnOf("web"), id: "i-1", oldInputs: inputsOf(), oldOutputs };
   const request = { ...held, news: inputsOf(), preview: false, timeoutSeconds: 20, ...more };
-  session.engine.change(request);
   return updateInstance(session, request);
 }
 

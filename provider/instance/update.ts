@@ -6,6 +6,7 @@ import { InstanceUnfinished, OperationFailed } from "../errors";
 import { whyOpen } from "../evidence/why";
 import { isList, secretLike, Unknown, type PropertyMap } from "../propertyValue";
 import type { UpdateRequest } from "../calls";
+import type { ChangeOccasion } from "../engineRun";
 import type { Session } from "../session/session";
 import type { InputName } from "./definition";
 import { changedInputs } from "./diff";
@@ -24,6 +25,7 @@ import { keepOrThrow, unfinishedError, waitUntilReady } from "./ready";
 export async function updateInstance(
   session: Session,
   request: UpdateRequest,
+  occasion: ChangeOccasion,
 ): Promise<PropertyMap> {
   const { urn, news } = request;
   const before = heldBy(request);
@@ -43,7 +45,7 @@ export async function updateInstance(
   const valuesOf = (names: readonly InputName[]) =>
     Object.fromEntries(names.map((name) => [name, valueOf(name)]));
   const withChanges = (after: Instance) => after.with(valuesOf([...asserted, ...recorded])).outputs;
-  if (request.preview) {
+  if (occasion.is === "preview") {
     const found = listedOutputs.filter((name) => name !== "name");
     const foundByWait = Object.fromEntries(found.map((name) => [name, Unknown.value]));
     const after = before.finished().with(before.isUnfinished ? foundByWait : {});
@@ -60,9 +62,9 @@ export async function updateInstance(
   try {
     return withChanges(await finishWait(session, request, instance));
   } catch (error) {
-    // After an answer with outputs, the engine saves those of the last one, and a plain error has none.
-    if (!(error instanceof InstanceUnfinished) && !session.engine.resource(urn).wasUnfinished)
-      throw error;
+    // After an answer with outputs, a plain error would lose them.
+    const hasAnswered = occasion.is === "repeat" && occasion.wasUnfinished;
+    if (!(error instanceof InstanceUnfinished) && !hasAnswered) throw error;
     return withChanges(keepOrThrow(session, unfinishedError(session, error, instance), instance));
   }
 }

@@ -1,7 +1,7 @@
 /** Checks that the messages which pages show are those of the plugin, apart from line breaks. */
 import { expect, test } from "@jest/globals";
 import { RequestError } from "../../provider/api/errors";
-import { createInstance } from "../../provider/instance/create";
+import { createInstance } from "../../provider/testing/calls";
 import { userDataWarning } from "../../provider/instance/cloudInit";
 import { propertyMap } from "../../provider/propertyValue";
 import { post } from "../../provider/testing/fakeService";
