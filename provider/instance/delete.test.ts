@@ -2,7 +2,6 @@
 import { expect, test } from "@jest/globals";
 import { isEnded } from "../abort";
 import { Refused } from "../errors";
-import type { Verdict } from "../evidence/witness";
 import { propertyMap, Secret, type PropertyMap, type PropertyValue } from "../propertyValue";
 import { answered, fail, failed } from "../testing/fakeService";
 import type { KnownInstance } from "../engineRun";
@@ -14,6 +13,7 @@ import {
   testToken,
   urnOf,
   type Scene,
+  verdicts,
 } from "../testing/scene";
 import { decideDelete, deleteInstance, type DeleteFacts } from "./delete";
 import { reportRetained } from "./retained";
@@ -70,15 +70,8 @@ test.each<[DeleteFacts["deletePolicy"], Partial<DeleteFacts>, string, string | u
     const facts = { deletePolicy, isStateless: false, ...more };
     expect(decideDelete(facts).kind).toBe(first);
     if (existing === undefined) return;
-    const items = new Map();
-    const listing = { items, complete: true, completeStatuses: new Set<string>() };
-    const evidence = { ...listing, unreadable: 0, begunAt: 0, endedAt: 0 };
-    const verdicts: Verdict[] = [
-      { kind: "absent", proof: evidence },
-      { kind: "listed", items: [{ id: "i-1" }] },
-      { kind: "open", why: "incomplete", listing: evidence },
-    ];
-    expect(verdicts.map((verdict) => decideDelete({ ...facts, verdict }).kind)).toEqual([
+    const found = [verdicts.absent, verdicts.listed(), verdicts.open("incomplete")];
+    expect(found.map((verdict) => decideDelete({ ...facts, verdict }).kind)).toEqual([
       "succeed",
       existing,
       existing,

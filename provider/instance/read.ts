@@ -54,7 +54,7 @@ function unknownId(id: string, items: ReadonlyMap<string, ListItem>, origin: Ori
   const named = [...items.values()].filter(({ name }) => isNamed(name, id)).map((item) => item.id);
   const advice =
     named.length > 0
-      ? `Give the id of the instance with this name: ${named.slice(0, 5).join(" or ")}${named.length > 5 ? " or another one" : ""}`
+      ? `Give the id of the instance with this name: ${named.join(" or ")}`
       : "Check the id, compute:baseUrl and the token";
   return new NotFound(
     `no instance that this ${tokenKind} token shows at ${baseUrl} has the id "${id}". ${advice}.`,

@@ -3,7 +3,7 @@
  * those of which only the state changes.
  */
 import { InstanceUnfinished, OperationFailed } from "../errors";
-import { whyOpen } from "../evidence/why";
+import type { Verdict } from "../evidence/witness";
 import { isList, secretLike, Unknown, type PropertyMap } from "../propertyValue";
 import type { UpdateRequest } from "../calls";
 import type { ChangeOccasion } from "../engineRun";
@@ -15,11 +15,21 @@ import { heldBy, listedOutputs, type Instance } from "./instance";
 import { noNetworksNotice } from "./messages";
 import { keepOrThrow, unfinishedError, waitUntilReady } from "./ready";
 
+/** Decides what an Update does: it waits for what the listing or else the state has as not ready. */
+export function decideUpdate(
+  { isUnfinished, status }: Pick<Instance, "isUnfinished" | "status">,
+  verdict: Verdict,
+): "refuse" | "take" | "wait" {
+  if (verdict.kind === "absent") return "refuse";
+  const shown = verdict.kind === "listed" ? verdict.items[0].status : status;
+  return isUnfinished || shown === "PROVISIONING" ? "wait" : "take";
+}
+
 /**
  * Returns the new outputs.
  *
  * @throws InstanceUnfinished if the instance does not get ready, as `keepOrThrow` does. OperationFailed if it is gone or lives
- *   elsewhere, or if the token is refused or may be another tenant's. RequestError if a request fails before the
+ *   elsewhere, or if the token is refused. RequestError if a request fails before the
  *   wait begins. Canceled or TimedOut if the operation ends before the wait begins.
  */
 export async function updateInstance(
@@ -53,8 +63,7 @@ export async function updateInstance(
   }
   const isReady = !before.isUnfinished && before.status !== "PROVISIONING";
   // Then there is nothing to ask the service.
-  if (recorded.length > 0 && asserted.length === 0 && isReady)
-    return withChanges(before.finished());
+  if (asserted.length === 0 && isReady) return withChanges(before.finished());
 
   // If the wait fails, the engine keeps the old inputs. An asserted input in the outputs would then look changed to the
   // next Diff, which would replace the instance. So the asserted inputs are added after the wait.
@@ -78,20 +87,20 @@ async function finishWait(
   using operation = session.operationOf(request, "update");
   const { verdict, origin } = await lookFor(session, instance, operation.signal);
   const { id } = instance;
-  if (verdict.kind === "absent") {
-    throw new OperationFailed(
-      `instance ${id} no longer exists. Run \`pulumi refresh\`, and then \`pulumi up\` to create it anew`,
-    );
+  const listed = verdict.kind === "listed" ? verdict.items[0] : undefined;
+  switch (decideUpdate(instance, verdict)) {
+    case "refuse":
+      throw new OperationFailed(
+        `instance ${id} no longer exists. Run \`pulumi refresh\`, and then \`pulumi up\` to create it anew`,
+      );
+    case "take":
+      return listed ? instance.seenAs(listed, origin) : instance.finished();
+    case "wait":
+      // Any listing counts, because this session sent no POST for the instance.
+      return await waitUntilReady(
+        session,
+        { instance, origin, after: 0, listed },
+        operation.signal,
+      );
   }
-  const item = verdict.kind === "listed" ? verdict.items[0] : undefined;
-  const status = item ? item.status : instance.status;
-  if (status !== "PROVISIONING" && !instance.isUnfinished) {
-    return item ? instance.seenAs(item, origin) : instance.finished();
-  }
-  if (verdict.kind === "open" && verdict.why === "tenant") {
-    throw new OperationFailed(`instance ${id} is not in the listing: ${whyOpen(verdict, session)}`);
-  }
-  // Any listing counts, because this session sent no POST for the instance.
-  const wait = { instance, origin, after: 0, listed: item };
-  return await waitUntilReady(session, wait, operation.signal);
 }

@@ -3,6 +3,8 @@ import { afterEach } from "@jest/globals";
 import { Canceled } from "../abort";
 import type { CreateRequest } from "../calls";
 import { EngineRun, type RunKind } from "../engineRun";
+import type { Evidence } from "../evidence/listing";
+import type { Open, Verdict } from "../evidence/witness";
 import { resolveSettings } from "../config/configuration";
 import { Instance } from "../instance/instance";
 import { propertyMap, Secret, type PropertyMap, type PropertyValue } from "../propertyValue";
@@ -184,6 +186,21 @@ export function acceptedOutputs({ session }: Scene): PropertyMap {
   const of = { urn: urnOf("web"), inputs };
   return Instance.accepted(of, accepted, origin, "1970-01-01T00:00:00.000Z").outputs;
 }
+
+const evidence: Evidence = {
+  items: new Map(),
+  complete: true,
+  completeStatuses: new Set(),
+  unreadable: 0,
+  begunAt: 0,
+  endedAt: 0,
+};
+/** What listings may prove of the instance "i-1". */
+export const verdicts = {
+  absent: { kind: "absent", proof: evidence },
+  listed: (status = "ACTIVE"): Verdict => ({ kind: "listed", items: [{ id: "i-1", status }] }),
+  open: (why: Open["why"]): Verdict => ({ kind: "open", why, listing: evidence }),
+} as const;
 
 /**
  * Returns the error that an operation rejects with.
