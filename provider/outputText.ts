@@ -1,6 +1,6 @@
 /**
  * Finds the text that an Output of an SDK becomes if a program uses it as a string: in place of the value, a server would get
- * a sentence, or an address in memory.
+ * a sentence, an address in memory, or `<nil>`.
  */
 
 /** What may stand between two words: YAML folds lines, JSON and URLs escape signs, and a name has hyphens. */
@@ -30,14 +30,20 @@ const marks: readonly [mark: RegExp, remedy: string][] = [
   [/\{0x[0-9a-f]{9,11}0\}|\{OutputState:0x|\*internal\.OutputState=/, "pulumi.Sprintf"],
 ];
 
-/** Returns what is wrong with a text that has an Output in it, as a clause. It quotes nothing. */
+/** The text of a null in Go, and so in YAML. JSON and URLs escape its signs. */
+const nil = /(?:<|\\u003c|%3c)nil(?:>|\\u003e|%3e)/i;
+const missingValue =
+  'has "<nil>" in it, which a program in Go or YAML writes where a value is missing: give the value';
+
+/** Returns what is wrong with a text that has an Output or a missing value in it, as a clause. It quotes nothing else. */
 export function outputTextProblem(text: string): string | undefined {
   const [said] = sentence.exec(text) ?? [];
   const [, remedy] =
     said === undefined
       ? (marks.find(([mark]) => mark.test(text)) ?? [])
       : (remedies.find(([form]) => form.test(said)) ?? [undefined, ofTypeScript]);
-  return remedy === undefined
-    ? undefined
-    : `has the text of an Output in it, and not its value: use ${remedy}, or an apply`;
+  if (remedy !== undefined) {
+    return `has the text of an Output in it, and not its value: use ${remedy}, or an apply`;
+  }
+  return nil.test(text) ? missingValue : undefined;
 }

@@ -302,6 +302,15 @@ test.each([
   ]);
 });
 
+test.each(["web-<nil>", "%!s(<nil>)", String.raw`{"a":"\u003cnil\u003e"}`, "q=%3Cnil%3E"])(
+  "the text of a missing value in Go and YAML is refused: %s",
+  (text) => {
+    for (const news of [{ name: text }, { imageId: text }, { userData: `#!/bin/sh\n${text}` }]) {
+      expect(reasonsOf(news)).toEqual([expect.stringContaining('has "<nil>" in it')]);
+    }
+  },
+);
+
 test("an Output in the name of a new resource is refused", () => {
   const text = "Calling [toString] on an [Output<T>] is not supported.\n\nTo get";
   const urn = urnOf(`web-${text}`);
@@ -391,17 +400,25 @@ test.each(badNames)(
 
 test.each([
   "Web Main",
+  " web",
   "web_main",
   "-web",
   "web.",
   "日本",
   "مرحبا",
-  "a".repeat(300),
+  "a".repeat(64),
+  `${"a.".repeat(126)}aa`,
   "\u200bx",
-  "5",
-])("%s may be a hostname, since the service's limits are not known", (name) => {
-  expect(failures({ name })).toEqual([]);
+])("%j is no hostname of RFC 1123: a new name is warned of, and not refused", (name) => {
+  const warned = [expect.stringContaining("(RFC 1123)")];
+  expect(check({ name })).toMatchObject({ failures: [], findings: warned });
+  expect(check({ name }, { olds: inputsOf() })).toMatchObject({ failures: [], findings: warned });
+  expect(check({ name }, { olds: inputsOf({ name }) }).findings).toEqual([]);
 });
+test.each(["5", "WEB-1.Example.com", "a".repeat(63), `${"a.".repeat(126)}a`])(
+  "%s is a hostname",
+  (name) => expect(check({ name })).toMatchObject({ failures: [], findings: [] }),
+);
 
 test("user data becomes a secret even if the program did not make it one (G8)", () => {
   for (const value of ["x", new Secret("x")]) {

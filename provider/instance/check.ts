@@ -23,7 +23,7 @@ import {
   scriptInputs,
   type InputName,
 } from "./definition";
-import { generatedKey, generatedName, proposedKey } from "./naming";
+import { generatedKey, generatedName, isHostname, proposedKey } from "./naming";
 import { isSameUserData, isUserDataHash, readUserData } from "./userData";
 
 /** The response, and what is wrong with inputs that the existing instance has: it is said, and stops no run. */
@@ -61,7 +61,11 @@ export function checkInstance(given: CheckRequest, scope: string | undefined): C
     if (typeof value === "number" && !Number.isFinite(value)) continue;
     inputs[name] = isScript(name) && !(value instanceof Secret) ? new Secret(value) : value;
   }
-  if (isGiven(news, "name")) return { inputs: propertyMap(inputs), failures, findings };
+  if (isGiven(news, "name")) {
+    const [old, name] = [request.olds, news].map((values) => reveal(values["name"] ?? null));
+    if (typeof name === "string" && name !== old && !isHostname(name)) findings.push(noHostname);
+    return { inputs: propertyMap(inputs), failures, findings };
+  }
   if (request.autonaming?.mode === "disable") {
     const reason = "is required, because pulumi:autonaming is disabled for this resource";
     failures.push({ property: "name", reason });
@@ -179,6 +183,9 @@ function isHeld(
 
 const namedByOutput =
   "the resource has the text of an Output in its own name, which has to be known before the run: give it a plain text, and give the Output as its input `name`";
+
+const noHostname =
+  "the service may refuse the name: a hostname has labels of up to 63 letters, digits and inner hyphens, 253 characters in all (RFC 1123)";
 
 const isOnlyHash =
   'is not a script, but a hash that a state holds in its place (compute:userDataInState is "hash"), for example the output of another instance. Give the script itself';

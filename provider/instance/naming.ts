@@ -21,6 +21,14 @@ export function nameKind(inputs: PropertyMap): "generated" | "proposed" | "expli
 
 /** The maximum length of one label of a hostname (RFC 1123). */
 const maxLabelLength = 63;
+const label = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/i;
+
+/** Whether RFC 1123 allows the name. The service's document says "hostname", and not what a hostname may have. */
+export function isHostname(name: string): boolean {
+  const labels = name.split(".");
+  return name.length <= 253 && labels.every((l) => l.length <= maxLabelLength && label.test(l));
+}
+
 const tagLength = 4;
 const randomLength = 4;
 const base32Alphabet = "abcdefghijklmnopqrstuvwxyz234567";
