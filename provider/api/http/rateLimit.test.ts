@@ -2,12 +2,15 @@
 import { expect, test } from "@jest/globals";
 import * as fc from "fast-check";
 import { VirtualClock } from "../../testing/virtualClock";
+import { RequestError } from "../errors";
 import { type Permit, type RequestEnd, RateLimit } from "./rateLimit";
 
-const answered: RequestEnd = { sent: true, status: 200 };
-/** A request that was sent, but got no response. */
-const lost: RequestEnd = { sent: true };
-const tooMany = (retryAfterMs?: number): RequestEnd => ({ sent: true, status: 429, retryAfterMs });
+/** The error of a 429. */
+function tooMany(retryAfterMs?: number): RequestEnd {
+  const request = { method: "GET", path: "/v2/instances", cause: "too many requests" };
+  return new RequestError({ kind: "answered", status: 429, retryAfterMs, ...request });
+}
+
 const never = new AbortController().signal;
 
 type Method = "GET" | "POST";
@@ -20,14 +23,14 @@ function setUp(limit: number, random = 0.5) {
     clock,
     random: () => random,
     requestsPerMinute: Math.ceil(limit / 0.95),
-    onPause: ({ inMs }) => pauses.push(inMs),
+    onRetry: ({ inMs }) => pauses.push(inMs),
   });
   /** Waits for a permit and uses it. */
   const enter = (method: Method, signal = never): Promise<Use> =>
     rateLimit.acquirePermit(method, "/v2/instances", signal).then(inUse);
   const order: string[] = [];
   /** Sends a request that ends at once. `order` gets its name and the second in which it was sent. */
-  const request = (name: string, method: Method = "GET", ending = answered) =>
+  const request = (name: string, method: Method = "GET", ending: RequestEnd = "answered") =>
     enter(method).then(({ end }) => {
       order.push(`${name}@${clock.now() / 1000}`);
       end(ending);
@@ -89,7 +92,7 @@ test("a long request holds its token until its end", async () => {
   void request("next", "POST");
   await clock.advance(90_000);
   expect(order).toEqual([]);
-  slow.end(lost);
+  slow.end("unanswered");
   await clock.advance(66_667);
   expect(order).toEqual(["next@156.667"]);
 });
@@ -112,7 +115,7 @@ test("at most a hundred requests of an endpoint are under way, and they don't de
   void request("GET");
   await clock.advance(60_000);
   expect(order).toEqual(["GET@0"]);
-  first?.end(answered);
+  first?.end("answered");
   await clock.advance(0);
   expect(order).toEqual(["GET@0", "POST@60"]);
   expect(clock.sleeping).toBe(0);
@@ -120,7 +123,7 @@ test("at most a hundred requests of an endpoint are under way, and they don't de
 
 test("a request that was not sent does not count", async () => {
   const { clock, order, request } = setUp(1);
-  void request("refused", "GET", { sent: false });
+  void request("refused", "GET", "unsent");
   void request("next");
   await clock.advance(0);
   expect(order).toEqual(["refused@0", "next@0"]);
@@ -163,8 +166,8 @@ test("without Retry-After, pauses double from about 1 s to 30 s, and are short a
   }
   expect(pauses).toEqual([1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]);
   for (const [ending, pauseMs] of [
-    [lost, 30_000],
-    [answered, 1000],
+    ["unanswered", 30_000],
+    ["answered", 1000],
   ] as const) {
     void request("in", "GET", ending);
     await clock.advance(30_000);
@@ -201,13 +204,13 @@ test("a response to a request from before a pause neither ends the pause nor the
   const { clock, enter, pauses, request } = setUp(100);
   const [early, earlier] = await Promise.all([enter("GET"), enter("GET")]);
   await request("a", "GET", tooMany());
-  early.end(answered);
+  early.end("answered");
   void request("b", "GET", tooMany());
   await clock.advance(999);
   expect(pauses).toEqual([1000]);
   await clock.advance(1);
   expect(pauses).toEqual([1000, 2000]);
-  earlier.end(answered);
+  earlier.end("answered");
   void request("c", "GET", tooMany());
   await clock.advance(2000);
   expect(pauses).toEqual([1000, 2000, 4000]);
@@ -217,7 +220,7 @@ test("a permit that is given back during a pause lets no request go before its e
   const { clock, enter, order, request } = setUp(100);
   const unsent = await enter("GET");
   await request("refused", "GET", tooMany());
-  unsent.end({ sent: false });
+  unsent.end("unsent");
   void request("next");
   await clock.advance(1000);
   expect(order).toEqual(["refused@0", "next@1"]);
@@ -268,7 +271,7 @@ test("a 429 of a request that was under way when another one ended the row of pa
   const underWay = Promise.all(Array.from({ length: 3 }, () => enter("GET")));
   await clock.advance(1600);
   const [first, ...others] = await underWay;
-  first?.end(answered);
+  first?.end("answered");
   for (const { end } of others) end(tooMany());
   void request("a");
   void request("b");
@@ -283,11 +286,11 @@ const arrival = fc.record({
   takes: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 70_000 })),
   method: fc.constantFrom<Method>("GET", "POST"),
   ending: fc.constantFrom<RequestEnd>(
-    answered,
-    answered,
-    answered,
-    lost,
-    { sent: false },
+    "answered",
+    "answered",
+    "answered",
+    "unanswered",
+    "unsent",
     tooMany(),
     tooMany(5000),
   ),
@@ -314,7 +317,7 @@ test("for any pattern of arrivals, no 60 seconds have more requests of an endpoi
           if (!permit) return;
           const began = clock.now();
           if (takes) await clock.sleep(takes);
-          if (ending.sent) {
+          if (ending !== "unsent") {
             sent[method].push(began);
             ended[method].push(clock.now());
           }

@@ -9,10 +9,9 @@
  * burst instead would use up the rest of the limit at once, and keep other clients with this token waiting for minutes
  * (docs/scaling.md).
  */
-import { notNeeded } from "../../abort";
-import type { Clock } from "../../clock";
-import { KeyedLocks } from "../../locks";
+import { notNeeded, raceAbort } from "../../abort";
 import type { RequestError } from "../errors";
+import type { ClientOptions } from "../options";
 
 const minuteMs = 60_000;
 /** The part of the service's limit that this client uses. */
@@ -39,37 +38,17 @@ const reportedStepMs = 1000;
 /** By how much the rate grows in each second of requests without a 429: a part of the full rate. */
 const rateStep = 0.01;
 
-/** How a request ended. */
-export interface RequestEnd {
-  /** Whether its first byte was about to leave this machine. Otherwise the request does not count towards the limit. */
-  sent: boolean;
-  /** The HTTP status. Undefined if no response came. */
-  status?: number;
-  /** The wait that a 429 asks for with Retry-After. */
-  retryAfterMs?: number | undefined;
-  /** The error for a status other than 2xx. */
-  failure?: RequestError | undefined;
-}
+/**
+ * How a request ended: no byte of it left this machine, so that the service does not count it; no response came; the service
+ * answered; or the service asked for a pause with this error. A 503 that asks for a pause is treated as a 429.
+ */
+export type RequestEnd = "unsent" | "unanswered" | "answered" | RequestError;
 
-/** A pause of an endpoint after a 429. */
-interface Pause {
-  method: string;
-  /** As in `Retry`, like `isAsked`. */
-  path: string;
-  /** How long it lasts from now on. */
-  inMs: number;
-  isAsked: boolean;
-  failure?: RequestError | undefined;
-}
-
-/** What the rate limit depends on. The first three are as in `ClientOptions`. */
-export interface RateLimitOptions {
-  clock: Clock;
-  random: () => number;
-  requestsPerMinute: number;
-  /** Called when a pause begins, and when another 429 makes it longer by a second or more. */
-  onPause?: (pause: Pause) => void;
-}
+/** What the rate limit depends on. */
+export type RateLimitOptions = Pick<
+  ClientOptions,
+  "clock" | "random" | "requestsPerMinute" | "onRetry"
+>;
 
 /** Allows one request, and holds a token until that ends. */
 export interface Permit {
@@ -99,6 +78,8 @@ class Bucket {
   #pausesInARow = 0;
   /** Aborted and replaced when a permit has ended, so that the waiting request computes its wait anew. */
   #changed = new AbortController();
+  /** Resolves when all requests so far have their permits, or have given up. */
+  #queue: Promise<unknown> = Promise.resolve();
 
   constructor(method: string, path: string, options: RateLimitOptions) {
     const limit = Math.max(1, Math.floor(options.requestsPerMinute * usedPart));
@@ -111,8 +92,17 @@ class Bucket {
     this.#filledAt = options.clock.now();
   }
 
-  /** Resolves when a request may be sent, or rejects with the signal's reason. One request waits at a time. */
-  async permit(signal: AbortSignal): Promise<Permit> {
+  /** As `RateLimit.acquirePermit`. */
+  permit(signal: AbortSignal): Promise<Permit> {
+    const earlier = this.#queue;
+    const permit = raceAbort(earlier, signal).then(() => this.#next(signal));
+    // If this request gives up, the next request must still wait for the earlier ones.
+    this.#queue = Promise.allSettled([earlier, permit]);
+    return permit;
+  }
+
+  /** Resolves when the first request of the queue may be sent. */
+  async #next(signal: AbortSignal): Promise<Permit> {
     const { clock } = this.#options;
     for (;;) {
       signal.throwIfAborted();
@@ -150,19 +140,19 @@ class Bucket {
       isUnused = false;
       return (end: RequestEnd) => this.#endRequest(end, pausesBefore);
     };
-    return { use, release: () => use()?.({ sent: false }) };
+    return { use, release: () => use()?.("unsent") };
   }
 
   /** `pausesBefore` is the number of pauses in a row when the request was permitted. */
   #endRequest(end: RequestEnd, pausesBefore: number): void {
     this.#fill();
     this.#held--;
-    if (end.sent) this.#level--;
+    if (end !== "unsent") this.#level--;
     // Of a request from before the pause, a 429 is of the burst that caused the pause, and a success proves nothing.
     const isNew = this.#pausesInARow === pausesBefore;
-    if (end.status === 429) {
+    if (typeof end === "object") {
       this.#pause(end, isNew);
-    } else if (end.status !== undefined && isNew) {
+    } else if (end === "answered" && isNew) {
       this.#pausesInARow = 0;
       const requestsPerSecond = this.#rate * this.#refill * 1000;
       this.#rate = Math.min(1, this.#rate + rateStep / requestsPerSecond);
@@ -172,8 +162,9 @@ class Bucket {
   }
 
   /** Begins a pause, unless one has begun since the request was permitted. That one may get longer. */
-  #pause({ retryAfterMs = 0, failure }: RequestEnd, isNew: boolean): void {
-    const { clock, random, onPause } = this.#options;
+  #pause(error: RequestError, isNew: boolean): void {
+    const { clock, random, onRetry } = this.#options;
+    const { retryAfterMs = 0 } = error;
     if (isNew && this.#pausesInARow === 0) this.#rate /= 2;
     const backoffMs = firstPauseMs * 2 ** this.#pausesInARow * (0.75 + random() / 2);
     const inMs = retryAfterMs || (isNew ? Math.min(maxPauseMs, backoffMs) : 0);
@@ -183,7 +174,7 @@ class Bucket {
     this.#level = Math.min(this.#held + 1, this.#levelAfter(longerByMs));
     this.#filledAt += longerByMs;
     const [method, path, isAsked] = [this.#method, this.#path, retryAfterMs > 0];
-    if (isNew || longerByMs >= reportedStepMs) onPause?.({ method, path, inMs, isAsked, failure });
+    if (isNew || longerByMs >= reportedStepMs) onRetry?.({ method, path, error, inMs, isAsked });
   }
 }
 
@@ -191,7 +182,6 @@ class Bucket {
 export class RateLimit {
   readonly #options: RateLimitOptions;
   readonly #buckets = new Map<string, Bucket>();
-  readonly #queues = new KeyedLocks();
 
   constructor(options: RateLimitOptions) {
     this.#options = options;
@@ -205,6 +195,6 @@ export class RateLimit {
     const endpoint = `${method} ${path}`;
     const bucket = this.#buckets.get(endpoint) ?? new Bucket(method, path, this.#options);
     this.#buckets.set(endpoint, bucket);
-    return this.#queues.run(endpoint, signal, () => bucket.permit(signal));
+    return bucket.permit(signal);
   }
 }

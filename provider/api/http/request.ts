@@ -28,14 +28,8 @@ export class RequestSender {
 
   /** @throws Error if a proxy variable of the environment is not an address */
   constructor(options: ClientOptions) {
-    const { clock, random, requestsPerMinute, onRetry } = options;
     this.#options = options;
-    this.#rateLimit = new RateLimit({
-      clock,
-      random,
-      requestsPerMinute,
-      onPause: ({ failure, ...pause }) => failure && onRetry?.({ ...pause, error: failure }),
-    });
+    this.#rateLimit = new RateLimit(options);
     this.#transport = new Transport(options);
     this.#token = options.token;
   }
@@ -106,28 +100,21 @@ export class RequestSender {
     // Wait for the rate limit, unless the caller has waited.
     const permit = given ?? (await this.#rateLimit.acquirePermit(method, endpoint, cancelUnsent));
     const endPermit = use(permit, request);
-    let end: RequestEnd = { sent: false };
+    let end: RequestEnd = "unsent";
     try {
       // Send the request, wait for the whole response, and log the request.
-      const onSend = () => (end = { sent: true });
+      const onSend = () => (end = "unanswered");
       const sending = this.#transport.send({ request, token: this.#token, onSend });
       const response = await logOutcome(request, sending, this.#options);
-      end = this.#endOf(response);
-      if (end.failure) throw end.failure;
-      return read(response);
+      end = "answered";
+      if (isSuccess(response.status)) return read(response);
+      const error = errorOf(response, this.#options);
+      if (error.asksForPause) end = error;
+      throw error;
     } finally {
       // Report the end to the rate limit, so that a 429 holds back the next request.
       endPermit(end);
     }
-  }
-
-  #endOf(response: HttpResponse): RequestEnd {
-    const { status } = response;
-    if (isSuccess(status)) return { sent: true, status };
-    const failure = errorOf(response, this.#options);
-    const { asksForPause, retryAfterMs } = failure;
-    // To the rate limit, a 503 that asks for a pause is a 429.
-    return { sent: true, status: asksForPause ? 429 : status, retryAfterMs, failure };
   }
 
   /** Asks for another token if the service refused this one. Returns whether all later requests have another. */
