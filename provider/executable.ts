@@ -1,13 +1,5 @@
 /** The plugin as a program: its name, its files, how it was started, and which signals end it. */
-import {
-  closeSync,
-  constants,
-  existsSync,
-  fstatSync,
-  openSync,
-  readlinkSync,
-  readFileSync,
-} from "node:fs";
+import { closeSync, constants, existsSync, fstatSync, openSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { getAsset, isSea } from "node:sea";
@@ -58,25 +50,13 @@ export function hasTerminal(): boolean {
   }
 }
 
-/** The flags of `pulumi` with which it prints a log also at a terminal. */
-const logFlags = /^--(?:diff|non-interactive|json|event-log)\b/;
-
 /**
- * Whether the engine that has started this process shows its progress at a terminal, as far as that can be known. The engine prints
- * a log instead where the variable CI is set, and for a program (the Automation API). On Linux, a log also is what goes through a
- * pipe (`pulumi up | tee`), and what a flag asks for.
+ * Whether the engine shows its progress at a terminal. Where the variable CI is set, and for a program (the Automation API), it
+ * prints a log instead. This process can't see that a pipe (`pulumi up | tee`) or a flag such as `--diff` asks for a log.
  */
 export function isEngineAtTerminal(): boolean {
-  const { CI, PULUMI_AUTOMATION_API: isAutomated } = process.env;
-  if (CI || isAutomated || !hasTerminal()) return false;
-  try {
-    const engine = `/proc/${process.ppid}`;
-    const words = readFileSync(`${engine}/cmdline`, "utf8").split("\0");
-    if (words.some((word) => logFlags.test(word))) return false;
-    return /^\/dev\/(pts|tty|console)/.test(readlinkSync(`${engine}/fd/1`));
-  } catch {
-    return true;
-  }
+  const { CI, PULUMI_AUTOMATION_API } = process.env;
+  return !CI && !PULUMI_AUTOMATION_API && hasTerminal();
 }
 
 /** Reads the package's schema from the single executable, from beside the bundle, or from the root of a checkout. */
