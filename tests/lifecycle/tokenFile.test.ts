@@ -14,7 +14,7 @@ test("the run goes on with the new token, and the next one starts with it", asyn
     const { stack, service } = world;
     const env = { COMPUTE_API_TOKEN_FILE: file };
     writeFileSync(file, `${testToken}\n`);
-    const plugin = await world.plugin({ apiToken: null }, 1, env);
+    const plugin = await world.plugin({ apiToken: null }, { env });
     expect((await stack.up(plugin, { web: inputs() })).did).toEqual(["create web"]);
 
     writeFileSync(file, `${rotatedToken}\n`);
@@ -24,7 +24,7 @@ test("the run goes on with the new token, and the next one starts with it", asyn
     const info = `the service refused the token; the run continues with the new one in ${file}`;
     await until(() => plugin.logged.some(({ message }) => message === info));
 
-    const next = await world.plugin({ apiToken: null }, 1, env);
+    const next = await world.plugin({ apiToken: null }, { env });
     expect((await stack.refresh(next)).failed).toEqual({});
     expect((await stack.up(next, both)).did.sort()).toEqual(["same db", "same web"]);
     expect(world.ids).toHaveLength(2);

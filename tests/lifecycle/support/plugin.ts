@@ -1,6 +1,6 @@
 /** A running plugin for the lifecycle tests: the real provider over real gRPC, in the process of the test. */
 import metadata from "../../../metadata.json";
-import { systemClock } from "../../../provider/clock";
+import { systemClock, type Clock } from "../../../provider/clock";
 import { Secret, propertyMap, type PropertyValue } from "../../../provider/propertyValue";
 import { openPluginPort } from "../../../provider/pluginPort";
 import { createProvider } from "../../../provider/provider";
@@ -21,6 +21,12 @@ const quick: Settings = {
   requestTimeoutSeconds: 20,
 };
 
+/** What a plugin may be given. The default clock is that of the system. */
+export interface PluginOptions {
+  clock?: Clock;
+  env?: NodeJS.ProcessEnv;
+}
+
 /** A plugin as the engine sees it. It runs in the process of the test. */
 export interface Plugin {
   client: TestClient;
@@ -31,13 +37,12 @@ export interface Plugin {
 
 /**
  * Starts a plugin, and configures it as an engine does for a program. `scope` is the id of the provider resource of the
- * stack. `speed` is how many times faster than real time the clock of the plugin runs, which does not make sockets
- * faster. `env` is added to the environment.
+ * stack. `env` is added to the environment.
  */
 export async function startPlugin(
   home: string,
   settings: Settings,
-  { scope, speed, env }: { scope: string; speed: number; env: NodeJS.ProcessEnv },
+  { scope, clock = systemClock, env }: { scope: string } & PluginOptions,
 ): Promise<Plugin> {
   const redactor = new Redactor();
   const engine = await TestEngine.start();
@@ -47,11 +52,7 @@ export async function startPlugin(
   const provider = createProvider({
     messages: log,
     redactor,
-    clock: {
-      now: () => systemClock.now() * speed,
-      date: () => systemClock.date(),
-      sleep: (ms, signal) => systemClock.sleep(ms / speed, signal),
-    },
+    clock,
     env: { PULUMI_HOME: home, COMPUTE_DEBUG: "1", ...env },
   });
   const server = createServer({

@@ -9,7 +9,7 @@ import { ledgerFolder } from "../../../provider/ledger/folder";
 import type { LedgerRecord } from "../../../provider/ledger/record";
 import { isMap, type PropertyValue } from "../../../provider/propertyValue";
 import { openLedger } from "../../../provider/testing/ledgerRecord";
-import { startPlugin, type Plugin, type Settings } from "./plugin";
+import { startPlugin, type Plugin, type PluginOptions, type Settings } from "./plugin";
 import { Stack } from "./stack";
 
 /** The tokens of these tests. Each test ends with a check that no such token appears anywhere (G8). */
@@ -35,10 +35,10 @@ export class World implements AsyncDisposable {
   }
 
   /** Starts a plugin, as each `pulumi up` does. A setting that is null is left to the environment. */
-  async plugin(settings: Settings = {}, speed = 1, env: NodeJS.ProcessEnv = {}): Promise<Plugin> {
+  async plugin(settings: Settings = {}, options: PluginOptions = {}): Promise<Plugin> {
     const all = { baseUrl: this.service.url, apiToken: testToken, ...settings };
     const { scope } = this.stack;
-    const plugin = await startPlugin(this.home, all, { scope, speed, env });
+    const plugin = await startPlugin(this.home, all, { scope, ...options });
     this.plugins.push(plugin);
     return plugin;
   }
