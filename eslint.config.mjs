@@ -25,13 +25,18 @@ export const roomsBelow = {
   ledger: ["api"],
   session: ["api", "config", "evidence", "ledger"],
   functions: ["api", "evidence", "session"],
-  instance: ["api", "evidence", "ledger", "session"],
+  instance: ["api", "evidence", "ledger", "session", "userData"],
+  userData: [],
 };
 const rooms = Object.keys(roomsBelow);
 const above = (room) => ({
   regex: fromRoot(rooms.filter((other) => ![room, ...roomsBelow[room]].includes(other)).join("|")),
   message: `The room ${room} knows ${roomsBelow[room].join(", ") || "none"} of the other rooms (roomsBelow).`,
 });
+const doors = {
+  regex: "/userData/(?!cloudInit$)",
+  message: "userData/cloudInit.ts is the door of that room.",
+};
 const rpc = {
   regex: "/rpc(/|$)",
   message: "provider/rpc adapts to the rest, which does not know it.",
@@ -154,7 +159,7 @@ export default tseslint.config(
     .map((room) =>
       wall(
         [`provider/${room}/**/*.ts`],
-        [wire, http, above(room), outside("emulator", "cli"), shapes],
+        [wire, http, above(room), doors, outside("emulator", "cli"), shapes],
       ),
     ),
   wall(["provider/dialer.ts"], [wire, rpc, outside("emulator", "cli"), shapes]),

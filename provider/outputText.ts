@@ -8,42 +8,21 @@ const gap = "[^]{1,24}?";
 
 /** "Calling [toString] on an [Output<T>] is not supported." */
 const words = ["Calling", "(?:toString|toJSON|__[a-z]{1,12}__)", "on", "an", "Output", "T", "is"];
-const sentence = new RegExp([...words, "not", "supported"].join(gap), "i");
 
-const ofTypeScript = "pulumi.interpolate";
-const ofPython = "pulumi.Output.concat or pulumi.Output.format";
-const ofDotNet = "Output.Format";
-
-/** For the sentence as each SDK writes it: what makes the text with the value. The first that matches counts. */
-const remedies: readonly [form: RegExp, remedy: string][] = [
-  [/__/, ofPython],
-  [/toJSON/i, "pulumi.jsonStringify"],
-  [/ToString/, ofDotNet],
-  [/'|\\u0027|&#39;|%27/, "Output.format"], // Java
-];
-
-/** Other texts that an Output becomes, and what makes the text with the value. */
-const marks: readonly [mark: RegExp, remedy: string][] = [
-  [/<pulumi\.output\.Output\b/, ofPython],
-  [/Pulumi\.(?:In|Out)put\w*`\d\[/, ofDotNet],
-  // Of Go: a structure with one pointer, in the formats %v, %+v and %s. Its address is a multiple of 16.
-  [/\{0x[0-9a-f]{9,11}0\}|\{OutputState:0x|\*internal\.OutputState=/, "pulumi.Sprintf"],
+const forms = [
+  new RegExp([...words, "not", "supported"].join(gap), "i"),
+  // Of Go, in the formats %v, %+v and %s: a structure with one pointer, whose address is a multiple of 16.
+  /\{0x[0-9a-f]{9,11}0\}|\{OutputState:0x|\*internal\.OutputState=/,
 ];
 
 /** The text of a null in Go, and so in YAML. JSON and URLs escape its signs. */
 const nil = /(?:<|\\u003c|%3c)nil(?:>|\\u003e|%3e)/i;
-const missingValue =
-  'has "<nil>" in it, which a program in Go or YAML writes where a value is missing: give the value';
 
-/** Returns what is wrong with a text that has an Output or a missing value in it, as a clause. It quotes nothing else. */
+/** Returns a clause about a text that has an Output or a missing value in it. The clause quotes nothing else of the text. */
 export function outputTextProblem(text: string): string | undefined {
-  const [said] = sentence.exec(text) ?? [];
-  const [, remedy] =
-    said === undefined
-      ? (marks.find(([mark]) => mark.test(text)) ?? [])
-      : (remedies.find(([form]) => form.test(said)) ?? [undefined, ofTypeScript]);
-  if (remedy !== undefined) {
-    return `has the text of an Output in it, and not its value: use ${remedy}, or an apply`;
-  }
-  return nil.test(text) ? missingValue : undefined;
+  if (forms.some((form) => form.test(text)))
+    return "has the text of an Output in it, and not its value: use an apply";
+  return nil.test(text)
+    ? 'has "<nil>" in it, which a program in Go or YAML writes where a value is missing: give the value'
+    : undefined;
 }

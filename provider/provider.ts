@@ -7,7 +7,6 @@ import type { ProviderContext } from "./context";
 import { InstanceUnfinished, OperationCanceled, OperationFailed, Refused } from "./errors";
 import { invoke, list } from "./functions/functions";
 import { checkInstance } from "./instance/check";
-import { userDataWarning } from "./instance/cloudInit";
 import { createInstance } from "./instance/create";
 import { deleteInstance } from "./instance/delete";
 import { diffInstance } from "./instance/diff";
@@ -16,7 +15,7 @@ import { lookOnce } from "./instance/previewCreate";
 import { nameKind } from "./instance/naming";
 import { readInstance } from "./instance/read";
 import { updateInstance } from "./instance/update";
-import { inputsForState } from "./instance/userData";
+import { inputsForState, userDataWarning } from "./instance/userData";
 import { secretStrings, type PropertyMap } from "./propertyValue";
 import {
   type CancelReason,

@@ -98,7 +98,7 @@ test.each([
 test.each(settingNames)("an Output that became text is refused as compute:%s", (name) => {
   const text =
     "sk_test_Calling [toString] on an [Output<T>] is not supported.\n\nTo get the value of an Output<T> as an Output<string> consider either:\n2: pulumi.interpolate `prefix${v}suffix`";
-  const reason = `compute:${name} has the text of an Output in it, and not its value: use pulumi.interpolate, or an apply`;
+  const reason = `compute:${name} has the text of an Output in it, and not its value: use an apply`;
   expect(failures({ [name]: text })).toContainEqual({ property: "", reason });
 });
 

@@ -208,15 +208,6 @@ test.each([
   ["a public key from a file", `${publicText}\n`, fingerprint],
   ["a public key with options", `no-pty ${publicText}`, fingerprint],
   ["a private key of PuTTY", "PuTTY-User-Key-File-3: ssh-rsa\ncanary", "is a private key"],
-  [
-    "a public key that is cut off",
-    publicText.replace(/.{9}(?= me)/, ""),
-    "Give its ID, or its fingerprint, SHA256:…",
-  ],
-  ["a line of ssh-keygen", `256 ${fingerprint} me@canary (ED25519)`, "Give only the fingerprint"],
-  ["a path", "~/.ssh/canary.pub", "looks like the path of a file"],
-  ["a path of Windows", "C:\\Users\\canary", "looks like the path of a file"],
-  ["the name of a file", "id_ed25519", "looks like the path of a file"],
 ])("%s in place of an SSH key's ID is refused, and not quoted (G8)", (_, key, why) => {
   for (const value of [key, new Secret(key)]) {
     const reasons = reasonsOf({ sshKeys: [value] });
@@ -251,19 +242,18 @@ test("no failure has a word of a library, or of our own types (G9)", () => {
 
 /** Texts that the SDKs put in place of an Output's value, in a script or an id. */
 const outputTexts = [
-  ["TypeScript", "Calling [toString] on an [Output<T>] is not supported.\n\nTo get", "interpolate"],
-  ["TypeScript", "Calling [toJSON] on an [Output<T>] is not supported.", "pulumi.jsonStringify"],
-  ["Python", "Calling __str__ on an Output[T] is not supported.\n\nTo get", "pulumi.Output.concat"],
-  ["Python", "[<pulumi.output.Output object at 0x7f2c3a1b5d90>]", "pulumi.Output.concat"],
-  [".NET", "Calling [ToString] on an [Output<T>] is not supported.", "Output.Format"],
-  [".NET", "Pulumi.Input`1[System.String]", "Output.Format"],
-  ["Java", "Calling 'toString' on an 'Output<T>' is not supported.", "Output.format"],
-  ["Go", "{0xc000137180}", "pulumi.Sprintf"],
-  ["Go", "{0x13d20488ebd0}", "pulumi.Sprintf"],
-  ["Go", "{OutputState:0x13d20488ebd0}", "pulumi.Sprintf"],
-  ["Go", "{%!s(*internal.OutputState=&{0x13d2046acc00 <nil> 0})}", "pulumi.Sprintf"],
+  ["TypeScript", "Calling [toString] on an [Output<T>] is not supported.\n\nTo get"],
+  ["TypeScript", "Calling [toJSON] on an [Output<T>] is not supported."],
+  ["Python", "Calling __str__ on an Output[T] is not supported.\n\nTo get"],
+  [".NET", "Calling [ToString] on an [Output<T>] is not supported."],
+  ["Java", "Calling 'toString' on an 'Output<T>' is not supported."],
+  ["Go", "{0xc000137180}"],
+  ["Go", "{0x13d20488ebd0}"],
+  ["Go", "{OutputState:0x13d20488ebd0}"],
+  ["Go", "{%!s(*internal.OutputState=&{0x13d2046acc00 <nil> 0})}"],
 ] as const;
-test.each(outputTexts)("an Output as text (%s) is refused in every input: %j", (_, text, how) => {
+const hasOutputText = "has the text of an Output in it, and not its value: use an apply";
+test.each(outputTexts)("an Output as text (%s) is refused in every input: %j", (_, text) => {
   const script = `#!/bin/sh\necho ${text}\n`;
   const everywhere: Values[] = [
     { name: `web-${text}` },
@@ -271,34 +261,21 @@ test.each(outputTexts)("an Output as text (%s) is refused in every input: %j", (
     { userData: new Secret(script) },
     { userDataBase64: Buffer.from(script).toString("base64") },
   ];
-  for (const news of everywhere) {
-    expect(reasonsOf(news)).toEqual([
-      expect.stringContaining("has the text of an Output in it, and not its value: use"),
-    ]);
-    expect(reasonsOf(news)[0]).toContain(how);
-  }
+  for (const news of everywhere)
+    expect(reasonsOf(news)).toEqual([expect.stringContaining(hasOutputText)]);
 });
 
 test.each([
-  [
-    "folded by a YAML writer",
-    "Calling\n  [toString] on an\n  [Output<T>] is not\n  supported",
-    "interpolate",
-  ],
+  ["folded by a YAML writer", "Calling\n  [toString] on an\n  [Output<T>] is not\n  supported"],
   [
     "in JSON of Java",
     String.raw`Calling \u0027toString\u0027 on an \u0027Output\u003cT\u003e\u0027 is not supported`,
-    "use Output.format",
   ],
-  [
-    "in a URL",
-    encodeURIComponent("Calling [toString] on an [Output<T>] is not supported"),
-    "interpolate",
-  ],
-  ["in a name", "calling-tostring-on-an-output-t-is-not-supported", "interpolate"],
-])("an Output as text is refused where it was written in another form: %s", (_, text, how) => {
+  ["in a URL", encodeURIComponent("Calling [toString] on an [Output<T>] is not supported")],
+  ["in a name", "calling-tostring-on-an-output-t-is-not-supported"],
+])("an Output as text is refused where it was written in another form: %s", (_, text) => {
   expect(reasonsOf({ userData: `#cloud-config\nruncmd: ["${text}"]` })).toEqual([
-    expect.stringContaining(how),
+    expect.stringContaining(hasOutputText),
   ]);
 });
 
@@ -349,7 +326,7 @@ test("what the existing instance has is said, and stops no run, until it is repl
   expect(findings.filter((finding) => finding.length > 160)).toEqual([]);
   // The engine checks a replacement again without the old inputs.
   expect(failures(news)).toHaveLength(3);
-  expect(failures({ ...news, sshKeys: [publicText, "~/b"] }, { olds })).toHaveLength(1);
+  expect(failures({ ...news, sshKeys: [publicText, "b\n"] }, { olds })).toHaveLength(1);
 });
 
 const control = "must not contain control characters";

@@ -6,10 +6,10 @@ import type { LedgerRecord } from "../ledger/record";
 import type { Origin } from "../origin";
 import { hasSecret, reveal, type PropertyMap } from "../propertyValue";
 import type { Session } from "../session/session";
+import { unpackedScript } from "../userData/cloudInit";
 import { createBodyOf, parseInstanceArgs, type InstanceArgs } from "./definition";
 import { nameKind } from "./naming";
 import type { Claim, CreateSpec, Look, NameKind } from "./protocol";
-import { unpackedScript } from "./unpackedScript";
 import { inputsForService } from "./userData";
 
 /** How long a POST may continue after Ctrl-C or a time-out, so that its response can still bring the id (G1). */

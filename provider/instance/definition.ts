@@ -12,8 +12,8 @@ import {
   notText,
   refused,
 } from "../textTypes";
+import { unpackedScript } from "../userData/cloudInit";
 import { sshKeyProblem } from "./sshKey";
-import { unpackedScript } from "./unpackedScript";
 
 /** The service's own limits on hostnames are not known, so only names that nobody can read are refused. */
 const hostname = nonEmptyText

@@ -15,8 +15,8 @@ import {
 import type { CheckRequest } from "../calls";
 import type { EngineRun } from "../engineRun";
 import type { Session } from "../session/session";
+import { unpackedScript, unusableIn } from "../userData/cloudInit";
 import { scriptInputs, userDataBytes, type ScriptInput } from "./definition";
-import { unpackedScript } from "./unpackedScript";
 
 /** The user data in some inputs: as the program gives it, or as the hash that a state holds in its place. */
 export type UserData =
@@ -52,6 +52,25 @@ export function isSameUserData(inputs: PropertyMap, others: PropertyMap): boolea
   const hashed = [one, other].find(({ form }) => form === "hash");
   const salt = hashed?.form === "hash" ? saltOf(hashed.hash) : Buffer.alloc(saltBytes);
   return hashWith(salt, one) === hashWith(salt, other);
+}
+
+/**
+ * Returns a warning if cloud-init can't use the user data in the checked inputs. The user data of the existing instance is not
+ * judged, because only a replacement could change it, nor is user data that is unknown, or of which there is only a hash.
+ */
+export async function userDataWarning(
+  checked: PropertyMap,
+  olds: PropertyMap,
+): Promise<string[] | undefined> {
+  const userData = readUserData(checked);
+  if (userData?.form !== "text" || isSameUserData(olds, checked)) return undefined;
+  const problem = await unusableIn(userData.bytes);
+  return (
+    problem && [
+      `cloud-init would ignore ${problem.partly ? "a part of " : ""}${userData.input}: ${problem.why}.`,
+      `${problem.remedy} Ignore this warning if the image reads its user data with another program.`,
+    ]
+  );
 }
 
 function saltOf(hash: string): Buffer {

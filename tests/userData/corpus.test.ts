@@ -1,6 +1,6 @@
 /** Compares our judgement of user data with that of cloud-init itself, case by case. */
 import { expect, test } from "@jest/globals";
-import { userDataProblem } from "../../provider/instance/cloudInit";
+import { unusableIn } from "../../provider/userData/cloudInit";
 import { corpus, forOthers } from "./corpus";
 import { cloudInit, verdicts } from "./verdicts.json";
 
@@ -43,8 +43,7 @@ const silent: Record<string, readonly string[]> = {
 };
 
 const judged = Object.entries(corpus).map(async ([name, text]) => {
-  // As `userData`, so that Base64 counts as a mistake.
-  const problem = await userDataProblem({ input: "userData", bytes: Buffer.from(text as string) });
+  const problem = await unusableIn(Buffer.from(text as string));
   return { name, problem, verdict: (verdicts as Record<string, string>)[name] ?? "" };
 });
 

@@ -1,4 +1,4 @@
-/** Makes the Pulumi package schema, from the definitions that the provider itself uses. */
+/** Makes the Pulumi package schema from the definitions that the provider itself uses, and from `functionOutputs`. */
 import * as z from "zod";
 import metadata from "../../metadata.json";
 import rootPackage from "../../package.json";

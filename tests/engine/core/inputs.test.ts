@@ -23,7 +23,7 @@ test("an Output that became text, an asset, and a resource in place of its id ar
   expect(output).toContain("imageId is an asset: give its text");
   expect(output).toContain("vpcId is a resource: give its id");
   expect(output).toContain(
-    "userData has the text of an Output in it, and not its value: use pulumi.interpolate",
+    "userData has the text of an Output in it, and not its value: use an apply",
   );
   expect(output).toContain("the resource has the text of an Output in its own name");
   expect(output).toContain("waitForPort must be a whole number from 1 to 65535");

@@ -14,7 +14,8 @@ const mimeHeaderBytes = 4096;
  * neither does the random boundary that many libraries choose anew at each run.
  */
 export function unpackedScript(bytes: Buffer): Buffer {
-  const { unpacked = bytes } = gunzipped(bytes);
+  const script = gunzipped(bytes);
+  const unpacked = typeof script === "string" ? bytes : script;
   if (!isUtf8(unpacked)) return unpacked;
   const text = unpacked.toString("utf8").replaceAll("\r\n", "\n");
   return Buffer.from(isMime(text) ? withConstantBoundaries(text) : text, "utf8");
@@ -25,14 +26,14 @@ export function isGzip(bytes: Buffer): boolean {
   return bytes[0] === 0x1f && bytes[1] === 0x8b;
 }
 
-/** Returns the bytes without their gzip, if they have one, or else why they can't be unpacked. */
-export function gunzipped(bytes: Buffer): { unpacked?: Buffer; problem?: "broken" | "tooLarge" } {
-  if (!isGzip(bytes)) return { unpacked: bytes };
+/** Returns the bytes without their gzip, if they have one, or says why nobody can unpack them. */
+export function gunzipped(bytes: Buffer): Buffer | "broken" | "tooLarge" {
+  if (!isGzip(bytes)) return bytes;
   try {
-    return { unpacked: gunzipSync(bytes, { maxOutputLength: maxUnpackedBytes }) };
+    return gunzipSync(bytes, { maxOutputLength: maxUnpackedBytes });
   } catch (error) {
     const isTooLarge = (error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE";
-    return { problem: isTooLarge ? "tooLarge" : "broken" };
+    return isTooLarge ? "tooLarge" : "broken";
   }
 }
 

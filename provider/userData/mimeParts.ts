@@ -21,7 +21,7 @@ export function mimePartsOf(text: string, depth = 0): MimePart[] {
   const type = /^\s*([^\s;/]+\/[^\s;/]+)\s*(?:;|$)/.exec(declared)?.[1]?.toLowerCase();
   if (type?.startsWith("multipart/")) {
     if (depth >= maxDepth) return [];
-    return partsOf(body, declared).flatMap((part) => mimePartsOf(part, depth + 1));
+    return textsBetween(body, declared).flatMap((part) => mimePartsOf(part, depth + 1));
   }
   const encoding = headers.get("content-transfer-encoding") ?? "";
   return [{ type: type ?? "text/plain", bytes: decoded(body, encoding.trim().toLowerCase()) }];
@@ -52,7 +52,7 @@ function entityOf(text: string): Entity {
 }
 
 /** Returns the texts between the boundaries. What is before the first one is no part. */
-function partsOf(body: string, contentType: string): string[] {
+function textsBetween(body: string, contentType: string): string[] {
   const [, quoted, bare] = /;\s*boundary\s*=\s*(?:"([^"]*)"|([^\s;]+))/i.exec(contentType) ?? [];
   const boundary = quoted ?? bare;
   if (boundary === undefined) return [];

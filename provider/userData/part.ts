@@ -1,5 +1,5 @@
 /** What cloud-init can't use in one part of user data, which is all of it unless it is a MIME message or an archive. */
-import { cloudConfigProblem, readYaml, type Problem } from "./cloudConfig";
+import { cloudConfigProblem, readYaml, type Unusable } from "./cloudConfig";
 
 /**
  * How each type of part begins, in lower case, and a longer beginning before a shorter one.
@@ -32,7 +32,7 @@ export function partTypeOf(text: string): PartType | undefined {
 }
 
 /** Says why cloud-init can't use a part. URLs, Python, JSON patches and template syntax are not judged. */
-export async function partProblem(type: PartType, text: string): Promise<Problem | undefined> {
+export async function partProblem(type: PartType, text: string): Promise<Unusable | undefined> {
   switch (type) {
     case "script":
       return scriptProblem(text, text);
@@ -52,7 +52,7 @@ export async function partProblem(type: PartType, text: string): Promise<Problem
 }
 
 /** Linux runs a file only if `#!` are its first two characters. `script`: what is written into the file. */
-function scriptProblem(script: string, text: string): Problem | undefined {
+function scriptProblem(script: string, text: string): Unusable | undefined {
   if (/^#![ \t]*\S/.test(script)) return undefined;
   if (leadingSpace.test(text)) return spaceBefore("so the server can't run the script");
   return {
@@ -61,7 +61,7 @@ function scriptProblem(script: string, text: string): Problem | undefined {
   };
 }
 
-function spaceBefore(consequence: string): Problem {
+function spaceBefore(consequence: string): Unusable {
   return {
     why: `white space or an empty line is before its first line, ${consequence}`,
     remedy:
@@ -69,7 +69,7 @@ function spaceBefore(consequence: string): Problem {
   };
 }
 
-async function templateProblem(text: string): Promise<Problem | undefined> {
+async function templateProblem(text: string): Promise<Unusable | undefined> {
   if (leadingSpace.test(text)) return spaceBefore("so cloud-init does not see the template");
   const [first = ""] = text.split("\n", 1);
   if (!/^## template: *jinja\s*$/i.test(first)) {
@@ -89,7 +89,7 @@ async function templateProblem(text: string): Promise<Problem | undefined> {
   return /\{[{%#]/.test(template) ? undefined : partProblem(type, template);
 }
 
-async function archiveProblem(text: string): Promise<Problem | undefined> {
+async function archiveProblem(text: string): Promise<Unusable | undefined> {
   const yaml = await readYaml(text);
   if (!yaml || "why" in yaml) return yaml;
   if (!Array.isArray(yaml.value)) {
@@ -138,7 +138,7 @@ export async function declaredPartProblem(
   declared: string,
   text: string,
   container: "archive" | "message",
-): Promise<Problem | undefined> {
+): Promise<Unusable | undefined> {
   const shown =
     container === "message" && shownByBeginning.includes(declared) ? partTypeOf(text) : undefined;
   const type = shown ?? declaredTypes[declared];
@@ -151,6 +151,6 @@ export async function declaredPartProblem(
 }
 
 /** Says of which part the problem is. */
-export function inPart(problem: Problem, index: number): Problem {
+export function inPart(problem: Unusable, index: number): Unusable {
   return { ...problem, why: `in part ${index + 1}, ${problem.why}`, partly: true };
 }

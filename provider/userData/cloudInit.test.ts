@@ -1,9 +1,9 @@
-/** Tests for which user data there is a warning that cloud-init would ignore it. */
+/** Tests of the warnings that cloud-init would ignore user data. */
 import { gzipSync } from "node:zlib";
 import { expect, test } from "@jest/globals";
 import { Secret, Unknown, type PropertyValue } from "../propertyValue";
 import { inputsOf } from "../testing/scene";
-import { userDataWarning } from "./cloudInit";
+import { userDataWarning } from "../instance/userData";
 
 type Values = Record<string, PropertyValue | undefined>;
 
@@ -67,11 +67,12 @@ test.each([
 
 test("Base64 that was given as plain text, or encoded twice, is distinguished from other user data", async () => {
   const once = base64(cloudConfig);
-  expect(await warningOf({ userData: once })).toContain("Give it as userDataBase64");
-  expect(await warningOf({ userDataBase64: base64(once) })).toContain("Base64 twice");
+  const why = "cloud-init would get it in Base64";
+  expect(await warningOf({ userData: once })).toContain(why);
+  expect(await warningOf({ userDataBase64: base64(once) })).toContain(why);
   const wrapped = once.replace(/.{76}/g, "$&\n");
-  expect(await warningOf({ userData: `${wrapped}\n` })).toContain("Give it as userDataBase64");
-  expect(await warningOf({ userData: base64(gzipSync(canary)) })).toContain("userDataBase64");
+  expect(await warningOf({ userData: `${wrapped}\n` })).toContain(why);
+  expect(await warningOf({ userData: base64(gzipSync(canary)) })).toContain(why);
 });
 
 test("user data that is not known yet, or that the instance was created with, is not judged (G10)", async () => {

@@ -4,7 +4,7 @@ import { closest } from "../closest";
 import { cloudConfigKeys } from "./cloudConfigKeys";
 
 /** Why cloud-init can't use user data, as a clause, and what to do about it, in sentences. */
-export interface Problem {
+export interface Unusable {
   why: string;
   remedy: string;
   /** Set if it uses the rest. */
@@ -21,7 +21,7 @@ interface Yaml {
 }
 
 /** Says why cloud-init can't use this text, or a part of it, as a cloud-config. */
-export async function cloudConfigProblem(text: string): Promise<Problem | undefined> {
+export async function cloudConfigProblem(text: string): Promise<Unusable | undefined> {
   const yaml = await readYaml(text);
   if (!yaml || "why" in yaml) return yaml;
   const { value, keys, source } = yaml;
@@ -48,7 +48,7 @@ const lists = ["bootcmd", "runcmd", "ssh_authorized_keys", "write_files"];
 function listProblem(
   config: ReadonlyMap<string, unknown>,
   { keys, source }: Yaml,
-): Problem | undefined {
+): Unusable | undefined {
   // Of two equal keys, the last counts.
   const offsets = new Map(keys.map(({ name, offset }) => [name, offset]));
   for (const [name, offset] of [...offsets].filter(([key]) => lists.includes(key))) {
@@ -74,7 +74,7 @@ function listProblem(
 const maxShownKeys = 5;
 
 /** The keys are not named: one that stands at the margin by mistake may be secret. */
-function unknownKeys(unknown: Yaml["keys"], source: string): Problem {
+function unknownKeys(unknown: Yaml["keys"], source: string): Unusable {
   const shown = unknown
     .slice(0, maxShownKeys)
     .map(({ name, offset }) => ({ name, line: lineOf(source, offset) }));
@@ -99,7 +99,7 @@ const maxRewritten = 50;
  * brackets needs no indentation, and a comment after them no space. In brackets, a `-` alone is a text. Returns undefined if
  * that can't be judged.
  */
-export async function readYaml(text: string): Promise<Yaml | Problem | undefined> {
+export async function readYaml(text: string): Promise<Yaml | Unusable | undefined> {
   const parser = await import("js-yaml");
   // These end a line, too, in YAML 1.1.
   const lines = text.split(/\r\n|[\n\r\u0085\u2028\u2029]/);
@@ -129,7 +129,7 @@ function ease(line: string, { reason, mark }: jsYaml.YAMLException): string {
 }
 
 /** @throws YAMLException if the parser refuses the YAML */
-function yamlIn(source: string, parser: Parser): Yaml | Problem {
+function yamlIn(source: string, parser: Parser): Yaml | Unusable {
   const events = parser.parseEvents(source, {});
   const tab = lineOfTab(parser, events, source);
   if (tab !== undefined) {
@@ -176,7 +176,7 @@ function lineOfTab(
 }
 
 /** @param index of the line, from 0. It is the first line if the parser does not know it, which has the header. */
-function invalid(source: string, index = 0): Problem {
+function invalid(source: string, index = 0): Unusable {
   // This is a mapping as a key, which the parser finds only when it has read everything.
   const brace = /^[^#\n]*\{\s*\{/m.exec(source);
   const braceLine = brace ? lineOf(source, brace.index) : undefined;
