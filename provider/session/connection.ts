@@ -5,7 +5,6 @@ import { raceAbort } from "../abort";
 import { explain, nextStep } from "../advice";
 import type { ComputeApi } from "../api/client";
 import { RequestError } from "../api/errors";
-import type { ClientOptions, Retry } from "../api/options";
 import { maxIdLength, tokenKindOf } from "../api/serviceConstants";
 import type { Settings } from "../config/settings";
 import { readTokenFile, tokenFileProblem, type TokenFileContent } from "../config/tokenFile";
@@ -13,22 +12,20 @@ import { OperationFailed } from "../errors";
 import { Once } from "../once";
 import { tokenHash, type Origin } from "../origin";
 import type { ProviderContext } from "../context";
-import type { Notices } from "./notices";
 import { waits, type Operations } from "./operations";
 
-/** The parts of the session that its connection uses. */
+/** What a connection is made with. */
 interface Parts {
-  notices: Notices;
-  operations: Operations;
-  patienceMs: number;
+  readonly settings: Settings;
+  readonly ctx: ProviderContext;
+  /** Returns the signal that Cancel aborts. */
+  readonly canceled: () => AbortSignal;
+  readonly operations: Operations;
+  readonly patienceMs: number;
 }
 
 /** Makes the API client of a session when it is first needed, and checks the token once. */
 export class Connection {
-  readonly #settings: Settings;
-  readonly #ctx: ProviderContext;
-  /** Returns the signal that Cancel aborts. */
-  readonly #canceled: () => AbortSignal;
   readonly #parts: Parts;
   #api: Promise<ComputeApi> | undefined;
   /** The check of the token, unless the next call must check again. */
@@ -38,11 +35,8 @@ export class Connection {
   /** What was said about the token's file. */
   readonly #said = new Once();
 
-  constructor(settings: Settings, ctx: ProviderContext, canceled: () => AbortSignal, parts: Parts) {
+  constructor(parts: Parts) {
     this.#parts = parts;
-    this.#settings = settings;
-    this.#ctx = ctx;
-    this.#canceled = canceled;
   }
 
   /**
@@ -76,15 +70,7 @@ export class Connection {
 
   /** Returns the client, without checking the token. */
   api(): Promise<ComputeApi> {
-    const { apiTokenFile } = this.#settings;
-    this.#api ??= this.#createApi({
-      renewToken:
-        apiTokenFile === undefined
-          ? undefined
-          : (refused) => this.#renewToken(apiTokenFile, refused),
-      onRetry: (retry) => this.#onRetry(retry),
-    });
-    return this.#api;
+    return (this.#api ??= this.#createApi());
   }
 
   /** Closes the connections of the client, if there is one. */
@@ -95,19 +81,22 @@ export class Connection {
 
   /** Returns the origin without the account, which only a request could find out. */
   origin(): Origin {
-    const { baseUrl, tokenKind } = this.#settings;
-    return { baseUrl, tokenKind, tokenHash: tokenHash(this.#settings) };
+    const { settings } = this.#parts;
+    const { baseUrl, tokenKind } = settings;
+    return { baseUrl, tokenKind, tokenHash: tokenHash(settings) };
   }
 
   /**
    * Reads the file once after the service refused a token. Returns the token to use, or undefined if the file has no other usable
    * one. What the state knows of the refused token then proves nothing by itself (G3): the origin has the hash of the new one.
    */
-  #renewToken(file: string, refused: string): string | undefined {
-    const settings = this.#settings;
+  #renewToken(refused: string): string | undefined {
+    const { settings, ctx } = this.#parts;
+    const { messages } = ctx;
+    const { apiTokenFile: file } = settings;
     // The token was renewed after the refused request was sent.
     if (refused !== settings.apiToken) return settings.apiToken;
-    const { messages } = this.#ctx;
+    if (file === undefined) return undefined;
     const found = this.#readNewToken(file);
     if ("problem" in found) {
       const warning = `the service refused the token, and no other can be used: ${found.problem}`;
@@ -121,8 +110,9 @@ export class Connection {
 
   /** Returns the token in the file, or why this session can't use it. */
   #readNewToken(file: string): TokenFileContent {
-    const { apiToken, tokenKind } = this.#settings;
-    const content = readTokenFile(file, this.#ctx.redactor);
+    const { settings, ctx } = this.#parts;
+    const { apiToken, tokenKind } = settings;
+    const content = readTokenFile(file, ctx.redactor);
     if ("problem" in content) return content;
     if (content.token === apiToken) return tokenFileProblem(file, "still holds the refused token");
     const kind = tokenKindOf(content.token);
@@ -137,38 +127,36 @@ export class Connection {
 
   async #open(): Promise<{ api: ComputeApi; account: string | undefined }> {
     const api = await this.api();
-    const account = this.#settings.validateCredentials ? await this.#account(api) : undefined;
+    const { validateCredentials } = this.#parts.settings;
+    const account = validateCredentials ? await this.#account(api) : undefined;
     this.#hasOrigin = true;
     return { api, account };
   }
 
   async #account(api: ComputeApi): Promise<string | undefined> {
     try {
-      return accountId(await api.account(this.#canceled()));
+      return accountId(await api.account(this.#parts.canceled()));
     } catch (error) {
-      if (!leavesTokenUsable(error))
-        throw isRefusal(error) ? new OperationFailed(explain(error), { cause: error }) : error;
+      if (!(error instanceof RequestError)) throw error;
+      if (error.isTokenRefused) throw new OperationFailed(explain(error), { cause: error });
+      // A retry may change the answer.
+      if (error.kind !== "answered" || error.transient) throw error;
       const advice = error.isScopeMissing
         ? "If the token is meant to lack the scope for that call, set compute:validateCredentials to false."
         : nextStep(error);
-      this.#ctx.messages.warning(
+      this.#parts.ctx.messages.warning(
         `the token could not be checked with the account call, and is used anyway: ${error.message}. ${advice}`,
       );
       return undefined;
     }
   }
 
-  #onRetry(retry: Retry): void {
-    const { error, inMs } = retry;
-    this.#ctx.messages.debug(`${error.message}; next try in ${Math.round(inMs / 1000)} s`);
-    this.#parts.operations.retrying(retry);
-  }
-
-  async #createApi(more: Pick<ClientOptions, "renewToken" | "onRetry">): Promise<ComputeApi> {
+  async #createApi(): Promise<ComputeApi> {
+    const { settings, ctx, operations, patienceMs } = this.#parts;
     // Many previews send no request, and loading undici takes time.
-    const createApi = this.#ctx.createApi ?? (await import("../api/client.js")).createClient;
-    const { messages, redactor, clock, env, randomBytes = crypto.randomBytes } = this.#ctx;
-    const { baseUrl, apiToken, requestTimeoutMs, requestsPerMinute, destroyPath } = this.#settings;
+    const createApi = ctx.createApi ?? (await import("../api/client.js")).createClient;
+    const { messages, redactor, clock, env, randomBytes = crypto.randomBytes } = ctx;
+    const { baseUrl, apiToken, requestTimeoutMs, requestsPerMinute, destroyPath } = settings;
     const severity = env["COMPUTE_DEBUG"] === "1" ? "info" : "debug";
     try {
       return createApi({
@@ -176,7 +164,7 @@ export class Connection {
         token: apiToken,
         requestTimeoutMs,
         requestsPerMinute,
-        patienceMs: this.#parts.patienceMs,
+        patienceMs,
         destroyPath,
         userAgent: `pulumi-compute/${metadata.version}`,
         clock,
@@ -184,7 +172,12 @@ export class Connection {
         redact: (text) => redactor.redact(text),
         random: () => Buffer.from(randomBytes(4)).readUInt32BE() / 2 ** 32,
         log: (line) => messages[severity](line),
-        ...more,
+        renewToken: (refused) => this.#renewToken(refused),
+        onRetry: (retry) => {
+          const { error, inMs } = retry;
+          messages.debug(`${error.message}; next try in ${Math.round(inMs / 1000)} s`);
+          operations.retrying(retry);
+        },
       });
     } catch (error) {
       // For example, a proxy variable of the environment is not an address.
@@ -192,16 +185,6 @@ export class Connection {
       throw new OperationFailed(`the service can't be called with these settings: ${reason}`);
     }
   }
-}
-
-/** Whether the service answered the account call so that a retry would not change it, but did not refuse the token. */
-function leavesTokenUsable(error: unknown): error is RequestError {
-  const isAnswered = error instanceof RequestError && error.kind === "answered";
-  return isAnswered && !error.transient && !isRefusal(error);
-}
-
-function isRefusal(error: unknown): error is RequestError {
-  return error instanceof RequestError && error.isTokenRefused;
 }
 
 /**

@@ -103,9 +103,9 @@ export class Session {
       disk: ctx.disk,
     });
     this.operations = new Operations(ctx, canceled);
-    const { notices, operations } = this;
+    const { operations } = this;
     const { patienceMs } = run;
-    this.connection = new Connection(settings, ctx, canceled, { notices, operations, patienceMs });
+    this.connection = new Connection({ settings, ctx, canceled, operations, patienceMs });
     this.listings = new ListingSource(
       async (signal) => {
         const { api } = await this.connection.open(signal);
