@@ -153,15 +153,14 @@ export function nextLookAt({ question, firstLacking }: Witness, endedAt: number)
     : Math.min(listedBy, endedAt + pollIntervalMs);
 }
 
-/** Whether a listed name is `name`, in whatever case, like hostnames. Listed names have been through `printable`. */
-export function isSameName(listed: string | undefined, name: string): boolean {
-  return listed?.toLowerCase() === printable(name).toLowerCase();
-}
-
-/** Whether a listed name is `name`, to which the service may have added a domain. */
+/**
+ * Whether a listed name is `name`, in whatever case, like hostnames, and perhaps with a domain that the service has added. Listed
+ * names have been through `printable`.
+ */
 export function isNamed(listed: string | undefined, name: string): boolean {
-  const domainAdded = listed?.slice(0, name.length + 1).endsWith(".") === true;
-  return isSameName(domainAdded ? listed?.slice(0, name.length) : listed, name);
+  const own = printable(name).toLowerCase();
+  const shown = listed?.toLowerCase();
+  return shown === own || shown?.startsWith(`${own}.`) === true;
 }
 
 function find(subject: Subject, { items }: Evidence, explained?: ReadonlySet<string>): ListItem[] {

@@ -137,7 +137,7 @@ test("an instance whose name the program chose is reported, and never adopted", 
   const world = activating(scene());
   world.service.posts.push(post(failed("unanswered"), { acts: true }));
   const error = await errorOf(create(world));
-  expect(error.message).toContain("i-1 has the name, which the provider did not generate");
+  expect(error.message).toContain("whether it made i-1 can't be told");
   expect(error.message).toContain("settle`");
   expect(postsTo(world)).toBe(1);
   expect(recordOf(world)).toMatchObject({ at: expect.any(String) });
@@ -177,7 +177,7 @@ test.each<[string, Post[], string]>([
         throw answered(500);
       },
     ],
-    "the search failed (GET /v2/instances",
+    "the search for it ended early (GET /v2/instances",
   ],
   [
     "several instances turn up",
@@ -381,7 +381,7 @@ test("after a POST without an answer, the second call searches before it sends a
   await errorOf(create(world, { timeoutSeconds: 5 }));
   world.service.has("i-9", { name: "web" });
   expect((await errorOf(create(world))).message).toContain(
-    "i-9 has the name, which the provider did not generate",
+    "whether it made i-9 can't be told",
   );
   expect(postsTo(world)).toBe(1);
 });
@@ -434,7 +434,7 @@ test.each([401, 403, 404, 405])("no other flavor is tried after a %d", async (st
   world.service.posts.push(nothingMade(answered(status)));
   const { message } = await errorOf(create(world, withFallbacks));
   expect(flavorsAsked(world)).toEqual(["a"]);
-  expect(message).toContain("\n  - c: not tried\n");
+  expect(message).toMatch(/^POST /);
 });
 
 test("the answer that is lost is that of the second flavor, and the instance is taken over with it", async () => {
@@ -451,13 +451,6 @@ test("no other flavor is tried after an answer that leaves open what was made, a
   await errorOf(create(world, withFallbacks));
   expect(flavorsAsked(world)).toEqual(["a", "b"]);
   expect(recordOf(world)?.flavor).toBe("b");
-});
-
-test("the error of several refusals also has the failure before them", async () => {
-  const world = scene();
-  world.service.posts.push(nothingMade(answered(500)), soldOut(), soldOut(), soldOut());
-  const { message } = await errorOf(create(world, withFallbacks));
-  expect(message).toMatch(/^an earlier try failed \(.*500.*\).* Then, no flavor was accepted/);
 });
 
 test("a create whose first flavor is accepted says so", async () => {

@@ -20,10 +20,12 @@ import { retainReplaced } from "./retained";
 import {
   failureError,
   lostAnswerNotice,
-  refusalNotice,
+  noFlavorError,
+  refusedFlavorsNotice,
   reportLeftovers,
   resumedNotice,
   sameNameNotice,
+  type RefusedFlavor,
 } from "./messages";
 import { nameKind } from "./naming";
 import { previewCreate } from "./previewCreate";
@@ -90,8 +92,27 @@ async function obtain(
   const { api, origin } = await session.connection.open(signal);
   // A create whose engine is gone makes no record.
   signal.throwIfAborted();
-  using create = new Create({ session, request, signal, api, origin });
-  return await create.run();
+  const args = argsOf(session, request.inputs);
+  const flavors = [...new Set([args.flavorId, ...(args.fallbackFlavorIds ?? [])])];
+  const refused: RefusedFlavor[] = [];
+  for (;;) {
+    const flavor = flavors.shift() ?? "";
+    using create = new Create({ session, request, signal, api, origin, args, flavor });
+    const result = await create.run();
+    if (result.kind === "accepted") return create.obtained(result, refused);
+    const error = refusalOf(result.failure);
+    if (error) refused.push({ flavor, error });
+    if (error && flavors.length > 0) continue;
+    throw error && refused.length > 1
+      ? noFlavorError(refused, error)
+      : create.errorOf(result.failure);
+  }
+}
+
+/** Returns the answer by which the service has refused what the create asks for. Then another flavor may be accepted. */
+function refusalOf(failure: protocol.Failure): RequestError | undefined {
+  const error = failure.kind === "nothingMade" ? failure.error : undefined;
+  return error instanceof RequestError && error.isAboutRequest ? error : undefined;
 }
 
 /** Notes the instance, and waits until it is ready. From here on, every error carries the id (G1). */
@@ -142,9 +163,12 @@ interface CreateParts {
   signal: AbortSignal;
   api: ComputeApi;
   origin: Origin;
+  args: InstanceArgs;
+  /** The flavor of `args`, or one of its fallbacks. */
+  flavor: string;
 }
 
-/** One Create call, until its instance is known. */
+/** One Create call with one flavor, until its instance is known. */
 class Create implements Disposable {
   readonly #session: Session;
   readonly #request: CreateRequest;
@@ -162,27 +186,23 @@ class Create implements Disposable {
   /** The ids of the instances that had the name before the last POST. */
   #namesakes: readonly string[] = [];
 
-  constructor({ session, request, signal, api, origin }: CreateParts) {
+  constructor({ session, request, signal, api, origin, args, flavor }: CreateParts) {
     const { urn, inputs } = request;
     this.#session = session;
     this.#request = request;
     this.#signal = signal;
     this.#api = api;
     this.#origin = origin;
-    this.#args = argsOf(session, inputs);
-    this.#spec = specOf(session, { urn, inputs, origin }, this.#args);
+    this.#args = { ...args, flavorId: flavor };
+    this.#spec = { ...specOf(session, { urn, inputs, origin }, args), flavor };
   }
 
   [Symbol.dispose](): void {
     this.#permit?.release();
   }
 
-  /**
-   * Carries out the protocol from its first transition to its end.
-   *
-   * @throws the error that `failureError` returns, if the protocol ends with a failure.
-   */
-  async run(): Promise<Obtained> {
+  /** Carries out the protocol from its first transition to its end. */
+  async run(): Promise<protocol.Result> {
     const { ledger } = this.#session;
     const { urn } = this.#request;
     try {
@@ -190,29 +210,34 @@ class Create implements Disposable {
         const { state, effects } = current;
         const result = state.phase === "ended" ? state.result : undefined;
         // Nothing that could fail may come between the answer and the instance.
-        if (result?.kind === "accepted") return this.#obtained(result);
+        if (result?.kind === "accepted") return result;
         for (const effect of effects) this.#apply(effect);
-        if (result) throw failureError(result.failure, this.#spec, this.#session, this.#namesakes);
+        if (result) return result;
         current = protocol.step(this.#spec, state, await this.#eventAfter(state));
       }
-    } catch (error) {
+    } finally {
       // A create that ends before a POST leaves nothing in doubt.
       if (ledger.own(urn)?.at === undefined) ledger.remove(urn);
-      throw error;
     }
   }
 
-  #obtained(result: AcceptedResult): Obtained {
+  /** Returns the error of a create that has ended with a failure. */
+  errorOf(failure: protocol.Failure): Error {
+    return failureError(failure, this.#spec, this.#session, this.#namesakes);
+  }
+
+  /** Returns the instance of a create that has ended with one. `refused`: the flavors that were tried before. */
+  obtained(result: AcceptedResult, refused: readonly RefusedFlavor[]): Obtained {
     const { urn, inputs } = this.#request;
     const { accepted, from, flavor: flavorIdUsed, acceptedAt = this.#postedAt } = result;
     const origin = this.#origin;
     const made = Instance.accepted({ urn, inputs, flavorIdUsed }, accepted, origin, acceptedAt);
     const instance = made.stampedBy(this.#session.id);
     const after = from === "answer" ? this.#postMark : 0;
-    return { wait: { instance, origin, after }, note: () => this.#note(result) };
+    return { wait: { instance, origin, after }, note: () => this.#note(result, refused) };
   }
 
-  #note({ accepted, from, flavor = "", refusals = [], acceptedAt }: AcceptedResult): void {
+  #note({ accepted, from, acceptedAt }: AcceptedResult, refused: readonly RefusedFlavor[]): void {
     const { ledger, engine, ctx } = this.#session;
     const { urn } = this.#request;
     const { id, name: _name, status: _status, ...shownOnce } = accepted;
@@ -220,7 +245,8 @@ class Create implements Disposable {
     const answer = { at: acceptedAt ?? this.#postedAt, accepted: shownOnce };
     ledger.update(urn, { id, ...(from === "answer" && answer) });
     if (from === "earlierRun") ctx.messages.warning(resumedNotice(id), urn);
-    if (refusals.length > 0) ctx.messages.info(refusalNotice(refusals, flavor), urn);
+    if (refused.length > 0)
+      ctx.messages.info(refusedFlavorsNotice(refused, this.#spec.flavor), urn);
     const isAnswerLost = from !== "answer" && accepted.networks.length === 0;
     if (isAnswerLost) ctx.messages.warning(lostAnswerNotice(id), urn);
   }
@@ -271,13 +297,11 @@ class Create implements Disposable {
           at: this.#now(),
           before: state.before,
           // The ledger holds no secrets (G8).
-          flavor: hasSecretFlavor(this.#request.inputs)
-            ? undefined
-            : protocol.flavorOf(this.#spec, state.attempt),
+          flavor: hasSecretFlavor(this.#request.inputs) ? undefined : this.#spec.flavor,
         });
         return { kind: "recorded" };
       case "posting":
-        return await this.#post(state.before, protocol.flavorOf(this.#spec, state.attempt));
+        return await this.#post(state.before);
       case "ended":
         throw new Error("the protocol has ended");
     }
@@ -292,7 +316,7 @@ class Create implements Disposable {
   }
 
   /** Sends the POST, and returns its outcome. */
-  async #post(before: string[], flavor: string): Promise<protocol.Event> {
+  async #post(before: string[]): Promise<protocol.Event> {
     const { listings, ctx } = this.#session;
     const signal = this.#signal;
     if (!this.#permit) throw new Error("a POST without a permit");
@@ -301,8 +325,7 @@ class Create implements Disposable {
     const listedBefore = listings.latest;
     if (!listedBefore) throw new Error("a POST without a listing before it");
     using graceEnd = grace(ctx.clock, graceMs, signal);
-    const body = createBodyOf({ ...this.#args, flavorId: flavor });
-    const outcome = await this.#api.createInstance(body, this.#permit, {
+    const outcome = await this.#api.createInstance(createBodyOf(this.#args), this.#permit, {
       unsent: signal,
       grace: graceEnd.signal,
     });
@@ -315,7 +338,8 @@ class Create implements Disposable {
       this.#show("no clear answer, searching");
     }
     const look = lookAt(this.#session, listedBefore);
-    const record = { ...this.#spec.own, before, flavor, at: this.#postedAt };
+    const { own, flavor } = this.#spec;
+    const record = { ...own, before, flavor, at: this.#postedAt };
     return { kind: "posted", outcome, look, record, now: ctx.clock.now() };
   }
 

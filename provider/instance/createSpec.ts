@@ -49,7 +49,7 @@ export function specOf(
       digest: args ? digestOf(settings.apiToken, args, kind) : "",
     },
     name,
-    flavors: args ? [...new Set([args.flavorId, ...(args.fallbackFlavorIds ?? [])])] : [],
+    flavor: args?.flavorId ?? "",
     addressName,
     leftovers: settings.leftovers,
     isReplacement: engine.resource(urn).instance !== undefined,

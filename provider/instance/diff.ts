@@ -7,7 +7,7 @@ import { isDeepStrictEqual } from "node:util";
 import { pageAt } from "../advice";
 import { logicalName } from "../urn";
 import { OperationFailed, type Refused } from "../errors";
-import { isNamed, isSameName, type Verdict } from "../evidence/witness";
+import type { Verdict } from "../evidence/witness";
 import { hasSecret, hasUnknown, isList, reveal, type PropertyMap } from "../propertyValue";
 import type { DiffKind } from "../pulumiNames";
 import type { DiffRequest, DiffResponse } from "../calls";
@@ -235,11 +235,11 @@ function changeOf(name: InputName, held: Instance, news: PropertyMap): DiffKind 
   if (before === undefined) return held.isUnread(name) ? "add" : `add${suffix}`;
   if (after === undefined) return `delete${suffix}`;
   // A program that takes over the listed name, for example after a rename at the service, changes nothing. A service may write
-  // a name in another case. After an import, the state has its spelling, also with a domain that it has added.
+  // a name in another case.
   if (name === "name" && typeof after === "string") {
-    const isSame = held.isUnread("flavorId") ? isNamed : isSameName;
-    const known = [held.name, typeof before === "string" ? before : undefined];
-    if (known.some((spelling) => isSame(spelling, after))) return undefined;
+    const isSame = (known: unknown) =>
+      typeof known === "string" && known.toLowerCase() === after.toLowerCase();
+    if (isSame(held.name) || isSame(before)) return undefined;
   }
   if (!isDeepStrictEqual(before, after)) return `update${suffix}`;
   // The engine writes the inputs of an import file to the inputs in the state, but not to the outputs.

@@ -16,7 +16,7 @@ import { OperationFailed } from "../errors";
 import { whyOpen, type Paging } from "../evidence/why";
 import { displayRecordedName, displayRun, type LedgerRecord } from "../ledger/record";
 import type { Session } from "../session/session";
-import type { CreateSpec, Doubt, Failure, Leftover, Leftovers, Refusal } from "./protocol";
+import type { CreateSpec, Doubt, Failure, Leftover, Leftovers } from "./protocol";
 
 /** Returns the error that the Create call fails with. `namesakes`: the ids of the instances that had the name before the POST. */
 export function failureError(
@@ -25,7 +25,7 @@ export function failureError(
   session: Session,
   namesakes: readonly string[] = [],
 ): Error {
-  const cause = causeOf(failure);
+  const cause = "error" in failure ? failure.error : undefined;
   if (cause && !(cause instanceof RequestError)) return cause;
   const lines = failureLines(failure, spec, session);
   if (cause?.isAboutRequest) lines.push(...namesakeLines(namesakes, spec, session));
@@ -60,11 +60,6 @@ export function sameNameNotice(oldId: string, session: Session): string[] {
   ];
 }
 
-function causeOf(failure: Failure): Error | undefined {
-  if (failure.kind === "refused") return failure.refusals.at(-1)?.error;
-  return "error" in failure ? failure.error : undefined;
-}
-
 function failureLines(failure: Failure, spec: CreateSpec, paging: Paging): string[] {
   switch (failure.kind) {
     case "inDoubt":
@@ -82,36 +77,31 @@ function failureLines(failure: Failure, spec: CreateSpec, paging: Paging): strin
     case "listingFailed":
     case "stopped":
       return [reasonOf(failure.error)];
-    case "refused":
-      return refusedLines(failure);
-    case "notSent":
+    case "nothingMade":
       return [twice(failure.firstError) + reasonOf(failure.error)];
   }
 }
 
-/** Says what the service has answered for each flavor. */
-function refusedLines({
-  refusals,
-  untried,
-  firstError,
-}: Extract<Failure, { kind: "refused" }>): string[] {
-  const [last, ...others] = refusals.toReversed();
-  if (!last) return [];
-  const next = nextStep(last.error);
-  if (others.length + untried.length === 0)
-    return [`${twice(firstError)}${last.error.message}. ${next}`];
-  return [
-    `${twice(firstError)}no flavor was accepted, and nothing was created:`,
-    ...bulleted(refusals.map(({ flavor, error }) => `${flavor}: ${error.message}`)),
-    ...bulleted(untried.map((flavor) => `${flavor}: not tried`)),
-    next,
+/** A flavor that the service has refused, and its answer. */
+export interface RefusedFlavor {
+  flavor: string;
+  error: RequestError;
+}
+
+/** Returns the error of a create for which the service has refused each flavor. */
+export function noFlavorError(refused: readonly RefusedFlavor[], cause: RequestError): Error {
+  const lines = [
+    "no flavor was accepted, and nothing was created:",
+    ...bulleted(refused.map(({ flavor, error }) => `${flavor}: ${error.message}`)),
+    nextStep(cause),
   ];
+  return new OperationFailed(lines, { cause });
 }
 
 /** Returns the message of a create whose first flavors were refused. */
-export function refusalNotice(refusals: readonly Refusal[], flavor: string): string {
-  const refused = refusals.map((one) => `${one.flavor} was refused (${one.error.message})`);
-  return `the instance has the flavor ${flavor}, because ${refused.join(", and ")}`;
+export function refusedFlavorsNotice(refused: readonly RefusedFlavor[], flavor: string): string {
+  const answers = refused.map((one) => `${one.flavor} was refused (${one.error.message})`);
+  return `the instance has the flavor ${flavor}, because ${answers.join(", and ")}`;
 }
 
 /** Says how an earlier POST of the create failed, if there was one. */
@@ -205,26 +195,21 @@ function reasonFor(why: Doubt, paging: Paging): string {
     case "given":
       return "Pulumi was told the id, and may not have saved it";
     case "changed":
-      return "the program or the token has changed since";
-    case "otherScope":
-      return "another provider resource began it: another stack's, or this one's before a destroy or upgrade";
-    case "otherId":
-      return `another instance has the name: ${someOf(why.ids)}`;
-    case "several":
-      return `several instances have the name: ${someOf(why.ids)}`;
-    case "chosenName":
-      return `${someOf(why.ids)} has the name, which the provider did not generate, so it may be somebody else's`;
-    case "none":
-      return "no listing shows its instance, but the service may still make it";
-    case "open":
-      return why.why === "tenant"
-        ? "the token was another one, so this token's listing may be another tenant's"
-        : whyOpen(why, paging);
-    case "listingFailed":
-      return `the search failed (${why.error.message})`;
-    case "stopped":
-      return `the search for it ended early (${why.error.message})`;
+      return "the program, the token or the provider resource has changed since";
+    case "perhapsOthers":
+      return `whether it made ${someOf(why.ids)} can't be told`;
+    case "notFound":
+      return whyNotFound(why, paging);
   }
+}
+
+function whyNotFound({ because }: Extract<Doubt, { kind: "notFound" }>, paging: Paging): string {
+  if (because === undefined)
+    return "no listing shows its instance, but the service may still make it";
+  if (because instanceof Error) return `the search for it ended early (${because.message})`;
+  return because.why === "tenant"
+    ? "the token was another one, so this token's listing may be another tenant's"
+    : whyOpen(because, paging);
 }
 
 /** Says which listed instances stop the create. */

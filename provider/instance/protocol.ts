@@ -32,8 +32,8 @@ export interface CreateSpec {
   /** What the record of this create says from the start. Without `scope`, no leftover is known by its generated name. */
   own: OwnFields;
   name: string;
-  /** The flavors to try, in this order: the next one if the service refuses the one before. */
-  flavors: readonly string[];
+  /** The flavor that the POST asks for. (`create.ts` follows the protocol once for each flavor, as long as one is refused.) */
+  flavor: string;
   /** What messages call the configured address (`Session.addressName`). */
   addressName: string;
   /** The setting `compute:leftovers`. "tag": as unset with the policy "fail". */
@@ -61,13 +61,13 @@ export type State = Work & {
  */
 type Work =
   /** Makes the record of this resource, or finds the one that there is → `claimed` */
-  | { phase: "claiming"; earlier: Earlier; waiting?: Waiting }
+  | { phase: "claiming"; waiting?: Waiting }
   /** Makes this session the owner of the record → `takenOver` */
-  | { phase: "takingOver"; earlier: Earlier; record: LedgerRecord; listedBy: number }
+  | { phase: "takingOver"; waiting: Waiting | undefined; record: LedgerRecord; listedBy: number }
   /** Fetches listings that begin now, until the witness has judged → `listed`, `listingFailed` */
-  | { phase: "searching"; earlier: Earlier; search: Search; witness: Witness }
+  | { phase: "searching"; search: Search; witness: Witness }
   /** Fetches the baseline, or with `attempt`, which has a permit, a newer one, since that attempt's is too old → `listed`, `listingFailed` */
-  | { phase: "takingBaseline"; earlier: Earlier; attempt?: Attempt }
+  | { phase: "takingBaseline"; attempt?: Attempt; firstError?: RequestError | undefined }
   /** Waits for the rate limit → `permitted` */
   | { phase: "awaitingPermit"; attempt: Attempt }
   /** Writes to the record that a POST is about to be sent, and waits until that is on the disk → `recorded` */
@@ -85,26 +85,12 @@ interface Waiting {
   record: LedgerRecord;
 }
 
-interface Earlier {
-  /** How often it has tried in vain to take over the record. */
-  takeovers: number;
-  /** The error of this create's first POST, if listings have proven that it created nothing. It is repeated once. */
-  firstError?: RequestError;
-}
-
 interface Attempt {
   baseline: Baseline;
-  earlier: Earlier;
   /** How many POSTs failed before a byte was sent. */
   unsentCount: number;
-  /** The flavors that the service has refused, and its answers. The next POST asks for the next one. */
-  refusals: readonly Refusal[];
-}
-
-/** A POST that made nothing. */
-export interface Refusal {
-  flavor: string;
-  error: RequestError;
+  /** The error of this create's first POST, if listings have proven that it created nothing. That POST is repeated once. */
+  firstError: RequestError | undefined;
 }
 
 /** A listing from before the POST, which can't have created an instance that is in it. */
@@ -117,6 +103,7 @@ interface Baseline {
 interface Search {
   record: LedgerRecord;
   error?: RequestError;
+  firstError?: RequestError | undefined;
 }
 
 /** The outcome of a state's work. */
@@ -127,7 +114,7 @@ export type Event =
   | { kind: "listed"; look: Look; now: number }
   | { kind: "listingFailed"; error: RequestError; now: number }
   | { kind: "permitted"; now: number }
-  /** The record is on the disk, or a warning has said that it can't be. */
+  /** The record is on the disk, a warning has said that it can't be, or the create has none (`pulumi do --stateless`). */
   | { kind: "recorded" }
   /** `record` is that of the POST. */
   | { kind: "posted"; outcome: PostOutcome; look: Look; record: LedgerRecord; now: number }
@@ -192,8 +179,6 @@ interface Acceptance {
   from: InstanceSource;
   /** The flavor that its POST asked for. */
   flavor: string | undefined;
-  /** The flavors that the service has refused before. */
-  refusals?: readonly Refusal[];
   /** When the service accepted an earlier create (ISO 8601). */
   acceptedAt?: string | undefined;
 }
@@ -209,15 +194,8 @@ export type Failure =
   | { kind: "unreadable"; path: string }
   | ({ kind: "leftovers" } & Leftovers)
   | { kind: "listingFailed" | "stopped"; error: Error }
-  /** `firstError` is that of this create's first POST, which created nothing (`Earlier.firstError`). */
-  | { kind: "notSent"; error: Error; firstError: RequestError | undefined }
-  /** The service has refused these flavors, and the others need not be tried. */
-  | {
-      kind: "refused";
-      refusals: readonly Refusal[];
-      untried: readonly string[];
-      firstError: RequestError | undefined;
-    }
+  /** The POST was refused, or could not be sent. `firstError`: as in `Attempt`. */
+  | { kind: "nothingMade"; error: Error; firstError: RequestError | undefined }
   /** The POST was sent, and whether it created an instance is not known. */
   | {
       kind: "unclear";
@@ -229,22 +207,21 @@ export type Failure =
 
 /** Why it is not known whose an instance is, or whether there is one. */
 export type Doubt =
-  /** A run that lives has the record; whether it lives is not known; it is out of reach. */
+  /** A run that lives has the record, or whether that run lives is not known. */
   | { kind: "anotherRun" | "unknownRun" }
+  /** The POST went to another place than this run's. */
   | { kind: "elsewhere"; difference: string }
-  /** The instance exists: an engine was given it, the program now asks for another, or another provider resource asked for it. */
-  | { kind: "given" | "changed" | "otherScope"; id?: string }
-  /** Instances of the name exist: another than the one of the answer, several, or one whose name the program chose. */
-  | { kind: "otherId" | "several" | "chosenName"; ids: string[] }
-  /** Listings prove that there is none, but the POST may still be carried out. */
-  | { kind: "none" }
-  | Open
-  | { kind: "listingFailed" | "stopped"; error: Error };
+  /** The instance exists. An engine was given it, or another provider resource or program asked for it. */
+  | { kind: "given" | "changed"; id: string }
+  /** These exist, and nothing proves that the record's POST made one of them for this resource. */
+  | { kind: "perhapsOthers"; ids: string[] }
+  /** Without `because`, listings prove that there is none, but the POST may still be carried out. */
+  | { kind: "notFound"; because?: Open | Error };
 
 /** The maximum age of a baseline when the POST is permitted. An older one is renewed. */
 const maxBaselineAgeMs = 30_000;
-/** The most attempts to take over a record, and the most POSTs that fail before a byte is sent. */
-const maxTries = 4;
+/** The most POSTs that fail before a byte is sent. */
+const maxUnsent = 4;
 /** The wait after the first POST that failed before a byte was sent. It doubles after each further one. */
 const firstRetryMs = 500;
 
@@ -254,7 +231,7 @@ const clear: SideEffect = { do: "clear" };
 
 /** Returns the first transition. The record comes first: whoever has it is alone with this resource until it has replied. */
 export function begin(): Transition {
-  return next({ phase: "claiming", earlier: { takeovers: 0 } });
+  return next({ phase: "claiming" });
 }
 
 /**
@@ -290,25 +267,33 @@ export function step(spec: CreateSpec, state: State, event: Event): Transition {
 
 function afterClaim(
   spec: CreateSpec,
-  { earlier, waiting }: StateOf<"claiming">,
+  { waiting }: StateOf<"claiming">,
   { claim, now }: EventOf<"claimed">,
 ): Transition {
   // The other run has ended in order, and this run's engine has read a state from before that.
   if (claim.kind === "made" && waiting) return failInDoubt(waiting.record, { kind: "anotherRun" });
-  if (claim.kind === "made") return next({ phase: "takingBaseline", earlier });
+  if (claim.kind === "made") return next({ phase: "takingBaseline" });
   if (claim.kind === "unreadable") return fail({ kind: "unreadable", path: claim.path });
   const { record, listedBy } = claim;
-  const difference = elsewhereBy(spec, record);
-  if (mayTakeOver(claim, spec.own.session) && difference === undefined) {
-    if (earlier.takeovers >= maxTries) return failInDoubt(record, { kind: "unknownRun" });
-    return next({ phase: "takingOver", earlier, record, listedBy });
-  }
+  if (mayTakeOver(claim, spec.own.session) && elsewhereBy(spec, record) === undefined)
+    return next({ phase: "takingOver", waiting, record, listedBy });
+  const why = whyNotTaken(spec, claim);
+  if (claim.liveness !== "alive") return failInDoubt(record, why);
+  return claimAgain(spec, waiting, record, now, why);
+}
+
+/** Looks at the record again in a while, as another run may end. After a time, fails. */
+function claimAgain(
+  spec: CreateSpec,
+  waiting: Waiting | undefined,
+  record: LedgerRecord,
+  now: number,
+  why: Doubt,
+): Transition {
   const until = waiting?.until ?? now + spec.patienceMs;
-  if (claim.liveness === "alive" && now < until) {
-    const wakeAt = Math.min(until, now + spec.pollIntervalMs);
-    return next({ phase: "claiming", earlier, waiting: { until, record }, wakeAt });
-  }
-  return failInDoubt(record, whyNotTaken(spec, claim));
+  if (now >= until) return failInDoubt(record, why);
+  const wakeAt = Math.min(until, now + spec.pollIntervalMs);
+  return next({ phase: "claiming", waiting: { until, record }, wakeAt });
 }
 
 /** Returns why a record can't be taken over now. */
@@ -326,26 +311,17 @@ function elsewhereBy({ own, addressName }: CreateSpec, record: LedgerRecord): st
 
 function afterTakeOver(
   spec: CreateSpec,
-  { record, earlier, listedBy }: StateOf<"takingOver">,
+  { waiting, record, listedBy }: StateOf<"takingOver">,
   { isTaken, now }: EventOf<"takenOver">,
 ): Transition {
-  // Another run was quicker, or a lock can't be had: look again.
-  if (!isTaken) {
-    const again = { ...earlier, takeovers: earlier.takeovers + 1 };
-    const waiting = { until: now + spec.patienceMs, record };
-    return next({ phase: "claiming", earlier: again, waiting });
-  }
-  if (record.at === undefined) return beginAnew(earlier);
-  // The program made the name secret, and perhaps asks for another one now.
-  const isNameLost = record.id === undefined && record.name === undefined;
-  if (isNameLost && record.digest !== spec.own.digest)
-    return failInDoubt(record, { kind: "changed" });
-  return next(searchFor(spec, earlier, { record }, listedBy));
+  // Another run was quicker, or a lock can't be had.
+  if (!isTaken) return claimAgain(spec, waiting, record, now, { kind: "unknownRun" });
+  return record.at === undefined ? beginAnew() : next(searchFor(spec, { record }, listedBy));
 }
 
 /** Makes the record that of this create, which has sent no POST. */
-function beginAnew(earlier: Earlier): Transition {
-  return next({ phase: "takingBaseline", earlier }, [clear]);
+function beginAnew(firstError?: RequestError): Transition {
+  return next({ phase: "takingBaseline", firstError }, [clear]);
 }
 
 // ── The search for the instance of a record ──────────────────────────────────────────────────────
@@ -354,11 +330,11 @@ function beginAnew(earlier: Earlier): Transition {
  * Searches by the id in the record and, where this provider generated the name, by that name, too: a service may answer with an
  * id that it never lists. Other names are searched for only without an id, since something else may have them.
  */
-function searchFor(spec: CreateSpec, earlier: Earlier, search: Search, listedBy: number): State {
+function searchFor(spec: CreateSpec, search: Search, listedBy: number): State {
   const { pollIntervalMs } = spec;
   const subject = subjectOf(spec, search.record);
   const witness = witnessOf({ subject, listedBy, pollIntervalMs });
-  return { phase: "searching", earlier, search, witness };
+  return { phase: "searching", search, witness };
 }
 
 function subjectOf(spec: CreateSpec, { id, kind, name, before }: LedgerRecord): Subject {
@@ -372,7 +348,7 @@ function afterLook(spec: CreateSpec, state: StateOf<"searching">, event: Listing
     const { error, now } = event;
     const { listedBy } = state.witness.question;
     if (!error.transient || now >= listedBy)
-      return failSearch(state, { kind: "listingFailed", error });
+      return failSearch(state, { kind: "notFound", because: error });
     return next({ ...state, wakeAt: Math.min(listedBy, now + spec.pollIntervalMs) });
   }
   const { listing, vouchers, ...known } = event.look;
@@ -387,7 +363,7 @@ function afterLook(spec: CreateSpec, state: StateOf<"searching">, event: Listing
     case "absent":
       return notFound(seen);
     case "open":
-      if (!mayStillTell(verdict)) return failSearch(seen, verdict);
+      if (!mayStillTell(verdict)) return failSearch(seen, { kind: "notFound", because: verdict });
       return next({ ...seen, wakeAt: nextLookAt(witness, listing.endedAt) });
   }
 }
@@ -409,7 +385,7 @@ function found(spec: CreateSpec, state: StateOf<"searching">, seen: Candidates):
   const { items } = seen;
   const item = record.id === undefined ? items[0] : items.find(({ id }) => id === record.id);
   const why = whyNotResumed(spec.own, record, seen);
-  if (why || !item) return failSearch(state, why ?? { kind: "otherId", ids: idsOf(items) });
+  if (why || !item) return failSearch(state, why ?? { kind: "perhapsOthers", ids: idsOf(items) });
   const accepted: Accepted = { networks: [], ...record.accepted, ...item };
   const { flavor, at: acceptedAt } = record;
   return error
@@ -428,13 +404,14 @@ export function whyNotResumed(
 ): Doubt | undefined {
   const ids = idsOf(items);
   const id = record.id ?? ids[0] ?? "";
-  if (!ids.includes(id)) return { kind: "otherId", ids };
+  if (!ids.includes(id)) return { kind: "perhapsOthers", ids };
   // Another resource may have it, as after an import under another name.
   if (record.givenBy !== undefined || shown.has(id)) return { kind: "given", id };
   // Only a name that this provider generated proves that the POST made the instance.
-  if (record.id === undefined && record.kind !== "generated") return { kind: "chosenName", ids };
-  if (record.id === undefined && ids.length > 1) return { kind: "several", ids };
-  if (record.scope !== own.scope) return { kind: "otherScope", id };
+  if (record.id === undefined && record.kind !== "generated") return { kind: "perhapsOthers", ids };
+  if (record.id === undefined && ids.length > 1) return { kind: "perhapsOthers", ids };
+  // Another stack's create, or this one's before a destroy or an upgrade of the plugin.
+  if (record.scope !== own.scope) return { kind: "changed", id };
   if (record.digest !== own.digest) return { kind: "changed", id };
   return undefined;
 }
@@ -444,26 +421,24 @@ export function whyNotResumed(
  * that it failed. After a cut, it may still carry the POST out. The repeat is a new beginning, with a new baseline.
  */
 function notFound(state: StateOf<"searching">): Transition {
-  const { search, earlier } = state;
-  const { error } = search;
-  if (error === undefined) return beginAnew(earlier);
-  if (earlier.firstError === undefined && answeredBroken(error))
-    return beginAnew({ ...earlier, firstError: error });
-  return failSearch(state, { kind: "none" });
+  const { error, firstError } = state.search;
+  if (error === undefined) return beginAnew();
+  if (firstError === undefined && answeredBroken(error)) return beginAnew(error);
+  return failSearch(state, { kind: "notFound" });
 }
 
 /** Ends the create. The record stays. */
-function failSearch({ search, earlier }: StateOf<"searching">, why: Doubt): Transition {
-  const { record, error } = search;
+function failSearch({ search }: StateOf<"searching">, why: Doubt): Transition {
+  const { record, error, firstError } = search;
   if (!error) return failInDoubt(record, why);
-  return fail({ kind: "unclear", why, record, error, firstError: earlier.firstError });
+  return fail({ kind: "unclear", why, record, error, firstError });
 }
 
 // ── The baseline, and the leftovers in it ────────────────────────────────────────────────────────
 
 function judgeBaseline(
   spec: CreateSpec,
-  { earlier, attempt }: StateOf<"takingBaseline">,
+  { attempt, firstError }: StateOf<"takingBaseline">,
   event: Event,
 ): Transition {
   if (event.kind === "listingFailed") return fail(event);
@@ -476,7 +451,7 @@ function judgeBaseline(
 
   const baseline = { items, begunAt };
   if (attempt) return next(recording(spec, { ...attempt, baseline }), reports);
-  const first = { baseline, earlier, unsentCount: 0, refusals: [] };
+  const first = { baseline, firstError, unsentCount: 0 };
   return next({ phase: "awaitingPermit", attempt: first }, reports);
 }
 
@@ -531,7 +506,7 @@ function afterPermit(
   now: number,
 ): Transition {
   if (now - attempt.baseline.begunAt <= maxBaselineAgeMs) return next(recording(spec, attempt));
-  return next({ phase: "takingBaseline", earlier: attempt.earlier, attempt });
+  return next({ phase: "takingBaseline", attempt });
 }
 
 function recording(spec: CreateSpec, attempt: Attempt): State {
@@ -545,55 +520,31 @@ function afterPost(
   { attempt }: StateOf<"posting">,
   event: EventOf<"posted">,
 ): Transition {
-  const { earlier } = attempt;
-  const { firstError } = earlier;
+  const { firstError } = attempt;
   const { now, record } = event;
   const outcome = judgeAnswer(attempt, event);
   switch (outcome.kind) {
     case "accepted":
-      return accept({
-        accepted: outcome.accepted,
-        from: "answer",
-        flavor: flavorOf(spec, attempt),
-        refusals: attempt.refusals,
-      });
+      return accept({ accepted: outcome.accepted, from: "answer", flavor: spec.flavor });
     case "rateLimited":
       return next({ phase: "awaitingPermit", attempt }, [clear]);
+    case "refused":
+      return fail({ kind: "nothingMade", error: outcome.failure, firstError }, [clear]);
     case "notSent": {
       const error = outcome.failure;
       const unsentCount = attempt.unsentCount + 1;
       const isLasting = error instanceof RequestError && error.lasting;
-      if (isLasting || unsentCount >= maxTries)
-        return fail({ kind: "notSent", error, firstError }, [clear]);
+      if (isLasting || unsentCount >= maxUnsent)
+        return fail({ kind: "nothingMade", error, firstError }, [clear]);
       const wakeAt = now + firstRetryMs * 2 ** (unsentCount - 1);
-      return next({ phase: "awaitingPermit", attempt: { ...attempt, unsentCount }, wakeAt }, [
-        clear,
-      ]);
+      const again = { ...attempt, unsentCount };
+      return next({ phase: "awaitingPermit", attempt: again, wakeAt }, [clear]);
     }
-    case "refused":
-      return afterRefusal(spec, attempt, outcome.failure);
     case "unclear": {
-      const search = { record, error: outcome.failure };
-      return next(searchFor(spec, earlier, search, now + spec.settlingMs));
+      const search = { record, error: outcome.failure, firstError };
+      return next(searchFor(spec, search, now + spec.settlingMs));
     }
   }
-}
-
-/** Tries the next flavor, if it may be accepted: the service has refused neither the token nor the address. */
-function afterRefusal(spec: CreateSpec, attempt: Attempt, error: RequestError): Transition {
-  const refusal = { flavor: flavorOf(spec, attempt), error };
-  const refusals = [...attempt.refusals, refusal];
-  const untried = spec.flavors.slice(refusals.length);
-  if (untried.length === 0 || !error.isAboutRequest) {
-    const { firstError } = attempt.earlier;
-    return fail({ kind: "refused", refusals, untried, firstError }, [clear]);
-  }
-  return next({ phase: "awaitingPermit", attempt: { ...attempt, refusals } }, [clear]);
-}
-
-/** The flavor that the attempt's POST asks for. */
-export function flavorOf({ flavors }: CreateSpec, { refusals }: Attempt): string {
-  return flavors[refusals.length] ?? "";
 }
 
 /** Returns the outcome of a POST. A known instance can't come from it, so an answer with its id is unclear. */
@@ -674,7 +625,7 @@ function previewRecord(
 
 function stop(state: State, error: Error): Transition {
   if (state.phase === "searching" && state.search.error)
-    return failSearch(state, { kind: "stopped", error });
+    return failSearch(state, { kind: "notFound", because: error });
   // A stop in the phase `posting` comes before the first byte is sent. Once a byte is sent, the event is `posted`.
   const isHeldBack = state.phase === "recording" || state.phase === "posting";
   return fail({ kind: "stopped", error }, isHeldBack ? [clear] : []);

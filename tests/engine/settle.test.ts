@@ -305,7 +305,7 @@ test("a create that stops because the program has changed prints the --forget th
 
   const stopped = await stack.fail("up");
 
-  expect(stopped).toContain("the program or the token has changed since");
+  expect(stopped).toContain("the program, the token or the provider resource has changed since");
   await stack.type(printed(stopped, "--forget"));
   expect(await stack.up()).toContain(`(${made})`);
   expect(fixture.posts()).toBe(3);

@@ -59,7 +59,7 @@ export function beginCall(scene: RunScene, { planned, replaces }: Asked): void {
   const call: Call = {
     planned,
     replaces,
-    state: { phase: "claiming", earlier: { takeovers: 0 } },
+    state: { phase: "claiming" },
     idMadeByPost: undefined,
     id: unfinished?.id,
     reportedPartial: false,
@@ -100,7 +100,6 @@ function carryOutUntilWait(scene: Scene, { state, effects }: Transition): void {
   scene.call.hasWaited ||= state.phase === "claiming" && state.waiting !== undefined;
   if (state.wakeAt !== undefined) return;
   if (state.phase === "claiming") {
-    failIf(state.earlier.takeovers > 6, endless);
     continueWith(scene, { kind: "claimed", claim: claim(scene), now: 0 });
   } else if (state.phase === "recording") {
     const { call } = scene;

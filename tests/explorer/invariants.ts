@@ -162,7 +162,7 @@ export function checkFailure(scene: Scene, failure: Failure): void {
   if (failure.kind === "leftovers") for (const { id } of failure.items) checkLeftover(scene, id);
   if (failure.kind !== "inDoubt" && failure.kind !== "unclear") return;
   const { why, record } = failure;
-  const isCandidate = why.kind !== "otherId" && "ids" in why;
+  const isCandidate = "ids" in why;
   for (const id of isCandidate ? why.ids : []) {
     const isKnown = [...record.before, ...scene.run.made, ...scene.run.shown].includes(id);
     failIf(isKnown, `${id} is named as what the POST may have made, but is known`);

@@ -63,8 +63,6 @@ export interface Resource {
   secret?: boolean;
   /** Stands for the inputs. */
   digest?: string;
-  /** The flavors to try, if there are several. */
-  flavors?: readonly string[];
 }
 
 /** A run as planned: where it runs, its settings, and its program. */
@@ -195,7 +193,7 @@ function plannedRun(plan: Plan, run: number, variant: number): PlannedRun {
 }
 
 function specOf(plan: Plan & { scope: string }, run: number, resource: Resource): CreateSpec {
-  const { urn, kind, name: given, secret, digest = "as asked", flavors = ["one"] } = resource;
+  const { urn, kind, name: given, secret, digest = "as asked" } = resource;
   const { stateless = false, token = "one", account, address = "https://service" } = plan;
   const { scope } = plan;
   const tag = tagOf(urn, scope);
@@ -219,7 +217,7 @@ function specOf(plan: Plan & { scope: string }, run: number, resource: Resource)
       digest: [digest, given, token.includes("#") ? "another key" : ""].filter(Boolean).join(", "),
     },
     name,
-    flavors,
+    flavor: "one",
     addressName: "compute:baseUrl",
     leftovers: plan.leftovers,
     isReplacement: false,

@@ -8,8 +8,6 @@ const generated: Resource = { resource: "web", urn: urn("web"), kind: "generated
 const explicit: Resource = { resource: "web", urn: urn("web"), kind: "explicit", name: "Web" };
 const proposed: Resource = { resource: "web", urn: urn("web"), kind: "proposed" };
 
-const withFallback: Resource = { ...generated, flavors: ["one", "other"] };
-
 /** A run whose program has only this resource. */
 const up = (resource: Resource, more: Partial<Plan> = {}): Plan => ({
   program: [resource],
@@ -52,12 +50,6 @@ const described: Record<string, Pick<Slice, "what" | "runs"> & Partial<Slice>> =
       "listRefused",
       "not saved",
     ],
-    maxFaults: 3,
-  },
-  fallback: {
-    what: "a generated name with a second flavor, which is tried if the service refuses the first",
-    runs: [[up(withFallback)], [up(withFallback)]],
-    faults: ["refused", "500", "cut", "429", "notSent", "ctrl-C", "runner killed", "not saved"],
     maxFaults: 3,
   },
   explicit: {
@@ -313,8 +305,8 @@ const described: Record<string, Pick<Slice, "what" | "runs"> & Partial<Slice>> =
     acts: ["portal"],
   },
   secret: {
-    what: "a secret name, which the program changes",
-    runs: [[up(secret)], [up(secret), up({ ...secret, name: "Other" })]],
+    what: "a secret name, which no record has",
+    runs: [[up(secret)], [up(secret)]],
   },
   renamed: {
     what: "the resource is renamed with an alias, or the stack is renamed, or the provider resource is another one",
