@@ -380,9 +380,7 @@ test("after a POST without an answer, the second call searches before it sends a
   world.service.posts.push(nothingMade(failed("unanswered")));
   await errorOf(create(world, { timeoutSeconds: 5 }));
   world.service.has("i-9", { name: "web" });
-  expect((await errorOf(create(world))).message).toContain(
-    "whether it made i-9 can't be told",
-  );
+  expect((await errorOf(create(world))).message).toContain("whether it made i-9 can't be told");
   expect(postsTo(world)).toBe(1);
 });
 

@@ -3,6 +3,7 @@
  * interrupted anywhere. People act between the runs. `explore.ts` uses this file.
  */
 import { isNamed } from "../../provider/evidence/witness";
+import { stackOf } from "../../provider/urn";
 import { beginCall, fileOf, foundIn, noteNamed, remove as removeRow } from "./call";
 import { checkDestroyed, checkNamedAtEnd } from "./invariants";
 import { movesOfCall } from "./service";
@@ -233,7 +234,7 @@ function nameWhatIsLeft(scene: RunScene): void {
   const { model, world, run } = scene;
   const { endsDoubt, isIdle, isNamedAtEnd } = model.rules;
   const [first] = run.plan.program;
-  const ending = { scope: run.plan.scope, urn: first?.urn };
+  const ending = { scope: run.plan.scope, stack: stackOf(first?.urn ?? "") };
   for (const row of [...ledgerOf(model, world, run)]) {
     const found = foundIn(scene, row);
     const namesakes = namesakesOf(scene, row);
