@@ -115,7 +115,7 @@ describe("a Delete", () => {
 
   test("is of an old entry if its resource has taken the instance over, or another resource keeps it", () => {
     const run = new EngineRun();
-    run.change({ urn: web, preview: false });
+    run.resource(web).hasTakenOver = true;
     run.hold(web, of("i-1"));
     expect(run.delete({ urn: web, id: "i-1" })).toEqual({ is: "shared", keeper: web });
     const next = new EngineRun();

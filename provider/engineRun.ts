@@ -114,6 +114,8 @@ class Resource {
   instance: KnownInstance | undefined;
   /** Whether it keeps that instance. */
   isKept = false;
+  /** Whether its Create has taken the instance over that an earlier create has made. */
+  hasTakenOver = false;
 }
 
 /** After so many failures of a call, the engine asks no error hook any more (`maxErrorHookRetries`). */
@@ -189,9 +191,9 @@ export class EngineRun {
   delete({ urn, id }: Pick<DeleteRequest, "urn" | "id">): DeleteOccasion {
     const stack = this.#program.get() ?? stackOf(urn);
     if (stack !== stackOf(urn)) return { is: "otherStack", stack };
-    const { instance, tries } = this.resource(urn);
+    const { instance, hasTakenOver } = this.resource(urn);
     // An instance that a Create has taken over stays. The Delete is then of an older entry of it.
-    if (instance?.id === id && tries === 0) this.giveUp(urn);
+    if (instance?.id === id && !hasTakenOver) this.giveUp(urn);
     const kept = [...this.#resources].find(([, of]) => of.isKept && of.instance?.id === id);
     if (kept) return { is: "shared", keeper: kept[0] };
     const next = this.resource(this.#owners.get(id) ?? urn).instance;

@@ -461,7 +461,7 @@ test("after a DELETE that the service acknowledged, the Delete does not wait for
 
 test("an instance that this run took over is not destroyed by the Delete of an older state entry", async () => {
   const world = existing(destroyPath);
-  world.session.engine.change({ urn, preview: false });
+  world.session.engine.resource(urn).hasTakenOver = true;
   world.session.engine.hold(urn, { id: "i-1", isUnfinished: false });
   await remove(world);
   expect(world.service.count("destroy")).toBe(0);

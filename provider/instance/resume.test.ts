@@ -3,7 +3,7 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "@jest/globals";
 import { ledgerFolder } from "../ledger/folder";
 import type { LedgerRecord } from "../ledger/record";
-import { propertyMap, Secret, Unknown, type PropertyValue } from "../propertyValue";
+import { propertyMap, Unknown, type PropertyValue } from "../propertyValue";
 import { createProvider } from "../provider";
 import { answered, fail, ready } from "../testing/fakeService";
 import { leaveInDoubt, ledgerRecord } from "../testing/ledgerRecord";

@@ -17,8 +17,6 @@ import {
   checkIsOwn,
   checkLeftover,
   checkReply,
-  endless,
-  failIf,
 } from "./invariants";
 import { settlingMs } from "./slice";
 import {
