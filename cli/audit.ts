@@ -20,6 +20,7 @@ import {
 import { explainError, failedLines, listAgain, listService, type ServiceListing } from "./listings";
 import { planHelp, planOptions, readPlanOptions, writePlan, type PlanOptions } from "./plan";
 import { installAdvice, readAllStates, runPulumi } from "./pulumi";
+import { readRecords } from "./records";
 import {
   addUndecided,
   noFindings,
@@ -137,7 +138,8 @@ export interface Audited extends Comparison {
  * manages, and a create in doubt, count only if both looks show them.
  */
 async function lookTwice(services: readonly ServiceListing[], io: Terminal): Promise<Audited> {
-  const first = compare(viewOf(services, await readAllStates(io.env), io));
+  const records = readRecords(io.env, (text) => io.messages.warning(text));
+  const first = compare(viewOf(services, await readAllStates(io.env), records, io.clock));
   const isUnmanaged = ({ managers }: ComparedInstance) => managers.length === 0;
   if (first.missing.size + first.doubts.length === 0 && !first.listed.some(isUnmanaged))
     return { ...first, searched: new Map() };
@@ -149,7 +151,7 @@ async function lookTwice(services: readonly ServiceListing[], io: Terminal): Pro
   });
   const searched = new Map(await Promise.all(checks));
   const relisted = await Promise.all(services.map(listAgain));
-  const second = compare(viewOf(relisted, await readAllStates(io.env), io));
+  const second = compare(viewOf(relisted, await readAllStates(io.env), records, io.clock));
   const wasUnmanaged = ({ item, service }: ComparedInstance) =>
     first.listed.some(
       (before) =>

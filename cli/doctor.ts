@@ -69,7 +69,7 @@ async function* examine(options: DoctorOptions, io: Terminal): AsyncGenerator<Fi
   yield* findings;
   if (found) yield* checkService(found, io);
   yield await checkEngine(io.env);
-  yield* checkLedger(io.env);
+  yield* checkLedger(io);
 }
 
 /** Checks the account, then the listing unless that can't work, and then the state. */
@@ -166,10 +166,10 @@ async function checkEngine(env: NodeJS.ProcessEnv): Promise<Finding> {
 }
 
 /** Checks the ledger, in which the provider records its creates. */
-function checkLedger(env: NodeJS.ProcessEnv): Finding[] {
-  const folder = ledgerFolder(env);
+function checkLedger(io: Terminal): Finding[] {
+  const folder = ledgerFolder(io.env);
   const unreadable: Finding[] = [];
-  const creates = readRecords(env, (message) =>
+  const creates = readRecords(io.env, (message) =>
     unreadable.push(warning("ledger", message, `Look at ${folder}.`)),
   ).filter(({ liveness }) => liveness !== "alive");
   const here = creates.filter(({ isHere }) => isHere);

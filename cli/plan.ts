@@ -1,8 +1,6 @@
 /** `audit --plan FILE`: writes the instances that `audit` finds in no stack as the file for `pulumi import --file`. */
-import { statSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
+import { writeFileSync } from "node:fs";
 import { importPlanCommand } from "../provider/advice";
-import { attempt } from "../provider/attempt";
 import { logicalName } from "../provider/urn";
 import { closest } from "../provider/closest";
 import { OperationFailed } from "../provider/errors";
@@ -60,14 +58,12 @@ export interface PlanRequest {
   inputs: object | undefined;
 }
 
-/** @throws OperationFailed for wrong inputs, and if the folder of the file does not exist */
-export function readPlanOptions(file: string, { name, input = [] }: PlanOptions): PlanRequest {
-  if (!attempt(() => statSync(dirname(file)).isDirectory()))
-    throw new OperationFailed([
-      "--plan: the folder of the file does not exist, or can't be read",
-      "→ Make it, or name another file.",
-    ]);
-  return { file, namePattern: name ?? "*", inputs: parseInputs(input) };
+/** @throws OperationFailed for wrong inputs */
+export function readPlanOptions(
+  file: string,
+  { name = "*", input = [] }: PlanOptions,
+): PlanRequest {
+  return { file, namePattern: name, inputs: parseInputs(input) };
 }
 
 /**

@@ -122,3 +122,36 @@ export function scopesOf(state: StackState): Set<string> {
   const ids = withPending(state).map(({ scope }) => scope);
   return new Set(ids.filter((id) => id !== ""));
 }
+
+/** Returns the index right behind the last resource that this one needs. */
+export function placeFor(resource: StateResource, resources: readonly { urn?: unknown }[]): number {
+  const needed = new Set(needsOf(resource));
+  return resources.findLastIndex(({ urn }) => typeof urn === "string" && needed.has(urn)) + 1;
+}
+
+function needsOf(resource: StateResource): string[] {
+  const { parent, providerUrn, dependencies, propertyDependencies, deletedWith } = resource;
+  const ofProperties = Object.values(propertyDependencies ?? {}).flatMap((urns) => urns ?? []);
+  const named = [parent, providerUrn, ...(dependencies ?? []), deletedWith];
+  return [...named, ...ofProperties].filter((urn) => urn !== "");
+}
+
+/**
+ * Says why the engine would not have put the resource into this state: what it needs has left the state, or stands behind
+ * what needs it. Undefined if nothing is against it.
+ */
+export function whyHomeless(
+  resource: StateResource,
+  { resources }: Pick<StackState, "resources">,
+): string | undefined {
+  const { urn, providerUrn, scope } = resource;
+  const isThere = (needed: string) =>
+    resources.some(
+      (one) => one.urn === needed && !one.delete && (needed !== providerUrn || one.id === scope),
+    );
+  const lost = needsOf(resource).find((needed) => !isThere(needed));
+  if (lost !== undefined) return `the state no longer has ${lost}`;
+  const before = resources.slice(0, placeFor(resource, resources));
+  const early = before.find((one) => !one.delete && one.urn !== urn && needsOf(one).includes(urn));
+  return early && `${early.urn} depends on it, and stands before what it needs`;
+}

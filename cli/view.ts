@@ -3,12 +3,13 @@
  * `settle` have one answer to the question which create has made an instance.
  */
 import type { ListItem } from "../provider/api/contract";
+import type { Clock } from "../provider/clock";
 import { isNamed } from "../provider/evidence/witness";
 import { isSameOrigin, originDifference, type Origin } from "../provider/origin";
 import { instanceToken } from "../provider/pulumiNames";
 import { isOfStack, logicalName, stackOf, typesOf } from "../provider/urn";
 import type { ServiceListing } from "./listings";
-import { readRecords, type RecordedCreate } from "./records";
+import type { RecordedCreate } from "./records";
 import {
   isInstance,
   scopesOf,
@@ -17,7 +18,6 @@ import {
   type StackState,
   type StateResource,
 } from "./state";
-import type { Terminal } from "./terminal";
 
 /** The instances in states, by id. Two services may use equal ids. */
 export type HeldInstances = ReadonlyMap<string, readonly StateResource[]>;
@@ -48,15 +48,15 @@ export interface Doubt {
 }
 
 /**
- * Makes a view of these listings and states, and reads the ledgers. Read the states after the listings: otherwise an instance that
+ * Makes a view of these listings, states and records. Read the states after the listings: otherwise an instance that
  * is created in between would seem to be in no state.
  */
 export function viewOf(
   services: readonly ServiceListing[],
   states: readonly StackState[],
-  io: Terminal,
+  records: readonly RecordedCreate[],
+  clock: Clock,
 ): View {
-  const records = readRecords(io.env, (text) => io.messages.warning(text));
   const instances = states.flatMap(({ resources }) => resources.filter(isInstance));
   const held = instances.filter(({ external }) => !external);
   // Other instances of a token show that a listing is of that token's tenant (G3).
@@ -67,7 +67,7 @@ export function viewOf(
     states,
     held: Map.groupBy(held, ({ id }) => id),
     doubts: doubtsOf(states, records),
-    readAt: io.clock.now(),
+    readAt: clock.now(),
   };
 }
 

@@ -5,19 +5,16 @@
 import type { ListItem } from "../../provider/api/contract";
 import { isNamed } from "../../provider/evidence/witness";
 import { whyNotResumed } from "../../provider/instance/protocol";
-import { instanceToken } from "../../provider/pulumiNames";
-import type { PendingCreate, StackState, StateResource } from "../state";
+import { whyHomeless, type PendingCreate, type StackState, type StateResource } from "../state";
 import {
   hasId,
   heldAs,
   holderOf,
-  isListedAt,
   mayBe,
   type Doubt,
   type HeldInstances,
   type Listed,
 } from "../view";
-import { whyHomeless } from "./change";
 
 /** What the listings show of a create's instance. */
 export type Sighting =
@@ -33,7 +30,7 @@ export interface Choices {
   /** As `URN=ID`: this instance is the resource's. Both may contain an equals sign. */
   readonly take: readonly string[];
   /** The URNs of the creates that have left nothing that the resource is to have. */
-  readonly forget: ReadonlySet<string>;
+  readonly forget: readonly string[];
 }
 
 /** What is known of a stack. */
@@ -87,16 +84,14 @@ export function decideAll(view: StackView, { take, forget }: Choices): Row[] {
   for (const word of take) {
     const urn = takenUrn(word, doubts);
     const id = word.slice((urn?.length ?? 0) + 1);
-    // Of several creates of a resource, the one takes it that may have made it, or else one that the state knows.
+    // Of several creates of a resource, the one takes it that may have made it. Those that the state knows come first.
     const ofUrn = doubts.filter((doubt) => doubt.urn === urn);
     const taker =
-      ofUrn.find((doubt) => listedFor(doubt, view).some((item) => item.id === id)) ??
-      ofUrn.find(({ pending }) => pending) ??
-      ofUrn[0];
+      ofUrn.find((doubt) => listedFor(doubt, view).some((item) => item.id === id)) ?? ofUrn[0];
     if (taker) takes.set(taker, id);
   }
   const rows = doubts.map((doubt) => {
-    const isForgotten = forget.has(doubt.urn);
+    const isForgotten = forget.includes(doubt.urn);
     return { doubt, does: decide(doubt, view, takes, isForgotten) };
   });
   return rows.map((row) => ({
@@ -106,7 +101,7 @@ export function decideAll(view: StackView, { take, forget }: Choices): Row[] {
 }
 
 /** Returns the URN in a word of `--take`: the longest one with a create in doubt. */
-export function takenUrn(word: string, doubts: readonly Doubt[]): string | undefined {
+function takenUrn(word: string, doubts: readonly Doubt[]): string | undefined {
   const urns = doubts.map(({ urn }) => urn).filter((urn) => word.startsWith(`${urn}=`));
   return urns.sort((one, other) => other.length - one.length)[0];
 }
@@ -190,9 +185,7 @@ function isResumable({ urn, record }: Doubt, { state }: StackView, items: readon
 /** Puts the instance into the state, if that has a place for it. Otherwise a person has to import it. */
 function put(doubt: Doubt, view: StackView, item: ListItem): Does {
   const { pending } = doubt;
-  const why =
-    whyForeign(doubt, view) ??
-    (pending ? whyHomeless(pending, view.state) : "the state knows nothing of this create");
+  const why = pending ? whyHomeless(pending, view.state) : "the state knows nothing of this create";
   if (!pending || why !== undefined) return asking(doubt, view, why ?? "", { items: [item] });
   return { kind: "put", item, pending, occupant: occupantOf(doubt, view) };
 }
@@ -203,18 +196,19 @@ function take(doubt: Doubt, view: StackView, id: string, takes: Takes): Does {
   if (holder?.stack === view.state.stack && holder.urn === doubt.urn)
     return { kind: "held", holder };
   const refuse = (why: string) => asking(doubt, view, `--take names ${id}, ${why}`);
-  if ([...takes].some(([other, taken]) => other !== doubt && taken === id))
-    return refuse("which another --take names");
-  if (holder) return refuse(`which ${holder.stack} has, as ${holder.urn}`);
   const item = view.items.get(id);
   if (!item) return refuse("which the service does not list");
+  if (holder) return refuse(`which ${holder.stack} has, as ${holder.urn}`);
+  if ([...takes].some(([other, taken]) => other !== doubt && taken === id))
+    return refuse("which another --take names");
   const candidates = candidatesOf(doubt, view);
   if (candidates.some((candidate) => candidate.id === id)) return put(doubt, view, item);
-  const isOf = (one: Doubt) => listedFor(one, view).some((listed) => listed.id === id);
-  const maker = [...view.sightings.keys()].find((other) => other.urn !== doubt.urn && isOf(other));
-  if (maker) return refuse(`which is that of ${maker.urn}`);
   // A server that was renamed leaves none of its name.
-  return candidates.length > 0 ? refuse("which has another name") : put(doubt, view, item);
+  if (candidates.length > 0) return refuse("which has another name");
+  const isOther = (other: Doubt) =>
+    other.urn !== doubt.urn && listedFor(other, view).some((one) => one.id === id);
+  const maker = [...view.sightings.keys()].find(isOther);
+  return maker ? refuse(`which is that of ${maker.urn}`) : put(doubt, view, item);
 }
 
 /** Returns the instances that the search for the create's has found. */
@@ -247,9 +241,7 @@ function asking(
   const occupant = occupantOf(doubt, view);
   const isHome = pending && whyHomeless(pending, view.state) === undefined;
   const by = isHome ? "take" : occupant === undefined ? "import" : undefined;
-  const isForeign = whyForeign(doubt, view) !== undefined;
-  const shown = isForeign ? [] : (items ?? candidatesOf(doubt, view));
-  return { kind: "ask", whom, items: shown, why, occupant, by };
+  return { kind: "ask", whom, items: items ?? candidatesOf(doubt, view), why, occupant, by };
 }
 
 /** Returns the id that a state has for a resource, unless it was deleted before its replacement was to be made. */
@@ -279,46 +271,4 @@ function sandboxed(doubt: Doubt, does: Does, { sightings, origin }: StackView): 
   const kind = doubt.record?.tokenKind ?? (isKnown ? origin?.tokenKind : undefined);
   const { items, why } = does;
   return kind === "test" ? { kind: "gone", because: "sandbox", items, why } : does;
-}
-
-// ── The place of a create ────────────────────────────────────────────────────────────────────────
-
-/** Says why the token must not put an instance into the stack. Undefined if it may. */
-export function whyForeign(
-  doubt: Doubt,
-  { state, origin }: Pick<StackView, "state" | "origin">,
-): string | undefined {
-  if (origin?.tokenKind !== "test") return undefined;
-  const isLive = siblingsOf(doubt, state).some((one) => one.origin?.tokenKind === "live");
-  return isLive
-    ? "the stack's instances were made with a live token, but the token given now is a test one"
-    : undefined;
-}
-
-/**
- * Says why the listing may be of another place than the one to which a create without a file was sent. Undefined if it shows an
- * instance of the same provider that the stack has, or one whose tag is that of this provider resource (`scopes`).
- */
-export function whyUnvouched(
-  doubt: Doubt,
-  view: Pick<StackView, "state" | "items" | "origin">,
-  scopes: ReadonlySet<string>,
-): string | undefined {
-  const { state, items, origin } = view;
-  const foreign = whyForeign(doubt, view);
-  if (foreign !== undefined) return foreign;
-  const isShown = siblingsOf(doubt, state).some(
-    (one) => one.origin && origin && items.has(one.id) && isListedAt(one, origin),
-  );
-  return isShown || scopes.has(doubt.pending?.scope ?? "")
-    ? undefined
-    : "nothing shows that these settings reach its place: they list no instance of this stack";
-}
-
-/** Returns the instances in the state that are of the same provider as the create. */
-function siblingsOf({ pending, record }: Doubt, { resources }: StackState): StateResource[] {
-  const provider = pending ? pending.explicitProvider : record?.provider;
-  return resources.filter(
-    ({ type, explicitProvider }) => type === instanceToken && explicitProvider === provider,
-  );
 }

@@ -1,15 +1,17 @@
 /** Looks at what ledgers, states and listings say of the creates of a stack, and decides. */
+import { OperationFailed } from "../../provider/errors";
 import { displayRun } from "../../provider/ledger/record";
 import { instanceToken } from "../../provider/pulumiNames";
 import { failedLines, listService, type ServiceListing } from "../listings";
 import { installAdvice, readAllStates, readState, runPulumi } from "../pulumi";
+import { readRecords } from "../records";
 import { checkSettings, type SettingOptions } from "../settings";
 import type { StateResource } from "../state";
 import { Problem, type Terminal } from "../terminal";
 import { makerOf, viewOf, type Doubt, type View } from "../view";
 import { decideAll, type Choices, type Row, type Sighting, type StackView } from "./decide";
 import { leftoversIn, stoppingOf, type Stopping } from "./leftovers";
-import { sightingsOf } from "./sightings";
+import { sightingsOf, whyForeign } from "./sightings";
 
 /** What was seen of a stack, and what is decided. */
 export interface Decided {
@@ -23,7 +25,7 @@ export interface Decided {
   readonly service: ServiceListing | undefined;
 }
 
-/** @throws Problem if there is no stack to settle, if its state can't be read, or if a run is under way */
+/** @throws OperationFailed if there is no stack to settle, if its state can't be read, or if a run is under way */
 export async function look(
   options: SettingOptions & { stack?: string },
   choices: Choices,
@@ -33,21 +35,27 @@ export async function look(
   await runPulumi(["version"], io.env, installAdvice);
   const { findings, found, stack } = await checkSettings(options, options.stack, io);
   if (stack === undefined) {
-    const [problem, next] = failedLines(findings.filter(({ check }) => check === "stack"));
+    const lines = failedLines(findings.filter(({ check }) => check === "stack"));
+    if (lines.length > 0) throw new OperationFailed(lines);
     throw new Problem(
-      problem ?? "there is no stack to settle",
-      next?.replace("→ ", "") ??
-        "Run this command in the folder of the project, and name the stack with --stack.",
+      "there is no stack to settle",
+      "Run this command in the folder of the project, and name the stack with --stack.",
     );
   }
   const service = found && (await listService(found, io));
   const services = service ? [service] : [];
   const state = await readState(stack, io.env);
   if (state.problem) throw state.problem;
-  const own = viewOf(services, [state], io);
-  const leftovers = leftoversIn([...(service?.listing.items.values() ?? [])], state);
+  const foreign = service && whyForeign(state, service.origin);
+  const asked = foreign === undefined ? service : undefined;
+  const items = new Map(asked?.listing.items);
+  const records = readRecords(io.env, (text) => io.messages.warning(text));
+  const own = viewOf(services, [state], records, io.clock);
+  const leftovers = leftoversIn([...items.values()], state);
   const isNeeded = doubtsOfStack(own, stack, choices).length + leftovers.length > 0;
-  const view = isNeeded ? viewOf(services, await readAllStates(io.env, state), io) : own;
+  const view = isNeeded
+    ? viewOf(services, await readAllStates(io.env, state), records, io.clock)
+    : own;
   for (const { stack: other, problem } of view.states)
     if (problem) io.warn(`The state of stack ${other} can't be read.`);
   const doubts = doubtsOfStack(view, stack, choices);
@@ -58,19 +66,19 @@ export async function look(
       "Wait until it has ended.",
     );
   const scopes = new Set(leftovers.map(({ scope }) => scope));
-  const sightings = service
-    ? await sightingsOf({ service, state, view, doubts, scopes }, io)
-    : unseen(doubts, failedLines(findings));
-  const items = new Map(service?.listing.items);
+  const [line = "no settings"] = failedLines(findings);
+  const sightings = asked
+    ? await sightingsOf({ service: asked, state, view, doubts, scopes }, io)
+    : unseen(doubts, foreign ?? `the service can't be asked (${line})`);
   for (const seen of sightings.values())
     if (seen.kind === "listed") for (const item of seen.items) items.set(item.id, item);
-  const origin = service?.origin;
+  const origin = asked?.origin;
   const stackView = { state, held: view.held, items, origin, sightings };
   const unexplained = leftovers.filter(({ item }) => !makerOf(item, doubts, origin));
   return {
     view: stackView,
     rows: decideAll(stackView, choices),
-    stopping: service ? stoppingOf(unexplained, state, view.held, service) : [],
+    stopping: asked ? stoppingOf(unexplained, state, view.held, asked) : [],
     others: state.pending.filter(({ type }) => type !== instanceToken),
     service,
   };
@@ -79,12 +87,11 @@ export async function look(
 /** Returns the creates in doubt of the stack, and those of other stacks, or of none, that a person forgets. */
 function doubtsOfStack({ doubts }: View, stack: string, { forget }: Choices): Doubt[] {
   return doubts.filter(
-    (doubt) => doubt.stack === stack || (forget.has(doubt.urn) && !doubt.pending),
+    (doubt) => doubt.stack === stack || (forget.includes(doubt.urn) && !doubt.pending),
   );
 }
 
-/** What is seen of the creates without settings, with which the service can't be asked. */
-function unseen(doubts: readonly Doubt[], [line = "no settings"]: string[]): Map<Doubt, Sighting> {
-  const why = `the service can't be asked (${line})`;
+/** What is seen of the creates if the service can't be asked. */
+function unseen(doubts: readonly Doubt[], why: string): Map<Doubt, Sighting> {
   return new Map(doubts.map((doubt) => [doubt, { kind: "open", why }]));
 }

@@ -7,7 +7,7 @@ import { settleCommand } from "../../provider/advice";
 import { explainError } from "../listings";
 import { addOptions, commandLineError, type SettingOptions, stackHelp } from "../settings";
 import { count, printData, type Terminal } from "../terminal";
-import { decideAll, doableOf, isForPerson, takenUrn, type Choices, type Row } from "./decide";
+import { decideAll, doableOf, isForPerson, type Choices, type Row } from "./decide";
 import { look, type Decided } from "./look";
 import { choiceOf, describeRow, describeStopping, linesOf, nextUp, type Context } from "./words";
 import { carryOut, type Written } from "./write";
@@ -58,7 +58,7 @@ export function addSettle(program: Command, io: Terminal): void {
       commandLineError(command, "Give --take as URN=ID, where URN is that of the resource.");
     if (!forget.every((urn) => urn.startsWith("urn:")))
       commandLineError(command, "Give --forget the URN of the resource.");
-    const settling = new Settling(options, { take, forget: new Set(forget) }, io);
+    const settling = new Settling(options, { take, forget }, io);
     await settling.run();
     io.exitCode = settling.end();
   });
@@ -171,7 +171,7 @@ class Settling {
   }
 
   #print(decided: Decided): void {
-    const { print, warn } = this.#io;
+    const { print } = this.#io;
     const { view, service, rows, stopping, others } = decided;
     const where = service
       ? `; ${service.origin.baseUrl} (${service.origin.tokenKind} token) lists ${count(service.listing.items.size, "instance")}`
@@ -196,36 +196,24 @@ class Settling {
       print(`pending creates of other providers (${end}):`);
       for (const { urn } of others) print(`  ${urn}`);
     }
-    const { take, forget } = this.#choices;
-    const doubts = rows.map(({ doubt }) => doubt);
-    const unknown = [
-      ...take.filter((word) => takenUrn(word, doubts) === undefined),
-      ...[...forget].filter((urn) => !doubts.some((doubt) => doubt.urn === urn)),
-    ];
-    for (const word of unknown)
-      warn(`No create of ${word} is in doubt, so nothing was decided of it.`);
   }
 
   #contextOf({ view: { state }, rows, service }: Decided): Context {
     const { stack: stackOption } = this.#options;
     const { take, forget } = this.#choices;
-    const doubts = rows.map(({ doubt }) => doubt);
-    const isDecided = (urn: string | undefined) =>
-      rows.some(({ doubt, does }) => doubt.urn === urn && !isForPerson(does));
+    const asked = rows.filter(({ does }) => isForPerson(does)).map(({ doubt }) => doubt.urn);
     // A state is changed only if each of its creates is decided, so what has decided one is typed again.
+    const again = (option: string, words: readonly string[]) =>
+      words
+        .filter((word) => !asked.some((urn) => word === urn || word.startsWith(`${urn}=`)))
+        .flatMap((word) => [option, word]);
     const options = [
       ...(stackOption === undefined ? [] : ["--stack", stackOption]),
-      ...take
-        .filter((word) => isDecided(takenUrn(word, doubts)))
-        .flatMap((word) => ["--take", word]),
-      ...[...forget].filter(isDecided).flatMap((urn) => ["--forget", urn]),
+      ...again("--take", take),
+      ...again("--forget", forget),
     ];
-    return {
-      stack: state.stack,
-      stackOption,
-      options,
-      deletePolicy: service?.settings.deletePolicy,
-    };
+    const deletePolicy = service?.settings.deletePolicy;
+    return { stack: state.stack, stackOption, options, deletePolicy };
   }
 
   #data(): object {

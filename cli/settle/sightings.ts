@@ -2,13 +2,13 @@
 import { ask } from "../../provider/evidence/ask";
 import { whyOpen } from "../../provider/evidence/why";
 import type { Subject } from "../../provider/evidence/witness";
-import { originDifference } from "../../provider/origin";
+import { originDifference, type Origin } from "../../provider/origin";
 import { timeouts } from "../../provider/session/session";
 import type { ServiceListing } from "../listings";
-import type { StackState } from "../state";
+import { isInstance, type StackState } from "../state";
 import type { Terminal } from "../terminal";
-import { hasId, isListedAt, mayBe, type Doubt, type View } from "../view";
-import { whyUnvouched, type Sighting } from "./decide";
+import { hasId, isListedAt, mayBe, type Doubt, type Listed, type View } from "../view";
+import type { Sighting } from "./decide";
 
 /** Where to look, and what is known before. */
 export interface SightingSearch {
@@ -49,11 +49,44 @@ function whyNotAsked(doubt: Doubt, search: SightingSearch): Sighting | undefined
   const { record } = doubt;
   const elsewhere = record && originDifference(record, origin, session.addressName);
   if (elsewhere !== undefined) return { kind: "open", why: elsewhere };
-  const place = { state, items: listing.items, origin };
-  const unvouched = record ? undefined : whyUnvouched(doubt, place, scopes);
+  const listed = { items: listing.items, origin };
+  const unvouched = record ? undefined : whyUnvouched(doubt, state, listed, scopes);
   if (unvouched !== undefined) return { kind: "unvouched", why: unvouched };
   if (subjectsOf(doubt).length > 0) return undefined;
   return { kind: "open", why: "its name is a secret, and its id is not known" };
+}
+
+/** Says why nothing that this token lists may come into the stack. Undefined if it may. */
+export function whyForeign({ resources }: StackState, { tokenKind }: Origin): string | undefined {
+  // A provider that the program makes has a token of its own.
+  const own = resources.filter(({ explicitProvider }) => explicitProvider === undefined);
+  return tokenKind === "test" && own.some(({ origin }) => origin?.tokenKind === "live")
+    ? "the stack's instances were made with a live token, but the token given now is a test one"
+    : undefined;
+}
+
+/**
+ * Says why the listing may be of another origin than the one to which a create without a file was sent. Undefined if it shows an
+ * instance of the same provider that the stack has, or one whose tag is that of this provider resource (`scopes`).
+ */
+export function whyUnvouched(
+  { pending }: Doubt,
+  { resources }: StackState,
+  { items, origin }: Listed,
+  scopes: ReadonlySet<string>,
+): string | undefined {
+  const isShown = resources.some(
+    (one) =>
+      isInstance(one) &&
+      one.explicitProvider === pending?.explicitProvider &&
+      one.origin &&
+      origin &&
+      items.has(one.id) &&
+      isListedAt(one, origin),
+  );
+  return isShown || scopes.has(pending?.scope ?? "")
+    ? undefined
+    : "nothing shows that these settings reach its place: they list no instance of this stack";
 }
 
 function subjectsOf({ record, name, isGenerated }: Doubt): Subject[] {

@@ -133,7 +133,6 @@ test.each<[string, Does, string, [command: string, then: string][]]>([
 
 test.each([
   ["destroy", "`pulumi up` goes on with it, then deletes i-0"],
-  ["retain", "`pulumi up` goes on with it, and drops i-0 from the state, which goes on running"],
   [
     "fail",
     "`COMPUTE_DELETE_POLICY=retain pulumi up` goes on with it, and drops i-0 from the state, which goes on running",

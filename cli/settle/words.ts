@@ -107,12 +107,10 @@ export function nextUp(
 ): string {
   const up = "`pulumi up` goes on with it";
   if (occupant === undefined) return up;
-  // The settings of a provider that the program makes are not known here.
-  if (explicitProviderOf(doubt))
-    return `${up}, then ends ${occupant} as its provider's deletePolicy says`;
-  if (deletePolicy === "destroy") return `${up}, then deletes ${occupant}`;
-  const command = deletePolicy === "retain" ? "pulumi up" : oneRunCommands.retain;
-  return `\`${command}\` goes on with it, and drops ${occupant} from the state, which goes on running`;
+  // The policy of a provider that the program makes is not known here.
+  const isDestroyed = deletePolicy === "destroy" && explicitProviderOf(doubt) === undefined;
+  if (isDestroyed) return `${up}, then deletes ${occupant}`;
+  return `\`${oneRunCommands.retain}\` goes on with it, and drops ${occupant} from the state, which goes on running`;
 }
 
 function explicitProviderOf({ pending, record }: Doubt): string | undefined {

@@ -1,12 +1,18 @@
-/** Carries out what was decided: first in the state, then in the ledger. Killed in between, it can be run again. */
+/**
+ * Carries out what was decided: first in the state, then in the ledger. Killed in between, it can be run again. The state changes
+ * as the engine would have changed it, had it got the answers that a killed run did not. What does not change stays as it is, also
+ * the secrets, which stay encrypted.
+ */
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { Instance } from "../../provider/instance/instance";
 import type { Origin } from "../../provider/origin";
+import { propertyMap, type PropertyMap, type PropertyValue } from "../../provider/propertyValue";
 import { pulumiHome } from "../../provider/pulumiHome";
+import { signatureKey, signatures } from "../../provider/pulumiNames";
 import { importState, readState } from "../pulumi";
-import type { StackState } from "../state";
+import { placeFor, type PendingCreate, type StackState } from "../state";
 import { Problem, type Terminal } from "../terminal";
-import { settleState, unfinishedOutputs, type StatePut } from "./change";
 import type { Row, StackView } from "./decide";
 
 /** What `carryOut` has changed. */
@@ -43,6 +49,30 @@ export async function carryOut(
   return { kept, stuck: stuck.map(({ doubt }) => doubt.urn) };
 }
 
+/**
+ * Keeps the state in a file that only this user can read: a state may have secrets of other providers in clear text.
+ *
+ * @throws Problem if the file can't be written
+ */
+function keep({ stack, text }: StackState, now: Date, { env }: Terminal): string {
+  const folder = join(pulumiHome(env), "compute", "settle");
+  const base = `${stack}-${now.toISOString()}`.replace(/[^\w.-]+/g, "-");
+  const kept = join(folder, `${base}.json`);
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    writeFileSync(kept, text, { mode: 0o600, flag: "wx" });
+    chmodSync(kept, 0o600);
+  } catch (error) {
+    throw new Problem(
+      `the state that is to be replaced can't be kept: ${(error as Error).message}`,
+      `Nothing was changed. Make ${folder} writable, and run the command again.`,
+    );
+  }
+  return kept;
+}
+
+// ── The changed state ────────────────────────────────────────────────────────────────────────────
+
 /** Returns what these rows put into the state. `origin` is that of the listing. */
 export function putsOf(rows: readonly Row[], origin: Origin | undefined, now: Date): StatePut[] {
   return rows.flatMap(({ doubt: { record }, does }) => {
@@ -64,24 +94,86 @@ export function putsOf(rows: readonly Row[], origin: Origin | undefined, now: Da
   });
 }
 
+/** An instance that comes into a state. */
+export interface StatePut {
+  readonly pending: PendingCreate;
+  readonly id: string;
+  readonly outputs: PropertyMap;
+  /** The id of the instance of the URN that is replaced, which the next `up` deletes. */
+  readonly replaces: string | undefined;
+}
+
+type RawResource = Record<string, unknown>;
+interface RawExport {
+  deployment: {
+    resources?: RawResource[] | null;
+    pending_operations?: { resource: RawResource }[] | null;
+  };
+}
+
 /**
- * Keeps the state in a file that only this user can read: a state may have secrets of other providers in clear text.
- *
- * @throws Problem if the file can't be written
+ * Returns the text of the state with these instances, and without any pending operation, since `pulumi stack import` drops them
+ * all.
  */
-function keep({ stack, text }: StackState, now: Date, { env }: Terminal): string {
-  const folder = join(pulumiHome(env), "compute", "settle");
-  const base = `${stack}-${now.toISOString()}`.replace(/[^\w.-]+/g, "-");
-  const kept = join(folder, `${base}.json`);
-  try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    writeFileSync(kept, text, { mode: 0o600, flag: "wx" });
-    chmodSync(kept, 0o600);
-  } catch (error) {
-    throw new Problem(
-      `the state that is to be replaced can't be kept: ${(error as Error).message}`,
-      `Nothing was changed. Make ${folder} writable, and run the command again.`,
-    );
+export function settleState({ text }: StackState, puts: readonly StatePut[], now: Date): string {
+  const whole = JSON.parse(text) as RawExport;
+  const { resources, pending_operations: operations, ...deployment } = whole.deployment;
+  const settled = [...(resources ?? [])];
+  for (const put of puts) {
+    const raw = operations?.[put.pending.index]?.resource;
+    if (raw) insert(settled, put, raw, now);
   }
-  return kept;
+  const result = { ...whole, deployment: { ...deployment, resources: settled } };
+  return `${JSON.stringify(result, undefined, 4)}\n`;
+}
+
+function insert(
+  resources: RawResource[],
+  { pending, id, outputs, replaces }: StatePut,
+  raw: RawResource,
+  now: Date,
+): void {
+  const indexOf = (key: string, value: unknown) =>
+    resources.findIndex((one) => one["urn"] === pending.urn && one[key] === value);
+  const waiting = indexOf("pendingReplacement", true);
+  // Marked for deletion instead, it would be deleted at each `up`, and never leave.
+  if (waiting >= 0) resources.splice(waiting, 1);
+  const replaced = replaces === undefined ? -1 : indexOf("id", replaces);
+  if (replaced >= 0) resources[replaced] = { ...resources[replaced], delete: true };
+  const at = now.toISOString();
+  const initErrors = [
+    `the run that created instance ${id} ended before it could record that; the next \`pulumi up\` goes on with it`,
+  ];
+  const made = { created: at, modified: at, initErrors, refreshBeforeUpdate: true };
+  resources.splice(placeFor(pending, resources), 0, { ...raw, id, outputs, ...made });
+}
+
+/** Returns the outputs that the state gets for an instance: those of a create whose wait was interrupted. */
+export function unfinishedOutputs(
+  pending: PendingCreate,
+  accepted: Parameters<typeof Instance.accepted>[1],
+  made: { origin: Origin; at: string; session: string; flavor?: string | undefined },
+): PropertyMap {
+  const { urn, name, additionalSecretOutputs } = pending;
+  const inputs = propertyMap(pending.inputs);
+  // In an export a secret is an object, which stays as it is. The name as listed would be in clear text.
+  const { name: listedName, ...rest } = accepted;
+  const shown = name === undefined ? rest : { ...rest, name: listedName };
+  const { origin, at, session, flavor: flavorIdUsed } = made;
+  const unfinished = Instance.accepted({ urn, inputs, flavorIdUsed }, shown, origin, at);
+  const { outputs } = unfinished.stampedBy(session).unfinished();
+  const toHide = (additionalSecretOutputs ?? []).flatMap((key) => {
+    const value = outputs[key];
+    const text = JSON.stringify(value);
+    // Ciphertext in plaintext would stay as it is.
+    return value === undefined || text.includes(signatureKey)
+      ? []
+      : [[key, toEncrypt(text)] as const];
+  });
+  return propertyMap({ ...outputs, ...Object.fromEntries(toHide) });
+}
+
+/** Returns a secret as an export with --show-secrets has it. `pulumi stack import` encrypts it. */
+function toEncrypt(plaintext: string): PropertyValue {
+  return propertyMap({ [signatureKey]: signatures.secret, plaintext });
 }

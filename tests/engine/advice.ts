@@ -180,7 +180,7 @@ export const advice: readonly Advice[] = [
     ways: { "run again": settled("a stack that a killed run has left locked stays as it is") },
   },
   {
-    file: "cli/settle/change.ts",
+    file: "cli/settle/write.ts",
     text: "goes on with it",
     ways: { "pulumi up": settled("after a kill in the POST, on %s, the next up has nothing") },
   },

@@ -131,9 +131,6 @@ test("an explicit name proves nothing: a person takes the instance with the prin
   expect(await stack.up()).not.toContain("warning");
   await expectAgreement(fixture);
   expect(fixture.posts()).toBe(1);
-  const late = await settle(stack, "--yes", "--forget", web);
-  expect(late.code).toBe(0);
-  expect(late.output).toContain(`No create of ${web} is in doubt`);
 });
 
 /** An instance in a component, with a provider that the program makes. */

@@ -6,19 +6,12 @@
 import { Struct } from "google-protobuf/google/protobuf/struct_pb";
 import { logicalName } from "../../provider/urn";
 import { recordsIn } from "../../cli/records";
-import {
-  decideAll,
-  doableOf,
-  isForPerson,
-  whyUnvouched,
-  type Row,
-  type Sighting,
-} from "../../cli/settle/decide";
-import { settleState } from "../../cli/settle/change";
+import { decideAll, doableOf, isForPerson, type Row, type Sighting } from "../../cli/settle/decide";
+import { putsOf, settleState } from "../../cli/settle/write";
 import { leftoversIn } from "../../cli/settle/leftovers";
-import { putsOf } from "../../cli/settle/write";
+import { whyUnvouched } from "../../cli/settle/sightings";
 import { isInstance, parseState, type StackState } from "../../cli/state";
-import { doubtsOf, makerOf, mayBe, type Doubt } from "../../cli/view";
+import { doubtsOf, makerOf, mayBe, type Doubt, type Listed } from "../../cli/view";
 import type { ListItem } from "../../provider/api/contract";
 import type { Origin } from "../../provider/origin";
 import type { PropertyMap, PropertyValue } from "../../provider/propertyValue";
@@ -69,9 +62,11 @@ export function settle(view: View): Settled {
   const items = new Map(listed.map((item) => [item.id, item]));
   const found = leftoversIn(listed, state);
   const scopes = new Set(found.map(({ scope }) => scope));
-  const place = { state, items, origin };
-  const sightings = new Map(doubts.map((doubt) => [doubt, sightingOf(doubt, place, scopes)]));
-  const rows = decideAll({ ...place, held, sightings }, { take: [], forget: forgets });
+  const place = { items, origin };
+  const sightings = new Map(
+    doubts.map((doubt) => [doubt, sightingOf(doubt, state, place, scopes)]),
+  );
+  const rows = decideAll({ state, ...place, held, sightings }, { take: [], forget: [...forgets] });
   const decided = doableOf(rows);
   carryOut(state, decided, view);
   const leftovers = found.filter(
@@ -109,10 +104,11 @@ function endOf(
 /** What complete listings show that begin after the settling time. */
 function sightingOf(
   doubt: Doubt,
-  place: Parameters<typeof whyUnvouched>[1],
+  state: StackState,
+  place: Listed,
   scopes: ReadonlySet<string>,
 ): Sighting {
-  const why = doubt.record ? undefined : whyUnvouched(doubt, place, scopes);
+  const why = doubt.record ? undefined : whyUnvouched(doubt, state, place, scopes);
   if (why !== undefined) return { kind: "unvouched", why };
   const items = [...place.items.values()].filter((item) => mayBe(doubt, item, place.origin));
   return items.length > 0 ? { kind: "listed", items } : { kind: "absent" };

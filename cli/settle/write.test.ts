@@ -1,8 +1,8 @@
 /** Tests the function that changes an exported state. `tests/engine/settle.test.ts` gives the results to the real engine. */
 import { expect, test } from "@jest/globals";
 import { propertyMap } from "../../provider/propertyValue";
-import { parseState, type PendingCreate, type StackState } from "../state";
-import { settleState, unfinishedOutputs, whyHomeless, type StatePut } from "./change";
+import { parseState, whyHomeless, type PendingCreate, type StackState } from "../state";
+import { settleState, unfinishedOutputs, type StatePut } from "./write";
 import {
   held,
   onlyPending,

@@ -1,0 +1,40 @@
+/** Tests which listings may decide about a create. `tests/engine/settleWitness.test.ts` shows what becomes of it. */
+import { expect, test } from "@jest/globals";
+import { doubtsOf } from "../view";
+import { whyForeign, whyUnvouched } from "./sightings";
+import { held, pending, provider, scope, stateOf, urnOf } from "./testing/states";
+
+const live = { baseUrl: "https://a.example/v2", tokenKind: "live", tokenHash: "1" };
+const own = `${urnOf("own", "pulumi:providers:compute")}::1`;
+const db = (fields = {}) => held("db", "i-0", { outputs: { __origin: live }, ...fields });
+
+test.each([
+  ["of live instances", [db()], "test", true],
+  ["of live instances", [db()], "live", false],
+  ["without instances", [], "test", false],
+  ["of live instances, whose provider the program makes", [db({ provider: own })], "test", false],
+])(
+  "a stack %s (%j) takes nothing that a %s token lists: %s",
+  (_, resources, tokenKind, isForeign) => {
+    const why = whyForeign(stateOf(resources), { ...live, tokenKind });
+    expect(why !== undefined).toBe(isForeign);
+  },
+);
+
+test.each([
+  ["the listing shows an instance of the stack", [db()], ["i-0"], [], true],
+  ["the listing shows none of the stack", [db()], ["i-9"], [], false],
+  ["it shows an instance of another provider", [db({ provider: own })], ["i-0"], [], false],
+  ["it shows one that the state has elsewhere", [held("db", "i-0")], ["i-0"], [], false],
+  ["it shows the tag of the provider", [], [], [scope], true],
+])(
+  "a create without a file was sent to where %s: %j, %j, %j: %s",
+  (_, resources, ids, scopes, isVouched) => {
+    const state = stateOf(resources, [pending("web", { provider: `${provider}::${scope}` })]);
+    const [doubt] = doubtsOf([state], []);
+    if (!doubt) throw new Error("nothing is in doubt");
+    const items = new Map(ids.map((id) => [id, { id }]));
+    const why = whyUnvouched(doubt, state, { items, origin: live }, new Set<string>(scopes));
+    expect(why === undefined).toBe(isVouched);
+  },
+);
