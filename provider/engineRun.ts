@@ -5,9 +5,9 @@
  * The facts, as of engine 3.258. The files are those of `pkg/resource/deploy` in github.com/pulumi/pulumi.
  *
  * - The engine has one process for each provider resource, and new ones for a preview and for the update after it.
- * - CheckConfig comes first if a program or an import gives the settings. Otherwise only Configure comes, with the settings that
- *   the state has recorded: in a destroy or refresh without `--run-program`, and at first in an `up --refresh`. The provider
- *   resource of `pulumi do` without a stack has an empty name.
+ * - CheckConfig comes first if a program gives the settings. Otherwise only Configure comes, with the settings that the state has
+ *   recorded: in a destroy, refresh or import without `--run-program`, and at first in an `up --refresh`. The provider resource of
+ *   `pulumi do` without a stack has an empty name.
  * - Check comes for each resource that the program registers, unless `--target` leaves it out (`generateSteps` in
  *   step_generator.go), and after the Read of an import (`ImportStep.Apply` in step.go). A replacement is checked twice.
  * - Diff comes in four cases: after the Check of a resource that the state has (`diff` in step_generator.go); after the Read of a
@@ -15,17 +15,19 @@
  *   for each dependent of a resource that is deleted before its replacement (`calculateDependentReplacements`). Only then has it
  *   unknown inputs without a Check. If it replaces the dependent, the engine deletes the dependent without another Diff.
  * - `--replace` and `pulumi state taint` send Check and Create, and no Diff.
- * - Read has inputs and outputs of the state in a refresh, what the program gives (mostly nothing) in a `.get()`
- *   (`ReadStep.Apply`), and neither in an import.
+ * - Read has the inputs and outputs of the state in a refresh (`RefreshStep.Apply`), neither in an import, and twice the same in a
+ *   `.get()`: the state that the program gives, mostly nothing (`ReadStep.Apply`).
  * - Create and Update come again if they fail and an error hook of the program asks for it (retries.go). After 100 failures no hook
  *   is asked. If one of the failures had an id, the engine then saves the resource without the id (Create) or without its outputs
- *   (Update). Before that, it saves those of the last answer, and a plain error has none.
- * - Delete comes only in an update, never in a preview, and after the Create of a replacement, unless the Diff asked for it before.
- *   It has the URN of the state, so the old one of a resource that an alias renames.
+ *   (Update). Before that, it saves those of the last answer, and a plain error has none. After a failed Update, the state has the
+ *   old inputs with the outputs of the answer.
+ * - Delete comes only in an update, never in a preview, and after the Create of a replacement, unless the Diff or the program asks
+ *   for it before. It has the URN of the state, so the old one of a resource that an alias renames.
  * - Cancel comes after Ctrl-C, and at the end of each run.
  */
 import { hostname } from "node:os";
 import { dirname, join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { attempt } from "./attempt";
 import type { CancelReason, DeleteRequest, DiffRequest, ReadRequest } from "./calls";
 import type { ProviderContext } from "./context";
@@ -38,8 +40,8 @@ import { pulumiHome } from "./pulumiHome";
 import { isStateless, stackOf } from "./urn";
 
 /**
- * A run has the settings of a program (or an import), or those that the state has recorded. `stateless` is `pulumi do` without a
- * stack, as with `--stateless` and for every list, read or function: its creates all have one URN, and are unrelated.
+ * A run has the settings of a program, or those that the state has recorded, as far as no Check has come. `stateless` is `pulumi do`
+ * without a stack, as with `--stateless` and for every list, read or function: its creates all have one URN, and are unrelated.
  */
 export type RunKind = "program" | "recorded" | "stateless";
 
@@ -70,8 +72,8 @@ export type DeleteOccasion =
   | { readonly is: "otherStack"; readonly stack: string }
   /** A resource of the program keeps the instance: another one, as after a second import, or this one, which has taken it over. */
   | { readonly is: "shared"; readonly keeper: string }
-  /** The resource has another instance by now. */
-  | { readonly is: "replaced"; readonly next: KnownInstance }
+  /** The resource gets another instance, which is `next` if it has come before the Delete. */
+  | { readonly is: "replaced"; readonly next?: KnownInstance }
   | { readonly is: "removed" };
 
 /** What a call has shown of the instance of a resource. Without its outputs, which may be large. */
@@ -172,7 +174,7 @@ export class EngineRun {
 
   read({ urn, inputs, outputs }: Pick<ReadRequest, "urn" | "inputs" | "outputs">): ReadOccasion {
     const resource = this.resource(urn);
-    const given = Object.keys(outputs ?? {}).length > 0 ? "refresh" : "get";
+    const given = isDeepStrictEqual(inputs, outputs) ? "get" : "refresh";
     resource.isChecked = false;
     resource.drift = [];
     return (resource.lastRead = inputs === undefined ? "import" : given);
@@ -191,13 +193,14 @@ export class EngineRun {
   delete({ urn, id }: Pick<DeleteRequest, "urn" | "id">): DeleteOccasion {
     const stack = this.#program.get() ?? stackOf(urn);
     if (stack !== stackOf(urn)) return { is: "otherStack", stack };
-    const { instance, hasTakenOver } = this.resource(urn);
-    // An instance that a Create has taken over stays. The Delete is then of an older entry of it.
-    if (instance?.id === id && !hasTakenOver) this.giveUp(urn);
+    const own = this.resource(urn);
+    // What a Create has taken over stays: the Delete is of an older entry of that instance.
+    if (own.instance?.id === id && !own.hasTakenOver) own.isKept = false;
     const kept = [...this.#resources].find(([, of]) => of.isKept && of.instance?.id === id);
     if (kept) return { is: "shared", keeper: kept[0] };
-    const next = this.resource(this.#owners.get(id) ?? urn).instance;
-    return next === undefined || next.id === id ? { is: "removed" } : { is: "replaced", next };
+    const { instance, isRegistered } = this.resource(this.#owners.get(id) ?? urn);
+    if (instance && instance.id !== id) return { is: "replaced", next: instance };
+    return { is: instance || isRegistered ? "replaced" : "removed" };
   }
 
   /** Takes the end of the run. An engine that is gone stays so. */

@@ -147,9 +147,9 @@ function keeperOf(occasion: DeleteOccasion, urn: string): string | undefined {
 }
 
 /** Returns why the instance has to serve on. Undefined if its successor is ready. */
-function needOf(state: KnownState, before: Instance, next: KnownInstance): Need | undefined {
-  const lack = lackOf(next, before, state.unfinished.has(next.id));
-  return lack === undefined ? undefined : { next, lack };
+function needOf(state: KnownState, before: Instance, next?: KnownInstance): Need | undefined {
+  const lack = next && lackOf(next, before, state.unfinished.has(next.id));
+  return next && lack !== undefined ? { next, lack } : undefined;
 }
 
 /**

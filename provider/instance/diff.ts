@@ -108,11 +108,11 @@ export async function diffInstance(
   }
   carryOut(session, instance, step, occasion);
   if (changed.replaced.length > 0) engine.giveUp(urn);
-  // Before the create of a replacement, the engine calls Check once more.
+  // The Check of a replacement keeps the text anew.
   forgetText(session, news);
   return {
     detailed: changed.detailed,
-    // If only outputs changed, the engine shows a change only if the refresh's Diff names them.
+    // A change of outputs alone is shown only if it is named.
     drift: occasion === "refresh" ? engine.resource(urn).drift : [],
     needsUpdate: changed.recorded.length > 0,
     // A Delete that may fail must come before the create, so that no second server is created (G4).
@@ -157,7 +157,7 @@ function carryOut(
         `instance ${id} can't be replaced with the script that it has, which ignoreChanges asks for: the state holds only a hash of it (compute:userDataInState "hash"). For the script that the program gives, take userData and userDataBase64 out of ignoreChanges`,
       );
     case "refuseReplacement": {
-      // The engine shows this error at the other resource.
+      // The error is shown at the other resource.
       const dependent = ` (${logicalName(urn)}, which uses an output of a resource that is replaced)`;
       throw refusal({
         id,
@@ -227,7 +227,7 @@ function mostOf({ replaced, asserted, recorded }: ChangedInputs, hasUnknowns: bo
 
 /** Returns how one input changed, or undefined if it did not change. */
 function changeOf(name: InputName, held: Instance, news: PropertyMap): DiffKind | undefined {
-  // If an Update fails, the engine keeps the inputs of the run before, and the outputs of this one.
+  // After a failed Update, the inputs are older than the outputs.
   const before = comparable(name, isSent(name) ? held.inputs : held.outputs);
   const after = comparable(name, news);
   const suffix = isInPlace(name, held, news) ? "" : "-replace";
@@ -242,7 +242,7 @@ function changeOf(name: InputName, held: Instance, news: PropertyMap): DiffKind 
     if (isSame(held.name) || isSame(before)) return undefined;
   }
   if (!isDeepStrictEqual(before, after)) return `update${suffix}`;
-  // The engine writes the inputs of an import file to the inputs in the state, but not to the outputs.
+  // The inputs in an import file come into the inputs of the state, but not into its outputs.
   return held.isUnread(name) ? "add" : undefined;
 }
 

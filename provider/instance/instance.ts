@@ -166,7 +166,7 @@ export class Instance {
   }
   /** The port that has to answer before the instance is ready, if the program has named one. */
   get waitForPort(): number | undefined {
-    // Not from the inputs: if an Update fails, the engine keeps the inputs of the run before.
+    // Not from the inputs: after a failed Update, they are older than the outputs.
     const port = reveal(this.outputs["waitForPort"] ?? null);
     return typeof port === "number" ? port : undefined;
   }
