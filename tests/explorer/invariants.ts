@@ -29,7 +29,7 @@ export function failIf(isBroken: boolean, message: string): void {
 }
 
 /** The message for a create that waits or retries without end. */
-export const endless = "a create never ends: it waits and lists again for ever";
+const endless = "a create never ends: it waits and lists again for ever";
 
 /** Checks every state of the world: each instance that we created can be found again (1), and nothing is in doubt for nothing (5). */
 export function check(model: Model, world: World): void {
