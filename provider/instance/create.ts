@@ -278,7 +278,7 @@ class Create implements Disposable {
         return { kind: "claimed", claim, now: clock.now() };
       }
       case "takingOver": {
-        const isTaken = ledger.takeOver(state.record);
+        const isTaken = ledger.takeOver(state.waiting.record);
         this.#postMark = listings.mark();
         return { kind: "takenOver", isTaken, now: clock.now() };
       }

@@ -63,7 +63,7 @@ type Work =
   /** Makes the record of this resource, or finds the one that there is → `claimed` */
   | { phase: "claiming"; waiting?: Waiting }
   /** Makes this session the owner of the record → `takenOver` */
-  | { phase: "takingOver"; waiting: Waiting | undefined; record: LedgerRecord; listedBy: number }
+  | { phase: "takingOver"; waiting: Waiting; listedBy: number }
   /** Fetches listings that begin now, until the witness has judged → `listed`, `listingFailed` */
   | { phase: "searching"; search: Search; witness: Witness }
   /** Fetches the baseline, or with `attempt`, which has a permit, a newer one, since that attempt's is too old → `listed`, `listingFailed` */
@@ -78,10 +78,9 @@ type Work =
 
 type StateOf<P extends State["phase"]> = Extract<State, { phase: P }>;
 
-/** The wait for the end of another run's create of this resource, at most until the clock time `until`. */
+/** The wait for the record of another run's create of this resource, at most until the clock time `until`. */
 interface Waiting {
   until: number;
-  /** The other run's record. */
   record: LedgerRecord;
 }
 
@@ -275,25 +274,17 @@ function afterClaim(
   if (claim.kind === "made") return next({ phase: "takingBaseline" });
   if (claim.kind === "unreadable") return fail({ kind: "unreadable", path: claim.path });
   const { record, listedBy } = claim;
-  if (mayTakeOver(claim, spec.own.session) && elsewhereBy(spec, record) === undefined)
-    return next({ phase: "takingOver", waiting, record, listedBy });
-  const why = whyNotTaken(spec, claim);
-  if (claim.liveness !== "alive") return failInDoubt(record, why);
-  return claimAgain(spec, waiting, record, now, why);
-}
-
-/** Looks at the record again in a while, as another run may end. After a time, fails. */
-function claimAgain(
-  spec: CreateSpec,
-  waiting: Waiting | undefined,
-  record: LedgerRecord,
-  now: number,
-  why: Doubt,
-): Transition {
   const until = waiting?.until ?? now + spec.patienceMs;
-  if (now >= until) return failInDoubt(record, why);
+  const found = { until, record };
+  if (mayTakeOver(claim, spec.own.session) && elsewhereBy(spec, record) === undefined) {
+    // A lock can't be had.
+    if (now > until) return failInDoubt(record, { kind: "unknownRun" });
+    return next({ phase: "takingOver", waiting: found, listedBy });
+  }
+  if (claim.liveness !== "alive" || now >= until)
+    return failInDoubt(record, whyNotTaken(spec, claim));
   const wakeAt = Math.min(until, now + spec.pollIntervalMs);
-  return next({ phase: "claiming", waiting: { until, record }, wakeAt });
+  return next({ phase: "claiming", waiting: found, wakeAt });
 }
 
 /** Returns why a record can't be taken over now. */
@@ -311,11 +302,12 @@ function elsewhereBy({ own, addressName }: CreateSpec, record: LedgerRecord): st
 
 function afterTakeOver(
   spec: CreateSpec,
-  { waiting, record, listedBy }: StateOf<"takingOver">,
+  { waiting, listedBy }: StateOf<"takingOver">,
   { isTaken, now }: EventOf<"takenOver">,
 ): Transition {
+  const { record } = waiting;
   // Another run was quicker, or a lock can't be had.
-  if (!isTaken) return claimAgain(spec, waiting, record, now, { kind: "unknownRun" });
+  if (!isTaken) return next({ phase: "claiming", waiting, wakeAt: now + spec.pollIntervalMs });
   return record.at === undefined ? beginAnew() : next(searchFor(spec, { record }, listedBy));
 }
 

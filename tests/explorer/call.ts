@@ -215,7 +215,7 @@ export function takeOver(scene: Scene): void {
   const { model, run, call } = scene;
   const { state } = call;
   if (state.phase !== "takingOver") throw new Error("nothing to take");
-  const { session, at, id } = state.record;
+  const { session, at, id } = state.waiting.record;
   const row = fileOf(scene, call.planned.urn);
   const isUnchanged = row?.session === session && row.at === at && row.id === id;
   const isTaken = isUnchanged && model.rules.mayTakeOver(foundIn(scene, row), run.session);

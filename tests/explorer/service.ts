@@ -58,7 +58,7 @@ function movesOfProtocol(scene: Scene): Move[] {
   }
   switch (state.phase) {
     case "takingOver":
-      return [{ say: `takes over the record of ${state.record.session}`, do: takeOver }];
+      return [{ say: `takes over the record of ${state.waiting.record.session}`, do: takeOver }];
     case "awaitingPermit":
       return [{ say: "gets permission to send the POST", do: on({ kind: "permitted", now: 0 }) }];
     case "takingBaseline":
