@@ -80,31 +80,36 @@ export function reveal(value: PropertyValue): PropertyValue {
 
 /** Whether any part of the value is not known yet. */
 export function hasUnknown(value: PropertyValue | undefined): boolean {
-  return partsOf(value).some(({ part }) => part instanceof Unknown);
+  return nestedIn(value).some(({ part }) => part instanceof Unknown);
 }
 
 /** Whether any part of the value is a secret. */
 export function hasSecret(value: PropertyValue | undefined): boolean {
-  return partsOf(value).some(({ part }) => part instanceof Secret);
+  return nestedIn(value).some(({ part }) => part instanceof Secret);
 }
 
 /** Returns every string inside a secret, at any depth. */
 export function secretStrings(value: PropertyValue | undefined): string[] {
-  return partsOf(value).flatMap(({ part, isInSecret }) =>
+  return nestedIn(value).flatMap(({ part, isInSecret }) =>
     isInSecret && typeof part === "string" ? [part] : [],
   );
 }
 
 /** Returns the value and what it contains, at any depth, except in values that the provider does not open. */
-function partsOf(
+function nestedIn(
   value: PropertyValue | undefined,
   isInSecret = false,
 ): { part: PropertyValue; isInSecret: boolean }[] {
   if (value === undefined) return [];
   const own = { part: value, isInSecret };
-  if (value instanceof Secret) return [own, ...partsOf(value.value, true)];
+  if (value instanceof Secret) return [own, ...nestedIn(value.value, true)];
   const items = isList(value) || isMap(value) ? Object.values(value) : [];
-  return [own, ...items.flatMap((item: PropertyValue) => partsOf(item, isInSecret))];
+  return [own, ...items.flatMap((item: PropertyValue) => nestedIn(item, isInSecret))];
+}
+
+/** Whether the value is given. Null counts as left out. */
+export function isGiven(value: PropertyValue | undefined): value is PropertyValue {
+  return value !== undefined && reveal(value) !== null;
 }
 
 /** Returns `value`, as a secret if it is derived from a secret `original`. */

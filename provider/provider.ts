@@ -5,7 +5,7 @@ import { RequestError } from "./api/errors";
 import { checkConfig } from "./config/configuration";
 import type { ProviderContext } from "./context";
 import { InstanceUnfinished, OperationCanceled, OperationFailed, Refused } from "./errors";
-import { invoke, list } from "./functions/functions";
+import { invoke, listInstances } from "./functions/functions";
 import { checkInstance } from "./instance/check";
 import { createInstance } from "./instance/create";
 import { deleteInstance } from "./instance/delete";
@@ -91,7 +91,7 @@ class ComputeProvider implements Provider {
 
   readonly invoke = this.#inSession(invoke);
 
-  readonly list = this.#inSession(list);
+  readonly list = this.#inSession(listInstances);
 
   readonly cancel = (reason: CancelReason): void => this.#run.cancel(reason);
 

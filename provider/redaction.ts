@@ -26,7 +26,7 @@ export function printable(text: string): string {
 }
 
 /** Every substring of `partLength` characters. */
-function* partsOf(text: string): Generator<string> {
+function* windowsOf(text: string): Generator<string> {
   for (let end = partLength; end <= text.length; end++) yield text.slice(end - partLength, end);
 }
 
@@ -35,7 +35,7 @@ function withoutParts(text: string, parts: ReadonlySet<string>): string {
   let result = "";
   let copiedTo = 0;
   let end = partLength - 1;
-  for (const part of partsOf(text)) {
+  for (const part of windowsOf(text)) {
     end++;
     if (!parts.has(part)) continue;
     const start = end - partLength;
@@ -50,14 +50,14 @@ function withoutParts(text: string, parts: ReadonlySet<string>): string {
  * sent. The rest of what the service says of the request is shown.
  */
 export function withoutScript(text: string, base64: string): string {
-  const shown = new Set(partsOf(text));
+  const shown = new Set(windowsOf(text));
   if (shown.size === 0) return text;
   const script = Buffer.from(base64, "base64").toString();
   const repeated = new Set<string>();
   for (const form of [script, JSON.stringify(script), base64]) {
     // Nearly every script and every doc_url has the beginning of an address, which is no secret.
     const comparable = printable(form.replace(/\s+/g, " ")).replace(/https?:\/\//g, "\0");
-    for (const part of partsOf(comparable)) if (shown.has(part)) repeated.add(part);
+    for (const part of windowsOf(comparable)) if (shown.has(part)) repeated.add(part);
   }
   return withoutParts(text, repeated);
 }
@@ -107,7 +107,7 @@ export class Redactor {
   /** From now on, `redact` also replaces parts of `secret`, since a service may mask or cut what it repeats. */
   hideParts(secret: string): void {
     if (secret.length < minLengthForParts) return;
-    for (const part of partsOf(secret)) this.#parts.add(part);
+    for (const part of windowsOf(secret)) this.#parts.add(part);
   }
 
   /** Returns the text as one printable line without secrets. A text from the service can't add a line to a message. */

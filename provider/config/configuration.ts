@@ -2,12 +2,12 @@
 import { closest } from "../closest";
 import {
   hasUnknown,
+  isGiven,
   propertyMap,
   reveal,
   Secret,
   secretStrings,
   type PropertyMap,
-  type PropertyValue,
 } from "../propertyValue";
 import { configCommands } from "../advice";
 import { explicitProvider, isStateless, logicalName } from "../urn";
@@ -94,78 +94,83 @@ export function resolveSettings(args: PropertyMap, source: SettingsSource, urn?:
 }
 
 /**
- * The places where a missing setting can be set. The engine's own error for missing settings names a command that keeps the
- * token in clear text.
+ * Says where a missing setting can be set. The engine's own error for missing settings names a command that keeps the token in
+ * clear text.
  */
-const places = {
-  baseUrl: {
-    value: "the address of the service",
-    flag: "the flag --compute:base-url, or ",
-    command: `${configCommands.baseUrl} https://…/v2`,
-    variables: `${settingEnvironment.baseUrl} in the environment`,
-  },
-  apiToken: {
-    value: "a secret of the configuration",
-    flag: "",
-    command: configCommands.apiToken,
-    variables: `${settingEnvironment.apiToken} in the environment, or ${tokenFileVariable} with the path of a file that holds the token`,
-  },
-};
-
-function whereToSet(name: keyof typeof places, urn: string | undefined): string {
-  const { value, flag, command, variables } = places[name];
-  if (isStateless(urn)) return `set ${flag}${variables}`;
+function whereToSet(name: "baseUrl" | "apiToken", urn: string | undefined): string {
+  const isToken = name === "apiToken";
+  const orFile = `, or ${tokenFileVariable} with the path of a file that holds the token`;
+  const variables = `${settingEnvironment[name]} in the environment${isToken ? orFile : ""}`;
+  if (isStateless(urn))
+    return `set ${isToken ? "" : "the flag --compute:base-url, or "}${variables}`;
   const provider = explicitProvider(urn);
+  const value = isToken ? "a secret of the configuration" : "the address of the service";
   return provider === undefined
-    ? `run \`${command}\`, or set ${variables}`
+    ? `run \`${configCommands[name]}${isToken ? "" : " https://…/v2"}\`, or set ${variables}`
     : `set the argument \`${name}\` of the provider "${logicalName(provider)}" to ${value}, or set ${variables}`;
 }
 
-/** Returns the given and valid values, and a problem for each wrong setting. */
-function readSettings(
-  args: PropertyMap,
-  source: SettingsSource,
-): { values: SettingValues; problems: SettingProblem[] } {
+/** The given and valid values, and a problem for each wrong setting. */
+interface CheckedSettings {
+  values: SettingValues;
+  problems: SettingProblem[];
+}
+
+function readSettings(args: PropertyMap, source: SettingsSource): CheckedSettings {
+  const { env, redactor } = source;
   // The SDKs of some languages do not mark the token as a secret.
   const tokens = secretStrings(new Secret(args["apiToken"] ?? null));
-  for (const token of [...tokens, source.env["COMPUTE_API_TOKEN"] ?? ""]) {
-    hideToken(source.redactor, token);
-  }
-  const problems: SettingProblem[] = [];
-  const refuse = (setting: string, problem: string) => void problems.push({ setting, problem });
-  for (const key of Object.keys(args)) {
-    if ((settingNames as string[]).includes(key)) continue;
-    const similarName = closest(key, settingNames);
-    const hint = similarName ? `; did you mean compute:${similarName}?` : "";
-    refuse(key, `is no setting of the provider${hint}`);
-  }
-  const values: { [K in keyof SettingValues]?: unknown } = {};
+  for (const token of [...tokens, env["COMPUTE_API_TOKEN"] ?? ""]) hideToken(redactor, token);
+  const values: SettingValues = {};
+  const problems = unknownSettings(args);
   for (const name of settingNames) {
     const given = args[name];
     if (hasUnknown(given)) continue;
-    const isFromArgs = isGiven(given);
-    const found: Found = isFromArgs ? { value: reveal(given) } : readEnvironment(name, source);
-    if ("problem" in found) {
-      refuse(name, `can't be taken from the environment: ${found.problem}`);
-      continue;
-    }
-    if (found.value === undefined) continue;
-    const outputText = typeof found.value === "string" && outputTextProblem(found.value);
-    if (outputText) {
-      refuse(name, outputText);
-      continue;
-    }
-    const { error, data } = settingTypes[name].safeParse(found.value);
-    if (error === undefined) {
-      values[name] = data;
-      if (found.file !== undefined) values.apiTokenFile = found.file;
-      continue;
-    }
-    const problem = error.issues.map((issue) => issue.message).join("; ");
-    refuse(name, isFromArgs ? problem : `(from ${settingEnvironment[name]}) ${problem}`);
+    const read = isGiven(given) ? checkValue(name, reveal(given)) : readVariable(name, source);
+    if ("problem" in read) problems.push({ setting: name, problem: read.problem });
+    else Object.assign(values, read.values);
   }
-  refuseConflicts(values as SettingValues, { args, env: source.env }, refuse);
-  return { values: values as SettingValues, problems };
+  problems.push(...conflicts(values, args, env));
+  return { values, problems };
+}
+
+function unknownSettings(args: PropertyMap): SettingProblem[] {
+  const unknown = Object.keys(args).filter((key) => !(settingNames as string[]).includes(key));
+  return unknown.map((setting) => {
+    const similarName = closest(setting, settingNames);
+    const hint = similarName ? `; did you mean compute:${similarName}?` : "";
+    return { setting, problem: `is no setting of the provider${hint}` };
+  });
+}
+
+/** The checked value of a setting, or what is wrong with it. */
+type CheckedValue = { values: SettingValues } | { problem: string };
+
+function checkValue(name: SettingName, value: unknown): CheckedValue {
+  const outputText = typeof value === "string" && outputTextProblem(value);
+  if (outputText) return { problem: outputText };
+  const { error, data } = settingTypes[name].safeParse(value);
+  if (error === undefined) return { values: { [name]: data } };
+  return { problem: error.issues.map((issue) => issue.message).join("; ") };
+}
+
+/** Reads a setting that the configuration leaves out from the environment, or the token from its file. */
+function readVariable(name: SettingName, { env, redactor }: SettingsSource): CheckedValue {
+  const variable = variableOf(name, env);
+  if (variable === undefined) return { values: {} };
+  const value = env[variable] ?? "";
+  if (variable !== tokenFileVariable) {
+    const checked = checkValue(name, value);
+    return "problem" in checked ? { problem: `(from ${variable}) ${checked.problem}` } : checked;
+  }
+  const content = readTokenFile(value, redactor);
+  return "problem" in content
+    ? { problem: notFromEnvironment(content.problem) }
+    : { values: { apiToken: content.token, apiTokenFile: value } };
+}
+
+function notFromEnvironment(why: string): string {
+  return `can't be taken from the environment: ${why}`;
 }
 
 /** Returns the environment variables that settings come from, because the configuration leaves these settings out. */
@@ -183,50 +188,29 @@ function variableOf(name: SettingName, env: NodeJS.ProcessEnv): string | undefin
   return variables.find((variable) => variable !== undefined && env[variable]);
 }
 
-/** The value of a setting, with the path of its file if it has one, or the reason why it can't be read. */
-type Found = { value: unknown; file?: string } | { problem: string };
-
-/** Reads a setting from its environment variable, or the token from its file. */
-function readEnvironment(name: SettingName, { env, redactor }: SettingsSource): Found {
-  const variable = settingEnvironment[name];
-  // An empty variable counts as not set.
-  const value = (variable && env[variable]) || undefined;
-  const file = (name === "apiToken" && env[tokenFileVariable]) || undefined;
-  if (file === undefined) return { value };
-  const content = readTokenFile(file, redactor);
-  if ("problem" in content) return content;
-  if (value !== undefined && value !== content.token) {
-    return {
-      problem: `${variable} and the file of ${tokenFileVariable} (${file}) hold different tokens; unset one of the two variables`,
-    };
+/** Returns which settings contradict each other. `values` has no value that is wrong or not known yet. */
+function conflicts(
+  { apiToken = "", apiTokenFile, requireTokenKind: required, deletePolicy }: SettingValues,
+  args: PropertyMap,
+  env: NodeJS.ProcessEnv,
+): SettingProblem[] {
+  const found: SettingProblem[] = [];
+  const other = env["COMPUTE_API_TOKEN"];
+  if (apiTokenFile !== undefined && other && other !== apiToken) {
+    const why = `COMPUTE_API_TOKEN and the file of ${tokenFileVariable} (${apiTokenFile}) hold different tokens; unset one of the two variables`;
+    found.push({ setting: "apiToken", problem: notFromEnvironment(why) });
   }
-  return { value: content.token, file };
-}
-
-/** A null counts as left out. */
-function isGiven(value: PropertyValue | undefined): value is PropertyValue {
-  return value !== undefined && reveal(value) !== null;
-}
-
-/** Refuses settings that contradict each other. `values` has no value that is wrong or not known yet. */
-function refuseConflicts(
-  { apiToken = "", requireTokenKind: required, deletePolicy }: SettingValues,
-  { args, env }: { args: PropertyMap; env: NodeJS.ProcessEnv },
-  refuse: (setting: SettingName, problem: string) => void,
-): void {
   const kind = tokenKindOf(apiToken);
   if (required && kind && kind !== required) {
     const tokenPlace = settingVariables(args, env).apiToken ?? "compute:apiToken";
     const meaning = kind === "live" ? "billing is active with it" : "its resources are ephemeral";
-    refuse(
-      "requireTokenKind",
-      `is "${required}", but the token in ${tokenPlace} is a ${kind} one (${meaning}); give one there that starts with ${tokenPrefixes[required]}`,
-    );
+    const problem = `is "${required}", but the token in ${tokenPlace} is a ${kind} one (${meaning}); give one there that starts with ${tokenPrefixes[required]}`;
+    found.push({ setting: "requireTokenKind", problem });
   }
   if (deletePolicy === "destroy" && !isGiven(args["destroyPath"])) {
-    refuse(
-      "deletePolicy",
-      'is "destroy", which needs compute:destroyPath, because the service documents no destroy call whose path could be assumed',
-    );
+    const problem =
+      'is "destroy", which needs compute:destroyPath, because the service documents no destroy call whose path could be assumed';
+    found.push({ setting: "deletePolicy", problem });
   }
+  return found;
 }

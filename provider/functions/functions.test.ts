@@ -5,7 +5,7 @@ import { NotFound } from "../errors";
 import { propertyMap, Secret, Unknown, type PropertyValue } from "../propertyValue";
 import { answered } from "../testing/fakeService";
 import { errorOf, scene, type Scene } from "../testing/scene";
-import { invoke, list } from "./functions";
+import { invoke, listInstances } from "./functions";
 
 type Name = "getInstance" | "getInstances" | "getAccount";
 const call = ({ session }: Scene, name: Name, args: Record<string, PropertyValue> = {}) =>
@@ -177,7 +177,7 @@ test("wrong arguments are an error under `pulumi do`, which would print no failu
 });
 
 const callList = ({ session }: Scene, query: Record<string, PropertyValue> = {}, limit = 0) =>
-  list(session, { query: propertyMap(query), limit });
+  listInstances(session, { query: propertyMap(query), limit });
 
 test("list returns ids and names in the order of the ids, up to the limit", async () => {
   const world = populated();

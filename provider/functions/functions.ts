@@ -138,7 +138,10 @@ export async function invoke(session: Session, request: InvokeRequest): Promise<
  * @throws OperationFailed if an argument in the query is wrong. RequestError if a request fails. The error that ended the
  *   operation.
  */
-export async function list(session: Session, { query, limit }: ListRequest): Promise<ListResponse> {
+export async function listInstances(
+  session: Session,
+  { query, limit }: ListRequest,
+): Promise<ListResponse> {
   const known = Object.entries(query).filter(([, value]) => !hasUnknown(value));
   const { args, failures } = readArgs(
     "compute:index:getInstances",

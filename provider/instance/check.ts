@@ -2,6 +2,7 @@
 import { closest } from "../closest";
 import {
   hasUnknown,
+  isGiven,
   isList,
   propertyMap,
   reveal,
@@ -45,23 +46,23 @@ export function checkInstance(given: CheckRequest, scope: string | undefined): C
   const findings = errors.filter(({ isKept }) => isKept).map(({ reason }) => reason);
   const failures = [...unknownProperties(news), ...errors.filter(({ isKept }) => !isKept)];
   if (unfilled.length > 0) failures.push({ property: "", reason: fillIn(unfilled) });
-  if (!isGiven(request.olds, "name") && outputTextProblem(logicalName(request.urn)) !== undefined) {
+  if (!isGiven(request.olds["name"]) && outputTextProblem(logicalName(request.urn)) !== undefined) {
     failures.push({ property: "", reason: namedByOutput });
   }
   // A script that is not known yet may turn out to be null (G10).
-  if (scriptInputs.every((name) => isGiven(news, name) && !hasUnknown(news[name]))) {
+  if (scriptInputs.every((name) => isGiven(news[name]) && !hasUnknown(news[name]))) {
     const reason =
       "userData and userDataBase64 are both given, but an instance has only one script. Leave one of them out";
     failures.push({ property: "", reason });
   }
   const inputs: Record<string, PropertyValue | undefined> = {};
-  for (const name of inputNames.filter((name) => isGiven(news, name))) {
+  for (const name of inputNames.filter((name) => isGiven(news[name]))) {
     const value = news[name] ?? null;
     // No reply has room for a number such as NaN, of which there is a failure.
     if (typeof value === "number" && !Number.isFinite(value)) continue;
     inputs[name] = isScript(name) && !(value instanceof Secret) ? new Secret(value) : value;
   }
-  if (isGiven(news, "name")) {
+  if (isGiven(news["name"])) {
     const [old, name] = [request.olds, news].map((values) => reveal(values["name"] ?? null));
     if (typeof name === "string" && name !== old && !isHostname(name)) findings.push(noHostname);
     return { inputs: propertyMap(inputs), failures, findings };
@@ -101,7 +102,7 @@ function chooseName(
   { urn, olds, randomSeed, autonaming }: CheckRequest,
   scope: string | undefined,
 ): Record<string, PropertyValue | undefined> {
-  const isNew = !isGiven(olds, "name");
+  const isNew = !isGiven(olds["name"]);
   if (autonaming && (isNew || autonaming.mode === "enforce")) {
     return { name: autonaming.proposedName, [proposedKey]: autonaming.proposedName };
   }
@@ -142,7 +143,7 @@ type InputFailure = CheckFailure & { isKept?: true };
  */
 function validationErrors(name: InputName, { olds, news }: CheckRequest): InputFailure[] {
   const value = news[name] ?? null;
-  if (!isGiven(news, name)) {
+  if (!isGiven(news[name])) {
     const isMissing = isRequired(name) && !isUnread(name, olds);
     return isMissing ? [{ property: name, reason: "is required" }] : [];
   }
@@ -225,9 +226,4 @@ function problemsOf(name: InputName, given: PropertyValue | undefined): InputPro
       problem: message,
     }),
   );
-}
-
-/** Whether the input has a value. Null counts as left out. */
-function isGiven(inputs: PropertyMap, name: InputName): boolean {
-  return reveal(inputs[name] ?? null) !== null;
 }

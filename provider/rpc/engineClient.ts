@@ -41,7 +41,7 @@ export class EngineClient {
       .setUrn(urn)
       .setEphemeral(isEphemeral);
     return new Promise((resolve) => {
-      this.#client.log(request, new Metadata(), deadline(), () => resolve());
+      this.#client.log(request, new Metadata(), callDeadline(), () => resolve());
     });
   }
 
@@ -50,7 +50,7 @@ export class EngineClient {
     const request = new RequirePulumiVersionRequest().setPulumiVersionRange(range);
     return new Promise((resolve) => {
       const answer = (error: unknown) => resolve(error === null);
-      this.#client.requirePulumiVersion(request, new Metadata(), deadline(), answer);
+      this.#client.requirePulumiVersion(request, new Metadata(), callDeadline(), answer);
     });
   }
 
@@ -59,6 +59,6 @@ export class EngineClient {
   }
 }
 
-function deadline(): { deadline: number } {
+function callDeadline(): { deadline: number } {
   return { deadline: Date.now() + callMs };
 }

@@ -17,7 +17,7 @@ export const maxMessageLength = 4096;
 const maxJoinedLength = 65_536;
 
 /** The messages about one resource, or about none. */
-interface Sending {
+interface Queue {
   /** Resolves when the last of them was sent or has failed. */
   last: Promise<void>;
   /** The last of them, as long as it waits for earlier ones. */
@@ -35,7 +35,7 @@ export class EngineLog implements Messages {
   #address = "";
   #client: Promise<EngineClient> | undefined;
   /** By URN, as long as the engine has not accepted them all. */
-  readonly #sending = new Map<string, Sending>();
+  readonly #sending = new Map<string, Queue>();
 
   constructor(redactor: Redactor, clock: Clock) {
     this.#redactor = redactor;
@@ -115,7 +115,7 @@ export class EngineLog implements Messages {
       .finally(() => {
         if (this.#sending.get(urn) === sending) this.#sending.delete(urn);
       });
-    const sending: Sending = { last, waiting: message };
+    const sending: Queue = { last, waiting: message };
     this.#sending.set(urn, sending);
   }
 }

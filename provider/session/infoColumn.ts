@@ -26,7 +26,7 @@ export interface Trouble {
 }
 
 /** The operation of a line. */
-interface Shown {
+interface LineSubject {
   readonly urn: string;
   /** The instance, if the call of the engine names it. */
   readonly id?: string | undefined;
@@ -60,7 +60,7 @@ export class InfoColumn {
   }
 
   /** Begins the line of an operation. Disposing of it ends the line. */
-  begin(shown: Shown): Line {
+  begin(shown: LineSubject): Line {
     const line = new Line(shown, this.#ctx, {
       // A wait may end after its operation.
       changed: () => this.#lines.has(line) && this.#wakeAt(line.dueAt),
@@ -115,7 +115,7 @@ interface LineEvents {
 
 /** The line of one operation. */
 export class Line implements Disposable {
-  readonly #of: Shown;
+  readonly #of: LineSubject;
   readonly #ctx: ProviderContext;
   readonly #on: LineEvents;
   #activity: Activity | undefined;
@@ -126,7 +126,7 @@ export class Line implements Disposable {
   #shownBegin: string | undefined;
   #shownAt = 0;
 
-  constructor(of: Shown, ctx: ProviderContext, on: LineEvents) {
+  constructor(of: LineSubject, ctx: ProviderContext, on: LineEvents) {
     this.#of = of;
     this.#ctx = ctx;
     this.#on = on;

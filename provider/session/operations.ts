@@ -49,7 +49,7 @@ export interface OperationOwner {
 }
 
 /** A failed try, and when the next one is, if that is known. */
-interface FailedTry {
+interface FailedRequest {
   error: RequestError;
   /** The clock time of the next try. */
   nextAt?: number;
@@ -58,7 +58,7 @@ interface FailedTry {
 }
 
 /** The last failed try of an endpoint, which is to be repeated. */
-type Repeated = Required<FailedTry> & Pick<Retry, "isAsked">;
+type Repeated = Required<FailedRequest> & Pick<Retry, "isAsked">;
 
 /** One call of the engine, or one command: its time-out, and what it waits for. Disposing of it stops its timer. */
 export class Operation implements Ending {
@@ -69,7 +69,7 @@ export class Operation implements Ending {
   /** The clock time at which the operation times out. */
   readonly endsAt: number;
   /** The waits under way, innermost last, each with the last failed try since the service last answered. */
-  readonly #waits = new Map<Wait, FailedTry | undefined>();
+  readonly #waits = new Map<Wait, FailedRequest | undefined>();
   readonly #early = new AbortController();
   readonly #ending: Ending;
   readonly #onDispose: () => void;
@@ -112,7 +112,7 @@ export class Operation implements Ending {
   }
 
   /** Takes a failed try of what it waits for. */
-  noteFailedTry(endpoint: string, failed: FailedTry): void {
+  noteFailedTry(endpoint: string, failed: FailedRequest): void {
     for (const wait of this.#waits.keys()) {
       if (wait.endpoint === endpoint) this.#waits.set(wait, failed);
     }
@@ -136,7 +136,7 @@ export class Operation implements Ending {
   }
 
   /** The innermost wait. A wait that fails comes first, since of a wait for the account and one for a listing only one may. */
-  get #awaited(): [wait?: Wait, failed?: FailedTry | undefined] {
+  get #awaited(): [wait?: Wait, failed?: FailedRequest | undefined] {
     const all = [...this.#waits];
     return all.findLast(([, failed]) => failed) ?? all.at(-1) ?? [];
   }

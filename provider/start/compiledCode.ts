@@ -10,7 +10,7 @@ import { cacheDirectory } from "./cacheDirectory";
 import { joinParts, PartsFile } from "./partsFile";
 
 /** What a process had done before it left its compiled code. */
-type Stage = "created" | "started";
+type Milestone = "created" | "started";
 
 /**
  * An engine's process without the compiled code of a part adds its own when it exits. The first that creates an instance leaves
@@ -22,7 +22,7 @@ export class CompiledCode {
   readonly #digest: string;
   /** What earlier processes have left. */
   #earlier: PartsFile | undefined;
-  #stage: Stage;
+  #stage: Milestone;
   /** Those that this process has made, by the names of the parts. */
   readonly #scripts = new Map<string, Script>();
 
@@ -30,7 +30,7 @@ export class CompiledCode {
   constructor(folder: string, digest: string) {
     this.#folder = folder;
     this.#digest = digest;
-    const read = (stage: Stage) => attempt(() => new PartsFile(readFileSync(this.#fileOf(stage))));
+    const read = (stage: Milestone) => attempt(() => new PartsFile(readFileSync(this.#fileOf(stage))));
     const created = read("created");
     this.#earlier = created ?? read("started");
     this.#stage = created ? "created" : "started";
@@ -69,7 +69,7 @@ export class CompiledCode {
   }
 
   /** Other processes see no file, or all of it. */
-  #write(stage: Stage, added: readonly (readonly [string, Script])[]): void {
+  #write(stage: Milestone, added: readonly (readonly [string, Script])[]): void {
     const parts = new Map(this.#earlier?.parts);
     for (const [name, script] of added) parts.set(name, script.createCachedData());
     const file = this.#fileOf(stage);
@@ -84,7 +84,7 @@ export class CompiledCode {
    *
    * @throws the system's error if the user has no home directory
    */
-  #fileOf(stage: Stage): string {
+  #fileOf(stage: Milestone): string {
     const name = [this.#digest, process.arch, cachedDataVersionTag(), stage].join("-");
     return join(cacheDirectory(this.#folder), name);
   }

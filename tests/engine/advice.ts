@@ -389,13 +389,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/config/configuration.ts",
-    text: "${configCommands.baseUrl} https",
-    ways: { part },
-  },
-  { file: "provider/config/configuration.ts", text: "configCommands.apiToken", ways: { part } },
-  {
-    file: "provider/config/configuration.ts",
-    text: "run \\`${command}\\`, or set",
+    text: "run \\`${configCommands[name]}",
     ways: {
       "pulumi config set": engine("adviceSettings", "without an address and a token"),
       "the environment": engine("adviceSettings", "without an address and a token"),

@@ -21,12 +21,12 @@ interface Reached {
 export function shortNetworkError(error: Error): NetworkTrouble | undefined {
   // This error has no code.
   if (error.message.startsWith("Proxy response")) return "proxy failed";
-  return networkTrouble(codeOf(error));
+  return networkTrouble(networkCode(error));
 }
 
 /** Returns what happened, as a part of a sentence. */
 export function networkErrorMessage(error: NetworkError, reached: Reached): string {
-  const code = codeOf(error);
+  const code = networkCode(error);
   const { host, hostname } = reached.baseUrl;
   // Node tries one address of the host after the other.
   if (error.errors)
@@ -112,10 +112,10 @@ function httpsInstead({ protocol }: URL): string {
 /** Says why the connection to one address failed: "192.0.2.7: connection refused". */
 function attemptAt(failure: unknown): string {
   const error = Object(failure) as Error & { address?: string };
-  const code = codeOf(error);
+  const code = networkCode(error);
   return `${error.address ?? "an address"}: ${networkTrouble(code) ?? (code || error.message)}`;
 }
 
-function codeOf(error: Error & { code?: unknown }): string {
+function networkCode(error: Error & { code?: unknown }): string {
   return typeof error.code === "string" ? error.code : "";
 }
