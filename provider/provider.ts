@@ -12,36 +12,21 @@ import { deleteInstance } from "./instance/delete";
 import { diffInstance } from "./instance/diff";
 import { heldBy, Instance, isUnfinished } from "./instance/instance";
 import { lookOnce } from "./instance/previewCreate";
-import { nameKind } from "./instance/naming";
 import { readInstance } from "./instance/read";
 import { updateInstance } from "./instance/update";
 import { inputsForState, userDataWarning } from "./instance/userData";
 import { secretStrings, type PropertyMap } from "./propertyValue";
-import {
-  type CancelReason,
-  type CheckConfigRequest,
-  type CheckRequest,
-  type CheckResponse,
-  type ConfigureRequest,
-  type CreateRequest,
-  type CreateResponse,
-  type DeleteRequest,
-  type DiffRequest,
-  type Kept,
-  type Provider,
-  type ReadRequest,
-  type UpdateRequest,
-} from "./calls";
+import type * as calls from "./calls";
 import { Run } from "./run";
 import type { Session } from "./session/session";
 
 /** Creates the provider of the process. It serves one run at a time. */
-export function createProvider(ctx: ProviderContext): Provider {
+export function createProvider(ctx: ProviderContext): calls.Provider {
   return new ComputeProvider(ctx);
 }
 
 /** Hides the secrets of each request, performs it in the session of the run, and translates its errors. */
-class ComputeProvider implements Provider {
+class ComputeProvider implements calls.Provider {
   readonly #ctx: ProviderContext;
   #run: Run;
 
@@ -50,41 +35,41 @@ class ComputeProvider implements Provider {
     this.#run = new Run(ctx);
   }
 
-  readonly checkConfig = (request: CheckConfigRequest): Promise<CheckResponse> => {
+  readonly checkConfig: calls.Provider["checkConfig"] = (request) => {
     this.#run.engine.checkConfig(request.urn);
     return this.#perform(request, () => checkConfig(request.news, this.#ctx));
   };
 
-  readonly configure = (request: ConfigureRequest): Promise<void> => {
+  readonly configure: calls.Provider["configure"] = (request) => {
     const run = this.#run;
     const advice = () => run.adviceFor(request);
     return this.#perform({ args: request.args }, () => run.configure(request), advice);
   };
 
-  readonly check = (request: CheckRequest): Promise<CheckResponse> =>
+  readonly check: calls.Provider["check"] = (request) =>
     this.#perform(request, (hiddenRequest) => this.#check(request, hiddenRequest));
 
-  readonly diff = this.#ofState((session, request: DiffRequest) =>
+  readonly diff = this.#ofState((session, request: calls.DiffRequest) =>
     diffInstance(session, request, session.engine.diff(request, heldBy(request))),
   );
 
-  readonly create = this.#inSession((session, request: CreateRequest) => {
+  readonly create = this.#inSession((session, request: calls.CreateRequest) => {
     const occasion = session.engine.change(request);
     return succeeded(session, request, createInstance(session, request, occasion));
   });
 
-  readonly update = this.#ofState((session, request: UpdateRequest) => {
+  readonly update = this.#ofState((session, request: calls.UpdateRequest) => {
     const { id } = request;
     const occasion = session.engine.change(request);
     const updated = updateInstance(session, request, occasion).then((outputs) => ({ id, outputs }));
     return succeeded(session, request, updated);
   });
 
-  readonly delete = this.#ofState((session, request: DeleteRequest) =>
+  readonly delete = this.#ofState((session, request: calls.DeleteRequest) =>
     deleteInstance(session, request, session.engine.delete(request)),
   );
 
-  readonly read = this.#inSession(async (session, request: ReadRequest) => {
+  readonly read = this.#inSession(async (session, request: calls.ReadRequest) => {
     const found = await readInstance(session, request, session.engine.read(request));
     return found && kept(session, found);
   });
@@ -93,7 +78,7 @@ class ComputeProvider implements Provider {
 
   readonly list = this.#inSession(listInstances);
 
-  readonly cancel = (reason: CancelReason): void => this.#run.cancel(reason);
+  readonly cancel: calls.Provider["cancel"] = (reason) => this.#run.cancel(reason);
 
   readonly renew = (): void => {
     this.#run.close();
@@ -101,20 +86,22 @@ class ComputeProvider implements Provider {
   };
 
   /** `hiddenRequest`: the hiding of the request's secrets. */
-  async #check(request: CheckRequest, hiddenRequest: Disposable): Promise<CheckResponse> {
+  async #check(
+    request: calls.CheckRequest,
+    hiddenRequest: Disposable,
+  ): Promise<calls.CheckResponse> {
     const { urn, olds } = request;
     const { session, engine } = this.#run;
     engine.check(urn);
-    const { findings, ...checked } = checkInstance(request, session ? session.run.scope : "");
+    const { findings, ...checked } = checkInstance(request, {
+      scope: session ? session.run.scope : "",
+      isNameTaken: (name) => engine.isNameTaken(name, urn),
+    });
     const hiddenInputs = this.#hideSecrets(checked.inputs);
     if (checked.failures.length > 0) return checked;
-    const { name } = checked.inputs;
-    const isChosen = typeof name === "string" && nameKind(checked.inputs) === "explicit";
-    const isTaken = isChosen && engine.isNameTaken(name, urn);
-    // What has long had its name needs no warning in each run.
-    if (isTaken && olds["name"] !== name) findings.push(takenName(name));
     const warning = await userDataWarning(checked.inputs, olds);
-    for (const finding of [...findings.map((line) => [line]), ...(warning ? [warning] : [])]) {
+    if (warning) findings.push(warning);
+    for (const finding of findings) {
       if (session) session.notices.warnOfFinding(finding, urn);
       else this.#ctx.messages.warning(finding, urn);
     }
@@ -176,7 +163,7 @@ class ComputeProvider implements Provider {
   }
 
   /** The same for an instance of the state. */
-  #ofState<R extends DiffRequest | DeleteRequest, T>(
+  #ofState<R extends calls.DiffRequest | calls.DeleteRequest, T>(
     operation: (session: Session, request: R) => Promise<T>,
   ): (request: R) => Promise<T> {
     return this.#inSession(async (session, request: R) => {
@@ -189,9 +176,9 @@ class ComputeProvider implements Provider {
 /** Returns the reply to a Create or an Update, whose instance the Delete of the one that it replaces asks for. */
 async function succeeded(
   session: Session,
-  request: CreateRequest | UpdateRequest,
-  response: Promise<CreateResponse>,
-): Promise<Kept<CreateResponse>> {
+  request: calls.CreateRequest | calls.UpdateRequest,
+  response: Promise<calls.CreateResponse>,
+): Promise<calls.Kept<calls.CreateResponse>> {
   const { urn } = request;
   const note = (id: string, outputs: PropertyMap) =>
     session.engine.hold(urn, new Instance({ urn, id, inputs: outputs, outputs }));
@@ -206,13 +193,11 @@ async function succeeded(
   }
 }
 
-/** Returns the warning of a name that the program has chosen for another resource before. */
-function takenName(name: string): string {
-  return `another resource of this program has the name "${name}", too: a service may refuse a second instance of that name`;
-}
-
 /** Adds to the reply whether the next run is to begin with a Read of the instance. */
-function kept<T extends { outputs: PropertyMap }>({ settings }: Session, response: T): Kept<T> {
+function kept<T extends { outputs: PropertyMap }>(
+  { settings }: Session,
+  response: T,
+): calls.Kept<T> {
   return {
     ...response,
     refreshBeforeUpdate: settings.refreshBeforeUpdate || isUnfinished(response.outputs),

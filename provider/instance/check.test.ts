@@ -25,7 +25,7 @@ function check(news: Values, more: Partial<CheckRequest> = {}, scope: string | n
     randomSeed: new Uint8Array([1, 2, 3]),
     ...more,
   };
-  return checkInstance(request, scope ?? undefined);
+  return checkInstance(request, { scope: scope ?? undefined, isNameTaken: () => false });
 }
 const failures = (news: Values, more?: Partial<CheckRequest>) => check(news, more).failures;
 

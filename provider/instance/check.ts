@@ -11,6 +11,7 @@ import {
   type PropertyMap,
   type PropertyValue,
 } from "../propertyValue";
+import type { Text } from "../context";
 import type { CheckFailure, CheckRequest, CheckResponse } from "../calls";
 import { outputTextProblem } from "../outputText";
 import { numberAsText } from "../textTypes";
@@ -29,21 +30,29 @@ import { isSameUserData, isUserDataHash, readUserData } from "./userData";
 
 /** The response, and what is wrong with inputs that the existing instance has: it is said, and stops no run. */
 export interface Checked extends CheckResponse {
-  findings: string[];
+  findings: Text[];
 }
 
-/**
- * Checks the inputs that the program gives. `scope`, the id of the provider resource, goes into a generated name. It is
- * empty before Configure, and undefined if it is not known yet.
- */
-export function checkInstance(given: CheckRequest, scope: string | undefined): Checked {
+/** What Check has to know of the run. */
+interface CheckedRun {
+  /**
+   * The id of the provider resource, which goes into a generated name. It is empty before Configure, and undefined if it is not
+   * known yet.
+   */
+  scope: string | undefined;
+  /** Notes a name that the program gives. Returns whether the program gives it to another resource, too. */
+  isNameTaken: (name: string) => boolean;
+}
+
+/** Checks the inputs that the program gives. */
+export function checkInstance(given: CheckRequest, { scope, isNameTaken }: CheckedRun): Checked {
   const request = { ...given, news: withIdsAsText(given.news) };
   const { news } = request;
   const unfilled = inputNames.filter((name) => isUnfilled(name, request));
   const errors = inputNames
     .filter((name) => !unfilled.includes(name))
     .flatMap((name) => validationErrors(name, request));
-  const findings = errors.filter(({ isKept }) => isKept).map(({ reason }) => reason);
+  const findings: Text[] = errors.filter(({ isKept }) => isKept).map(({ reason }) => reason);
   const failures = [...unknownProperties(news), ...errors.filter(({ isKept }) => !isKept)];
   if (unfilled.length > 0) failures.push({ property: "", reason: fillIn(unfilled) });
   if (!isGiven(request.olds["name"]) && outputTextProblem(logicalName(request.urn)) !== undefined) {
@@ -63,8 +72,13 @@ export function checkInstance(given: CheckRequest, scope: string | undefined): C
     inputs[name] = isScript(name) && !(value instanceof Secret) ? new Secret(value) : value;
   }
   if (isGiven(news["name"])) {
-    const [old, name] = [request.olds, news].map((values) => reveal(values["name"] ?? null));
-    if (typeof name === "string" && name !== old && !isHostname(name)) findings.push(noHostname);
+    const { name } = news;
+    const [before, now] = [request.olds, news].map((values) => reveal(values["name"] ?? null));
+    const isTaken = typeof name === "string" && isNameTaken(name);
+    // An instance that has long had its name needs no warning in each run.
+    const isNew = now !== before;
+    if (isNew && typeof now === "string" && !isHostname(now)) findings.push(noHostname);
+    if (isNew && isTaken) findings.push(takenName(name));
     return { inputs: propertyMap(inputs), failures, findings };
   }
   if (request.autonaming?.mode === "disable") {
@@ -78,6 +92,10 @@ export function checkInstance(given: CheckRequest, scope: string | undefined): C
     failures.push({ property: "name", reason });
   }
   return { inputs: propertyMap(inputs), failures, findings };
+}
+
+function takenName(name: string): string {
+  return `another resource of this program has the name "${name}", too: a service may refuse a second instance of that name`;
 }
 
 /** Returns the inputs with their ids as text, each as secret as before. */

@@ -1,7 +1,7 @@
 /** The warnings of a session that are said once. */
 import { logicalName } from "../urn";
 import type { Settings } from "../config/settings";
-import type { ProviderContext } from "../context";
+import type { ProviderContext, Text } from "../context";
 import type { Refused } from "../errors";
 import { Once } from "../once";
 
@@ -43,12 +43,12 @@ export class Notices {
   }
 
   /** Warns of what is true of several instances, at the first of them. `reportFindings` counts the others. */
-  warnOfFinding(lines: readonly string[], urn: string): void {
-    const finding = lines.join("\n");
+  warnOfFinding(text: Text, urn: string): void {
+    const finding = [text].flat().join("\n");
     const urns = this.#findings.get(finding) ?? new Set();
     this.#findings.set(finding, urns.add(urn));
     if (urns.size === 1 && this.markSaid(`finding ${finding}`)) {
-      this.#ctx.messages.warning(lines, urn);
+      this.#ctx.messages.warning(text, urn);
     }
   }
 
