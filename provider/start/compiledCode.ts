@@ -1,12 +1,12 @@
 /** The code that V8 has compiled from the parts of the plugin, from one process to the next. Without it, the start is only slower. */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import * as fs from "node:fs";
+import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { cachedDataVersionTag } from "node:v8";
 import { Script } from "node:vm";
 import { attempt } from "../attempt";
-import { isCommand, isStartedByEngine } from "../executable";
-import { cacheDirectory } from "./cacheDirectory";
+import { executable, isCommand, isStartedByEngine } from "../executable";
 import { joinParts, PartsFile } from "./partsFile";
 
 /** What a process had done before it left its compiled code. */
@@ -30,7 +30,8 @@ export class CompiledCode {
   constructor(folder: string, digest: string) {
     this.#folder = folder;
     this.#digest = digest;
-    const read = (stage: Milestone) => attempt(() => new PartsFile(readFileSync(this.#fileOf(stage))));
+    const read = (stage: Milestone) =>
+      attempt(() => new PartsFile(fs.readFileSync(this.#fileOf(stage))));
     const created = read("created");
     this.#earlier = created ?? read("started");
     this.#stage = created ? "created" : "started";
@@ -63,7 +64,7 @@ export class CompiledCode {
 
   /** Removes the file, which V8 refuses, or which is damaged. */
   #forget(): void {
-    attempt(() => rmSync(this.#fileOf(this.#stage)));
+    attempt(() => fs.rmSync(this.#fileOf(this.#stage)));
     this.#earlier = undefined;
     this.#stage = "started";
   }
@@ -74,9 +75,9 @@ export class CompiledCode {
     for (const [name, script] of added) parts.set(name, script.createCachedData());
     const file = this.#fileOf(stage);
     const temporary = `${file}.${process.pid}`;
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    writeFileSync(temporary, joinParts(parts));
-    renameSync(temporary, file);
+    fs.mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    fs.writeFileSync(temporary, joinParts(parts));
+    fs.renameSync(temporary, file);
   }
 
   /**
@@ -87,6 +88,23 @@ export class CompiledCode {
   #fileOf(stage: Milestone): string {
     const name = [this.#digest, process.arch, cachedDataVersionTag(), stage].join("-");
     return join(cacheDirectory(this.#folder), name);
+  }
+}
+
+/**
+ * Returns the folder of the compiled code. It is in the plugin's folder, so that both are removed together, or else in the user's
+ * own cache. Others could put their code into a shared one, like /tmp.
+ *
+ * @throws the error of the system if the user has no home directory
+ */
+function cacheDirectory(pluginFolder: string): string {
+  try {
+    fs.accessSync(pluginFolder, fs.constants.W_OK);
+    return join(pluginFolder, ".cache");
+  } catch {
+    const { XDG_CACHE_HOME, LOCALAPPDATA } = process.env;
+    const userCache = XDG_CACHE_HOME || LOCALAPPDATA || join(homedir(), ".cache");
+    return join(userCache, executable);
   }
 }
 
