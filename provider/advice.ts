@@ -49,10 +49,6 @@ export function explain(error: RequestError): string {
 export function nextStep(error: RequestError): string {
   const { kind, service, mayHaveActed } = error;
   const sent = mayHaveActed ? "" : "Nothing was sent. ";
-  // The id of the instance can't be a part of a path.
-  if (kind === "unsendable" && error.method === "DELETE") {
-    return `${sent}Remove the instance at the service (its portal), then run this again.`;
-  }
   if (kind === "unsendable" || kind === "unreachable") {
     return `${sent}Check compute:baseUrl, the network and the proxy settings, and run again.`;
   }
@@ -60,12 +56,10 @@ export function nextStep(error: RequestError): string {
   if (kind === "unreadable") {
     return "Check that compute:baseUrl is the address of the Compute Instances Service; if it is, report this to its operator.";
   }
-  if (error.isElsewhere && error.method === "DELETE") {
-    return "Check that compute:destroyPath is the service's destroy call.";
-  }
-  if (error.isElsewhere) {
-    return "Check that compute:baseUrl is the address of the Compute Instances Service.";
-  }
+  if (error.isElsewhere)
+    return error.method === "DELETE"
+      ? "Check that compute:destroyPath is the service's destroy call."
+      : "Check that compute:baseUrl is the address of the Compute Instances Service.";
   if (error.isTokenRefused) {
     return `The token is invalid, expired or revoked: give a valid one with \`${configCommands.apiToken}\` or, if the stack's configuration has none, in COMPUTE_API_TOKEN or the file of COMPUTE_API_TOKEN_FILE, or wherever the program gets it.`;
   }

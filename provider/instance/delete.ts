@@ -8,7 +8,7 @@ import { isEnded, TimedOut } from "../abort";
 import { bulleted, explain, stateDeleteCommand } from "../advice";
 import { logicalName, stackName } from "../urn";
 import { RequestError } from "../api/errors";
-import { OperationFailed, type Refused } from "../errors";
+import { OperationFailed } from "../errors";
 import { whyOpen } from "../evidence/why";
 import type { Verdict } from "../evidence/witness";
 import type { DeleteRequest } from "../calls";
@@ -27,19 +27,13 @@ import { lookAtRetained, noteRetained } from "./retained";
 export interface DeleteFacts {
   /** What manages the instance besides the resource that is deleted, a clause. */
   readonly keeper?: string | undefined;
-  /** Why the instance has to serve on. */
-  readonly need?: Need | undefined;
+  /** Why the instance has to serve on: what its replacement lacks, a clause. */
+  readonly need?: string | undefined;
   readonly deletePolicy: "fail" | "retain" | "destroy";
   /** Whether no stack has the instance (`pulumi do`), so that there is no state to drop it from. */
   readonly isStateless: boolean;
   /** What the listings prove. Undefined before they were asked. */
   readonly verdict?: Verdict;
-}
-
-/** The instance that is to replace this one, and what it still lacks. */
-export interface Need {
-  readonly next: KnownInstance;
-  readonly lack: string;
 }
 
 /** What a Delete does next. All but "look" end it. */
@@ -51,7 +45,7 @@ export type DeleteStep =
   /** It asks the listings. */
   | { readonly kind: "look" }
   | { readonly kind: "succeed" }
-  | { readonly kind: "refuseWhileNeeded"; readonly need: Need }
+  | { readonly kind: "refuseWhileNeeded"; readonly need: string }
   | { readonly kind: "destroy" | "refuse"; readonly existing: Existing };
 
 /** Decides what a Delete does next. It succeeds only if the instance is gone or is meant to stay (G4). */
@@ -87,9 +81,10 @@ export async function deleteInstance(
   const end = (outcome: string) => ctx.messages.status(urn, `${outcome}, ${id}`);
   using operation = session.operationOf(request, "delete");
   const { signal } = operation;
+  const next = occasion.is === "replaced" ? occasion.next : undefined;
   let facts: DeleteFacts = {
     keeper: keeperOf(occasion, urn),
-    need: occasion.is === "replaced" ? needOf(state, instance, occasion.next) : undefined,
+    need: next && needOf(state, instance, next),
     deletePolicy: settings.deletePolicy,
     isStateless: engine.kind === "stateless",
   };
@@ -146,40 +141,33 @@ function keeperOf(occasion: DeleteOccasion, urn: string): string | undefined {
   }
 }
 
-/** Returns why the instance has to serve on. Undefined if its successor is ready. */
-function needOf(state: KnownState, before: Instance, next?: KnownInstance): Need | undefined {
-  const lack = next && lackOf(next, before, state.unfinished.has(next.id));
-  return next && lack !== undefined ? { next, lack } : undefined;
-}
-
 /**
- * Returns what a successor lacks that the instance before it has. Where listings are cut off, a finished one is PROVISIONING. An
- * address counts in the run that has waited for the successor (`wasAwaited`): it may be meant to have none.
+ * Returns why the instance has to serve on: what its replacement lacks. Undefined if the replacement is ready. Where listings are cut
+ * off, a finished instance is PROVISIONING. An address counts in the run that has waited for the replacement, which may be meant to
+ * have none.
  */
-function lackOf(
-  { status, ipv4, isUnfinished }: KnownInstance,
+function needOf(
+  { unfinished }: Pick<KnownState, "unfinished">,
   before: Instance,
-  wasAwaited: boolean,
+  { id, status = "", ipv4, isUnfinished }: KnownInstance,
 ): string | undefined {
-  if (isUnfinished) return status ?? "";
-  if (status === "OFFLINE" && before.status === "ACTIVE") return status;
-  const isAddressLost = wasAwaited && ipv4 === undefined && before.ipv4 !== undefined;
-  return isAddressLost && status !== "PROVISIONING" ? "its ipv4 is empty" : undefined;
+  if (id === "") return "its replacement was not created";
+  const isStopped = status === "OFFLINE" && before.status === "ACTIVE";
+  if (isUnfinished || isStopped) return `its replacement ${id} is not ready (${status})`;
+  const isAddressLost = unfinished.has(id) && ipv4 === undefined && before.ipv4 !== undefined;
+  return isAddressLost && status !== "PROVISIONING"
+    ? `its replacement ${id} is not ready (its ipv4 is empty)`
+    : undefined;
 }
 
-/** Returns the refusal to delete an instance whose successor is not ready, so that no server is ended that still serves. */
-function refusalWhileNeeded(id: string, { next, lack }: Need): Refused {
-  const isCreated = next.id !== "";
-  // What is unfinished is read before the next update. Otherwise, only an address need not be there in the next run.
-  const up = next.status === "OFFLINE" ? "pulumi up --refresh" : "pulumi up";
+/** Returns the refusal to end a server before the one that replaces it is ready. */
+function refusalWhileNeeded(id: string, need: string): OperationFailed {
   return refusal({
     id,
     what: `instance ${id} was not deleted`,
-    finding: isCreated
-      ? `its replacement ${next.id} is not ready (${lack})`
-      : "its replacement was not created",
+    finding: need,
     ways: [
-      `once ${isCreated ? "the new one is ready" : "its create works"}: \`${up}\``,
+      "once the new one is ready: `pulumi up --refresh`",
       "to end the old one all the same: remove it at the service (its portal), and run this again",
     ],
     page: "delete.md#a-replacement",

@@ -91,13 +91,9 @@ class WaitUntilReady {
     session.state.unfinished.add(this.#instance.id);
     this.#show();
     try {
-      const result = await this.#waitWhileProvisioning();
-      if (result.kind === "deleted") throw goneInstance(this.#instance);
-      if (result.kind === "notListed") this.#takeUnlisted(result.lastSeen);
-      else this.#takeReady(result.item);
-      const isDue = result.kind === "left" && isAddressDue(session, this.#instance);
-      const item = result.kind === "left" ? result.item : result.lastSeen;
-      await Promise.all([this.#waitForPort(item), isDue && this.#waitForAddress(result.item)]);
+      const item = this.#take(await this.#waitWhileProvisioning());
+      const isDue = item !== undefined && isAddressDue(session, this.#instance);
+      await Promise.all([this.#waitForPort(item), isDue && this.#waitForAddress(item)]);
       if (isDue) this.#noteAddress();
       return this.#instance;
     } catch (error) {
@@ -106,20 +102,24 @@ class WaitUntilReady {
   }
 
   /**
-   * Takes what a listing shows of the instance, which has left PROVISIONING.
+   * Takes the end of a wait for the listings, and returns the instance as the last listing that showed it.
    *
-   * @throws InstanceUnfinished if this provider does not know the status (the service's document does not list all statuses), or
-   *   if the instance is OFFLINE and its port is awaited.
+   * @throws InstanceUnfinished if the instance is gone, if this provider does not know its status (the service's document does
+   *   not list all statuses), or if the instance is OFFLINE and its port is awaited.
    */
-  #takeReady(item: ListItem): void {
-    this.#instance = this.#instance.seenAs(item, this.#wait.origin);
-    checkStatus(this.#session, this.#instance, this.#wait.instance.unfinished());
+  #take(result: WaitResult): ListItem | undefined {
+    if (result.kind === "deleted") throw goneInstance(this.#instance);
+    const item = result.kind === "left" ? result.item : result.lastSeen;
+    if (item) this.#instance = this.#instance.seenAs(item, this.#wait.origin);
+    if (result.kind === "left")
+      checkStatus(this.#session, this.#instance, this.#wait.instance.unfinished());
+    else this.#warnOfCutOff();
+    return item;
   }
 
-  /** Takes an instance that has left PROVISIONING, but whose list is cut off. `lastSeen` is from the last listing that showed it. */
-  #takeUnlisted(lastSeen: ListItem | undefined): void {
+  /** Counts an instance as finished that has left PROVISIONING, but whose list is cut off before it. */
+  #warnOfCutOff(): void {
     const { id, urn } = this.#instance;
-    if (lastSeen) this.#instance = this.#instance.seenAs(lastSeen, this.#wait.origin);
     this.#instance = this.#instance.finished();
     this.#session.notices.warnOnce(
       "notListed",
@@ -205,20 +205,17 @@ class WaitUntilReady {
         until,
         (failed) => this.#note({ port: { number, failed } }),
       );
-      // An instance that no listing has shown can't be watched: the listings are cut off before it.
-      const watched = item && this.#watch(item, until).then(() => answered);
-      await Promise.race([answered, watched ?? answered]);
+      const watched = async () => {
+        const { poller } = this.#session;
+        // An instance that no listing has shown can't be watched: the listings are cut off before it.
+        if (item) this.#take(await poller.waitWhileActive(item, this.#looksUntil(until)));
+        await answered;
+      };
+      await Promise.race([answered, watched()]);
       this.#note({ port: undefined });
     } finally {
       end.abort(notNeeded);
     }
-  }
-
-  /** Resolves if the listings no longer show the instance, because they are cut off. */
-  async #watch(item: ListItem, until: AbortSignal): Promise<void> {
-    const result = await this.#session.poller.waitWhileActive(item, this.#looksUntil(until));
-    if (result.kind === "deleted") throw goneInstance(this.#instance);
-    if (result.kind === "left") this.#takeReady(result.item);
   }
 
   /** Returns what the looks at an ACTIVE instance need. The instance follows the listings. */

@@ -42,13 +42,6 @@ export const advice: readonly Advice[] = [
   // ── Requests that fail ──
   {
     file: "provider/advice.ts",
-    text: "Remove the instance at the service (its portal), then run this again.",
-    ways: {
-      "remove it": core("delete", "destroy of a live instance fails"),
-    },
-  },
-  {
-    file: "provider/advice.ts",
     text: "Check compute:baseUrl, the network and the proxy settings, and run again.",
     ways: {
       "correct the address": engine("adviceSettings", "with the address of another port, doctor"),
@@ -446,7 +439,6 @@ export const advice: readonly Advice[] = [
     file: "provider/instance/delete.ts",
     text: "the new one is ready",
     ways: {
-      "pulumi up": core("successor", "with a destroy call, `up --continue-on-error` lets"),
       "pulumi up --refresh": core("successor", "an ACTIVE server is not ended for one that is"),
     },
   },
