@@ -37,7 +37,7 @@ export interface FaultConditions {
 
 /** A way in which the service misbehaves. `acted` says whether the service first does what the request asks for. */
 export type Misbehavior =
-  /** An error response, such as 429 with `retryAfter` in seconds, or 503. `code` is the code in its body. */
+  /** An error response, such as 429 with `retryAfter` in seconds, or 503. `code` and `message` are those of its body. */
   | {
       kind: "status";
       status: number;

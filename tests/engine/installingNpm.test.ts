@@ -125,7 +125,9 @@ testHere(
     const block = page && blocksOf(page).find(({ language }) => language === "typescript");
     using copy = new WorkingCopy(await installed(npmPackage));
     const { project: cwd } = copy;
-    writeFileSync(join(cwd, "program.test.mts"), block?.text ?? "");
+    // Node 20 finds no test in a TypeScript file, and would pass.
+    const [file = ""] = /program\.test\.[cm]?js(?=`)/.exec(page?.text ?? "") ?? [];
+    writeFileSync(join(cwd, file), block?.text ?? "");
     appendFileSync(join(cwd, "Pulumi.yaml"), pluginsAt(directory));
     const env = { ...process.env, ...ownPulumi(cwd), PATH: process.env["COMPUTE_TEST_PATH"] };
     // The second run finds the settings that the first one has left.
@@ -133,7 +135,7 @@ testHere(
       expect(existsSync(join(cwd, "Pulumi.test.yaml"))).toBe(hasSettings);
       const args = ["--test", "--test-reporter=tap"];
       const output = await captured(process.execPath, args, { cwd, env });
-      expect(output).toMatch(/^# pass 3$/m);
+      expect(output).toMatch(/^# pass 4$/m);
       expect(output).not.toContain("Warning");
     }
   },
