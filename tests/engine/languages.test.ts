@@ -1,15 +1,18 @@
 /**
  * Types the commands of docs/install.md in an empty folder outside of the repository, for each language: the plugin from
  * its archive, the SDK, the settings, and `pulumi up`. The real language host runs the program. Also runs the program that
- * `pulumi import` writes in each language.
+ * `pulumi import` writes in each language, and the tests of the examples in Python and Go.
  */
-import { rmSync } from "node:fs";
+import { globSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "@jest/globals";
 import { ensureArchive } from "../../tools/dist/archives";
 import { thisPlatform } from "../../tools/dist/platforms";
 import { commandsIn } from "../../tools/docs/commandLines";
+import { captured } from "../../tools/support/command";
+import { temporaryFolder } from "../../tools/support/files";
 import { root } from "../../tools/support/paths";
+import { ensurePythonTools } from "../../tools/support/python";
 import { testUnless } from "../../tools/support/unless";
 import { filledIn } from "./support/blocks/shell";
 import {
@@ -17,6 +20,8 @@ import {
   missingTools,
   installBlock,
   installed,
+  withPlugin,
+  WorkingCopy,
   type Language,
 } from "./support/installing";
 import { Fixture } from "./support/fixture";
@@ -98,5 +103,29 @@ for (const [name, file] of Object.entries(programFiles)) {
       expect(held).toMatchObject({ ...required, sshKeys: ["key-1"] });
     }
     expect(fixture.posts()).toBe(0);
+  });
+}
+
+/** How to run the test of an example in the folder `cwd`: the command, its arguments, and variables. */
+const exampleTests = {
+  Python: async (cwd: string) => {
+    const [modules = ""] = globSync("venv/lib/python*/site-packages", { cwd });
+    const pytest = join(await ensurePythonTools("programs"), "pytest");
+    return { command: [pytest, "-q"], env: { PYTHONPATH: join(cwd, modules) }, passed: /1 passed/ };
+  },
+  Go: () => ({ command: ["go", "test", "."], env: {}, passed: /^ok\s/m }),
+} as const;
+
+for (const [name, ownTest] of Object.entries(exampleTests)) {
+  const language = languages[name as keyof typeof exampleTests];
+  testUnless(missingTools(language), `the test of the ${name} example passes`, async () => {
+    const { project, env } = await installed(language);
+    using copy = new WorkingCopy({ project, env });
+    using pulumi = temporaryFolder();
+    const { command, passed, ...own } = await ownTest(copy.project);
+    const [file = "", ...args] = command;
+    const variables = { ...process.env, ...withPlugin(pulumi.path), ...env, ...own.env };
+    const output = await captured(file, args, { cwd: copy.project, env: variables });
+    expect(output).toMatch(passed);
   });
 }

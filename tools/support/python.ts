@@ -7,7 +7,7 @@ import { root } from "./paths";
 
 /** Makes the environment unless it is up to date. Returns the folder of its commands. */
 export async function ensurePythonTools(
-  name: "packaging" | "pictures" | "schemas" | "types",
+  name: "packaging" | "pictures" | "programs" | "schemas" | "types",
 ): Promise<string> {
   const requirements = `tools/python/${name}/requirements.txt`;
   const environment = `.tools/python-${name}`;
