@@ -152,18 +152,12 @@ async function lookTwice(services: readonly ServiceListing[], io: Terminal): Pro
   const searched = new Map(await Promise.all(checks));
   const relisted = await Promise.all(services.map(listAgain));
   const second = compare(viewOf(relisted, await readAllStates(io.env), records, io.clock));
-  const wasUnmanaged = ({ item, service }: ComparedInstance) =>
-    first.listed.some(
-      (before) =>
-        isUnmanaged(before) &&
-        before.item.id === item.id &&
-        before.service.session === service.session,
-    );
+  const unmanaged = new Set(first.listed.filter(isUnmanaged).map(({ item }) => item.id));
   return {
     ...second,
     // A stack that the first look could not read is in the list once more, with its problem.
     states: [...second.states, ...unreadableStates(first)],
-    listed: second.listed.filter((one) => !isUnmanaged(one) || wasUnmanaged(one)),
+    listed: second.listed.filter((one) => !isUnmanaged(one) || unmanaged.has(one.item.id)),
     doubts: second.doubts.filter((doubt) => first.doubts.some((one) => isSame(one, doubt))),
     searched,
   };

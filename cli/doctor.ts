@@ -139,18 +139,14 @@ async function checkState(
   const known = held.filter(
     (resource) => resource.origin && resource.explicitProvider === undefined,
   );
-  const unknown = held.length - known.length;
   const away = known.flatMap(({ id, origin: recorded }) => {
     const difference = originDifference(recorded, origin, addressName);
     return difference ? [`${id}: ${difference}`] : [];
   });
-  const rest = unknown > 0 ? `; where ${unknown} were made is not known` : "";
   const found = `made with other settings: ${away.length} of ${count(held.length, "instance")} of ${stack}`;
   const next =
     "Use the settings with which they were made. With these, `pulumi up` may not notice, and makes further instances, and a refresh, a replacement or a delete of the old ones fails.";
-  return away.length === 0
-    ? ok("state", found + rest)
-    : warning("state", `${found} (${away[0]})${rest}`, next);
+  return away.length === 0 ? ok("state", found) : warning("state", `${found} (${away[0]})`, next);
 }
 
 async function checkEngine(env: NodeJS.ProcessEnv): Promise<Finding> {

@@ -66,7 +66,7 @@ interface Section<Finding> {
   row: (finding: Finding) => readonly (string | undefined)[];
   /** The reason for a finding, if others may have the same. It is printed once for all of them. */
   why?: (finding: Finding) => string | undefined;
-  next?: (options: AdviceOptions) => string;
+  next?: (options: AdviceOptions) => string | undefined;
 }
 
 const instanceRow = ({ id, name, status }: InstanceLine) => [id, `"${name}"`, status];
@@ -78,10 +78,9 @@ const sections: { [K in keyof Findings]: Section<Findings[K][number]> } = {
     title: "In no stack",
     row: (instance) => [...instanceRow(instance), instance.ipv4, instance.note],
     next: ({ stack: [stack, ...others] = [], plan, given }) => {
+      if (plan !== undefined) return undefined;
       const stackWords = stack === undefined ? [] : ["--stack", others[0] ? "<name>" : stack];
-      return plan === undefined
-        ? `Take them over (\`${ownCommand("audit", "--plan", "FILE", ...stackWords, ...given)}\`), or remove them at the service (its portal).`
-        : "Take them over with the plan, or remove them at the service (its portal).";
+      return `Take them over (\`${ownCommand("audit", "--plan", "FILE", ...stackWords, ...given)}\`), or remove them at the service (its portal).`;
     },
   },
   explained: {

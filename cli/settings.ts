@@ -96,6 +96,7 @@ const required = {
   baseUrl: { check: "base URL", places: ["--base-url", "COMPUTE_BASE_URL"] },
   apiToken: { check: "token", places: ["COMPUTE_API_TOKEN", tokenFileVariable] },
 } as const;
+type RequiredName = keyof typeof required;
 
 const checkOf = (name: string) =>
   name === "baseUrl" || name === "apiToken" ? required[name].check : "settings";
@@ -128,114 +129,83 @@ export async function checkSettings(
   const stackConfig = await readConfig(stackOption, io.env).catch(asProblem);
   if (stackConfig instanceof Problem)
     return { findings: [failed("stack", stackConfig.found, stackConfig.next)] };
-  const { stack } = stackConfig;
-  const typed = new TypedSettings(options, stackConfig, io);
-  const problems = typed.problems();
-  const settings = problems.length === 0 ? resolveSettings(typed.args, io) : undefined;
+  const { stack, whyNone, config } = stackConfig;
+  // `propertyMap` drops the options that were not given.
+  const given = propertyMap(Object.fromEntries(optionNames.map((name) => [name, options[name]])));
+  const args = propertyMap({ ...config, ...given });
+  const labelOf = (name: string) => (name in given ? optionOf(name) : `compute:${name}`);
+  const placeOf = (name: RequiredName) => (name in args ? labelOf(name) : variableOf(name, io.env));
+  const problems = settingProblems(args, io).map(({ setting, problem }) => ({
+    check: checkOf(setting),
+    problem: `${labelOf(setting)} ${problem}`,
+  }));
+  problems.push(...missingSettings(args, stackConfig, io.env));
+  const settings = problems.length === 0 ? resolveSettings(args, io) : undefined;
+
   const findingOf = (check: string, found: string, next: string): Finding => {
     const why = problems.filter((known) => known.check === check).map(({ problem }) => problem);
     return why.length > 0 ? failed(check, why.join("; "), next) : ok(check, found);
   };
-  const findingOfRequired = (name: keyof typeof required, value = "it is set") =>
-    findingOf(
-      required[name].check,
-      `${value} (${typed.placeOf(name)})`,
-      `${descriptionOf(name)} For a stack: ${inStack(configCommands[name], stackOption)}`,
-    );
-  const kind = settings && tokenKindDescriptions[settings.tokenKind];
+  const requiredFinding = (name: RequiredName, value = "it is set") => {
+    const next = `${descriptionOf(name)} For a stack: ${inStack(configCommands[name], stackOption)}`;
+    return findingOf(required[name].check, `${value} (${placeOf(name)})`, next);
+  };
+  const explicit = Object.keys(args)
+    .filter((name) => checkOf(name) === "settings")
+    .map((name) => `${name} (${labelOf(name)}); `);
+  const token = requiredFinding("apiToken", settings && tokenKindDescriptions[settings.tokenKind]);
   const findings = [
-    ok("stack", typed.describeStack()),
-    findingOfRequired("baseUrl", settings?.baseUrl),
-    typed.warnOfClearText(findingOfRequired("apiToken", kind)),
+    ok(
+      "stack",
+      whyNone
+        ? `none: ${whyNone}, so the settings come from the environment`
+        : `${stack}: ${count(Object.keys(config).length, "setting")} of compute`,
+    ),
+    requiredFinding("baseUrl", settings?.baseUrl),
+    typeof config["apiToken"] === "string" ? warnOfClearText(token, stack) : token,
     findingOf(
       "settings",
-      typed.describeOptional(),
+      `${explicit.join("")}${explicit.length > 0 ? "the other settings" : "all"} have their defaults`,
       "Correct each of these settings in the place where it is set.",
     ),
   ];
   if (!settings) return { findings, stack };
-  const variables = settingVariables(typed.args, io.env);
-  return { findings, stack, found: { settings, variables, stack, source: typed.source } };
+  const places = [placeOf("baseUrl"), placeOf("apiToken")];
+  const ofStack = places.some((place) => place.startsWith("compute:")) ? ` of ${stack}` : "";
+  const source = places.join(", ") + ofStack;
+  const variables = settingVariables(args, io.env);
+  return { findings, stack, found: { settings, variables, stack, source } };
 }
 
-/** The settings that a person has typed: as options of the command, for the stack, or in the environment. */
-class TypedSettings {
-  /** The settings of the options and of the stack. */
-  readonly args: PropertyMap;
-  readonly #given: PropertyMap;
-  readonly #stackConfig: StackConfig;
-  readonly #io: Terminal;
+/** Returns the environment variable from which a required setting comes. */
+function variableOf(name: RequiredName, env: NodeJS.ProcessEnv): string {
+  const file = name === "apiToken" && env[tokenFileVariable];
+  return file ? `${tokenFileVariable}: ${file}` : `${settingEnvironment[name]}`;
+}
 
-  constructor(options: SettingOptions, stackConfig: StackConfig, io: Terminal) {
-    // `propertyMap` drops the options that were not given.
-    this.#given = propertyMap(Object.fromEntries(optionNames.map((name) => [name, options[name]])));
-    this.args = propertyMap({ ...stackConfig.config, ...this.#given });
-    this.#stackConfig = stackConfig;
-    this.#io = io;
-  }
-
-  /** Returns what is wrong with the settings, and the label of the check that says so. */
-  problems(): { check: string; problem: string }[] {
-    const wrong = settingProblems(this.args, this.#io).map(({ setting, problem }) => ({
-      check: checkOf(setting),
-      problem: `${this.#labelOf(setting)} ${problem}`,
+/** Returns a problem for each required setting that is set nowhere. */
+function missingSettings(
+  args: PropertyMap,
+  { stack, whyNone }: StackConfig,
+  env: NodeJS.ProcessEnv,
+): { check: string; problem: string }[] {
+  const configuration = stack
+    ? `stack ${stack} in this folder`
+    : `a stack (none is used: ${whyNone})`;
+  return Object.entries(required)
+    .filter(([name, { places }]) => !(name in args || places.some((place) => env[place])))
+    .map(([, { check, places }]) => ({
+      check,
+      problem: `it is not set in ${places.join(", ")} or the configuration of ${configuration}`,
     }));
-    const { stack, whyNone } = this.#stackConfig;
-    const configuration = stack
-      ? `stack ${stack} in this folder`
-      : `a stack (none is used: ${whyNone})`;
-    const missing = Object.entries(required)
-      .filter(
-        ([name, { places }]) => !(name in this.args || places.some((place) => this.#io.env[place])),
-      )
-      .map(([, { check, places }]) => ({
-        check,
-        problem: `it is not set in ${places.join(", ")} or the configuration of ${configuration}`,
-      }));
-    return [...wrong, ...missing];
-  }
+}
 
-  #labelOf(name: string): string {
-    return name in this.#given ? optionOf(name) : `compute:${name}`;
-  }
-
-  /** Returns where a required setting comes from. */
-  placeOf(name: keyof typeof required): string {
-    if (name in this.args) return this.#labelOf(name);
-    const file = name === "apiToken" && this.#io.env[tokenFileVariable];
-    return file ? `${tokenFileVariable}: ${file}` : `${settingEnvironment[name]}`;
-  }
-
-  describeStack(): string {
-    const { stack, whyNone, config } = this.#stackConfig;
-    if (whyNone) return `none: ${whyNone}, so the settings come from the environment`;
-    return `${stack}: ${count(Object.keys(config).length, "setting")} of compute`;
-  }
-
-  /** Names the settings that need not be given, and have been. */
-  describeOptional(): string {
-    const explicit = Object.keys(this.args)
-      .filter((name) => checkOf(name) === "settings")
-      .map((name) => `${name} (${this.#labelOf(name)}); `);
-    return `${explicit.join("")}${explicit.length > 0 ? "the other settings" : "all"} have their defaults`;
-  }
-
-  /** Returns the finding about the token, or a warning if it is fine, but not a secret of the stack. */
-  warnOfClearText(token: Finding): Finding {
-    const { stack, config } = this.#stackConfig;
-    if (token.result !== "ok" || typeof config["apiToken"] !== "string") return token;
-    return warning(
-      "token",
-      `${token.found}, which the stack keeps in clear text`,
-      `\`${inStack(configCommands.apiToken, stack)}\` asks for the token and encrypts it. If others can read the stack's settings file or its git history, replace the token at the service: the history keeps the old one.`,
-    );
-  }
-
-  /** Where the address and the token come from, for messages. */
-  get source(): string {
-    const { stack } = this.#stackConfig;
-    const places = [this.placeOf("baseUrl"), this.placeOf("apiToken")];
-    const ofStack = places.some((place) => place.startsWith("compute:")) ? ` of ${stack}` : "";
-    return places.join(", ") + ofStack;
-  }
+/** Returns a warning about a token that is fine, but not a secret of the stack. */
+function warnOfClearText(token: Finding, stack: string | undefined): Finding {
+  if (token.result !== "ok") return token;
+  return warning(
+    "token",
+    `${token.found}, which the stack keeps in clear text`,
+    `\`${inStack(configCommands.apiToken, stack)}\` asks for the token and encrypts it. If others can read the stack's settings file or its git history, replace the token at the service: the history keeps the old one.`,
+  );
 }

@@ -129,24 +129,24 @@ function statesOf({ urn, scope, isHere }: RecordedCreate, states: readonly Stack
   return [ofBoth, ofScope, ofUrn].find((some) => some.length > 0) ?? [];
 }
 
-/** Whether a state's instance is the one that is listed under its id at this place. */
-export function isListedAt({ origin }: { origin: Origin | undefined }, place: Origin): boolean {
-  return originDifference(origin, place, "") === undefined;
+/** Whether a listing of this origin has the instance of a state under its id. */
+export function isListedAt(held: { origin: Origin | undefined }, origin: Origin): boolean {
+  return originDifference(held.origin, origin, "") === undefined;
 }
 
-/** Whether the record of a create has this id, of an instance that is listed at this place. */
-export function hasId({ record }: Doubt, id: string, place: Origin | undefined): boolean {
-  return place !== undefined && record?.id === id && isSameOrigin(record, place);
+/** Whether the record of a create has this id of a listing. `origin` is that of the listing. */
+export function hasId({ record }: Doubt, id: string, origin: Origin | undefined): boolean {
+  return origin !== undefined && record?.id === id && isSameOrigin(record, origin);
 }
 
-/** Whether an instance that is listed at this place may be the create's: it has its id, or its name and was not there before. */
-export function mayBe(doubt: Doubt, item: ListItem, place: Origin | undefined): boolean {
+/** Whether a listed instance may be the create's: it has the create's id, or has its name and was not there before. */
+export function mayBe(doubt: Doubt, item: ListItem, origin: Origin | undefined): boolean {
   const { record, name, isGenerated } = doubt;
-  if (hasId(doubt, item.id, place)) return true;
+  if (hasId(doubt, item.id, origin)) return true;
   // A service may answer with an id that it never lists.
   if (record?.id !== undefined && !isGenerated) return false;
-  if (record && ((place && !isSameOrigin(record, place)) || record.before.includes(item.id)))
-    return false;
+  if (record && origin && !isSameOrigin(record, origin)) return false;
+  if (record?.before.includes(item.id)) return false;
   return name !== undefined && isNamed(item.name, name);
 }
 
@@ -154,15 +154,15 @@ export function mayBe(doubt: Doubt, item: ListItem, place: Origin | undefined): 
 export function makerOf(
   item: ListItem,
   doubts: readonly Doubt[],
-  place: Origin | undefined,
+  origin: Origin | undefined,
 ): Doubt | undefined {
   return (
-    doubts.find((doubt) => hasId(doubt, item.id, place)) ??
-    doubts.find((doubt) => mayBe(doubt, item, place))
+    doubts.find((doubt) => hasId(doubt, item.id, origin)) ??
+    doubts.find((doubt) => mayBe(doubt, item, origin))
   );
 }
 
-/** What is listed at a place. Without a place, the service was not asked. */
+/** What a service lists, and the origin of the listing. Without an origin, the service was not asked. */
 export interface Listed {
   readonly items: ReadonlyMap<string, ListItem>;
   readonly origin: Origin | undefined;
@@ -184,14 +184,14 @@ export function holderOf(
   return [...recorded, ...named].map((id) => heldAs(id, doubt, held, listed)).find(Boolean);
 }
 
-/** Returns the state's instance with this id at the place of the create. What the resource has under this id is the same. */
+/** Returns the instance that a state has under this id at the create's origin, or that the create's resource has under this id. */
 export function heldAs(
   id: string,
   { urn, stack, record }: Doubt,
   held: HeldInstances,
   { origin }: Listed,
 ): StateResource | undefined {
-  const place = record ?? origin;
+  const own = record ?? origin;
   const isOwn = (one: StateResource) => one.stack === stack && one.urn === urn;
-  return held.get(id)?.find((one) => isOwn(one) || (place !== undefined && isListedAt(one, place)));
+  return held.get(id)?.find((one) => isOwn(one) || (own !== undefined && isListedAt(one, own)));
 }

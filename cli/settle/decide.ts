@@ -21,7 +21,7 @@ export type Sighting =
   /** The instances that may be the create's, whether or not a state holds them: that of the id alone, or those of the name. */
   | { readonly kind: "listed"; readonly items: readonly ListItem[] }
   | { readonly kind: "absent" }
-  /** Nothing shows that the listings are of the place to which the create was sent. */
+  /** Nothing shows that the listings are of the service and token to which the create was sent. */
   | { readonly kind: "unvouched"; readonly why: string }
   | { readonly kind: "open"; readonly why: string };
 

@@ -160,15 +160,7 @@ test("a secret name is shown neither as the create's nor as the instance's (G8)"
 
 test.each([
   [undefined, "in no state", [bring("i-1"), "COMPUTE_LEFTOVERS=warn pulumi up"]],
-  ["organization/proj/prod", "organization/proj/prod has it", ["COMPUTE_LEFTOVERS=warn pulumi up"]],
-  [
-    stack,
-    "organization/proj/dev has it",
-    [
-      `pulumi state untaint ${web}`,
-      "COMPUTE_DELETE_POLICY=retain COMPUTE_LEFTOVERS=warn pulumi up",
-    ],
-  ],
+  [stack, `${stack} has it`, ["COMPUTE_DELETE_POLICY=retain COMPUTE_LEFTOVERS=warn pulumi up"]],
 ])("what stops an `up` is named with the stack that has it: %s", (holder, found, ways) => {
   const one = describeStopping(
     { item, urn: web, scope, holder: holder === undefined ? undefined : heldBy("web", holder) },

@@ -3,7 +3,6 @@ import { importCommand, inStack, oneRunCommands, settleCommand } from "../../pro
 import type { ListItem } from "../../provider/api/contract";
 import type { Settings } from "../../provider/config/settings";
 import { redactionMark } from "../../provider/redaction";
-import { shellQuote } from "../../provider/shellQuote";
 import type { Doubt } from "../view";
 import { isForPerson, type Does, type Row } from "./decide";
 import type { Stopping } from "./leftovers";
@@ -156,27 +155,26 @@ export function choiceOf({ doubt: { urn }, does }: Row): string[] | undefined {
 
 /** Describes an instance that stops the next `up`, and that no create in doubt explains. */
 export function describeStopping({ item, urn, holder }: Stopping, context: Context): Described {
-  const { stack, stackOption } = context;
-  const way = (command: string, then: string) => ({ command: inStack(command, stackOption), then });
-  const beside = way(oneRunCommands.besideLeftovers, "makes a second one beside it");
+  const beside = holder ? oneRunCommands.replaceTainted : oneRunCommands.besideLeftovers;
+  const way = {
+    command: inStack(beside, context.stackOption),
+    then: "makes another one beside it, and lets it run",
+  };
   const shown = { urn, name: item.name, id: item.id };
   const found = describeItem(item, false);
-  if (!holder)
-    return {
-      ...shown,
-      found: `${found}, in no state, and no create in doubt explains it`,
-      does: "nothing: a person imports it, removes it at the service (its portal), or lets it run",
-      ways: [broughtBy(importCommand({ urn }, item.id), context), beside],
-    };
-  const isReplaced = holder.stack === stack && holder.urn === urn;
-  const keeping = way(`pulumi state untaint ${shellQuote(urn)}`, "keeps it");
-  const replacing = way(oneRunCommands.replaceTainted, "replaces it, and lets it run");
-  return {
-    ...shown,
-    found: `${found}; ${holder.stack} has it, as ${holder.urn}`,
-    does: `nothing: it is not in doubt, but stops an \`up\` that ${isReplaced ? "replaces" : "creates"} this resource`,
-    ways: isReplaced ? [keeping, replacing] : [beside],
-  };
+  return holder
+    ? {
+        ...shown,
+        found: `${found}; ${holder.stack} has it, as ${holder.urn}`,
+        does: "nothing: it is not in doubt, but stops an `up` that creates or replaces this resource",
+        ways: [way],
+      }
+    : {
+        ...shown,
+        found: `${found}, in no state, and no create in doubt explains it`,
+        does: "nothing: a person imports it, removes it at the service (its portal), or lets it run",
+        ways: [broughtBy(importCommand({ urn }, item.id), context), way],
+      };
 }
 
 /** The lines of one entry of the table. `isPlan`: nothing of it is done (yet). */

@@ -255,8 +255,8 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "cli/settle/words.ts",
-    text: "inStack(command, stackOption)",
-    ways: { "pulumi state untaint": witnessed("what stops an up is named with the stack") },
+    text: "inStack(beside, context.stackOption)",
+    ways: { "pulumi up": witnessed("what stops an up is named with the stack") },
   },
   { file: "cli/settle/words.ts", text: "→ \\`${command}\\`", ways: { part } },
   {

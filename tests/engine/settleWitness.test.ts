@@ -139,7 +139,9 @@ test("what stops an up is named with the stack that has it, and with the way on,
   const tainted = await settle(stack, "--yes");
   expect(tainted.code).toBe(0);
   expect(tainted.output).toContain(id);
-  await stack.type(printed(tainted.output, "untaint"));
+  const beside = "`COMPUTE_DELETE_POLICY=retain COMPUTE_LEFTOVERS=warn pulumi up`";
+  expect(tainted.output).toContain(beside);
+  await stack.succeed("state", "untaint", web, "--yes");
   await stack.expectNothingToDo();
 
   await stack.succeed("stack", "init", "staging");
@@ -149,6 +151,6 @@ test("what stops an up is named with the stack that has it, and with the way on,
   await stack.succeed("stack", "select", "dev");
   const moved = await stack.type(printed(await stack.fail("up"), "settle"));
   expect(moved).toContain(`organization/proj/staging has it`);
-  expect(moved).toContain("`COMPUTE_LEFTOVERS=warn pulumi up`");
+  expect(moved).toContain(beside);
   expect(fixture.posts()).toBe(1);
 });
