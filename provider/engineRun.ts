@@ -32,7 +32,7 @@ import { attempt } from "./attempt";
 import type { CancelReason, DeleteRequest, DiffRequest, ReadRequest } from "./calls";
 import type { ProviderContext } from "./context";
 import { fingerprint } from "./fingerprint";
-import type { ReadyWait } from "./instance/ready";
+import type { Instance } from "./instance/instance";
 import { systemDisk, type Disk } from "./ledger/disk";
 import type { Origin } from "./origin";
 import { hasUnknown } from "./propertyValue";
@@ -54,6 +54,18 @@ export type DiffOccasion = "program" | "refresh" | "import" | "dependent";
 /** What a Read is about. */
 export type ReadOccasion = "refresh" | "import" | "get";
 
+/** An accepted instance, for which an operation waits. */
+export interface Unfinished {
+  readonly instance: Instance;
+  /** The service and the token with which it was created or found. */
+  readonly origin: Origin;
+  /**
+   * The mark (`ListingSource.mark`) of the end of the POST. Listings with a lower mark began before, and prove nothing.
+   * 0 if a listing or the state has already shown the instance: then every listing counts.
+   */
+  readonly after: number;
+}
+
 /** What a Create or an Update is about. */
 export type ChangeOccasion =
   | { readonly is: "preview" | "first" }
@@ -61,7 +73,7 @@ export type ChangeOccasion =
   | {
       readonly is: "repeat";
       /** What the failed Create has left unfinished. */
-      readonly unfinished: ReadyWait | undefined;
+      readonly unfinished: Unfinished | undefined;
       /** Whether one of the failed calls was answered with the error of an instance that is not ready. */
       readonly wasUnfinished: boolean;
     };
@@ -111,7 +123,7 @@ class Resource {
   /** Whether one of these calls was answered with the error of an instance that is not ready. */
   wasUnfinished = false;
   /** What the last Create has left unfinished. */
-  unfinished: ReadyWait | undefined;
+  unfinished: Unfinished | undefined;
   /** Its instance, as the last Diff, Create or Update has shown it. The engine also reads what is replaced. */
   instance: KnownInstance | undefined;
   /** Whether it keeps that instance. */

@@ -8,9 +8,9 @@ import { bulleted, importAs, stateDeleteCommand } from "../advice";
 import type { ListItem } from "../api/contract";
 import { RequestError } from "../api/errors";
 import type { Text } from "../context";
+import type { Unfinished } from "../engineRun";
 import { InstanceUnfinished, OperationFailed } from "../errors";
 import { hasLeftProvisioning, type LookOptions, type WaitResult } from "../evidence/poller";
-import type { Origin } from "../origin";
 import { timeouts, type Session } from "../session/session";
 import { isAddressDue, lacksAddress, noAddressNotice } from "./address";
 import { listedBy } from "./existence";
@@ -26,16 +26,8 @@ import {
   type AwaitedPort,
 } from "./port";
 
-/** An accepted instance, for which an operation waits. */
-export interface ReadyWait {
-  instance: Instance;
-  /** The service and the token with which it was created or found. */
-  origin: Origin;
-  /**
-   * The mark (`ListingSource.mark`) of the end of the POST. Listings with a lower mark began before, and prove nothing.
-   * 0 if a listing or the state has already shown the instance: then every listing counts.
-   */
-  after: number;
+/** What a wait begins with. */
+export interface ReadyWait extends Unfinished {
   /** The instance as a listing has shown it just now. */
   listed?: ListItem | undefined;
 }
