@@ -124,12 +124,24 @@ test.each([
     .outputs;
   const before = held(propertyMap(outputs));
   const after = before.withEachInput().finished();
-  expect(after.outputs).toMatchObject({ userData: null, sshKeys: null });
+  expect(after.outputs).toMatchObject({ sshKeys: null });
+  expect(after.outputs["userData"]).toBe(isUnfinished ? null : undefined);
   expect([before, after].map((state) => state.isUnread("userData"))).toEqual([
     isUnfinished,
     isUnfinished,
   ]);
   expect(before.isUnread("sshKeys")).toBe(false);
+});
+
+test("the outputs have no null for a script, which the engine would encrypt, once the instance is ready", () => {
+  const made = held(madeOf(inputsOf({ userData: new Secret("x") })));
+  const ready = made.unfinished().finished();
+  expect(made.outputs).toHaveProperty("userDataBase64", null);
+  expect(ready.outputs).toHaveProperty("userData", new Secret("x"));
+  expect(ready.outputs).not.toHaveProperty("userDataBase64");
+  // The wait of an update ended early: what is missing now would count as too large.
+  const waiting = ready.unfinished();
+  for (const instance of [ready, waiting]) expect(instance.isUnread("userDataBase64")).toBe(false);
 });
 
 test("the types say which outputs may be null", () => {

@@ -20,6 +20,7 @@ import {
   inputNames,
   outputs as serviceOutputs,
   outputsNotShown,
+  scriptInputs,
   type InputName,
 } from "./definition";
 import { nameKind } from "./naming";
@@ -221,20 +222,35 @@ export class Instance {
     });
   }
 
-  /** The instance, marked as not ready. */
+  /** The instance, marked as not ready. Then an output for a script is missing only if the script was too large. */
   unfinished(): Instance {
-    return this.with({ [hidden.unfinished]: true });
+    if (this.isUnfinished) return this;
+    return this.with({ ...inputsAsOutputs({}), ...this.outputs, [hidden.unfinished]: true });
   }
 
   /**
-   * The instance without the mark of `unfinished`. An output that the service has not shown gets its empty value, because
-   * previews show an output without a key as unknown, as if the next `pulumi up` were to find it out.
+   * The instance without the mark of `unfinished`, and without outputs for a script that it does not have: the engine would encrypt
+   * each such null, and show it as a secret. If the outputs come from a listing alone, null says that the script is unread.
    */
   finished(): Instance {
+    const isNone = (name: InputName) =>
+      this.outputs[hidden.read] !== true && reveal(this.outputs[name] ?? null) === null;
+    const noScripts = scriptInputs.filter(isNone);
+    return this.complete().with({
+      ...Object.fromEntries(noScripts.map((name) => [name, undefined])),
+      [hidden.unfinished]: undefined,
+    });
+  }
+
+  /**
+   * The instance in which each output that the service has not shown has its empty value. Previews show an output without a key as
+   * unknown, as if the next `pulumi up` were to find the value out.
+   */
+  complete(): Instance {
     const notShown = Object.entries(outputsNotShown).filter(
       ([name]) => reveal(this.outputs[name] ?? null) === null,
     );
-    return this.with({ ...Object.fromEntries(notShown), [hidden.unfinished]: undefined });
+    return this.with(Object.fromEntries(notShown));
   }
 
   /** The instance whose settling time is over. */

@@ -308,7 +308,7 @@ export function keepOrThrow(
     "This counts as a success because an error hook keeps asking for another try, and Pulumi forgets the id after 100 failures.";
   ctx.messages.warning([...unfinished.reasons.flat(), why], urn);
   // Other resources may now be made with its outputs, so none may be missing.
-  return new Instance({ urn, id, ...unfinished.state }).finished().unfinished();
+  return new Instance({ urn, id, ...unfinished.state }).complete();
 }
 
 /** Says what ended the wait. */

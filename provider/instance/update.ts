@@ -8,7 +8,7 @@ import { isList, secretLike, Unknown, type PropertyMap } from "../propertyValue"
 import type { UpdateRequest } from "../calls";
 import type { ChangeOccasion } from "../engineRun";
 import type { Session } from "../session/session";
-import type { InputName } from "./definition";
+import { isScript, type InputName } from "./definition";
 import { changedInputs } from "./diff";
 import { lookFor } from "./existence";
 import { heldBy, listedOutputs, type Instance } from "./instance";
@@ -48,7 +48,7 @@ export async function updateInstance(
     session.notices.warnOfFinding([finding, ...(hasNetworks ? [] : [noNetworksNotice])], urn);
   }
   const valueOf = (name: InputName) => {
-    const value = news[name] ?? null;
+    const value = news[name] ?? (isScript(name) ? undefined : null);
     // The output is the name as the service shows it.
     return name === "name" ? (secretLike(value, before.name) ?? value) : value;
   };
