@@ -16,7 +16,7 @@ import type { Verdict } from "../evidence/witness";
 import { fail, failed } from "../testing/fakeService";
 import type { DiffRequest } from "../calls";
 import { errorOf, inputsOf, scene, testToken, urnOf, type Scene, held } from "../testing/scene";
-import { changedInputs, decideDiff, diffInstance, type Change, type DiffFacts } from "./diff";
+import { changedInputs, decideDiff, diffInstance, type DiffChange, type DiffFacts } from "./diff";
 import { retainReplaced, reportRetained } from "./retained";
 import { inputNames } from "./definition";
 import { heldBy, Instance } from "./instance";
@@ -306,7 +306,7 @@ const look = "look, and if it may exist: refuseReplacement";
 const destroyed = "look, and if it may exist: reply";
 
 /** For each policy (fail, retain, destroy), what a Diff does: the step, or the one after a look that finds no proof of absence. */
-test.each<[DiffOccasion, Change, keyof typeof marks, [string, string, string]]>([
+test.each<[DiffOccasion, DiffChange, keyof typeof marks, [string, string, string]]>([
   ["program", "none", "usual", ["reply", "reply", "reply"]],
   ["program", "none", "elsewhere", ["warnElsewhere", "warnElsewhere", "warnElsewhere"]],
   ["program", "none", "no stack", ["reply", "reply", "reply"]],
@@ -340,7 +340,7 @@ test.each<[DiffOccasion, Change, keyof typeof marks, [string, string, string]]>(
   ],
   ...(["refresh", "import"] as const).flatMap((occasion) =>
     (["none", "recorded", "asserted", "replaced"] as const).map(
-      (change): [DiffOccasion, Change, keyof typeof marks, [string, string, string]] => [
+      (change): [DiffOccasion, DiffChange, keyof typeof marks, [string, string, string]] => [
         occasion,
         change,
         "elsewhere",

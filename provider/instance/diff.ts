@@ -25,7 +25,7 @@ import { forgetText, isSameUserData, lacksText, readUserData } from "./userData"
 export interface DiffFacts {
   readonly occasion: DiffOccasion;
   /** The most that the new inputs change. */
-  readonly change: Change;
+  readonly change: DiffChange;
   readonly deletePolicy: "fail" | "retain" | "destroy";
   /** Whether no stack has the instance (`pulumi do`). */
   readonly isStateless: boolean;
@@ -41,7 +41,7 @@ export interface DiffFacts {
  * What a change does: nothing; an Update of what only the state has, or of inputs that the program asserts; a replacement, or perhaps
  * one, since some input is not known yet.
  */
-export type Change = "none" | "recorded" | "asserted" | "perhapsReplaced" | "replaced";
+export type DiffChange = "none" | "recorded" | "asserted" | "perhapsReplaced" | "replaced";
 
 /** What a Diff does next. All but "look" end it. A look refuses an instance of another account. */
 export type DiffStep =
@@ -106,7 +106,7 @@ export async function diffInstance(
     facts = { ...facts, verdict: (await lookFor(session, instance, operation.signal)).verdict };
     step = decideDiff(facts);
   }
-  carryOut(session, instance, step, occasion);
+  endDiff(session, instance, step, occasion);
   if (changed.replaced.length > 0) engine.giveUp(urn);
   // The Check of a replacement keeps the text anew.
   forgetText(session, news);
@@ -125,7 +125,7 @@ export async function diffInstance(
  *
  * @throws OperationFailed if the step refuses
  */
-function carryOut(
+function endDiff(
   session: Session,
   instance: Instance,
   step: DiffStep,
@@ -219,7 +219,7 @@ export function changedInputs(before: Instance, news: PropertyMap): ChangedInput
 }
 
 /** Returns the most that the inputs change. */
-function mostOf({ replaced, asserted, recorded }: ChangedInputs, hasUnknowns: boolean): Change {
+function mostOf({ replaced, asserted, recorded }: ChangedInputs, hasUnknowns: boolean): DiffChange {
   if (replaced.length > 0) return hasUnknowns ? "perhapsReplaced" : "replaced";
   if (asserted.length > 0) return "asserted";
   return recorded.length > 0 ? "recorded" : "none";
