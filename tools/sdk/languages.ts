@@ -79,11 +79,15 @@ export const sdkLanguages = {
         "Topic :: System :: Systems Administration",
         "Typing :: Typed",
       ];
+      const project = join(directory, "pyproject.toml");
       insert(
-        join(directory, "pyproject.toml"),
+        project,
         "[project]\n",
-        `  authors = [{ name = "${publisher}" }]\n  classifiers = ${JSON.stringify(classifiers)}\n`,
+        `  authors = [{ name = "${publisher}" }]\n  classifiers = ${JSON.stringify(classifiers)}\n  license = "${license}"\n`,
       );
+      // The generator writes the license as a table, of which setuptools warns.
+      replace(project, `  [project.license]\n    text = "${license}"\n`, "");
+      replace(project, '"setuptools>=61.0"', '"setuptools>=77.0"');
     },
   },
 
