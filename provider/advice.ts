@@ -25,11 +25,6 @@ export const oneRunCommands = {
   replaceTainted: "COMPUTE_DELETE_POLICY=retain COMPUTE_LEFTOVERS=warn pulumi up",
 } as const;
 
-/** Returns the lines of an error or a warning: what is the case, and then one way out a line. */
-export function withWaysOut(finding: string, ways: readonly string[]): string[] {
-  return [`${finding}. Ways out:`, ...bulleted(ways)];
-}
-
 /** Returns a list, one item a line. */
 export function bulleted(items: readonly string[]): string[] {
   return items.map((item) => `  - ${item}`);

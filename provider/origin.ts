@@ -23,15 +23,9 @@ export function isSameOrigin(one: ServiceAndKind, other: ServiceAndKind): boolea
   return one.baseUrl === other.baseUrl && one.tokenKind === other.tokenKind;
 }
 
-/** A token, and the service that it is for. */
-interface TokenAtService {
-  readonly apiToken: string;
-  readonly baseUrl: string;
-}
-
 /** Returns a hash of token and service, which does not give the token away, but confirms a guess (SECURITY.md). */
-export function tokenHash({ apiToken, baseUrl }: TokenAtService): string {
-  return keyedFingerprint(apiToken, baseUrl, 12);
+export function tokenHash(settings: { apiToken: string; baseUrl: string }): string {
+  return keyedFingerprint(settings.apiToken, settings.baseUrl, 12);
 }
 
 /**

@@ -16,7 +16,10 @@ export function lacksAddress({ status, ipv4 }: Instance): boolean {
  * Whether the instance lacks its address, and may still get it. If the one that it replaces has none, it may not if another
  * finished instance has been listed without one from the session's first listing on: then that is usual here.
  */
-export function isAddressDue({ listings, engine, state }: Session, instance: Instance): boolean {
+export function isAddressDue(
+  { listings, engine, state }: Pick<Session, "listings" | "engine" | "state">,
+  instance: Instance,
+): boolean {
   if (!lacksAddress(instance)) return false;
   if (engine.resource(instance.urn).instance?.ipv4 !== undefined) return true;
   const { first, latest } = listings;

@@ -19,7 +19,7 @@ import type { Session } from "../session/session";
 import { isBilled, lookFor, refuseElsewhere, type Wanted } from "./existence";
 import { heldBy, type Instance } from "./instance";
 import { findingOf, refusal, waysToDelete, type Existing } from "./refusals";
-import { lookAtRetained, noteRetained } from "./retained";
+import { noteRetained } from "./retained";
 
 // ── The decision ─────────────────────────────────────────────────────────────────────────────────
 
@@ -96,13 +96,14 @@ export async function deleteInstance(
           `${logicalName(urn)} was dropped from the state, but its instance ${id} was not destroyed: ${step.keeper}`,
           urn,
         );
-      case "retain": {
+      case "retain":
         // Another policy may hold elsewhere.
         refuseElsewhere(session, instance, connection.origin());
-        const retained = await lookAtRetained(session, instance);
-        if (retained) await noteRetained(session, retained);
-        return end(retained ? "dropped from the state, not destroyed" : "gone");
-      }
+        return end(
+          (await noteRetained(session, instance))
+            ? "dropped from the state, not destroyed"
+            : "gone",
+        );
       case "look":
         facts = { ...facts, verdict: (await lookFor(session, instance, signal)).verdict };
         break;
@@ -121,7 +122,7 @@ export async function deleteInstance(
           id,
           what: `instance ${id} was not deleted`,
           ...findingOf(step.existing, isBilled(session, instance), session),
-          ways: waysToDelete(session, urn, step.existing),
+          ways: waysToDelete(engine, urn, step.existing),
           page: "delete.md",
         });
     }

@@ -15,7 +15,7 @@ export interface Wanted {
 }
 
 /** Returns a clock time. Every listing that begins then or later shows the instance, if it exists. */
-export function listedBy(session: Session, { acceptedAt }: Wanted): number {
+export function listedBy(session: Pick<Session, "settledBy">, { acceptedAt }: Wanted): number {
   return acceptedAt === undefined ? 0 : session.settledBy(acceptedAt);
 }
 
@@ -64,19 +64,22 @@ export async function briefly<T>(
 }
 
 /** Whether the instance costs money. Its recorded token kind decides, or the configured one if none is recorded. */
-export function isBilled({ settings }: Session, { origin }: Wanted): boolean {
+export function isBilled({ settings }: Pick<Session, "settings">, { origin }: Wanted): boolean {
   return (origin ?? settings).tokenKind === "live";
 }
 
+/** What says where the settings of a run come from. */
+type Reach = Pick<Session, "run" | "addressName">;
+
 /** @throws OperationFailed if the recorded origin has another service, token kind or account than the configured one */
-export function refuseElsewhere(session: Session, instance: Wanted, configured: Origin): void {
+export function refuseElsewhere(session: Reach, instance: Wanted, configured: Origin): void {
   const refused = outOfReach(session, instance, configured);
   if (refused) throw refused;
 }
 
 /** Returns the error for an instance of another service, token kind or account than the configured ones. */
 export function outOfReach(
-  { run, addressName }: Session,
+  { run, addressName }: Reach,
   { id, origin }: Wanted,
   configured: Origin,
 ): Refused | undefined {

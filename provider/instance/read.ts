@@ -70,7 +70,7 @@ function refresh(session: Session, before: Instance, item: ListItem, origin: Ori
   const changed = listedOutputs.filter((name) => shownBy(before, name) !== shownBy(after, name));
   // That an unfinished instance has become ready is no drift.
   session.engine.resource(before.urn).drift = before.isUnfinished ? [] : changed;
-  checkStatus(session, after, before);
+  checkStatus(session.ctx, after, before);
   const missing = before.isUnfinished ? missingOf(session, after) : undefined;
   if (missing !== undefined) throw unfinishedInstance(after, missing);
   return after;
@@ -89,7 +89,7 @@ function missingOf(session: Session, instance: Instance): string | undefined {
 function imported(session: Session, listed: Instance): Instance {
   const after = listed.stampedBy(session.id);
   session.noteShown(after);
-  checkStatus(session, after);
+  checkStatus(session.ctx, after);
   return after;
 }
 
@@ -98,14 +98,18 @@ function imported(session: Session, listed: Instance): Instance {
  *
  * @throws InstanceUnfinished if the state has the instance as unfinished
  */
-function keepState(session: Session, before: Instance, why: string): Instance {
+function keepState(
+  { notices, ctx }: Pick<Session, "notices" | "ctx">,
+  before: Instance,
+  why: string,
+): Instance {
   const { id, urn } = before;
-  session.notices.warnOnce(
+  notices.warnOnce(
     `unproven: ${why}`,
     `instance ${id} is not in the listing, but the state keeps it unchanged: ${why}`,
     urn,
   );
-  session.ctx.messages.status(urn, "kept unchanged in the state, although no listing shows it");
+  ctx.messages.status(urn, "kept unchanged in the state, although no listing shows it");
   if (before.isUnfinished) {
     const reason = `instance ${id} was not finished when last seen; the next \`pulumi up\` goes on waiting for it`;
     throw unfinishedInstance(before, reason);

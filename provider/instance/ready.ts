@@ -7,7 +7,7 @@ import { Canceled, deadline, notNeeded, TimedOut } from "../abort";
 import { bulleted, importAs, stateDeleteCommand } from "../advice";
 import type { ListItem } from "../api/contract";
 import { RequestError } from "../api/errors";
-import type { Text } from "../context";
+import type { ProviderContext, Text } from "../context";
 import type { Unfinished } from "../engineRun";
 import { InstanceUnfinished, OperationFailed } from "../errors";
 import { hasLeftProvisioning, type LookOptions, type WaitResult } from "../evidence/poller";
@@ -104,7 +104,7 @@ class WaitUntilReady {
     const item = result.kind === "left" ? result.item : result.lastSeen;
     if (item) this.#instance = this.#instance.seenAs(item, this.#wait.origin);
     if (result.kind === "left")
-      checkStatus(this.#session, this.#instance, this.#wait.instance.unfinished());
+      checkStatus(this.#session.ctx, this.#instance, this.#wait.instance.unfinished());
     else this.#warnOfCutOff();
     return item;
   }
@@ -175,7 +175,7 @@ class WaitUntilReady {
   /** Warns of an address that did not come, or of the status that the instance has instead of ACTIVE. */
   #noteAddress(): void {
     const { notices } = this.#session;
-    checkStatus(this.#session, this.#instance);
+    checkStatus(this.#session.ctx, this.#instance);
     if (lacksAddress(this.#instance)) notices.warnOfFinding([noAddressNotice], this.#instance.urn);
   }
 
@@ -240,9 +240,12 @@ function goneInstance(instance: Instance): InstanceUnfinished {
  * @throws InstanceUnfinished for PROVISIONING, and if `before` is marked as unfinished for an unknown status, and for OFFLINE
  *   if a port is awaited.
  */
-export function checkStatus(session: Session, instance: Instance, before?: Instance): void {
+export function checkStatus(
+  { messages }: ProviderContext,
+  instance: Instance,
+  before?: Instance,
+): void {
   const { id, urn, status } = instance;
-  const { messages } = session.ctx;
   if (status === undefined || status === "ACTIVE") return;
   if (status === "PROVISIONING") {
     const reason = `instance ${id} is still PROVISIONING. \`pulumi up\` waits until it is ready`;
@@ -296,7 +299,7 @@ export function unfinishedError(
  * @throws the error otherwise
  */
 export function keepOrThrow(
-  { engine, ctx }: Session,
+  { engine, ctx }: Pick<Session, "engine" | "ctx">,
   unfinished: InstanceUnfinished,
   { urn, id }: Instance,
 ): Instance {

@@ -4,11 +4,12 @@
  */
 import { bulleted, oneRunCommands, pageAt } from "../advice";
 import { instanceStatuses } from "../api/serviceConstants";
+import type { EngineRun } from "../engineRun";
 import { Refused } from "../errors";
 import { whyOpen, type Paging } from "../evidence/why";
 import type { Verdict } from "../evidence/witness";
 import type { Origin } from "../origin";
-import type { Session, SessionRun } from "../session/session";
+import type { SessionRun } from "../session/session";
 
 /** Why nothing was done with an instance. */
 interface Refusal {
@@ -72,25 +73,20 @@ export function waysToReplace(existing: Existing): string[] {
 }
 
 /** Returns the ways out of a refused delete. */
-export function waysToDelete({ engine }: Session, urn: string, existing: Existing): string[] {
+export function waysToDelete(engine: EngineRun, urn: string, existing: Existing): string[] {
   const first = waysToRemove(existing);
-  if (engine.kind === "stateless")
-    return [
-      ...first,
-      "name the service's destroy call: the same command with --compute:destroy-path '/v2/instances/{id}'",
-    ];
+  const nameCall =
+    "name the service's destroy call: the same command with --compute:destroy-path '/v2/instances/{id}'";
+  if (engine.kind === "stateless") return [...first, nameCall];
+  const drop = "drop it from the state, and let it run";
+  const dropAll = `${drop}: put COMPUTE_DELETE_POLICY=retain before the same command, such as \`${oneRunCommands.retainAll}\``;
   // If the program has asked for no instance, this may be a destroy, or an `up`, in which nobody may be led to a destroy.
-  if (!engine.hasRegistered)
-    return [
-      ...first,
-      `drop it from the state, and let it run: put COMPUTE_DELETE_POLICY=retain before the same command, such as \`${oneRunCommands.retainAll}\``,
-    ];
-  const drop = `drop it from the state, and let it run: \`${oneRunCommands.retain}\``;
+  if (!engine.hasRegistered) return [...first, dropAll];
   // An alias that comes after the new instance changes nothing.
   const isRenamed = engine.ours.size > 0 && !engine.resource(urn).isRegistered;
   const renamed =
     "keep it, if the program only renamed it: undo that, and remove the new one (a rename needs the option `aliases`)";
-  return isRenamed ? [renamed, drop] : [...first, drop];
+  return [...(isRenamed ? [renamed] : first), `${drop}: \`${oneRunCommands.retain}\``];
 }
 
 /** Returns how an instance comes within reach: by the setting that differs, where it comes from. */

@@ -1,25 +1,24 @@
 /** Names, at the end of a run, the instances that "retain" (`compute:deletePolicy`) lets run, or that its `up` will let run (G4, G5). */
 import { bulleted } from "../advice";
 import { logicalName } from "../urn";
-import type { Retained, Session } from "../session/session";
+import type { Session } from "../session/session";
 import { briefly, isBilled, lookFor, type Wanted } from "./existence";
 
-/** Returns what is known of an instance that "retain" lets run, after a brief look. Undefined if it is gone. */
-export async function lookAtRetained(
+/**
+ * Notes an instance that "retain" lets run, after a brief look. The end of the run names the instance, or this call if the engine
+ * would not show it then. Returns whether the instance may still run.
+ */
+export async function noteRetained(
   session: Session,
   instance: Wanted & { readonly urn: string },
-): Promise<Retained | undefined> {
+): Promise<boolean> {
   const found = await briefly(session, (signal) => lookFor(session, instance, signal));
-  if (found?.verdict.kind === "absent") return undefined;
+  if (found?.verdict.kind === "absent") return false;
   const { id, urn } = instance;
   const isListed = found?.verdict.kind === "listed";
-  return { id, urn, isListed, isBilled: isBilled(session, instance) };
-}
-
-/** Notes a retained instance. The end of the run names the instance, or this call if the engine would not show it then. */
-export async function noteRetained(session: Session, retained: Retained): Promise<void> {
-  session.retained.set(retained.id, retained);
+  session.retained.set(id, { id, urn, isListed, isBilled: isBilled(session, instance) });
   if (!(await session.showsLastMessages())) reportRetained(session);
+  return true;
 }
 
 /**
@@ -30,8 +29,7 @@ export async function retainReplaced(session: Session, urn: string): Promise<voi
   const old = session.engine.resource(urn).instance;
   if (!old || session.settings.deletePolicy !== "retain") return;
   const { id, origin, acceptedAt } = old;
-  const retained = await lookAtRetained(session, { urn, id, origin, acceptedAt });
-  if (retained) await noteRetained(session, retained);
+  await noteRetained(session, { urn, id, origin, acceptedAt });
 }
 
 /** Names the retained instances that are billed, each by its id, and the number of the others, which cost nothing. */

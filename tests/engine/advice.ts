@@ -494,7 +494,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/refusals.ts",
-    text: "drop it from the state, and let it run: \\`${oneRunCommands.retain}",
+    text: "${drop}: \\`${oneRunCommands.retain}",
     ways: { "pulumi up": refusedDelete },
   },
   {
