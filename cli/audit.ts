@@ -40,7 +40,7 @@ import {
 } from "./settings";
 import { isInstance, type StateResource } from "./state";
 import { printData, Problem, type Terminal } from "./terminal";
-import { makerOf, viewOf, type Doubt } from "./view";
+import { makerOf, viewOf, type CreateInDoubt } from "./view";
 
 interface AuditOptions extends SettingOptions, PlanOptions {
   json?: true;
@@ -163,7 +163,10 @@ async function lookTwice(services: readonly ServiceListing[], io: Terminal): Pro
   };
 }
 
-function isSame(one: Pick<Doubt, "stack" | "urn">, other: Pick<Doubt, "stack" | "urn">): boolean {
+function isSame(
+  one: Pick<CreateInDoubt, "stack" | "urn">,
+  other: Pick<CreateInDoubt, "stack" | "urn">,
+): boolean {
   return one.stack === other.stack && one.urn === other.urn;
 }
 

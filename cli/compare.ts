@@ -3,7 +3,7 @@ import type { ListItem } from "../provider/api/contract";
 import { originDifference, type Origin } from "../provider/origin";
 import type { ServiceListing } from "./listings";
 import type { StackState, StateResource } from "./state";
-import { holderOf, isListedAt, type Doubt, type View } from "./view";
+import { holderOf, isListedAt, type CreateInDoubt, type View } from "./view";
 
 /** An instance that a service lists, and the resources that manage it. */
 export interface ComparedInstance {
@@ -20,7 +20,7 @@ export interface Comparison extends View {
   /** The instances in no listing whose service, token kind or account was not listed or is not known, with the reason. */
   readonly notComparable: ReadonlyMap<StateResource, string>;
   /** The creates whose instance no state has. */
-  readonly doubts: readonly Doubt[];
+  readonly doubts: readonly CreateInDoubt[];
 }
 
 /** Compares the listings with the states. */
@@ -48,7 +48,7 @@ export function compare(view: View): Comparison {
     else if (service && origin) missing.set(instance, service);
     else notComparable.set(instance, whyElsewhere(instance, services[0]));
   }
-  const isHeld = (doubt: Doubt) =>
+  const isHeld = (doubt: CreateInDoubt) =>
     services.some(({ listing: { items }, origin }) => holderOf(doubt, held, { items, origin }));
   const inDoubt = doubts.filter((doubt) => !isHeld(doubt));
   return { ...view, listed: [...listed.values()], missing, notComparable, doubts: inDoubt };

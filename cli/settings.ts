@@ -134,7 +134,8 @@ export async function checkSettings(
   const given = propertyMap(Object.fromEntries(optionNames.map((name) => [name, options[name]])));
   const args = propertyMap({ ...config, ...given });
   const labelOf = (name: string) => (name in given ? optionOf(name) : `compute:${name}`);
-  const placeOf = (name: RequiredName) => (name in args ? labelOf(name) : variableOf(name, io.env));
+  const placeOf = (name: RequiredName) =>
+    name in args ? labelOf(name) : variableFor(name, io.env);
   const problems = settingProblems(args, io).map(({ setting, problem }) => ({
     check: checkOf(setting),
     problem: `${labelOf(setting)} ${problem}`,
@@ -178,7 +179,7 @@ export async function checkSettings(
 }
 
 /** Returns the environment variable from which a required setting comes. */
-function variableOf(name: RequiredName, env: NodeJS.ProcessEnv): string {
+function variableFor(name: RequiredName, env: NodeJS.ProcessEnv): string {
   const file = name === "apiToken" && env[tokenFileVariable];
   return file ? `${tokenFileVariable}: ${file}` : `${settingEnvironment[name]}`;
 }

@@ -28,13 +28,13 @@ export interface View {
   readonly states: readonly StackState[];
   /** Without the instances that a program only reads. */
   readonly held: HeldInstances;
-  readonly doubts: readonly Doubt[];
+  readonly doubts: readonly CreateInDoubt[];
   /** The clock time when the states had been read: before that, each create that only a state knows was sent. */
   readonly readAt: number;
 }
 
 /** A create whose instance may be in no state. */
-export interface Doubt {
+export interface CreateInDoubt {
   /** The stack of the resource. Undefined if no state shows which. */
   readonly stack: string | undefined;
   readonly urn: string;
@@ -75,7 +75,7 @@ export function viewOf(
 export function doubtsOf(
   states: readonly StackState[],
   records: readonly RecordedCreate[],
-): Doubt[] {
+): CreateInDoubt[] {
   const ofStates = states.flatMap((state) =>
     doubtsIn(
       state,
@@ -87,11 +87,11 @@ export function doubtsOf(
   return [...ofStates, ...others.map((record) => recordedDoubt(record))];
 }
 
-function doubtsIn(state: StackState, records: readonly RecordedCreate[]): Doubt[] {
+function doubtsIn(state: StackState, records: readonly RecordedCreate[]): CreateInDoubt[] {
   const { stack } = state;
   const creates = state.pending.filter(({ type }) => type === instanceToken);
   // A create that is repeated after a kill asks for the same explicit name, but for another generated one.
-  const ofState = [...Map.groupBy(creates, keyOf)].flatMap(([key, [pending]]): Doubt[] => {
+  const ofState = [...Map.groupBy(creates, keyOf)].flatMap(([key, [pending]]): CreateInDoubt[] => {
     if (!pending) return [];
     const { urn, name, isGenerated } = pending;
     const record = records.find((one) => keyOf(one) === key);
@@ -102,7 +102,7 @@ function doubtsIn(state: StackState, records: readonly RecordedCreate[]): Doubt[
   return [...ofState, ...others.map((record) => recordedDoubt(record, state))];
 }
 
-function recordedDoubt(record: RecordedCreate, state?: StackState): Doubt {
+function recordedDoubt(record: RecordedCreate, state?: StackState): CreateInDoubt {
   const { name, kind, urn } = record;
   const [some] = state ? withPending(state) : [];
   return {
@@ -135,12 +135,12 @@ export function isListedAt(held: { origin: Origin | undefined }, origin: Origin)
 }
 
 /** Whether the record of a create has this id of a listing. `origin` is that of the listing. */
-export function hasId({ record }: Doubt, id: string, origin: Origin | undefined): boolean {
+export function hasId({ record }: CreateInDoubt, id: string, origin: Origin | undefined): boolean {
   return origin !== undefined && record?.id === id && isSameOrigin(record, origin);
 }
 
 /** Whether a listed instance may be the create's: it has the create's id, or has its name and was not there before. */
-export function mayBe(doubt: Doubt, item: ListItem, origin: Origin | undefined): boolean {
+export function mayBe(doubt: CreateInDoubt, item: ListItem, origin: Origin | undefined): boolean {
   const { record, name, isGenerated } = doubt;
   if (hasId(doubt, item.id, origin)) return true;
   // A service may answer with an id that it never lists.
@@ -153,9 +153,9 @@ export function mayBe(doubt: Doubt, item: ListItem, origin: Origin | undefined):
 /** Returns the create that has made the listed instance, or may have: the one with its id before those with its name. */
 export function makerOf(
   item: ListItem,
-  doubts: readonly Doubt[],
+  doubts: readonly CreateInDoubt[],
   origin: Origin | undefined,
-): Doubt | undefined {
+): CreateInDoubt | undefined {
   return (
     doubts.find((doubt) => hasId(doubt, item.id, origin)) ??
     doubts.find((doubt) => mayBe(doubt, item, origin))
@@ -173,7 +173,7 @@ export interface Listed {
  * later run went on with the create, as the generated name shows.
  */
 export function holderOf(
-  doubt: Doubt,
+  doubt: CreateInDoubt,
   held: HeldInstances,
   listed: Listed,
 ): StateResource | undefined {
@@ -187,7 +187,7 @@ export function holderOf(
 /** Returns the instance that a state has under this id at the create's origin, or that the create's resource has under this id. */
 export function heldAs(
   id: string,
-  { urn, stack, record }: Doubt,
+  { urn, stack, record }: CreateInDoubt,
   held: HeldInstances,
   { origin }: Listed,
 ): StateResource | undefined {

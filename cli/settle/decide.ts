@@ -11,7 +11,7 @@ import {
   heldAs,
   holderOf,
   mayBe,
-  type Doubt,
+  type CreateInDoubt,
   type HeldInstances,
   type Listed,
 } from "../view";
@@ -38,7 +38,7 @@ export interface StackView extends Listed {
   readonly state: StackState;
   readonly held: HeldInstances;
   /** The creates to decide about, none of whose runs is under way, and what the listings show of each. */
-  readonly sightings: ReadonlyMap<Doubt, Sighting>;
+  readonly sightings: ReadonlyMap<CreateInDoubt, Sighting>;
 }
 
 /** What `settle` does about a create. `items` are the listed instances that may be the create's, and that no state holds. */
@@ -71,16 +71,16 @@ interface OpenDoubt {
 
 /** A create in doubt, and what becomes of it. */
 export interface Row {
-  readonly doubt: Doubt;
+  readonly doubt: CreateInDoubt;
   readonly does: Does;
 }
 
-type Takes = ReadonlyMap<Doubt, string>;
+type Takes = ReadonlyMap<CreateInDoubt, string>;
 
 /** Decides what becomes of the creates in doubt, in their order. */
 export function decideAll(view: StackView, { take, forget }: Choices): Row[] {
   const doubts = [...view.sightings.keys()];
-  const takes = new Map<Doubt, string>();
+  const takes = new Map<CreateInDoubt, string>();
   for (const word of take) {
     const urn = takenUrn(word, doubts);
     const id = word.slice((urn?.length ?? 0) + 1);
@@ -101,7 +101,7 @@ export function decideAll(view: StackView, { take, forget }: Choices): Row[] {
 }
 
 /** Returns the URN in a word of `--take`: the longest one with a create in doubt. */
-function takenUrn(word: string, doubts: readonly Doubt[]): string | undefined {
+function takenUrn(word: string, doubts: readonly CreateInDoubt[]): string | undefined {
   const urns = doubts.map(({ urn }) => urn).filter((urn) => word.startsWith(`${urn}=`));
   return urns.sort((one, other) => other.length - one.length)[0];
 }
@@ -122,7 +122,7 @@ export function isForPerson(does: Does): boolean {
   return does.kind === "ask" && does.whom === "a person";
 }
 
-function decide(doubt: Doubt, view: StackView, takes: Takes, isForgotten: boolean): Does {
+function decide(doubt: CreateInDoubt, view: StackView, takes: Takes, isForgotten: boolean): Does {
   const takenId = takes.get(doubt);
   const taken = takenId === undefined ? undefined : take(doubt, view, takenId, takes);
   // A printed command repeats what was given: if the instance can't be taken, what was added counts.
@@ -145,7 +145,7 @@ function decide(doubt: Doubt, view: StackView, takes: Takes, isForgotten: boolea
     case "listed":
       return judgeListed(doubt, view, seen.items);
     case "unvouched":
-      // The next `up` asks the listing of its own place for a generated name.
+      // The next `up` asks the listing of the create's own service for a generated name.
       return asking(doubt, view, seen.why, {
         whom: doubt.isGenerated ? "the next up" : "a person",
       });
@@ -154,7 +154,7 @@ function decide(doubt: Doubt, view: StackView, takes: Takes, isForgotten: boolea
   }
 }
 
-function judgeListed(doubt: Doubt, view: StackView, listed: readonly ListItem[]): Does {
+function judgeListed(doubt: CreateInDoubt, view: StackView, listed: readonly ListItem[]): Does {
   const [item, ...others] = candidatesOf(doubt, view);
   if (!item) return { kind: "gone", because: "absent", items: [] };
   if (others.length > 0) return asking(doubt, view, "several have the name");
@@ -167,13 +167,17 @@ function judgeListed(doubt: Doubt, view: StackView, listed: readonly ListItem[])
 }
 
 /** Whether the create has surely made this instance: its record has the id, or this provider generated the name. */
-function isSure({ name, isGenerated, record }: Doubt, item: ListItem): boolean {
+function isSure({ name, isGenerated, record }: CreateInDoubt, item: ListItem): boolean {
   if (record?.id !== undefined) return record.id === item.id;
   return isGenerated && name !== undefined && isNamed(item.name, name);
 }
 
 /** Whether the file of the create lets the next create of the resource take the instance over, if the program is the same. */
-function isResumable({ urn, record }: Doubt, { state }: StackView, items: readonly ListItem[]) {
+function isResumable(
+  { urn, record }: CreateInDoubt,
+  { state }: StackView,
+  items: readonly ListItem[],
+) {
   if (!record?.isHere || record.urn !== urn) return false;
   const scope = state.resources.find(({ id }) => id === record.scope)?.id;
   const own = { scope, digest: record.digest };
@@ -183,7 +187,7 @@ function isResumable({ urn, record }: Doubt, { state }: StackView, items: readon
 }
 
 /** Puts the instance into the state, if that has a place for it. Otherwise a person has to import it. */
-function put(doubt: Doubt, view: StackView, item: ListItem): Does {
+function put(doubt: CreateInDoubt, view: StackView, item: ListItem): Does {
   const { pending } = doubt;
   const why = pending ? whyHomeless(pending, view.state) : "the state knows nothing of this create";
   if (!pending || why !== undefined) return asking(doubt, view, why ?? "", { items: [item] });
@@ -191,7 +195,7 @@ function put(doubt: Doubt, view: StackView, item: ListItem): Does {
 }
 
 /** Puts the instance that a person names into the state. A slip is refused: it could put one instance there twice, and lose another. */
-function take(doubt: Doubt, view: StackView, id: string, takes: Takes): Does {
+function take(doubt: CreateInDoubt, view: StackView, id: string, takes: Takes): Does {
   const holder = heldAs(id, doubt, view.held, view);
   if (holder?.stack === view.state.stack && holder.urn === doubt.urn)
     return { kind: "held", holder };
@@ -205,20 +209,20 @@ function take(doubt: Doubt, view: StackView, id: string, takes: Takes): Does {
   if (candidates.some((candidate) => candidate.id === id)) return put(doubt, view, item);
   // A server that was renamed leaves none of its name.
   if (candidates.length > 0) return refuse("which has another name");
-  const isOther = (other: Doubt) =>
+  const isOther = (other: CreateInDoubt) =>
     other.urn !== doubt.urn && listedFor(other, view).some((one) => one.id === id);
   const maker = [...view.sightings.keys()].find(isOther);
   return maker ? refuse(`which is that of ${maker.urn}`) : put(doubt, view, item);
 }
 
 /** Returns the instances that the search for the create's has found. */
-function listedFor(doubt: Doubt, { sightings }: StackView): readonly ListItem[] {
+function listedFor(doubt: CreateInDoubt, { sightings }: StackView): readonly ListItem[] {
   const seen = sightings.get(doubt);
   return seen?.kind === "listed" ? seen.items : [];
 }
 
 /** Returns the listed instances that may be the create's, and that no state holds. */
-function candidatesOf(doubt: Doubt, view: StackView): readonly ListItem[] {
+function candidatesOf(doubt: CreateInDoubt, view: StackView): readonly ListItem[] {
   const { sightings, items, origin, held } = view;
   const others = [...sightings.keys()].filter((other) => other !== doubt);
   const isFree = (item: ListItem) =>
@@ -232,7 +236,7 @@ function candidatesOf(doubt: Doubt, view: StackView): readonly ListItem[] {
 
 /** Returns the question about a create. By default it is a person's, about all that may be the create's instance. */
 function asking(
-  doubt: Doubt,
+  doubt: CreateInDoubt,
   view: StackView,
   why: string,
   { whom = "a person", items }: Partial<Pick<OpenDoubt, "whom" | "items">> = {},
@@ -246,7 +250,7 @@ function asking(
 
 /** Returns the id that a state has for a resource, unless it was deleted before its replacement was to be made. */
 export function occupantOf(
-  { urn }: Pick<Doubt, "urn">,
+  { urn }: Pick<CreateInDoubt, "urn">,
   { state }: Pick<StackView, "state">,
 ): string | undefined {
   const isPresent = (one: StateResource) =>
@@ -265,7 +269,7 @@ function oneForEach({ doubt, does }: Row, rows: readonly Row[], takes: Takes): D
 }
 
 /** In a sandbox, nothing is billed: what nobody can decide stops nobody. */
-function sandboxed(doubt: Doubt, does: Does, { sightings, origin }: StackView): Does {
+function sandboxed(doubt: CreateInDoubt, does: Does, { sightings, origin }: StackView): Does {
   if (does.kind !== "ask" || does.whom !== "a person") return does;
   const isKnown = sightings.get(doubt)?.kind !== "unvouched";
   const kind = doubt.record?.tokenKind ?? (isKnown ? origin?.tokenKind : undefined);

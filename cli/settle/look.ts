@@ -8,7 +8,7 @@ import { readRecords } from "../records";
 import { checkSettings, type SettingOptions } from "../settings";
 import type { StateResource } from "../state";
 import { Problem, type Terminal } from "../terminal";
-import { makerOf, viewOf, type Doubt, type View } from "../view";
+import { makerOf, viewOf, type CreateInDoubt, type View } from "../view";
 import { decideAll, type Choices, type Row, type Sighting, type StackView } from "./decide";
 import { leftoversIn, stoppingOf, type Stopping } from "./leftovers";
 import { sightingsOf, whyForeign } from "./sightings";
@@ -85,13 +85,13 @@ export async function look(
 }
 
 /** Returns the creates in doubt of the stack, and those of other stacks, or of none, that a person forgets. */
-function doubtsOfStack({ doubts }: View, stack: string, { forget }: Choices): Doubt[] {
+function doubtsOfStack({ doubts }: View, stack: string, { forget }: Choices): CreateInDoubt[] {
   return doubts.filter(
     (doubt) => doubt.stack === stack || (forget.includes(doubt.urn) && !doubt.pending),
   );
 }
 
 /** What is seen of the creates if the service can't be asked. */
-function unseen(doubts: readonly Doubt[], why: string): Map<Doubt, Sighting> {
+function unseen(doubts: readonly CreateInDoubt[], why: string): Map<CreateInDoubt, Sighting> {
   return new Map(doubts.map((doubt) => [doubt, { kind: "open", why }]));
 }

@@ -10,7 +10,7 @@ import { count, printData, type Terminal } from "../terminal";
 import { decideAll, doableOf, isForPerson, type Choices, type Row } from "./decide";
 import { look, type Decided } from "./look";
 import { choiceOf, describeRow, describeStopping, linesOf, nextUp, type Context } from "./words";
-import { carryOut, type Written } from "./write";
+import { writeRows, type Written } from "./write";
 
 interface SettleOptions extends SettingOptions {
   yes?: true;
@@ -137,7 +137,7 @@ class Settling {
       if (agreed === undefined) this.#fail(["Nobody can be asked here: --yes does it."]);
       if (!agreed) return "declined";
     }
-    this.#written = await carryOut(decided.view, doable, this.#io);
+    this.#written = await writeRows(decided.view, doable, this.#io);
     const { kept, stuck } = this.#written;
     if (kept !== undefined && !json) {
       const put = doable.filter(({ does }) => does.kind === "put").length;

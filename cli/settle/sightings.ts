@@ -7,7 +7,7 @@ import { timeouts } from "../../provider/session/session";
 import type { ServiceListing } from "../listings";
 import { isInstance, type StackState } from "../state";
 import type { Terminal } from "../terminal";
-import { hasId, isListedAt, mayBe, type Doubt, type Listed, type View } from "../view";
+import { hasId, isListedAt, mayBe, type CreateInDoubt, type Listed, type View } from "../view";
 import type { Sighting } from "./decide";
 
 /** Where to look, and what is known before. */
@@ -15,7 +15,7 @@ export interface SightingSearch {
   readonly service: ServiceListing;
   readonly state: StackState;
   readonly view: View;
-  readonly doubts: readonly Doubt[];
+  readonly doubts: readonly CreateInDoubt[];
   /** The provider resources whose tags the listing shows. */
   readonly scopes: ReadonlySet<string>;
 }
@@ -24,10 +24,10 @@ export interface SightingSearch {
 export async function sightingsOf(
   search: SightingSearch,
   io: Terminal,
-): Promise<Map<Doubt, Sighting>> {
+): Promise<Map<CreateInDoubt, Sighting>> {
   const { service, doubts } = search;
   const { session, origin, listing } = service;
-  const isListed = (doubt: Doubt) =>
+  const isListed = (doubt: CreateInDoubt) =>
     [...listing.items.values()].some((item) => mayBe(doubt, item, origin));
   if (doubts.some((doubt) => !whyNotAsked(doubt, search) && !isListed(doubt)))
     io.warn("Waiting for the proof that what is not listed does not exist.");
@@ -43,7 +43,7 @@ export async function sightingsOf(
 }
 
 /** Returns what the listings can't show of a create. Undefined if they can be asked about it. */
-function whyNotAsked(doubt: Doubt, search: SightingSearch): Sighting | undefined {
+function whyNotAsked(doubt: CreateInDoubt, search: SightingSearch): Sighting | undefined {
   const { service, state, scopes } = search;
   const { origin, session, listing } = service;
   const { record } = doubt;
@@ -70,7 +70,7 @@ export function whyForeign({ resources }: StackState, { tokenKind }: Origin): st
  * instance of the same provider that the stack has, or one whose tag is that of this provider resource (`scopes`).
  */
 export function whyUnvouched(
-  { pending }: Doubt,
+  { pending }: CreateInDoubt,
   { resources }: StackState,
   { items, origin }: Listed,
   scopes: ReadonlySet<string>,
@@ -89,7 +89,7 @@ export function whyUnvouched(
     : "nothing shows that these settings reach its place: they list no instance of this stack";
 }
 
-function subjectsOf({ record, name, isGenerated }: Doubt): Subject[] {
+function subjectsOf({ record, name, isGenerated }: CreateInDoubt): Subject[] {
   const ofId = record?.id === undefined ? [] : [{ id: record.id }];
   // A service may answer with an id that it never lists.
   const isNameAsked = name !== undefined && (isGenerated || ofId.length === 0);
@@ -97,7 +97,7 @@ function subjectsOf({ record, name, isGenerated }: Doubt): Subject[] {
 }
 
 async function sightingOf(
-  doubt: Doubt,
+  doubt: CreateInDoubt,
   search: SightingSearch,
   signal: AbortSignal,
 ): Promise<Sighting> {

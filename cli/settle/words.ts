@@ -3,7 +3,7 @@ import { importCommand, inStack, oneRunCommands, settleCommand } from "../../pro
 import type { ListItem } from "../../provider/api/contract";
 import type { Settings } from "../../provider/config/settings";
 import { redactionMark } from "../../provider/redaction";
-import type { Doubt } from "../view";
+import type { CreateInDoubt } from "../view";
 import { isForPerson, type Does, type Row } from "./decide";
 import type { Stopping } from "./leftovers";
 
@@ -74,14 +74,14 @@ function wordsFor({ doubt, does }: Row, context: Context): Pick<Described, "foun
       if (isForPerson(does)) return { found, does: "nothing: a person decides" };
       const up = does.occupant
         ? `if the program still asks for it, ${nextUp(doubt, does.occupant, context)}`
-        : "`pulumi up` asks the listing of its own place";
+        : "`pulumi up` asks the listing of its own service";
       return { found, does: `leave it to the next run: ${up}` };
     }
   }
 }
 
 /** Describes the instances in question, what the state has, and why a person has to look. */
-function describeItems({ name }: Doubt, does: Does): string {
+function describeItems({ name }: CreateInDoubt, does: Does): string {
   const items = itemsOf(does);
   const occupant = "occupant" in does ? does.occupant : undefined;
   const words = [
@@ -100,7 +100,7 @@ function describeItem({ id, name, status }: ListItem, isSecret: boolean): string
 
 /** Says what the next run does with an instance, and with the one in whose place it is. */
 export function nextUp(
-  doubt: Doubt,
+  doubt: CreateInDoubt,
   occupant: string | undefined,
   { deletePolicy }: Context,
 ): string {
@@ -112,7 +112,7 @@ export function nextUp(
   return `\`${oneRunCommands.retain}\` goes on with it, and drops ${occupant} from the state, which goes on running`;
 }
 
-function explicitProviderOf({ pending, record }: Doubt): string | undefined {
+function explicitProviderOf({ pending, record }: CreateInDoubt): string | undefined {
   return pending?.explicitProvider ?? record?.provider;
 }
 

@@ -15,7 +15,7 @@ import { placeFor, type PendingCreate, type StackState } from "../state";
 import { Problem, type Terminal } from "../terminal";
 import type { Row, StackView } from "./decide";
 
-/** What `carryOut` has changed. */
+/** What `writeRows` has changed. */
 export interface Written {
   /** The file with the state that was replaced. Undefined if the state was not changed. */
   readonly kept: string | undefined;
@@ -28,7 +28,7 @@ export interface Written {
  *
  * @throws Problem if the state has changed, or can't be changed, as when the stack is locked
  */
-export async function carryOut(
+export async function writeRows(
   { state, origin }: StackView,
   rows: readonly Row[],
   io: Terminal,

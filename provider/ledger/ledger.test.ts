@@ -61,6 +61,18 @@ test("a create that ends in order leaves nothing, not even a lock", async () => 
   expect(warnings).toEqual([]);
 });
 
+test("a ledger without a session, which a command has, reads the records, and makes and takes over none", async () => {
+  await leaveInDoubt(folder, "web");
+  const reader = new Ledger({ folder, warn: () => undefined, clock: { date: () => new Date() } });
+  const names = readdirSync(folder);
+  const [found] = reader.all();
+  expect(found).toMatchObject({ liveness: "dead", record: { urn } });
+  reader.claim(ownFields("db"));
+  expect(found && reader.takeOver(found.record)).toBe(false);
+  expect(readdirSync(folder)).toEqual(names);
+  expect(found && reader.forget(found.record)).toBe(true);
+});
+
 test("while a session lives, no other gets its record, and after its end, one does", async () => {
   const first = open();
   const [second, third] = [open(), open()];

@@ -192,7 +192,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "cli/settle/words.ts",
-    text: "`pulumi up` asks the listing of its own place",
+    text: "`pulumi up` asks the listing of its own service",
     ways: { "pulumi up": settled("a create that left nothing stops no up") },
   },
   {

@@ -11,7 +11,7 @@ import { putsOf, settleState } from "../../cli/settle/write";
 import { leftoversIn } from "../../cli/settle/leftovers";
 import { whyUnvouched } from "../../cli/settle/sightings";
 import { isInstance, parseState, type StackState } from "../../cli/state";
-import { doubtsOf, makerOf, mayBe, type Doubt, type Listed } from "../../cli/view";
+import { doubtsOf, makerOf, mayBe, type CreateInDoubt, type Listed } from "../../cli/view";
 import type { ListItem } from "../../provider/api/contract";
 import type { Origin } from "../../provider/origin";
 import type { PropertyMap, PropertyValue } from "../../provider/propertyValue";
@@ -103,7 +103,7 @@ function endOf(
 
 /** What complete listings show that begin after the settling time. */
 function sightingOf(
-  doubt: Doubt,
+  doubt: CreateInDoubt,
   state: StackState,
   place: Listed,
   scopes: ReadonlySet<string>,
