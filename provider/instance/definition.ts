@@ -197,7 +197,7 @@ export const outputs: Readonly<Record<string, Output>> = {
 
 /**
  * What an output is if the service has not shown it. A required output is empty, so that a program can pass it on as an
- * input of another resource, and `createdAt` is null. Of the optional inputs, only the name is here: null (of a script, no
+ * input of another resource, and an optional output is null. Of the optional inputs, only the name is here: null (of a script, no
  * output) says of the others that the instance was created without them.
  */
 export const outputsNotShown: Readonly<Record<string, "" | readonly [] | null>> = {
