@@ -63,7 +63,7 @@ const unreadable: [string, Reaction, RegExp][] = [
   [
     "100,000 arrays deep",
     answer(200, `${"[".repeat(100_000)}1${"]".repeat(100_000)}`),
-    /nested too deep/,
+    /is not JSON/,
   ],
 ];
 

@@ -38,34 +38,10 @@ export const readAs =
       const cause = ownIssue.message;
       throw new RequestError({ kind: "unreadable", method, path, status, cause, lasting: true });
     }
-    const fields = new Set(issues.map((issue) => describeField(issue, json.value)));
+    // No value is shown, because it may be a secret.
+    const fields = new Set(issues.map(({ path }) => path.join(".") || "the answer as a whole"));
     throw unreadableError(response, `has wrong or missing fields: ${[...fields].join(", ")}`);
   };
-
-/** Names a field that does not fit, and its type. Its value is not shown, because it may be a secret. */
-function describeField(issue: z.core.$ZodIssue, body: unknown): string {
-  const field = issue.path.join(".") || "the answer as a whole";
-  if (issue.code !== "invalid_type") return field;
-  let value = body;
-  for (const key of issue.path) value = (Object(value) as Record<PropertyKey, unknown>)[key];
-  if (value === undefined) return `${field} (missing)`;
-  const expected = typeNames[issue.expected];
-  return `${field} (${typeName(value)}${expected === undefined ? "" : `, not ${expected}`})`;
-}
-
-const typeNames: Readonly<Record<string, string>> = {
-  string: "a text",
-  number: "a number",
-  boolean: "a boolean",
-  array: "a list",
-  object: "an object",
-};
-
-/** Returns the name of the type of a JSON value. */
-function typeName(value: unknown): string {
-  if (value === null) return "null";
-  return typeNames[Array.isArray(value) ? "array" : typeof value] ?? "of another type";
-}
 
 function unreadableError({ status, request }: HttpResponse, problem: string): RequestError {
   const { method, path } = request;
@@ -138,9 +114,8 @@ function parseJson(response: HttpResponse): { value: unknown } | { problem: stri
       return typeof value === "string" ? withoutToken(value, response.token) : value;
     };
     return { value: JSON.parse(text, reviver) as unknown };
-  } catch (error) {
+  } catch {
     // The parser's own message quotes the body, which may hold secrets.
-    if (error instanceof RangeError) return { problem: "is nested too deep" };
   }
   const encoding = response.header("content-encoding");
   // An encoded body is never decoded, since a few bytes could become gigabytes.
