@@ -1,6 +1,7 @@
 /** Tests the lines of the Info column, and how many of them the engine is sent. */
 import { expect, test } from "@jest/globals";
 import { Redactor } from "../redaction";
+import { answered, failed } from "../testing/fakeService";
 import { VirtualClock } from "../testing/virtualClock";
 import { InfoColumn } from "./infoColumn";
 
@@ -66,15 +67,15 @@ test("trouble comes first, until it ends, and the instance that the call names c
   const { clock, begin, news } = setUp();
   using line = begin(900, "i-2");
   line.show({ what: "DELETE sent" });
-  line.meet({ cause: "connection refused", nextAt: 2000 });
+  line.meet({ error: failed("unreachable"), nextAt: 2000 });
   await clock.advance(1500);
-  line.meet({ cause: "connection refused" });
+  line.meet({ error: failed("unreachable") });
   await clock.advance(9500);
   line.meet(undefined);
   await clock.advance(1000);
   expect(news()).toEqual([
-    "connection refused, next try in 1 s, 1 s of 15 min, i-2",
-    "connection refused, 10 s of 15 min, i-2",
+    "no connection, next try in 1 s, 1 s of 15 min, i-2",
+    "no connection, 10 s of 15 min, i-2",
     "DELETE sent, 12 s of 15 min, i-2",
   ]);
 });
@@ -82,7 +83,9 @@ test("trouble comes first, until it ends, and the instance that the call names c
 test("from two minutes on, times are in minutes, a time-out if it is whole ones, and a pause has its end in local time", async () => {
   const { clock, begin, news } = setUp();
   const lines = [20, 90, 150, 3600].map((seconds) => begin(seconds));
-  lines.forEach((line) => line.meet({ cause: "429", nextAt: 1_201_000, until: new Date(0) }));
+  lines.forEach((line) =>
+    line.meet({ error: answered(429, "GET"), nextAt: 1_201_000, until: new Date(0) }),
+  );
   await clock.advance(1000);
   expect(news()).toEqual(
     ["20 s", "90 s", "150 s", "60 min"].map((limit): unknown =>
@@ -116,7 +119,7 @@ test("at a terminal, no line of many is left out, and what begins anew comes bef
   lines.forEach((line, n) => line.show({ what: "PROVISIONING", id: `i-${n}` }));
   await clock.advance(10_000);
   expect(new Set(news().map((text) => text.replace(/.* /, ""))).size).toBe(100);
-  lines[99]?.meet({ cause: "429" });
+  lines[99]?.meet({ error: answered(429, "GET") });
   await clock.advance(2000);
   expect(news()).toContainEqual(expect.stringMatching(/^429, .* i-99$/));
 });
@@ -132,7 +135,7 @@ test("no timer runs without an operation under way, nor for one that shows nothi
   second[Symbol.dispose]();
   expect(clock.sleeping).toBe(0);
   // A wait of an operation may end later than the operation.
-  first.meet({ cause: "429" });
+  first.meet({ error: answered(429, "GET") });
   await clock.advance(5000);
   expect(news()).toHaveLength(1);
 });

@@ -5,6 +5,7 @@
  * At a terminal, the lines move with the clock. In a pipeline, where the engine prints each as a line of the log, they are few.
  */
 import { localTime, notNeeded } from "../abort";
+import type { RequestError } from "../api/errors";
 import type { ProviderContext } from "../context";
 
 /** What an operation does. */
@@ -15,14 +16,13 @@ export interface Activity {
   readonly id?: string | undefined;
 }
 
-/** Why an operation gets no further. The line then begins with it. */
-export interface Trouble {
-  /** In few words, such as the HTTP status. */
-  readonly cause: string;
+/** A failed try of a request for which an operation waits. Its line then begins with the error. */
+export interface FailedRequest {
+  readonly error: RequestError;
   /** The clock time of the next try, if it is known. */
-  readonly nextAt?: number | undefined;
+  readonly nextAt?: number;
   /** The date of the next try. */
-  readonly until?: Date | undefined;
+  readonly until?: Date;
 }
 
 /** The operation of a line. */
@@ -119,7 +119,7 @@ export class Line implements Disposable {
   readonly #ctx: ProviderContext;
   readonly #on: LineEvents;
   #activity: Activity | undefined;
-  #trouble: Trouble | undefined;
+  #failed: FailedRequest | undefined;
   /** The clock time since when the line begins as it does. */
   #beginsSoSince = 0;
   /** How the line began when it was last shown, and the clock time of that. */
@@ -134,18 +134,18 @@ export class Line implements Disposable {
 
   /** Sets what the operation does from now on. */
   show(activity: Activity): void {
-    this.#set(activity, this.#trouble);
+    this.#set(activity, this.#failed);
   }
 
   /** Sets, or with undefined ends, what keeps the operation from going on. */
-  meet(trouble: Trouble | undefined): void {
-    this.#set(this.#activity, trouble);
+  meet(failed: FailedRequest | undefined): void {
+    this.#set(this.#activity, failed);
   }
 
-  #set(activity: Activity | undefined, trouble: Trouble | undefined): void {
+  #set(activity: Activity | undefined, failed: FailedRequest | undefined): void {
     const before = this.#begin;
     this.#activity = activity;
-    this.#trouble = trouble;
+    this.#failed = failed;
     if (this.#begin === before) return;
     this.#beginsSoSince = this.#ctx.clock.now();
     this.#on.changed();
@@ -153,7 +153,7 @@ export class Line implements Disposable {
 
   /** The words with which the line begins. Undefined if there is nothing to show. */
   get #begin(): string | undefined {
-    return this.#trouble?.cause ?? this.#activity?.what;
+    return this.#failed?.error.short ?? this.#activity?.what;
   }
 
   /** Whether the line begins otherwise than when it was last shown. */
@@ -198,7 +198,7 @@ export class Line implements Disposable {
 
   /** Says when the next try is, unless it is under way. A longer pause has its end in local time, too. */
   #nextTry(): string | undefined {
-    const { nextAt = -Infinity, until } = this.#trouble ?? {};
+    const { nextAt = -Infinity, until } = this.#failed ?? {};
     const seconds = Math.ceil((nextAt - this.#ctx.clock.now()) / 1000);
     if (seconds <= 0) return undefined;
     const end = until && seconds >= minutesFrom ? ` (${localTime(until)})` : "";

@@ -8,7 +8,7 @@ import type { Retry } from "../api/options";
 import { paths } from "../api/serviceConstants";
 import type { ProviderContext } from "../context";
 import { Once } from "../once";
-import { InfoColumn, type Activity, type Line } from "./infoColumn";
+import { InfoColumn, type Activity, type FailedRequest, type Line } from "./infoColumn";
 
 /** What an operation may wait for. */
 export interface Wait {
@@ -46,15 +46,6 @@ export interface OperationOwner {
   /** The instance, if the call names it. */
   id?: string | undefined;
   option?: TimeoutOption;
-}
-
-/** A failed try, and when the next one is, if that is known. */
-interface FailedRequest {
-  error: RequestError;
-  /** The clock time of the next try. */
-  nextAt?: number;
-  /** The date of the next try. */
-  until?: Date;
 }
 
 /** The last failed try of an endpoint, which is to be repeated. */
@@ -143,9 +134,7 @@ export class Operation implements Ending {
 
   #showTrouble(): void {
     const [, failed] = this.#awaited;
-    if (!failed) return this.#line?.meet(undefined);
-    const { error, nextAt, until } = failed;
-    this.#line?.meet({ cause: error.short, nextAt, until });
+    this.#line?.meet(failed);
   }
 
   #timedOut(pause?: Pause): TimedOut {
