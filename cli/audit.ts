@@ -128,7 +128,7 @@ async function audit(
 }
 
 /** What the last look shows, and what the listings prove about the instances that the first look missed. */
-export interface Audited extends Comparison {
+interface Audited extends Comparison {
   readonly searched: ReadonlyMap<StateResource, { kind: Verdict["kind"]; why: string | undefined }>;
 }
 

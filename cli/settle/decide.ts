@@ -249,10 +249,7 @@ function asking(
 }
 
 /** Returns the id that a state has for a resource, unless it was deleted before its replacement was to be made. */
-export function occupantOf(
-  { urn }: Pick<CreateInDoubt, "urn">,
-  { state }: Pick<StackView, "state">,
-): string | undefined {
+function occupantOf({ urn }: CreateInDoubt, { state }: StackView): string | undefined {
   const isPresent = (one: StateResource) =>
     one.urn === urn && !one.delete && !one.pendingReplacement;
   return state.resources.find(isPresent)?.id;
