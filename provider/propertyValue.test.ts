@@ -3,6 +3,7 @@ import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { closest } from "./closest";
 import {
+  canonicalJson,
   hasSecret,
   hasUnknown,
   Opaque,
@@ -69,6 +70,12 @@ test("a key named __proto__ is a key like any other", () => {
   const map = propertyMap(JSON.parse('{"__proto__": "x", "gone": null}') as Record<string, string>);
   expect(Object.keys(map)).toEqual(["__proto__", "gone"]);
   expect(reveal(map)).toEqual(map);
+});
+
+test("for a comparison, the order of keys does not matter, nor whether a map has a prototype", () => {
+  const map = propertyMap({ b: propertyMap({ d: 1, c: ["x", "y"] }), a: null });
+  expect(canonicalJson(map)).toBe(canonicalJson({ a: null, b: { c: ["x", "y"], d: 1 } }));
+  expect(canonicalJson(map)).not.toBe(canonicalJson({ a: null, b: { c: ["y", "x"], d: 1 } }));
 });
 
 test("an asset is not searched for secrets", () => {

@@ -78,6 +78,18 @@ export function reveal(value: PropertyValue): PropertyValue {
   return isMap(value) ? mapValues(value, reveal) : value;
 }
 
+/**
+ * Returns JSON for a comparison: the same for two values, whatever the order of the keys in their maps. Take the secrets and the
+ * unknown parts out of the value before.
+ */
+export function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_, part: unknown) =>
+    typeof part === "object" && part !== null && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : part,
+  );
+}
+
 /** Whether any part of the value is not known yet. */
 export function hasUnknown(value: PropertyValue | undefined): boolean {
   return nestedIn(value).some(({ part }) => part instanceof Unknown);

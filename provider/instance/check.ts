@@ -1,9 +1,12 @@
 /** The Check call of an Instance: reports all input errors at once (G9), fills in the name, and marks secrets (G8). */
 import { closest } from "../closest";
 import {
+  canonicalJson,
   hasUnknown,
   isGiven,
   isList,
+  isMap,
+  mapValues,
   propertyMap,
   reveal,
   Secret,
@@ -196,7 +199,7 @@ function isHeld(
 ): boolean {
   if (isScript(name)) return readUserData(olds) !== undefined && isSameUserData(olds, news);
   const [before, now] = [olds, news].map((inputs) => reveal(inputs[name] ?? null));
-  if (index === undefined) return before === now;
+  if (index === undefined) return canonicalJson(before) === canonicalJson(now);
   return isList(before) && isList(now) && before.includes(now[index] ?? null);
 }
 
@@ -236,12 +239,17 @@ interface InputProblem {
 function problemsOf(name: InputName, given: PropertyValue | undefined): InputProblem[] {
   const value = reveal(given ?? null);
   if (value === null || value instanceof Unknown) return [];
-  // Any valid string stands for an item that is not known yet, so that only the known items are checked.
-  const known = isList(value) ? value.map((item) => (hasUnknown(item) ? "?" : item)) : value;
-  return (inputTypes[name].safeParse(known).error?.issues ?? []).map(
+  return (inputTypes[name].safeParse(withoutUnknown(value)).error?.issues ?? []).map(
     ({ path: [index], message }) => ({
       index: typeof index === "number" ? index : undefined,
       problem: message,
     }),
   );
+}
+
+/** Returns the value with a valid text for each part that is not known yet, so that only the known parts are checked. */
+function withoutUnknown(value: PropertyValue): PropertyValue {
+  if (value instanceof Unknown) return "?";
+  if (isList(value)) return value.map(withoutUnknown);
+  return isMap(value) ? mapValues(value, withoutUnknown) : value;
 }

@@ -4,7 +4,7 @@ import type { Evidence } from "../evidence/listing";
 import type { InFile } from "../ledger/ledger";
 import type { LedgerRecord } from "../ledger/record";
 import type { Origin } from "../origin";
-import { hasSecret, reveal, type PropertyMap } from "../propertyValue";
+import { canonicalJson, hasSecret, reveal, type PropertyMap } from "../propertyValue";
 import type { Session } from "../session/session";
 import { unpackedScript } from "../userData/cloudInit";
 import { createBodyOf, parseInstanceArgs, type InstanceArgs } from "./definition";
@@ -73,7 +73,7 @@ function digestOf(apiToken: string, args: InstanceArgs, kind: NameKind): string 
     ssh_keys: [...(ssh_keys ?? [])].sort(),
     name: kind === "explicit" ? name : null,
   };
-  return keyedFingerprint(apiToken, JSON.stringify(request), 32);
+  return keyedFingerprint(apiToken, canonicalJson(request), 32);
 }
 
 /** Returns what the file of a resource says, with the clock time from which on each listing shows the instance of its POST. */

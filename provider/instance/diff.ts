@@ -3,19 +3,25 @@
  * state does not have the input: an import could not read it, or it was too large (G5). A replacement whose Delete would
  * fail is refused (G4), and so is one for which there is no user data.
  */
-import { isDeepStrictEqual } from "node:util";
 import { pageAt } from "../advice";
 import { logicalName } from "../urn";
 import { OperationFailed, type Refused } from "../errors";
 import type { Verdict } from "../evidence/witness";
-import { hasSecret, hasUnknown, isList, reveal, type PropertyMap } from "../propertyValue";
+import {
+  canonicalJson,
+  hasSecret,
+  hasUnknown,
+  isList,
+  reveal,
+  type PropertyMap,
+} from "../propertyValue";
 import type { DiffKind } from "../pulumiNames";
 import type { DiffRequest, DiffResponse } from "../calls";
 import type { DiffOccasion } from "../engineRun";
 import { timeouts, type Session } from "../session/session";
 import { idInputs, inputNames, isScript, isSent, scriptInputs, type InputName } from "./definition";
 import { isBilled, lookFor, outOfReach } from "./existence";
-import { heldBy, type Instance } from "./instance";
+import { heldBy, listedInputs, type Instance } from "./instance";
 import { findingOf, noCall, refusal, waysToReplace, type Existing } from "./refusals";
 import { forgetText, isSameUserData, lacksText, readUserData } from "./userData";
 
@@ -241,7 +247,10 @@ function changeOf(name: InputName, held: Instance, news: PropertyMap): DiffKind 
       typeof known === "string" && known.toLowerCase() === after.toLowerCase();
     if (isSame(held.name) || isSame(before)) return undefined;
   }
-  if (!isDeepStrictEqual(before, after)) return `update${suffix}`;
+  // A program that takes over what a listing shows changes nothing.
+  const isListed = listedInputs.some((listed) => listed === name);
+  const known = [before, isListed ? comparable(name, held.outputs) : before].map(canonicalJson);
+  if (hasUnknown(news[name]) || !known.includes(canonicalJson(after))) return `update${suffix}`;
   // The inputs in an import file come into the inputs of the state, but not into its outputs.
   return held.isUnread(name) ? "add" : undefined;
 }
@@ -262,5 +271,5 @@ function comparable(name: InputName, inputs: PropertyMap): unknown {
   if (!isList(value)) return plain(value) ?? undefined;
   if (value.length === 0) return undefined;
   const items = value.map(plain);
-  return name === "sshKeys" ? new Set(items) : items;
+  return name === "sshKeys" ? [...new Set(items)].sort() : items;
 }

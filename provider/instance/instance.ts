@@ -18,6 +18,7 @@ import {
 import type { DeleteRequest, DiffRequest } from "../calls";
 import {
   inputNames,
+  inputTypes,
   outputs as serviceOutputs,
   outputsNotShown,
   scriptInputs,
@@ -33,6 +34,8 @@ const listedFields = {
 } as const satisfies Record<string, keyof ListItem>;
 /** The names of the outputs that a listing shows. */
 export const listedOutputs = Object.keys(listedFields) as (keyof typeof listedFields)[];
+/** The inputs that a listing shows. */
+export const listedInputs = listedOutputs.filter((name) => name in inputTypes);
 
 /** The outputs that no program reads. */
 const hidden = {
@@ -117,8 +120,9 @@ export class Instance {
   /** The instance of a list item alone (import, `.get()`), which shows few outputs. */
   static listed(urn: string, item: ListItem, origin: Origin): Instance {
     const outputs = propertyMap({ ...inputsAsOutputs({}), [hidden.read]: true });
-    const inputs = propertyMap({ name: item.name });
-    return new Instance({ urn, id: item.id, inputs, outputs }).seenAs(item, origin);
+    const { id } = item;
+    const inputs = Object.fromEntries(listedInputs.map((name) => [name, item[listedFields[name]]]));
+    return new Instance({ urn, id, inputs: propertyMap(inputs), outputs }).seenAs(item, origin);
   }
 
   /** The name as the service shows it. The input of this name is the program's. */

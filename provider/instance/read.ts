@@ -4,13 +4,13 @@ import { NotFound, OperationFailed } from "../errors";
 import { whyOpen } from "../evidence/why";
 import { isNamed } from "../evidence/witness";
 import type { Origin } from "../origin";
-import { propertyMap } from "../propertyValue";
+import { canonicalJson, propertyMap, reveal } from "../propertyValue";
 import type { ReadRequest, ReadResponse } from "../calls";
 import type { ReadOccasion } from "../engineRun";
 import type { Session } from "../session/session";
 import { isAddressDue } from "./address";
 import { listedBy, lookFor } from "./existence";
-import { Instance, listedOutputs, textIn } from "./instance";
+import { Instance, listedOutputs } from "./instance";
 import { checkStatus, unfinishedInstance } from "./ready";
 
 /**
@@ -66,7 +66,8 @@ function refresh(session: Session, before: Instance, item: ListItem, origin: Ori
   const isSettled = listedBy(session, before) <= session.ctx.clock.now();
   const after = (isSettled ? complete.settled() : complete).seenAs(item, origin);
   // The inputs stay: a new name at the service is drift, and no reason for a replacement.
-  const shownBy = ({ outputs: held }: Instance, name: string) => textIn(held[name]) || undefined;
+  const shownBy = ({ outputs: held }: Instance, name: string) =>
+    canonicalJson(reveal(held[name] ?? ""));
   const changed = listedOutputs.filter((name) => shownBy(before, name) !== shownBy(after, name));
   // That an unfinished instance has become ready is no drift.
   session.engine.resource(before.urn).drift = before.isUnfinished ? [] : changed;

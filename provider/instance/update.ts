@@ -11,7 +11,7 @@ import type { Session } from "../session/session";
 import { isScript, type InputName } from "./definition";
 import { changedInputs } from "./diff";
 import { lookFor } from "./existence";
-import { heldBy, listedOutputs, type Instance } from "./instance";
+import { heldBy, listedInputs, listedOutputs, type Instance } from "./instance";
 import { noNetworksNotice } from "./messages";
 import { keepOrThrow, unfinishedError, waitUntilReady } from "./ready";
 
@@ -56,7 +56,7 @@ export async function updateInstance(
     Object.fromEntries(names.map((name) => [name, valueOf(name)]));
   const withChanges = (after: Instance) => after.with(valuesOf([...asserted, ...recorded])).outputs;
   if (occasion.is === "preview") {
-    const found = listedOutputs.filter((name) => name !== "name");
+    const found = listedOutputs.filter((name) => !listedInputs.includes(name));
     const foundByWait = Object.fromEntries(found.map((name) => [name, Unknown.value]));
     const after = before.finished().with(before.isUnfinished ? foundByWait : {});
     return withChanges(after.with({ ...news, name: valueOf("name") }));

@@ -97,8 +97,9 @@ function outputList(): string {
 }
 
 /** In the words of a reader: "list of string". */
-function typeName({ type, items, $ref }: Property): string {
+function typeName({ type, items, additionalProperties, $ref }: Property): string {
   if ($ref !== undefined) return code($ref.split(":").at(-1) ?? "");
+  if (additionalProperties) return `map of ${typeName(additionalProperties)}`;
   return type === "array" ? `list of ${typeName(items ?? {})}` : (type ?? "");
 }
 

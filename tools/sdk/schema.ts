@@ -30,6 +30,7 @@ import { exampleUsage, referenceExample, webServersExample } from "./examples";
 export interface Property {
   type?: string;
   items?: Property;
+  additionalProperties?: Property;
   $ref?: string;
   description?: string;
   secret?: boolean;
@@ -267,12 +268,14 @@ function ref(token: string): Property {
   return { $ref: `#/types/${token}` };
 }
 
-/** Returns an enum, or string, number, integer, boolean, or a list of them. Our inputs have no other types. */
+/** Returns an enum, or string, number, integer, boolean, or a list or a map of them. Our inputs have no other types. */
 function typeOf(type: z.ZodType): Property {
   const json = jsonOf(type);
   if (json.enum) return ref(enumToken(json));
-  const name = json.type ?? "string";
-  return json.items ? { type: name, items: { type: json.items.type ?? "string" } } : { type: name };
+  const { type: name = "string", items, additionalProperties } = json;
+  if (items) return { type: name, items: { type: items.type ?? "string" } };
+  if (!additionalProperties) return { type: name };
+  return { type: name, additionalProperties: { type: additionalProperties.type ?? "string" } };
 }
 
 /** The enums among the settings and the arguments of functions. */
@@ -300,6 +303,7 @@ function enumTypes() {
 interface JsonType {
   type?: string;
   items?: { type?: string };
+  additionalProperties?: { type?: string };
   enum?: string[];
   title?: string;
   /** What each word of an enum means. */
