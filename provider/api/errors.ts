@@ -127,7 +127,7 @@ export class RequestError extends Error {
     return this.status === 404 || this.status === 410;
   }
 
-  /** Whether the address may be another one than the service's: it redirects, or lacks the call. Each GET is documented. */
+  /** Whether the address may not be the service's: it redirects, or has no such call, although the service documents each GET. */
   get isElsewhere(): boolean {
     const { kind, status = 0, method, isNotFound } = this;
     const isLacking = status === 405 || (isNotFound && method === "GET");

@@ -20,8 +20,8 @@ export function tokenFileProblem(path: string, problem: string): { problem: stri
 }
 
 /**
- * From now on, the token is hidden in messages (G8). A token that ends after its prefix has nothing to hide. One that is the
- * text of an Output is not hidden, because words of the message about it would be.
+ * Hides the token in messages from now on (G8). A token that ends after its prefix has nothing to hide. The text of an Output is
+ * not hidden either, because the message about it has the same words.
  */
 export function hideToken(redactor: Redactor, token: string): void {
   if (isTokenPrefix(token.trim()) || outputTextProblem(token) !== undefined) return;

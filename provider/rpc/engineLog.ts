@@ -13,14 +13,14 @@ export const cancelsAtEnd = ">=3.231.0";
 /** In UTF-16 units. HTTP/2 trailers, in which an error message is sent twice, are not meant for pages of text. */
 export const maxMessageLength = 4096;
 
-/** A message that becomes longer than this takes in no more lines. In UTF-16 units. */
+/** To a waiting message that is longer than this, no line is added. In UTF-16 units. */
 const maxJoinedLength = 65_536;
 
 /** The messages about one resource, or about none. */
 interface Queue {
-  /** Resolves when the last of them was sent or has failed. */
+  /** Resolves when the last message was sent or has failed. */
   last: Promise<void>;
-  /** The last of them, as long as it waits for earlier ones. */
+  /** The last message, as long as it waits for earlier messages. */
   waiting: Message | undefined;
 }
 
@@ -34,7 +34,7 @@ export class EngineLog implements Messages {
   readonly #clock: Clock;
   #address = "";
   #client: Promise<EngineClient> | undefined;
-  /** By URN, as long as the engine has not accepted them all. */
+  /** By URN. A queue is removed once the engine has accepted all its messages. */
   readonly #sending = new Map<string, Queue>();
 
   constructor(redactor: Redactor, clock: Clock) {
@@ -94,7 +94,7 @@ export class EngineLog implements Messages {
     void this.#client?.then((client) => client.close(), ignore);
     this.#client = undefined;
     this.#address = "";
-    // What waits is for the engine until now. Nothing for the next one may join it, or wait for it.
+    // The waiting messages are for this engine. No message for the next engine may join them, or wait for them.
     this.#sending.clear();
   }
 
@@ -120,14 +120,14 @@ export class EngineLog implements Messages {
   }
 }
 
-/** Puts the message into the one that waits before it, if that loses nothing that is to be kept. Returns whether it did. */
+/** Joins a message to the one that waits before it. Returns false if that would lose a message that a person is to see. */
 function tookIn(waiting: Message, { severity, isEphemeral, text }: Message): boolean {
   if (waiting.severity !== severity || waiting.isEphemeral !== isEphemeral) return false;
   if (isEphemeral) {
     waiting.text = text;
     return true;
   }
-  // The engine shows each of the others to a person, as a message by itself.
+  // The engine shows a message that is no debug line to a person by itself.
   if (severity !== "debug" || waiting.text.length > maxJoinedLength) return false;
   waiting.text += `\n${text}`;
   return true;

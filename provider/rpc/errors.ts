@@ -78,12 +78,12 @@ function unfinishedFailure(error: InstanceUnfinished, log: EngineLog): CallFailu
 }
 
 /**
- * Of inputs and outputs together, which are sent twice in one HTTP/2 trailer, in Base64 (measured). A trailer above
- * about 16 MB breaks the connection, and with it every call.
+ * The maximum size of inputs and outputs together. They are sent twice in one HTTP/2 trailer, in Base64 (measured). A trailer
+ * above about 16 MB breaks the connection, and with it every call.
  */
 const maxStateBytes = 4 * 1024 * 1024;
 
-/** Of a property in inputs or outputs. Hardly anything but a script is larger. */
+/** The maximum size of a property in inputs or outputs. Hardly any property but a script is larger. */
 const maxPropertyBytes = 64 * 1024;
 
 /**

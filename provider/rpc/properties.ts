@@ -14,7 +14,7 @@ import {
   type PropertyValue,
 } from "../propertyValue";
 
-/** The signatures of the others. */
+/** The signatures of assets, archives and resource references. */
 const opaqueKinds: Readonly<Record<string, OpaqueKind>> = {
   c44067f5952c0a294b673a41bacd8c17: "asset",
   "0def7320c3a5731c473e5ecbe6d01bc7": "archive",

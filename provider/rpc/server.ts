@@ -35,7 +35,7 @@ export class ProviderServer {
   #provider: Promise<Provider> | undefined;
   /** The engine whose run this is. Empty before the first run, and once the run was canceled. */
   #served = "";
-  /** Who made the last Handshake. A host that only reads the schema makes one, too, even in the middle of a run. */
+  /** Who made the last Handshake. A host that only reads the schema makes a Handshake, too, even in the middle of a run. */
   #attached = "";
   /** How many runs have begun. */
   #runs = 0;
@@ -89,7 +89,7 @@ export class ProviderServer {
     if (log.address === "") log.attach(address);
   }
 
-  /** Begins a run, unless the one of the host that made the last Handshake has begun. */
+  /** Begins the run of the host that made the last Handshake, unless this run has begun. */
   #beginRun(): void {
     if (this.#attached === this.#served) return;
     this.#served = this.#attached;
@@ -106,8 +106,8 @@ export class ProviderServer {
   }
 
   /**
-   * Accepts no more calls. Resolves when all running calls have ended, also those whose connection is gone, and the messages
-   * have been sent or have failed.
+   * Accepts no more calls. Resolves when all running calls have ended, even if their connections are gone, and the messages have
+   * been sent or have failed.
    */
   async drain(): Promise<void> {
     // For grpc-js, a call ends with its connection. But its handler may still write the id of an instance to the ledger
@@ -140,7 +140,7 @@ export class ProviderServer {
     return this.unary(async (request) => handle(await this.#load(), request));
   }
 
-  /** Returns the handler of a call that needs the provider, and with which engines begin a run. */
+  /** Returns the handler of a call that needs the provider, and that may be the first of a run. */
   beginningRun<Request, Reply>(
     handle: (provider: Provider, request: Request) => Promise<Reply>,
   ): handleUnaryCall<Request, Reply> {
@@ -151,8 +151,8 @@ export class ProviderServer {
   }
 
   /**
-   * Returns the handler of a call that the engine gives up only when it ends itself, as after a second Ctrl-C. If the caller
-   * is gone before the reply, the provider learns that the engine is.
+   * Returns the handler of a call that the engine gives up only when the engine ends, as after a second Ctrl-C. If the caller is
+   * gone before the reply, the provider learns that the engine is gone.
    */
   whileEngineWaits<Request, Reply>(
     handle: handleUnaryCall<Request, Reply>,

@@ -44,7 +44,7 @@ export function exitWithEngine(
   // Unlike a kill, this also leaves the compiled code to later processes.
   const exit = (): void => ownProcess.exit(0);
   const end = (reason: CancelReason, graceMs: number): void => {
-    // Even if no call is running, the last answer and the last messages have possibly not been sent yet.
+    // Even if no call is running, the last answer and the last messages may still be on their way.
     const maxMs = server.runningCalls === 0 ? idleMs : graceMs;
     void Promise.race([server.drain(), clock.sleep(maxMs)]).finally(exit);
     server.cancel(reason);
@@ -55,8 +55,8 @@ export function exitWithEngine(
     // A supervisor may send SIGTERM and SIGHUP together.
     if (received.has(signal)) return exit();
     received.add(signal);
-    // The engine sends SIGINT, on Windows SIGBREAK, only when it has finished, and some engines, such as 3.180, send no Cancel
-    // before it. So if no call is running, the engine has every answer.
+    // The engine sends SIGINT (on Windows SIGBREAK) only when it has finished. Some engines, such as 3.180, send no Cancel before.
+    // So if no call is running, the engine has every answer.
     const isEngines = signal === "SIGINT" || signal === "SIGBREAK";
     const hasFinished = isEngines && engineStdin && server.runningCalls === 0;
     end(hasFinished ? "finished" : "interrupted", afterSignalMs);

@@ -1,4 +1,4 @@
-/** The code that V8 has compiled from the parts of the plugin, from one process to the next. Without it, the start is only slower. */
+/** Keeps the code that V8 has compiled from the parts of the plugin for the next process, which starts faster with it. */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import * as fs from "node:fs";
 import { homedir } from "node:os";
@@ -13,8 +13,9 @@ import { joinParts, PartsFile } from "./partsFile";
 type Milestone = "created" | "started";
 
 /**
- * An engine's process without the compiled code of a part adds its own when it exits. The first that creates an instance leaves
- * that of all its parts, which the later ones use: a process that is asked for the schema alone has compiled little.
+ * If a process of an engine finds no compiled code of a part, it adds its own code of that part when it exits. The first process
+ * that creates an instance leaves the code of all its parts, and later processes use this code: a process that is asked for the
+ * schema alone has compiled little.
  * Node's own compile cache would have only the functions that run while a file is loaded, a seventh of what a create runs.
  */
 export class CompiledCode {
@@ -23,7 +24,7 @@ export class CompiledCode {
   /** What earlier processes have left. */
   #earlier: PartsFile | undefined;
   #stage: Milestone;
-  /** Those that this process has made, by the names of the parts. */
+  /** The scripts that this process has made, by the names of their parts. */
   readonly #scripts = new Map<string, Script>();
 
   /** `folder` is where the plugin is installed, and `digest` tells its bundle from others. */
@@ -42,7 +43,7 @@ export class CompiledCode {
 
   /** Returns the script of a part, with the compiled code that earlier processes have left. */
   script(name: string, source: string, filename: string): Script {
-    // V8 checks little of the code that it is given, and dies of what is damaged.
+    // V8 checks little of the code that it gets, and crashes if the code is damaged.
     if (this.#earlier?.isDamaged(name) === true) this.#forget();
     const cachedData = this.#earlier?.parts.get(name);
     const script = new Script(source, { filename, cachedData });

@@ -18,7 +18,7 @@ export function joinParts(parts: ReadonlyMap<string, Buffer>): Buffer {
 
 /** A file that was read. */
 export class PartsFile {
-  /** Tells this file from those with other parts. */
+  /** Files with other parts have other digests. */
   readonly digest: string;
   readonly parts: ReadonlyMap<string, Buffer>;
   readonly #places: Readonly<Record<string, Place>>;

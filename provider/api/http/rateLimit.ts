@@ -2,8 +2,8 @@
  * Keeps the client below the service's rate limit (G6). Each endpoint, which is a method and a path (section "Limits"), has a
  * token bucket.
  *
- * A request holds a token from its permit on, and uses it up when it ends, since the service counts it at some moment in
- * between. So what a bucket holds, and what it gets in 60 seconds, bound the requests of any 60 seconds.
+ * A request holds a token from its permit to its end, and then uses the token up. The service counts the request at some moment
+ * in between. So no 60 seconds have more requests than a full bucket and the tokens of one minute.
  *
  * After a 429 the endpoint pauses. It then goes on with one token, and its bucket fills at half the rate, which grows back. A
  * burst instead would use up the rest of the limit at once, and keep other clients with this token waiting for minutes
@@ -17,15 +17,18 @@ const minuteMs = 60_000;
 /** The part of the service's limit that this client uses. */
 const usedPart = 0.95;
 /**
- * How much of that a bucket holds, and so how many requests may go at once: 200 of the documented limit. The rest, 750, comes in
- * a minute. An `up` of 200 instances waits for nothing. A deeper bucket leaves less for each further minute. Each half minute
- * those who wait need a new listing, of up to 15 s, and what comes meanwhile has to fit in. Simulated: 1000 creates take 75 s
- * with 200 and 77 s with 100, and 2000 take 162 s with 200 and 175 s with 300.
+ * The part of this that a bucket holds, and so how many requests may go at once: 200 of the documented limit. The other 750 tokens
+ * come in a minute. An `up` of 200 instances waits for nothing. A deeper bucket would get fewer tokens in each minute. Creates that
+ * wait need a new listing each half minute, which takes up to 15 s: a smaller bucket would have no room for the tokens of that time.
+ * Simulated: 1000 creates take 75 s with 200 tokens and 77 s with 100, and 2000 creates take 162 s with 200 and 175 s with 300.
  */
 const depthPart = 4 / 19;
 /** How many permits of an endpoint can be in use at a time. Otherwise a burst would open hundreds of connections, one for each POST. */
 const maxUnderWay = 100;
-/** Only whole requests are sent, so nearly one more in a minute is within the limit. A limit of 1 lives on it. */
+/**
+ * A bucket gets this part of a token more in a minute. The limit holds, since only whole requests are sent. A limit of 1 has no
+ * other refill.
+ */
 const remainder = 0.9;
 /**
  * About the length of the first pause after a 429 without Retry-After. Each further pause in a row is twice as long, up to
@@ -33,7 +36,7 @@ const remainder = 0.9;
  */
 const firstPauseMs = 1000;
 const maxPauseMs = 30_000;
-/** Each 429 with Retry-After in a burst may make the pause a little longer. It is reported again only if that is this much. */
+/** Each 429 with Retry-After in a burst may make the pause a little longer. If it gets longer by this much, it is reported again. */
 const reportedStepMs = 1000;
 /** By how much the rate grows in each second of requests without a 429: a part of the full rate. */
 const rateStep = 0.01;
@@ -68,9 +71,9 @@ class Bucket {
   readonly #refill: number;
   /** A part of the full rate. */
   #rate = 1;
-  /** At the clock time `#filledAt`. It includes the tokens that are held. */
+  /** The number of tokens at the clock time `#filledAt`, with those that are held. */
   #level: number;
-  /** During a pause it is the end of the pause, and no request may be sent before it. */
+  /** A clock time. During a pause, it is the end of the pause, before which no request may be sent. */
   #filledAt: number;
   /** How many permits are out: neither released, nor with a request that has ended. Each holds a token. */
   #held = 0;
@@ -148,7 +151,7 @@ class Bucket {
     this.#fill();
     this.#held--;
     if (end !== "unsent") this.#level--;
-    // Of a request from before the pause, a 429 is of the burst that caused the pause, and a success proves nothing.
+    // If the request is from before the pause, its 429 belongs to the burst that caused the pause, and its success proves nothing.
     const isNew = this.#pausesInARow === pausesBefore;
     if (typeof end === "object") {
       this.#pause(end, isNew);
@@ -161,7 +164,7 @@ class Bucket {
     this.#changed = new AbortController();
   }
 
-  /** Begins a pause, unless one has begun since the request was permitted. That one may get longer. */
+  /** Begins a pause. If a pause has begun since the request was permitted, that pause only gets longer. */
   #pause(error: RequestError, isNew: boolean): void {
     const { clock, random, onRetry } = this.#options;
     const { retryAfterMs = 0 } = error;

@@ -14,7 +14,7 @@ interface Sending<T> {
   request: HttpRequest;
   /** Reads the 2xx response. */
   read: (response: HttpResponse) => T;
-  /** Of a POST whose caller has waited for the rate limit (`permitFor`). Without it, each try first waits for that. */
+  /** Of a POST, whose caller has waited for the permit (`permitFor`). Without a permit, each try first waits for one. */
   permit?: Permit;
 }
 
@@ -82,7 +82,7 @@ export class RequestSender {
         }
         mayHaveActed ||= caught.mayHaveActed;
         const error = caught.with({ mayHaveActed });
-        // It never fails a GET or DELETE (G6). The rate limit delays the next try until the pause has ended.
+        // A pause never fails a GET or DELETE (G6). The rate limit delays the next try until the pause has ended.
         if (error.asksForPause) failedTries = 0;
         else {
           if (failedTries++ === 0) giveUpAt = clock.now() + patienceMs;

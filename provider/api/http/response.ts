@@ -31,7 +31,7 @@ export const readAs =
     if (parsed.success) return parsed.data;
     const { issues } = parsed.error;
     const { status, request } = response;
-    // An issue of the body as a whole that the contract words itself. Another try would have the same contract.
+    // The contract words this issue of the whole body itself. Another try would meet the same issue.
     const ownIssue = issues.find(({ code, path }) => code === "custom" && path.length === 0);
     if (ownIssue) {
       const { method, path } = request;
@@ -130,7 +130,7 @@ function parseJson(response: HttpResponse): { value: unknown } | { problem: stri
 function withoutToken(text: string, token: string): string {
   // `printable` makes no text longer, and nearly every text of a listing is shorter than a token.
   if (text.length < token.length) return text;
-  // Characters that are removed later may be inside the token.
+  // Characters that `printable` removes later may be inside the token.
   const shown = [text, printable(text)].find((form) => form.includes(token));
   return shown?.replaceAll(token, redactionMark) ?? text;
 }
@@ -155,7 +155,7 @@ function excerptOf(response: HttpResponse): string {
   const { redact } = response.request;
   const text = response.body.toString("utf8");
   if (!isHtml(response)) return oneLine(text, 200, redact);
-  // What is not closed goes to the end. Otherwise each tag without an end would be a search through the whole page.
+  // A script without an end goes to the end of the page. Otherwise each such tag would cost a search through the whole page.
   const scripts = /<(script|style)\b(?:[^]*?<\/\1\s*>|[^]*)/gi;
   const words = text.replace(scripts, " ").replace(/<[^>]*>?/g, " ");
   return `an HTML page: ${oneLine(words, 200, redact)}`;

@@ -90,8 +90,7 @@ export class Transport {
   /**
    * Sends the request with this token. Rejects with a `RequestError`, or with the reason of the signal that cancelled the
    * request. A POST that is cancelled after `onSend` rejects with a `RequestError`, because the service may have acted (G2).
-   * Resolves with a truncated body if the body is too long (`maxBodyBytes`), or if the response breaks off after a 429, or
-   * after a 2xx to a DELETE.
+   * The body is truncated if it is too long (`maxBodyBytes`), or if the response to a 429 or to a successful DELETE breaks off.
    */
   async send(outgoing: Outgoing): Promise<HttpResponse> {
     const exchange = new Exchange({
@@ -282,7 +281,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (this.#settled.signal.aborted) return;
     this.#settled.abort(notNeeded);
     settle();
-    // Closes the connection, which undici would keep for the response. Without effect on an exchange that has ended.
+    // This closes the connection, which undici would keep for the response. After the end of the response, it has no effect.
     this.#controller?.abort(notNeeded);
   }
 }
