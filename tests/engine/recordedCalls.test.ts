@@ -1,10 +1,12 @@
 /**
- * The calls that the real engine makes to the plugin in each operation, recorded in recordedCalls.json with what each kind
- * of call proves. The simulation's model of the engine (tests/simulation/engine.ts) is tested with them. If an engine makes
- * other calls, compare the model with them, and record them again. A new kind of call gets an empty sentence, which a
- * person has to write.
+ * Records the conversations of the real engine with the plugin (provider/testing/conversations), and compares them with those
+ * of the engine at hand. provider/engineRun.test.ts replays them, and tests/simulation/engine.test.ts tests its model of
+ * the engine with them. recordedCalls.json says what each kind of call proves.
  *
  *     COMPUTE_RECORD=1 node_modules/.bin/node node_modules/.bin/jest tests/engine/recordedCalls
+ *
+ * A new call gets an empty `is`, and a new kind of call an empty sentence. A person has to write them. If an engine makes
+ * other calls, compare the provider and the model with them.
  */
 import { afterAll, expect, test } from "@jest/globals";
 import { spawn } from "node:child_process";
@@ -12,9 +14,12 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { testUnless } from "../../tools/support/unless";
+import { installPlugin } from "../../tools/build";
+import { flags, noDo } from "./support/do";
 import { hangs, never } from "./support/fixture";
 import { endGroup, noTerminals } from "./support/processes";
 import { emptyProgram, instances, oneInstance, required } from "./support/programs";
+import { unexplained } from "./support/recordedCalls/conversation";
 import {
   recordedCalls,
   recording,
@@ -59,6 +64,67 @@ test("replacements because of a changed input, `--replace` and a taint", async (
   await expectCalls("up of a tainted resource", () => stack.up());
 });
 
+test("a change in place, an ignored change, and --target", async () => {
+  await using fixture = await recording({ program: oneInstance() });
+  const { stack, expectCalls } = fixture;
+  await stack.up();
+  const fallback = { fallbackFlavorIds: ["standard-4"] };
+  stack.program(oneInstance(fallback));
+  await expectCalls("preview of a change in place", () => stack.preview());
+  await expectCalls("up of a change in place", () => stack.up());
+  const options = { ignoreChanges: ["flavorId"] };
+  stack.program(oneInstance({ ...fallback, flavorId: "premium-8" }, options));
+  await expectCalls("up of an ignored change", () => stack.up());
+  stack.program(instances({ web: { inputs: { flavorId: "premium-8" } }, other: {} }));
+  await expectCalls("up --target", () => stack.up("--target", urnOf("other")));
+  await expectCalls("refresh --target", () => stack.refresh("--target", urnOf("web")));
+  await expectCalls("destroy --target", () => stack.destroy("--target", urnOf("web")));
+});
+
+test("a refresh as part of up, a refresh and a destroy that run the program, and an instance that is gone", async () => {
+  await using fixture = await recording();
+  const { stack, control, expectCalls } = fixture;
+  await stack.up();
+  await expectCalls("up --refresh", () => stack.up("--refresh"));
+  await expectCalls("preview --refresh", () => stack.preview("--refresh"));
+  await expectCalls("refresh --run-program", () => stack.refresh("--run-program"));
+  await expectCalls("refresh, with its preview", () => stack.type("pulumi refresh"));
+  await expectCalls("destroy --run-program", () => stack.destroy("--run-program"));
+  await stack.up();
+  for (const id of fixture.ids()) control.remove(id);
+  await expectCalls("refresh of an instance that is gone", () => stack.refresh());
+});
+
+test.each([
+  ["up of a changed input with a dependent, with deleteBeforeReplace", { deletePolicy: "retain" }],
+  ["up of a changed input with a dependent, refused", { deletePolicy: "fail" }],
+] as const)("%s", async (command, config) => {
+  const program = (flavorId: string) =>
+    instances({
+      web: { inputs: { flavorId }, options: { deleteBeforeReplace: true } },
+      dependent: { inputs: { name: "after-${web.name}" } },
+    });
+  await using fixture = await recording({ program: program("standard-2"), config });
+  const { stack, expectCalls } = fixture;
+  await stack.up();
+  stack.program(program("standard-4"));
+  await expectCalls(command, () =>
+    config.deletePolicy === "fail" ? stack.fail("up") : stack.up(),
+  );
+});
+
+testUnless(noDo, "`pulumi do` with a stack", async () => {
+  await using fixture = await recording({ program: emptyProgram });
+  const { stack, expectCalls } = fixture;
+  installPlugin(stack.home);
+  const run = (...args: string[]) =>
+    stack.succeed("do", "compute:index:Instance", ...args, "--yes");
+  await expectCalls("do create", () => run("create", "web", ...flags));
+  await expectCalls("do upsert", () => run("upsert", "web", ...flags));
+  await expectCalls("do patch", () => run("patch", "web", "--flavor-id=standard-4"));
+  await expectCalls("do delete", () => run("delete", "web"));
+});
+
 test("an alias, a renamed stack, a moved resource, and retainOnDelete", async () => {
   await using fixture = await recording();
   const { stack, expectCalls } = fixture;
@@ -82,10 +148,12 @@ test("an alias, a renamed stack, a moved resource, and retainOnDelete", async ()
 });
 
 test("up of an existing, a new and a removed resource", async () => {
-  await using fixture = await recording({ program: instances({ a: {}, b: {} }) });
+  // Each waits for the one before it, or the calls would come in any order.
+  const after = (name: string) => ({ options: { dependsOn: [`\${${name}}`] } });
+  await using fixture = await recording({ program: instances({ a: {}, b: after("a") }) });
   const { stack, expectCalls } = fixture;
   await expectCalls("up of two new resources", () => stack.up());
-  stack.program(instances({ a: {}, c: {} }));
+  stack.program(instances({ a: {}, c: after("a") }));
   await expectCalls("up of an existing, a new and a removed resource", () => stack.up());
 });
 
@@ -248,7 +316,8 @@ test("an error hook makes the engine repeat a create", async () => {
   expect((await stack.instances()).map(({ id }) => id)).toEqual(fixture.ids());
 });
 
-test("recordedCalls.json has a sentence for each recorded kind of call and answer, and no other sentences", () => {
+test("each call says what it is about, and each kind of call and answer has its sentence", () => {
   expect(recordedCalls).toEqual(withSentences(recordedCalls));
   expect(Object.values({ ...recordedCalls.proves, ...recordedCalls.answers })).not.toContain("");
+  expect(unexplained()).toEqual([]);
 });

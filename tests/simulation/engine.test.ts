@@ -1,12 +1,12 @@
 /**
  * Tests that the model (engine.ts) makes the calls of the real engine, which are recorded in
- * tests/engine/recordedCalls.json. Of the calls about the provider resource, only Configure and Cancel are compared.
+ * provider/testing/conversations. Of the calls about the provider resource, only Configure and Cancel are compared.
  */
 import { expect, test } from "@jest/globals";
 import { propertyMap, type PropertyMap } from "../../provider/propertyValue";
 import type { LoggedCall } from "../engine/support/recordedCalls/callLog";
-import { callsOf, sessionsOf } from "../engine/support/recordedCalls/sessions";
-import realCalls from "../engine/recordedCalls.json";
+import { conversationOf, readConversation } from "../engine/support/recordedCalls/conversation";
+import { sessionsOf } from "../engine/support/recordedCalls/sessions";
 import type { Engine, Program } from "./engine";
 import { recorded } from "./recordCalls";
 import { Simulation } from "./simulation";
@@ -59,18 +59,18 @@ class RecordedRuns {
   }
 
   /**
-   * Expects the calls since the last comparison to be those of the real engine in this operation, or in its first
+   * Expects the calls since the last comparison to be those of the real engine with this command, or in its first
    * session.
    */
-  expectCalls(operation: keyof typeof realCalls.operations, firstOnly = false): void {
+  expectCalls(command: string, firstOnly = false): void {
     const before = this.log.slice(0, this.#compared);
-    const sessions = sessionsOf(this.log.slice(this.#compared), before);
+    const sessions = sessionsOf(conversationOf(this.log.slice(this.#compared), before));
     this.#compared = this.log.length;
     const modelled = (calls: string[]) => calls.filter((call) => !/^(Check|Diff)Config/.test(call));
-    const recordedCalls = callsOf(realCalls.operations[operation]).map(modelled);
+    const recordedCalls = sessionsOf(readConversation(command).calls).map(modelled);
     // The model has no sessions in which the engine only compares the provider resource.
     const real = recordedCalls.filter((calls) => calls.some((call) => call !== "Cancel"));
-    expect(callsOf(sessions)).toEqual(firstOnly ? real.slice(0, 1) : real);
+    expect(sessions).toEqual(firstOnly ? real.slice(0, 1) : real);
   }
 }
 

@@ -52,10 +52,9 @@ function describe(request: Request): Partial<LoggedCall> {
   const { urn, scope, preview, olds, oldInputs = olds ?? request.inputs } = request;
   const { oldOutputs = request.outputs } = request;
   return {
-    resource: urn?.split("::").at(-1),
+    urn,
     preview,
-    idKind: "scope" in request && scope === undefined ? "unknown" : "known",
-    scope,
+    id: "scope" in request ? (scope ?? "unknown") : "known",
     inputs: presence(oldInputs),
     outputs: presence(oldOutputs),
     stamp: stampOf(oldOutputs),

@@ -4,11 +4,10 @@
  */
 import { expect, test } from "@jest/globals";
 import { describeUnless } from "../../../tools/support/unless";
-import { beginDoing, creating, doing, flags, unattended, withPlugin } from "../support/do";
+import { beginDoing, creating, doing, flags, noDo, unattended, withPlugin } from "../support/do";
 import { never } from "../support/fixture";
-import { isOldest, tokens } from "../support/stack";
+import { tokens } from "../support/stack";
 
-const noDo = isOldest ? "the oldest engine has no `do`" : undefined;
 describeUnless(noDo, "`pulumi do`", () => {
   test("without a stack: list, read and functions answer; patch, upsert and delete say that they can't, and change nothing", async () => {
     await using fixture = await beginDoing();

@@ -2,7 +2,10 @@
 import { installPlugin } from "../../../tools/build";
 import { Fixture, type FixtureOptions } from "./fixture";
 import { emptyProgram, required } from "./programs";
-import { plugin } from "./stack";
+import { isOldest, plugin } from "./stack";
+
+/** Why there is no `pulumi do`. Undefined if there is. */
+export const noDo = isOldest ? "the oldest engine has no `do`" : undefined;
 
 /** The required inputs of an instance, as options. */
 export const flags = Object.entries(required).map(

@@ -1,37 +1,39 @@
 /**
  * Reads the engine's calls to the plugin, and the answers, from the log that the engine writes with PULUMI_DEBUG_GRPC.
- * No values of properties are kept.
+ * Of properties, only names are kept.
  */
+import { unknownTexts } from "../../../../provider/pulumiNames";
 
 /** A call and its answer. The simulation's model of the engine logs the same (recordCalls.ts). */
 export interface LoggedCall {
   process: number;
   method: string;
-  /** The logical name of the resource: the last part of its URN. */
-  resource?: string | undefined;
+  urn?: string | undefined;
+  /** In Configure, the id of the provider resource. "unknown": Pulumi's unknown value, in a preview. */
+  id?: string | undefined;
   preview?: boolean | undefined;
-  /** Whether the call has an id. "unknown": Pulumi's unknown value, in a preview. */
-  idKind?: "known" | "none" | "unknown";
-  /** The id of the provider resource, in Configure. */
-  scope?: string | undefined;
-  /** Whether the call has old inputs, and then old outputs. New inputs are not logged. */
+  /** Whether the call has old inputs, and then old outputs. Of the new inputs, only some names are logged. */
   inputs?: Existence;
   outputs?: Existence;
-  /** The id of the session that made the outputs of the call: their `__run` (provider/origin.ts). */
+  /** The id of the session that made the old outputs: their `__run` (provider/origin.ts). */
   stamp?: string | undefined;
+  /** The names of the new inputs that differ from the old ones, and of those that are unknown. */
+  changed?: string[];
+  unknown?: string[];
+  ignoreChanges?: string[] | undefined;
   /** "lost": the engine or the plugin was gone first. "nothing there": a Read found no instance. */
-  answer: "ok" | "failed" | "unfinished" | "nothing there" | "lost";
+  answer: "ok" | "failed" | "unfinished" | "nothing there" | "lost" | "update" | "replace";
   /** As `stamp`, of the outputs in the answer. */
   answerStamp?: string | undefined;
+  /** As `id`, of the answer. */
+  answerId?: string | undefined;
   /** Whether it was answered after Cancel. */
   isLate: boolean;
 }
 
 type Existence = "no" | "empty" | "given";
 
-interface Outputs {
-  __run?: string;
-}
+type Properties = Record<string, unknown> & { __run?: string };
 
 /** An entry of the engine's log: a call, and then the same again with its answer. */
 interface Entry {
@@ -42,16 +44,17 @@ interface Entry {
     urn?: string;
     id?: string;
     preview?: boolean;
-    inputs?: object;
-    oldInputs?: object;
-    olds?: Outputs;
-    properties?: Outputs;
+    ignoreChanges?: string[];
+  } & Partial<Record<"inputs" | "oldInputs" | "olds" | "news" | "properties", Properties>>;
+  response?: {
+    id?: string;
+    failures?: object[];
+    properties?: Properties;
+    changes?: string;
+    replaces?: string[];
   };
-  response?: { id?: string; failures?: object[]; properties?: Outputs };
   errors?: string[];
 }
-
-const unknown = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 
 /** Reads the engine's log. A Handshake after a Cancel begins the next session. */
 export function readCalls(log: string): LoggedCall[] {
@@ -89,34 +92,54 @@ export function readCalls(log: string): LoggedCall[] {
 }
 
 function describeCall(method: string, { request }: Entry): Partial<LoggedCall> {
-  const { urn, id = "", preview, olds, properties } = request;
+  const { urn, id = "", preview, olds, properties, ignoreChanges } = request;
   const isCheck = method.startsWith("Check");
   const outputs = ["Read", "Delete"].includes(method) ? properties : olds;
+  const inputs = isCheck ? olds : method === "Read" ? request.inputs : request.oldInputs;
+  const isAboutInstance = ["Check", "Diff", "Create", "Update"].includes(method);
+  const news = (isAboutInstance && (method === "Create" ? properties : request.news)) || {};
   return {
-    resource: urn?.split("::").pop(),
+    urn,
+    id: unknownTexts.has(id) ? "unknown" : id || undefined,
     preview,
-    idKind: id === "" ? "none" : id === unknown ? "unknown" : "known",
-    scope: method === "Configure" ? id : undefined,
-    inputs: presence(isCheck ? olds : method === "Read" ? request.inputs : request.oldInputs),
-    outputs: presence(outputs),
+    inputs: presence(inputs),
+    outputs: presence(isCheck ? undefined : outputs),
     stamp: outputs?.__run,
+    changed: ["Diff", "Update"].includes(method) ? namesOfChanges(inputs ?? {}, news) : [],
+    unknown: Object.keys(news).filter((name) => hasUnknown(news[name])),
+    ignoreChanges,
   };
 }
 
 /** The provider fails with the code Unknown if the instance exists, but is unfinished. */
 function describeAnswer(
   method: string,
-  { errors: [error] = [], response }: Entry,
+  { errors: [error] = [], response = {} }: Entry,
 ): Partial<LoggedCall> {
   const code = /code = (\w+)/.exec(error ?? "")?.[1] ?? "";
   if (["Unavailable", "Canceled"].includes(code)) return { answer: "lost" };
   if (error !== undefined) return { answer: code === "Unknown" ? "unfinished" : "failed" };
-  if (method === "Read" && !response?.id) return { answer: "nothing there" };
-  const hasFailed = (response?.failures ?? []).length > 0;
-  return { answer: hasFailed ? "failed" : "ok", answerStamp: response?.properties?.__run };
+  const { id, failures = [], properties, changes, replaces = [] } = response;
+  if (method === "Read" && !id) return { answer: "nothing there" };
+  if (failures.length > 0) return { answer: "failed" };
+  const difference = replaces.length > 0 ? "replace" : "update";
+  const isDifferent = method === "Diff" && changes === "DIFF_SOME";
+  return {
+    answer: isDifferent ? difference : "ok",
+    answerStamp: properties?.__run,
+    answerId: id,
+  };
 }
 
 function presence(properties: object | undefined): Existence {
   if (!properties) return "no";
   return Object.keys(properties).length === 0 ? "empty" : "given";
 }
+
+function namesOfChanges(olds: Properties, news: Properties): string[] {
+  const isChanged = (name: string) => JSON.stringify(olds[name]) !== JSON.stringify(news[name]);
+  return [...new Set([...Object.keys(olds), ...Object.keys(news)])].filter(isChanged).sort();
+}
+
+const hasUnknown = (value: unknown) =>
+  [...unknownTexts].some((text) => JSON.stringify(value).includes(text));

@@ -8,16 +8,21 @@ import { readIfThere } from "../../../../tools/support/files";
 import { nodeBin } from "../../../../tools/support/paths";
 import { Fixture, type FixtureOptions } from "../fixture";
 import { readCalls } from "./callLog";
-import { answerOf, callsOf, kindOf, sessionsOf, type Sessions } from "./sessions";
+import {
+  allConversations,
+  conversationOf,
+  readConversation,
+  withoutOccasions,
+  writeConversation,
+} from "./conversation";
+import { answerOf, kindOf, sessionsOf } from "./sessions";
 
 /** The content of recordedCalls.json. */
 interface RecordedCalls {
-  engine: string;
   /** For each kind of call, a sentence on what it proves. */
   proves: Record<string, string>;
   /** For each kind of answer except a plain success, a sentence on what it means. */
   answers: Record<string, string>;
-  operations: Record<string, Sessions>;
 }
 
 const file = join(__dirname, "..", "..", "recordedCalls.json");
@@ -27,9 +32,13 @@ const isRecording = Boolean(process.env["COMPUTE_RECORD"]);
 
 export const recordedCalls = JSON.parse(readFileSync(file, "utf8")) as RecordedCalls;
 
-const recorded: Record<string, Sessions> = {};
+/** The version of the engine. */
+const engineVersion = () =>
+  execFileSync(process.env["COMPUTE_TEST_PULUMI"] ?? "pulumi", ["version"], {
+    encoding: "utf8",
+  }).trim();
 
-/** A fixture, and a function that runs an operation and expects the calls that recordedCalls.json has for it. */
+/** A fixture, and a function that runs a command and expects the calls of its conversation. */
 export async function recording(options: FixtureOptions = {}) {
   // The log has secrets in clear text, so it is not in the folder of the stack.
   const log = join(temporaryFolder(), "log");
@@ -40,17 +49,17 @@ export async function recording(options: FixtureOptions = {}) {
     rmSync(log, { force: true });
     return calls;
   };
-  async function expectCalls(operation: string, run: () => Promise<unknown>): Promise<void> {
-    // Calls of earlier commands are not part of the operation.
+  async function expectCalls(command: string, run: () => Promise<unknown>): Promise<void> {
+    // Calls of earlier commands are not part of the conversation.
     before.push(...read());
     await run();
-    const calls = read();
-    const sessions = sessionsOf(calls, before);
-    before.push(...calls);
-    if (isRecording) recorded[operation] = sessions;
+    const logged = read();
+    const calls = conversationOf(logged, before);
+    before.push(...logged);
+    if (isRecording) writeConversation({ engine: engineVersion(), command, calls });
     else {
-      const expected = recordedCalls.operations[operation] ?? [];
-      expect({ [operation]: callsOf(sessions) }).toEqual({ [operation]: callsOf(expected) });
+      const expected = withoutOccasions(readConversation(command).calls);
+      expect({ [command]: calls }).toEqual({ [command]: expected });
     }
   }
   return Object.assign(fixture, { expectCalls });
@@ -65,20 +74,19 @@ function sentences(
   return Object.fromEntries([...keys].sort().map((key) => [key, existing[key] ?? ""]));
 }
 
-/** Returns the recorded calls with sentences for exactly the kinds of call and answer that occur. */
-export function withSentences({ operations, ...rest }: RecordedCalls): RecordedCalls {
-  const texts = Object.values(operations).flatMap(callsOf).flat();
-  const proves = sentences(texts.map(kindOf), rest.proves);
-  return { ...rest, proves, answers: sentences(texts.map(answerOf), rest.answers), operations };
+/** Returns the recorded calls with sentences for exactly the kinds of call and answer that the conversations have. */
+export function withSentences({ proves, answers }: RecordedCalls): RecordedCalls {
+  const texts = allConversations().flatMap(({ calls }) => sessionsOf(calls).flat());
+  return {
+    proves: sentences(texts.map(kindOf), proves),
+    answers: sentences(texts.map(answerOf), answers),
+  };
 }
 
 /** If COMPUTE_RECORD is set, rewrites recordedCalls.json. The sentences in it stay. */
 export function saveRecorded(): void {
   if (!isRecording) return;
-  const pulumi = process.env["COMPUTE_TEST_PULUMI"] ?? "pulumi";
-  const engine = execFileSync(pulumi, ["version"], { encoding: "utf8" }).trim();
-  const operations = { ...recordedCalls.operations, ...recorded };
-  Object.assign(recordedCalls, withSentences({ ...recordedCalls, engine, operations }));
+  Object.assign(recordedCalls, withSentences(recordedCalls));
   writeFileSync(file, JSON.stringify(recordedCalls));
   execFileSync(join(nodeBin, "prettier"), ["--write", file]);
 }
