@@ -35,17 +35,14 @@ export function proxyFor({ hostname }: URL, env: ClientOptions["env"]): Proxy | 
 function problemOf(address: string): string | undefined {
   if (/^socks/i.test(address))
     return "is a SOCKS proxy, which can't be used: give http://HOST:PORT";
-  const url = URL.parse(address);
-  if (!url || !["http:", "https:"].includes(url.protocol))
-    return "is not the address of a proxy: give http://HOST:PORT (in a password, %23 for # and %40 for @)";
-  if (url.protocol === "https:" && isIP(withoutBrackets(url.hostname)) > 0)
-    return "has https and an IP address, which TLS refuses: give the host name of the proxy, or http";
   try {
-    decodeURIComponent(url.username + url.password);
-    return undefined;
+    const { protocol, username, password } = new URL(address);
+    decodeURIComponent(username + password);
+    if (["http:", "https:"].includes(protocol)) return undefined;
   } catch {
-    return "has a user or a password with a % that encodes nothing: write %25";
+    // It is no address, or its password has a % that encodes nothing.
   }
+  return "is not the address of a proxy: give http://HOST:PORT (in a password, %23 for #, %25 for % and %40 for @)";
 }
 
 /** Whether the host is an address in a range of NO_PROXY (10.0.0.0/8), which undici doesn't know. Names are not looked up. */
