@@ -131,6 +131,25 @@ describe("the changed sources", () => {
     expect((await service.requests()).filter(({ method }) => method !== "GET")).toEqual([]);
   });
 
+  test("the input that the service lists back is sent, and its drift is shown, ends, and replaces nothing", async () => {
+    const tags = { tier: "db", role: "main" };
+    await using world = await begun(now({ name: "web", tags }));
+    const { service, stack } = world;
+    await stack.up();
+    await stack.expectNothingToDo();
+    const [made] = await service.instances();
+    expect(made?.request).toMatchObject({ tags });
+
+    await service.rename(made?.id ?? "", "renamed");
+    expect(await stack.refresh("--diff")).toMatch(/~ host *: "web" => "renamed"/);
+    const listed = { ...tags, host: "renamed" };
+    expect((await stack.instance()).outputs).toMatchObject({ tags: listed });
+    await stack.expectNothingToDo();
+    stack.program(now({ name: "web", tags: listed }));
+    await stack.up();
+    expect((await service.instances()).map(({ id }) => id)).toEqual([made?.id]);
+  });
+
   test("the new setting has its effect, is an option of the commands, and is refused by its name if it is wrong", async () => {
     await using world = await begun(now());
     const { service, stack } = world;

@@ -80,6 +80,7 @@ export class ChangedCopy implements Disposable {
       requests: async () => (await control("GET", "requests")) as LoggedRequest[],
       insert: async (name: string) =>
         (await control("POST", "instances", { name })) as InstanceRecord,
+      rename: (id: string, name: string) => control("PATCH", `instances/${id}`, { name }),
       async [Symbol.asyncDispose](): Promise<void> {
         const ended = once(child, "exit");
         child.kill("SIGTERM");

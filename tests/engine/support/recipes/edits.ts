@@ -1,5 +1,5 @@
 /**
- * What somebody types who follows CONTRIBUTING.md: an input `placementGroup`, an output `region` of the listing and an output
+ * What somebody types who follows CONTRIBUTING.md: an input `placementGroup`, an input `tags` that a listing shows, an output `region` of the listing and an output
  * `rack` of the answer to the POST, and a setting `compute:pageSize`.
  */
 
@@ -43,6 +43,61 @@ $&`,
     }),
     edit(4, "npm run generate"),
     changelog(4, "`placementGroup`: servers of one group run on different machines."),
+  ],
+
+  "To add an input that the service lists back": [
+    edit(1, "provider/instance/definition.ts", {
+      "  userDataBase64: base64.optional(),\n": `$&  tags: z.record(z.string(), anyText, { error: "must be a map of texts" }).optional(),\n`,
+      '  flavorId: "flavor_id",\n': '$&  tags: "tags",\n',
+      '  flavorId: "Identifier of the flavor': '  tags: "Texts by name.",\n$&',
+    }),
+    edit(2, "provider/api/contract.ts", {
+      "  flavor_id: z.string(),\n": "$&  tags: z.record(z.string(), z.string()).optional(),\n",
+      "const listItem = z.object({": "$& tags: lenient(z.record(z.string(), printableText)),",
+    }),
+    edit(3, "provider/instance/instance.ts", {
+      "const listedFields = {\n": '$&  tags: "tags",\n',
+    }),
+    edit(4, "emulator/http/response.ts", {
+      "const itemSchema = z.strictObject({\n": "$&  tags: z.record(z.string(), z.string()),\n",
+    }),
+    edit(4, "emulator/instances/store.ts", {
+      "const listedColumns = `":
+        "$&json_set(coalesce(json_extract(request, '$.tags'), '{}'), '$.host', name) AS tags, ",
+      "    return this.#prepare(sql).all({ now: this.#now(), ...values });\n": `    return this.#prepare(sql)
+      .all({ now: this.#now(), ...values })
+      .map((row) => ("tags" in row ? { ...row, tags: JSON.parse(String(row["tags"])) } : row));\n`,
+    }),
+    edit(4, "emulator/testing.ts", {
+      "export interface EmulatedInstance {\n": "$&  tags: Record<string, string>;\n",
+      "    image_id?: string;\n": "$&    tags?: Record<string, string> | undefined;\n",
+    }),
+    edit(5, "tests/contract/contract.test.ts", {
+      "    { ssh_keys: [1] },\n": "$&    { tags: 1 },\n",
+      "const anItem = {\n": "$&  tags: expect.any(Object),\n",
+    }),
+    edit(5, "provider/instance/check.test.ts", {
+      "\ntest.each([0, 65536,": `
+test("the known parts of tags are checked", () => {
+  const tags = (value: PropertyValue) => propertyMap({ role: Unknown.value, tier: value });
+  expect(reasonsOf({ tags: tags("a") })).toEqual([]);
+  expect(reasonsOf({ tags: tags(1) })).toEqual([expect.stringContaining("is a number")]);
+});
+$&`,
+    }),
+    edit(5, "tests/lifecycle/fixtures/states.ts", {
+      "const everyInput = inputs({\n": '$&  tags: propertyMap({ tier: "web" }),\n',
+    }),
+    edit(5, "provider/instance/instance.test.ts", {
+      '\ntest("a network has an address': `
+test("the outputs have the tags of a listing", () => {
+  const tags = { tier: "db" };
+  expect(held(madeOf()).seenAs({ id: "i-1", tags }, origin).outputs["tags"]).toEqual(tags);
+});
+$&`,
+    }),
+    edit(6, "npm run generate"),
+    changelog(6, "`tags`: texts by name."),
   ],
 
   "To add an output to Instance": [
