@@ -22,6 +22,8 @@ interface Parts {
   readonly canceled: () => AbortSignal;
   readonly operations: Operations;
   readonly patienceMs: number;
+  /** Prints a warning about a setting that may be wrong. */
+  readonly warnOfSetting: (text: string) => void;
 }
 
 /** Makes the API client of a session when it is first needed, and checks the token once. */
@@ -144,7 +146,7 @@ export class Connection {
       const advice = error.isScopeMissing
         ? "If the token is meant to lack the scope for that call, set compute:validateCredentials to false."
         : nextStep(error);
-      this.#parts.ctx.messages.warning(
+      this.#parts.warnOfSetting(
         `the token could not be checked with the account call, and is used anyway: ${error.message}. ${advice}`,
       );
       return undefined;

@@ -105,7 +105,9 @@ export class Session {
     this.operations = new Operations(ctx, canceled);
     const { operations } = this;
     const { patienceMs } = run;
-    this.connection = new Connection({ settings, ctx, canceled, operations, patienceMs });
+    const warnOfSetting = (text: string) => this.#warnOfSetting(text);
+    const parts = { settings, ctx, canceled, operations, patienceMs, warnOfSetting };
+    this.connection = new Connection(parts);
     this.listings = new ListingSource(
       async (signal) => {
         const { api } = await this.connection.open(signal);
@@ -191,7 +193,12 @@ export class Session {
   #noteCursorProblem(problem: CursorProblem): void {
     if (problem.isLasting) this.#isCursorUsed = false;
     else if (!this.notices.markSaid("cursor")) return;
-    this.ctx.messages.warning(cursorWarning(this.settings.cursorParameter, problem));
+    this.#warnOfSetting(cursorWarning(this.settings.cursorParameter, problem));
+  }
+
+  /** Prints a warning about a setting that may be wrong. Recorded settings stay wrong until they are recorded anew. */
+  #warnOfSetting(text: string): void {
+    this.ctx.messages.warning([text, this.settingsAdvice ?? []].flat().join(" "));
   }
 
   /** Begins an operation, which a cancel or this time-out ends. */
