@@ -1,16 +1,85 @@
-/** Tests of the engine's run. */
+/**
+ * Tests of the engine's run. They replay conversations of the real engine, which `tests/engine/support/recordedCalls` records.
+ * What each call is about stands beside it, in the field `is`.
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { EngineRun } from "./engineRun";
-import { propertyMap } from "./propertyValue";
+import { propertyMap, Unknown } from "./propertyValue";
 import { urnOf } from "./testing/scene";
 
-test("a Read has twice the same in a `.get()`, and what the state has in a refresh", () => {
-  const given = propertyMap({ name: "web" });
-  const [run, urn, none] = [new EngineRun(), urnOf("web"), propertyMap({})];
-  expect(run.read({ urn, inputs: undefined, outputs: undefined })).toBe("import");
-  for (const state of [none, given])
-    expect(run.read({ urn, inputs: state, outputs: state })).toBe("get");
-  expect(run.read({ urn, inputs: none, outputs: given })).toBe("refresh");
+/** One call of a conversation. A field that is left out was not sent. */
+interface Recorded {
+  process: number;
+  call: string;
+  urn?: string;
+  id?: string;
+  preview?: true;
+  oldInputs?: "empty" | "given";
+  oldOutputs?: "empty" | "unstamped" | "this session" | "another session";
+  unknown?: string[];
+  answer?: string;
+  is?: string;
+}
+
+/** Tells the run of a call and of its answer. Returns what the call is about. */
+function hear(run: EngineRun, call: Recorded): string | undefined {
+  const { urn = "", id = "", preview = false, oldInputs, oldOutputs, answer } = call;
+  const unknown = (call.unknown ?? []).map((name) => [name, Unknown.value] as const);
+  const news = propertyMap(Object.fromEntries(unknown));
+  const shown = { id, isUnfinished: answer === "unfinished" };
+  const given = (mark: Recorded["oldInputs"] | Recorded["oldOutputs"]) => {
+    if (mark === undefined) return undefined;
+    const isStamped = mark !== "given" && mark !== "unstamped";
+    return propertyMap(
+      mark === "empty" ? {} : { name: "web", __run: isStamped ? mark : undefined },
+    );
+  };
+  switch (call.call) {
+    case "CheckConfig":
+      return void run.checkConfig(urn);
+    case "Configure":
+      run.configure(urn);
+      return run.kind;
+    case "Check":
+      return void run.check(urn);
+    case "Diff": {
+      const occasion = run.diff({ urn, news }, shown);
+      if (answer === "replace") run.giveUp(urn);
+      return occasion;
+    }
+    case "Read":
+      return run.read({ urn, inputs: given(oldInputs), outputs: given(oldOutputs) });
+    case "Create":
+    case "Update": {
+      const { is } = run.change({ urn, preview });
+      run.hold(urn, { ...shown, id: id || (answer === "failed" ? "" : `of ${urn}`) });
+      return is;
+    }
+    case "Delete":
+      return run.delete({ urn, id }).is;
+    case "Cancel":
+      return void run.end("finished");
+  }
+  return undefined;
+}
+
+const folder = join(__dirname, "testing", "conversations");
+const scenes = readdirSync(folder).filter((name) => name.endsWith(".json"));
+
+// What a Check is about makes no difference.
+test.each(scenes)("%s: each call is about what it says", (scene) => {
+  const { calls } = JSON.parse(readFileSync(join(folder, scene), "utf8")) as { calls: Recorded[] };
+  const runs = new Map<number, EngineRun>();
+  const heard = calls.map((call) => {
+    const run = runs.get(call.process) ?? new EngineRun();
+    runs.set(call.process, run);
+    const is = hear(run, call);
+    return is === undefined ? call : { ...call, is };
+  });
+  const isToldApart = ({ call }: { call: string }) => call !== "Check";
+  expect(heard.filter(isToldApart)).toEqual(calls.filter(isToldApart));
 });
 
 describe("a Delete", () => {
