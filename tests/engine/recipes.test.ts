@@ -42,7 +42,9 @@ describe.each(Object.entries<readonly Edit[]>(recipes))("%s", (heading, edits) =
 
   test("what else a step names is in its files", () => {
     for (const [index, names] of steps.entries()) {
-      const files = edits.filter(({ step, where }) => step === index + 1 && where !== generate);
+      const files = edits.filter(({ step, where, create }) => {
+        return step === index + 1 && where !== generate && create === undefined;
+      });
       const text = files.map(({ where }) => readFileSync(join(root, where), "utf8")).join("\n");
       for (const name of names.filter((other) => !isPlace(other)))
         expect(text).toMatch(new RegExp(`\\b${name.split(".").at(-1)}\\b`));
@@ -148,6 +150,12 @@ describe("the changed sources", () => {
     stack.program(now({ name: "web", tags: listed }));
     await stack.up();
     expect((await service.instances()).map(({ id }) => id)).toEqual([made?.id]);
+  });
+
+  test("the new command runs", async () => {
+    await using world = await begun(now());
+    const command = join(copy.bin, executable);
+    expect(await world.stack.type(`'${command}' statuses`)).toContain("PROVISIONING");
   });
 
   test("the new setting has its effect, is an option of the commands, and is refused by its name if it is wrong", async () => {

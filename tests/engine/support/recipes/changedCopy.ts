@@ -41,7 +41,8 @@ export class ChangedCopy implements Disposable {
   }
 
   /** @throws if the file does not have each text once */
-  #apply({ where, replace = {} }: Edit): void {
+  #apply({ where, replace = {}, create }: Edit): void {
+    if (create !== undefined) writeFileSync(join(this.#folder.path, where), create);
     for (const [text, replacement] of Object.entries(replace)) {
       const path = join(this.#folder.path, where);
       const parts = readFileSync(path, "utf8").split(text);

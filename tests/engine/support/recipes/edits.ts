@@ -1,6 +1,7 @@
 /**
  * What somebody types who follows CONTRIBUTING.md: an input `placementGroup`, an input `tags` that a listing shows, an output `region` of the listing and an output
- * `rack` of the answer to the POST, and a setting `compute:pageSize`.
+ * `rack` of the answer to the POST, a setting `compute:pageSize`, and a command
+ * `statuses`.
  */
 
 /** A change to one file, or a command, in one step of a recipe. */
@@ -10,6 +11,8 @@ export interface Edit {
   where: string;
   /** What takes the place of these texts, each of which the file has once. */
   replace?: Readonly<Record<string, string>>;
+  /** The text of a new file. */
+  create?: string;
 }
 
 /** The edits of each recipe, by its heading. */
@@ -173,6 +176,7 @@ $&`,
       "{ limit: pageLimit.max, ...query }": "{ limit: this.#limit, ...query }",
     }),
     edit(3, "cli/settings.ts", { "const optionNames = [\n": '$&  "pageSize",\n' }),
+    edit(3, "cli/run.test.ts", { '["audit", 24]': '["audit", 25]' }),
     edit(4, "provider/config/configuration.test.ts", {
       "    requestsPerMinute: 1000,\n": "$&    pageSize: 100,\n",
       '  ["requestsPerMinute", 120,': '  ["pageSize", 7, { pageSize: 7 }],\n$&',
@@ -180,6 +184,35 @@ $&`,
     }),
     edit(5, "npm run generate"),
     changelog(5, "`compute:pageSize`: how many instances a page of a listing has."),
+  ],
+
+  "To add a command of the plugin": [
+    {
+      step: 1,
+      where: "cli/statuses.ts",
+      create: `/** \`statuses\`: prints the statuses that the service documents. */
+import type { Command } from "commander";
+import { instanceStatuses } from "../provider/api/serviceConstants";
+import type { Terminal } from "./terminal";
+
+/** Adds the command \`statuses\`. */
+export function addStatuses(program: Command, io: Terminal): void {
+  program
+    .command("statuses")
+    .description("print the statuses that the service documents")
+    .action(() => instanceStatuses.forEach((status) => io.print(status)));
+}
+`,
+    },
+    edit(2, "cli/run.ts", {
+      'import { addSettle } from "./settle/settle";\n':
+        '$&import { addStatuses } from "./statuses";\n',
+      "addAudit, addEmulator]": "addAudit, addStatuses, addEmulator]",
+    }),
+    edit(3, "cli/run.test.ts", {
+      '"audit", "emulator", "help"]': '"audit", "statuses", "emulator", "help"]',
+    }),
+    changelog(4, "The command `statuses`."),
   ],
 } satisfies Record<string, readonly Edit[]>;
 
