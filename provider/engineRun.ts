@@ -141,6 +141,8 @@ export class EngineRun {
   readonly ours = new Set<string>();
   /** By its hash: the text of user data that a create may still need. Only the process that checked the inputs has it. */
   readonly texts = new Map<string, KeptText>();
+  /** Whether a Delete has come. */
+  hasDeleted = false;
   /** How the run has ended. The creates that still run read this when they end. */
   ending: CancelReason | undefined;
   readonly #resources = new Map<string, Resource>();
@@ -205,6 +207,7 @@ export class EngineRun {
   delete({ urn, id }: Pick<DeleteRequest, "urn" | "id">): DeleteOccasion {
     const stack = this.#program.get() ?? stackOf(urn);
     if (stack !== stackOf(urn)) return { is: "otherStack", stack };
+    this.hasDeleted = true;
     const own = this.resource(urn);
     // What a Create has taken over stays: the Delete is of an older entry of that instance.
     if (own.instance?.id === id && !own.hasTakenOver) own.isKept = false;
@@ -301,14 +304,14 @@ class ProgramStack {
   /** Takes the stack in the URN of a CheckConfig or a Check. `pulumi do` names one that does not exist. */
   note(urn: string): void {
     if (this.#known !== undefined || urn === "" || isStateless(urn)) return;
-    this.#known = stackOf(urn);
-    if (!this.#file) return;
-    try {
-      this.#disk.makeFolder(dirname(this.#file));
-      this.#disk.replace(this.#file, this.#known);
-    } catch {
-      // The other processes then know of no program, as in a destroy.
-    }
+    const stack = (this.#known = stackOf(urn));
+    const file = this.#file;
+    if (!file) return;
+    // If this fails, the other processes know of no program, as in a destroy.
+    attempt(() => {
+      this.#disk.makeFolder(dirname(file));
+      this.#disk.replace(file, stack);
+    });
   }
 
   /** Returns the stack (`stackOf`). Undefined if no program runs, as in a destroy. */

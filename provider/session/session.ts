@@ -196,9 +196,10 @@ export class Session {
     this.#warnOfSetting(cursorWarning(this.settings.cursorParameter, problem));
   }
 
-  /** Prints a warning about a setting that may be wrong. Recorded settings stay wrong until they are recorded anew. */
+  /** Prints a warning about a setting that may be wrong, and unless this is a destroy, how a recorded setting is changed. */
   #warnOfSetting(text: string): void {
-    this.ctx.messages.warning([text, this.settingsAdvice ?? []].flat().join(" "));
+    const advice = this.engine.hasDeleted ? undefined : this.settingsAdvice;
+    this.ctx.messages.warning([text, advice ?? []].flat().join(" "));
   }
 
   /** Begins an operation, which a cancel or this time-out ends. */
