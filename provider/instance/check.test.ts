@@ -63,7 +63,7 @@ test("all errors are reported at once, and each names its property (G9)", () => 
   ]);
 });
 
-test.each([0, 65536, 22.5, "22", true])("%j is no port (G9)", (waitForPort) => {
+test.each([0, 65536, 22.5, NaN, "22", true])("%j is no port (G9)", (waitForPort) => {
   expect(failures({ waitForPort })).toEqual([
     { property: "", reason: "waitForPort must be a whole number from 1 to 65535" },
   ]);

@@ -199,7 +199,9 @@ function isHeld(
 ): boolean {
   if (isScript(name)) return readUserData(olds) !== undefined && isSameUserData(olds, news);
   const [before, now] = [olds, news].map((inputs) => reveal(inputs[name] ?? null));
-  if (index === undefined) return canonicalJson(before) === canonicalJson(now);
+  // In JSON, NaN is null.
+  if (index === undefined)
+    return isGiven(olds[name]) && canonicalJson(before) === canonicalJson(now);
   return isList(before) && isList(now) && before.includes(now[index] ?? null);
 }
 
