@@ -151,10 +151,12 @@ export class EngineRun {
   /** By name: the URN of the first resource for which the program chose it. */
   readonly #named = new Map<string, string>();
   readonly #program: ProgramStack;
-  #kind: RunKind = "recorded";
+  #kind: RunKind;
 
-  constructor(ctx: Partial<ProviderContext> = {}) {
+  /** `kind`: until a call shows another one. */
+  constructor(ctx: Partial<ProviderContext> = {}, kind: RunKind = "recorded") {
     this.#program = new ProgramStack(ctx);
+    this.#kind = kind;
   }
 
   // ── The calls ──────────────────────────────────────────────────────────────────────────────────

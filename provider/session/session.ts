@@ -22,7 +22,7 @@ export interface SessionRun {
    * another one in each stack unless `pulumi state move` has copied it. Undefined if it is not known yet.
    */
   scope?: string | undefined;
-  /** What the calls of the engine are about. A command has an engine that calls nothing. */
+  /** What the calls of the engine are about. None calls a command, whose settings a person gives as a program does. */
   engine: EngineRun;
   /** The URN of the explicit provider resource. Undefined for a default provider. */
   providerUrn?: string | undefined;
@@ -47,7 +47,7 @@ export interface Retained {
 /** Returns the run of a command, which never creates an instance. A person waits for it, and nothing shows what it waits for. */
 export function commandRun(variables: SettingVariables): SessionRun {
   const patienceMs = 3500;
-  return { sessionId: "", engine: new EngineRun(), variables, patienceMs };
+  return { sessionId: "", engine: new EngineRun({}, "program"), variables, patienceMs };
 }
 
 /** The default time-outs in seconds: `change` for operations that change an instance, `look` for those that only read. */

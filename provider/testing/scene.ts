@@ -84,9 +84,7 @@ export function scene(
     createApi: () => service,
   };
   const cancellation = new AbortController();
-  const engine = new EngineRun();
-  if (kind === "program") engine.checkConfig("");
-  if (kind === "stateless") engine.configure("urn:pulumi:dev::default::pulumi:providers:compute::");
+  const engine = new EngineRun({}, kind);
   const configuration = propertyMap({
     baseUrl: "https://api.example.com/v2",
     apiToken: new Secret(liveToken),
