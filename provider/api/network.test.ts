@@ -1,8 +1,9 @@
 /** Tests TLS connections, proxies and what is known when a connection fails. */
 import dns from "node:dns";
+import tls from "node:tls";
 import { describe, expect, jest, test } from "@jest/globals";
 import { VirtualClock } from "../testing/virtualClock";
-import { testServer } from "./testing/certificates";
+import { testAuthority, testServer } from "./testing/certificates";
 import { startConnectProxy } from "./testing/connectProxy";
 import { answer, ScriptedServer, type Step } from "./testing/scriptedServer";
 import {
@@ -25,6 +26,23 @@ test("with a certificate of an unknown authority nothing is sent, and the messag
   const failure = await failedPost(create(client));
   expect(failure).toMatchObject({ kind: "unreachable", lasting: true });
   expect(failure.message).toMatch(/certificate of localhost:\d+ .*not trusted.*NODE_EXTRA_CA/);
+});
+
+test("an authority of the system is trusted, also by requests under way at once, and its certificates are read once", async () => {
+  const steps = Array.from({ length: 3 }, () => account);
+  await using server = await ScriptedServer.start([...steps, post], testServer);
+  const own = tls.getCACertificates("default");
+  const read = jest
+    .spyOn(tls, "getCACertificates")
+    .mockImplementation((type) => (type === "system" ? [testAuthority] : own));
+  try {
+    const client = testClient(`https://localhost:${server.port}/v2`);
+    await Promise.all(steps.map(() => client.account(never)));
+    expect(await create(client)).toMatchObject({ kind: "accepted" });
+    expect(read.mock.calls.filter(([type]) => type === "system")).toHaveLength(1);
+  } finally {
+    read.mockRestore();
+  }
 });
 
 test("if no TLS connection is made within the time-out, the outcome is `notSent`", async () => {

@@ -7,7 +7,7 @@ import { startConnectProxy } from "../../provider/api/testing/connectProxy";
 import { TlsFront } from "../support/tlsFront";
 import { Fixture } from "./support/fixture";
 
-test("a certificate of an unknown authority is refused, and with NODE_EXTRA_CA_CERTS up, refresh and destroy work over https", async () => {
+test("a certificate of an unknown authority is refused, and with SSL_CERT_FILE or NODE_EXTRA_CA_CERTS the runs work over https", async () => {
   await using fixture = await Fixture.create();
   await using front = await TlsFront.start(fixture.service.port, testServer);
   const { stack } = fixture;
@@ -22,9 +22,11 @@ test("a certificate of an unknown authority is refused, and with NODE_EXTRA_CA_C
 
   const authority = join(stack.folder, "authority.pem");
   writeFileSync(authority, testAuthority);
-  stack.setEnv("NODE_EXTRA_CA_CERTS", authority);
+  stack.setEnv("SSL_CERT_FILE", authority);
   await stack.up();
   expect(await stack.ids()).toEqual(fixture.ids());
+  stack.setEnv("SSL_CERT_FILE", undefined);
+  stack.setEnv("NODE_EXTRA_CA_CERTS", authority);
   await stack.refresh();
   await stack.destroy();
   expect(fixture.posts()).toBe(1);

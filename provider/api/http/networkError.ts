@@ -84,8 +84,10 @@ function problemOfCertificate(code: string): string {
     case "ERR_TLS_CERT_ALTNAME_INVALID":
     case "HOSTNAME_MISMATCH":
       return "it is for another host; compute:baseUrl has to name the host as the certificate does";
+    case "UNABLE_TO_VERIFY_LEAF_SIGNATURE":
+      return "it is not trusted: the service does not send the certificate of its issuer, and this machine lacks it; the service has to send it, or NODE_EXTRA_CA_CERTS has to name its file";
     default:
-      return "it is not trusted; for a certificate authority of your own, set NODE_EXTRA_CA_CERTS to the file of its certificate";
+      return "it is not trusted; add the certificate of its authority to those of this system, or set NODE_EXTRA_CA_CERTS to its file";
   }
 }
 

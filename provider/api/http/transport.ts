@@ -3,6 +3,7 @@
  * machine, and whether a response had begun.
  */
 import type { IncomingHttpHeaders } from "node:http";
+import { createSecureContext, getCACertificates, type SecureContext } from "node:tls";
 import { EnvHttpProxyAgent, type Dispatcher } from "undici";
 import { notNeeded } from "../../abort";
 import type { ClientOptions } from "../options";
@@ -76,7 +77,9 @@ export class Transport {
   readonly #proxy: Proxy | undefined;
   readonly #createDispatcher: () => Dispatcher;
   /** For all requests except POSTs. */
-  readonly #sharedDispatcher: Dispatcher;
+  #sharedDispatcher: Dispatcher;
+  /** What to trust beside Node's own authorities, once these did not suffice. */
+  #systemTrust: SecureContext | undefined;
 
   /** @throws Error if a proxy variable of the environment is not an address */
   constructor(options: ClientOptions) {
@@ -91,8 +94,33 @@ export class Transport {
    * Sends the request with this token. Rejects with a `RequestError`, or with the reason of the signal that cancelled the
    * request. A POST that is cancelled after `onSend` rejects with a `RequestError`, because the service may have acted (G2).
    * The body is truncated if it is too long (`maxBodyBytes`), or if the response to a 429 or to a successful DELETE breaks off.
+   * If a certificate is refused, the request is sent once more, with the certificates of the system.
    */
   async send(outgoing: Outgoing): Promise<HttpResponse> {
+    const isSystemTrusted = this.#systemTrust !== undefined;
+    try {
+      return await this.#sendOnce(outgoing);
+    } catch (error) {
+      if (isSystemTrusted || !isCertificateRefused(error)) throw error;
+      this.#trustSystem();
+      return await this.#sendOnce(outgoing);
+    }
+  }
+
+  /**
+   * Trusts the certificates of the system, too, as `pulumi` itself does. On Linux, SSL_CERT_FILE and SSL_CERT_DIR say where they
+   * are. It is done only when it is needed, because it takes time to read them.
+   */
+  #trustSystem(): void {
+    if (this.#systemTrust) return;
+    this.#systemTrust = createSecureContext({
+      ca: [...getCACertificates("default"), ...getCACertificates("system")],
+    });
+    void this.#sharedDispatcher.close();
+    this.#sharedDispatcher = this.#createDispatcher();
+  }
+
+  async #sendOnce(outgoing: Outgoing): Promise<HttpResponse> {
     const exchange = new Exchange({
       ...outgoing,
       options: this.#options,
@@ -119,6 +147,7 @@ export class Transport {
     const checked = {
       // Otherwise NODE_TLS_REJECT_UNAUTHORIZED=0 would turn the check of certificates off, and the token could go to anybody (G8).
       rejectUnauthorized: true,
+      ...(this.#systemTrust && { secureContext: this.#systemTrust }),
       autoSelectFamily: true,
       autoSelectFamilyAttemptTimeout: attemptTimeoutMs,
     };
@@ -284,6 +313,12 @@ class Exchange implements Dispatcher.DispatchHandler {
     // This closes the connection, which undici would keep for the response. After the end of the response, it has no effect.
     this.#controller?.abort(notNeeded);
   }
+}
+
+/** Whether nothing was sent, because of a certificate. */
+function isCertificateRefused(error: unknown): boolean {
+  if (!(error instanceof RequestError)) return false;
+  return error.kind === "unreachable" && error.short === "bad certificate";
 }
 
 /** Whether the status is a 2xx. */
