@@ -1,5 +1,9 @@
-/** `npm run check`: checks types, lint, format, unused code, and whether generated files are up to date. */
+/**
+ * `npm run check`: checks types, lint, format, unused code, names, and whether generated files are up to date. It prints the
+ * lines of code of each room.
+ */
 import { join } from "node:path";
+import { codeFiles, codeLines, sharedNames } from "./support/code";
 import { captured } from "./support/command";
 import { runTool, ToolError } from "./support/main";
 import { nodeBin, root } from "./support/paths";
@@ -12,8 +16,29 @@ const checks: Record<string, readonly string[]> = {
   "generated files": ["--import", "tsx", join(root, "tools", "generate.ts"), "--check"],
 };
 
+/** The names that may have two meanings, each with the reason. */
+const namesToShare: Record<string, string> = {};
+
+/** Checks that no two files of provider and commands declare a type or function of the same name. */
+function checkNames(failed: string[]): void {
+  const shared = [...sharedNames(codeFiles())].filter(([name]) => !(name in namesToShare));
+  if (shared.length > 0) failed.push("names");
+  console.log(shared.length > 0 ? "FAILED names" : "ok     names");
+  for (const [name, paths] of shared)
+    console.log(`       ${name} is declared in ${paths.join(" and ")}`);
+}
+
+/** Prints the lines of code of each room of provider and commands. */
+function printLines(): void {
+  const lines = [...codeLines(codeFiles())];
+  const total = lines.reduce((sum, [, count]) => sum + count, 0);
+  const rooms = lines.map(([room, count]) => `${room} ${count}`);
+  console.log(`lines of code: ${total} (${rooms.join(", ")})`);
+}
+
 async function main(): Promise<void> {
   const failed: string[] = [];
+  checkNames(failed);
   for (const [name, command] of Object.entries(checks)) {
     try {
       // Not with the Node of the command's `#!` line.
@@ -25,6 +50,7 @@ async function main(): Promise<void> {
       console.log(`FAILED ${name}\n${output.join("\n").replace(/^/gm, "       ")}`);
     }
   }
+  printLines();
   if (failed.length > 0) {
     const fix = failed.includes("format") ? " `npx prettier --write .` fixes the format." : "";
     throw new ToolError(`These checks failed: ${failed.join(", ")}. Their output is above.${fix}`);
