@@ -17,16 +17,18 @@ const http = {
 };
 /** For each room of the provider, the rooms whose files it may import. */
 export const roomsBelow = {
-  start: [],
-  rpc: [],
-  api: [],
-  config: ["api"],
-  evidence: ["api"],
-  ledger: ["api"],
-  session: ["api", "config", "evidence", "ledger"],
-  functions: ["api", "evidence", "session"],
-  instance: ["api", "evidence", "ledger", "session", "userData"],
+  pulumi: [],
+  process: ["rpc"],
+  rpc: ["process", "pulumi"],
   userData: [],
+  api: ["pulumi"],
+  config: ["api", "pulumi"],
+  evidence: ["api"],
+  ledger: ["api", "pulumi"],
+  session: ["api", "config", "evidence", "ledger", "pulumi"],
+  functions: ["api", "evidence", "pulumi", "session"],
+  instance: ["api", "evidence", "pulumi", "session", "userData"],
+  create: ["api", "evidence", "instance", "ledger", "pulumi", "session", "userData"],
 };
 const rooms = Object.keys(roomsBelow);
 const above = (room) => ({
@@ -45,15 +47,16 @@ const rpc = {
 const outside = (...folders) => ({
   regex: fromRoot(["tools", "tests", "bench", ...folders].join("|")),
   message:
-    "Only provider/main.ts loads the commands, only cli/emulator.ts the emulator, and nothing of the plugin the rest.",
+    "Only provider/process/main.ts loads the commands, only cli/emulator.ts the emulator, and nothing of the plugin the rest.",
 });
 const shapes = {
   regex: "/api/contract$",
   allowTypeImports: true,
   message: "The shapes take long to load: types only, and values from api/serviceConstants.",
 };
+const loadedAtStart = ["process", "pulumi", "rpc"];
 const loadedLater = {
-  regex: `^zod$|/(${rooms.filter((room) => room !== "rpc").join("|")})(/|$)`,
+  regex: `^zod$|/(${rooms.filter((room) => !loadedAtStart.includes(room)).join("|")})(/|$)`,
   message: "Loaded at every start of the plugin, so kept apart.",
 };
 
@@ -152,7 +155,7 @@ export default tseslint.config(
   wall(
     ["provider/*.ts"],
     [wire, http, rpc, outside("emulator", "cli"), shapes],
-    ["provider/{main,serve,pluginPort,dialer}.ts"],
+    ["provider/dialer.ts"],
   ),
   ...rooms
     .filter((room) => room !== "rpc" && room !== "api")
@@ -165,11 +168,11 @@ export default tseslint.config(
   wall(["provider/dialer.ts"], [wire, rpc, outside("emulator", "cli"), shapes]),
   wall(["provider/rpc/**/*.ts"], [http, above("rpc"), outside("emulator", "cli"), loadedLater]),
   wall(
-    ["provider/main.ts"],
+    ["provider/process/main.ts"],
     [wire, http, rpc, outside("emulator", "cli(?!/run\\.js$)"), loadedLater],
   ),
-  wall(["provider/pluginPort.ts"], [wire, rpc, outside("emulator", "cli"), loadedLater]),
-  wall(["provider/serve.ts"], [wire, http, outside("emulator", "cli"), loadedLater]),
+  wall(["provider/process/pluginPort.ts"], [wire, rpc, outside("emulator", "cli"), loadedLater]),
+  wall(["provider/process/serve.ts"], [wire, http, outside("emulator", "cli"), loadedLater]),
   wall(["provider/api/**/*.ts"], [wire, above("api"), outside("emulator", "cli")]),
   wall(["cli/**/*.ts"], [wire, http, rpc, outside("emulator"), shapes], ["cli/emulator.ts"]),
   // The emulator is a file beside the provider's bundle.

@@ -6,10 +6,10 @@ import {
   Secret,
   type PropertyMap,
   type PropertyValue,
-} from "../provider/propertyValue";
+} from "../provider/pulumi/propertyValue";
 import { connect } from "../provider/rpc/testing/client";
 import { TestEngine } from "../provider/rpc/testing/engine";
-import { instanceToken } from "../provider/pulumiNames";
+import { instanceToken } from "../provider/pulumi/names";
 import { firstLine } from "../tools/support/command";
 import { temporaryFolder } from "../tools/support/files";
 import {

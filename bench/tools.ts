@@ -1,7 +1,7 @@
 /** Builds or finds what the benchmarks run: our plugin, the Pulumi CLI, and the peers (other providers). */
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { executable as pluginName } from "../provider/executable";
+import { executable as pluginName } from "../provider/process/executable";
 import { ensureBuilt } from "../tools/build";
 import { ensureGoTool } from "../tools/go/tools";
 import { ensureArchive, ensureExecutable } from "../tools/dist/archives";

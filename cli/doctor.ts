@@ -5,7 +5,7 @@ import { Canceled, TimedOut } from "../provider/abort";
 import { pageAt } from "../provider/advice";
 import { pageLimit } from "../provider/api/serviceConstants";
 import { whyIncomplete } from "../provider/evidence/why";
-import { oldestEngine } from "../provider/executable";
+import { oldestEngine } from "../provider/process/executable";
 import { ledgerFolder } from "../provider/ledger/folder";
 import { originDifference } from "../provider/origin";
 import { commandRun, Session, timeouts } from "../provider/session/session";

@@ -1,7 +1,7 @@
 /** `audit --plan FILE`: writes the instances that `audit` finds in no stack as the file for `pulumi import --file`. */
 import { writeFileSync } from "node:fs";
 import { importPlanCommand } from "../provider/advice";
-import { logicalName } from "../provider/urn";
+import { logicalName } from "../provider/pulumi/urn";
 import { closest } from "../provider/closest";
 import { OperationFailed } from "../provider/errors";
 import {
@@ -13,7 +13,7 @@ import {
   type InputName,
 } from "../provider/instance/definition";
 import { matchesNamePattern } from "../provider/namePattern";
-import { instanceToken } from "../provider/pulumiNames";
+import { instanceToken } from "../provider/pulumi/names";
 import { unreadableStates, type Comparison } from "./compare";
 import type { Findings } from "./report";
 import { count, Problem, type Terminal } from "./terminal";

@@ -3,8 +3,8 @@ import { execFile, type ExecFileException } from "node:child_process";
 import { promisify } from "node:util";
 import * as z from "zod";
 import { withoutPasswordsInText } from "../provider/addresses";
-import { oldestEngine } from "../provider/executable";
-import { propertyMap, Secret, type PropertyMap } from "../provider/propertyValue";
+import { oldestEngine } from "../provider/process/executable";
+import { propertyMap, Secret, type PropertyMap } from "../provider/pulumi/propertyValue";
 import { parseState, type StackState } from "./state";
 import { asProblem, Problem } from "./terminal";
 

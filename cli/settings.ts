@@ -14,7 +14,7 @@ import {
   type SettingVariables,
 } from "../provider/config/settings";
 import { tokenFileVariable } from "../provider/config/tokenFile";
-import { propertyMap, type PropertyMap } from "../provider/propertyValue";
+import { propertyMap, type PropertyMap } from "../provider/pulumi/propertyValue";
 import { readConfig, type StackConfig } from "./pulumi";
 import {
   asProblem,

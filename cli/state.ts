@@ -3,9 +3,9 @@ import * as z from "zod";
 import metadata from "../metadata.json";
 import { Instance, textIn } from "../provider/instance/instance";
 import { nameKind } from "../provider/instance/naming";
-import { propertyMap, type PropertyValue } from "../provider/propertyValue";
-import { instanceToken } from "../provider/pulumiNames";
-import { explicitProvider, splitReference } from "../provider/urn";
+import { propertyMap, type PropertyValue } from "../provider/pulumi/propertyValue";
+import { instanceToken } from "../provider/pulumi/names";
+import { explicitProvider, splitReference } from "../provider/pulumi/urn";
 import type { Problem } from "./terminal";
 
 const providerToken = `pulumi:providers:${metadata.name}`;

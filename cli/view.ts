@@ -6,8 +6,8 @@ import type { ListItem } from "../provider/api/contract";
 import type { Clock } from "../provider/clock";
 import { isNamed } from "../provider/evidence/witness";
 import { isSameOrigin, originDifference, type Origin } from "../provider/origin";
-import { instanceToken } from "../provider/pulumiNames";
-import { isOfStack, logicalName, stackOf, typesOf } from "../provider/urn";
+import { instanceToken } from "../provider/pulumi/names";
+import { isOfStack, logicalName, stackOf, typesOf } from "../provider/pulumi/urn";
 import type { ServiceListing } from "./listings";
 import type { RecordedCreate } from "./records";
 import {

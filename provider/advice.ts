@@ -5,11 +5,11 @@ import metadata from "../metadata.json";
 import { attempt } from "./attempt";
 import type { RequestError } from "./api/errors";
 import type { SettingVariables } from "./config/settings";
-import { executablePath, ownFolder } from "./executable";
-import { pulumiHome } from "./pulumiHome";
-import { instanceToken } from "./pulumiNames";
+import { executablePath, ownFolder } from "./process/executable";
+import { pulumiHome } from "./pulumi/home";
+import { instanceToken } from "./pulumi/names";
 import { programQuote, shellQuote } from "./shellQuote";
-import { hasParent, logicalName } from "./urn";
+import { hasParent, logicalName } from "./pulumi/urn";
 
 /** The commands that set what the provider needs, none of which keeps a token in clear text. */
 export const configCommands = {

@@ -6,7 +6,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { EngineRun } from "./engineRun";
-import { propertyMap, Unknown } from "./propertyValue";
+import { propertyMap, Unknown } from "./pulumi/propertyValue";
 import { urnOf } from "./testing/scene";
 
 /** One call of a conversation. A field that is left out was not sent. */

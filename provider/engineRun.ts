@@ -29,15 +29,15 @@ import { hostname } from "node:os";
 import { dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { attempt } from "./attempt";
-import type { CancelReason, DeleteRequest, DiffRequest, ReadRequest } from "./calls";
+import type { CancelReason, DeleteRequest, DiffRequest, ReadRequest } from "./pulumi/calls";
 import type { ProviderContext } from "./context";
 import { fingerprint } from "./fingerprint";
 import type { Instance } from "./instance/instance";
 import { systemDisk, type Disk } from "./ledger/disk";
 import type { Origin } from "./origin";
-import { hasUnknown } from "./propertyValue";
-import { pulumiHome } from "./pulumiHome";
-import { isStateless, stackOf } from "./urn";
+import { hasUnknown } from "./pulumi/propertyValue";
+import { pulumiHome } from "./pulumi/home";
+import { isStateless, stackOf } from "./pulumi/urn";
 
 /**
  * A run has the settings of a program, or those that the state has recorded, as far as no Check has come. `stateless` is `pulumi do`

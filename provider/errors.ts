@@ -1,7 +1,7 @@
 /** The ways in which an operation can fail. Any other error is a defect of the provider. */
 import metadata from "../metadata.json";
 import type { Text } from "./context";
-import type { PropertyMap } from "./propertyValue";
+import type { PropertyMap } from "./pulumi/propertyValue";
 
 /** Returns the message for any other error. */
 export function defectMessage(message: string): string {

@@ -7,7 +7,7 @@ import {
   Unknown,
   type PropertyMap,
   type PropertyValue,
-} from "./propertyValue";
+} from "./pulumi/propertyValue";
 import { createProvider } from "./provider";
 import { answered, fail, ready } from "./testing/fakeService";
 import {

@@ -3,14 +3,14 @@ import * as crypto from "node:crypto";
 import { Canceled } from "./abort";
 import { recordedSettingsAdvice } from "./advice";
 import { EngineRun } from "./engineRun";
-import { explicitProvider } from "./urn";
+import { explicitProvider } from "./pulumi/urn";
 import { resolveSettings, settingVariables } from "./config/configuration";
 import { decideForRun } from "./config/oneRun";
 import type { ProviderContext } from "./context";
 import { OperationFailed } from "./errors";
-import { reportInDoubt } from "./instance/inDoubt";
+import { reportInDoubt } from "./create/inDoubt";
 import { reportRetained } from "./instance/retained";
-import type { CancelReason, ConfigureRequest } from "./calls";
+import type { CancelReason, ConfigureRequest } from "./pulumi/calls";
 import { runPatienceMs, Session } from "./session/session";
 
 /** What holds until the next run begins in this process. */

@@ -5,7 +5,7 @@
 import { existsSync, globSync, readFileSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
 import metadata from "../metadata.json";
-import { executable } from "../provider/executable";
+import { executable } from "../provider/process/executable";
 import { posixQuote } from "../provider/shellQuote";
 import { writeBundle, writePlugin } from "./support/bundle";
 import { writeWhole } from "./support/files";
@@ -85,7 +85,7 @@ async function buildTesting(): Promise<readonly string[]> {
   const entry = { target: entryTarget };
   const plugin = { target: pluginTarget };
   const inputs = [
-    ...(await writeBundle("provider/start/testing.ts", `${testing}/index.js`, entry)),
+    ...(await writeBundle("provider/process/testing.ts", `${testing}/index.js`, entry)),
     ...(await writeBundle("emulator/bundled.ts", `${testing}/emulator.js`, plugin)),
   ];
   const { default: ts } = await import("typescript");

@@ -4,7 +4,7 @@
  */
 import type { ListItem } from "../../provider/api/contract";
 import { isNamed } from "../../provider/evidence/witness";
-import { whyNotResumed } from "../../provider/instance/protocol";
+import { whyNotResumed } from "../../provider/create/protocol";
 import { whyHomeless, type PendingCreate, type StackState, type StateResource } from "../state";
 import {
   hasId,

@@ -1,9 +1,9 @@
 /** Finds the instances whose names this provider generated for a resource of the stack, and that no state holds any more. */
 import type { ListItem } from "../../provider/api/contract";
 import { isNameFor } from "../../provider/instance/naming";
-import { stopsCreate } from "../../provider/instance/protocol";
-import { instanceToken } from "../../provider/pulumiNames";
-import { stackOf, typesOf } from "../../provider/urn";
+import { stopsCreate } from "../../provider/create/protocol";
+import { instanceToken } from "../../provider/pulumi/names";
+import { stackOf, typesOf } from "../../provider/pulumi/urn";
 import type { ServiceListing } from "../listings";
 import { scopesOf, withPending, type StackState, type StateResource } from "../state";
 import { isListedAt, type HeldInstances } from "../view";

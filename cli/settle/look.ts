@@ -1,7 +1,7 @@
 /** Looks at what ledgers, states and listings say of the creates of a stack, and decides. */
 import { OperationFailed } from "../../provider/errors";
 import { displayRun } from "../../provider/ledger/record";
-import { instanceToken } from "../../provider/pulumiNames";
+import { instanceToken } from "../../provider/pulumi/names";
 import { failedLines, listService, type ServiceListing } from "../listings";
 import { installAdvice, readAllStates, readState, runPulumi } from "../pulumi";
 import { readRecords } from "../records";

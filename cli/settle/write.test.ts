@@ -1,6 +1,6 @@
 /** Tests the function that changes an exported state. `tests/engine/settle.test.ts` gives the results to the real engine. */
 import { expect, test } from "@jest/globals";
-import { propertyMap } from "../../provider/propertyValue";
+import { propertyMap } from "../../provider/pulumi/propertyValue";
 import { parseState, whyHomeless, type PendingCreate, type StackState } from "../state";
 import { settleState, unfinishedOutputs, type StatePut } from "./write";
 import {

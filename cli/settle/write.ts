@@ -7,9 +7,13 @@ import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Instance } from "../../provider/instance/instance";
 import type { Origin } from "../../provider/origin";
-import { propertyMap, type PropertyMap, type PropertyValue } from "../../provider/propertyValue";
-import { pulumiHome } from "../../provider/pulumiHome";
-import { signatureKey, signatures } from "../../provider/pulumiNames";
+import {
+  propertyMap,
+  type PropertyMap,
+  type PropertyValue,
+} from "../../provider/pulumi/propertyValue";
+import { pulumiHome } from "../../provider/pulumi/home";
+import { signatureKey, signatures } from "../../provider/pulumi/names";
 import { importState, readState } from "../pulumi";
 import { placeFor, type PendingCreate, type StackState } from "../state";
 import { Problem, type Terminal } from "../terminal";

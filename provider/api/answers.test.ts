@@ -2,7 +2,7 @@
 import { expect, test } from "@jest/globals";
 import type { Dispatcher } from "undici";
 import { notNeeded } from "../abort";
-import { unknownText } from "../pulumiNames";
+import { unknownText } from "../pulumi/names";
 import { VirtualClock } from "../testing/virtualClock";
 import { answer, drip, flood, type Reaction } from "./testing/scriptedServer";
 import {

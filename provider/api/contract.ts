@@ -3,7 +3,7 @@
  * reading are tolerant, since the service's document does not say which fields are always present.
  */
 import * as z from "zod";
-import { unknownTexts } from "../pulumiNames";
+import { unknownTexts } from "../pulumi/names";
 import { printable, redactionMark } from "../redaction";
 import { maxIdLength } from "./serviceConstants";
 

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { OperationFailed } from "../errors";
-import { propertyMap, Secret, Unknown, type PropertyValue } from "../propertyValue";
+import { propertyMap, Secret, Unknown, type PropertyValue } from "../pulumi/propertyValue";
 import { Redactor } from "../redaction";
 import { temporaryFolder } from "../testing/temporaryFolder";
 import { checkConfig, resolveSettings } from "./configuration";

@@ -8,13 +8,13 @@ import {
   Secret,
   secretStrings,
   type PropertyMap,
-} from "../propertyValue";
+} from "../pulumi/propertyValue";
 import { configCommands } from "../advice";
-import { explicitProvider, isStateless, logicalName } from "../urn";
+import { explicitProvider, isStateless, logicalName } from "../pulumi/urn";
 import { OperationFailed } from "../errors";
-import { outputTextProblem } from "../outputText";
+import { outputTextProblem } from "../pulumi/outputText";
 import type { Redactor } from "../redaction";
-import type { CheckResponse } from "../calls";
+import type { CheckResponse } from "../pulumi/calls";
 import { tokenKindOf, tokenPrefixes } from "../api/serviceConstants";
 import {
   settingEnvironment,

@@ -1,7 +1,7 @@
 /** Reads the token from the file of COMPUTE_API_TOKEN_FILE, first at the start, and again when it is refused. */
 import { readFileSync, statSync } from "node:fs";
 import { isAbsolute } from "node:path";
-import { outputTextProblem } from "../outputText";
+import { outputTextProblem } from "../pulumi/outputText";
 import type { Redactor } from "../redaction";
 import { isTokenPrefix, schemeBefore, settingTypes } from "./settings";
 

@@ -2,7 +2,7 @@
 import { expect, test } from "@jest/globals";
 import { packageSchema } from "../../tools/sdk/schema";
 import { NotFound } from "../errors";
-import { propertyMap, Secret, Unknown, type PropertyValue } from "../propertyValue";
+import { propertyMap, Secret, Unknown, type PropertyValue } from "../pulumi/propertyValue";
 import { answered } from "../testing/fakeService";
 import { errorOf, scene, type Scene } from "../testing/scene";
 import { invoke, listInstances } from "./functions";

@@ -16,17 +16,17 @@ import {
   Secret,
   Unknown,
   type PropertyMap,
-} from "../propertyValue";
-import type { FunctionToken } from "../pulumiNames";
+} from "../pulumi/propertyValue";
+import type { FunctionToken } from "../pulumi/names";
 import type {
   CheckFailure,
   InvokeRequest,
   InvokeResponse,
   ListRequest,
   ListResponse,
-} from "../calls";
+} from "../pulumi/calls";
 import { waits } from "../session/operations";
-import { identifier, nonEmptyText, numberAsText } from "../textTypes";
+import { identifier, nonEmptyText, numberAsText } from "../pulumi/textTypes";
 import { timeouts, type Session } from "../session/session";
 
 /** The given arguments, which are all strings once they are checked. */

@@ -3,6 +3,10 @@ import { isListedWithoutAddress } from "../evidence/poller";
 import type { Session } from "../session/session";
 import type { Instance } from "./instance";
 
+/** What is said of an instance whose outputs come from a listing alone. */
+export const noNetworksNotice =
+  "networks, privateIpv4 and createdAt stay empty. A program that reads networks[0] fails in each run: use privateIpv4, or check the length.";
+
 /** What is said of an instance whose address was awaited in vain. */
 export const noAddressNotice =
   "the service lists no public address, although the status is ACTIVE, so ipv4 is empty. `pulumi refresh` records an address that comes later";

@@ -9,8 +9,8 @@ import {
   Unknown,
   type OpaqueKind,
   type PropertyValue,
-} from "../propertyValue";
-import type { AutonamingMode, CheckRequest } from "../calls";
+} from "../pulumi/propertyValue";
+import type { AutonamingMode, CheckRequest } from "../pulumi/calls";
 import { inputsOf, scopeId, urnOf } from "../testing/scene";
 import { checkInstance } from "./check";
 import { nameKind } from "./naming";

@@ -13,12 +13,12 @@ import {
   Unknown,
   type PropertyMap,
   type PropertyValue,
-} from "../propertyValue";
+} from "../pulumi/propertyValue";
 import type { Text } from "../context";
-import type { CheckFailure, CheckRequest, CheckResponse } from "../calls";
-import { outputTextProblem } from "../outputText";
-import { numberAsText } from "../textTypes";
-import { logicalName } from "../urn";
+import type { CheckFailure, CheckRequest, CheckResponse } from "../pulumi/calls";
+import { outputTextProblem } from "../pulumi/outputText";
+import { numberAsText } from "../pulumi/textTypes";
+import { logicalName } from "../pulumi/urn";
 import {
   idInputs,
   inputNames,

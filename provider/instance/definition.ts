@@ -1,7 +1,7 @@
 /** The definition of an Instance. The Pulumi schema, the checks, the diff and the docs are made from it. */
 import * as z from "zod";
 import type { CreateBody } from "../api/contract";
-import { outputTextProblem } from "../outputText";
+import { outputTextProblem } from "../pulumi/outputText";
 import { printable } from "../redaction";
 import {
   anyText,
@@ -11,7 +11,7 @@ import {
   notList,
   notText,
   refused,
-} from "../textTypes";
+} from "../pulumi/textTypes";
 import { unpackedScript } from "../userData/cloudInit";
 import { sshKeyProblem } from "./sshKey";
 

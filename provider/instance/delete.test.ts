@@ -2,7 +2,7 @@
 import { expect, test } from "@jest/globals";
 import { isEnded } from "../abort";
 import { Refused } from "../errors";
-import { propertyMap, Secret, type PropertyMap, type PropertyValue } from "../propertyValue";
+import { propertyMap, Secret, type PropertyMap, type PropertyValue } from "../pulumi/propertyValue";
 import { answered, fail, failed } from "../testing/fakeService";
 import type { KnownInstance } from "../engineRun";
 import {

@@ -6,12 +6,12 @@
  */
 import { isEnded, TimedOut } from "../abort";
 import { bulleted, explain, stateDeleteCommand } from "../advice";
-import { logicalName, stackName } from "../urn";
+import { logicalName, stackName } from "../pulumi/urn";
 import { RequestError } from "../api/errors";
 import { OperationFailed } from "../errors";
 import { whyOpen } from "../evidence/why";
 import type { Verdict } from "../evidence/witness";
-import type { DeleteRequest } from "../calls";
+import type { DeleteRequest } from "../pulumi/calls";
 import type { DeleteOccasion, KnownInstance } from "../engineRun";
 import { waits } from "../session/operations";
 import type { KnownState } from "../session/knownState";

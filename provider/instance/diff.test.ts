@@ -8,13 +8,13 @@ import {
   Unknown,
   type PropertyMap,
   type PropertyValue,
-} from "../propertyValue";
+} from "../pulumi/propertyValue";
 import { OperationFailed, Refused } from "../errors";
 import type { DiffOccasion } from "../engineRun";
 import type { Evidence } from "../evidence/listing";
 import type { Verdict } from "../evidence/witness";
 import { fail, failed } from "../testing/fakeService";
-import type { DiffRequest } from "../calls";
+import type { DiffRequest } from "../pulumi/calls";
 import { errorOf, inputsOf, scene, testToken, urnOf, type Scene, held } from "../testing/scene";
 import { changedInputs, decideDiff, diffInstance, type DiffChange, type DiffFacts } from "./diff";
 import { retainReplaced, reportRetained } from "./retained";

@@ -4,7 +4,7 @@
  * fail is refused (G4), and so is one for which there is no user data.
  */
 import { pageAt } from "../advice";
-import { logicalName } from "../urn";
+import { logicalName } from "../pulumi/urn";
 import { OperationFailed, type Refused } from "../errors";
 import type { Verdict } from "../evidence/witness";
 import {
@@ -14,9 +14,9 @@ import {
   isList,
   reveal,
   type PropertyMap,
-} from "../propertyValue";
-import type { DiffKind } from "../pulumiNames";
-import type { DiffRequest, DiffResponse } from "../calls";
+} from "../pulumi/propertyValue";
+import type { DiffKind } from "../pulumi/names";
+import type { DiffRequest, DiffResponse } from "../pulumi/calls";
 import type { DiffOccasion } from "../engineRun";
 import { timeouts, type Session } from "../session/session";
 import { idInputs, inputNames, isScript, isSent, scriptInputs, type InputName } from "./definition";

@@ -4,7 +4,13 @@ import fc from "fast-check";
 import { packageSchema } from "../../tools/sdk/schema";
 import type { Accepted } from "../api/contract";
 import type { Origin } from "../origin";
-import { hasUnknown, propertyMap, Secret, Unknown, type PropertyValue } from "../propertyValue";
+import {
+  hasUnknown,
+  propertyMap,
+  Secret,
+  Unknown,
+  type PropertyValue,
+} from "../pulumi/propertyValue";
 import { held, inputsOf, unfinished } from "../testing/scene";
 import { inputNames, requiredOutputs } from "./definition";
 import { Instance, previewOutputs } from "./instance";

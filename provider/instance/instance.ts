@@ -14,8 +14,8 @@ import {
   Unknown,
   type PropertyMap,
   type PropertyValue,
-} from "../propertyValue";
-import type { DeleteRequest, DiffRequest } from "../calls";
+} from "../pulumi/propertyValue";
+import type { DeleteRequest, DiffRequest } from "../pulumi/calls";
 import {
   inputNames,
   inputTypes,

@@ -1,7 +1,7 @@
 /** Tests of generated names and their tags. */
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { Unknown } from "../propertyValue";
+import { Unknown } from "../pulumi/propertyValue";
 import { inputsOf, urnOf } from "../testing/scene";
 import { generatedName, isNameFor, nameKind, tagOf } from "./naming";
 

@@ -1,7 +1,7 @@
 /** Generates the name of an instance if the program gives none, and recognizes generated names. */
 import { createHash, randomBytes } from "node:crypto";
-import { logicalName, typesOf } from "../urn";
-import { reveal, type PropertyMap } from "../propertyValue";
+import { logicalName, typesOf } from "../pulumi/urn";
+import { reveal, type PropertyMap } from "../pulumi/propertyValue";
 
 /**
  * The keys of two inputs that record who chose the name: this provider generated it, or the engine proposed it

@@ -2,7 +2,7 @@
 import { expect, test } from "@jest/globals";
 import type { ListItem } from "../api/contract";
 import { InstanceUnfinished } from "../errors";
-import { propertyMap, type PropertyMap } from "../propertyValue";
+import { propertyMap, type PropertyMap } from "../pulumi/propertyValue";
 import { answered, fail, failed, post, ready, type Post } from "../testing/fakeService";
 import { errorOf, inputsOf, scene, urnOf, type Scene } from "../testing/scene";
 import { changedInputs } from "./diff";

@@ -1,7 +1,7 @@
 /** Tests of Read: refresh, import and `.get()`. */
 import { expect, test } from "@jest/globals";
 import { InstanceUnfinished } from "../errors";
-import { propertyMap, Secret, type PropertyMap } from "../propertyValue";
+import { propertyMap, Secret, type PropertyMap } from "../pulumi/propertyValue";
 import type {} from "../session/session";
 import { answered, fail } from "../testing/fakeService";
 import {

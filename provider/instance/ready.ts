@@ -4,7 +4,7 @@
  * instance is lost (G1).
  */
 import { Canceled, deadline, notNeeded, TimedOut } from "../abort";
-import { bulleted, importAs, stateDeleteCommand } from "../advice";
+import { bulleted, explain, importAs, stateDeleteCommand } from "../advice";
 import type { ListItem } from "../api/contract";
 import { RequestError } from "../api/errors";
 import type { ProviderContext, Text } from "../context";
@@ -15,7 +15,6 @@ import { timeouts, type Session } from "../session/session";
 import { isAddressDue, lacksAddress, noAddressNotice } from "./address";
 import { listedBy } from "./existence";
 import { Instance } from "./instance";
-import { reasonOf } from "./messages";
 import {
   addressOf,
   describeFailedTry,
@@ -319,8 +318,8 @@ function endOfWait(error: unknown, instance: Instance, progress?: Progress): str
   const { status, problem, port } = progress ?? {};
   const what = port ? describePort(port, instance) : `instance ${instance.id}`;
   if (error instanceof Canceled) return `the wait for ${what} was canceled.`;
-  if (error instanceof RequestError || error instanceof OperationFailed)
-    return `the wait for ${what} ended: ${reasonOf(error)}`;
+  if (error instanceof RequestError) return `the wait for ${what} ended: ${explain(error)}`;
+  if (error instanceof OperationFailed) return `the wait for ${what} ended: ${error.message}`;
   if (!(error instanceof TimedOut))
     return `the wait for ${what} ended by a defect in the provider: ${String(error)}.`;
   if (error.pause)

@@ -1,6 +1,6 @@
 /** Names, at the end of a run, the instances that "retain" (`compute:deletePolicy`) lets run, or that its `up` will let run (G4, G5). */
 import { bulleted } from "../advice";
-import { logicalName } from "../urn";
+import { logicalName } from "../pulumi/urn";
 import type { Session } from "../session/session";
 import { briefly, isBilled, lookFor, type Wanted } from "./existence";
 

@@ -1,8 +1,8 @@
 /** Tests of Update: unfinished instances, and inputs that a program asserts. */
 import { expect, test } from "@jest/globals";
 import { InstanceUnfinished } from "../errors";
-import { propertyMap, Secret, Unknown, type PropertyMap } from "../propertyValue";
-import type { UpdateRequest } from "../calls";
+import { propertyMap, Secret, Unknown, type PropertyMap } from "../pulumi/propertyValue";
+import type { UpdateRequest } from "../pulumi/calls";
 import { answered } from "../testing/fakeService";
 import {
   acceptedOutputs,

@@ -4,15 +4,15 @@
  */
 import { InstanceUnfinished, OperationFailed } from "../errors";
 import type { Verdict } from "../evidence/witness";
-import { isList, secretLike, Unknown, type PropertyMap } from "../propertyValue";
-import type { UpdateRequest } from "../calls";
+import { isList, secretLike, Unknown, type PropertyMap } from "../pulumi/propertyValue";
+import type { UpdateRequest } from "../pulumi/calls";
 import type { ChangeOccasion } from "../engineRun";
 import type { Session } from "../session/session";
 import { isScript, type InputName } from "./definition";
 import { changedInputs } from "./diff";
 import { lookFor } from "./existence";
 import { heldBy, listedInputs, listedOutputs, type Instance } from "./instance";
-import { noNetworksNotice } from "./messages";
+import { noNetworksNotice } from "./address";
 import { keepOrThrow, unfinishedError, waitUntilReady } from "./ready";
 
 /** Decides what an Update does: it waits for what the listing or else the state has as not ready. */

@@ -8,9 +8,9 @@ import {
   Secret,
   Unknown,
   type PropertyMap,
-} from "../propertyValue";
+} from "../pulumi/propertyValue";
 import { createProvider } from "../provider";
-import type { Provider } from "../calls";
+import type { Provider } from "../pulumi/calls";
 import { answered, post, ready } from "../testing/fakeService";
 import { heapAfterCollection } from "../testing/heap";
 import { errorOf, inputsOf, liveToken, scene, scopeId, urnOf, type Scene } from "../testing/scene";

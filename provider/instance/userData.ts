@@ -11,8 +11,8 @@ import {
   Secret,
   type PropertyMap,
   type PropertyValue,
-} from "../propertyValue";
-import type { CheckRequest } from "../calls";
+} from "../pulumi/propertyValue";
+import type { CheckRequest } from "../pulumi/calls";
 import type { EngineRun } from "../engineRun";
 import type { Session } from "../session/session";
 import { unpackedScript, unusableIn } from "../userData/cloudInit";

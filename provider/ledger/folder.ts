@@ -5,7 +5,7 @@ import { unescape } from "node:querystring";
 import { attempt } from "../attempt";
 import { withoutPasswords } from "../addresses";
 import { fingerprint } from "../fingerprint";
-import { pulumiHome, userHome } from "../pulumiHome";
+import { pulumiHome, userHome } from "../pulumi/home";
 
 /**
  * Returns the ledger's folder for this run's backend, since two backends may have stacks with the same URNs. The folder's name is

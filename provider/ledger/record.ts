@@ -6,7 +6,7 @@ import * as z from "zod";
 import type { Accepted } from "../api/contract";
 import { fingerprint } from "../fingerprint";
 import { originDifference, originSchema, type Origin } from "../origin";
-import { stackOf } from "../urn";
+import { stackOf } from "../pulumi/urn";
 import { redactionMark } from "../redaction";
 
 /** Names the run that owns a record, with its process id, unless an older version has made the session's id. */

@@ -11,9 +11,9 @@ import {
   propertyMap,
   type PropertyMap,
   type PropertyValue,
-} from "../propertyValue";
+} from "../pulumi/propertyValue";
 import { decodeProperties, encodeProperties, InvalidMessage, maxDepth } from "./properties";
-import { signatureKey, signatures, unknownText, unknownTexts } from "../pulumiNames";
+import { signatureKey, signatures, unknownText, unknownTexts } from "../pulumi/names";
 
 /** Signatures of values that this provider does not open. */
 const asset = "c44067f5952c0a294b673a41bacd8c17";

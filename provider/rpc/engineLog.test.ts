@@ -4,7 +4,7 @@ import { heapAfterCollection } from "../testing/heap";
 import { VirtualClock } from "../testing/virtualClock";
 import { systemClock } from "../clock";
 import { OperationFailed } from "../errors";
-import { propertyMap } from "../propertyValue";
+import { propertyMap } from "../pulumi/propertyValue";
 import { Redactor } from "../redaction";
 import { EngineLog, maxMessageLength } from "./engineLog";
 import { instanceUrn } from "./testing/client";

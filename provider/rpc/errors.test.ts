@@ -2,8 +2,8 @@
 import { expect, test } from "@jest/globals";
 import { status } from "@grpc/grpc-js";
 import { InstanceUnfinished, NotFound, OperationCanceled, OperationFailed } from "../errors";
-import { Secret, Unknown, propertyMap, type PropertyMap } from "../propertyValue";
-import { instanceToken } from "../pulumiNames";
+import { Secret, Unknown, propertyMap, type PropertyMap } from "../pulumi/propertyValue";
+import { instanceToken } from "../pulumi/names";
 import { maxMessageLength } from "./engineLog";
 import { fitState } from "./errors";
 import { decodeProperties } from "./properties";

@@ -12,7 +12,7 @@ import {
   OperationCanceled,
   OperationFailed,
 } from "../errors";
-import type { PropertyMap } from "../propertyValue";
+import type { PropertyMap } from "../pulumi/propertyValue";
 import type { EngineLog } from "./engineLog";
 import { encodeProperties, InvalidMessage } from "./properties";
 

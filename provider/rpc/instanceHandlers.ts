@@ -3,7 +3,7 @@ import { Empty } from "google-protobuf/google/protobuf/empty_pb";
 import type { IResourceProviderServer } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as pb from "@pulumi/pulumi/proto/provider_pb";
 import { InstanceUnfinished } from "../errors";
-import type { CreateResponse, Kept, Provider } from "../calls";
+import type { CreateResponse, Kept, Provider } from "../pulumi/calls";
 import { describeError } from "./errors";
 import {
   readAutonaming,

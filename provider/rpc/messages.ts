@@ -1,8 +1,8 @@
 /** What several calls read from the engine's messages or write into them. */
 import * as pb from "@pulumi/pulumi/proto/provider_pb";
-import type { PropertyMap } from "../propertyValue";
-import { diffKinds, instanceToken, replaceKinds, type DiffKind } from "../pulumiNames";
-import type { CheckFailure, CheckRequest, DiffRequest, DiffResponse } from "../calls";
+import type { PropertyMap } from "../pulumi/propertyValue";
+import { diffKinds, instanceToken, replaceKinds, type DiffKind } from "../pulumi/names";
+import type { CheckFailure, CheckRequest, DiffRequest, DiffResponse } from "../pulumi/calls";
 import { decodeProperties, encodeProperties, InvalidMessage } from "./properties";
 
 /** Removes secrets from a text (`EngineLog.clean`). */

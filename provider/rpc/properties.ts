@@ -3,7 +3,7 @@
  * of seven strings (unknown) or as a map with a signature (secret, output, asset).
  */
 import { Struct } from "google-protobuf/google/protobuf/struct_pb";
-import { signatureKey, signatures, unknownText, unknownTexts } from "../pulumiNames";
+import { signatureKey, signatures, unknownText, unknownTexts } from "../pulumi/names";
 import {
   mapValues,
   Opaque,
@@ -12,7 +12,7 @@ import {
   type OpaqueKind,
   type PropertyMap,
   type PropertyValue,
-} from "../propertyValue";
+} from "../pulumi/propertyValue";
 
 /** The signatures of assets, archives and resource references. */
 const opaqueKinds: Readonly<Record<string, OpaqueKind>> = {

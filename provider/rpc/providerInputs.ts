@@ -2,9 +2,9 @@
 import { isDeepStrictEqual } from "node:util";
 import metadata from "../../metadata.json";
 import { isOlder } from "../version";
-import { hasUnknown, propertyMap, reveal, type PropertyMap } from "../propertyValue";
-import type { DiffKind } from "../pulumiNames";
-import type { DiffResponse } from "../calls";
+import { hasUnknown, propertyMap, reveal, type PropertyMap } from "../pulumi/propertyValue";
+import type { DiffKind } from "../pulumi/names";
+import type { DiffResponse } from "../pulumi/calls";
 
 /** Separates the settings from the entries that the engine adds for its own use, and that CheckConfig has to return. */
 export function splitInputs(inputs: PropertyMap): { settings: PropertyMap; own: PropertyMap } {

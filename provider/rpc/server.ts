@@ -8,8 +8,8 @@ import {
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 import { ResourceProviderService } from "@pulumi/pulumi/proto/provider_grpc_pb";
-import type { PluginPort } from "../pluginPort";
-import type { CancelReason, Provider } from "../calls";
+import type { PluginPort } from "../process/pluginPort";
+import type { CancelReason, Provider } from "../pulumi/calls";
 import type { EngineLog } from "./engineLog";
 import { describeError, toCallFailure } from "./errors";
 

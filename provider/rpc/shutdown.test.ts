@@ -1,8 +1,8 @@
 /** Tests of the process's end after signals and after the engine's, with a fake process and a virtual clock. */
 import { EventEmitter } from "node:events";
 import { expect, test } from "@jest/globals";
-import { propertyMap } from "../propertyValue";
-import type { CancelReason } from "../calls";
+import { propertyMap } from "../pulumi/propertyValue";
+import type { CancelReason } from "../pulumi/calls";
 import { VirtualClock } from "../testing/virtualClock";
 import { afterEngineMs, afterSignalMs, exitWithEngine, idleMs } from "./shutdown";
 import { withServer } from "./testing/harness";

@@ -1,7 +1,7 @@
 /** Ends the process after a signal, or when the engine is gone. */
 import type { Clock } from "../clock";
-import { endSignals } from "../executable";
-import type { CancelReason } from "../calls";
+import { endSignals } from "../process/executable";
+import type { CancelReason } from "../pulumi/calls";
 
 /** How long running calls may go on after a signal. The engine kills a plugin five seconds after SIGINT. */
 export const afterSignalMs = 4000;

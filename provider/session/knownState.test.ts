@@ -1,6 +1,6 @@
 /** Tests of what a session learns about Pulumi's state. */
 import { expect, test } from "@jest/globals";
-import { propertyMap, type PropertyMap } from "../propertyValue";
+import { propertyMap, type PropertyMap } from "../pulumi/propertyValue";
 import { held, scene, type Scene } from "../testing/scene";
 
 /** Outputs as in a state, with the session id `run` as their stamp, and with the hash of a token. */

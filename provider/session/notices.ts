@@ -1,5 +1,5 @@
 /** The warnings of a session that are said once. */
-import { logicalName } from "../urn";
+import { logicalName } from "../pulumi/urn";
 import type { Settings } from "../config/settings";
 import type { ProviderContext, Text } from "../context";
 import type { Refused } from "../errors";

@@ -1,6 +1,6 @@
 /** Create and Update as the provider calls them: with what they are about. */
-import type { CreateRequest, UpdateRequest } from "../calls";
-import * as create from "../instance/create";
+import type { CreateRequest, UpdateRequest } from "../pulumi/calls";
+import * as create from "../create/create";
 import * as update from "../instance/update";
 import type { Session } from "../session/session";
 

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { systemClock } from "../clock";
 import { Ledger } from "../ledger/ledger";
 import type { LedgerRecord, OwnFields } from "../ledger/record";
-import { instanceToken } from "../pulumiNames";
+import { instanceToken } from "../pulumi/names";
 
 /** What a create knows of itself when it makes its record. */
 export function ownFields(resource: string, more: Partial<OwnFields> = {}): OwnFields {

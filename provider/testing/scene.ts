@@ -1,18 +1,18 @@
 /** A scene: a configured session with a fake service, a virtual clock and recorded messages. */
 import { afterEach } from "@jest/globals";
 import { Canceled } from "../abort";
-import type { CreateRequest } from "../calls";
+import type { CreateRequest } from "../pulumi/calls";
 import { EngineRun, type RunKind } from "../engineRun";
 import type { Evidence } from "../evidence/listing";
 import type { Open, Verdict } from "../evidence/witness";
 import { resolveSettings } from "../config/configuration";
 import { Instance } from "../instance/instance";
-import { propertyMap, Secret, type PropertyMap, type PropertyValue } from "../propertyValue";
+import { propertyMap, Secret, type PropertyMap, type PropertyValue } from "../pulumi/propertyValue";
 import { runPatienceMs, Session, type SessionRun } from "../session/session";
 import { systemDisk } from "../ledger/disk";
 import type { Messages, ProviderContext, Text } from "../context";
 import { Redactor } from "../redaction";
-import { instanceToken } from "../pulumiNames";
+import { instanceToken } from "../pulumi/names";
 import { FakeDialer } from "./fakeDialer";
 import { FakeService } from "./fakeService";
 import { temporaryFolder } from "./temporaryFolder";

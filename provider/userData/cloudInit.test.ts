@@ -1,7 +1,7 @@
 /** Tests of the warnings that cloud-init would ignore user data. */
 import { gzipSync } from "node:zlib";
 import { expect, test } from "@jest/globals";
-import { Secret, Unknown, type PropertyValue } from "../propertyValue";
+import { Secret, Unknown, type PropertyValue } from "../pulumi/propertyValue";
 import { inputsOf } from "../testing/scene";
 import { userDataWarning } from "../instance/userData";
 

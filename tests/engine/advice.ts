@@ -103,7 +103,7 @@ export const advice: readonly Advice[] = [
     },
   },
   {
-    file: "provider/main.ts",
+    file: "provider/process/main.ts",
     text: "Ctrl-C ends it. To check the settings",
     ways: {
       doctor: engine("doctor", "the plugin prints a greeting and the port when"),
@@ -196,7 +196,7 @@ export const advice: readonly Advice[] = [
     ways: { "pulumi up": settled("a create that left nothing stops no up") },
   },
   {
-    file: "provider/instance/messages.ts",
+    file: "provider/create/messages.ts",
     text: "To create ${first ? second",
     ways: {
       "a second one": leftovers("with compute:leftovers fail and a name that the program chose"),
@@ -208,7 +208,7 @@ export const advice: readonly Advice[] = [
     },
   },
   {
-    file: "provider/instance/messages.ts",
+    file: "provider/create/messages.ts",
     text: "To take it over: ",
     ways: {
       "pulumi import": leftovers("with compute:leftovers fail and a name that the program chose"),
@@ -216,12 +216,12 @@ export const advice: readonly Advice[] = [
     },
   },
   {
-    file: "provider/instance/messages.ts",
+    file: "provider/create/messages.ts",
     text: "To see whether a create is in doubt",
     ways: { settle: leftovers("a chosen name whose create another machine has left in doubt") },
   },
   {
-    file: "provider/instance/messages.ts",
+    file: "provider/create/messages.ts",
     text: "To see what is in no stack",
     ways: { audit: settled("the up that settle prints beside a leftover makes a second") },
   },
@@ -270,7 +270,7 @@ export const advice: readonly Advice[] = [
     ways: { "--take": witnessed("several creates that a person decides take one command") },
   },
   {
-    file: "provider/instance/messages.ts",
+    file: "provider/create/messages.ts",
     text: "To give that up",
     ways: { "--forget": settled("a create that stops because the program has changed") },
   },
@@ -407,7 +407,7 @@ export const advice: readonly Advice[] = [
 
   // ── Inputs ──
   {
-    file: "provider/textTypes.ts",
+    file: "provider/pulumi/textTypes.ts",
     text: "pulumi config set --path 'ids[0]'",
     ways: {
       "a list": core("inputs", "an id of digits from the configuration of a program in YAML"),
@@ -534,21 +534,21 @@ export const advice: readonly Advice[] = [
 
   // ── Create ──
   {
-    file: "provider/instance/messages.ts",
+    file: "provider/create/messages.ts",
     text: "Run again once that run has ended.",
     ways: {
       "run again": engine("adviceCreate", "after `pulumi cancel`, a second run waits for the"),
     },
   },
   {
-    file: "provider/instance/messages.ts",
+    file: "provider/create/messages.ts",
     text: "settleCommand()",
     ways: { settle: settled("after a kill between the reply and the save, on %s, preview warns") },
   },
-  { file: "provider/instance/messages.ts", text: "waits for its end", ways: { reports } },
-  { file: "provider/instance/messages.ts", text: "will stop here", ways: { reports } },
+  { file: "provider/create/messages.ts", text: "waits for its end", ways: { reports } },
+  { file: "provider/create/messages.ts", text: "will stop here", ways: { reports } },
   {
-    file: "provider/instance/messages.ts",
+    file: "provider/create/messages.ts",
     text: "because each run creates an instance",
     ways: {
       "look for the name": engine(

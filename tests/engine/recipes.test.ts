@@ -6,7 +6,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { executable } from "../../provider/executable";
+import { executable } from "../../provider/process/executable";
 import { sectionOf } from "../../tools/docs/markdown";
 import { readPage } from "../../tools/docs/pages";
 import { root } from "../../tools/support/paths";

@@ -1,6 +1,6 @@
 /**
  * Tests of a service that answers a create with another instance's id: that instance is never in the state and never
- * destroyed, and the one really made is not lost (G1, G4). provider/instance/knownId.test.ts has the other cases.
+ * destroyed, and the one really made is not lost (G1, G4). provider/create/knownId.test.ts has the other cases.
  */
 import { expect, test } from "@jest/globals";
 import { creates, destroyPath, Fixture } from "./support/fixture";

@@ -9,7 +9,7 @@ import type {
   Result,
   SideEffect,
   Transition,
-} from "../../provider/instance/protocol";
+} from "../../provider/create/protocol";
 import {
   checkAdoption,
   checkCleared,

@@ -3,7 +3,7 @@
  * interrupted anywhere. People act between the runs. `explore.ts` uses this file.
  */
 import { isNamed } from "../../provider/evidence/witness";
-import { stackOf } from "../../provider/urn";
+import { stackOf } from "../../provider/pulumi/urn";
 import { beginCall, fileOf, foundIn, noteNamed, remove as removeRow } from "./call";
 import { checkDestroyed, checkNamedAtEnd } from "./invariants";
 import { movesOfCall } from "./service";

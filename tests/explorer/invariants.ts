@@ -5,8 +5,8 @@
  * break it. Where one does not hold for a known reason (`Exception`), the reason is counted instead.
  */
 import { isNameFor } from "../../provider/instance/naming";
-import type { Doubt, Failure } from "../../provider/instance/protocol";
-import { stackOf } from "../../provider/urn";
+import type { Doubt, Failure } from "../../provider/create/protocol";
+import { stackOf } from "../../provider/pulumi/urn";
 import type { Exception, Model } from "./slice";
 import {
   instanceOf,

@@ -7,7 +7,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { transformSync } from "esbuild";
 import * as records from "../../provider/ledger/record";
-import * as realProtocol from "../../provider/instance/protocol";
+import * as realProtocol from "../../provider/create/protocol";
 import type { Rules } from "./slice";
 
 /** All rules. */
@@ -25,7 +25,7 @@ export interface Mutant {
   to: string;
 }
 
-const folder = join(__dirname, "../../provider/instance");
+const folder = join(__dirname, "../../provider/create");
 /** The files that hold the rules, as the first of them imports them. */
 const protocol = "./protocol";
 const witness = "../evidence/witness";

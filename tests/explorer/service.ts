@@ -2,7 +2,7 @@
 import type { Accepted } from "../../provider/api/contract";
 import type { PostOutcome } from "../../provider/api/postOutcome";
 import type { Witness } from "../../provider/evidence/witness";
-import type { Event } from "../../provider/instance/protocol";
+import type { Event } from "../../provider/create/protocol";
 import { continueWith, failures, finish, lookAt, rowOf, shownIn, takeOver, wakeUp } from "./call";
 import { checkIsOnlyInstance, failIf } from "./invariants";
 import type { Fault } from "./slice";

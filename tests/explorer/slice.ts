@@ -1,9 +1,9 @@
 /** A slice: the runs, faults and acts of one exploration, small enough that every history can be explored. */
-import { logicalName } from "../../provider/urn";
+import { logicalName } from "../../provider/pulumi/urn";
 import { tagOf } from "../../provider/instance/naming";
 import type * as Records from "../../provider/ledger/record";
-import type * as Protocol from "../../provider/instance/protocol";
-import type { CreateSpec } from "../../provider/instance/protocol";
+import type * as Protocol from "../../provider/create/protocol";
+import type { CreateSpec } from "../../provider/create/protocol";
 
 /** The settling time. It is longer than the maximum age of a baseline. */
 export const settlingMs = 60_000;

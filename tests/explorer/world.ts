@@ -6,7 +6,7 @@
  * a created instance. It is then subtracted from all other times.
  */
 import type { LedgerRecord } from "../../provider/ledger/record";
-import type { NameKind, State } from "../../provider/instance/protocol";
+import type { NameKind, State } from "../../provider/create/protocol";
 import {
   settlingMs,
   type Act,

@@ -3,7 +3,7 @@ import { cpSync, readdirSync, readFileSync, statSync, writeFileSync } from "node
 import { join } from "node:path";
 import { beforeAll, expect, test } from "@jest/globals";
 import { startEmulator } from "../../emulator";
-import { propertyMap, Secret } from "../../provider/propertyValue";
+import { propertyMap, Secret } from "../../provider/pulumi/propertyValue";
 import { connect, type TestClient } from "../../provider/rpc/testing/client";
 import { startPlugin } from "../../provider/rpc/testing/plugin";
 import { temporaryFolder } from "../../provider/testing/temporaryFolder";

@@ -1,6 +1,6 @@
 /** Tests the plugin as a process of its own whose engine is gone: no instance is lost (G1) or created twice (G2). */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { propertyMap, Secret } from "../../provider/propertyValue";
+import { propertyMap, Secret } from "../../provider/pulumi/propertyValue";
 import { connect } from "../../provider/rpc/testing/client";
 import { bundleScripted, startPlugin, type Bundle } from "../../provider/rpc/testing/plugin";
 import { inputs, urnOf } from "./support/stack";

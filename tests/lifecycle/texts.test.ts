@@ -3,7 +3,7 @@
  * next run sees no change. Messages have none of their control characters (G8).
  */
 import { expect, test } from "@jest/globals";
-import { Secret } from "../../provider/propertyValue";
+import { Secret } from "../../provider/pulumi/propertyValue";
 import { inputs, type Program } from "./support/stack";
 import { withWorld, type World } from "./support/world";
 

@@ -1,7 +1,7 @@
 /** Tests the current version with states that released versions wrote: no instance is replaced or lost. */
 import { expect, test } from "@jest/globals";
 import { DiffResponse } from "@pulumi/pulumi/proto/provider_pb";
-import type { PropertyMap } from "../../provider/propertyValue";
+import type { PropertyMap } from "../../provider/pulumi/propertyValue";
 import { inputNames, isScript, type InputName } from "../../provider/instance/definition";
 import schema from "../../schema.json";
 import { placed, properties, recordedStates, recordStates, type Recorded } from "./fixtures/states";

@@ -3,7 +3,7 @@
  * provider/testing/conversations. Of the calls about the provider resource, only Configure and Cancel are compared.
  */
 import { expect, test } from "@jest/globals";
-import { propertyMap, type PropertyMap } from "../../provider/propertyValue";
+import { propertyMap, type PropertyMap } from "../../provider/pulumi/propertyValue";
 import type { LoggedCall } from "../engine/support/recordedCalls/callLog";
 import { conversationOf, readConversation } from "../engine/support/recordedCalls/conversation";
 import { sessionsOf } from "../engine/support/recordedCalls/sessions";

@@ -1,8 +1,8 @@
 /** A model of the Pulumi engine as a provider sees it: its calls, and the state of the stack after them. */
 import { InstanceUnfinished } from "../../provider/errors";
-import { propertyMap, type PropertyMap } from "../../provider/propertyValue";
-import type { DiffResponse, Kept, Provider, ReadResponse } from "../../provider/calls";
-import { instanceToken, replaceKinds } from "../../provider/pulumiNames";
+import { propertyMap, type PropertyMap } from "../../provider/pulumi/propertyValue";
+import type { DiffResponse, Kept, Provider, ReadResponse } from "../../provider/pulumi/calls";
+import { instanceToken, replaceKinds } from "../../provider/pulumi/names";
 
 export interface Held {
   name: string;

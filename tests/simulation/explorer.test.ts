@@ -4,8 +4,8 @@
  * the resource, the state and the records of the ledger are the same.
  */
 import { expect, test } from "@jest/globals";
-import { propertyMap } from "../../provider/propertyValue";
-import * as protocol from "../../provider/instance/protocol";
+import { propertyMap } from "../../provider/pulumi/propertyValue";
+import * as protocol from "../../provider/create/protocol";
 import * as records from "../../provider/ledger/record";
 import { changes } from "../explorer/engine";
 import { firstWorld } from "../explorer/explore";

@@ -6,7 +6,7 @@ import { Ledger } from "../../provider/ledger/ledger";
 import { fileNameOf, type LedgerRecord } from "../../provider/ledger/record";
 import type { Text } from "../../provider/context";
 import { createProvider } from "../../provider/provider";
-import type { CancelReason, Provider } from "../../provider/calls";
+import type { CancelReason, Provider } from "../../provider/pulumi/calls";
 import { afterEngineMs, afterSignalMs } from "../../provider/rpc/shutdown";
 import { Redactor } from "../../provider/redaction";
 import { MemoryDisk, type ProcessDisk } from "./disk";

@@ -4,7 +4,7 @@
  */
 import { expect, test } from "@jest/globals";
 import { InstanceUnfinished } from "../../provider/errors";
-import { propertyMap, Secret } from "../../provider/propertyValue";
+import { propertyMap, Secret } from "../../provider/pulumi/propertyValue";
 import type { Fault } from "./faults";
 import type { SentRequest } from "./network";
 import { Simulation, cursor, program, type Run } from "./simulation";

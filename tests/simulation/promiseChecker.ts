@@ -10,7 +10,7 @@
  */
 import type { InProcessEmulator } from "../../emulator/inProcess";
 import { settleCommand } from "../../provider/advice";
-import { leftoversNotice } from "../../provider/instance/messages";
+import { leftoversNotice } from "../../provider/create/messages";
 import { isNameFor } from "../../provider/instance/naming";
 import type { Found } from "../../provider/ledger/record";
 import type { Stack } from "./engine";

@@ -1,7 +1,7 @@
 /** Records the calls of the model of the engine in the format of those of the real engine (recordedCalls/). */
 import { InstanceUnfinished } from "../../provider/errors";
 import { Instance } from "../../provider/instance/instance";
-import { propertyMap, type PropertyMap } from "../../provider/propertyValue";
+import { propertyMap, type PropertyMap } from "../../provider/pulumi/propertyValue";
 import type { LoggedCall } from "../engine/support/recordedCalls/callLog";
 import type { Calls } from "./engine";
 

@@ -10,9 +10,9 @@ import {
 import type { InstanceFault } from "../../emulator/faults/kinds";
 import { matchesPattern } from "../../emulator/pattern";
 import { InstanceUnfinished } from "../../provider/errors";
-import { propertyMap, reveal, Secret, type PropertyMap } from "../../provider/propertyValue";
+import { propertyMap, reveal, Secret, type PropertyMap } from "../../provider/pulumi/propertyValue";
 import { settleCommand } from "../../provider/advice";
-import { partialNotice } from "../../provider/instance/messages";
+import { partialNotice } from "../../provider/create/messages";
 import type { Found } from "../../provider/ledger/record";
 import { tokenHash, type Origin } from "../../provider/origin";
 import { Engine, Stack, type Calls, type Held, type Program } from "./engine";

@@ -4,7 +4,7 @@
  * and later than the settling time.
  */
 import { Struct } from "google-protobuf/google/protobuf/struct_pb";
-import { logicalName } from "../../provider/urn";
+import { logicalName } from "../../provider/pulumi/urn";
 import { recordsIn } from "../../cli/records";
 import { decideAll, doableOf, isForPerson, type Row, type Sighting } from "../../cli/settle/decide";
 import { putsOf, settleState } from "../../cli/settle/write";
@@ -14,8 +14,8 @@ import { isInstance, parseState, type StackState } from "../../cli/state";
 import { doubtsOf, makerOf, mayBe, type CreateInDoubt, type Listed } from "../../cli/view";
 import type { ListItem } from "../../provider/api/contract";
 import type { Origin } from "../../provider/origin";
-import type { PropertyMap, PropertyValue } from "../../provider/propertyValue";
-import { instanceToken } from "../../provider/pulumiNames";
+import type { PropertyMap, PropertyValue } from "../../provider/pulumi/propertyValue";
+import { instanceToken } from "../../provider/pulumi/names";
 import { decodeProperties, encodeProperties } from "../../provider/rpc/properties";
 import type { Held, Stack } from "./engine";
 import type { Machine } from "./machine";

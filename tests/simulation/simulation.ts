@@ -7,7 +7,7 @@ import {
   Secret,
   type PropertyMap,
   type PropertyValue,
-} from "../../provider/propertyValue";
+} from "../../provider/pulumi/propertyValue";
 import { Engine, Stack, type Calls, type Program } from "./engine";
 import type { Fault } from "./faults";
 import { Machine, PluginProcess, start } from "./machine";

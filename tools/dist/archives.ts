@@ -4,7 +4,7 @@ import { chmodSync, globSync, readFileSync, statSync, writeFileSync } from "node
 import { basename, join, relative } from "node:path";
 import { create } from "tar";
 import metadata from "../../metadata.json";
-import { executable as pluginName } from "../../provider/executable";
+import { executable as pluginName } from "../../provider/process/executable";
 import { makeExecutable } from "./executable";
 import { notices } from "./notices";
 import { makeParts } from "./parts";

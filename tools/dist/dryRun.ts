@@ -2,7 +2,7 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import metadata from "../../metadata.json";
-import { executable as pluginName } from "../../provider/executable";
+import { executable as pluginName } from "../../provider/process/executable";
 import { packForRelease } from "../sdk/pack";
 import { releaseNotes, versionDisagreements } from "../release/versions";
 import { type Language } from "../sdk/languages";

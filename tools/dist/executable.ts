@@ -1,7 +1,7 @@
 /** Makes the single executable of a platform, which is the platform's Node with the plugin inside. */
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { executable } from "../../provider/executable";
+import { executable } from "../../provider/process/executable";
 import { captured } from "../support/command";
 import { temporaryFolder } from "../support/files";
 import { root } from "../support/paths";

@@ -16,7 +16,7 @@ export interface Parts {
 export async function makeParts(): Promise<Parts> {
   const provider = await bundlePlugin();
   const emulator = await bundle("emulator/bundled.ts");
-  const start = await bundle("provider/start/embedded.ts");
+  const start = await bundle("provider/process/embedded.ts");
   const inputs = [provider, emulator, start].flatMap((part) => part.inputs);
   return {
     start: start.code,

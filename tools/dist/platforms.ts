@@ -2,7 +2,7 @@
 import { hash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { executable } from "../../provider/executable";
+import { executable } from "../../provider/process/executable";
 import { captured } from "../support/command";
 import { temporaryFolder, unpack } from "../support/files";
 import { oneOf, ToolError } from "../support/main";

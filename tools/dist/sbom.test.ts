@@ -3,7 +3,7 @@ import { expect, test } from "@jest/globals";
 import { sbom } from "./sbom";
 
 const inputs = [
-  "provider/main.ts",
+  "provider/process/main.ts",
   "node_modules/undici/index.js",
   "node_modules/undici/lib/core/util.js",
   "node_modules/@grpc/grpc-js/build/src/index.js",

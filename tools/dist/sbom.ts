@@ -1,6 +1,6 @@
 /** Makes the software bill of materials (CycloneDX) of a release, from the one that npm makes of package-lock.json. */
 import metadata from "../../metadata.json";
-import { executable } from "../../provider/executable";
+import { executable } from "../../provider/process/executable";
 import { captured } from "../support/command";
 import { root } from "../support/paths";
 import { packageName, packagesOf } from "./notices";

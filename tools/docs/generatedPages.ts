@@ -14,7 +14,7 @@ import {
   outputs,
   outputsNotShown,
 } from "../../provider/instance/definition";
-import { functionTokens, instanceToken } from "../../provider/pulumiNames";
+import { functionTokens, instanceToken } from "../../provider/pulumi/names";
 import {
   exampleBlock,
   exampleLanguages,

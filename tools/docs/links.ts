@@ -2,7 +2,7 @@
 import { existsSync, statSync } from "node:fs";
 import { join, posix } from "node:path";
 import metadata from "../../metadata.json";
-import { functionTokens, instanceToken } from "../../provider/pulumiNames";
+import { functionTokens, instanceToken } from "../../provider/pulumi/names";
 import { root } from "../support/paths";
 import { anchorsOf, frontMatterOf, type Page } from "./markdown";
 import { readPage } from "./pages";

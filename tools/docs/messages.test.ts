@@ -3,7 +3,7 @@ import { expect, test } from "@jest/globals";
 import { RequestError } from "../../provider/api/errors";
 import { createInstance } from "../../provider/testing/calls";
 import { userDataWarning } from "../../provider/instance/userData";
-import { propertyMap } from "../../provider/propertyValue";
+import { propertyMap } from "../../provider/pulumi/propertyValue";
 import { post } from "../../provider/testing/fakeService";
 import { errorOf, inputsOf, scene, urnOf } from "../../provider/testing/scene";
 import { blocksOf } from "./markdown";

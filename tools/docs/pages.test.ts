@@ -3,7 +3,7 @@ import { expect, test } from "@jest/globals";
 import metadata from "../../metadata.json";
 import { functions } from "../../provider/functions/functions";
 import { settingNames } from "../../provider/config/settings";
-import { instanceToken } from "../../provider/pulumiNames";
+import { instanceToken } from "../../provider/pulumi/names";
 import { problemWith } from "./links";
 import { anchorsOf, blocksOf, linksOf, type Page } from "./markdown";
 import { descriptions, pages } from "./pages";

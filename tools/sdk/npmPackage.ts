@@ -5,7 +5,7 @@
 import { cpSync, readFileSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import metadata from "../../metadata.json";
-import { executable } from "../../provider/executable";
+import { executable } from "../../provider/process/executable";
 import { ensureSdkBuilt, entryTarget, pluginTarget } from "../build";
 import { notices } from "../dist/notices";
 import { writeBundle, writePlugin } from "../support/bundle";
@@ -37,7 +37,7 @@ export async function writeNpmPackage(): Promise<{ directory: string; inputs: re
   const entry = { target: entryTarget, banner: { js: "#!/usr/bin/env node" } };
   const plugin = { target: pluginTarget };
   const inputs = [
-    ...(await writeBundle("provider/start/fromNpm.ts", `${folder}/${start}`, entry)),
+    ...(await writeBundle("provider/process/fromNpm.ts", `${folder}/${start}`, entry)),
     ...(await writePlugin(`${folder}/plugin`, plugin)),
   ];
   const files = {

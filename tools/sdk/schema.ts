@@ -23,7 +23,7 @@ import {
   requiredOutputs,
   type InputName,
 } from "../../provider/instance/definition";
-import { functionTokens, instanceToken, type FunctionToken } from "../../provider/pulumiNames";
+import { functionTokens, instanceToken, type FunctionToken } from "../../provider/pulumi/names";
 import { exampleUsage, referenceExample, webServersExample } from "./examples";
 
 /** As the schema describes it. */

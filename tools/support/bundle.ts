@@ -1,7 +1,7 @@
 /** Bundles a TypeScript file with all its imports into one file for Node. */
 import { basename, join, resolve } from "node:path";
 import type { BuildOptions, Metafile, OutputFile, Plugin } from "esbuild";
-import { joinParts } from "../../provider/start/partsFile";
+import { joinParts } from "../../provider/process/partsFile";
 import { writeWhole } from "./files";
 import { ToolError } from "./main";
 import { root } from "./paths";
@@ -72,7 +72,7 @@ export async function writePlugin(
 ): Promise<readonly string[]> {
   const { code, inputs } = await bundlePlugin(options);
   writeWhole(join(root, folder, "provider.js"), code);
-  const starting = await writeBundle("provider/start/launched.ts", `${folder}/start.js`, options);
+  const starting = await writeBundle("provider/process/launched.ts", `${folder}/start.js`, options);
   return [...inputs, ...starting];
 }
 
@@ -92,7 +92,7 @@ export async function bundlePlugin(
 ): Promise<Bundle & { modules: readonly Module[] }> {
   const { transform } = await import("esbuild");
   const split = { ...options, format: "esm", splitting: true, outdir: "/" } as const;
-  const { outputs, metafile } = await build("provider/main.ts", split);
+  const { outputs, metafile } = await build("provider/process/main.ts", split);
   const parts = new Map<string, Buffer>();
   for (const { path, text } of outputs) {
     const { code } = await transform(text, { ...everywhere, ...options, format: "cjs" });

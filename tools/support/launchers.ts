@@ -2,7 +2,7 @@
  * The scripts that start the bundle with Node. Node does not read NODE_OPTIONS there, as in the single executable: a user
  * sets it for the program, and `--inspect-brk` or a missing `--require` would stop the plugin before its first line.
  */
-import { executable } from "../../provider/executable";
+import { executable } from "../../provider/process/executable";
 import { posixQuote } from "../../provider/shellQuote";
 
 const purpose = "NODE_OPTIONS is meant for the program, not for the plugin.";

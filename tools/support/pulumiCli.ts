@@ -4,7 +4,7 @@ import { existsSync, globSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { oldestEngine } from "../../provider/executable";
+import { oldestEngine } from "../../provider/process/executable";
 import { isOlder } from "../../provider/version";
 import { onPath } from "./onPath";
 import { exe } from "./paths";

@@ -5,8 +5,8 @@ import type { Struct } from "google-protobuf/google/protobuf/struct_pb";
 import { PluginAttach, type PluginInfo } from "@pulumi/pulumi/proto/plugin_pb";
 import { ResourceProviderClient } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as pb from "@pulumi/pulumi/proto/provider_pb";
-import { Unknown, type PropertyMap } from "../../propertyValue";
-import { instanceToken } from "../../pulumiNames";
+import { Unknown, type PropertyMap } from "../../pulumi/propertyValue";
+import { instanceToken } from "../../pulumi/names";
 import type {
   CreateResponse,
   Kept,
@@ -14,7 +14,7 @@ import type {
   ListResponse,
   ReadResponse,
   UpdateResponse,
-} from "../../calls";
+} from "../../pulumi/calls";
 import { decodeProperties, encodeProperties } from "../properties";
 import { failed } from "./failure";
 

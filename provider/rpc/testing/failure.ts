@@ -2,7 +2,7 @@
 import type { ServiceError } from "@grpc/grpc-js";
 import { ErrorResourceInitFailed } from "@pulumi/pulumi/proto/provider_pb";
 import { Status } from "@pulumi/pulumi/proto/status_pb";
-import type { PropertyMap } from "../../propertyValue";
+import type { PropertyMap } from "../../pulumi/propertyValue";
 import { decodeProperties } from "../properties";
 
 /** The error of a failed call, with the content of its status details. */

@@ -1,7 +1,7 @@
 /** A server, a test engine and a client for a test. */
-import type { Provider } from "../../calls";
+import type { Provider } from "../../pulumi/calls";
 import type { Messages } from "../../context";
-import { openPluginPort } from "../../pluginPort";
+import { openPluginPort } from "../../process/pluginPort";
 import { VirtualClock } from "../../testing/virtualClock";
 import { Redactor } from "../../redaction";
 import { EngineLog } from "../engineLog";

@@ -13,7 +13,7 @@ export interface Bundle {
   remove(): Promise<void>;
 }
 
-/** Bundles `provider/main.ts` with the provider of the file `provider` in this folder. */
+/** Bundles `provider/process/main.ts` with the provider of the file `provider` in this folder. */
 export async function bundleScripted(provider: string): Promise<Bundle> {
   const folder = await mkdtemp(join(tmpdir(), "compute-plugin-"));
   const path = join(folder, "plugin.cjs");

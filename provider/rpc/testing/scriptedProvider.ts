@@ -1,6 +1,6 @@
 /** A provider for tests of the server, whose results each test chooses. */
-import { propertyMap } from "../../propertyValue";
-import type { Provider } from "../../calls";
+import { propertyMap } from "../../pulumi/propertyValue";
+import type { Provider } from "../../pulumi/calls";
 
 /** A call: the name of the method, and its first argument. */
 export type RecordedCall = {

@@ -1,8 +1,8 @@
 /** A provider for tests of the plugin as a process. Create waits for Cancel, and Update ends half a second later. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { InstanceUnfinished } from "../../errors";
-import { propertyMap } from "../../propertyValue";
-import type { Provider } from "../../calls";
+import { propertyMap } from "../../pulumi/propertyValue";
+import type { Provider } from "../../pulumi/calls";
 import type { Messages } from "../../context";
 import { scriptedProvider } from "./scriptedProvider";
 

@@ -18,7 +18,7 @@ import {
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { systemClock } from "../../../provider/clock";
-import { executable } from "../../../provider/executable";
+import { executable } from "../../../provider/process/executable";
 import { ledgerFolders } from "../../../provider/ledger/folder";
 import { Ledger } from "../../../provider/ledger/ledger";
 import type { LedgerRecord } from "../../../provider/ledger/record";

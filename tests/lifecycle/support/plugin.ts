@@ -1,14 +1,14 @@
 /** A running plugin for the lifecycle tests: the real provider over real gRPC, in the process of the test. */
 import metadata from "../../../metadata.json";
 import { systemClock, type Clock } from "../../../provider/clock";
-import { Secret, propertyMap, type PropertyValue } from "../../../provider/propertyValue";
-import { openPluginPort } from "../../../provider/pluginPort";
+import { Secret, propertyMap, type PropertyValue } from "../../../provider/pulumi/propertyValue";
+import { openPluginPort } from "../../../provider/process/pluginPort";
 import { createProvider } from "../../../provider/provider";
 import { EngineLog } from "../../../provider/rpc/engineLog";
 import { createServer } from "../../../provider/rpc/handlers";
 import { connect, type TestClient } from "../../../provider/rpc/testing/client";
 import { TestEngine, type LoggedMessage } from "../../../provider/rpc/testing/engine";
-import { readSchema } from "../../../provider/executable";
+import { readSchema } from "../../../provider/process/executable";
 import { VirtualClock } from "../../../provider/testing/virtualClock";
 import { Redactor } from "../../../provider/redaction";
 

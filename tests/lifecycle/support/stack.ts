@@ -2,8 +2,8 @@
 import { PropertyDiff } from "@pulumi/pulumi/proto/provider_pb";
 import { randomBytes, randomUUID } from "node:crypto";
 import { InstanceUnfinished } from "../../../provider/errors";
-import { propertyMap, type PropertyMap } from "../../../provider/propertyValue";
-import type { DiffKind } from "../../../provider/pulumiNames";
+import { propertyMap, type PropertyMap } from "../../../provider/pulumi/propertyValue";
+import type { DiffKind } from "../../../provider/pulumi/names";
 import type { TestClient } from "../../../provider/rpc/testing/client";
 import { CallFailed, type Unfinished } from "../../../provider/rpc/testing/failure";
 import {

@@ -7,7 +7,7 @@ import { setTimeout } from "node:timers/promises";
 import { startEmulator, type Emulator, type EmulatorOptions } from "../../../emulator";
 import { ledgerFolder } from "../../../provider/ledger/folder";
 import type { LedgerRecord } from "../../../provider/ledger/record";
-import { isMap, type PropertyValue } from "../../../provider/propertyValue";
+import { isMap, type PropertyValue } from "../../../provider/pulumi/propertyValue";
 import { openLedger } from "../../../provider/testing/ledgerRecord";
 import { startPlugin, type Plugin, type PluginOptions, type Settings } from "./plugin";
 import { Stack } from "./stack";

@@ -1,6 +1,6 @@
 /** Checks the blocks that are not programs, and those that can't be run here: JSON, XML, PowerShell and plain text. */
 import metadata from "../../../../metadata.json";
-import { executable } from "../../../../provider/executable";
+import { executable } from "../../../../provider/process/executable";
 import { platformNames } from "../../../../tools/dist/platforms";
 import { lineOf, type Check } from "./samples";
 

@@ -7,7 +7,7 @@ import { basename, dirname, join } from "node:path";
 import metadata from "../../../../metadata.json";
 import rootPackage from "../../../../package.json";
 import { pluginRun } from "../../../../provider/advice";
-import { executable as pluginName } from "../../../../provider/executable";
+import { executable as pluginName } from "../../../../provider/process/executable";
 import { ensureBuilt, installPlugin } from "../../../../tools/build";
 import { commandsIn, type Command } from "../../../../tools/docs/commandLines";
 import { codeSpansOf, type Page } from "../../../../tools/docs/markdown";

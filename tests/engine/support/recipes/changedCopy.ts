@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { InstanceRecord, LoggedRequest } from "../../../../emulator";
-import { executable } from "../../../../provider/executable";
+import { executable } from "../../../../provider/process/executable";
 import { captured, firstLine } from "../../../../tools/support/command";
 import { temporaryFolder } from "../../../../tools/support/files";
 import { repositoryFiles, root } from "../../../../tools/support/paths";

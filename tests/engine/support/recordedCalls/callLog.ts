@@ -2,7 +2,7 @@
  * Reads the engine's calls to the plugin, and the answers, from the log that the engine writes with PULUMI_DEBUG_GRPC.
  * Of properties, only names are kept.
  */
-import { unknownTexts } from "../../../../provider/pulumiNames";
+import { unknownTexts } from "../../../../provider/pulumi/names";
 
 /** A call and its answer. The simulation's model of the engine logs the same (recordCalls.ts). */
 export interface LoggedCall {

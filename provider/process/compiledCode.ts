@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { cachedDataVersionTag } from "node:v8";
 import { Script } from "node:vm";
 import { attempt } from "../attempt";
-import { executable, isCommand, isStartedByEngine } from "../executable";
+import { executable, isCommand, isStartedByEngine } from "./executable";
 import { joinParts, PartsFile } from "./partsFile";
 
 /** What a process had done before it left its compiled code. */

@@ -9,14 +9,14 @@ import { recentMs, type Listing } from "../evidence/listing";
 import { isNamed } from "../evidence/witness";
 import type { LedgerRecord } from "../ledger/record";
 import type { Origin } from "../origin";
-import type { CreateRequest, CreateResponse } from "../calls";
+import type { CreateRequest, CreateResponse } from "../pulumi/calls";
 import type { ChangeOccasion } from "../engineRun";
 import { waits } from "../session/operations";
 import type { Session } from "../session/session";
-import { argsOf, claimOf, graceMs, lookAt, specOf } from "./createSpec";
-import { createBodyOf, type InstanceArgs } from "./definition";
-import { hasSecretFlavor, Instance, previewOutputs, textIn } from "./instance";
-import { retainReplaced } from "./retained";
+import { argsOf, claimOf, graceMs, lookAt, specOf } from "./spec";
+import { createBodyOf, type InstanceArgs } from "../instance/definition";
+import { hasSecretFlavor, Instance, previewOutputs, textIn } from "../instance/instance";
+import { retainReplaced } from "../instance/retained";
 import {
   failureError,
   lostAnswerNotice,
@@ -27,11 +27,11 @@ import {
   sameNameNotice,
   type RefusedFlavor,
 } from "./messages";
-import { nameKind } from "./naming";
-import { previewCreate } from "./previewCreate";
+import { nameKind } from "../instance/naming";
+import { previewCreate } from "./preview";
 import * as protocol from "./protocol";
-import { keepOrThrow, unfinishedError, waitUntilReady, type ReadyWait } from "./ready";
-import { forgetText } from "./userData";
+import { keepOrThrow, unfinishedError, waitUntilReady, type ReadyWait } from "../instance/ready";
+import { forgetText } from "../instance/userData";
 
 /**
  * How long after its end a listing can become a renewed baseline (the listing before the POST), at least. Creates that the rate

@@ -2,11 +2,11 @@
  * The Create call in a preview: it asks what the `up` will ask, with one listing that all previews share and without making a
  * file, so that a pull request shows what the `up` will refuse (G10). If the service can't be reached, it says nothing.
  */
-import type { CreateRequest } from "../calls";
-import { hasUnknown } from "../propertyValue";
+import type { CreateRequest } from "../pulumi/calls";
+import { hasUnknown } from "../pulumi/propertyValue";
 import type { Session } from "../session/session";
-import { argsOf, claimOf, lookAt, specOf } from "./createSpec";
-import { briefly } from "./existence";
+import { argsOf, claimOf, lookAt, specOf } from "./spec";
+import { briefly } from "../instance/existence";
 import {
   anotherRunNotice,
   failureError,
@@ -15,7 +15,7 @@ import {
   resumedNotice,
 } from "./messages";
 import { preview, type Look } from "./protocol";
-import { lacksText } from "./userData";
+import { lacksText } from "../instance/userData";
 
 /** @throws OperationFailed if the `up` would refuse the create */
 export async function previewCreate(session: Session, request: CreateRequest): Promise<void> {

@@ -1,6 +1,6 @@
 /** Tests of a secret name. No message shows it, even if it is short or the service spells it differently (G8). */
 import { expect, test } from "@jest/globals";
-import { Secret } from "../propertyValue";
+import { Secret } from "../pulumi/propertyValue";
 import { failed, post, ready, type Post } from "../testing/fakeService";
 import { createOf, errorOf, scene, type Scene } from "../testing/scene";
 import { createInstance } from "../testing/calls";

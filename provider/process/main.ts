@@ -1,6 +1,6 @@
 /** The entry point of the plugin. It opens and prints the port, and then loads what answers: the engine waits for the port. */
 import { isatty } from "node:tty";
-import metadata from "../metadata.json";
+import metadata from "../../metadata.json";
 import {
   endSignals,
   executable,
@@ -12,7 +12,7 @@ import { openPluginPort } from "./pluginPort";
 
 async function main(argv: readonly string[]): Promise<void> {
   if (isCommand(argv)) {
-    const { runByHand } = await import("../cli/run.js");
+    const { runByHand } = await import("../../cli/run.js");
     process.exit(await runByHand(argv));
   }
   // Engines pass the token of Pulumi Cloud to every plugin (since 3.247). A secret that is not there can't leak (G8).
@@ -47,7 +47,7 @@ function endBySigint(): void {
 
 /** Tells a person at a terminal what this program is. */
 async function greet(port: number): Promise<void> {
-  const { ownCommand } = await import("./advice.js");
+  const { ownCommand } = await import("../advice.js");
   const lines = [
     pluginDescription,
     "To use this running plugin, type this in the folder of a program:",

@@ -3,7 +3,7 @@ import { closeSync, constants, existsSync, fstatSync, openSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { getAsset, isSea } from "node:sea";
-import metadata from "../metadata.json";
+import metadata from "../../metadata.json";
 
 /** The file name that Pulumi looks for, on Windows with `.exe`. */
 export const executable = `pulumi-resource-${metadata.name}`;

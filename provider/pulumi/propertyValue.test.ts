@@ -1,7 +1,7 @@
 /** Tests of the property values, and of the guesses for misspelled names. */
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { closest } from "./closest";
+import { closest } from "../closest";
 import {
   canonicalJson,
   hasSecret,

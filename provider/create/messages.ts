@@ -10,12 +10,13 @@ import {
   pageAt,
   settleCommand,
 } from "../advice";
-import { logicalName } from "../urn";
+import { logicalName } from "../pulumi/urn";
 import { RequestError } from "../api/errors";
 import { OperationFailed } from "../errors";
 import { whyOpen, type Paging } from "../evidence/why";
 import { displayRecordedName, displayRun, type LedgerRecord } from "../ledger/record";
 import type { Session } from "../session/session";
+import { noNetworksNotice } from "../instance/address";
 import type { CreateSpec, Doubt, Failure, Leftover, Leftovers } from "./protocol";
 
 /** Returns the error that the Create call fails with. `namesakes`: the ids of the instances that had the name before the POST. */
@@ -112,7 +113,7 @@ function twice(firstError: RequestError | undefined): string {
 }
 
 /** Returns the error's message, and the next step if a request failed. */
-export function reasonOf(error: Error): string {
+function reasonOf(error: Error): string {
   return error instanceof RequestError ? explain(error) : error.message;
 }
 
@@ -254,10 +255,6 @@ function describeLeftover({ id, name, why }: Leftover, { own }: CreateSpec): str
 export function resumedNotice(id: string): string {
   return `an earlier run created ${id} for this resource, and ended too early. This run goes on with it, and creates nothing new`;
 }
-
-/** What is said of an instance whose outputs come from a listing alone. */
-export const noNetworksNotice =
-  "networks, privateIpv4 and createdAt stay empty. A program that reads networks[0] fails in each run: use privateIpv4, or check the length.";
 
 /** Returns the warning of a create whose instance was found by its name in a listing. A listing shows few outputs. */
 export function lostAnswerNotice(id: string): string[] {

@@ -4,13 +4,13 @@ import type { Evidence } from "../evidence/listing";
 import type { InFile } from "../ledger/ledger";
 import type { LedgerRecord } from "../ledger/record";
 import type { Origin } from "../origin";
-import { canonicalJson, hasSecret, reveal, type PropertyMap } from "../propertyValue";
+import { canonicalJson, hasSecret, reveal, type PropertyMap } from "../pulumi/propertyValue";
 import type { Session } from "../session/session";
 import { unpackedScript } from "../userData/cloudInit";
-import { createBodyOf, parseInstanceArgs, type InstanceArgs } from "./definition";
-import { nameKind } from "./naming";
+import { createBodyOf, parseInstanceArgs, type InstanceArgs } from "../instance/definition";
+import { nameKind } from "../instance/naming";
 import type { Claim, CreateSpec, Look, NameKind } from "./protocol";
-import { inputsForService } from "./userData";
+import { inputsForService } from "../instance/userData";
 
 /** How long a POST may continue after Ctrl-C or a time-out, so that its response can still bring the id (G1). */
 export const graceMs = 10_000;

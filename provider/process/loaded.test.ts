@@ -7,11 +7,11 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { beforeAll, expect } from "@jest/globals";
-import { ensureBuilt } from "../tools/build";
-import { bundlePlugin, type Module } from "../tools/support/bundle";
-import { root } from "../tools/support/paths";
-import { posixTest as test } from "../tools/support/unless";
-import { connect } from "./rpc/testing/client";
+import { ensureBuilt } from "../../tools/build";
+import { bundlePlugin, type Module } from "../../tools/support/bundle";
+import { root } from "../../tools/support/paths";
+import { posixTest as test } from "../../tools/support/unless";
+import { connect } from "../rpc/testing/client";
 
 /** What has run: parts of the bundle, those of their modules that run only when others ask for them, and Node's own. */
 interface Ran {
@@ -67,9 +67,9 @@ const bytes = (modules: Loaded) => modules.reduce((sum, module) => sum + module.
 test("before the port is printed, nothing is loaded but what opens it", () => {
   expect(namesOf(loaded.atPort)).toEqual([
     "metadata.json",
-    "provider/executable.ts",
-    "provider/main.ts",
-    "provider/pluginPort.ts",
+    "provider/process/executable.ts",
+    "provider/process/main.ts",
+    "provider/process/pluginPort.ts",
   ]);
 });
 
@@ -80,14 +80,14 @@ test("of the provider's modules, only those that speak to the engine are loaded 
     "metadata.json",
     "provider/clock.ts",
     "provider/errors.ts",
-    "provider/executable.ts",
-    "provider/main.ts",
-    "provider/pluginPort.ts",
-    "provider/propertyValue.ts",
-    "provider/pulumiNames.ts",
+    "provider/process/executable.ts",
+    "provider/process/main.ts",
+    "provider/process/pluginPort.ts",
+    "provider/pulumi/propertyValue.ts",
+    "provider/pulumi/names.ts",
     "provider/redaction.ts",
-    "provider/serve.ts",
-    "provider/starter.ts",
+    "provider/process/serve.ts",
+    "provider/process/starter.ts",
     "provider/version.ts",
   ]);
   expect(bytes(ours)).toBeLessThan(64 * 1024);

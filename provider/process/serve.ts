@@ -1,13 +1,13 @@
 /** Answers the engine's calls on the open port, until the process ends. */
-import metadata from "../metadata.json";
-import { systemClock } from "./clock";
+import metadata from "../../metadata.json";
+import { systemClock } from "../clock";
 import { isEngineAtTerminal, isStdinPiped, readSchema } from "./executable";
 import type { PluginPort } from "./pluginPort";
-import { Redactor } from "./redaction";
-import { cancelsAtEnd, EngineLog } from "./rpc/engineLog";
-import { describeError } from "./rpc/errors";
-import { createServer } from "./rpc/handlers";
-import { exitWithEngine } from "./rpc/shutdown";
+import { Redactor } from "../redaction";
+import { cancelsAtEnd, EngineLog } from "../rpc/engineLog";
+import { describeError } from "../rpc/errors";
+import { createServer } from "../rpc/handlers";
+import { exitWithEngine } from "../rpc/shutdown";
 import { endWithStarter } from "./starter";
 
 /** `hasEngine`: whether an engine started the process, and not a person. */
@@ -25,7 +25,7 @@ export function serve(port: PluginPort, hasEngine: boolean): void {
     showsLastMessages: () => log.isOfVersion(cancelsAtEnd),
   };
   const server = createServer({
-    loadProvider: async () => (await import("./provider.js")).createProvider(context),
+    loadProvider: async () => (await import("../provider.js")).createProvider(context),
     schema: readSchema,
     log,
     version: metadata.version,

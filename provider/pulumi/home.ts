@@ -1,7 +1,7 @@
 /** Finds the Pulumi home, which has the installed plugins and the ledger. */
 import { homedir, tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
-import { attempt } from "./attempt";
+import { attempt } from "../attempt";
 
 /** Returns the Pulumi home that the engine uses. */
 export function pulumiHome(env: NodeJS.ProcessEnv): string {

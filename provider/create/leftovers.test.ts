@@ -1,6 +1,6 @@
 /** Tests of leftovers: instances that earlier creates may have left. They are named before a POST or stop it, and are never adopted. */
 import { describe, expect, test } from "@jest/globals";
-import { propertyMap, Secret, Unknown, type PropertyValue } from "../propertyValue";
+import { propertyMap, Secret, Unknown, type PropertyValue } from "../pulumi/propertyValue";
 import { ready } from "../testing/fakeService";
 import {
   createOf,
@@ -16,8 +16,8 @@ import {
 } from "../testing/scene";
 import { decideForRun } from "../config/oneRun";
 import { createInstance } from "../testing/calls";
-import { briefly, lookFor } from "./existence";
-import { generatedName } from "./naming";
+import { briefly, lookFor } from "../instance/existence";
+import { generatedName } from "../instance/naming";
 
 const nameFor = (resource: string) => generatedName(urnOf(resource), scopeId, new Uint8Array());
 

@@ -1,6 +1,6 @@
 /** The engine's calls of the provider: their requests and responses. `rpc/` converts them from and to the engine's messages. */
 import type { PropertyMap, Unknown } from "./propertyValue";
-import type { DiffKind, FunctionToken } from "./pulumiNames";
+import type { DiffKind, FunctionToken } from "./names";
 
 /**
  * Why an input, a setting or an argument is refused. `property` is empty if the reason is about no single property, or

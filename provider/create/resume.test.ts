@@ -3,7 +3,7 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "@jest/globals";
 import { ledgerFolder } from "../ledger/folder";
 import type { LedgerRecord } from "../ledger/record";
-import { propertyMap, Unknown, type PropertyValue } from "../propertyValue";
+import { propertyMap, Unknown, type PropertyValue } from "../pulumi/propertyValue";
 import { createProvider } from "../provider";
 import { answered, fail, ready } from "../testing/fakeService";
 import { leaveInDoubt, ledgerRecord } from "../testing/ledgerRecord";
@@ -19,7 +19,7 @@ import {
   type Scene,
 } from "../testing/scene";
 import { createInstance } from "../testing/calls";
-import { argsOf, specOf } from "./createSpec";
+import { argsOf, specOf } from "./spec";
 import { reportInDoubt } from "./inDoubt";
 
 const urn = urnOf("web");

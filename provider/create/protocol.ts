@@ -20,7 +20,7 @@ import {
   type Witness,
 } from "../evidence/witness";
 import { originDifference } from "../origin";
-import { isNameFor } from "./naming";
+import { isNameFor } from "../instance/naming";
 
 // ── Types ────────────────────────────────────────────────────────────────────────────────────────
 

@@ -7,7 +7,7 @@ import type { RunKind } from "../engineRun";
 import { RequestError } from "../api/errors";
 import { OperationFailed } from "../errors";
 import { isEnded } from "../abort";
-import { propertyMap, Secret, type PropertyValue } from "../propertyValue";
+import { propertyMap, Secret, type PropertyValue } from "../pulumi/propertyValue";
 import { answered, fail, failed, post, type Post } from "../testing/fakeService";
 import { createOf, errorOf, held, postsTo, scene, urnOf, type Scene } from "../testing/scene";
 import { createInstance } from "../testing/calls";

@@ -1,7 +1,7 @@
 /** Tests of what a URN says. */
 import { expect, test } from "@jest/globals";
 import { explicitProvider, logicalName } from "./urn";
-import { urnOf } from "./testing/scene";
+import { urnOf } from "../testing/scene";
 
 test("the name of a resource is all of the URN after its type", () => {
   expect(logicalName(urnOf("a::b"))).toBe("a::b");
