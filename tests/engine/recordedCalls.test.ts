@@ -14,8 +14,9 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { testUnless } from "../../tools/support/unless";
+import { executable } from "../../provider/process/executable";
 import { installPlugin } from "../../tools/build";
-import { flags, noDo } from "./support/do";
+import { flags, noDo, unattended } from "./support/do";
 import { hangs, never } from "./support/fixture";
 import { endGroup, noTerminals } from "./support/processes";
 import { emptyProgram, instances, oneInstance, required } from "./support/programs";
@@ -31,9 +32,10 @@ import { plugin, tokens } from "./support/stack";
 
 afterAll(saveRecorded);
 
+const instanceType = "compute:index:Instance";
 const urnOf = (name: string, stack = "dev") =>
-  `urn:pulumi:${stack}::proj::compute:index:Instance::${name}`;
-const importing = (name: string, id: string) => ["import", "compute:index:Instance", name, id];
+  `urn:pulumi:${stack}::proj::${instanceType}::${name}`;
+const importing = (name: string, id: string) => ["import", instanceType, name, id];
 
 test("up, up again, preview, refresh and destroy of an instance", async () => {
   await using fixture = await recording();
@@ -113,12 +115,31 @@ test.each([
   );
 });
 
+testUnless(noDo, "`pulumi do` without a stack", async () => {
+  await using fixture = await recording({ program: emptyProgram });
+  const { stack, service, expectCalls } = fixture;
+  stack.setEnv("COMPUTE_BASE_URL", service.url);
+  const relay = join(stack.folder, executable);
+  const script = join(__dirname, "support", "recordedCalls", "relay.ts");
+  const line = [process.execPath, "--import", require.resolve("tsx"), script, plugin];
+  writeFileSync(relay, `#!/bin/sh\nexec '${line.join("' '")}' "$@"\n`, { mode: 0o755 });
+  const doing = (...args: string[]) => ["do", "--package", relay, instanceType, ...args];
+  const create = doing("create", ...unattended, ...flags);
+  await expectCalls("do create --stateless", () => stack.succeed(...create));
+  const [id = ""] = fixture.ids();
+  await expectCalls("do read", () => stack.succeed(...doing("read", id)));
+  await expectCalls("do list", () => stack.succeed(...doing("list")));
+  const upsert = doing("upsert", id, ...unattended, ...flags);
+  await expectCalls("do upsert --stateless", () => stack.fail(...upsert));
+  const remove = doing("delete", id, ...unattended);
+  await expectCalls("do delete --stateless", () => stack.fail(...remove));
+});
+
 testUnless(noDo, "`pulumi do` with a stack", async () => {
   await using fixture = await recording({ program: emptyProgram });
   const { stack, expectCalls } = fixture;
   installPlugin(stack.home);
-  const run = (...args: string[]) =>
-    stack.succeed("do", "compute:index:Instance", ...args, "--yes");
+  const run = (...args: string[]) => stack.succeed("do", instanceType, ...args, "--yes");
   await expectCalls("do create", () => run("create", "web", ...flags));
   await expectCalls("do upsert", () => run("upsert", "web", ...flags));
   await expectCalls("do patch", () => run("patch", "web", "--flavor-id=standard-4"));
@@ -262,7 +283,7 @@ test("the import of a file with outputs, which reads nothing", async () => {
   const { stack, service, expectCalls } = fixture;
   const { id, name } = service.control.insert({ name: "web-main" });
   const inputs = { ...required, name };
-  const web = { type: "compute:index:Instance", name: "web", id, inputs, outputs: inputs };
+  const web = { type: instanceType, name: "web", id, inputs, outputs: inputs };
   writeFileSync(join(stack.project, "import.json"), JSON.stringify({ resources: [web] }));
   await expectCalls("import of a file with outputs", () =>
     stack.succeed("import", "--file", "import.json", "--yes"),

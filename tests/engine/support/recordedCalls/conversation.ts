@@ -44,6 +44,9 @@ export interface Call {
 /** Calls that are left out, because every engine and language host makes them in any operation. */
 const ignored = ["Handshake", "GetPluginInfo", "GetSchema", "/grpc.health.v1.Health/Check"];
 
+/** A session with no other calls is left out. The engine may send its Cancel before its Configure, or meanwhile. */
+const racing = ["Configure", "Cancel"];
+
 /** The calls for which it counts whether Cancel came first. */
 const changing = ["Create", "Update", "Delete", "Read"];
 
@@ -58,7 +61,7 @@ export function conversationOf(
   const told = logged.filter(({ method }) => !ignored.includes(method));
   const sessions = Object.values(Object.groupBy(told, ({ process }) => process))
     .map((calls = []) => calls)
-    .filter((calls) => calls.some(({ method }) => method !== "Cancel"));
+    .filter((calls) => calls.some(({ method }) => !racing.includes(method)));
   const ids = namesOfIds(told);
   const earlier = [...before];
   return sessions.flatMap((calls, index) => {
@@ -140,9 +143,12 @@ export const allConversations = () =>
 export function writeConversation({ engine, command, calls }: Conversation): void {
   const file = fileOf(command);
   const before = existsSync(file) ? read(file).calls : [];
-  const known = new Map(before.map(({ is, ...call }) => [JSON.stringify(call), is]));
+  const known = before.map(({ is, ...call }) => ({ is, text: JSON.stringify(call) }));
   const lines = calls.map((call) => {
-    const is = ambiguous.includes(call.call) ? (known.get(JSON.stringify(call)) ?? "") : undefined;
+    // Equal calls may be about different things, so each recorded call explains one.
+    const index = known.findIndex(({ text }) => text === JSON.stringify(call));
+    const [same] = index < 0 ? [] : known.splice(index, 1);
+    const is = ambiguous.includes(call.call) ? (same?.is ?? "") : undefined;
     return `\n  ${JSON.stringify({ ...call, is })}`;
   });
   const head = `"engine": ${JSON.stringify(engine)}, "command": ${JSON.stringify(command)}`;
