@@ -136,7 +136,7 @@ export function see(
 }
 
 /** Whether the listing is surely of the tenant of these instances (`Known`). */
-export function isOfTenant({ items }: Evidence, vouchers: Known["vouchers"]): boolean {
+function isOfTenant({ items }: Evidence, vouchers: Known["vouchers"]): boolean {
   return vouchers === undefined || [...vouchers].some((id) => items.has(id));
 }
 

@@ -15,7 +15,7 @@ export type CheckResponse = { inputs: PropertyMap; failures: CheckFailure[] };
 export type AutonamingMode = "propose" | "enforce" | "disable";
 
 /** The settings that the program gives. The URN is that of the provider resource. */
-export type CheckConfigRequest = { urn: string; news: PropertyMap };
+type CheckConfigRequest = { urn: string; news: PropertyMap };
 
 /** The inputs of a resource. */
 export interface CheckRequest {

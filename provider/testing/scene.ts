@@ -224,11 +224,6 @@ export function held(outputs = propertyMap({}), more: Partial<Instance> = {}): I
   return new Instance({ urn: urnOf("web"), id: "i-1", inputs: inputsOf(), outputs, ...more });
 }
 
-/** Returns the outputs with the stamp of a session. */
-export function stamped(outputs: PropertyMap, sessionId: string): PropertyMap {
-  return held(outputs).stampedBy(sessionId).outputs;
-}
-
 /** Returns the outputs, marked as those of an instance that is not ready. */
 export function unfinished(outputs: PropertyMap): PropertyMap {
   return held(outputs).unfinished().outputs;
