@@ -11,9 +11,10 @@
  * - Check comes for each resource that the program registers, unless `--target` leaves it out (`generateSteps` in
  *   step_generator.go), and after the Read of an import (`ImportStep.Apply` in step.go). A replacement is checked twice.
  * - Diff comes in four cases: after the Check of a resource that the state has (`diff` in step_generator.go); after the Read of a
- *   refresh (`RefreshStep.Apply`), with the sides exchanged; after the Read and the Check of an import (`ImportStep.Apply`); and
- *   for each dependent of a resource that is deleted before its replacement (`calculateDependentReplacements`). Only then has it
- *   unknown inputs without a Check. If it replaces the dependent, the engine deletes the dependent without another Diff.
+ *   refresh (`RefreshStep.Apply`), with the sides exchanged; after the Read of an import by the resource option and the Check that
+ *   follows it (`pulumi import` sends no Diff); and for each dependent of a resource that is deleted before its replacement
+ *   (`calculateDependentReplacements`). Only then has it unknown inputs without a Check. If it replaces the dependent, the engine
+ *   deletes the dependent without another Diff.
  * - `--replace` and `pulumi state taint` send Check and Create, and no Diff.
  * - Read has the inputs and outputs of the state in a refresh (`RefreshStep.Apply`), neither in an import, and twice the same in a
  *   `.get()`: the state that the program gives, mostly nothing (`ReadStep.Apply`).
