@@ -393,6 +393,16 @@ test("a replacement is also refused if it is not known whether the instance exis
   expect(message).toContain("no route");
 });
 
+test("an unknown value beside an input that has surely changed leaves no doubt (G4, G10)", async () => {
+  for (const news of [
+    { imageId: "b", vpcId: Unknown.value },
+    { flavorId: "b", userData: new Secret(Unknown.value) },
+  ]) {
+    const { message } = await errorOf(diffOf(existing(), news));
+    expect(message).toContain("instance i-1 can't be replaced");
+  }
+});
+
 test("an unknown value may turn out to be unchanged, so it is only a warning (G4, G10)", async () => {
   for (const news of [
     { flavorId: Unknown.value },

@@ -100,7 +100,7 @@ export async function diffInstance(
   const changed = changedInputs(instance, news);
   let facts: DiffFacts = {
     occasion,
-    change: mostOf(changed, hasUnknown(news)),
+    change: mostOf(changed, news),
     deletePolicy: settings.deletePolicy,
     isStateless: engine.kind === "stateless",
     isTextMissing: lacksText(session, news),
@@ -225,10 +225,18 @@ export function changedInputs(before: Instance, news: PropertyMap): ChangedInput
 }
 
 /** Returns the most that the inputs change. */
-function mostOf({ replaced, asserted, recorded }: ChangedInputs, hasUnknowns: boolean): DiffChange {
-  if (replaced.length > 0) return hasUnknowns ? "perhapsReplaced" : "replaced";
+function mostOf({ replaced, asserted, recorded }: ChangedInputs, news: PropertyMap): DiffChange {
+  if (replaced.some((name) => isDecided(name, news))) return "replaced";
+  if (replaced.length > 0) return "perhapsReplaced";
   if (asserted.length > 0) return "asserted";
   return recorded.length > 0 ? "recorded" : "none";
+}
+
+/** Whether all inputs are known that decide whether this one has changed. */
+function isDecided(name: InputName, news: PropertyMap): boolean {
+  const fallbacks: InputName[] = name === "flavorId" ? ["fallbackFlavorIds"] : [];
+  const deciding = isScript(name) ? scriptInputs : [name, ...fallbacks];
+  return !deciding.some((input) => hasUnknown(news[input]));
 }
 
 /** Returns how one input changed, or undefined if it did not change. */
