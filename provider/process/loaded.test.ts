@@ -83,11 +83,11 @@ test("of the provider's modules, only those that speak to the engine are loaded 
     "provider/process/executable.ts",
     "provider/process/main.ts",
     "provider/process/pluginPort.ts",
-    "provider/pulumi/propertyValue.ts",
-    "provider/pulumi/names.ts",
-    "provider/redaction.ts",
     "provider/process/serve.ts",
     "provider/process/starter.ts",
+    "provider/pulumi/names.ts",
+    "provider/pulumi/propertyValue.ts",
+    "provider/redaction.ts",
     "provider/version.ts",
   ]);
   expect(bytes(ours)).toBeLessThan(64 * 1024);

@@ -18,7 +18,7 @@ export async function bundleScripted(provider: string): Promise<Bundle> {
   const folder = await mkdtemp(join(tmpdir(), "compute-plugin-"));
   const path = join(folder, "plugin.cjs");
   await build({
-    entryPoints: [join(__dirname, "../../main.ts")],
+    entryPoints: [join(__dirname, "../../process/main.ts")],
     outfile: path,
     bundle: true,
     platform: "node",
@@ -33,7 +33,7 @@ function replaceProvider(path: string): EsbuildPlugin {
   return {
     name: "scripted-provider",
     setup(plugin) {
-      plugin.onResolve({ filter: /^\.\/provider\.js$/ }, () => ({ path }));
+      plugin.onResolve({ filter: /^\.\.\/provider\.js$/ }, () => ({ path }));
     },
   };
 }
