@@ -120,7 +120,7 @@ export function filledIn(line: string, url: string): string {
   const filled = line
     .replace(/https:\/\/…\/v2\/?|http:\/\/127\.0\.0\.1:8420\/v2/, url)
     .replace(/(_TOKEN=)…/, "$1$ASKED_FOR")
-    .replace(/PULUMI_BACKEND_URL=file:\/\/~ ?/, "");
+    .replace(/(?:export )?PULUMI_BACKEND_URL=file:\/\/~ ?/, "");
   // This command reads the value from stdin.
   return /config set --secret \S+$/.test(filled) ? `printf %s "$ASKED_FOR" | ${filled}` : filled;
 }
