@@ -43,11 +43,9 @@ function hear(run: EngineRun, call: Recorded): string | undefined {
       run.configure(urn);
       return run.kind;
     case "Check":
-      return void run.check(urn);
+      return void run.check({ urn, olds: given(oldInputs) ?? propertyMap({}) });
     case "Diff": {
-      const occasion = run.diff({ urn, news }, shown);
-      if (answer === "replace") run.giveUp(urn);
-      return occasion;
+      return run.diff({ urn, news }, shown);
     }
     case "Read":
       return run.read({ urn, inputs: given(oldInputs), outputs: given(oldOutputs) });
@@ -88,9 +86,12 @@ describe("a Delete", () => {
 
   test("is of a copied state if the program is another stack's", () => {
     const run = new EngineRun();
-    run.check(web.replace("dev", "copy"));
+    run.check({ urn: web.replace("dev", "copy"), olds: propertyMap({}) });
     const stack = "urn:pulumi:copy::proj";
     expect(run.delete({ urn: web, id: "i-1" })).toEqual({ is: "otherStack", stack });
+    // By an alias, this program has it.
+    run.diff({ urn: web.replace("dev", "copy"), news: propertyMap({}) }, of("i-1"));
+    expect(run.delete({ urn: web, id: "i-1" })).toMatchObject({ is: "shared" });
   });
 
   test("is of an old entry if its resource has taken the instance over, or another resource keeps it", () => {
@@ -107,7 +108,9 @@ describe("a Delete", () => {
   test("is of a replaced instance if the resource has another one, also under the URN of an alias", () => {
     const run = new EngineRun();
     run.hold(other, of("i-1"));
-    run.giveUp(other);
+    run.check({ urn: other, olds: propertyMap({}) });
+    // Before its Create, as with deleteBeforeReplace, and after it.
+    expect(run.delete({ urn: web, id: "i-1" })).toEqual({ is: "replaced" });
     run.hold(other, of("i-2"));
     for (const urn of [web, other])
       expect(run.delete({ urn, id: "i-1" })).toMatchObject({ is: "replaced", next: { id: "i-2" } });

@@ -1,6 +1,6 @@
 /**
- * The run of an engine: what each of its calls is about, and how the run ended. The engine tells a provider neither. It shows in
- * the order of the calls, and in what they carry. This file alone knows that order, and gives the calls what they are about.
+ * The run of an engine: what each of its calls is about, and how the run ended. The engine tells a provider neither. Both show
+ * only in the order of the calls and in what the calls carry, which this file reads.
  *
  * The facts, as of engine 3.258. The files are those of `pkg/resource/deploy` in github.com/pulumi/pulumi.
  *
@@ -9,7 +9,8 @@
  *   recorded: in a destroy, refresh or import without `--run-program`, and at first in an `up --refresh`. The provider resource of
  *   `pulumi do` without a stack has an empty name.
  * - Check comes for each resource that the program registers, unless `--target` leaves it out (`generateSteps` in
- *   step_generator.go), and after the Read of an import (`ImportStep.Apply` in step.go). A replacement is checked twice.
+ *   step_generator.go), and after the Read of an import (`ImportStep.Apply` in step.go). Before a replacement it comes once more,
+ *   without old inputs, whatever the reason is (`replaceOnChanges` is one that the provider does not know).
  * - Diff comes in four cases: after the Check of a resource that the state has (`diff` in step_generator.go); after the Read of a
  *   refresh (`RefreshStep.Apply`), with the sides exchanged; after the Read of an import by the resource option and the Check that
  *   follows it (`pulumi import` sends no Diff); and for each dependent of a resource that is deleted before its replacement
@@ -18,7 +19,7 @@
  * - `--replace` and `pulumi state taint` send Check and Create, and no Diff.
  * - Read has the inputs and outputs of the state in a refresh (`RefreshStep.Apply`), neither in an import, and twice the same in a
  *   `.get()`: the state that the program gives, mostly nothing (`ReadStep.Apply`).
- * - Create and Update come again if they fail and an error hook of the program asks for it (retries.go). After 100 failures no hook
+ * - Create, Update and Delete come again if they fail and an error hook of the program asks for it (retries.go). After 100 failures no hook
  *   is asked. If one of the failures had an id, the engine then saves the resource without the id (Create) or without its outputs
  *   (Update). Before that, it saves those of the last answer, and a plain error has none. After a failed Update, the state has the
  *   old inputs with the outputs of the answer.
@@ -30,7 +31,13 @@ import { hostname } from "node:os";
 import { dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { attempt } from "./attempt";
-import type { CancelReason, DeleteRequest, DiffRequest, ReadRequest } from "./pulumi/calls";
+import type {
+  CancelReason,
+  CheckRequest,
+  DeleteRequest,
+  DiffRequest,
+  ReadRequest,
+} from "./pulumi/calls";
 import type { ProviderContext } from "./context";
 import { fingerprint } from "./fingerprint";
 import type { Instance } from "./instance/instance";
@@ -127,7 +134,9 @@ class Resource {
   unfinished: Unfinished | undefined;
   /** Its instance, as the last Diff, Create or Update has shown it. The engine also reads what is replaced. */
   instance: KnownInstance | undefined;
-  /** Whether it keeps that instance. */
+  /** The instance that the state has, as its Diff has shown it. */
+  before: KnownInstance | undefined;
+  /** Whether it keeps `instance`. */
   isKept = false;
   /** Whether its Create has taken the instance over that an earlier create has made. */
   hasTakenOver = false;
@@ -172,20 +181,24 @@ export class EngineRun {
     if (isStateless(urn)) this.#kind = "stateless";
   }
 
-  check(urn: string): void {
+  check({ urn, olds }: Pick<CheckRequest, "urn" | "olds">): void {
     const resource = this.resource(urn);
     resource.isRegistered = resource.isChecked = true;
+    // A create follows. If the state has an instance, it is replaced.
+    if (Object.keys(olds).length === 0) resource.isKept = false;
     if (this.#kind === "recorded") this.#kind = "program";
     this.#program.note(urn);
   }
 
   /** `instance`: as the state has it. */
   diff({ urn, news }: Pick<DiffRequest, "urn" | "news">, instance: KnownInstance): DiffOccasion {
-    const { isChecked, lastRead } = this.resource(urn);
+    const resource = this.resource(urn);
+    const { isChecked, lastRead } = resource;
     if (!isChecked && !hasUnknown(news)) return "refresh";
     this.hold(urn, instance);
+    resource.before = resource.instance;
     if (isChecked) return lastRead === "import" ? "import" : "program";
-    this.giveUp(urn);
+    resource.isKept = false;
     return "dependent";
   }
 
@@ -209,7 +222,8 @@ export class EngineRun {
 
   delete({ urn, id }: Pick<DeleteRequest, "urn" | "id">): DeleteOccasion {
     const stack = this.#program.get() ?? stackOf(urn);
-    if (stack !== stackOf(urn)) return { is: "otherStack", stack };
+    // An alias may bring an instance from another stack into this one: its Diff has then shown it.
+    if (stack !== stackOf(urn) && !this.#owners.has(id)) return { is: "otherStack", stack };
     this.hasDeleted = true;
     const own = this.resource(urn);
     // What a Create has taken over stays: the Delete is of an older entry of that instance.
@@ -236,11 +250,6 @@ export class EngineRun {
     resource.instance = { id, isUnfinished, name, status, ipv4, origin, acceptedAt };
     resource.isKept = true;
     this.#owners.set(id, urn);
-  }
-
-  /** Notes that the resource is replaced or deleted. */
-  giveUp(urn: string): void {
-    this.resource(urn).isKept = false;
   }
 
   /** Notes a name that the program chose. Returns whether another resource of the program has it, too. */
@@ -299,8 +308,10 @@ class ProgramStack {
   constructor({ env = {}, engineAddress, disk = systemDisk }: Partial<ProviderContext>) {
     this.#disk = disk;
     const address = engineAddress?.();
-    // Two containers may share a Pulumi home. Of a killed run, the file stays, and a later engine may have its address.
-    const name = address && fingerprint(`${hostname()} ${process.ppid} ${address}`, 16);
+    // Two containers may share a Pulumi home. Of a killed run, the file stays, and a later engine may have its address. On Windows,
+    // the parent may be the shell of a launcher.
+    const engine = process.platform === "win32" ? "" : process.ppid;
+    const name = address && fingerprint(`${hostname()} ${engine} ${address}`, 16);
     this.#file = name && join(pulumiHome(env), "compute", "runs", name);
   }
 

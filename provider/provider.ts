@@ -92,7 +92,7 @@ class ComputeProvider implements calls.Provider {
   ): Promise<calls.CheckResponse> {
     const { urn, olds } = request;
     const { session, engine } = this.#run;
-    engine.check(urn);
+    engine.check(request);
     const { findings, ...checked } = checkInstance(request, {
       scope: session ? session.run.scope : "",
       isNameTaken: (name) => engine.isNameTaken(name, urn),

@@ -9,7 +9,16 @@ import { OperationFailed } from "../errors";
 import { isEnded } from "../abort";
 import { propertyMap, Secret, type PropertyValue } from "../pulumi/propertyValue";
 import { answered, fail, failed, post, type Post } from "../testing/fakeService";
-import { createOf, errorOf, held, postsTo, scene, urnOf, type Scene } from "../testing/scene";
+import {
+  createOf,
+  errorOf,
+  held,
+  inputsOf,
+  postsTo,
+  scene,
+  urnOf,
+  type Scene,
+} from "../testing/scene";
 import { createInstance } from "../testing/calls";
 
 const urn = urnOf("web");
@@ -475,7 +484,8 @@ function replacing(args: Record<string, PropertyValue>): Scene {
   world.service.has("i-1", { name: "web" });
   const { urn } = createOf();
   const outputs = propertyMap({ name: "web", status: "ACTIVE" });
-  world.session.engine.hold(urn, held(outputs));
+  world.session.engine.check({ urn, olds: inputsOf() });
+  world.session.engine.diff({ urn, news: inputsOf() }, held(outputs));
   world.session.state.noteShown({ id: "i-1", origin: undefined });
   return world;
 }

@@ -76,7 +76,7 @@ export async function createInstance(
 
 /** Says in a preview that a replacement is made beside the old instance, under a name that the program chose. */
 function noteSameName(session: Session, { urn, inputs }: CreateRequest): void {
-  const old = session.engine.resource(urn).instance;
+  const old = session.engine.resource(urn).before;
   const name = nameKind(inputs) === "explicit" ? textIn(inputs["name"]) : undefined;
   // With "fail", the old one is gone first.
   if (!old || name === undefined || session.settings.deletePolicy === "fail") return;

@@ -35,7 +35,7 @@ export function failureError(
 
 /** Says which instance has the name already, as a service may refuse a second one of it. */
 function namesakeLines(ids: readonly string[], { own }: CreateSpec, session: Session): string[] {
-  const old = session.engine.resource(own.urn).instance?.id ?? "";
+  const old = session.engine.resource(own.urn).before?.id ?? "";
   const isReplaced = ids.includes(old);
   const [id] = isReplaced ? [old] : ids;
   if (id === undefined) return [];

@@ -10,6 +10,7 @@ import { leaveInDoubt, ledgerRecord } from "../testing/ledgerRecord";
 import {
   createOf,
   errorOf,
+  inputsOf,
   linesAt100,
   liveToken,
   postsTo,
@@ -73,11 +74,19 @@ async function expectStop(
 test("a create that stops as changed names --forget where it replaces, since settle leaves it to the next create", async () => {
   const world = await afterKill({ record: { id: "i-1", digest: "other" } });
   world.service.has("i-1", { name: generated(1) });
-  world.session.engine.hold(urnOf("web"), { id: "i-0", isUnfinished: false });
+  const { engine } = world.session;
+  engine.check({ urn: urnOf("web"), olds: inputsOf() });
+  engine.diff({ urn: urnOf("web"), news: inputsOf() }, { id: "i-0", isUnfinished: false });
   const { message } = await errorOf(create(world));
   expect(message).toMatch(
     /Nothing was created\.\nTo give that up: `.*settle --yes --forget urn:.*`$/,
   );
+
+  // An error hook repeats a create of a new resource, which has failed. Then `settle` can put the instance into the state.
+  const repeated = await afterKill({ record: { id: "i-1", digest: "other" } });
+  repeated.service.has("i-1", { name: generated(1) });
+  repeated.session.engine.hold(urnOf("web"), { id: "", isUnfinished: true });
+  expect((await errorOf(create(repeated))).message).toMatch(/\nTo settle it: `.*settle`$/);
   expect(postsTo(world)).toBe(0);
 });
 

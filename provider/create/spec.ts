@@ -52,7 +52,7 @@ export function specOf(
     flavor: args?.flavorId ?? "",
     addressName,
     leftovers: settings.leftovers,
-    isReplacement: engine.resource(urn).instance !== undefined,
+    isReplacement: engine.resource(urn).before !== undefined,
     deleteFails: settings.deletePolicy === "fail",
     settlingMs: settings.settlingMs,
     pollIntervalMs: settings.pollIntervalMs,

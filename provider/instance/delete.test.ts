@@ -117,7 +117,7 @@ test.each([
   "an `up` whose program %s the resource is led to an `up`, and names aliases: %s, %p",
   async (_, registered, namesAliases) => {
     const world = existing();
-    world.session.engine.check(urnOf(registered));
+    world.session.engine.check({ urn: urnOf(registered), olds: inputsOf() });
     world.session.engine.ours.add("i-2");
     const { message } = await errorOf(remove(world));
     expect(message).toContain("and let it run: `COMPUTE_DELETE_POLICY=retain pulumi up`");

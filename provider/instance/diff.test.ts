@@ -236,7 +236,7 @@ function diffOf(world: Scene, news: Values, creator = world, olds: Partial<DiffR
   const origin = propertyMap(creator.session.connection.origin());
   const oldOutputs = propertyMap({ ...outputsOf(inputsOf()), __origin: origin });
   const request = { urn, id: "i-1", oldInputs: inputsOf(), oldOutputs, news: inputsOf(news) };
-  world.session.engine.check(urn);
+  world.session.engine.check({ urn, olds: inputsOf() });
   return call(world, { ...request, ...olds });
 }
 

@@ -113,7 +113,6 @@ export async function diffInstance(
     step = decideDiff(facts);
   }
   endDiff(session, instance, step, occasion);
-  if (changed.replaced.length > 0) engine.giveUp(urn);
   // The Check of a replacement keeps the text anew.
   forgetText(session, news);
   return {

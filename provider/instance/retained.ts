@@ -26,7 +26,7 @@ export async function noteRetained(
  * that nothing changes, and in an `up` the create may fail.
  */
 export async function retainReplaced(session: Session, urn: string): Promise<void> {
-  const old = session.engine.resource(urn).instance;
+  const old = session.engine.resource(urn).before;
   if (!old || session.settings.deletePolicy !== "retain") return;
   const { id, origin, acceptedAt } = old;
   await noteRetained(session, { urn, id, origin, acceptedAt });
