@@ -186,7 +186,7 @@ export async function readState(stack: string, env: Env): Promise<StackState> {
  * @throws Problem if the CLI refuses it, as when the stack is locked
  */
 export async function importState(stack: string, state: string, env: Env): Promise<void> {
-  const next = "Nothing was changed. Run the command again.";
+  const next = "Run the command again: it looks at the state anew.";
   await runPulumi(["stack", "import", "--stack", stack], env, next, state);
 }
 

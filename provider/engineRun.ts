@@ -19,8 +19,8 @@
  * - `--replace` and `pulumi state taint` send Check and Create, and no Diff.
  * - Read has the inputs and outputs of the state in a refresh (`RefreshStep.Apply`), neither in an import, and twice the same in a
  *   `.get()`: the state that the program gives, mostly nothing (`ReadStep.Apply`).
- * - Create, Update and Delete come again if they fail and an error hook of the program asks for it (retries.go). After 100 failures no hook
- *   is asked. If one of the failures had an id, the engine then saves the resource without the id (Create) or without its outputs
+ * - Create, Update and Delete come again if they fail and an error hook of the program asks for it (retries.go). After 100 failures
+ *   the engine asks no hook, and saves a resource of which some failure had an id without that id (Create) or without its outputs
  *   (Update). Before that, it saves those of the last answer, and a plain error has none. After a failed Update, the state has the
  *   old inputs with the outputs of the answer.
  * - Delete comes only in an update, never in a preview, and after the Create of a replacement, unless the Diff or the program asks

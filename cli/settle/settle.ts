@@ -29,7 +29,7 @@ replaces is kept in a file.
 Exit codes:
   0  nothing is left to decide; of a test token, the rest is given up
   1  a person has to decide something, answered no, or could not be asked;
-     or the state has another provider's pending creates
+     or other providers' pending creates keep the state from being changed
   2  the command line is wrong
   3  it could not be decided: the listing or the state can't be read, a run
      is under way, or the stack is locked`;

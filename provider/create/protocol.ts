@@ -66,7 +66,7 @@ type Work =
   | { phase: "takingOver"; waiting: Waiting; listedBy: number }
   /** Fetches listings that begin now, until the witness has judged → `listed`, `listingFailed` */
   | { phase: "searching"; search: Search; witness: Witness }
-  /** Fetches the baseline, or with `attempt`, which has a permit, a newer one, since that attempt's is too old → `listed`, `listingFailed` */
+  /** Fetches the baseline. With `attempt`, which has a permit, a newer one → `listed`, `listingFailed` */
   | { phase: "takingBaseline"; attempt?: Attempt; firstError?: RequestError | undefined }
   /** Waits for the rate limit → `permitted` */
   | { phase: "awaitingPermit"; attempt: Attempt }
@@ -491,7 +491,7 @@ export function stopsCreate(
 
 // ── The POST ─────────────────────────────────────────────────────────────────────────────────────
 
-/** Records the POST, or renews a baseline that is too old. The permit is kept for that, so the renewed one is never too old. */
+/** Records the POST, or renews a baseline that is too old. The permit is kept meanwhile. */
 function afterPermit(
   spec: CreateSpec,
   { attempt }: StateOf<"awaitingPermit">,

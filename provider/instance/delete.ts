@@ -64,10 +64,9 @@ export function decideDelete(facts: DeleteFacts): DeleteStep {
 /**
  * Deletes an instance as `decideDelete` says.
  *
- * @throws OperationFailed if the instance lives elsewhere ("retain" does not ask for the account). With "retain", nothing else
- *   (without a stack, or if the successor is not ready, "retain" is like "fail"). OperationFailed if the token is refused; with
- *   "fail", or if the successor is not ready, if the instance exists or may exist; with "destroy", if the DELETE fails or is not
- *   proven to have worked. RequestError if a listing before the DELETE fails. The error that ended the operation before it.
+ * @throws OperationFailed if the instance has another address or token kind, or (not with "retain") another account; for each
+ *   `refuse…` step; and if a DELETE fails or is not proven to have worked. Unless it only retains: OperationFailed if the token is
+ *   refused, RequestError if a listing before the DELETE fails, and the error that ended the operation.
  */
 export async function deleteInstance(
   session: Session,

@@ -81,7 +81,7 @@ export type UpdateRequest = DiffRequest & { timeoutSeconds: number; preview: boo
 export interface ReadRequest {
   urn: string;
   id: string;
-  /** Inputs and outputs are undefined in an import, and empty in a `.get()`. */
+  /** Inputs and outputs are undefined in an import, and equal (mostly empty) in a `.get()`. */
   inputs: PropertyMap | undefined;
   outputs: PropertyMap | undefined;
   timeoutSeconds: number;

@@ -192,7 +192,7 @@ export class ProviderServer {
 
   /**
    * Replies with the result of `handle` or with the status for its error, so that nothing crashes the process or leaves
-   * a call without a reply. A Ctrl-C arrives as the call Cancel.
+   * a call without a reply.
    */
   #run<Reply>(callback: sendUnaryData<Reply>, handle: () => Promise<Reply>): void {
     const { log } = this.#dependencies;

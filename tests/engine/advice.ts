@@ -169,7 +169,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "cli/pulumi.ts",
-    text: "Nothing was changed. Run the command again.",
+    text: "Run the command again: it looks at the state anew.",
     ways: { "run again": settled("a stack that a killed run has left locked stays as it is") },
   },
   {
