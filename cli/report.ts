@@ -224,7 +224,7 @@ function sectionLines<K extends Kind>(
   ];
 }
 
-/** Returns the rows of a section, those with the same reason below it, and those with the same text once. */
+/** Returns the rows of a section. Rows with the same text are one, and several rows with the same reason stand below it. */
 function rowsOf<Finding>(found: readonly Finding[], { row, why }: Section<Finding>): string[] {
   const textOf = (finding: Finding) => row(finding).filter(Boolean).join("  ");
   const folded = (some: readonly Finding[]) =>

@@ -126,7 +126,7 @@ class Resource {
   /** The outputs that the last Read has found changed. */
   drift: readonly string[] = [];
   isPreviewed = false;
-  /** How often Create or Update was called. */
+  /** How often Create or Update was called, previews not counted. */
   tries = 0;
   /** Whether one of these calls was answered with the error of an instance that is not ready. */
   wasUnfinished = false;

@@ -1,4 +1,4 @@
-/** The ways in which an operation can fail. Any other error is a defect of the provider. */
+/** The errors that leave an operation: `provider.ts` makes them of RequestError, Canceled and TimedOut. Any other is a defect. */
 import metadata from "../metadata.json";
 import type { Text } from "./context";
 import type { PropertyMap } from "./pulumi/propertyValue";

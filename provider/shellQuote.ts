@@ -1,4 +1,4 @@
-/** Quotes what a printed command, or a script of ours, has of others. */
+/** Quotes words for a shell, in commands that we print and scripts that we write. */
 
 /** Quotes a word for a POSIX shell, if necessary. */
 export function posixQuote(word: string): string {

@@ -43,7 +43,7 @@ export async function writeRows(
   if (again.text !== text)
     throw new Problem("the state has changed meanwhile", "Run `settle` again.");
   let kept: string | undefined;
-  // A state that is imported has no pending creates.
+  // Only an import gets rid of pending creates.
   if (rows.some(({ doubt }) => doubt.pending)) {
     const now = io.clock.date();
     kept = keep(state, now, io);
@@ -140,7 +140,7 @@ function insert(
   const indexOf = (key: string, value: unknown) =>
     resources.findIndex((one) => one["urn"] === pending.urn && one[key] === value);
   const waiting = indexOf("pendingReplacement", true);
-  // Marked for deletion instead, it would be deleted at each `up`, and never leave.
+  // If it were only marked for deletion, each `up` would delete it again.
   if (waiting >= 0) resources.splice(waiting, 1);
   const replaced = replaces === undefined ? -1 : indexOf("id", replaces);
   if (replaced >= 0) resources[replaced] = { ...resources[replaced], delete: true };

@@ -154,7 +154,7 @@ function checkValue(name: SettingName, value: unknown): CheckedValue {
   return { problem: error.issues.map((issue) => issue.message).join("; ") };
 }
 
-/** Reads a setting that the configuration leaves out from the environment, or the token from its file. */
+/** Reads from the environment, or from the file of the token, a setting that the configuration leaves out. */
 function readVariable(name: SettingName, { env, redactor }: SettingsSource): CheckedValue {
   const variable = variableOf(name, env);
   if (variable === undefined) return { values: {} };

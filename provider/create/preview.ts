@@ -45,7 +45,7 @@ export async function previewCreate(session: Session, request: CreateRequest): P
   }
 }
 
-/** Returns what a shared listing shows. Undefined if no listing comes soon: a preview is to be quick, and the `up` asks again. */
+/** Returns what a shared listing shows. Undefined if none comes soon: no caller depends on it. */
 export function lookOnce(session: Session): Promise<Look | undefined> {
   const { listings } = session;
   return briefly(session, async (signal) =>

@@ -51,7 +51,7 @@ export interface CreateSpec {
 
 /** What the create does now, and what it knows. */
 export type State = Work & {
-  /** The clock time until which the create waits before that. */
+  /** The clock time at which that work begins. */
   wakeAt?: number;
 };
 
@@ -163,7 +163,7 @@ export interface Leftovers {
   partial: boolean;
 }
 
-/** An instance that an earlier create of this resource may have left. It is named, and never adopted. */
+/** An instance that an earlier create of this resource may have left. A message names it; no create adopts it. */
 export interface Leftover {
   id: string;
   /** As the service lists it. */
@@ -219,7 +219,7 @@ export type Doubt =
 
 /** The maximum age of a baseline when the POST is permitted. An older one is renewed. */
 const maxBaselineAgeMs = 30_000;
-/** The most POSTs that fail before a byte is sent. */
+/** How many POSTs may fail before a byte is sent, until the create gives up. */
 const maxUnsent = 4;
 /** The wait after the first POST that failed before a byte was sent. It doubles after each further one. */
 const firstRetryMs = 500;
@@ -277,7 +277,7 @@ function afterClaim(
   const until = waiting?.until ?? now + spec.patienceMs;
   const found = { until, record };
   if (mayTakeOver(claim, spec.own.session) && elsewhereBy(spec, record) === undefined) {
-    // A lock can't be had.
+    // Still not taken over after all that time: its lock can't be had.
     if (now > until) return failInDoubt(record, { kind: "unknownRun" });
     return next({ phase: "takingOver", waiting: found, listedBy });
   }
@@ -334,7 +334,7 @@ function subjectOf(spec: CreateSpec, { id, kind, name, before }: LedgerRecord): 
   return { id, name: name ?? spec.name, before: new Set(before) };
 }
 
-/** Goes on with the search until the witness has judged. Only what may change by waiting alone is waited for. */
+/** Goes on with the search until the witness has judged. It waits only as long as waiting may change the verdict. */
 function afterLook(spec: CreateSpec, state: StateOf<"searching">, event: ListingEvent): Transition {
   if (event.kind === "listingFailed") {
     const { error, now } = event;
@@ -386,8 +386,8 @@ function found(spec: CreateSpec, state: StateOf<"searching">, seen: Candidates):
 }
 
 /**
- * Returns why a create does not take over the instance of a record, which is one of these. Undefined if it does. (`settle` asks
- * the same, but for the digest.)
+ * Returns why a create does not take over the instance of a record, which is one of these. Undefined if it does. (`settle` asks it
+ * without comparing digests.)
  */
 export function whyNotResumed(
   own: Pick<OwnFields, "scope" | "digest">,
@@ -410,7 +410,8 @@ export function whyNotResumed(
 
 /**
  * Goes on without the instance, which is proven absent. This create's own POST is repeated once, if the service itself answered
- * that it failed. After a cut, it may still carry the POST out. The repeat is a new beginning, with a new baseline.
+ * that it failed. After a broken connection, the service may still carry it out. The repeat is a new beginning, with a new
+ * baseline.
  */
 function notFound(state: StateOf<"searching">): Transition {
   const { error, firstError } = state.search;
@@ -448,7 +449,7 @@ function judgeBaseline(
 }
 
 /**
- * Finds the listed instances that an earlier create of this resource may have left. What this run was shown is in the state, so
+ * Finds the listed instances that an earlier create of this resource may have left. What the engine has shown this run is known, so
  * this create replaces it. It counts, too, if its name is this resource's and its Delete would fail.
  */
 function findLeftovers(spec: CreateSpec, { listing, ours, shown }: Look): Leftovers {
@@ -589,7 +590,7 @@ export function preview(parts: PreviewParts): Preview {
   return { kind: isStopped ? "perhapsStopped" : "leftovers", ...leftovers };
 }
 
-/** Returns what a record means for the `up`. Undefined if that has to look for an instance that the listing does not show. */
+/** Returns what a record means for the `up`. Undefined if no POST of it was sent, or if this listing does not show its instance. */
 function previewRecord(
   { spec, look, isProgramKnown }: PreviewParts,
   claim: Exclude<Claim, { kind: "made" }>,

@@ -9,7 +9,7 @@ const maxUnpackedBytes = 4 * 1024 * 1024;
 const mimeHeaderBytes = 4096;
 
 /**
- * Returns the script for comparisons and hashes, never for the service: unpacked if it is gzip, with Unix line endings, and
+ * Returns the script in a form to compare, hash or check, never to send: unpacked if it is gzip, with Unix line endings, and
  * with constant boundaries if it is a MIME message. So the level, the time and the system in a gzip header do not count, and
  * neither does the random boundary that many libraries choose anew at each run.
  */
