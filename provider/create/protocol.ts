@@ -275,16 +275,16 @@ function afterClaim(
   if (claim.kind === "unreadable") return fail({ kind: "unreadable", path: claim.path });
   const { record, listedBy } = claim;
   const until = waiting?.until ?? now + spec.patienceMs;
-  const found = { until, record };
+  const waitingFor = { until, record };
   if (mayTakeOver(claim, spec.own.session) && elsewhereBy(spec, record) === undefined) {
     // Still not taken over after all that time: its lock can't be had.
     if (now > until) return failInDoubt(record, { kind: "unknownRun" });
-    return next({ phase: "takingOver", waiting: found, listedBy });
+    return next({ phase: "takingOver", waiting: waitingFor, listedBy });
   }
   if (claim.liveness !== "alive" || now >= until)
     return failInDoubt(record, whyNotTaken(spec, claim));
   const wakeAt = Math.min(until, now + spec.pollIntervalMs);
-  return next({ phase: "claiming", waiting: found, wakeAt });
+  return next({ phase: "claiming", waiting: waitingFor, wakeAt });
 }
 
 /** Returns why a record can't be taken over now. */

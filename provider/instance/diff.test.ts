@@ -11,11 +11,19 @@ import {
 } from "../pulumi/propertyValue";
 import { OperationFailed, Refused } from "../errors";
 import type { DiffOccasion } from "../engineRun";
-import type { Evidence } from "../evidence/listing";
 import type { Verdict } from "../evidence/witness";
 import { fail, failed } from "../testing/fakeService";
 import type { DiffRequest } from "../pulumi/calls";
-import { errorOf, inputsOf, scene, testToken, urnOf, type Scene, held } from "../testing/scene";
+import {
+  errorOf,
+  inputsOf,
+  scene,
+  testToken,
+  urnOf,
+  type Scene,
+  held,
+  verdicts,
+} from "../testing/scene";
 import { changedInputs, decideDiff, diffInstance, type DiffChange, type DiffFacts } from "./diff";
 import { retainReplaced, reportRetained } from "./retained";
 import { inputNames } from "./definition";
@@ -285,14 +293,6 @@ test.each<[string, string, PropertyValue, string]>([
   }
 });
 
-const evidence: Evidence = {
-  items: new Map(),
-  complete: true,
-  completeStatuses: new Set(),
-  unreadable: 0,
-  begunAt: 0,
-  endedAt: 0,
-};
 /** What is not as usual. */
 const marks = {
   usual: {},
@@ -349,14 +349,14 @@ test.each<[DiffOccasion, DiffChange, keyof typeof marks, [string, string, string
     ),
   ),
 ])("a Diff (%s) that finds %s, %s: %j (G4)", (occasion, change, mark, expected) => {
-  const plain = { isStateless: false, isTextMissing: false, hasAccount: false };
+  const plain = { isStateless: false, isTextMissing: false };
   const steps = (["fail", "retain", "destroy"] as const).map((deletePolicy) => {
     const facts: DiffFacts = { ...plain, occasion, change, deletePolicy, ...marks[mark] };
     const { kind } = decideDiff(facts);
     if (kind !== "look") return kind;
     const after = (verdict: Verdict) => decideDiff({ ...facts, verdict }).kind;
-    expect(after({ kind: "absent", proof: evidence })).toBe("reply");
-    const open = after({ kind: "open", why: "incomplete", listing: evidence });
+    expect(after(verdicts.absent)).toBe("reply");
+    const open = after(verdicts.open("incomplete"));
     expect(after({ kind: "listed", items: [{ id: "i-1" }] })).toBe(open);
     return `look, and if it may exist: ${open}`;
   });

@@ -80,7 +80,7 @@ export function waysToDelete(engine: EngineRun, urn: string, existing: Existing)
   if (engine.kind === "stateless") return [...first, nameCall];
   const drop = "drop it from the state, and let it run";
   const dropAll = `${drop}: put COMPUTE_DELETE_POLICY=retain before the same command, such as \`${oneRunCommands.retainAll}\``;
-  // If the program has asked for no instance, this may be a destroy, or an `up`, in which nobody may be led to a destroy.
+  // If the program has asked for no instance, this may be a destroy, or an `up`: the way is the command that was typed.
   if (!engine.hasRegistered) return [...first, dropAll];
   // An alias that comes after the new instance changes nothing.
   const isRenamed = engine.ours.size > 0 && !engine.resource(urn).isRegistered;
