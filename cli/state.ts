@@ -25,7 +25,7 @@ const resourceSchema = z.looseObject({
   additionalSecretOutputs: z.array(z.string()).nullish(),
   /** Set if the program only reads the resource. */
   external: z.boolean().default(false),
-  /** Set if a replacement waits to be deleted. */
+  /** Set if the resource was replaced, and waits to be deleted. */
   delete: z.boolean().default(false),
   /** Set if the resource was deleted before its replacement is made. */
   pendingReplacement: z.boolean().default(false),
@@ -121,6 +121,11 @@ export function withPending({ resources, pending }: StackState): StateResource[]
 export function scopesOf(state: StackState): Set<string> {
   const ids = withPending(state).map(({ scope }) => scope);
   return new Set(ids.filter((id) => id !== ""));
+}
+
+/** Returns the resource that the state has for this URN, unless the resource was replaced or is about to be created anew. */
+export function presentIn({ resources }: StackState, urn: string): StateResource | undefined {
+  return resources.find((one) => one.urn === urn && !one.delete && !one.pendingReplacement);
 }
 
 /** Returns the index right behind the last resource that this one needs. */

@@ -1,11 +1,17 @@
 /**
- * Decides what becomes of each create in doubt, as a pure function of what ledgers, states and listings show. Nothing is put
- * into a state that is not surely the resource's, and unless a person says so, nothing in the place of a server.
+ * Decides what becomes of each create in doubt, as a pure function of what ledgers, states and listings show. Without a person's
+ * word, only what is surely the resource's is put into a state, and never in the place of a server.
  */
 import type { ListItem } from "../../provider/api/contract";
 import { isNamed } from "../../provider/evidence/witness";
 import { whyNotResumed } from "../../provider/create/protocol";
-import { whyHomeless, type PendingCreate, type StackState, type StateResource } from "../state";
+import {
+  presentIn,
+  whyHomeless,
+  type PendingCreate,
+  type StackState,
+  type StateResource,
+} from "../state";
 import {
   hasId,
   heldAs,
@@ -18,7 +24,7 @@ import {
 
 /** What the listings show of a create's instance. */
 export type Sighting =
-  /** The instances that may be the create's, whether or not a state holds them: that of the id alone, or those of the name. */
+  /** The instance with the recorded id or, without one, those with the name. States may hold them. */
   | { readonly kind: "listed"; readonly items: readonly ListItem[] }
   | { readonly kind: "absent" }
   /** Nothing shows that the listings are of the service and token to which the create was sent. */
@@ -27,7 +33,7 @@ export type Sighting =
 
 /** What a person has decided on the command line, or when asked. */
 export interface Choices {
-  /** As `URN=ID`: this instance is the resource's. Both may contain an equals sign. */
+  /** As `URN=ID`: this instance is the resource's. */
   readonly take: readonly string[];
   /** The URNs of the creates that have left nothing that the resource is to have. */
   readonly forget: readonly string[];
@@ -52,14 +58,14 @@ export type Does =
       items: readonly ListItem[];
       why?: string;
     }
-  /** Its instance comes into the state, in the place of the `occupant`, which the next `up` deletes. */
+  /** Its instance comes into the state, in the place of the `occupant`, which the next `up` deletes or drops. */
   | { kind: "put"; item: ListItem; pending: PendingCreate; occupant: string | undefined }
   | OpenDoubt;
 
 /** What is open about a create. */
 interface OpenDoubt {
   kind: "ask";
-  /** The next `up` goes on with the create, or makes nothing twice. The state need not know the create. */
+  /** The next `up` goes on with the create, or refuses to make a second instance, even if the state forgets the create. */
   whom: "a person" | "the next up";
   items: readonly ListItem[];
   why: string;
@@ -82,28 +88,20 @@ export function decideAll(view: StackView, { take, forget }: Choices): Row[] {
   const doubts = [...view.sightings.keys()];
   const takes = new Map<CreateInDoubt, string>();
   for (const word of take) {
-    const urn = takenUrn(word, doubts);
-    const id = word.slice((urn?.length ?? 0) + 1);
-    // Of several creates of a resource, the one takes it that may have made it. Those that the state knows come first.
-    const ofUrn = doubts.filter((doubt) => doubt.urn === urn);
-    const taker =
-      ofUrn.find((doubt) => listedFor(doubt, view).some((item) => item.id === id)) ?? ofUrn[0];
-    if (taker) takes.set(taker, id);
+    const ofUrn = doubts.filter(({ urn }) => word.startsWith(`${urn}=`));
+    const mayHaveMade = (doubt: CreateInDoubt) =>
+      listedFor(doubt, view).some(({ id }) => word === `${doubt.urn}=${id}`);
+    const taker = ofUrn.find(mayHaveMade) ?? ofUrn[0];
+    if (taker) takes.set(taker, word.slice(taker.urn.length + 1));
   }
-  const rows = doubts.map((doubt) => {
+  const rows = [...view.sightings].map(([doubt, seen]) => {
     const isForgotten = forget.includes(doubt.urn);
-    return { doubt, does: decide(doubt, view, takes, isForgotten) };
+    return { doubt, does: decide(doubt, seen, view, { takes, isForgotten }) };
   });
   return rows.map((row) => ({
     ...row,
-    does: sandboxed(row.doubt, oneForEach(row, rows, takes), view),
+    does: sandboxed(row.doubt, oneForEach(row, rows, takes, view), view),
   }));
-}
-
-/** Returns the URN in a word of `--take`: the longest one with a create in doubt. */
-function takenUrn(word: string, doubts: readonly CreateInDoubt[]): string | undefined {
-  const urns = doubts.map(({ urn }) => urn).filter((urn) => word.startsWith(`${urn}=`));
-  return urns.sort((one, other) => other.length - one.length)[0];
 }
 
 /**
@@ -118,16 +116,21 @@ export function doableOf(rows: readonly Row[], isBlocked = false): readonly Row[
 }
 
 /** Whether a person has to decide. */
-export function isForPerson(does: Does): boolean {
+export function isForPerson(does: Does): does is OpenDoubt & { whom: "a person" } {
   return does.kind === "ask" && does.whom === "a person";
 }
 
-function decide(doubt: CreateInDoubt, view: StackView, takes: Takes, isForgotten: boolean): Does {
+function decide(
+  doubt: CreateInDoubt,
+  seen: Sighting,
+  view: StackView,
+  { takes, isForgotten }: { takes: Takes; isForgotten: boolean },
+): Does {
   const takenId = takes.get(doubt);
   const taken = takenId === undefined ? undefined : take(doubt, view, takenId, takes);
-  // A printed command repeats what was given: if the instance can't be taken, what was added counts.
+  // A printed command repeats earlier options, so a `--forget` that was added to it wins over a `--take` that fails.
   if (taken && (!isForgotten || taken.kind !== "ask")) return taken;
-  // What the resource has is decided, so its other creates have left nothing for it.
+  // A `--take` for this URN settles its other creates, too.
   if (isForgotten || [...takes.keys()].some(({ urn }) => urn === doubt.urn))
     return { kind: "gone", because: "forgotten", items: candidatesOf(doubt, view) };
   const holder = holderOf(doubt, view.held, view);
@@ -138,12 +141,11 @@ function decide(doubt: CreateInDoubt, view: StackView, takes: Takes, isForgotten
       view,
       "whether its run has ended is not known, because files can't be locked here",
     );
-  const seen = view.sightings.get(doubt) ?? { kind: "open", why: "it was not looked for" };
   switch (seen.kind) {
     case "absent":
       return { kind: "gone", because: "absent", items: [] };
     case "listed":
-      return judgeListed(doubt, view, seen.items);
+      return judgeListed(doubt, view);
     case "unvouched":
       // The next `up` asks the listing of the create's own service for a generated name.
       return asking(doubt, view, seen.why, {
@@ -154,14 +156,14 @@ function decide(doubt: CreateInDoubt, view: StackView, takes: Takes, isForgotten
   }
 }
 
-function judgeListed(doubt: CreateInDoubt, view: StackView, listed: readonly ListItem[]): Does {
+function judgeListed(doubt: CreateInDoubt, view: StackView): Does {
   const [item, ...others] = candidatesOf(doubt, view);
   if (!item) return { kind: "gone", because: "absent", items: [] };
   if (others.length > 0) return asking(doubt, view, "several have the name");
   if (!isSure(doubt, item))
     return asking(doubt, view, "a name that the program chose proves nothing");
-  if (occupantOf(doubt, view) === undefined) return put(doubt, view, item);
-  return isResumable(doubt, view, listed)
+  if (presentIn(view.state, doubt.urn) === undefined) return put(doubt, view, item);
+  return isResumable(doubt, view)
     ? asking(doubt, view, "a run that replaced it has ended early", { whom: "the next up" })
     : asking(doubt, view, "only a person can say which of the two serves");
 }
@@ -173,28 +175,24 @@ function isSure({ name, isGenerated, record }: CreateInDoubt, item: ListItem): b
 }
 
 /** Whether the file of the create lets the next create of the resource take the instance over, if the program is the same. */
-function isResumable(
-  { urn, record }: CreateInDoubt,
-  { state }: StackView,
-  items: readonly ListItem[],
-) {
+function isResumable(doubt: CreateInDoubt, view: StackView): boolean {
+  const { urn, record } = doubt;
   if (!record?.isHere || record.urn !== urn) return false;
-  const scope = state.resources.find(({ id }) => id === record.scope)?.id;
+  const scope = view.state.resources.find(({ id }) => id === record.scope)?.id;
   const own = { scope, digest: record.digest };
-  return (
-    scope !== undefined && whyNotResumed(own, record, { items, shown: new Set() }) === undefined
-  );
+  const found = { items: listedFor(doubt, view), shown: new Set<string>() };
+  return scope !== undefined && whyNotResumed(own, record, found) === undefined;
 }
 
-/** Puts the instance into the state, if that has a place for it. Otherwise a person has to import it. */
+/** Decides to put the instance into the state, if the state has a place for it. Otherwise it asks a person. */
 function put(doubt: CreateInDoubt, view: StackView, item: ListItem): Does {
   const { pending } = doubt;
   const why = pending ? whyHomeless(pending, view.state) : "the state knows nothing of this create";
   if (!pending || why !== undefined) return asking(doubt, view, why ?? "", { items: [item] });
-  return { kind: "put", item, pending, occupant: occupantOf(doubt, view) };
+  return { kind: "put", item, pending, occupant: presentIn(view.state, doubt.urn)?.id };
 }
 
-/** Puts the instance that a person names into the state. A slip is refused: it could put one instance there twice, and lose another. */
+/** Decides about the instance that a person names. A wrong id is refused: it could put one instance into two resources, or lose one. */
 function take(doubt: CreateInDoubt, view: StackView, id: string, takes: Takes): Does {
   const holder = heldAs(id, doubt, view.held, view);
   if (holder?.stack === view.state.stack && holder.urn === doubt.urn)
@@ -207,7 +205,7 @@ function take(doubt: CreateInDoubt, view: StackView, id: string, takes: Takes): 
     return refuse("which another --take names");
   const candidates = candidatesOf(doubt, view);
   if (candidates.some((candidate) => candidate.id === id)) return put(doubt, view, item);
-  // A server that was renamed leaves none of its name.
+  // If the server was renamed, there is no candidate, and any id is accepted.
   if (candidates.length > 0) return refuse("which has another name");
   const isOther = (other: CreateInDoubt) =>
     other.urn !== doubt.urn && listedFor(other, view).some((one) => one.id === id);
@@ -215,7 +213,7 @@ function take(doubt: CreateInDoubt, view: StackView, id: string, takes: Takes): 
   return maker ? refuse(`which is that of ${maker.urn}`) : put(doubt, view, item);
 }
 
-/** Returns the instances that the search for the create's has found. */
+/** Returns the instances that the listings showed for the create. */
 function listedFor(doubt: CreateInDoubt, { sightings }: StackView): readonly ListItem[] {
   const seen = sightings.get(doubt);
   return seen?.kind === "listed" ? seen.items : [];
@@ -242,32 +240,29 @@ function asking(
   { whom = "a person", items }: Partial<Pick<OpenDoubt, "whom" | "items">> = {},
 ): OpenDoubt {
   const { pending } = doubt;
-  const occupant = occupantOf(doubt, view);
+  const occupant = presentIn(view.state, doubt.urn)?.id;
   const isHome = pending && whyHomeless(pending, view.state) === undefined;
   const by = isHome ? "take" : occupant === undefined ? "import" : undefined;
   return { kind: "ask", whom, items: items ?? candidatesOf(doubt, view), why, occupant, by };
 }
 
-/** Returns the id that a state has for a resource, unless it was deleted before its replacement was to be made. */
-function occupantOf({ urn }: CreateInDoubt, { state }: StackView): string | undefined {
-  const isPresent = (one: StateResource) =>
-    one.urn === urn && !one.delete && !one.pendingReplacement;
-  return state.resources.find(isPresent)?.id;
-}
-
 /** A resource has one instance. Of several that could come into the state, a person chooses. */
-function oneForEach({ doubt, does }: Row, rows: readonly Row[], takes: Takes): Does {
+function oneForEach(
+  { doubt, does }: Row,
+  rows: readonly Row[],
+  takes: Takes,
+  view: StackView,
+): Does {
   if (does.kind !== "put" || takes.has(doubt)) return does;
   const rivals = rows.filter((row) => row.doubt.urn === doubt.urn && row.does.kind === "put");
   if (rivals.length < 2) return does;
-  const { item, occupant } = does;
   const why = "several creates of this resource have left an instance";
-  return { kind: "ask", whom: "a person", items: [item], why, occupant, by: "take" };
+  return asking(doubt, view, why, { items: [does.item] });
 }
 
-/** In a sandbox, nothing is billed: what nobody can decide stops nobody. */
+/** In a sandbox nothing is billed, so an open question is given up. */
 function sandboxed(doubt: CreateInDoubt, does: Does, { sightings, origin }: StackView): Does {
-  if (does.kind !== "ask" || does.whom !== "a person") return does;
+  if (!isForPerson(does)) return does;
   const isKnown = sightings.get(doubt)?.kind !== "unvouched";
   const kind = doubt.record?.tokenKind ?? (isKnown ? origin?.tokenKind : undefined);
   const { items, why } = does;

@@ -1,7 +1,8 @@
-/** Tests which listed instances are known as those of resources of the stack, by tag and base name. */
+/** Tests which listed instances are known as those of resources of the stack, by tag and base name, and which stop an `up`. */
 import { expect, test } from "@jest/globals";
 import { generatedName } from "../../provider/instance/naming";
-import { leftoversIn } from "./leftovers";
+import type { ServiceListing } from "../listings";
+import { leftoversIn, stoppingOf } from "./leftovers";
 import { held, scope, stateOf, urnOf } from "./testing/states";
 
 const nameOf = (logical: string, itsScope = scope, type?: string) =>
@@ -22,4 +23,17 @@ test("another stack's, and a name that only looks like a generated one, are not"
   expect(found(nameOf("web", "another-scope"))).toEqual([]);
   expect(found("web-aaaabbbb")).toEqual([]);
   expect(found("web")).toEqual([]);
+});
+
+test.each([
+  ["has left the state", [], true],
+  ["waits for its replacement", [held("web", "i-0", { pendingReplacement: true })], true],
+  ["is tainted", [held("web", "i-0", { taint: true })], true],
+  ["is in the state", [held("web", "i-0")], false],
+])("a leftover of a resource that %s (%j) stops the next up: %s", (_, resources, stops) => {
+  const state = stateOf(resources);
+  const settings = { tokenKind: "live", deletePolicy: "fail", leftovers: undefined };
+  const service = { settings, origin: { tokenKind: "live" } } as unknown as ServiceListing;
+  const leftovers = leftoversIn([{ id: "i-1", name: nameOf("web") }], state);
+  expect(stoppingOf(leftovers, state, new Map(), service)).toHaveLength(stops ? 1 : 0);
 });

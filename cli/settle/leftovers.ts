@@ -1,11 +1,11 @@
-/** Finds the instances whose names this provider generated for a resource of the stack, and that no state holds any more. */
+/** Finds the listed instances with the tag of a resource of the stack, and those that stop the next `up`. */
 import type { ListItem } from "../../provider/api/contract";
 import { isNameFor } from "../../provider/instance/naming";
 import { stopsCreate } from "../../provider/create/protocol";
 import { instanceToken } from "../../provider/pulumi/names";
 import { stackOf, typesOf } from "../../provider/pulumi/urn";
 import type { ServiceListing } from "../listings";
-import { scopesOf, withPending, type StackState, type StateResource } from "../state";
+import { presentIn, scopesOf, withPending, type StackState, type StateResource } from "../state";
 import { isListedAt, type HeldInstances } from "../view";
 
 /** A listed instance of a resource of the stack. */
@@ -23,8 +23,8 @@ export interface Stopping extends StackLeftover {
 }
 
 /**
- * Returns those of the items that have the tag and the base name of a resource of the stack: one in the state, or one that
- * has left it, whose logical name is then taken from the name of the instance.
+ * Returns those of the items that have the tag and the base name of a resource of the stack. If the resource has left the state,
+ * its logical name is guessed from the name of the instance.
  */
 export function leftoversIn(items: readonly ListItem[], state: StackState): StackLeftover[] {
   const all = withPending(state);
@@ -45,20 +45,19 @@ export function leftoversIn(items: readonly ListItem[], state: StackState): Stac
 }
 
 /**
- * Returns the leftovers that stop the next `up`, if that creates their resource: the state lacks the resource, or has marked it for
- * replacement.
+ * Returns the leftovers that stop the next `up`, because it creates their resource: the state lacks the resource, or has marked it
+ * for replacement.
  */
 export function stoppingOf(
   leftovers: readonly StackLeftover[],
-  { resources }: StackState,
+  state: StackState,
   held: HeldInstances,
   { settings, origin }: ServiceListing,
 ): Stopping[] {
   const { tokenKind, deletePolicy, leftovers: setting } = settings;
   const spec = { leftovers: setting, deleteFails: deletePolicy === "fail", own: { tokenKind } };
   if (!stopsCreate(spec, { items: [{ why: "tag" }], partial: false })) return [];
-  const isCreated = ({ urn }: StackLeftover) =>
-    resources.find((one) => one.urn === urn && !one.delete)?.taint ?? true;
+  const isCreated = ({ urn }: StackLeftover) => presentIn(state, urn)?.taint ?? true;
   return leftovers.filter(isCreated).map((leftover) => {
     const holder = held.get(leftover.item.id)?.find((one) => isListedAt(one, origin));
     return { ...leftover, holder };
