@@ -3,7 +3,6 @@
  * of `--plan`.
  */
 import type { Command } from "commander";
-import { importAs } from "../provider/advice";
 import { OperationFailed } from "../provider/errors";
 import { whyIncomplete, whyOpen } from "../provider/evidence/why";
 import type { Verdict } from "../provider/evidence/witness";
@@ -18,15 +17,14 @@ import {
   type Comparison,
 } from "./compare";
 import { explainError, failedLines, listAgain, listService, type ServiceListing } from "./listings";
-import { planHelp, planOptions, readPlanOptions, writePlan, type PlanOptions } from "./plan";
-import { installAdvice, readAllStates, runPulumi } from "./pulumi";
+import { choosePlanned, parseInputs, planOptions, writePlan, type PlanOptions } from "./plan";
+import { engineVersion, readAllStates } from "./pulumi";
 import { readRecords } from "./records";
 import {
   addUndecided,
   noFindings,
-  outcomes,
+  outcomeOf,
   printReport,
-  resultOf,
   type Findings,
   type Summary,
 } from "./report";
@@ -49,11 +47,11 @@ interface AuditOptions extends SettingOptions, PlanOptions {
 
 const exitCodeHelp = `
 Exit codes:
-  0  each listed instance is in one stack, and each instance of a stack exists
+  0  each listed instance is in one stack, and each comparable one exists
   1  something was found: in no stack, in several, gone, or a create in doubt
   2  the command line is wrong
   3  nothing was found, but not everything could be decided
-${planHelp}`;
+With --plan: 0 if the plan is written (it may be empty), 1 if there is none`;
 
 /** Adds the command `audit`. */
 export function addAudit(program: Command, io: Terminal): void {
@@ -67,26 +65,26 @@ export function addAudit(program: Command, io: Terminal): void {
     ...planOptions,
   };
   addOptions(command, ownOptions).action(async (options: AuditOptions) => {
-    const { json, plan, stack = [] } = options;
+    const { json, plan, name = "*", input = [], stack = [] } = options;
     if (plan === undefined && (options.name ?? options.input) !== undefined)
       commandLineError(command, "--name and --input need --plan.");
     if (plan !== undefined && stack.length > 1)
       commandLineError(command, "With --plan, give --stack once: the stack to import into.");
-    const request = plan === undefined ? undefined : readPlanOptions(plan, options);
+    const inputs = parseInputs(input);
     const findings = noFindings();
     const seen = await audit(options, io, findings);
     const summary = seen && summarize(seen, findings);
-    const result = seen ? resultOf(findings) : "undecided";
-    const { exitCode, verdict } = outcomes[result];
+    if (plan !== undefined && seen) choosePlanned(name, seen, findings, io);
+    const { result, exitCode, verdict } = outcomeOf(seen && findings);
     if (json) {
       const { undecided } = findings;
       printData({ result, ...(summary ? { ...summary, ...findings } : { undecided }) }, io);
     } else if (summary) {
       printReport(summary, findings, { ...options, given: givenOptions(options) }, io);
-      if (!request) io.print(verdict);
+      if (plan === undefined) io.print(verdict);
     }
-    if (!request) io.exitCode = exitCode;
-    else if (seen) writePlan(request, { seen, findings, stack: stack[0] }, io);
+    if (plan === undefined) io.exitCode = exitCode;
+    else if (seen) writePlan({ file: plan, name, inputs, stack: stack[0] }, seen, findings, io);
     else throw new OperationFailed("there is no plan: see above");
   });
 }
@@ -100,31 +98,32 @@ async function audit(
   io: Terminal,
   findings: Findings,
 ): Promise<Audited | undefined> {
-  const addFailure = (what: string, error: unknown) => {
-    const lines = explainError(error);
-    if (!lines) throw error;
-    lines.forEach((line) => io.warn(line));
-    addUndecided(findings, what, lines.join("; ").replaceAll("; →", " →"));
-  };
-  try {
-    // Without the CLI, the settings of the stack would seem to be missing.
-    await runPulumi(["version"], io.env, installAdvice);
-    const services: ServiceListing[] = [];
-    for (const stack of options.stack ?? [undefined]) {
-      try {
-        const { findings: checked, found } = await checkSettings(options, stack, io);
-        if (!found) throw new OperationFailed(failedLines(checked));
-        services.push(await listService(found, io));
-      } catch (error) {
-        addFailure(stack ? `the service of stack ${stack}` : "the service", error);
-      }
+  const tried = async <T>(what: string, act: () => Promise<T>): Promise<T | undefined> => {
+    try {
+      return await act();
+    } catch (error) {
+      const lines = explainError(error);
+      if (!lines) throw error;
+      lines.forEach((line) => io.warn(line));
+      const why = lines.join("; ").replaceAll("; →", " →");
+      // Only the CLI, which reads the stacks, has a `Problem`.
+      addUndecided(findings, error instanceof Problem ? "the stacks" : what, why);
+      return undefined;
     }
-    return services.length > 0 ? await lookTwice(services, io) : undefined;
-  } catch (error) {
-    // Only the CLI, which reads the stacks, has a `Problem`.
-    addFailure(error instanceof Problem ? "the stacks" : "the service", error);
-    return undefined;
+  };
+  // Without the CLI, the settings of the stack would seem to be missing.
+  if (!(await tried("", () => engineVersion(io.env)))) return undefined;
+  const services: ServiceListing[] = [];
+  for (const stack of options.stack ?? [undefined]) {
+    const what = stack ? `the service of stack ${stack}` : "the service";
+    const service = await tried(what, async () => {
+      const { findings: checked, found } = await checkSettings(options, stack, io);
+      if (!found) throw new OperationFailed(failedLines(checked));
+      return listService(found, io);
+    });
+    if (service) services.push(service);
   }
+  return services.length > 0 ? tried("the service", () => lookTwice(services, io)) : undefined;
 }
 
 /** What the last look shows, and what the listings prove about the instances that the first look missed. */
@@ -163,12 +162,8 @@ async function lookTwice(services: readonly ServiceListing[], io: Terminal): Pro
   };
 }
 
-function isSame(
-  one: Pick<CreateInDoubt, "stack" | "urn">,
-  other: Pick<CreateInDoubt, "stack" | "urn">,
-): boolean {
-  return one.stack === other.stack && one.urn === other.urn;
-}
+type Place = Pick<CreateInDoubt, "stack" | "urn">;
+const isSame = (one: Place, other: Place) => one.stack === other.stack && one.urn === other.urn;
 
 /** Sorts what was seen into the findings. */
 function summarize(seen: Audited, findings: Findings): Summary {
@@ -244,7 +239,9 @@ function addUnmanaged(
   const isSecret = namesake?.isNameSecret ?? (maker !== undefined && maker.name === undefined);
   const name = shownName(item.name, isSecret);
   const why = [
-    namesake && whyMaybeManaged(namesake, service),
+    // It is the same instance if both addresses are of one service, or both accounts are users of one tenant.
+    namesake &&
+      `stack ${namesake.stack} has an instance with this id: ${whyElsewhere(namesake, service)}`,
     maker?.record?.liveness === "alive" && `a run may be creating it right now for ${maker.urn}`,
     status === "PROVISIONING" &&
       "in no stack, but PROVISIONING, so a run may be creating it right now",
@@ -261,12 +258,4 @@ function addUnmanaged(
   const note = reader && `${reader.stack} reads it, but does not manage it`;
   const list = maker ? findings.explained : findings.inNoStack;
   list.push({ id, name, status, baseUrl, tokenKind, ipv4, note, createInDoubt: maker?.urn });
-}
-
-/** It is the same instance if both addresses are of one service, and both accounts are users of one tenant. */
-function whyMaybeManaged(held: StateResource, service: ServiceListing): string {
-  const { stack, id, origin } = held;
-  const why = `stack ${stack} has an instance with this id: ${whyElsewhere(held, service)}`;
-  if (origin?.baseUrl === service.origin.baseUrl) return why;
-  return `${why}. If both addresses are of one service, that stack manages it; if not, \`${importAs("<name>", id)}\` takes it over`;
 }

@@ -1,18 +1,18 @@
 /** `doctor`: checks whether `pulumi up` can work. It sends GET requests only, and writes no file. */
 import type { Command } from "commander";
 import metadata from "../metadata.json";
-import { Canceled, TimedOut } from "../provider/abort";
+import { TimedOut } from "../provider/abort";
 import { pageAt } from "../provider/advice";
 import { pageLimit } from "../provider/api/serviceConstants";
 import { whyIncomplete } from "../provider/evidence/why";
 import { oldestEngine } from "../provider/process/executable";
 import { ledgerFolder } from "../provider/ledger/folder";
 import { originDifference } from "../provider/origin";
-import { commandRun, Session, timeouts } from "../provider/session/session";
+import { timeouts, type Session } from "../provider/session/session";
 import { isOlder } from "../provider/version";
 import { readRecords, settleAdvice } from "./records";
-import { installAdvice, noPulumi, readState, runPulumi } from "./pulumi";
-import { explainError } from "./listings";
+import { engineVersion, installAdvice, noPulumi, readState } from "./pulumi";
+import { beginSession, explainError } from "./listings";
 import {
   addOptions,
   checkSettings,
@@ -73,20 +73,15 @@ async function* examine(options: DoctorOptions, io: Terminal): AsyncGenerator<Fi
 }
 
 /** Checks the account, then the listing unless that can't work, and then the state. */
-async function* checkService(
-  { settings, stack, variables }: FoundSettings,
-  io: Terminal,
-): AsyncGenerator<Finding> {
-  const canceler = new AbortController();
-  const session = new Session(settings, io, () => canceler.signal, commandRun(variables));
+async function* checkService(found: FoundSettings, io: Terminal): AsyncGenerator<Finding> {
+  const { session, cancel } = beginSession(found, io);
   for (const [check, look] of Object.entries({ account: checkAccount, listing: checkListing })) {
     const finding = await look(session).catch((error: unknown) => explainFailure(check, error));
     yield finding;
     if (finding.result !== "ok") break;
   }
-  if (stack !== undefined) yield await checkState(stack, session, io.env);
-  // After a time-out, the requests would go on in vain.
-  canceler.abort(new Canceled());
+  if (found.stack !== undefined) yield await checkState(found.stack, session, io.env);
+  cancel();
 }
 
 /** @throws the error itself if it is a defect of the plugin */
@@ -150,11 +145,10 @@ async function checkState(
 }
 
 async function checkEngine(env: NodeJS.ProcessEnv): Promise<Finding> {
-  const output = await runPulumi(["version"], env, installAdvice).catch(asProblem);
+  const version = await engineVersion(env).catch(asProblem);
   // A program that uses the Automation API may install the CLI itself.
-  if (output instanceof Problem)
-    return (output.found === noPulumi ? warning : failed)("engine", output.found, output.next);
-  const version = output.trim().replace(/^v/, "");
+  if (version instanceof Problem)
+    return (version.found === noPulumi ? warning : failed)("engine", version.found, version.next);
   const system = `Node ${process.version} (${process.platform} ${process.arch})`;
   return isOlder(version, oldestEngine)
     ? failed("engine", `Pulumi ${version} is older than ${oldestEngine}`, installAdvice)

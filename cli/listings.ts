@@ -23,21 +23,25 @@ export function failedLines(findings: readonly Finding[]): string[] {
   return failures.flatMap(({ check, found, next }) => [`${check}: ${found}`, `→ ${next}`]);
 }
 
+/** Begins a session with these settings. `cancel` ends its requests: after a time-out, they would go on in vain. */
+export function beginSession({ settings, variables }: FoundSettings, io: Terminal) {
+  // Ctrl-C ends the whole process.
+  const canceler = new AbortController();
+  const session = new Session(settings, io, () => canceler.signal, commandRun(variables));
+  return { session, cancel: () => canceler.abort(new Canceled()) };
+}
+
 /**
  * Lists the instances of the service with these settings.
  *
  * @throws Error if the listing fails: see `explainError`
  */
 export async function listService(found: FoundSettings, io: Terminal): Promise<ServiceListing> {
-  // Ctrl-C ends the whole process.
-  const canceler = new AbortController();
+  const { session, cancel } = beginSession(found, io);
   try {
-    const { settings, variables } = found;
-    const session = new Session(settings, io, () => canceler.signal, commandRun(variables));
     return await listAgain({ ...found, session });
   } catch (error) {
-    // After a time-out, the requests would go on in vain.
-    canceler.abort(new Canceled());
+    cancel();
     io.warn(`The settings come from ${found.source}.`);
     throw error;
   }

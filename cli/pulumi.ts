@@ -22,7 +22,7 @@ const timeoutMs = 60_000;
  * @param next the next step that an error names
  * @throws Problem if there is no CLI, or if it fails or does not end in time
  */
-export async function runPulumi(
+async function runPulumi(
   args: readonly string[],
   env: Env,
   next: string,
@@ -61,6 +61,11 @@ function commandOf(args: readonly string[]): string {
 /** The next step if the CLI is missing or too old. */
 export const installAdvice = `Install Pulumi ${oldestEngine} or later: https://www.pulumi.com/docs/install/`;
 
+/** @throws Problem if there is no CLI */
+export async function engineVersion(env: Env): Promise<string> {
+  return (await runPulumi(["version"], env, installAdvice)).trim().replace(/^v/, "");
+}
+
 const stackAdvice =
   "Run this command in the folder of the Pulumi project. `pulumi stack ls` lists the stacks of the project.";
 
@@ -73,7 +78,7 @@ const passphraseAdvice =
 const slowAdvice = "Nothing was changed. Run this again once the state backend answers.";
 
 const lockedAdvice =
-  "Wait until the run that has locked the stack has ended. If that run is surely gone, `pulumi cancel` removes its lock.";
+  "Wait until the run that has locked the stack has ended. If that run is surely gone, `pulumi cancel --yes` removes its lock.";
 
 /** By what a failure says: its next step. */
 const causes = [

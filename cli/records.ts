@@ -1,5 +1,5 @@
 /** The records of creates in doubt in the ledgers on this machine, as the commands see them. */
-import { settleCommand } from "../provider/advice";
+import { inStack, settleCommand } from "../provider/advice";
 import { systemClock } from "../provider/clock";
 import { ledgerFolder, ledgerFolders } from "../provider/ledger/folder";
 import { Ledger } from "../provider/ledger/ledger";
@@ -17,7 +17,7 @@ export interface RecordedCreate extends LedgerRecord {
   readonly settle: () => boolean;
 }
 
-/** Reads the creates of all state backends that are in doubt, also those of runs that are under way. The latest comes first. */
+/** Reads the creates in doubt of all state backends, also those of runs that are under way. The latest comes first. */
 export function readRecords(
   env: NodeJS.ProcessEnv,
   warn: (message: string) => void,
@@ -40,6 +40,5 @@ export function recordsIn(ledger: Ledger, isHere: boolean): RecordedCreate[] {
 
 /** Says what to do about creates of this stack, or of any. A clause. */
 export function settleAdvice(stack?: string): string {
-  const options = stack === undefined ? [] : ["--stack", stack];
-  return `\`${settleCommand(...options)}\` in the folder of its project puts it right`;
+  return `\`${inStack(settleCommand(), stack)}\` in the folder of its project puts it right`;
 }

@@ -1,5 +1,5 @@
-/** What `audit` finds. Its text, its JSON and its exit code come from one table: `sections`. */
-import { ownCommand, withDependents } from "../provider/advice";
+/** What `audit` finds: the kinds of findings (`sections`), how they are printed, and what the command ends with. */
+import { inStack, ownCommand, pageAt, stateDeleteCommand } from "../provider/advice";
 import { settleAdvice } from "./records";
 import { count, type Terminal } from "./terminal";
 
@@ -29,9 +29,11 @@ interface UnmanagedInstance extends InstanceLine {
   note: string | undefined;
   /** The URN of the create in doubt that may have made the instance. */
   createInDoubt: string | undefined;
+  /** The name of its resource in the plan, if it is there. */
+  plannedAs?: string;
 }
 
-/** An instance in a state. `why`: why the listings say nothing about it. */
+/** An instance in a state. `why` it was not compared, if so. */
 interface HeldInstance extends StackResource {
   id: string;
   why?: string;
@@ -58,67 +60,79 @@ interface AdviceOptions {
   given: readonly string[];
 }
 
-/** A kind of finding. The row of a finding leaves out what is undefined or empty. */
+/** A kind of finding. */
 interface Section<Finding> {
-  /** What the exit code says of a finding of this kind. */
+  /** The result of `audit` if there is such a finding. */
   result: "found" | "undecided" | "ok";
   title: string;
-  row: (finding: Finding) => readonly (string | undefined)[];
+  /** The lines of a finding. */
+  row: (finding: Finding) => string;
   /** The reason for a finding, if others may have the same. It is printed once for all of them. */
   why?: (finding: Finding) => string | undefined;
-  next?: (options: AdviceOptions) => string | undefined;
+  next?: (found: readonly Finding[], options: AdviceOptions) => string | readonly string[];
 }
 
-const instanceRow = ({ id, name, status }: InstanceLine) => [id, `"${name}"`, status];
+/** Makes a line of these words. What is undefined or empty is left out. */
+const wordsOf = (...words: readonly (string | undefined)[]) => words.filter(Boolean).join("  ");
+
+const instanceWords = ({ id, name, status }: InstanceLine) => wordsOf(id, `"${name}"`, status);
 
 /** In the order in which they are printed. The JSON has a list for each, under this name. */
 const sections: { [K in keyof Findings]: Section<Findings[K][number]> } = {
   inNoStack: {
     result: "found",
     title: "In no stack",
-    row: (instance) => [...instanceRow(instance), instance.ipv4, instance.note],
-    next: ({ stack: [stack, ...others] = [], plan, given }) => {
-      if (plan !== undefined) return undefined;
-      const stackWords = stack === undefined ? [] : ["--stack", others[0] ? "<name>" : stack];
-      return `Take them over (\`${ownCommand("audit", "--plan", "FILE", ...stackWords, ...given)}\`), or remove them at the service (its portal).`;
+    row: (instance) => {
+      const { name, ipv4, note, plannedAs } = instance;
+      const as = plannedAs === name ? "" : ` as ${plannedAs}`;
+      return wordsOf(instanceWords(instance), ipv4, note, plannedAs && `in the plan${as}`);
+    },
+    next: (_, { stack: [stack, ...others] = [], plan, given }) => {
+      if (plan !== undefined) return [];
+      const command = ownCommand("audit", "--plan", "FILE", ...given);
+      return `Take them over (\`${inStack(command, others[0] ? "<name>" : stack)}\`), or remove them at the service (its portal).`;
     },
   },
   explained: {
     result: "found",
     title: "In no stack, but explained by a create in doubt",
-    row: (instance) => [...instanceRow(instance), instance.ipv4, `of ${instance.createInDoubt}`],
+    row: (instance) =>
+      wordsOf(instanceWords(instance), instance.ipv4, `of ${instance.createInDoubt}`),
     next: () =>
       "Put the creates in doubt right, as said below, or remove an instance at the service (its portal) if no resource is to have it.",
   },
   gone: {
     result: "found",
     title: "In a stack but gone",
-    row: ({ id, stack, urn }) => [id, stack, urn],
-    next: () =>
-      "`pulumi refresh --stack <stack>` drops them from the state. The next `pulumi up --stack <stack>` creates new ones.",
+    row: ({ id, stack, urn }) => wordsOf(id, stack, urn),
+    next: (gone) =>
+      [...new Set(gone.map(({ stack }) => stack))].map(
+        (stack) =>
+          `\`${inStack("pulumi refresh", stack)}\` drops what is gone from the state. The next \`${inStack("pulumi up", stack)}\` creates it anew.`,
+      ),
   },
   inSeveral: {
     result: "found",
     title: "Managed by more than one resource",
-    row: (instance) => [
-      ...instanceRow(instance),
-      ...instance.resources.map(({ stack, urn }) => `${stack}: ${urn}`),
-    ],
+    row: (instance) => {
+      const ways = instance.resources.map(
+        ({ stack, urn }) => `\`${inStack(stateDeleteCommand(urn), stack)}\``,
+      );
+      return [instanceWords(instance), ...ways].join("\n    ");
+    },
     next: () =>
-      "Keep one resource of each instance. Run no `pulumi up` before all of this is done. Take the others out of their programs, and then out of their states: `pulumi state delete <urn> --force --stack <stack>` (--force, because an import protects the resource; " +
-      `${withDependents}).`,
+      `Keep one resource of each instance: take the others out of their programs, then type their commands. Run no \`pulumi up\` in between. More: ${pageAt("audit.md")}`,
   },
   createsInDoubt: {
     result: "found",
     title: "Creates in doubt",
-    row: ({ stack, creates }) => [
+    row: ({ stack, creates }) =>
       `${count(creates, "create")} of ${stack ?? "a stack that is not known"}: ${settleAdvice(stack)}`,
-    ],
   },
   undecided: {
     result: "undecided",
     title: "Not decided",
-    row: ({ what }) => [what],
+    row: ({ what }) => what,
     why: ({ why }) => why,
     next: () =>
       "Run `audit` again when no run is under way. If that does not decide it, mend the cause that the line names.",
@@ -126,7 +140,7 @@ const sections: { [K in keyof Findings]: Section<Findings[K][number]> } = {
   notCompared: {
     result: "ok",
     title: "Not compared",
-    row: ({ stack }) => [stack],
+    row: ({ stack }) => stack,
     why: ({ why }) => why,
     next: () =>
       "Run `audit` with their base URL and token. `--stack NAME`, once for each stack of this folder's project, takes what the stack's configuration has, and the rest from the environment. For a provider that the program makes, give --base-url and COMPUTE_API_TOKEN.",
@@ -163,8 +177,8 @@ export interface Summary {
   managed: readonly ManagedInstance[];
 }
 
-/** What `audit` says in the end: in its JSON, as its exit code, and as the last line of its text. */
-export const outcomes = {
+/** What `audit` says in the end: in its JSON and, without `--plan`, as its exit code and the last line of its text. */
+const outcomes = {
   ok: {
     exitCode: 0,
     verdict:
@@ -177,12 +191,13 @@ export const outcomes = {
   },
 } as const;
 
-/** Returns the outcome of these findings. */
-export function resultOf(findings: Findings): keyof typeof outcomes {
-  const found = kinds.filter((kind) => findings[kind].length > 0);
+/** Returns the outcome of these findings. Without findings, nothing could be compared. */
+export function outcomeOf(findings: Findings | undefined) {
+  const found = kinds.filter((kind) => findings && findings[kind].length > 0);
   const results = found.map((kind) => sections[kind].result);
-  if (results.includes("found")) return "found";
-  return results.includes("undecided") ? "undecided" : "ok";
+  const worst = (["found", "undecided"] as const).find((one) => results.includes(one)) ?? "ok";
+  const result = findings ? worst : "undecided";
+  return { result, ...outcomes[result] };
 }
 
 /** Prints the result as text. */
@@ -215,26 +230,22 @@ function sectionLines<K extends Kind>(
   // The instances of a live token are billed.
   const isLive = found.some((one) => "tokenKind" in one && one.tokenKind === "live");
   const billed = isLive ? " (those of a live token are billed)" : "";
-  const next = section.next?.(options);
   return [
     "",
     `${section.title}${billed} (${found.length}):`,
-    ...rowsOf(found, section),
-    ...(next === undefined ? [] : [`  → ${next}`]),
+    ...rowsOf(found, section).flatMap((row) => row.split("\n")),
+    ...[section.next?.(found, options) ?? []].flat().map((next) => `  → ${next}`),
   ];
 }
 
-/** Returns the rows of a section. Rows with the same text are one, and several rows with the same reason stand below it. */
+/** Returns the rows of a section. Equal rows are one, and several rows with the same reason stand below it. */
 function rowsOf<Finding>(found: readonly Finding[], { row, why }: Section<Finding>): string[] {
-  const textOf = (finding: Finding) => row(finding).filter(Boolean).join("  ");
-  const folded = (some: readonly Finding[]) =>
-    [...Map.groupBy(some, textOf)].map(([text, { length }]) =>
+  return [...Map.groupBy(found, (finding) => why?.(finding))].flatMap(([reason, same]) => {
+    const rows = [...Map.groupBy(same, row)].map(([text, { length }]) =>
       length > 1 ? `${text} (${count(length, "instance")})` : text,
     );
-  return [...Map.groupBy(found, (finding) => why?.(finding))].flatMap(([reason, same]) => {
-    const [text, ...others] = folded(same);
-    if (reason === undefined) return folded(same).map((one) => `  ${one}`);
-    if (others.length === 0) return [`  ${text}: ${reason}`];
-    return [`  ${reason}:`, ...folded(same).map((one) => `    ${one}`)];
+    if (reason === undefined) return rows.map((text) => `  ${text}`);
+    if (rows.length === 1) return [`  ${rows[0]}: ${reason}`];
+    return [`  ${reason}:`, ...rows.map((text) => `    ${text}`)];
   });
 }

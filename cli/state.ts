@@ -5,7 +5,7 @@ import { Instance, textIn } from "../provider/instance/instance";
 import { nameKind } from "../provider/instance/naming";
 import { propertyMap, type PropertyValue } from "../provider/pulumi/propertyValue";
 import { instanceToken } from "../provider/pulumi/names";
-import { explicitProvider, splitReference } from "../provider/pulumi/urn";
+import { explicitProvider, splitReference, stackOf, typesOf } from "../provider/pulumi/urn";
 import type { Problem } from "./terminal";
 
 const providerToken = `pulumi:providers:${metadata.name}`;
@@ -121,6 +121,13 @@ export function withPending({ resources, pending }: StackState): StateResource[]
 export function scopesOf(state: StackState): Set<string> {
   const ids = withPending(state).map(({ scope }) => scope);
   return new Set(ids.filter((id) => id !== ""));
+}
+
+/** Returns the URN of the resource's component, which its own URN does not name. Undefined unless the state has just one of its type. */
+export function parentOf(urn: string, { resources }: StackState): string | undefined {
+  const start = `${stackOf(urn)}::${typesOf(urn).split("$").slice(0, -1).join("$")}::`;
+  const [parent, ...others] = resources.filter((one) => one.urn.startsWith(start) && !one.delete);
+  return others.length === 0 ? parent?.urn : undefined;
 }
 
 /** Returns the resource that the state has for this URN, unless the resource was replaced or is about to be created anew. */

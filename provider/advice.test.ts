@@ -43,7 +43,9 @@ test("commands are quoted for the shell of the system", () => {
   expect(importCommand({ urn: urnOf("it's mine") }, "<id>")).toBe(
     `pulumi import compute:index:Instance ${name} ${id}`,
   );
-  expect(stateDeleteCommand(urnOf("web"))).toBe(`pulumi state delete ${urnOf("web")} --force`);
+  expect(stateDeleteCommand(urnOf("web"))).toBe(
+    `pulumi state delete ${urnOf("web")} --force --yes`,
+  );
 });
 
 test("PowerShell runs a program whose path is quoted, instead of printing the path", () => {
@@ -60,9 +62,11 @@ test("an import command tells a name and an id that begin with a dash from optio
   expect(importCommand({ urn: child }, "-i")).toMatch(/Instance --parent '.*' -- web -i$/);
 });
 
-test("the import command of a child of a component names its parent", () => {
+test("the import command of a child of a component names its parent, or asks for it", () => {
   const child = urnOf("web").replace("compute:index", "my:mod:Group$compute:index");
-  expect(importCommand({ urn: child }, "i-1")).toMatch(/ web i-1 --parent /);
+  const parent = "urn:pulumi:dev::proj::my:mod:Group::group";
+  expect(importCommand({ urn: child }, "i-1")).toMatch(/ web i-1 --parent '<name>=<urn of /);
+  expect(importCommand({ urn: child, parent }, "i-1")).toMatch(` web i-1 --parent group=${parent}`);
   expect(importCommand({ urn: urnOf("web") }, "i-1")).not.toContain("--parent");
 });
 

@@ -102,24 +102,26 @@ export function cursorWarning(
 }
 
 /**
- * Returns the command that imports the instance as the resource of this URN. `provider` is the URN of the resource's
- * provider, unless that is a default provider.
+ * Returns the command that imports the instance as the resource of this URN. `provider` is the URN of its provider, unless that
+ * is a default provider. `parent` is the URN of its component: if that is not known, a person fills it in.
  */
 export function importCommand(
-  { urn, provider }: { urn: string; provider?: string | undefined },
+  {
+    urn,
+    provider,
+    parent,
+  }: { urn: string; provider?: string | undefined; parent?: string | undefined },
   id: string,
 ): string {
-  // The URN has the type of the parent, but not the name.
-  const parent = hasParent(urn) ? " --parent '<name>=<urn of its component>'" : "";
-  return importAs(logicalName(urn), id, provider, parent);
+  const component = parent === undefined ? "<name>=<urn of its component>" : nameAndUrn(parent);
+  const options = hasParent(urn) ? ` --parent ${shellQuote(component)}` : "";
+  return importAs(logicalName(urn), id, provider, options);
 }
 
 /** Returns the command that imports the instance as a resource of this name, which the program need not have yet. */
 export function importAs(name: string, id: string, providerUrn?: string, parent = ""): string {
   const provider =
-    providerUrn === undefined
-      ? ""
-      : ` --provider ${shellQuote(`${logicalName(providerUrn)}=${providerUrn}`)}`;
+    providerUrn === undefined ? "" : ` --provider ${shellQuote(nameAndUrn(providerUrn))}`;
   const options = provider + parent;
   const names = `${shellQuote(name)} ${shellQuote(id)}`;
   // Pulumi would take a word that begins with a dash for an option.
@@ -128,17 +130,16 @@ export function importAs(name: string, id: string, providerUrn?: string, parent 
     : `pulumi import ${instanceToken} ${names}${options}`;
 }
 
+/** How `pulumi import` takes another resource. */
+const nameAndUrn = (urn: string) => `${logicalName(urn)}=${urn}`;
+
 /**
  * Returns the command that removes a resource from the state, but not its instance from the service. `--force`, because an
  * import protects a resource.
  */
 export function stateDeleteCommand(urn: string): string {
-  return `pulumi state delete ${shellQuote(urn)} --force`;
+  return `pulumi state delete ${shellQuote(urn)} --force --yes`;
 }
-
-/** What to add after a command of `stateDeleteCommand`, which Pulumi refuses if other resources depend on that one. */
-export const withDependents =
-  "if other resources depend on it, add `--target-dependents`, which drops them from the state, too";
 
 /** How the pages write a command of the plugin. The words of the command follow. */
 export const pluginRun = `pulumi plugin run --kind resource ${metadata.name} --`;

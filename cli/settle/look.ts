@@ -3,7 +3,7 @@ import { OperationFailed } from "../../provider/errors";
 import { displayRun } from "../../provider/ledger/record";
 import { instanceToken } from "../../provider/pulumi/names";
 import { failedLines, listService, type ServiceListing } from "../listings";
-import { installAdvice, readAllStates, readState, runPulumi } from "../pulumi";
+import { engineVersion, readAllStates, readState } from "../pulumi";
 import { readRecords } from "../records";
 import { checkSettings, type SettingOptions } from "../settings";
 import type { StateResource } from "../state";
@@ -21,18 +21,20 @@ export interface Decided {
   readonly stopping: readonly Stopping[];
   /** The pending creates of other providers in the state. */
   readonly others: readonly StateResource[];
+  /** Whether they keep the state from being changed, because it would lose them. */
+  readonly isBlocked: boolean;
   /** Undefined if the settings name no service. */
   readonly service: ServiceListing | undefined;
 }
 
 /** @throws OperationFailed if there is no stack to settle, if its state can't be read, or if a run is under way */
 export async function look(
-  options: SettingOptions & { stack?: string },
+  options: SettingOptions & { stack?: string; dropOthers?: true },
   choices: Choices,
   io: Terminal,
 ): Promise<Decided> {
   // Without the CLI, the settings of the stack would seem to be missing.
-  await runPulumi(["version"], io.env, installAdvice);
+  await engineVersion(io.env);
   const { findings, found, stack } = await checkSettings(options, options.stack, io);
   if (stack === undefined) {
     const lines = failedLines(findings.filter(({ check }) => check === "stack"));
@@ -74,12 +76,14 @@ export async function look(
     if (seen.kind === "listed") for (const item of seen.items) items.set(item.id, item);
   const origin = asked?.origin;
   const stackView = { state, held: view.held, items, origin, sightings };
+  const others = state.pending.filter(({ type }) => type !== instanceToken);
   const unexplained = leftovers.filter(({ item }) => !makerOf(item, doubts, origin));
   return {
     view: stackView,
     rows: decideAll(stackView, choices),
     stopping: asked ? stoppingOf(unexplained, state, view.held, asked) : [],
-    others: state.pending.filter(({ type }) => type !== instanceToken),
+    others,
+    isBlocked: others.length > 0 && !options.dropOthers,
     service,
   };
 }

@@ -58,9 +58,7 @@ export function addSettle(program: Command, io: Terminal): void {
       commandLineError(command, "Give --take as URN=ID, where URN is that of the resource.");
     if (!forget.every((urn) => urn.startsWith("urn:")))
       commandLineError(command, "Give --forget the URN of the resource.");
-    const settling = new Settling(options, { take, forget }, io);
-    await settling.run();
-    io.exitCode = settling.end();
+    io.exitCode = await new Settling(options, { take, forget }, io).run();
   });
 }
 
@@ -82,7 +80,6 @@ class Settling {
   readonly #options: SettleOptions;
   readonly #io: Terminal;
   #choices: Choices;
-  #result: keyof typeof outcomes = "undecided";
   #decided: Decided | undefined;
   #written: Written | undefined;
   readonly #problems: string[] = [];
@@ -93,39 +90,34 @@ class Settling {
     this.#io = io;
   }
 
-  /** Looks, asks and writes. What fails is printed, and is undecided. */
-  async run(): Promise<void> {
-    try {
-      const decided = await look(this.#options, this.#choices, this.#io);
-      this.#decided = decided;
-      if (!this.#options.json) this.#print(decided);
-      this.#result = await this.#settle(decided);
-    } catch (error) {
+  /** Looks, asks, writes and prints. Returns the exit code. What fails is printed, and is undecided. */
+  async run(): Promise<number> {
+    const result = await this.#settle().catch((error: unknown) => {
       const lines = explainError(error);
       if (!lines) throw error;
-      this.#fail(lines);
-    }
-  }
-
-  /** Prints the end, and returns the exit code. */
-  end(): number {
-    const { exitCode, verdict } = outcomes[this.#result];
-    const isSaid = this.#written !== undefined || this.#result === "nothing";
-    if (this.#options.json) printData(this.#data(), this.#io);
+      return this.#fail(lines);
+    });
+    const { exitCode, verdict } = outcomes[result];
+    const isSaid = this.#written !== undefined || result === "nothing";
+    if (this.#options.json) printData(this.#data(result), this.#io);
     else this.#io.print([isSaid ? "" : "Nothing was changed. ", verdict].join("").trim());
     return exitCode;
   }
 
-  #fail(lines: readonly string[]): void {
+  #fail(lines: readonly string[]): "undecided" {
     this.#problems.push(...lines);
     for (const line of lines) this.#io.warn(line);
+    return "undecided";
   }
 
   /** Asks, and carries out what is decided. */
-  async #settle(decided: Decided): Promise<keyof typeof outcomes> {
+  async #settle(): Promise<keyof typeof outcomes> {
     const { yes, json } = this.#options;
+    const decided = await look(this.#options, this.#choices, this.#io);
+    this.#decided = decided;
+    if (!json) this.#print(decided);
     const rows = yes || json ? decided.rows : await this.#withAnswers(decided);
-    const doable = this.#doableOf(rows, decided);
+    const doable = doableOf(rows, decided.isBlocked);
     const isFound =
       rows.some(({ does }) => isForPerson(does)) ||
       rows.some((row) => row.does.kind !== "ask" && !doable.includes(row)) ||
@@ -144,27 +136,22 @@ class Settling {
       this.#io.print(`The state was changed: ${count(put, "instance")} came into it.`);
       this.#io.print(`The state before: ${kept}`);
     }
-    this.#fail(stuck.map((urn) => `The record of ${urn} could not be changed.`));
-    if (stuck.length > 0) return "undecided";
+    if (stuck.length > 0)
+      return this.#fail(stuck.map((urn) => `The record of ${urn} could not be changed.`));
     return isFound ? "found" : isLeft ? "left" : "settled";
-  }
-
-  /** The pending creates of other providers would be lost, too, if the state was changed. */
-  #doableOf(rows: readonly Row[], { others }: Decided): readonly Row[] {
-    return doableOf(rows, others.length > 0 && !this.#options.dropOthers);
   }
 
   /** Asks about each create for which one instance comes into question. */
   async #withAnswers(decided: Decided): Promise<readonly Row[]> {
     const taken: string[] = [];
     for (const { doubt, does } of decided.rows) {
-      if (does.kind !== "ask" || does.whom !== "a person" || does.by !== "take") continue;
-      if (does.items.length !== 1) continue;
-      const [id] = does.items.map((item) => item.id);
+      if (!isForPerson(does) || does.by !== "take") continue;
+      const [item, ...others] = does.items;
+      if (!item || others.length > 0) continue;
       const next = nextUp(doubt, does.occupant, this.#contextOf(decided));
       const then = does.occupant === undefined ? "" : ` Then ${next}.`;
-      if (await this.#io.ask(`Is ${id} the instance of ${doubt.urn}, to take it over?${then}`))
-        taken.push(`${doubt.urn}=${id}`);
+      if (await this.#io.ask(`Is ${item.id} the instance of ${doubt.urn}, to take it over?${then}`))
+        taken.push(`${doubt.urn}=${item.id}`);
     }
     this.#choices = { ...this.#choices, take: [...this.#choices.take, ...taken] };
     return taken.length > 0 ? decideAll(decided.view, this.#choices) : decided.rows;
@@ -172,13 +159,13 @@ class Settling {
 
   #print(decided: Decided): void {
     const { print } = this.#io;
-    const { view, service, rows, stopping, others } = decided;
+    const { view, service, rows, stopping, others, isBlocked } = decided;
     const where = service
       ? `; ${service.origin.baseUrl} (${service.origin.tokenKind} token) lists ${count(service.listing.items.size, "instance")}`
       : "; the service was not asked";
     print(`stack ${view.state.stack}: ${count(rows.length, "create")} in doubt${where}`);
     const context = this.#contextOf(decided);
-    const doable = this.#options.yes ? this.#doableOf(rows, decided) : [];
+    const doable = this.#options.yes ? doableOf(rows, isBlocked) : [];
     for (const row of rows) {
       const isPlan = row.does.kind !== "ask" && !doable.includes(row);
       linesOf(describeRow(row, context), isPlan).forEach(print);
@@ -190,9 +177,9 @@ class Settling {
         `All of it, each by its first way: \`${settleCommand("--yes", ...context.options, ...words.flat())}\``,
       );
     if (others.length > 0 && rows.some(({ doubt }) => doubt.pending)) {
-      const end = this.#options.dropOthers
-        ? "the state loses them"
-        : "the state is not changed, because it would lose them: --drop-others allows that";
+      const end = isBlocked
+        ? "the state is not changed, because it would lose them: --drop-others allows that"
+        : "the state loses them";
       print(`pending creates of other providers (${end}):`);
       for (const { urn } of others) print(`  ${urn}`);
     }
@@ -213,10 +200,10 @@ class Settling {
       ...again("--forget", forget),
     ];
     const deletePolicy = service?.settings.deletePolicy;
-    return { stack: state.stack, stackOption, options, deletePolicy };
+    return { state, stackOption, options, deletePolicy };
   }
 
-  #data(): object {
+  #data(result: keyof typeof outcomes): object {
     const decided = this.#decided;
     const context = decided && this.#contextOf(decided);
     const inDoubt = context && [
@@ -225,7 +212,7 @@ class Settling {
     ];
     const origin = decided?.service?.origin;
     return {
-      result: this.#result,
+      result,
       stack: decided?.view.state.stack ?? null,
       service: origin ? { baseUrl: origin.baseUrl, tokenKind: origin.tokenKind } : null,
       inDoubt: inDoubt ?? [],

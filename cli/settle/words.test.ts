@@ -28,7 +28,7 @@ const ask = {
 const left = { ...ask, whom: "the next up", why: "a run has ended early", occupant } as const;
 
 const context: Context = {
-  stack,
+  state: stateOf([held("db", "i-9")]),
   stackOption: stack,
   options: ["--stack", stack],
   deletePolicy: "destroy",
@@ -168,6 +168,20 @@ test.each([
   );
   expect(one.found).toContain(found);
   expect(one.ways.map(({ command }) => command)).toEqual(ways);
+});
+
+test.each([
+  [["one"], "one"],
+  [["one", "two"], "<name>"],
+  [[], "<name>"],
+])("with the components %j in the state, the printed import names %s", (names, named) => {
+  const type = "my:mod:Group$compute:index:Instance";
+  const groups = names.map((name) => ({ urn: urnOf(name, "my:mod:Group"), type: "my:mod:Group" }));
+  const [way] = describeStopping(
+    { item, urn: urnOf("web", type), scope, holder: undefined },
+    { ...context, state: stateOf(groups) },
+  ).ways;
+  expect(way?.command).toContain(` --parent ${named === "one" ? "" : "'"}${named}=`);
 });
 
 test("the text has one line for each fact and way, and says what would be done", () => {

@@ -3,6 +3,7 @@ import { importCommand, inStack, oneRunCommands, settleCommand } from "../../pro
 import type { ListItem } from "../../provider/api/contract";
 import type { Settings } from "../../provider/config/settings";
 import { redactionMark } from "../../provider/redaction";
+import { parentOf, type StackState } from "../state";
 import type { CreateInDoubt } from "../view";
 import { isForPerson, type Does, type Row } from "./decide";
 import type { Stopping } from "./leftovers";
@@ -28,7 +29,7 @@ interface Described {
 
 /** What the words depend on besides the row. */
 export interface Context {
-  stack: string;
+  state: StackState;
   /** The value of `--stack`. */
   stackOption: string | undefined;
   /** The words of the options that are typed again. */
@@ -134,15 +135,19 @@ function waysOf({ doubt, does }: Row, context: Context): Way[] {
   };
   const bringing = ids.flatMap((id): Way[] => {
     const provider = explicitProviderOf(doubt);
-    if (by === "import") return [broughtBy(importCommand({ urn, provider }, id), context)];
+    if (by === "import") return [imported({ urn, provider, id }, context)];
     const then = nextUp(doubt, occupant, context);
     return by === "take" ? [{ command: settle("--take", `${urn}=${id}`), then }] : [];
   });
   return occupant === undefined ? [...bringing, forget] : [forget, ...bringing];
 }
 
-function broughtBy(importing: string, { stack }: Context): Way {
-  return { command: inStack(importing, stack), then: "it comes into the state" };
+function imported(
+  { id, ...resource }: { urn: string; provider?: string | undefined; id: string },
+  { state }: Context,
+): Way {
+  const importing = importCommand({ ...resource, parent: parentOf(resource.urn, state) }, id);
+  return { command: inStack(importing, state.stack), then: "it comes into the state" };
 }
 
 /** Returns the options that decide a create, as its first way does. Undefined if only a person can say which. */
@@ -155,26 +160,30 @@ export function choiceOf({ doubt: { urn }, does }: Row): string[] | undefined {
 
 /** Describes an instance that stops the next `up`, and that no create in doubt explains. */
 export function describeStopping({ item, urn, holder }: Stopping, context: Context): Described {
+  const { id, name } = item;
   const beside = holder ? oneRunCommands.replaceTainted : oneRunCommands.besideLeftovers;
   const way = {
     command: inStack(beside, context.stackOption),
     then: "makes another one beside it, and lets it run",
   };
-  const shown = { urn, name: item.name, id: item.id };
-  const found = describeItem(item, false);
-  return holder
-    ? {
-        ...shown,
-        found: `${found}; ${holder.stack} has it, as ${holder.urn}`,
-        does: "nothing: it is not in doubt, but stops an `up` that creates or replaces this resource",
-        ways: [way],
-      }
-    : {
-        ...shown,
-        found: `${found}, in no state, and no create in doubt explains it`,
-        does: "nothing: a person imports it, removes it at the service (its portal), or lets it run",
-        ways: [broughtBy(importCommand({ urn }, item.id), context), way],
-      };
+  const [where, does] = holder
+    ? [
+        `; ${holder.stack} has it, as ${holder.urn}`,
+        "nothing: it is not in doubt, but stops an `up` that creates or replaces this resource",
+      ]
+    : [
+        ", in no state, and no create in doubt explains it",
+        "nothing: a person imports it, removes it at the service (its portal), or lets it run",
+      ];
+  const found = describeItem(item, false) + where;
+  return {
+    urn,
+    name,
+    id,
+    found,
+    does,
+    ways: holder ? [way] : [imported({ urn, id }, context), way],
+  };
 }
 
 /** The lines of one entry of the table. `isPlan`: nothing of it is done (yet). */

@@ -26,7 +26,7 @@ export function whyOpen({ why, listing }: Open, paging: Paging): string {
     case "unstable":
       return "listings in a row had no id in common, so the ids in the service's listings can't be relied on";
     case "tenant":
-      return "this listing may be another tenant's: the instance was last seen with another token, and no instance of that token is listed. Use a token of the instance's tenant or, if the instance is surely gone, `pulumi state delete`";
+      return "this listing may be another tenant's: the instance was last seen with another token, and no instance of that token is listed. Use a token of the instance's tenant or, if the instance is surely gone, drop it from the state";
   }
 }
 

@@ -114,6 +114,11 @@ export const advice: readonly Advice[] = [
   // ── audit ──
   {
     file: "cli/report.ts",
+    text: 'ownCommand("audit", "--plan", "FILE"',
+    ways: { part },
+  },
+  {
+    file: "cli/report.ts",
     text: "Take them over (",
     ways: {
       "audit --plan": commands("audit finds an instance made by hand"),
@@ -122,15 +127,16 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "cli/report.ts",
-    text: "drops them from the state. The next `pulumi up",
+    text: "drops what is gone from the state. The next",
     ways: {
       "pulumi refresh": commands("audit finds an instance made by hand"),
       "pulumi up": commands("audit finds an instance made by hand"),
     },
   },
+  { file: "cli/report.ts", text: "Keep one resource of each instance", ways: { part } },
   {
     file: "cli/report.ts",
-    text: "Keep one resource of each instance.",
+    text: "inStack(stateDeleteCommand(urn), stack)",
     ways: {
       "pulumi state delete": commands("audit finds an instance that three resources manage"),
     },
@@ -148,23 +154,16 @@ export const advice: readonly Advice[] = [
       "base URL and token": commands("doctor asks for the address and the token of each stack"),
     },
   },
-  {
-    file: "cli/audit.ts",
-    text: "If both addresses are of one service, that stack manages it",
-    ways: {
-      "pulumi import": commands("audit does not decide whether an instance whose id a stack has"),
-    },
-  },
 
   // ── settle ──
   {
     file: "cli/records.ts",
-    text: "settleCommand(...options)",
+    text: "inStack(settleCommand(), stack)",
     ways: { settle: commands("after a run was killed during a create, the settle that %s prints") },
   },
   {
     file: "cli/pulumi.ts",
-    text: "`pulumi cancel` removes its lock.",
+    text: "`pulumi cancel --yes` removes its lock.",
     ways: { "pulumi cancel": settled("after a kill in the POST, on %s, the next up has nothing") },
   },
   {
@@ -227,10 +226,10 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "cli/settle/words.ts",
-    text: "importCommand({ urn",
+    text: "importCommand({ ...resource",
     ways: { "pulumi import": settled("a server whose resource has left the state is named") },
   },
-  { file: "cli/settle/words.ts", text: "inStack(importing, stack)", ways: { part } },
+  { file: "cli/settle/words.ts", text: "inStack(importing, state.stack)", ways: { part } },
   {
     file: "cli/settle/words.ts",
     text: "oneRunCommands.retain",
@@ -514,20 +513,6 @@ export const advice: readonly Advice[] = [
       "correct the variable": engine(
         "adviceSettings",
         "if a refresh fails with a wrong address from the environment",
-      ),
-    },
-  },
-  {
-    file: "provider/evidence/why.ts",
-    text: "this listing may be another tenant's",
-    ways: {
-      "the tenant's token": engine(
-        "adviceDelete",
-        "with a token of another tenant, a destroy refuses",
-      ),
-      "pulumi state delete": engine(
-        "adviceDelete",
-        "after a new token and a removal at the service",
       ),
     },
   },

@@ -17,7 +17,7 @@ test("doctor checks the configuration and the engine of a stack, and ends with 0
   await using fixture = await Fixture.create({ token: null });
   const { stack, service } = fixture;
   expect(await stack.typeFailing(doctor)).toMatch(
-    /^FAILED +token +it is not set in COMPUTE_API_TOKEN/m,
+    /^FAILED +token +compute:apiToken is not set in COMPUTE_API_TOKEN/m,
   );
 
   // The token comes through a pipe, because the tests search the typed command line for secrets, too.

@@ -362,7 +362,7 @@ test("a stack that a killed run has left locked stays as it is", async () => {
   const { code, output } = await settle(stack, "--yes");
 
   expect(output).toContain("the stack is currently locked");
-  expect(output).toContain("`pulumi cancel`");
+  expect(output).toContain("`pulumi cancel --yes`");
   expect(code).toBe(3);
   expect(readFileSync(stateFile(stack), "utf8")).toBe(before);
   expect(recordsOf(stack)).toMatchObject([{ id: fixture.ids()[0] }]);

@@ -129,10 +129,10 @@ test("each missing or wrong setting is named with the places where it is looked 
   const none = { COMPUTE_BASE_URL: "", COMPUTE_API_TOKEN: "" };
   const missing = await diagnose(world, [], none);
   expect(missing.checks["base URL"]).toMatch(
-    /^FAILED: it is not set in --base-url, COMPUTE_BASE_URL/,
+    /^FAILED: compute:baseUrl is not set in --base-url, COMPUTE_BASE_URL/,
   );
   expect(missing.checks["token"]).toMatch(
-    /^FAILED: it is not set in COMPUTE_API_TOKEN, COMPUTE_API_TOKEN_FILE or the configuration of a stack \(none/,
+    /^FAILED: compute:apiToken is not set in COMPUTE_API_TOKEN, COMPUTE_API_TOKEN_FILE or the configuration of a stack \(none/,
   );
   const wrong = await diagnose(world, [
     ...["--base-url", "http://compute.example/v2", "--poll-interval-seconds", "soon"],
