@@ -15,7 +15,7 @@ import { addSettle } from "./settle/settle";
 import { wrongCommandLine } from "./settings";
 import { createTerminal, type Terminal } from "./terminal";
 
-/** Runs a command line in this process, and returns its exit code (`run`). Ctrl-C ends the process with 130 (`emulator`: 0). */
+/** Runs a command line in this process, and returns its exit code (`run`). At Ctrl-C, the process ends with 130, and the emulator with 0. */
 export async function runByHand(argv: readonly string[]): Promise<number> {
   process.on("SIGINT", () => process.exit(130));
   endWithStarter();
@@ -28,14 +28,14 @@ export async function runByHand(argv: readonly string[]): Promise<number> {
     hasTerminal() ? lineReader() : undefined,
   );
   const exitCode = await run(argv, io);
-  // A pipe takes the rest only when its reader has read, and the exit would drop that rest (`audit --json | jq`).
+  // Waits until a slow reader of a pipe has read all, because the exit drops what is left (`audit --json | jq`).
   for (const stream of [process.stdout, process.stderr]) {
     await new Promise<void>((resolve) => stream.write("", () => resolve()));
   }
   return exitCode;
 }
 
-/** Returns what reads the next line that is typed. It is empty once stdin has ended. */
+/** Returns a function that reads the next typed line, or "" at the end of stdin. */
 function lineReader(): () => Promise<string> {
   let lines: AsyncIterator<string> | undefined;
   return async () => {
@@ -71,7 +71,7 @@ export async function run(argv: readonly string[], io: Terminal): Promise<number
   for (const add of [addDoctor, addSettle, addAudit, addEmulator]) add(program, io);
 
   try {
-    await program.parseAsync(withoutHelp(argv, program), { from: "user" });
+    await program.parseAsync(argv, { from: "user" });
     return io.exitCode;
   } catch (error) {
     if (!(error instanceof CommanderError)) {
@@ -89,13 +89,6 @@ export async function run(argv: readonly string[], io: Terminal): Promise<number
   }
 }
 
-/** Leaves out `help` before a word that is no command. Commander would print the whole help instead of an error. */
-function withoutHelp(argv: readonly string[], { commands }: Command): readonly string[] {
-  const [first, word] = argv;
-  const isUnknown = word !== undefined && !commands.some((known) => known.name() === word);
-  return first === "help" && isUnknown ? argv.slice(1) : argv;
-}
-
 /** Refuses a value that begins with "-", probably the next option, and an empty one, probably an unset shell variable. */
 function refuseMissingValues(command: Command): void {
   for (const option of command.options) {
@@ -109,25 +102,19 @@ function refuseMissingValues(command: Command): void {
 
 /** Says what is wrong with the command line, without its values, since any of them may be the token (G8). */
 function usageError({ code, message }: CommanderError, { commands, options }: Command): string {
-  const [, word = ""] = /'([^'=]*)/.exec(message) ?? [];
-  const knownWords = [
-    ...commands.map((known) => known.name()),
-    ...options.map(({ long }) => long ?? ""),
-  ];
-  const guess = closest(word, knownWords);
-  const ending = guess ? `; did you mean ${guess}?` : ".";
-  // Every token of the service contains underscores, so no token matches.
-  const isSafeToRepeat = /^[a-z-]{1,30}$/.test(word);
   if (code === wrongCommandLine) return message;
   if (code === "commander.excessArguments")
     return "There are more arguments than the command accepts.";
+  const [, word = ""] = /'([^'=]*)/.exec(message) ?? [];
   if (code === "commander.optionMissingArgument") return `The option ${word} needs a value.`;
-  if (code === "commander.unknownCommand")
-    return `Unknown command${isSafeToRepeat ? ` "${word}"` : ""}${ending}`;
-  if (code !== "commander.unknownOption") return "The command line is wrong.";
+  const known = [...commands.map((one) => one.name()), ...options.map(({ long }) => long ?? "")];
   // Commander calls `--json=1` unknown, too.
-  if (knownWords.includes(word)) return `The option ${word} takes no value.`;
-  return /token/i.test(word)
-    ? "The token is never an option, since every program on this machine can read the options: set COMPUTE_API_TOKEN instead."
-    : `Unknown option${isSafeToRepeat ? ` ${word}` : ""}${ending}`;
+  if (known.includes(word)) return `The option ${word} takes no value.`;
+  if (/token/i.test(word))
+    return "The token is never an option, since every program on this machine can read the options: set COMPUTE_API_TOKEN instead.";
+  const what = code === "commander.unknownCommand" ? "command" : "option";
+  // Every token of the service contains underscores, so no token matches.
+  const shown = /^[a-z-]{1,30}$/.test(word) ? ` ${word}` : "";
+  const guess = closest(word, known);
+  return `Unknown ${what}${shown}${guess ? `; did you mean ${guess}?` : "."}`;
 }

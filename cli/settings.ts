@@ -8,13 +8,12 @@ import {
 } from "../provider/config/configuration";
 import {
   settingDescriptions,
-  settingEnvironment,
   type SettingName,
   type Settings,
   type SettingVariables,
 } from "../provider/config/settings";
 import { tokenFileVariable } from "../provider/config/tokenFile";
-import { propertyMap, type PropertyMap } from "../provider/pulumi/propertyValue";
+import { propertyMap } from "../provider/pulumi/propertyValue";
 import { readConfig, type StackConfig } from "./pulumi";
 import {
   asProblem,
@@ -97,6 +96,7 @@ const required = {
   apiToken: { check: "token", places: ["COMPUTE_API_TOKEN", tokenFileVariable] },
 } as const;
 type RequiredName = keyof typeof required;
+const requiredNames = ["baseUrl", "apiToken"] as const;
 
 const checkOf = (name: string) =>
   name === "baseUrl" || name === "apiToken" ? required[name].check : "settings";
@@ -133,27 +133,27 @@ export async function checkSettings(
   // `propertyMap` drops the options that were not given.
   const given = propertyMap(Object.fromEntries(optionNames.map((name) => [name, options[name]])));
   const args = propertyMap({ ...config, ...given });
+  const variables = settingVariables(args, io.env);
   const labelOf = (name: string) => (name in given ? optionOf(name) : `compute:${name}`);
-  const placeOf = (name: RequiredName) =>
-    name in args ? labelOf(name) : variableFor(name, io.env);
-  const problems = settingProblems(args, io).map(({ setting, problem }) => ({
-    check: checkOf(setting),
-    problem: `${labelOf(setting)} ${problem}`,
-  }));
-  problems.push(...missingSettings(args, stackConfig, io.env));
+  const placeOf = (name: RequiredName) => placeOfVariable(variables[name], io.env) ?? labelOf(name);
+  const missing = requiredNames.filter((name) => !(name in args || variables[name]));
+  const problems = [
+    ...settingProblems(args, io),
+    ...missing.map((setting) => ({ setting, problem: whyMissing(setting, stackConfig) })),
+  ];
   const settings = problems.length === 0 ? resolveSettings(args, io) : undefined;
 
   const findingOf = (check: string, found: string, next: string): Finding => {
-    const why = problems.filter((known) => known.check === check).map(({ problem }) => problem);
-    return why.length > 0 ? failed(check, why.join("; "), next) : ok(check, found);
+    const own = problems.filter(({ setting }) => checkOf(setting) === check);
+    const why = own.map(({ setting, problem }) => `${labelOf(setting)} ${problem}`).join("; ");
+    return why === "" ? ok(check, found) : failed(check, why, next);
   };
   const requiredFinding = (name: RequiredName, value = "it is set") => {
     const next = `${descriptionOf(name)} For a stack: ${inStack(configCommands[name], stackOption)}`;
     return findingOf(required[name].check, `${value} (${placeOf(name)})`, next);
   };
-  const explicit = Object.keys(args)
-    .filter((name) => checkOf(name) === "settings")
-    .map((name) => `${name} (${labelOf(name)}); `);
+  const others = Object.keys(args).filter((name) => checkOf(name) === "settings");
+  const defaults = others.length > 0 ? "the other settings have" : "all have";
   const token = requiredFinding("apiToken", settings && tokenKindDescriptions[settings.tokenKind]);
   const findings = [
     ok(
@@ -166,39 +166,27 @@ export async function checkSettings(
     typeof config["apiToken"] === "string" ? warnOfClearText(token, stack) : token,
     findingOf(
       "settings",
-      `${explicit.join("")}${explicit.length > 0 ? "the other settings" : "all"} have their defaults`,
+      `${others.map((name) => `${name} (${labelOf(name)}); `).join("")}${defaults} their defaults`,
       "Correct each of these settings in the place where it is set.",
     ),
   ];
   if (!settings) return { findings, stack };
-  const places = [placeOf("baseUrl"), placeOf("apiToken")];
+  const places = requiredNames.map(placeOf);
   const ofStack = places.some((place) => place.startsWith("compute:")) ? ` of ${stack}` : "";
   const source = places.join(", ") + ofStack;
-  const variables = settingVariables(args, io.env);
   return { findings, stack, found: { settings, variables, stack, source } };
 }
 
-/** Returns the environment variable from which a required setting comes. */
-function variableFor(name: RequiredName, env: NodeJS.ProcessEnv): string {
-  const file = name === "apiToken" && env[tokenFileVariable];
-  return file ? `${tokenFileVariable}: ${file}` : `${settingEnvironment[name]}`;
+/** Names an environment variable, and the file of the token if it names one. */
+function placeOfVariable(variable: string | undefined, env: NodeJS.ProcessEnv): string | undefined {
+  return variable === tokenFileVariable ? `${variable}: ${env[variable]}` : variable;
 }
 
-/** Returns a problem for each required setting that is set nowhere. */
-function missingSettings(
-  args: PropertyMap,
-  { stack, whyNone }: StackConfig,
-  env: NodeJS.ProcessEnv,
-): { check: string; problem: string }[] {
+function whyMissing(name: RequiredName, { stack, whyNone }: StackConfig): string {
   const configuration = stack
     ? `stack ${stack} in this folder`
     : `a stack (none is used: ${whyNone})`;
-  return Object.entries(required)
-    .filter(([name, { places }]) => !(name in args || places.some((place) => env[place])))
-    .map(([, { check, places }]) => ({
-      check,
-      problem: `it is not set in ${places.join(", ")} or the configuration of ${configuration}`,
-    }));
+  return `is not set in ${required[name].places.join(", ")} or the configuration of ${configuration}`;
 }
 
 /** Returns a warning about a token that is fine, but not a secret of the stack. */

@@ -76,33 +76,33 @@ export function doubtsOf(
   states: readonly StackState[],
   records: readonly RecordedCreate[],
 ): CreateInDoubt[] {
-  const ofStates = states.flatMap((state) =>
-    doubtsIn(
-      state,
-      records.filter((record) => statesOf(record, states).includes(state)),
-    ),
-  );
+  const isOf = (state: StackState) => (record: RecordedCreate) =>
+    statesOf(record, states).includes(state);
+  const ofStates = states.flatMap((state) => pendingDoubts(state, records.filter(isOf(state))));
   const known = new Set(ofStates.map(({ record }) => record));
   const others = records.filter((record) => !known.has(record));
-  return [...ofStates, ...others.map((record) => recordedDoubt(record))];
+  const ofRecords = others.flatMap((record) =>
+    statesOf(record, states).map((state) => recordedDoubt(record, state)),
+  );
+  return [...ofStates, ...ofRecords];
 }
 
-function doubtsIn(state: StackState, records: readonly RecordedCreate[]): CreateInDoubt[] {
-  const { stack } = state;
-  const creates = state.pending.filter(({ type }) => type === instanceToken);
+/** Returns the pending creates of a state, each with its record. */
+function pendingDoubts(
+  { stack, pending: all }: StackState,
+  records: readonly RecordedCreate[],
+): CreateInDoubt[] {
+  const creates = all.filter(({ type }) => type === instanceToken);
   // A create that is repeated after a kill asks for the same explicit name, but for another generated one.
-  const ofState = [...Map.groupBy(creates, keyOf)].flatMap(([key, [pending]]): CreateInDoubt[] => {
+  return [...Map.groupBy(creates, keyOf)].flatMap(([key, [pending]]) => {
     if (!pending) return [];
     const { urn, name, isGenerated } = pending;
     const record = records.find((one) => keyOf(one) === key);
     return [{ stack, urn, name, isGenerated, pending, record }];
   });
-  const joined = new Set(ofState.map(({ record }) => record));
-  const others = records.filter((record) => !joined.has(record));
-  return [...ofState, ...others.map((record) => recordedDoubt(record, state))];
 }
 
-function recordedDoubt(record: RecordedCreate, state?: StackState): CreateInDoubt {
+function recordedDoubt(record: RecordedCreate, state: StackState | undefined): CreateInDoubt {
   const { name, kind, urn } = record;
   const [some] = state ? withPending(state) : [];
   return {
@@ -121,12 +121,18 @@ function keyOf({ urn, scope = "", name = "" }: Pick<RecordedCreate, "urn" | "sco
   return [scope, typesOf(urn), logicalName(urn), name.toLowerCase()].join(" ");
 }
 
-/** Stacks of two organizations can have the same URNs. The provider resource is one stack's, unless `state move` has copied it. */
-function statesOf({ urn, scope, isHere }: RecordedCreate, states: readonly StackState[]) {
+/**
+ * Returns the states that may be of the create's stack, or undefined instead of a state. Stacks of two organizations can have the
+ * same URNs. The provider resource is one stack's, unless `state move` has copied it.
+ */
+function statesOf(
+  { urn, scope, isHere }: RecordedCreate,
+  states: readonly StackState[],
+): (StackState | undefined)[] {
   const ofUrn = states.filter(({ stack }) => isHere && isOfStack(urn, stack));
   const ofScope = states.filter((state) => scope !== undefined && scopesOf(state).has(scope));
   const ofBoth = ofScope.filter((state) => ofUrn.includes(state));
-  return [ofBoth, ofScope, ofUrn].find((some) => some.length > 0) ?? [];
+  return [ofBoth, ofScope, ofUrn].find((some) => some.length > 0) ?? [undefined];
 }
 
 /** Whether a listing of this origin has the instance of a state under its id. */

@@ -27,19 +27,20 @@ export async function sightingsOf(
 ): Promise<Map<CreateInDoubt, Sighting>> {
   const { service, doubts } = search;
   const { session, origin, listing } = service;
+  const looks = doubts.map((doubt) => ({ doubt, known: whyNotAsked(doubt, search) }));
   const isListed = (doubt: CreateInDoubt) =>
     [...listing.items.values()].some((item) => mayBe(doubt, item, origin));
-  if (doubts.some((doubt) => !whyNotAsked(doubt, search) && !isListed(doubt)))
+  if (looks.some(({ doubt, known }) => !known && !isListed(doubt)))
     io.warn("Waiting for the proof that what is not listed does not exist.");
   const { requestTimeoutMs, settlingMs } = session.settings;
   using operation = session.operations.begin(
     (requestTimeoutMs + settlingMs) / 1000 + timeouts.look,
   );
-  const looks = doubts.map(async (doubt) => {
-    const known = whyNotAsked(doubt, search);
-    return [doubt, known ?? (await sightingOf(doubt, search, operation.signal))] as const;
-  });
-  return new Map(await Promise.all(looks));
+  const sightings = looks.map(
+    async ({ doubt, known }) =>
+      [doubt, known ?? (await sightingOf(doubt, search, operation.signal))] as const,
+  );
+  return new Map(await Promise.all(sightings));
 }
 
 /** Returns what the listings can't show of a create. Undefined if they can be asked about it. */
@@ -49,8 +50,8 @@ function whyNotAsked(doubt: CreateInDoubt, search: SightingSearch): Sighting | u
   const { record } = doubt;
   const elsewhere = record && originDifference(record, origin, session.addressName);
   if (elsewhere !== undefined) return { kind: "open", why: elsewhere };
-  const listed = { items: listing.items, origin };
-  const unvouched = record ? undefined : whyUnvouched(doubt, state, listed, scopes);
+  const { items } = listing;
+  const unvouched = record ? undefined : whyUnvouched(doubt, state, { items, origin }, scopes);
   if (unvouched !== undefined) return { kind: "unvouched", why: unvouched };
   if (subjectsOf(doubt).length > 0) return undefined;
   return { kind: "open", why: "its name is a secret, and its id is not known" };
