@@ -54,6 +54,9 @@ export function isSameUserData(inputs: PropertyMap, others: PropertyMap): boolea
   return hashWith(salt, one) === hashWith(salt, other);
 }
 
+/** How many problems of user data a warning has, at most. */
+const maxProblems = 3;
+
 /**
  * Returns a warning if cloud-init can't use the user data in the checked inputs. The user data of the existing instance is not
  * judged, because only a replacement could change it, nor is user data that is unknown, or of which there is only a hash.
@@ -64,13 +67,14 @@ export async function userDataWarning(
 ): Promise<string[] | undefined> {
   const userData = readUserData(checked);
   if (userData?.form !== "text" || isSameUserData(olds, checked)) return undefined;
-  const problem = await unusableIn(userData.bytes);
-  return (
-    problem && [
-      `cloud-init would ignore ${problem.partly ? "a part of " : ""}${userData.input}: ${problem.why}.`,
-      `${problem.remedy} Ignore this warning if the image reads its user data with another program.`,
-    ]
-  );
+  const problems = (await unusableIn(userData.bytes)).slice(0, maxProblems);
+  if (problems.length === 0) return undefined;
+  const lines = problems.flatMap(({ partly, why, remedy }) => [
+    `cloud-init would ignore ${partly ? "a part of " : ""}${userData.input}: ${why}.`,
+    remedy,
+  ]);
+  const another = "Ignore this warning if the image reads its user data with another program.";
+  return [...lines.slice(0, -1), `${lines.at(-1)} ${another}`];
 }
 
 function saltOf(hash: string): Buffer {

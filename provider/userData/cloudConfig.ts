@@ -20,61 +20,61 @@ interface Yaml {
   keys: { name: string; offset: number }[];
 }
 
-/** Says why cloud-init can't use this text, or a part of it, as a cloud-config. */
-export async function cloudConfigProblem(text: string): Promise<Unusable | undefined> {
+/** Says why cloud-init can't use this text, or parts of it, as a cloud-config. */
+export async function cloudConfigProblems(text: string): Promise<Unusable[]> {
   const yaml = await readYaml(text);
-  if (!yaml || "why" in yaml) return yaml;
-  const { value, keys, source } = yaml;
+  if (Array.isArray(yaml)) return yaml;
+  const { value } = yaml;
   if (value === null) {
     // A cloud-config that has a header and nothing else was meant so.
     return /^\s*#cloud-config\s*$/im.test(text)
-      ? undefined
-      : { why: "it is empty, or has only comments", remedy: "Give it its keys, or leave it out." };
+      ? []
+      : [
+          {
+            why: "it is empty, or has only comments",
+            remedy: "Give it its keys, or leave it out.",
+          },
+        ];
   }
   if (typeof value !== "object" || Array.isArray(value)) {
     const why = "its YAML is not a mapping of keys to values";
-    return { why, remedy: "Begin each line at the margin with a key, such as `packages:`." };
+    return [{ why, remedy: "Begin each line at the margin with a key, such as `packages:`." }];
   }
-  const unknown = keys.filter(({ name }) => !cloudConfigKeys.includes(name));
-  return unknown.length > 0
-    ? unknownKeys(unknown, source)
-    : listProblem(new Map(Object.entries(value)), yaml);
+  return [...unknownKeys(yaml), ...listProblems(new Map(Object.entries(value)), yaml)];
 }
 
 /** Keys whose value has to be a list: cloud-init loses all of any other value. */
 const lists = ["bootcmd", "runcmd", "ssh_authorized_keys", "write_files"];
 
-/** Says which of these keys has no list, or a list of commands with what is none: `- echo a: b` is a mapping. */
-function listProblem(
-  config: ReadonlyMap<string, unknown>,
-  { keys, source }: Yaml,
-): Unusable | undefined {
+/** Says which of these keys have no list, or a list of commands with what is none: `- echo a: b` is a mapping. */
+function listProblems(config: ReadonlyMap<string, unknown>, { keys, source }: Yaml): Unusable[] {
   // Of two equal keys, the last counts.
   const offsets = new Map(keys.map(({ name, offset }) => [name, offset]));
-  for (const [name, offset] of [...offsets].filter(([key]) => lists.includes(key))) {
+  return [...offsets].flatMap(([name, offset]) => {
     const value = config.get(name) ?? [];
     const place = `${name}, which begins in line ${lineOf(source, offset)},`;
+    if (!lists.includes(name)) return [];
     if (!Array.isArray(value)) {
       const remedy = "Begin each of its items in a line of its own, with `- `.";
-      return { partly: true, why: `${place} is no list, so all of it is lost`, remedy };
+      return [{ partly: true, why: `${place} is no list, so all of it is lost`, remedy }];
     }
     const isCommand = (item: unknown) =>
       item === null || typeof item === "string" || Array.isArray(item);
     const wrong = name.endsWith("cmd") ? value.findIndex((item) => !isCommand(item)) : -1;
-    if (wrong >= 0) {
-      const why = `item ${wrong + 1} of ${place} is no command, so none of them runs`;
-      const remedy = "Put the command in quotes, so that YAML reads it as text.";
-      return { partly: true, why, remedy };
-    }
-  }
-  return undefined;
+    if (wrong < 0) return [];
+    const why = `item ${wrong + 1} of ${place} is no command, so none of them runs`;
+    const remedy = "Put the command in quotes, so that YAML reads it as text.";
+    return [{ partly: true, why, remedy }];
+  });
 }
 
 /** How many keys a warning has, at most. */
 const maxShownKeys = 5;
 
 /** The keys are not named: one that stands at the margin by mistake may be secret. */
-function unknownKeys(unknown: Yaml["keys"], source: string): Unusable {
+function unknownKeys({ keys, source }: Yaml): Unusable[] {
+  const unknown = keys.filter(({ name }) => !cloudConfigKeys.includes(name));
+  if (unknown.length === 0) return [];
   const shown = unknown
     .slice(0, maxShownKeys)
     .map(({ name, offset }) => ({ name, line: lineOf(source, offset) }));
@@ -84,11 +84,9 @@ function unknownKeys(unknown: Yaml["keys"], source: string): Unusable {
   });
   const what = unknown.length === 1 ? "key in line" : "keys in lines";
   const more = unknown.length > shown.length ? ", …" : "";
-  return {
-    partly: true,
-    why: `it does not know the top-level ${what} ${shown.map(({ line }) => line).join(", ")}${more}`,
-    remedy: hints.length > 0 ? hints.join(" ") : "Correct its name, or indent it below its key.",
-  };
+  const why = `it does not know the top-level ${what} ${shown.map(({ line }) => line).join(", ")}${more}`;
+  const remedy = hints.join(" ") || "Correct its name, or indent it below its key.";
+  return [{ partly: true, why, remedy }];
 }
 
 /** How many lines `readYaml` rewrites before it gives up. */
@@ -96,10 +94,10 @@ const maxRewritten = 50;
 
 /**
  * Reads the YAML as cloud-init's parser does: YAML 1.1, where the last of two equal keys counts, and what is in quotes or
- * brackets needs no indentation, and a comment after them no space. In brackets, a `-` alone is a text. Returns undefined if
- * that can't be judged.
+ * brackets needs no indentation, and a comment after them no space. In brackets, a `-` alone is a text. Returns what is wrong with
+ * YAML that the parser does not take, or nothing if that can't be judged.
  */
-export async function readYaml(text: string): Promise<Yaml | Unusable | undefined> {
+export async function readYaml(text: string): Promise<Yaml | Unusable[]> {
   const parser = await import("js-yaml");
   // These end a line, too, in YAML 1.1.
   const lines = text.split(/\r\n|[\n\r\u0085\u2028\u2029]/);
@@ -108,15 +106,15 @@ export async function readYaml(text: string): Promise<Yaml | Unusable | undefine
     try {
       return yamlIn(source, parser);
     } catch (error) {
-      if (!(error instanceof parser.YAMLException)) return undefined;
+      if (!(error instanceof parser.YAMLException)) return [];
       const { mark } = error;
       const line = lines[mark?.line ?? 0] ?? "";
       const eased = ease(line, error);
-      if (!mark || eased === line) return invalid(source, mark?.line);
+      if (!mark || eased === line) return [invalid(source, mark?.line)];
       lines[mark.line] = eased;
     }
   }
-  return undefined;
+  return [];
 }
 
 /** Rewrites a line of which only this parser complains. */
@@ -129,12 +127,12 @@ function ease(line: string, { reason, mark }: jsYaml.YAMLException): string {
 }
 
 /** @throws YAMLException if the parser refuses the YAML */
-function yamlIn(source: string, parser: Parser): Yaml | Unusable {
+function yamlIn(source: string, parser: Parser): Yaml | Unusable[] {
   const events = parser.parseEvents(source, {});
   const tab = lineOfTab(parser, events, source);
   if (tab !== undefined) {
     const remedy = "Replace it with spaces, or put the text in quotes.";
-    return { why: `a tab is where YAML allows none (line ${tab})`, remedy };
+    return [{ why: `a tab is where YAML allows none (line ${tab})`, remedy }];
   }
   // In YAML 1.1, the name of an anchor has only letters, digits, - and _, which this parser does not check.
   for (const event of events) {
@@ -142,12 +140,12 @@ function yamlIn(source: string, parser: Parser): Yaml | Unusable {
     const { anchorStart, anchorEnd } = event;
     if (!/[^\w-]/.test(source.slice(anchorStart, anchorEnd))) continue;
     const why = `it is not valid YAML (line ${lineOf(source, anchorStart)})`;
-    return { why, remedy: "Put a text that begins with & or * in quotes." };
+    return [{ why, remedy: "Put a text that begins with & or * in quotes." }];
   }
   const options = { source, schema: parser.YAML11_SCHEMA, json: true };
   const documents = parser.constructFromEvents(events, options);
   if (documents.length > 1) {
-    return { why: "it has more than one YAML document", remedy: "Join them into one." };
+    return [{ why: "it has more than one YAML document", remedy: "Join them into one." }];
   }
   return { value: documents[0] ?? null, source, keys: topLevelKeys(parser, events, source) };
 }

@@ -65,6 +65,23 @@ test.each([
   expect(await warningOf({ userData: `#cloud-config\n${text}` })).toContain(why);
 });
 
+test("of several problems, a warning has the first three", async () => {
+  const part = (type: string, content: string) => `- type: ${type}\n  content: "${content}"\n`;
+  const [unknown, list, command] = ["hostnam: web", "runcmd: ls", "bootcmd: [{echo a: b}]"];
+  const two = await warningOf({ userData: `#cloud-config\n${unknown}\n${list}\n` });
+  expect(two).toMatch(/top-level key in line 2\. .* runcmd, which begins in line 3, is no list/);
+  const parts = [part("text/x-shellscript", "ls"), part("text/odd", "x")];
+  const configs = [unknown, command].map((text) => part("text/cloud-config", text));
+  const archive = `#cloud-config-archive\n${[...parts, ...configs].join("")}`;
+  const three = (await userDataWarning(inputsOf({ userData: archive }), inputsOf())) ?? [];
+  const problems = three.filter((line) => line.startsWith("cloud-init would ignore a part of"));
+  expect(problems).toEqual(
+    [1, 2, 3].map((number) => expect.stringContaining(`: in part ${number}, `)),
+  );
+  expect(three.at(-1)).toMatch(/[.?] Ignore this warning if/);
+  expect(three).toHaveLength(6);
+});
+
 test("Base64 that was given as plain text, or encoded twice, is distinguished from other user data", async () => {
   const once = base64(cloudConfig);
   const why = "cloud-init would get it in Base64";

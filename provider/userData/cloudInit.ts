@@ -6,7 +6,13 @@
 import { isUtf8 } from "node:buffer";
 import type { Unusable } from "./cloudConfig";
 import { mimePartsOf, type MimePart } from "./mimeParts";
-import { declaredPartProblem, inPart, isKnownType, partProblem, partTypeOf } from "./part";
+import {
+  declaredPartProblems,
+  isKnownType,
+  partProblems,
+  partTypeOf,
+  problemsOfParts,
+} from "./part";
 import { gunzipped, isGzip, isMime } from "./unpackedScript";
 
 export { unpackedScript } from "./unpackedScript";
@@ -15,60 +21,60 @@ export { unpackedScript } from "./unpackedScript";
 const maxJudgedBytes = 512 * 1024;
 
 /**
- * Says why cloud-init can't use the user data. Undefined if cloud-init can use it, if nobody can judge it, and if it is for
- * another program.
+ * Says why cloud-init can't use the user data. Nothing if cloud-init can use it, if nobody can judge it, and if it is for another
+ * program.
  */
-export async function unusableIn(userData: Buffer): Promise<Unusable | undefined> {
+export async function unusableIn(userData: Buffer): Promise<Unusable[]> {
   const unpacked = gunzipped(userData);
-  if (unpacked === "broken") return { why: "its gzip is broken", remedy: "Pack it again." };
-  if (unpacked === "tooLarge" || unpacked.length > maxJudgedBytes) return undefined;
+  if (unpacked === "broken") return [{ why: "its gzip is broken", remedy: "Pack it again." }];
+  if (unpacked === "tooLarge" || unpacked.length > maxJudgedBytes) return [];
   // No judge of a text is a reason for a Check to fail.
-  return unpackedProblem(unpacked).catch(() => undefined);
+  return unpackedProblems(unpacked).catch(() => []);
 }
 
-async function unpackedProblem(bytes: Buffer): Promise<Unusable | undefined> {
-  if (!isUtf8(bytes)) return notUtf8(bytes);
+async function unpackedProblems(bytes: Buffer): Promise<Unusable[]> {
+  if (!isUtf8(bytes)) {
+    const why = "it has bytes that are not UTF-8";
+    return isHarmless(bytes)
+      ? []
+      : [{ why, remedy: "Save it as UTF-8, without a byte order mark." }];
+  }
   const text = bytes.toString("utf8");
   const type = partTypeOf(text);
   if (isMime(text) && (type !== undefined || /^[\w-]+:/.test(text)))
-    return messageProblem(mimePartsOf(text));
-  if (type !== undefined) return partProblem(type, text);
-  return isForAnotherProgram(text) || text === "" ? undefined : headerProblem(text);
+    return messageProblems(mimePartsOf(text));
+  if (type !== undefined) return partProblems(type, text);
+  return isForAnotherProgram(text) || text === "" ? [] : headerProblems(text);
 }
 
-function notUtf8(bytes: Buffer): Unusable | undefined {
-  // In the comments of a list of URLs they do no harm.
-  if (partTypeOf(bytes.toString("latin1")) === "include") return undefined;
-  const why = "it has bytes that are not UTF-8";
-  return { why, remedy: "Save it as UTF-8, without a byte order mark." };
+/** Whether bytes that are not UTF-8 do no harm: in the comments of a list of URLs. */
+function isHarmless(bytes: Buffer): boolean {
+  return partTypeOf(bytes.toString("latin1")) === "include";
 }
 
-function notUtf8Part(declared: string, bytes: Buffer): Unusable | undefined {
-  if (declared.startsWith("text/x-include")) return undefined;
-  const why = "it has letters outside ASCII, or bytes that are not UTF-8";
-  const remedy = "Save it as UTF-8, and give it `Content-Transfer-Encoding: base64`.";
-  return notUtf8(bytes) && { why, remedy };
-}
-
-async function messageProblem(parts: readonly MimePart[]): Promise<Unusable | undefined> {
+async function messageProblems(parts: readonly MimePart[]): Promise<Unusable[]> {
   if (parts.every(({ bytes }) => bytes.length === 0)) {
     const why = "its MIME message has no part with text";
-    return { why, remedy: "Compare it with its boundary." };
+    return [{ why, remedy: "Compare it with its boundary." }];
   }
   // A handler may take any type.
   const hasHandler = parts.some(({ type }) => type === "text/part-handler");
-  for (const [index, { type, bytes }] of parts.entries()) {
-    if (hasHandler && !isKnownType(type)) continue;
-    const unpacked = /gzip|gunzip|compress/.test(type) ? gunzipped(bytes) : bytes;
-    const content = typeof unpacked === "string" ? bytes : unpacked;
-    const text = content.toString();
-    if (partTypeOf(text) === undefined && isForAnotherProgram(text)) continue;
-    const problem = isUtf8(content)
-      ? await declaredPartProblem(content === bytes ? type : "text/plain", text, "message")
-      : notUtf8Part(type, content);
-    if (problem) return parts.length === 1 ? problem : inPart(problem, index);
-  }
-  return undefined;
+  const problemsOf = async (part: MimePart) =>
+    hasHandler && !isKnownType(part.type) ? [] : messagePartProblems(part);
+  const [only] = parts;
+  return only && parts.length === 1 ? problemsOf(only) : problemsOfParts(parts, problemsOf);
+}
+
+async function messagePartProblems({ type, bytes }: MimePart): Promise<Unusable[]> {
+  const unpacked = /gzip|gunzip|compress/.test(type) ? gunzipped(bytes) : bytes;
+  const content = typeof unpacked === "string" ? bytes : unpacked;
+  const text = content.toString();
+  if (partTypeOf(text) === undefined && isForAnotherProgram(text)) return [];
+  if (isUtf8(content))
+    return declaredPartProblems(content === bytes ? type : "text/plain", text, "message");
+  if (type.startsWith("text/x-include") || isHarmless(content)) return [];
+  const why = "it has letters outside ASCII, or bytes that are not UTF-8";
+  return [{ why, remedy: "Save it as UTF-8, and give it `Content-Transfer-Encoding: base64`." }];
 }
 
 /** How user data begins that is for another program than cloud-init. */
@@ -117,13 +123,13 @@ const headerMistakes: readonly (Unusable & { sign: RegExp })[] = [
   },
 ];
 
-function headerProblem(text: string): Unusable | undefined {
+function headerProblems(text: string): Unusable[] {
   if (isBase64OfRecognized(text)) {
     const remedy = "Give plain text as userData, or encode it once as userDataBase64.";
-    return { why: "cloud-init would get it in Base64", remedy };
+    return [{ why: "cloud-init would get it in Base64", remedy }];
   }
-  const mistake = headerMistakes.find(({ sign }) => sign.test(text.slice(0, 4096)));
-  return mistake && { why: mistake.why, remedy: mistake.remedy };
+  const mistakes = headerMistakes.filter(({ sign }) => sign.test(text.slice(0, 4096)));
+  return mistakes.slice(0, 1).map(({ why, remedy }) => ({ why, remedy }));
 }
 
 function isBase64OfRecognized(text: string): boolean {

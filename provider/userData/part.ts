@@ -1,5 +1,5 @@
 /** What cloud-init can't use in one part of user data, which is all of it unless it is a MIME message or an archive. */
-import { cloudConfigProblem, readYaml, type Unusable } from "./cloudConfig";
+import { cloudConfigProblems, readYaml, type Unusable } from "./cloudConfig";
 
 /**
  * How each type of part begins, in lower case, and a longer beginning before a shorter one.
@@ -24,7 +24,7 @@ const leadingSpace = /^[^\S\ufeff]+/;
 
 /**
  * Returns the type of a part by its beginning. cloud-init ignores the case, and white space before it, which a script, a boot hook
- * and a template can't have all the same (`partProblem`).
+ * and a template can't have all the same (`partProblems`).
  */
 export function partTypeOf(text: string): PartType | undefined {
   const start = text.replace(leadingSpace, "").slice(0, 64).toLowerCase();
@@ -32,33 +32,32 @@ export function partTypeOf(text: string): PartType | undefined {
 }
 
 /** Says why cloud-init can't use a part. URLs, Python, JSON patches and template syntax are not judged. */
-export async function partProblem(type: PartType, text: string): Promise<Unusable | undefined> {
+export async function partProblems(type: PartType, text: string): Promise<Unusable[]> {
   switch (type) {
     case "script":
-      return scriptProblem(text, text);
+      return scriptProblems(text, text);
     case "boothook":
-      return scriptProblem(text.replace(/^#cloud-boothook\s*/, ""), text);
+      return scriptProblems(text.replace(/^#cloud-boothook\s*/, ""), text);
     case "jinja":
-      return templateProblem(text);
+      return templateProblems(text);
     case "cloudConfig":
-      return cloudConfigProblem(text);
+      return cloudConfigProblems(text);
     case "archive":
-      return archiveProblem(text);
+      return archiveProblems(text);
     case "include":
     case "jsonp":
     case "partHandler":
-      return undefined;
+      return [];
   }
 }
 
 /** Linux runs a file only if `#!` are its first two characters. `script`: what is written into the file. */
-function scriptProblem(script: string, text: string): Unusable | undefined {
-  if (/^#![ \t]*\S/.test(script)) return undefined;
-  if (leadingSpace.test(text)) return spaceBefore("so the server can't run the script");
-  return {
-    why: "its script does not begin with #! and the path of a shell, so the server can't run it",
-    remedy: "Begin the script with `#!/bin/sh`.",
-  };
+function scriptProblems(script: string, text: string): Unusable[] {
+  if (/^#![ \t]*\S/.test(script)) return [];
+  if (leadingSpace.test(text)) return [spaceBefore("so the server can't run the script")];
+  const why =
+    "its script does not begin with #! and the path of a shell, so the server can't run it";
+  return [{ why, remedy: "Begin the script with `#!/bin/sh`." }];
 }
 
 function spaceBefore(consequence: string): Unusable {
@@ -69,44 +68,37 @@ function spaceBefore(consequence: string): Unusable {
   };
 }
 
-async function templateProblem(text: string): Promise<Unusable | undefined> {
-  if (leadingSpace.test(text)) return spaceBefore("so cloud-init does not see the template");
+async function templateProblems(text: string): Promise<Unusable[]> {
+  if (leadingSpace.test(text)) return [spaceBefore("so cloud-init does not see the template")];
   const [first = ""] = text.split("\n", 1);
   if (!/^## template: *jinja\s*$/i.test(first)) {
     const why = "the first line of its template has more than `## template: jinja`";
-    return { why, remedy: "Leave only that." };
+    return [{ why, remedy: "Leave only that." }];
   }
   const template = text.slice(first.length + 1);
   const type = partTypeOf(template);
   // What a template makes, only the server knows.
-  if (/^\s*(\{[{%#]|$)/.test(template)) return undefined;
+  if (/^\s*(\{[{%#]|$)/.test(template)) return [];
   if (type === undefined || !["cloudConfig", "jsonp", "boothook", "script"].includes(type)) {
-    return {
-      why: "the line below `## template: jinja` has no header that a template can have",
-      remedy: "Put #cloud-config or #!/bin/sh into that line.",
-    };
+    const why = "the line below `## template: jinja` has no header that a template can have";
+    return [{ why, remedy: "Put #cloud-config or #!/bin/sh into that line." }];
   }
-  return /\{[{%#]/.test(template) ? undefined : partProblem(type, template);
+  return /\{[{%#]/.test(template) ? [] : partProblems(type, template);
 }
 
-async function archiveProblem(text: string): Promise<Unusable | undefined> {
+async function archiveProblems(text: string): Promise<Unusable[]> {
   const yaml = await readYaml(text);
-  if (!yaml || "why" in yaml) return yaml;
-  if (!Array.isArray(yaml.value)) {
-    return { why: "its archive is not a list", remedy: "Begin each part with `- type:`." };
-  }
-  for (const [index, entry] of (yaml.value as unknown[]).entries()) {
+  if (Array.isArray(yaml)) return yaml;
+  if (!Array.isArray(yaml.value))
+    return [{ why: "its archive is not a list", remedy: "Begin each part with `- type:`." }];
+  return problemsOfParts(yaml.value as unknown[], async (entry) => {
     const part = typeof entry === "string" ? { content: entry } : entry;
-    if (typeof part !== "object" || part === null) continue;
-    const { content, type } = part as { content?: unknown; type?: unknown };
-    if (typeof content !== "string") continue;
-    const problem =
-      typeof type === "string" && type !== ""
-        ? await declaredPartProblem(type, content, "archive")
-        : await partProblem(partTypeOf(content) ?? "cloudConfig", content);
-    if (problem) return inPart(problem, index);
-  }
-  return undefined;
+    const { content, type } = Object(part) as { content?: unknown; type?: unknown };
+    if (typeof content !== "string") return [];
+    return typeof type === "string" && type !== ""
+      ? declaredPartProblems(type, content, "archive")
+      : partProblems(partTypeOf(content) ?? "cloudConfig", content);
+  });
 }
 
 /** The types that a part of a message or an archive can declare. The others of `text/plain` show what they are. */
@@ -134,23 +126,28 @@ export function isKnownType(declared: string): boolean {
 }
 
 /** Says why cloud-init can't use a part that declares its type. cloud-init reads URLs and archives in no archive. */
-export async function declaredPartProblem(
+export async function declaredPartProblems(
   declared: string,
   text: string,
   container: "archive" | "message",
-): Promise<Unusable | undefined> {
+): Promise<Unusable[]> {
   const shown =
     container === "message" && shownByBeginning.includes(declared) ? partTypeOf(text) : undefined;
   const type = shown ?? declaredTypes[declared];
-  if (type !== undefined) return partProblem(type, text);
-  if (text === "") return undefined;
-  return {
-    why: "cloud-init does not know its type, or how it begins",
-    remedy: "Give it a type such as text/cloud-config or text/x-shellscript.",
-  };
+  if (type !== undefined) return partProblems(type, text);
+  if (text === "") return [];
+  const why = "cloud-init does not know its type, or how it begins";
+  return [{ why, remedy: "Give it a type such as text/cloud-config or text/x-shellscript." }];
 }
 
-/** Says of which part the problem is. */
-export function inPart(problem: Unusable, index: number): Unusable {
-  return { ...problem, why: `in part ${index + 1}, ${problem.why}`, partly: true };
+/** Returns what is wrong with each part, and says in which part. */
+export async function problemsOfParts<Part>(
+  parts: readonly Part[],
+  problemsOf: (part: Part) => Promise<Unusable[]>,
+): Promise<Unusable[]> {
+  const found: Unusable[] = [];
+  for (const [index, part] of parts.entries())
+    for (const { why, remedy } of await problemsOf(part))
+      found.push({ why: `in part ${index + 1}, ${why}`, remedy, partly: true });
+  return found;
 }
