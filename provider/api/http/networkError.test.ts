@@ -68,12 +68,20 @@ test("a message about a failed proxy names the proxy", () => {
 });
 
 test("the message about a broken connection says how far the request had come", () => {
-  const messageAt = (stage: "connecting" | "sent" | "answering", baseUrl = service) =>
-    networkErrorMessage(errorWith("ECONNRESET"), { baseUrl, stage });
+  const messageAt = (stage: "connecting" | "sent" | "answering") =>
+    networkErrorMessage(errorWith("ECONNRESET"), { baseUrl: service, stage });
   expect(messageAt("connecting")).toContain("broke while it was being made");
   expect(messageAt("sent")).toBe("connection broke before an answer came");
-  expect(messageAt("sent", local)).toContain("(does the service expect https?)");
   expect(messageAt("answering")).toContain("in the middle of the answer");
+});
+
+test("on this machine, a peer that does not speak as the address says may expect the other scheme", () => {
+  const messageOf = (code: string, baseUrl: URL) =>
+    networkErrorMessage(errorWith(code), { baseUrl, stage: "sent" });
+  expect(messageOf("HPE_INVALID_CONSTANT", local)).toContain("(does the service expect https?)");
+  const tls = new URL("https://127.0.0.1:8080/v2");
+  expect(messageOf("ERR_SSL_WRONG_VERSION_NUMBER", tls)).toContain("expect plain http?");
+  expect(messageOf("ERR_SSL_WRONG_VERSION_NUMBER", service)).not.toContain("expect");
 });
 
 test("an error with an unknown code keeps its own message and its code", () => {

@@ -66,10 +66,9 @@ export function networkErrorMessage(error: NetworkError, reached: Reached): stri
 function whereItBroke(reached: Reached): string {
   switch (reached.stage) {
     case "connecting":
-      return `while it was being made (${peerOf(reached)})${otherScheme(reached)}`;
-    // A TLS server closes a plain http connection without an answer.
+      return `while it was being made (${peerOf(reached)})`;
     case "sent":
-      return `before an answer came${httpsInstead(reached.baseUrl)}`;
+      return "before an answer came";
     case "answering":
       return "in the middle of the answer";
   }
@@ -100,15 +99,10 @@ function tlsPeerOf({ baseUrl: { host }, proxy }: Reached): string {
   return proxy?.address.startsWith("https:") ? `${host} or the proxy in ${proxy.variable}` : host;
 }
 
-/** Asks whether the address has the wrong scheme. */
-function otherScheme({ baseUrl }: Reached): string {
-  // Elsewhere than on loopback, plain http is not allowed.
-  const httpInstead = isLoopback(baseUrl.hostname) ? " (does the service expect plain http?)" : "";
-  return httpsInstead(baseUrl) || httpInstead;
-}
-
-function httpsInstead({ protocol }: URL): string {
-  return protocol === "http:" ? " (does the service expect https?)" : "";
+/** Asks whether the address has the wrong scheme. Elsewhere than on loopback, only https is allowed. */
+function otherScheme({ baseUrl: { hostname, protocol } }: Reached): string {
+  if (!isLoopback(hostname)) return "";
+  return ` (does the service expect ${protocol === "http:" ? "https" : "plain http"}?)`;
 }
 
 /** Says why the connection to one address failed: "192.0.2.7: connection refused". */
