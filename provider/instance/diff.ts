@@ -49,10 +49,12 @@ export interface DiffFacts {
  */
 export type DiffChange = "none" | "recorded" | "asserted" | "perhapsReplaced" | "replaced";
 
-/** What a Diff does next. All but "look" end it. A look refuses an instance of another account. */
-export type DiffStep =
-  | { readonly kind: "reply" | "look" | "warnPerhapsReplaced" }
-  | { readonly kind: "refuseStateless" | "refuseWithoutText" }
+/** What a Diff does next. A look refuses an instance of another account. */
+export type DiffStep = { readonly kind: "look" } | DiffEnd;
+
+/** How a Diff ends. */
+type DiffEnd =
+  | { readonly kind: "reply" | "warnPerhapsReplaced" | "refuseStateless" | "refuseWithoutText" }
   | { readonly kind: "warnElsewhere" | "refuseElsewhere"; readonly elsewhere: Refused }
   | { readonly kind: "refuseReplacement"; readonly existing: Existing };
 
@@ -107,7 +109,7 @@ export async function diffInstance(
     elsewhere: outOfReach(session, instance, connection.origin()),
   };
   let step = decideDiff(facts);
-  if (step.kind === "look") {
+  while (step.kind === "look") {
     using operation = session.operation(timeouts.look, request);
     facts = { ...facts, verdict: (await lookFor(session, instance, operation.signal)).verdict };
     step = decideDiff(facts);
@@ -126,20 +128,19 @@ export async function diffInstance(
 }
 
 /**
- * Warns, or throws, as the last step of a Diff says.
+ * Warns, or throws, as the end of a Diff says.
  *
  * @throws OperationFailed if the step refuses
  */
 function endDiff(
   session: Session,
   instance: Instance,
-  step: DiffStep,
+  step: DiffEnd,
   occasion: DiffOccasion,
 ): void {
   const { id, urn } = instance;
   switch (step.kind) {
     case "reply":
-    case "look":
       return;
     case "warnElsewhere":
       if (session.notices.markSaid("out of reach"))
