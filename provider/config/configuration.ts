@@ -46,12 +46,7 @@ interface SettingProblem {
  * yet in a preview (G10), is no failure. The token is hidden in messages from now on.
  */
 export function checkConfig(news: PropertyMap, source: SettingsSource): CheckResponse {
-  // The engine prints the value of the property that a failure names, and any setting may hold a secret by mistake, such as
-  // the password in an address (G8). So only the reason names the setting.
-  const failures = settingProblems(news, source).map((problem) => ({
-    property: "",
-    reason: say(problem),
-  }));
+  const failures = settingProblems(news, source).map(say);
   const { apiToken } = news;
   if (typeof apiToken !== "string") return { inputs: news, failures };
   // The Node SDK passes the token unencrypted. As a `Secret`, it is encrypted in the state.

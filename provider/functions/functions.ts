@@ -9,7 +9,6 @@ import { whyIncomplete } from "../evidence/why";
 import { isNamed } from "../evidence/witness";
 import { matchesNamePattern, namePatternHelp } from "../namePattern";
 import {
-  hasSecret,
   hasUnknown,
   propertyMap,
   reveal,
@@ -18,13 +17,7 @@ import {
   type PropertyMap,
 } from "../pulumi/propertyValue";
 import type { FunctionToken } from "../pulumi/names";
-import type {
-  CheckFailure,
-  InvokeRequest,
-  InvokeResponse,
-  ListRequest,
-  ListResponse,
-} from "../pulumi/calls";
+import type { InvokeRequest, InvokeResponse, ListRequest, ListResponse } from "../pulumi/calls";
 import { waits } from "../session/operations";
 import { identifier, nonEmptyText, numberAsText } from "../pulumi/textTypes";
 import { timeouts, type Session } from "../session/session";
@@ -118,18 +111,14 @@ export const functions: Record<FunctionToken, FunctionDefinition> = {
 };
 
 /**
- * Runs a function, or returns what is wrong with its arguments.
+ * Runs a function.
  *
- * @throws OperationFailed for wrong arguments under `pulumi do`, which prints no returned failures. Any error of the function.
+ * @throws OperationFailed for wrong arguments. Any error of the function.
  */
 export async function invoke(session: Session, request: InvokeRequest): Promise<InvokeResponse> {
-  const { args, failures } = readArgs(request.token, request.args);
-  if (failures.length > 0) {
-    if (session.engine.kind !== "stateless") return { outputs: propertyMap({}), failures };
-    throw new OperationFailed(failures.map(({ reason }) => reason).join("; "));
-  }
+  const args = readArgs(request.token, request.args);
   using operation = session.operation(timeouts.look);
-  return { outputs: await functions[request.token].run(session, args, operation.signal), failures };
+  return { outputs: await functions[request.token].run(session, args, operation.signal) };
 }
 
 /**
@@ -143,11 +132,7 @@ export async function listInstances(
   { query, limit }: ListRequest,
 ): Promise<ListResponse> {
   const known = Object.entries(query).filter(([, value]) => !hasUnknown(value));
-  const { args, failures } = readArgs(
-    "compute:index:getInstances",
-    propertyMap(Object.fromEntries(known)),
-  );
-  if (failures[0]) throw new OperationFailed(failures[0].reason);
+  const args = readArgs("compute:index:getInstances", propertyMap(Object.fromEntries(known)));
   if (known.length < Object.keys(query).length) return Unknown.value;
   using operation = session.operation(timeouts.look);
   const listing = await recentListing(session, operation.signal);
@@ -192,35 +177,32 @@ function instanceSummary(item: ListItem): PropertyMap {
   });
 }
 
-/** Returns the given arguments, and what is wrong with them. Null counts as left out. */
-function readArgs(
-  token: FunctionToken,
-  given: PropertyMap,
-): { args: FunctionArgs; failures: CheckFailure[] } {
+/**
+ * Returns the given arguments. Null counts as left out.
+ *
+ * @throws OperationFailed with all that is wrong with them
+ */
+function readArgs(token: FunctionToken, given: PropertyMap): FunctionArgs {
   const { inputs } = functions[token];
   const args: Record<string, string> = {};
-  const failures: CheckFailure[] = [];
+  const problems: string[] = [];
   for (const [name, value] of Object.entries(given)) {
     const plainValue = name === "id" ? numberAsText(reveal(value)) : reveal(value);
     if (plainValue === null) continue;
     args[name] = plainValue as string;
-    // A failure of a secret argument names no property, because the engine prints its value (G8).
-    const property = hasSecret(value) ? "" : name;
     const type = Object.hasOwn(inputs, name) ? inputs[name] : undefined;
     if (type) {
       const issues = type.safeParse(plainValue).error?.issues ?? [];
-      const reason = `${name} ${issues.map((issue) => issue.message).join("; ")}`;
-      if (issues.length > 0) failures.push({ property, reason });
+      problems.push(...issues.map((issue) => `${name} ${issue.message}`));
     } else {
       const similarName = closest(name, Object.keys(inputs));
       const hint = similarName ? `; did you mean ${similarName}?` : "";
-      failures.push({ property, reason: `there is no argument "${name}"${hint}` });
+      problems.push(`there is no argument "${name}"${hint}`);
     }
   }
   const { id, name } = args;
-  if (token === "compute:index:getInstance" && (id === undefined) === (name === undefined)) {
-    const property = hasSecret(given["id"]) ? "" : "id";
-    failures.push({ property, reason: "give either id or name, and not both" });
-  }
-  return { args, failures };
+  if (token === "compute:index:getInstance" && (id === undefined) === (name === undefined))
+    problems.push("give either id or name, and not both");
+  if (problems.length > 0) throw new OperationFailed(problems.join("; "));
+  return args;
 }

@@ -15,7 +15,7 @@ import {
   type PropertyValue,
 } from "../pulumi/propertyValue";
 import type { Text } from "../context";
-import type { CheckFailure, CheckRequest, CheckResponse } from "../pulumi/calls";
+import type { CheckRequest, CheckResponse } from "../pulumi/calls";
 import { outputTextProblem } from "../pulumi/outputText";
 import { numberAsText } from "../pulumi/textTypes";
 import { logicalName } from "../pulumi/urn";
@@ -55,18 +55,18 @@ export function checkInstance(given: CheckRequest, { scope, isNameTaken }: Check
   const errors = inputNames
     .filter((name) => !unfilled.includes(name))
     .flatMap((name) => validationErrors(name, request));
-  const findings: Text[] = errors.filter(({ isKept }) => isKept).map(({ reason }) => reason);
-  const failures = [...unknownProperties(news), ...errors.filter(({ isKept }) => !isKept)];
-  if (unfilled.length > 0) failures.push({ property: "", reason: fillIn(unfilled) });
-  if (!isGiven(request.olds["name"]) && outputTextProblem(logicalName(request.urn)) !== undefined) {
-    failures.push({ property: "", reason: namedByOutput });
-  }
+  const reasons = (kept: boolean) =>
+    errors.filter(({ isKept }) => isKept === kept).map(({ reason }) => reason);
+  const findings: Text[] = reasons(true);
+  const failures = [...unknownProperties(news), ...reasons(false)];
+  if (unfilled.length > 0) failures.push(fillIn(unfilled));
+  if (!isGiven(request.olds["name"]) && outputTextProblem(logicalName(request.urn)) !== undefined)
+    failures.push(namedByOutput);
   // A script that is not known yet may turn out to be null (G10).
-  if (scriptInputs.every((name) => isGiven(news[name]) && !hasUnknown(news[name]))) {
-    const reason =
-      "userData and userDataBase64 are both given, but an instance has only one script. Leave one of them out";
-    failures.push({ property: "", reason });
-  }
+  if (scriptInputs.every((name) => isGiven(news[name]) && !hasUnknown(news[name])))
+    failures.push(
+      "userData and userDataBase64 are both given, but an instance has only one script. Leave one of them out",
+    );
   const inputs: Record<string, PropertyValue | undefined> = {};
   for (const name of inputNames.filter((name) => isGiven(news[name]))) {
     const value = news[name] ?? null;
@@ -84,16 +84,15 @@ export function checkInstance(given: CheckRequest, { scope, isNameTaken }: Check
     if (isNew && isTaken) findings.push(takenName(name));
     return { inputs: propertyMap(inputs), failures, findings };
   }
-  if (request.autonaming?.mode === "disable") {
-    const reason = "is required, because pulumi:autonaming is disabled for this resource";
-    failures.push({ property: "name", reason });
-  } else Object.assign(inputs, chooseName(request, scope));
+  if (request.autonaming?.mode === "disable")
+    failures.push("name is required, because pulumi:autonaming is disabled for this resource");
+  else Object.assign(inputs, chooseName(request, scope));
   // The engine makes the name that it proposes from what the program and `pulumi:autonaming` say.
   const isKept = inputs["name"] === request.olds["name"];
-  for (const { problem } of isKept ? [] : problemsOf("name", inputs[proposedKey])) {
-    const reason = `the name that pulumi:autonaming chooses ${problem}; give a name in the program, or change pulumi:autonaming`;
-    failures.push({ property: "name", reason });
-  }
+  for (const { problem } of isKept ? [] : problemsOf("name", inputs[proposedKey]))
+    failures.push(
+      `the name that pulumi:autonaming chooses ${problem}; give a name in the program, or change pulumi:autonaming`,
+    );
   return { inputs: propertyMap(inputs), failures, findings };
 }
 
@@ -141,7 +140,7 @@ function chooseName(
  * Returns a failure for each property that is not an input of an Instance, except internal ones, such as the engine's
  * `__defaults`.
  */
-function unknownProperties(news: PropertyMap): CheckFailure[] {
+function unknownProperties(news: PropertyMap): string[] {
   return Object.keys(news)
     .filter((key) => !Object.hasOwn(inputTypes, key) && !key.startsWith("__"))
     .map((key) => {
@@ -149,45 +148,37 @@ function unknownProperties(news: PropertyMap): CheckFailure[] {
       const hint = suggestion
         ? `; did you mean ${suggestion}?`
         : ` (it has ${inputNames.join(", ")})`;
-      // The engine would print the value, and what was misspelled may be a secret (G8).
-      return { property: "", reason: `an Instance has no input "${key}"${hint}` };
+      return `an Instance has no input "${key}"${hint}`;
     });
 }
 
-/** A failure, or a finding if the existing instance keeps the value. */
-type InputFailure = CheckFailure & { isKept?: true };
+/** What is wrong with an input, and whether the existing instance has this value of it. */
+interface InputError {
+  reason: string;
+  isKept: boolean;
+}
 
-/**
- * Returns what is wrong with an input. The engine prints the value of the property that a failure names, and any value may
- * hold a secret by mistake, such as a private key among the SSH keys (G8). So a failure names only a property that is
- * missing or blank, and else the reason names it.
- */
-function validationErrors(name: InputName, { olds, news }: CheckRequest): InputFailure[] {
+/** Returns what is wrong with an input. */
+function validationErrors(name: InputName, { olds, news }: CheckRequest): InputError[] {
   const value = news[name] ?? null;
   if (!isGiven(news[name])) {
     const isMissing = isRequired(name) && !isUnread(name, olds);
-    return isMissing ? [{ property: name, reason: "is required" }] : [];
+    return isMissing ? [{ reason: `${name} is required`, isKept: false }] : [];
   }
   // An instance that has this name already keeps it.
   if (name === "name" && reveal(value) === reveal(olds["name"] ?? null)) return [];
   if (isScript(name) && isUserDataHash(reveal(value))) {
     // With the resource option ignoreChanges, the engine gives the old hash in place of the program's text.
     const isOld = reveal(value) === reveal(olds[name] ?? null);
-    return isOld ? [] : [{ property: "", reason: `${name} ${isOnlyHash}` }];
+    return isOld ? [] : [{ reason: `${name} ${isOnlyHash}`, isKept: false }];
   }
-  const isBlank = typeof value === "string" && value.trim() === "";
   return problemsOf(name, value).map(({ index, problem }) => {
-    if (isHeld(name, { olds, news }, index)) {
-      return {
-        property: "",
-        reason: `${name} in the state ${problem}; a change may replace the instance`,
-        isKept: true,
-      };
-    }
+    const isKept = isHeld(name, { olds, news }, index);
     const item = index === undefined ? "" : `[${index}]`;
-    return isBlank
-      ? { property: name, reason: problem }
-      : { property: "", reason: `${name}${item} ${problem}` };
+    const reason = isKept
+      ? `${name} in the state ${problem}; a change may replace the instance`
+      : `${name}${item} ${problem}`;
+    return { reason, isKept };
   });
 }
 

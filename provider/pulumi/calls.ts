@@ -2,14 +2,8 @@
 import type { PropertyMap, Unknown } from "./propertyValue";
 import type { DiffKind, FunctionToken } from "./names";
 
-/**
- * Why an input, a setting or an argument is refused. `property` is empty if the reason is about no single property, or
- * if the property may be secret, because the engine prints its value (G8).
- */
-export type CheckFailure = { property: string; reason: string };
-
-/** The inputs that the engine uses from now on, and what is wrong with them. */
-export type CheckResponse = { inputs: PropertyMap; failures: CheckFailure[] };
+/** The inputs or settings that the engine uses from now on, and what is wrong with them. Each failure is a sentence of its own. */
+export type CheckResponse = { inputs: PropertyMap; failures: string[] };
 
 /** How `pulumi:autonaming` lets the provider choose a name that the program leaves out. */
 export type AutonamingMode = "propose" | "enforce" | "disable";
@@ -96,8 +90,8 @@ export type DeleteRequest = InstanceInState & { timeoutSeconds: number };
 /** A program's call of a function. */
 export type InvokeRequest = { token: FunctionToken; args: PropertyMap };
 
-/** What a function returns, or what is wrong with its arguments. */
-export type InvokeResponse = { outputs: PropertyMap; failures: CheckFailure[] };
+/** What a function returns. */
+export type InvokeResponse = { outputs: PropertyMap };
 
 /** Which instances to list. */
 export interface ListRequest {

@@ -10,7 +10,7 @@ import { Unknown } from "../pulumi/propertyValue";
 import { functionTokens, instanceToken, unknownTexts } from "../pulumi/names";
 import type { Provider } from "../pulumi/calls";
 import { instanceHandlers } from "./instanceHandlers";
-import { requireToken, toCheckFailures, toCheckReply, toDiffReply, type Clean } from "./messages";
+import { requireToken, toCheckReply, toDiffReply } from "./messages";
 import { decodeProperties, encodeProperties, InvalidMessage } from "./properties";
 import { diffSettings, newerSdkWarning, splitInputs } from "./providerInputs";
 import { ProviderServer, type ServerDependencies } from "./server";
@@ -24,7 +24,7 @@ export function createServer(dependencies: ServerDependencies): ProviderServer {
     ...pluginHandlers(server, dependencies),
     ...settingsHandlers(server, dependencies),
     ...instanceHandlers(server, clean),
-    ...functionHandlers(server, clean),
+    ...functionHandlers(server),
   } satisfies Partial<IResourceProviderServer>;
   server.addCalls(handlers);
   return server;
@@ -96,15 +96,13 @@ async function configure(
 }
 
 /** The handlers of the calls that change nothing: the functions, and the list of the instances. */
-function functionHandlers(server: ProviderServer, clean: Clean) {
+function functionHandlers(server: ProviderServer) {
   return {
     invoke: server.withProvider(async (provider, request: pb.InvokeRequest) => {
       const token = requireToken("function", request.getTok(), functionTokens);
       const args = decodeProperties(request.getArgs());
-      const { outputs, failures } = await provider.invoke({ token, args });
-      return new pb.InvokeResponse()
-        .setReturn(encodeProperties(outputs, "final"))
-        .setFailuresList(toCheckFailures(failures, clean));
+      const { outputs } = await provider.invoke({ token, args });
+      return new pb.InvokeResponse().setReturn(encodeProperties(outputs, "final"));
     }),
     list: server.streaming(list),
   } satisfies Partial<IResourceProviderServer>;

@@ -2,33 +2,26 @@
 import * as pb from "@pulumi/pulumi/proto/provider_pb";
 import type { PropertyMap } from "../pulumi/propertyValue";
 import { diffKinds, instanceToken, replaceKinds, type DiffKind } from "../pulumi/names";
-import type { CheckFailure, CheckRequest, DiffRequest, DiffResponse } from "../pulumi/calls";
+import type { CheckRequest, DiffRequest, DiffResponse } from "../pulumi/calls";
 import { decodeProperties, encodeProperties, InvalidMessage } from "./properties";
 
 /** Removes secrets from a text (`EngineLog.clean`). */
 export type Clean = (text: string) => string;
 
-/** Returns failures without secrets (G8), which the engine prints. */
-export function toCheckFailures(
-  failures: readonly CheckFailure[],
-  clean: Clean,
-): pb.CheckFailure[] {
-  return failures.map(({ property, reason }) =>
-    new pb.CheckFailure().setProperty(clean(property)).setReason(clean(reason)),
-  );
-}
-
-/** Returns the reply to a CheckConfig or a Check. */
+/**
+ * Returns the reply to a CheckConfig or a Check. No failure names a property, because the engine would print its value, and any
+ * value may hold a secret by mistake, such as a private key among the SSH keys (G8).
+ */
 export function toCheckReply(
   inputs: PropertyMap,
-  failures: readonly CheckFailure[],
+  failures: readonly string[],
   clean: Clean,
 ): pb.CheckResponse {
   return (
     new pb.CheckResponse()
       // The engine accepts unknown inputs from Check outside a preview, too.
       .setInputs(encodeProperties(inputs, "preview"))
-      .setFailuresList(toCheckFailures(failures, clean))
+      .setFailuresList(failures.map((reason) => new pb.CheckFailure().setReason(clean(reason))))
   );
 }
 

@@ -8,6 +8,7 @@ import * as pb from "@pulumi/pulumi/proto/provider_pb";
 import { Unknown, type PropertyMap } from "../../pulumi/propertyValue";
 import { instanceToken } from "../../pulumi/names";
 import type {
+  CheckResponse,
   CreateResponse,
   Kept,
   ListedInstance,
@@ -81,7 +82,7 @@ export class TestClient {
     return reply.getSchema();
   }
 
-  async checkConfig(args: { olds?: PropertyMap; news: PropertyMap }): Promise<Checked> {
+  async checkConfig(args: { olds?: PropertyMap; news: PropertyMap }): Promise<CheckResponse> {
     const request = new pb.CheckRequest();
     request.setUrn("urn:pulumi:dev::project::pulumi:providers:compute::default");
     request.setOlds(toStruct(args.olds)).setNews(toStruct(args.news));
@@ -107,7 +108,7 @@ export class TestClient {
       randomSeed?: Uint8Array;
       autonaming?: { proposedName: string; mode: pb.CheckRequest.AutonamingOptions.Mode };
     },
-  ): Promise<Checked> {
+  ): Promise<CheckResponse> {
     const request = withTarget(new pb.CheckRequest(), args);
     request.setOlds(toStruct(args.olds)).setNews(toStruct(args.news));
     request.setRandomseed(args.randomSeed ?? new Uint8Array(32));
@@ -174,10 +175,10 @@ export class TestClient {
     await call<Empty>((done) => this.raw.delete(request, done));
   }
 
-  async invoke(token: string, args: PropertyMap): Promise<{ outputs: PropertyMap } & Failures> {
+  async invoke(token: string, args: PropertyMap): Promise<{ outputs: PropertyMap }> {
     const request = new pb.InvokeRequest().setTok(token).setArgs(toStruct(args));
     const reply = await call<pb.InvokeResponse>((done) => this.raw.invoke(request, done));
-    return { outputs: decodeProperties(reply.getReturn()), failures: readFailures(reply) };
+    return { outputs: decodeProperties(reply.getReturn()) };
   }
 
   /** `pageSize` and `continuationToken` are of callers that want pages, which the provider does not give. */
@@ -206,13 +207,6 @@ export class TestClient {
   }
 }
 
-interface Failures {
-  failures: { property: string; reason: string }[];
-}
-interface Checked extends Failures {
-  inputs: PropertyMap;
-}
-
 function readKept(reply: pb.CreateResponse | pb.UpdateResponse | pb.ReadResponse) {
   return {
     outputs: decodeProperties(reply.getProperties()),
@@ -220,12 +214,11 @@ function readKept(reply: pb.CreateResponse | pb.UpdateResponse | pb.ReadResponse
   };
 }
 
-function readChecked(reply: pb.CheckResponse): Checked {
-  return { inputs: decodeProperties(reply.getInputs()), failures: readFailures(reply) };
-}
-
-function readFailures(reply: { getFailuresList(): pb.CheckFailure[] }): Failures["failures"] {
-  return reply.getFailuresList().map((failure) => failure.toObject());
+function readChecked(reply: pb.CheckResponse): CheckResponse {
+  const failures = reply
+    .getFailuresList()
+    .map((failure) => failure.getProperty() + failure.getReason());
+  return { inputs: decodeProperties(reply.getInputs()), failures };
 }
 
 function toStruct(map: PropertyMap = {}): Struct {

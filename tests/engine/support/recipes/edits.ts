@@ -36,8 +36,7 @@ export const recipes = {
     edit(3, "provider/instance/check.test.ts", {
       "\ntest.each([0, 65536,": `
 test("an empty placement group is refused", () => {
-  const reason = "must not be empty";
-  expect(failures({ placementGroup: "" })).toEqual([{ property: "placementGroup", reason }]);
+  expect(failures({ placementGroup: "" })).toEqual(["placementGroup must not be empty"]);
 });
 $&`,
     }),
