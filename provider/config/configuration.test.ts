@@ -110,7 +110,11 @@ test.each(["pk_live_abcdef", "sk_live_abc def", "sk_live_abc\n", 7])(
 
 test.each([
   ["apitoken", "apiToken"],
-  ["base_url", "baseUrl"],
+  ["token", "apiToken"],
+  ["apiKey", "apiToken"],
+  ["api_key", "apiToken"],
+  ["url", "baseUrl"],
+  ["endpoint", "baseUrl"],
 ])("for compute:%s, compute:%s is guessed", (given, meant) => {
   const reason = `compute:${given} is no setting of the provider; did you mean compute:${meant}?`;
   expect(failures({ [given]: "sk_live_abcdef" })).toEqual([reason]);

@@ -129,11 +129,19 @@ function readSettings(args: PropertyMap, source: SettingsSource): CheckedSetting
   return { values, problems };
 }
 
+/** What other providers call the two settings that each of them needs. */
+const otherWords: Readonly<Record<string, SettingName>> = {
+  token: "apiToken",
+  apiKey: "apiToken",
+  url: "baseUrl",
+  endpoint: "baseUrl",
+};
+
 function unknownSettings(args: PropertyMap): SettingProblem[] {
   const unknown = Object.keys(args).filter((key) => !(settingNames as string[]).includes(key));
   return unknown.map((setting) => {
-    const similarName = closest(setting, settingNames);
-    const hint = similarName ? `; did you mean compute:${similarName}?` : "";
+    const similar = closest(setting, [...settingNames, ...Object.keys(otherWords)]);
+    const hint = similar ? `; did you mean compute:${otherWords[similar] ?? similar}?` : "";
     return { setting, problem: `is no setting of the provider${hint}` };
   });
 }
