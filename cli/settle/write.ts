@@ -69,7 +69,7 @@ function keep({ stack, text }: StackState, now: Date, { env }: Terminal): string
   } catch (error) {
     throw new Problem(
       `the state that is to be replaced can't be kept: ${(error as Error).message}`,
-      `Nothing was changed. Make ${folder} writable, and run the command again.`,
+      `Nothing was changed. Check that ${folder} is writable and that its disk has room, and run the command again.`,
     );
   }
   return kept;

@@ -285,7 +285,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "cli/settle/write.ts",
-    text: "writable, and run the command again.",
+    text: "is writable and that its disk has room, and run the command again.",
     ways: { "run again": { noRun: "the system's message says what is wrong with the disk" } },
   },
 
