@@ -30,8 +30,8 @@ function stateOf(world: Scene, status = "ACTIVE"): PropertyMap {
 
 const refresh = (world: Scene, outputs: PropertyMap = stateOf(world), inputs = inputsOf()) =>
   readInstance(world.session, { ...common, inputs, outputs }, "refresh");
-const importInstance = ({ session }: Scene) =>
-  readInstance(session, { ...common, inputs: undefined, outputs: undefined }, "import");
+const importInstance = ({ session }: Scene, id = "i-1") =>
+  readInstance(session, { ...common, id, inputs: undefined, outputs: undefined }, "import");
 const get = ({ session }: Scene) =>
   readInstance(session, { ...common, inputs: empty, outputs: empty }, "get");
 const anotherToken = { apiToken: new Secret("sk_live_another1") };
@@ -239,17 +239,27 @@ test.each(["ACTIVE", undefined])(
   },
 );
 
-test("an import or a get of an unknown id fails, and names the right id if the name was given", async () => {
+const unknown = (id: string) =>
+  `no instance that this live token shows at https://api.example.com/v2 has the id "${id}". `;
+
+test("an import or a get of an unknown id fails", async () => {
   const world = scene();
-  const message =
-    'no instance that this live token shows at https://api.example.com/v2 has the id "i-1". ';
-  const advice = "Check the id, compute:baseUrl and the token.";
-  expect((await errorOf(importInstance(world))).message).toBe(message + advice);
-  expect((await errorOf(get(world))).message).toBe(message + advice);
-  world.service.has("i-7", { name: "i-1.example.com" });
-  expect((await errorOf(importInstance(world))).message).toBe(
-    `${message}Give the id of the instance with this name: i-7.`,
-  );
+  const message = `${unknown("i-1")}Check the id, compute:baseUrl and the token.`;
+  expect((await errorOf(importInstance(world))).message).toBe(message);
+  expect((await errorOf(get(world))).message).toBe(message);
+});
+
+test.each([
+  ["a name", "web", "i-7 or i-8"],
+  ["a public address", "203.0.113.9", "i-7"],
+  ["a URL", "https://portal.example.com/instances/i-7", "i-7"],
+  ["white space around the id", " i-7\n", "i-7"],
+])("an import that gives %s in place of the id names the id", async (_, given, ids) => {
+  const world = scene();
+  world.service.has("i-7", { name: "web.example.com", ipv4_public: "203.0.113.9" });
+  world.service.has("i-8", { name: "web", ipv4_public: "203.0.113.10" });
+  const { message } = await errorOf(importInstance(world, given));
+  expect(message).toBe(`${unknown(given)}Give the id itself: ${ids}.`);
 });
 
 test("an import fails if no listing shows the instance but it may exist", async () => {

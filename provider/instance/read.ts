@@ -48,13 +48,19 @@ export async function readInstance(
   return occasion === "import" ? imported(session, listed) : listed;
 }
 
-/** Returns the error for an id that no instance has. A person may have given a name instead. */
+/**
+ * Returns the error for an id that no instance has. A person may have given a name, an address, or a URL that ends with the id, or
+ * white space around it.
+ */
 function unknownId(id: string, items: ReadonlyMap<string, ListItem>, origin: Origin): NotFound {
   const { baseUrl, tokenKind } = origin;
-  const named = [...items.values()].filter(({ name }) => isNamed(name, id)).map((item) => item.id);
+  const [given = ""] = id.trim().split("/").slice(-1);
+  const meant = [...items.values()]
+    .filter((item) => isNamed(item.name, given) || [item.id, item.ipv4_public].includes(given))
+    .map((item) => item.id);
   const advice =
-    named.length > 0
-      ? `Give the id of the instance with this name: ${named.join(" or ")}`
+    meant.length > 0
+      ? `Give the id itself: ${meant.join(" or ")}`
       : "Check the id, compute:baseUrl and the token";
   return new NotFound(
     `no instance that this ${tokenKind} token shows at ${baseUrl} has the id "${id}". ${advice}.`,
