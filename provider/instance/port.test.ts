@@ -147,7 +147,9 @@ test("after that, a refresh keeps the instance unfinished without a connection, 
   world.dialer.tries.length = 0;
   const next = world.nextRun();
   const kept = await unfinishedOf(refresh(next, state));
-  expect(kept.message).toContain("port 22 of instance i-1 has not answered yet");
+  expect(kept.message).toContain(
+    "instance i-1 was not ready when this run began: its port 22 had not answered",
+  );
   expect(world.dialer.tries).toEqual([]);
 
   const again = await unfinishedOf(update(next, kept.state));

@@ -79,17 +79,18 @@ function refresh(session: Session, before: Instance, item: ListItem, origin: Ori
   session.engine.resource(before.urn).drift = before.isUnfinished ? [] : changed;
   checkStatus(session.ctx, after, before);
   const missing = before.isUnfinished ? missingOf(session, after) : undefined;
-  if (missing !== undefined) throw unfinishedInstance(after, missing);
-  return after;
+  if (missing === undefined) return after;
+  // An `up` shows this, too, and then waits.
+  const reason = `instance ${after.id} was not ready when this run began: ${missing}. \`pulumi up\` waits for it`;
+  throw unfinishedInstance(after, reason);
 }
 
-/** Says what an instance that has left PROVISIONING still lacks before it is ready. Only an update waits for it. */
+/** Says what an instance that has left PROVISIONING still lacks before it is ready. */
 function missingOf(session: Session, instance: Instance): string | undefined {
-  const { id, waitForPort: port } = instance;
-  if (port !== undefined)
-    return `port ${port} of instance ${id} has not answered yet. \`pulumi up\` waits for it`;
+  const { waitForPort: port } = instance;
+  if (port !== undefined) return `its port ${port} had not answered`;
   if (session.isAddressMissed || !isAddressDue(session, instance)) return undefined;
-  return `the public address of instance ${id} is not listed yet. \`pulumi up\` waits for it`;
+  return "its public address was not listed";
 }
 
 /** Notes that the engine imports the instance. */

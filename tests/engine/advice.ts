@@ -563,13 +563,8 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/read.ts",
-    text: "has not answered yet. \\`pulumi up\\` waits for it",
-    ways: { "pulumi up": portLater },
-  },
-  {
-    file: "provider/instance/read.ts",
-    text: "is not listed yet. \\`pulumi up\\` waits for it",
-    ways: { "pulumi up": addressLater },
+    text: "\\`pulumi up\\` waits for it",
+    ways: { "port: pulumi up": portLater, "address: pulumi up": addressLater },
   },
   {
     file: "provider/instance/address.ts",

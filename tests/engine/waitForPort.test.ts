@@ -49,7 +49,7 @@ test("a port that does not answer in time keeps the instance, the next up goes o
   expect(await stack.instance()).toMatchObject({ id, outputs: { status: "ACTIVE" } });
   await stack.refresh();
   expect((await stack.instance()).initErrors?.join()).toContain(
-    `port ${port} of instance ${id} has not answered yet`,
+    `instance ${id} was not ready when this run began: its port ${port} had not answered`,
   );
 
   const second = stack.start("up");
