@@ -5,7 +5,7 @@
 import { grace, isEnded } from "../abort";
 import type { ComputeApi, Permit } from "../api/client";
 import { RequestError } from "../api/errors";
-import { recentMs, type Listing } from "../evidence/listing";
+import { recentMs } from "../evidence/listing";
 import { isNamed } from "../evidence/witness";
 import type { LedgerRecord } from "../ledger/record";
 import type { Origin } from "../origin";
@@ -32,12 +32,6 @@ import { previewCreate } from "./preview";
 import * as protocol from "./protocol";
 import { keepOrThrow, unfinishedError, waitUntilReady, type ReadyWait } from "../instance/ready";
 import { forgetText } from "../instance/userData";
-
-/**
- * How long after its end a listing can become a renewed baseline (the listing before the POST), at least. Creates that the rate
- * limit delays share such a listing. With 2,000 instances, each listing takes 20 requests.
- */
-const minSharedMs = 30_000;
 
 /** An instance that a create has obtained. */
 interface Obtained {
@@ -111,7 +105,7 @@ async function obtain(
 
 /** Returns the answer by which the service has refused what the create asks for. Then another flavor may be accepted. */
 function refusalOf(failure: protocol.Failure): RequestError | undefined {
-  const error = failure.kind === "nothingMade" ? failure.error : undefined;
+  const error = failure.kind === "postFailed" ? failure.error : undefined;
   return error instanceof RequestError && error.isAboutRequest ? error : undefined;
 }
 
@@ -145,15 +139,6 @@ async function finish(
     // If no engine receives the id, the next run resumes the create.
     if (engine.ending !== "engineGone") ledger.update(urn, { givenBy: session.id });
   }
-}
-
-/**
- * How long after its begin the latest listing can become a renewed baseline. A listing that took long is used for as long again.
- * Otherwise, at a low limit, most requests would be those of listings, and few those of creates.
- */
-function sharedMs(latest: Listing | undefined): number {
-  const tookMs = latest ? latest.endedAt - latest.begunAt : 0;
-  return tookMs + Math.max(minSharedMs, tookMs);
 }
 
 /** What a create is made of. */
@@ -283,10 +268,14 @@ class Create implements Disposable {
         return { kind: "takenOver", isTaken, now: clock.now() };
       }
       case "searching":
-        return await this.#list(0, state.search.record);
-      case "takingBaseline":
+        return await this.#list(clock.now(), state.search.record);
+      case "takingBaseline": {
         this.#show("listing instances");
-        return await this.#list(state.attempt ? sharedMs(listings.latest) : recentMs);
+        const { latest } = listings;
+        if (!state.attempt) return await this.#list(clock.now() - recentMs);
+        const isUsable = latest && clock.now() <= protocol.baselineUntil(latest);
+        return await this.#list(isUsable ? latest.begunAt : clock.now());
+      }
       case "awaitingPermit": {
         this.#show("awaiting the rate limit");
         using _wait = this.#session.operations.waiting(signal, waits.permit);
@@ -308,10 +297,9 @@ class Create implements Disposable {
     }
   }
 
-  /** Fetches a listing, possibly a shared one, that began after the last POST and at most `maxAgeMs` ago. */
-  async #list(maxAgeMs: number, record?: LedgerRecord): Promise<protocol.Event> {
+  /** Fetches a listing, possibly a shared one, that began after the last POST and at this clock time or later. */
+  async #list(notBefore: number, record?: LedgerRecord): Promise<protocol.Event> {
     const { ctx, listings } = this.#session;
-    const notBefore = ctx.clock.now() - maxAgeMs;
     const listing = await listings.get({ after: this.#postMark, notBefore }, this.#signal);
     return { kind: "listed", look: lookAt(this.#session, listing, record), now: ctx.clock.now() };
   }

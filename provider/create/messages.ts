@@ -75,10 +75,8 @@ function failureLines(failure: Failure, spec: CreateSpec, paging: Paging): strin
       ];
     case "leftovers":
       return leftoversLines(failure, spec);
-    case "listingFailed":
     case "stopped":
-      return [reasonOf(failure.error)];
-    case "nothingMade":
+    case "postFailed":
       return [twice(failure.firstError) + reasonOf(failure.error)];
   }
 }

@@ -93,10 +93,7 @@ interface Attempt {
 }
 
 /** A listing from before the POST, which can't have created an instance that is in it. */
-interface Baseline {
-  readonly items: ReadonlyMap<string, ListItem>;
-  readonly begunAt: number;
-}
+type Baseline = Pick<Evidence, "items" | "begunAt" | "endedAt">;
 
 /** A search for the instance of a record. `error` is that of this create's POST, unless an earlier create has sent it. */
 interface Search {
@@ -192,9 +189,10 @@ export type Failure =
   /** The file of an earlier create can't be read. */
   | { kind: "unreadable"; path: string }
   | ({ kind: "leftovers" } & Leftovers)
-  | { kind: "listingFailed" | "stopped"; error: Error }
-  /** The POST was refused, or could not be sent. `firstError`: as in `Attempt`. */
-  | { kind: "nothingMade"; error: Error; firstError: RequestError | undefined }
+  /**
+   * Nothing was made: the POST was refused or could not be sent, or the create stopped before it. `firstError`: as in `Attempt`.
+   */
+  | { kind: "postFailed" | "stopped"; error: Error; firstError?: RequestError | undefined }
   /** The POST was sent, and whether it created an instance is not known. */
   | {
       kind: "unclear";
@@ -217,8 +215,8 @@ export type Doubt =
   /** Without `because`, listings prove that there is none, but the POST may still be carried out. */
   | { kind: "notFound"; because?: Open | Error };
 
-/** The maximum age of a baseline when the POST is permitted. An older one is renewed. */
-const maxBaselineAgeMs = 30_000;
+/** How long after its end a baseline counts, at least. */
+const minBaselineMs = 30_000;
 /** How many POSTs may fail before a byte is sent, until the create gives up. */
 const maxUnsent = 4;
 /** The wait after the first POST that failed before a byte was sent. It doubles after each further one. */
@@ -434,15 +432,16 @@ function judgeBaseline(
   { attempt, firstError }: StateOf<"takingBaseline">,
   event: Event,
 ): Transition {
-  if (event.kind === "listingFailed") return fail(event);
+  if (event.kind === "listingFailed")
+    return fail({ kind: "stopped", error: event.error, firstError });
   const { look } = expect(event, "listed");
-  const { items, begunAt } = look.listing;
   const leftovers = findLeftovers(spec, look);
   if (stopsCreate(spec, leftovers)) return fail({ kind: "leftovers", ...leftovers });
   const isClean = leftovers.items.length === 0 && !leftovers.partial;
   const reports: SideEffect[] = isClean ? [] : [{ do: "reportLeftovers", ...leftovers }];
 
-  const baseline = { items, begunAt };
+  const { items, begunAt, endedAt } = look.listing;
+  const baseline = { items, begunAt, endedAt };
   if (attempt) return next(recording(spec, { ...attempt, baseline }), reports);
   const first = { baseline, firstError, unsentCount: 0 };
   return next({ phase: "awaitingPermit", attempt: first }, reports);
@@ -498,8 +497,16 @@ function afterPermit(
   { attempt }: StateOf<"awaitingPermit">,
   now: number,
 ): Transition {
-  if (now - attempt.baseline.begunAt <= maxBaselineAgeMs) return next(recording(spec, attempt));
+  if (now <= baselineUntil(attempt.baseline)) return next(recording(spec, attempt));
   return next({ phase: "takingBaseline", attempt });
+}
+
+/**
+ * Returns the clock time until which a listing can be the baseline of a POST. Creates that the rate limit delays share it. A listing
+ * that took long counts for as long again: otherwise, at a low limit, most requests would be those of listings.
+ */
+export function baselineUntil({ begunAt, endedAt }: Omit<Baseline, "items">): number {
+  return endedAt + Math.max(minBaselineMs, endedAt - begunAt);
 }
 
 function recording(spec: CreateSpec, attempt: Attempt): State {
@@ -522,13 +529,13 @@ function afterPost(
     case "rateLimited":
       return next({ phase: "awaitingPermit", attempt }, [clear]);
     case "refused":
-      return fail({ kind: "nothingMade", error: outcome.failure, firstError }, [clear]);
+      return fail({ kind: "postFailed", error: outcome.failure, firstError }, [clear]);
     case "notSent": {
       const error = outcome.failure;
       const unsentCount = attempt.unsentCount + 1;
       const isLasting = error instanceof RequestError && error.lasting;
       if (isLasting || unsentCount >= maxUnsent)
-        return fail({ kind: "nothingMade", error, firstError }, [clear]);
+        return fail({ kind: "postFailed", error, firstError }, [clear]);
       const wakeAt = now + firstRetryMs * 2 ** (unsentCount - 1);
       const again = { ...attempt, unsentCount };
       return next({ phase: "awaitingPermit", attempt: again, wakeAt }, [clear]);
