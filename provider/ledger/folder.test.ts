@@ -1,6 +1,6 @@
 /** Tests which folder has the ledger of each state backend. */
 import { execFileSync } from "node:child_process";
-import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -8,7 +8,6 @@ import { beforeEach, describe, expect, test } from "@jest/globals";
 import { leaveInDoubt } from "../testing/ledgerRecord";
 import { temporaryFolder } from "../testing/temporaryFolder";
 import { ledgerFolder, ledgerFolders } from "./folder";
-import { fileNameOf } from "./record";
 
 let home: string;
 beforeEach(() => {
@@ -143,18 +142,6 @@ describe("the backend that the project file names", () => {
       clones.map((clone) => folderOf(`file://${clone}/my state`)),
     );
     expect(folderIn(join(clones[0] ?? "", "deep"))).toBe(folderIn(clones[0] ?? ""));
-  });
-
-  test("does not count as long as the folder from before it was read holds a create of the project (G1)", async () => {
-    const project = projectIn("project", `${head}backend:\n  url: s3://b\n`);
-    const earlier = folderOf();
-    const other = { urn: "urn:pulumi:dev::other::compute:index:Instance::web" };
-    await leaveInDoubt(earlier, "web", other);
-    expect(folderIn(project)).toBe(folderOf("s3://b"));
-    const { urn } = await leaveInDoubt(earlier, "web");
-    expect(folderIn(project)).toBe(earlier);
-    rmSync(join(earlier, fileNameOf(urn)));
-    expect(folderIn(project)).toBe(folderOf("s3://b"));
   });
 });
 

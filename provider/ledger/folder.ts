@@ -12,15 +12,9 @@ import { pulumiHome, userHome } from "../pulumi/home";
  * a hash of the backend's address, which the engine finds in the environment, else in the project file, else in the login.
  */
 export function ledgerFolder(env: NodeJS.ProcessEnv, cwd = process.cwd()): string {
-  const project = projectAt(cwd);
-  const folderOf = (url: string) =>
-    join(ledgerRoot(env), fingerprint(placeOf(url, project?.folder ?? cwd), 12));
-  const given = env["PULUMI_BACKEND_URL"];
-  if (given) return folderOf(given);
-  const ofLogin = folderOf(loggedInBackend(env) ?? "");
-  // Earlier versions did not read the project file. What they have left in doubt is still found.
-  if (!project?.backend || holdsCreateOf(project.name, ofLogin)) return ofLogin;
-  return folderOf(project.backend);
+  const { folder = cwd, backend } = projectAt(cwd) ?? {};
+  const url = env["PULUMI_BACKEND_URL"] || backend || loggedInBackend(env) || "";
+  return join(ledgerRoot(env), fingerprint(placeOf(url, folder), 12));
 }
 
 /** Returns the ledger folders of all backends in this Pulumi home, or none if the home can't be read. */
@@ -33,16 +27,16 @@ function ledgerRoot(env: NodeJS.ProcessEnv): string {
   return join(pulumiHome(env), "compute", "ledger");
 }
 
-/** What a project file says. An empty text is what it does not say. */
+/** What a project file says. */
 interface Project {
   folder: string;
-  name: string;
-  backend: string;
+  backend: string | undefined;
 }
 
-/** A parser of YAML would take longer to load than the rest of the session. */
-const namePattern = /^(?:name|\s*"name"):[ \t]*["']?([\w.-]+)/m;
-/** A backend has no key but `url`. Comments, quotes and braces are passed over. */
+/**
+ * A backend has no key but `url`. Comments, quotes and braces are passed over. A parser of YAML would take longer to load than the
+ * rest of the session.
+ */
 const backendPattern =
   /^(?:backend|\s*"backend"):(?:[\s{]|#.*)*"?url"?:[ \t]*["']?(.*?)["'\s]*(?:\s#.*|\}.*)?$/m;
 
@@ -50,21 +44,10 @@ const backendPattern =
 function projectAt(folder: string): Project | undefined {
   for (const end of ["json", "yaml", "yml"]) {
     const text = attempt(() => readFileSync(join(folder, `Pulumi.${end}`), "utf8"));
-    if (text === undefined) continue;
-    const [name = "", backend = ""] = [namePattern, backendPattern].map(
-      (pattern) => pattern.exec(text)?.[1] ?? "",
-    );
-    return { folder, name, backend };
+    if (text !== undefined) return { folder, backend: backendPattern.exec(text)?.[1] };
   }
   const above = dirname(folder);
   return above === folder ? undefined : projectAt(above);
-}
-
-/** Whether a folder of the ledger has the file of some resource of the project. */
-function holdsCreateOf(project: string, folder: string): boolean {
-  const isOfProject = (name: string) =>
-    name.endsWith(".json") && readFileSync(join(folder, name), "utf8").includes(`::${project}::`);
-  return attempt(() => readdirSync(folder).some(isOfProject)) ?? false;
 }
 
 /** Returns the same text for addresses that differ only in a password, a slash at the end or, of files, in the way there. */

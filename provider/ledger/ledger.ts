@@ -254,8 +254,8 @@ export class Ledger {
       const { record } = found;
       const namesakes = namesakesOf(record);
       const isShown = shown.some((one) => endsDoubt(found, one, this.#session, namesakes));
-      if (isShown || isIdle(found)) this.removeOfDead(record);
-      else if (isNamedAtEnd(found, run)) named.push(record);
+      if (isShown || isIdle(record)) this.removeOfDead(record);
+      else if (isNamedAtEnd(record, run)) named.push(record);
     }
     this.#removeOrphans();
     return named;

@@ -9,7 +9,7 @@ import { originDifference, originSchema, type Origin } from "../origin";
 import { stackOf } from "../pulumi/urn";
 import { redactionMark } from "../redaction";
 
-/** Names the run that owns a record, with its process id, unless an older version has made the session's id. */
+/** Names the run that owns a record, by its process id. */
 export function displayRun({ session }: Pick<LedgerRecord, "session">): string {
   const [, pid] = /^(\d+)_/.exec(session) ?? [];
   return pid === undefined ? "another run" : `another run (process ${pid})`;
@@ -55,7 +55,7 @@ export const recordSchema = z.object({
   before: z.array(z.string()),
   /** The flavor that the POST asked for: that of the program, or a fallback. */
   flavor: z.string().optional(),
-  /** When a POST was, or may have been, sent, and once it has ended, when it did (ISO 8601). Undefined: none was. */
+  /** When a POST was about to be sent or, once accepted, when it ended (ISO 8601). Undefined: none was sent. */
   at: z.string().optional(),
   /** The id of the instance, once it is known. */
   id: z.string().optional(),
@@ -145,15 +145,13 @@ export interface EndingRun {
   readonly stack?: string | undefined;
 }
 
-/** Whether the record is of no use any more: its owner is dead, and has sent no POST. */
-export function isIdle({ record, liveness }: Found): boolean {
-  return liveness === "dead" && record.at === undefined;
+/** Whether the record of a run that is dead is of no use any more: no POST of it was sent. */
+export function isIdle({ at }: LedgerRecord): boolean {
+  return at === undefined;
 }
 
-/** Whether a run names the record at its end: an earlier run of this stack, or of this provider resource, has left it in doubt. */
-export function isNamedAtEnd(found: Found, { scope, stack }: EndingRun): boolean {
-  const { record, liveness } = found;
-  if (liveness !== "dead" || isIdle(found)) return false;
+/** Whether a run names the record of a dead one at its end: an earlier run of this stack, or of this provider resource, left it. */
+export function isNamedAtEnd(record: LedgerRecord, { scope, stack }: EndingRun): boolean {
   const isOfScope = scope !== undefined && record.scope === scope;
   return isOfScope || stackOf(record.urn) === stack;
 }

@@ -4,19 +4,10 @@
  * (G2), and no password is shown (G8).
  */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import {
-  globSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  writeFileSync,
-} from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { pluginRun } from "../../provider/advice";
-import { ledgerFolder } from "../../provider/ledger/folder";
 import { commandsIn } from "../../tools/docs/commandLines";
 import { blocksOf } from "../../tools/docs/markdown";
 import { readPage } from "../../tools/docs/pages";
@@ -162,7 +153,7 @@ test("after a runner was killed during a create, the documented commands recover
   await expectRecovered(fixture);
 });
 
-test("two clones whose backend only Pulumi.yaml names have a ledger each, and a create in doubt outlives the upgrade", async () => {
+test("two clones whose backend only Pulumi.yaml names have a ledger each", async () => {
   await using fixture = await Fixture.create();
   const { stack } = fixture;
   stack.setEnv("PULUMI_BACKEND_URL", undefined);
@@ -184,14 +175,6 @@ test("two clones whose backend only Pulumi.yaml names have a ledger each, and a 
   await expectDoneAfter(2);
   await goTo("one");
   await stack.succeed("cancel", "--yes");
-  // Earlier versions knew only the login.
-  const ledger = join(stack.home, "compute", "ledger");
-  const [own = "", ...others] = readdirSync(ledger).filter(
-    (name) => globSync("*.json", { cwd: join(ledger, name) }).length > 0,
-  );
-  expect(others).toEqual([]);
-  const earlier = ledgerFolder({ PULUMI_HOME: stack.home }, stack.home);
-  renameSync(join(ledger, own), earlier);
   await stack.up();
   await expectDoneAfter(2);
 });

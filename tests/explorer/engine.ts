@@ -237,10 +237,11 @@ function nameWhatIsLeft(scene: RunScene): void {
   const ending = { scope: run.plan.scope, stack: stackOf(first?.urn ?? "") };
   for (const row of [...ledgerOf(model, world, run)]) {
     const found = foundIn(scene, row);
+    if (found.liveness !== "dead") continue;
     const namesakes = namesakesOf(scene, row);
     const isShown = run.stamped.some((shown) => endsDoubt(found, shown, run.session, namesakes));
-    if (isShown || isIdle(found)) removeRow(scene, row);
-    else if (isNamedAtEnd(found, ending))
+    if (isShown || isIdle(found.record)) removeRow(scene, row);
+    else if (isNamedAtEnd(found.record, ending))
       for (const id of row.id === undefined ? row.made : [row.id]) noteNamed(scene, id);
   }
   checkNamedAtEnd(scene);
