@@ -1,8 +1,8 @@
 /**
  * The Delete call of an Instance, which succeeds only if the instance is gone or is meant to stay (G4). The service
  * documents no destroy call, so `compute:deletePolicy` says what happens: "fail" refuses, "retain" drops the instance from
- * the state and lets it run, and "destroy" sends DELETE (`compute:destroyPath`). None of them ends an instance before the one
- * that replaces it, its successor, is ready.
+ * the state and lets it run, and "destroy" sends DELETE (`compute:destroyPath`). Without `deleteBeforeReplace`, none
+ * of them ends an instance before the one that replaces it is ready.
  */
 import { isEnded, TimedOut } from "../abort";
 import { bulleted, explain, stateDeleteCommand } from "../advice";
