@@ -4,6 +4,7 @@
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { pluginRun } from "../../provider/advice";
 import { ensureBuilt, ensureSdkBuilt } from "../build";
 import { missingChromium, startChromium } from "../npm/chromium";
 import { captured } from "../support/command";
@@ -28,7 +29,7 @@ async function main(): Promise<void> {
   await drawEmulatorPage(toolchain);
 }
 
-/** Draws a run that is killed while it waits, and the next one, which goes on with the same instance. */
+/** Draws a run that is killed while it waits, what puts it right, and the next run, which goes on with the same instance. */
 async function drawKilledRun(toolchain: Toolchain): Promise<void> {
   // The second run still waits for the instance.
   await using scene = await openScene(toolchain, "instance", () => 14);
@@ -38,9 +39,10 @@ async function drawKilledRun(toolchain: Toolchain): Promise<void> {
   const steps = [
     { line: up, outcome: "Killed", killedAt: /PROVISIONING/ },
     { line: "pulumi cancel --yes", outcome: "canceled" },
-    { line: up, outcome: "goes on with it" },
+    { line: `${pluginRun} settle --yes`, outcome: "Nothing is in doubt any more." },
+    { line: up, outcome: "updated" },
   ];
-  const heading = "examples/instance — pulumi up, killed, and pulumi up again";
+  const heading = "examples/instance — pulumi up, killed, put right, and pulumi up again";
   await scene.draw("pulumi-up.svg", heading, steps, { movesIn: 32 });
 }
 

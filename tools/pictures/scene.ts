@@ -134,7 +134,14 @@ class Scene {
       }
     }
     const last = { screen, milliseconds: lastStillMs };
-    const frames = movesIn ? [...terminal.frames(), last] : [last];
+    const home = this.env["PULUMI_HOME"] ?? "";
+    // The Pulumi home is shown where a person has it, and the emulator at the port of `npm run emulator`.
+    const shown = (text: string) =>
+      text.replaceAll(home, "~/.pulumi").replaceAll(this.origin, "http://127.0.0.1:8420");
+    const frames = (movesIn ? [...terminal.frames(), last] : [last]).map((frame) => ({
+      ...frame,
+      screen: shown(frame.screen),
+    }));
     const text = frames.map((frame) => stripVTControlCharacters(frame.screen)).join("\n");
     this.writeFile(name, await svgOf(frames, heading), text);
   }
