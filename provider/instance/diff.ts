@@ -248,14 +248,7 @@ function changeOf(name: InputName, held: Instance, news: PropertyMap): DiffKind 
   if (before === undefined && after === undefined) return undefined;
   if (before === undefined) return held.isUnread(name) ? "add" : `add${suffix}`;
   if (after === undefined) return `delete${suffix}`;
-  // A program that takes over the listed name, for example after a rename at the service, changes nothing. A service may write
-  // a name in another case.
-  if (name === "name" && typeof after === "string") {
-    const isSame = (known: unknown) =>
-      typeof known === "string" && known.toLowerCase() === after.toLowerCase();
-    if (isSame(held.name) || isSame(before)) return undefined;
-  }
-  // A program that takes over what a listing shows changes nothing.
+  // A program that takes over what a listing shows changes nothing, for example after a rename at the service.
   const isListed = listedInputs.some((listed) => listed === name);
   const known = [before, isListed ? comparable(name, held.outputs) : before].map(canonicalJson);
   if (hasUnknown(news[name]) || !known.includes(canonicalJson(after))) return `update${suffix}`;
@@ -269,13 +262,16 @@ function isInPlace(name: InputName, held: Instance, news: PropertyMap): boolean 
 }
 
 /**
- * Returns the value for a comparison: without its secrecy, ids without white space around them, and SSH keys as a set, since their
- * order does not matter. Undefined for null and an empty list, which are not sent to the service.
+ * Returns the value for a comparison: without its secrecy, ids without white space around them, the name in lower case, since a
+ * service may write it in another, and SSH keys as a set, since their order does not matter. Undefined for null and an empty list,
+ * which are not sent to the service.
  */
 function comparable(name: InputName, inputs: PropertyMap): unknown {
   const value = reveal(inputs[name] ?? null);
-  const plain = (part: unknown) =>
-    idInputs.includes(name) && typeof part === "string" ? part.trim() : part;
+  const plain = (part: unknown) => {
+    if (typeof part !== "string") return part;
+    return idInputs.includes(name) ? part.trim() : name === "name" ? part.toLowerCase() : part;
+  };
   if (!isList(value)) return plain(value) ?? undefined;
   if (value.length === 0) return undefined;
   const items = value.map(plain);
