@@ -5,8 +5,8 @@ import { raceAbort } from "./abort";
 /** Opens connections. */
 export interface Dialer {
   /**
-   * Opens a connection, and closes it at once. Rejects with the error of the system, which has a `code` such as
-   * ECONNREFUSED, or with the reason of `signal`. A name is not looked up: it could be that of any host of this network.
+   * Opens a connection, and closes it at once. Rejects with the error of the system, which has a `code` such as ECONNREFUSED, with
+   * the reason of `signal`, or if the address is no IP address: a name could be that of any host of this network.
    */
   dial(address: string, port: number, signal: AbortSignal): Promise<void>;
 }

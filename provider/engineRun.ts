@@ -1,28 +1,28 @@
 /**
- * The run of an engine: what each of its calls is about, and how the run ended. The engine tells a provider neither. Both show
- * only in the order of the calls and in what the calls carry, which this file reads.
+ * The run of an engine: what each of its calls is about, and how the run ended. The engine tells a provider neither. This file
+ * infers both from the order and the content of the calls.
  *
  * The facts, as of engine 3.258. The files are those of `pkg/resource/deploy` in github.com/pulumi/pulumi.
  *
  * - The engine has one process for each provider resource, and new ones for a preview and for the update after it.
- * - CheckConfig comes first if a program gives the settings. Otherwise only Configure comes, with the settings that the state has
- *   recorded: in a destroy, refresh or import without `--run-program`, and at first in an `up --refresh`. The provider resource of
- *   `pulumi do` without a stack has an empty name.
+ * - CheckConfig comes first if a program gives the settings. Without a program (a destroy, refresh or import without
+ *   `--run-program`, and the start of `up --refresh`), only Configure comes, with the settings that the state has recorded. The
+ *   provider resource of `pulumi do` without a stack has an empty name.
  * - Check comes for each resource that the program registers, unless `--target` leaves it out (`generateSteps` in
  *   step_generator.go), and after the Read of an import (`ImportStep.Apply` in step.go). Before a replacement it comes once more,
  *   without old inputs, whatever the reason is (`replaceOnChanges` is one that the provider does not know).
  * - Diff comes in four cases: after the Check of a resource that the state has (`diff` in step_generator.go); after the Read of a
  *   refresh (`RefreshStep.Apply`), with the sides exchanged; after the Read of an import by the resource option and the Check that
  *   follows it (`pulumi import` sends no Diff); and for each dependent of a resource that is deleted before its replacement
- *   (`calculateDependentReplacements`). Only then has it unknown inputs without a Check. If it replaces the dependent, the engine
- *   deletes the dependent without another Diff.
+ *   (`calculateDependentReplacements`). Only the Diff of a dependent has unknown inputs without a Check. If it says that the
+ *   dependent is replaced, the engine deletes the dependent without another Diff.
  * - `--replace` and `pulumi state taint` send Check and Create, and no Diff.
  * - Read has the inputs and outputs of the state in a refresh (`RefreshStep.Apply`), neither in an import, and twice the same in a
  *   `.get()`: the state that the program gives, mostly nothing (`ReadStep.Apply`).
- * - Create, Update and Delete come again if they fail and an error hook of the program asks for it (retries.go). After 100 failures
- *   the engine asks no hook, and saves a resource of which some failure had an id without that id (Create) or without its outputs
- *   (Update). Before that, it saves those of the last answer, and a plain error has none. After a failed Update, the state has the
- *   old inputs with the outputs of the answer.
+ * - Create, Update and Delete come again if they fail and an error hook of the program asks for it (retries.go). Before the 100th
+ *   failure, the engine saves the id and the outputs of the last answer, and a plain error has none. After it, the engine asks no
+ *   hook, and loses the id (Create) or the outputs (Update) that earlier failures had. After a failed Update, the state has the old
+ *   inputs with the outputs of the answer.
  * - Delete comes only in an update, never in a preview, and after the Create of a replacement, unless the Diff or the program asks
  *   for it before. It has the URN of the state, so the old one of a resource that an alias renames.
  * - Cancel comes after Ctrl-C, and at the end of each run.
@@ -48,8 +48,9 @@ import { pulumiHome } from "./pulumi/home";
 import { isStateless, stackOf } from "./pulumi/urn";
 
 /**
- * A run has the settings of a program, or those that the state has recorded, as far as no Check has come. `stateless` is `pulumi do`
- * without a stack, as with `--stateless` and for every list, read or function: its creates all have one URN, and are unrelated.
+ * `program`: a CheckConfig or a Check has come. `recorded`: neither has come so far, so the settings are those that the state has
+ * recorded. `stateless`: `pulumi do` without a stack, as with `--stateless` and for every list, read or function. The creates of
+ * such a run all have one URN, and are unrelated.
  */
 export type RunKind = "program" | "recorded" | "stateless";
 
@@ -90,7 +91,7 @@ export type ChangeOccasion =
 export type DeleteOccasion =
   /** The state is a copy of another stack's, and this run is of `stack`. */
   | { readonly is: "otherStack"; readonly stack: string }
-  /** A resource of the program keeps the instance: another one, as after a second import, or this one, which has taken it over. */
+  /** The resource `keeper` still has the instance: another one, as after a second import, or this one, which took it over. */
   | { readonly is: "shared"; readonly keeper: string }
   /** The resource gets another instance, which is `next` if it has come before the Delete. */
   | { readonly is: "replaced"; readonly next?: KnownInstance }
@@ -132,13 +133,13 @@ class Resource {
   wasUnfinished = false;
   /** What the last Create has left unfinished. */
   unfinished: Unfinished | undefined;
-  /** Its instance, as the last Diff, Create or Update has shown it. The engine also reads what is replaced. */
+  /** Its instance, as the last Diff, Create or Update has shown it. Not as a Read has: the engine also reads what is replaced. */
   instance: KnownInstance | undefined;
-  /** The instance that the state has, as its Diff has shown it. */
+  /** The instance of the state, or of an import, as the Diff has shown it. */
   before: KnownInstance | undefined;
-  /** Whether it keeps `instance`. */
+  /** Whether it keeps `instance`: false once the instance is to be replaced or deleted. */
   isKept = false;
-  /** Whether its Create has taken the instance over that an earlier create has made. */
+  /** Whether its Create has taken over an instance that it found, of an earlier create or after its own lost answer. */
   hasTakenOver = false;
 }
 
@@ -151,7 +152,7 @@ export class EngineRun {
   readonly ours = new Set<string>();
   /** By its hash: the text of user data that a create may still need. Only the process that checked the inputs has it. */
   readonly texts = new Map<string, KeptText>();
-  /** Whether a Delete has come. */
+  /** Whether a Delete of this stack has come. */
   hasDeleted = false;
   /** How the run has ended. The creates that still run read this when they end. */
   ending: CancelReason | undefined;
@@ -222,11 +223,11 @@ export class EngineRun {
 
   delete({ urn, id }: Pick<DeleteRequest, "urn" | "id">): DeleteOccasion {
     const stack = this.#program.get() ?? stackOf(urn);
-    // An alias may bring an instance from another stack into this one: its Diff has then shown it.
+    // An instance that a Diff has shown belongs to this stack: an alias has brought it from the other one.
     if (stack !== stackOf(urn) && !this.#owners.has(id)) return { is: "otherStack", stack };
     this.hasDeleted = true;
     const own = this.resource(urn);
-    // What a Create has taken over stays: the Delete is of an older entry of that instance.
+    // If its Create took the instance over, this Delete is of the resource's old entry in the state.
     if (own.instance?.id === id && !own.hasTakenOver) own.isKept = false;
     const kept = [...this.#resources].find(([, of]) => of.isKept && of.instance?.id === id);
     if (kept) return { is: "shared", keeper: kept[0] };
@@ -235,7 +236,7 @@ export class EngineRun {
     return { is: instance || isRegistered ? "replaced" : "removed" };
   }
 
-  /** Takes the end of the run. An engine that is gone stays so. */
+  /** Notes how the run ended. `engineGone` is final. */
   end(reason: CancelReason): void {
     if (this.ending !== "engineGone") this.ending = reason;
     this.#program.end();
@@ -260,9 +261,9 @@ export class EngineRun {
   }
 
   /**
-   * Whether the engine has to be told that the call under way succeeded, although its instance is not ready. The hook may ask
-   * again for ever, and after Ctrl-C each further call ends at once. The last call but one is soon enough to count: the provider
-   * may have missed one that it could not read.
+   * Whether the engine has to be told that the call under way succeeded, although its instance is not ready: the hook may ask until
+   * the engine gives up (`maxFailures`), and after Ctrl-C each further call ends at once. It is told so one call early, in case the
+   * provider has missed a call that it could not read.
    */
   isLastTry(urn: string): boolean {
     const { tries, wasUnfinished } = this.resource(urn);
@@ -275,7 +276,7 @@ export class EngineRun {
     return this.#kind;
   }
 
-  /** The stack of the run (`stackOf`). Undefined until a call has named a resource of it. */
+  /** The stack of the run (`stackOf`). Undefined until a call, or another process of the run, has named it. */
   get stack(): string | undefined {
     const [urn] = this.#resources.keys();
     return this.#program.get() ?? (urn === undefined ? undefined : stackOf(urn));
@@ -286,7 +287,7 @@ export class EngineRun {
     return [...this.#resources.values()].some(({ isRegistered }) => isRegistered);
   }
 
-  /** Returns what is known of a resource. */
+  /** Returns the entry of a resource, which it makes if there is none. */
   resource(urn: string): Resource {
     const resource = this.#resources.get(urn) ?? new Resource();
     this.#resources.set(urn, resource);
@@ -295,9 +296,9 @@ export class EngineRun {
 }
 
 /**
- * The stack that a CheckConfig or a Check has named. Only a program or an import sends these. A process for a provider resource
- * that only the state has gets neither, so the process that knows the stack tells the others, in a file that is named after the
- * engine and goes at the end of the run.
+ * The stack that a CheckConfig or a Check has named. Only a program or an import sends these, and a process for a provider resource
+ * that only the state has gets neither. So the process that knows the stack writes a file for the others, named after the engine,
+ * and removes the file at the end of the run.
  */
 class ProgramStack {
   readonly #disk: Disk;
@@ -308,8 +309,8 @@ class ProgramStack {
   constructor({ env = {}, engineAddress, disk = systemDisk }: Partial<ProviderContext>) {
     this.#disk = disk;
     const address = engineAddress?.();
-    // Two containers may share a Pulumi home. Of a killed run, the file stays, and a later engine may have its address. On Windows,
-    // the parent may be the shell of a launcher.
+    // The name of the host: two containers may share a Pulumi home. The parent: the file of a killed run stays, and a later engine
+    // may get its address. Not on Windows, where the parent may be the shell of a launcher.
     const engine = process.platform === "win32" ? "" : process.ppid;
     const name = address && fingerprint(`${hostname()} ${engine} ${address}`, 16);
     this.#file = name && join(pulumiHome(env), "compute", "runs", name);

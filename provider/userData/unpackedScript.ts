@@ -1,17 +1,17 @@
-/** What cloud-init gets of user data, in whatever form the program packs it. Only a change of that is a change of the script. */
+/** The script in user data as cloud-init gets it, however it was packed. To pack the same script anew changes nothing. */
 import { isUtf8 } from "node:buffer";
 import { gunzipSync } from "node:zlib";
 
-/** Gzip that unpacks to more than this is compared as it is, and not judged. A service takes far smaller scripts. */
+/** Gzip that unpacks to more than this is compared packed, and not judged. A service takes far smaller scripts. */
 const maxUnpackedBytes = 4 * 1024 * 1024;
 
 /** Where cloud-init looks for the header of a MIME message. */
-const mimeHeaderBytes = 4096;
+const mimeHeaderLength = 4096;
 
 /**
  * Returns the script in a form to compare, hash or check, never to send: unpacked if it is gzip, with Unix line endings, and
- * with constant boundaries if it is a MIME message. So the level, the time and the system in a gzip header do not count, and
- * neither does the random boundary that many libraries choose anew at each run.
+ * with constant boundaries if it is a MIME message. So neither how it was compressed counts, nor the random boundary that many
+ * libraries choose anew at each run.
  */
 export function unpackedScript(bytes: Buffer): Buffer {
   const script = gunzipped(bytes);
@@ -26,7 +26,7 @@ export function isGzip(bytes: Buffer): boolean {
   return bytes[0] === 0x1f && bytes[1] === 0x8b;
 }
 
-/** Returns the bytes without their gzip, if they have one, or says why nobody can unpack them. */
+/** Returns the bytes without their gzip, if they have one, or says why they were not unpacked. */
 export function gunzipped(bytes: Buffer): Buffer | "broken" | "tooLarge" {
   if (!isGzip(bytes)) return bytes;
   try {
@@ -39,12 +39,12 @@ export function gunzipped(bytes: Buffer): Buffer | "broken" | "tooLarge" {
 
 /** Whether cloud-init takes the text for a MIME message. */
 export function isMime(text: string): boolean {
-  return text.slice(0, mimeHeaderBytes).toLowerCase().includes("mime-version:");
+  return text.slice(0, mimeHeaderLength).toLowerCase().includes("mime-version:");
 }
 
 /**
- * Numbers the boundaries of the message and of the messages in it, in the order of their headers. Only the headers and the
- * lines that are a boundary change, because a script in the message may have the same text.
+ * Numbers the boundaries of the message and of the messages in it, in the order of their headers. Only lines that look like such a
+ * header or boundary change.
  */
 function withConstantBoundaries(text: string): string {
   const header =

@@ -17,7 +17,7 @@ interface Reached {
   proxy?: Proxy | undefined;
 }
 
-/** Returns what happened in few words. Undefined if the stage says as much. */
+/** Returns what happened in few words. Undefined if the error has no code that is known. */
 export function shortNetworkError(error: Error): NetworkTrouble | undefined {
   // This error has no code.
   if (error.message.startsWith("Proxy response")) return "proxy failed";
@@ -94,7 +94,7 @@ function peerOf({ baseUrl: { host }, proxy }: Reached): string {
   return proxy ? `${host}, or the proxy in ${proxy.variable}` : host;
 }
 
-/** Who has a certificate: the service and, if TLS leads to it, the proxy. */
+/** Whose certificate it may be: the service's or, if the proxy has an https address, the proxy's. */
 function tlsPeerOf({ baseUrl: { host }, proxy }: Reached): string {
   return proxy?.address.startsWith("https:") ? `${host} or the proxy in ${proxy.variable}` : host;
 }
