@@ -144,7 +144,7 @@ async function lookTwice(services: readonly ServiceListing[], io: Terminal): Pro
     return { ...first, searched: new Map() };
   const checks = [...first.missing].map(async ([instance, { session }]) => {
     using operation = session.operations.begin(timeouts.look);
-    const { verdict } = await lookFor(session, instance, operation.signal);
+    const { verdict } = await lookFor(session, instance, operation);
     const why = verdict.kind === "open" ? whyOpen(verdict, session) : undefined;
     return [instance, { kind: verdict.kind, why }] as const;
   });

@@ -96,7 +96,7 @@ function explainFailure(check: string, error: unknown): Finding {
 
 async function checkAccount({ settings, connection, operations }: Session): Promise<Finding> {
   using operation = operations.begin(settings.requestTimeoutMs / 1000);
-  const { baseUrl, account } = (await connection.open(operation.signal)).origin;
+  const { baseUrl, account } = (await connection.open(operation)).origin;
   if (!settings.validateCredentials)
     return ok("account", "not asked, because compute:validateCredentials is false");
   const host = new URL(baseUrl).host;
@@ -108,7 +108,7 @@ async function checkAccount({ settings, connection, operations }: Session): Prom
 
 async function checkListing(session: Session): Promise<Finding> {
   using operation = session.operation(timeouts.look);
-  const listing = await session.listings.get({}, operation.signal);
+  const listing = await session.list(operation, {});
   const instances = count(listing.items.size, "instance");
   const pages = listing.items.size <= pageLimit.max ? "one page shows them all; " : "";
   if (listing.complete)
@@ -127,7 +127,7 @@ async function checkState(
   if (problem) return warning("state", problem.found, "`pulumi up` reads this state, too.");
   using operation = operations.begin(timeouts.look);
   const origin = connection.isOpen
-    ? (await connection.open(operation.signal)).origin
+    ? (await connection.open(operation)).origin
     : connection.origin();
   const held = resources.filter((resource) => isInstance(resource) && !resource.external);
   // A provider that the program makes has settings of its own.

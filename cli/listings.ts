@@ -55,12 +55,12 @@ export async function listService(found: FoundSettings, io: Terminal): Promise<S
 export async function listAgain(
   service: FoundSettings & { session: Session },
 ): Promise<ServiceListing> {
-  const { listings, connection, operations } = service.session;
-  const after = listings.mark();
+  const { session } = service;
+  const after = session.listings.mark();
   // Without a time-out, the requests would never end if the service always answers 429.
-  using operation = operations.begin(timeouts.look);
-  const { origin } = await connection.open(operation.signal);
-  const listing = await listings.get({ after }, operation.signal);
+  using operation = session.operation(timeouts.look);
+  const { origin } = await session.connection.open(operation);
+  const listing = await session.list(operation, { after });
   return { ...service, origin, listing };
 }
 

@@ -3,6 +3,7 @@ import { ask } from "../../provider/evidence/ask";
 import { whyOpen } from "../../provider/evidence/why";
 import type { Subject } from "../../provider/evidence/witness";
 import { originDifference, type Origin } from "../../provider/origin";
+import { waits } from "../../provider/session/operations";
 import { timeouts } from "../../provider/session/session";
 import type { ServiceListing } from "../listings";
 import { isInstance, type StackState } from "../state";
@@ -36,6 +37,7 @@ export async function sightingsOf(
   using operation = session.operations.begin(
     (requestTimeoutMs + settlingMs) / 1000 + timeouts.look,
   );
+  using _wait = operation.waiting(waits.listing);
   const sightings = looks.map(
     async ({ doubt, known }) =>
       [doubt, known ?? (await sightingOf(doubt, search, operation.signal))] as const,

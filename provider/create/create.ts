@@ -11,7 +11,7 @@ import type { LedgerRecord } from "../ledger/record";
 import type { Origin } from "../origin";
 import type { CreateRequest, CreateResponse } from "../pulumi/calls";
 import type { ChangeOccasion } from "../engineRun";
-import { waits } from "../session/operations";
+import { waits, type Operation } from "../session/operations";
 import type { Session } from "../session/session";
 import { argsOf, claimOf, graceMs, lookAt, specOf } from "./spec";
 import { createBodyOf, type InstanceArgs } from "../instance/definition";
@@ -62,10 +62,9 @@ export async function createInstance(
     return { id: "", outputs: previewOutputs(request.inputs, session.settings.tokenKind) };
   }
   using operation = session.operationOf(request, "create");
-  const { signal } = operation;
   const wait = occasion.is === "repeat" ? occasion.unfinished : undefined;
-  const obtained = wait ? { wait } : await obtain(session, request, signal);
-  return await finish(session, obtained, signal);
+  const obtained = wait ? { wait } : await obtain(session, request, operation);
+  return await finish(session, obtained, operation);
 }
 
 /** Says in a preview that a replacement is made beside the old instance, under a name that the program chose. */
@@ -81,17 +80,17 @@ function noteSameName(session: Session, { urn, inputs }: CreateRequest): void {
 async function obtain(
   session: Session,
   request: CreateRequest,
-  signal: AbortSignal,
+  operation: Operation,
 ): Promise<Obtained> {
-  const { api, origin } = await session.connection.open(signal);
+  const { api, origin } = await session.connection.open(operation);
   // A create whose engine is gone makes no record.
-  signal.throwIfAborted();
+  operation.signal.throwIfAborted();
   const args = argsOf(session, request.inputs);
   const flavors = [...new Set([args.flavorId, ...(args.fallbackFlavorIds ?? [])])];
   const refused: RefusedFlavor[] = [];
   for (;;) {
     const flavor = flavors.shift() ?? "";
-    using create = new Create({ session, request, signal, api, origin, args, flavor });
+    using create = new Create({ session, request, operation, api, origin, args, flavor });
     const result = await create.run();
     if (result.kind === "accepted") return create.obtained(result, refused);
     const error = refusalOf(result.failure);
@@ -113,14 +112,14 @@ function refusalOf(failure: protocol.Failure): RequestError | undefined {
 async function finish(
   session: Session,
   { wait, note }: Obtained,
-  signal: AbortSignal,
+  operation: Operation,
 ): Promise<CreateResponse> {
   const { engine, ledger } = session;
   const { instance } = wait;
   const { urn, id } = instance;
   try {
     note?.();
-    const { outputs } = await waitUntilReady(session, wait, signal);
+    const { outputs } = await waitUntilReady(session, wait, operation);
     forgetText(session, instance.inputs);
     return { id, outputs };
   } catch (error) {
@@ -145,7 +144,7 @@ async function finish(
 interface CreateParts {
   session: Session;
   request: CreateRequest;
-  signal: AbortSignal;
+  operation: Operation;
   api: ComputeApi;
   origin: Origin;
   args: InstanceArgs;
@@ -157,7 +156,7 @@ interface CreateParts {
 class Create implements Disposable {
   readonly #session: Session;
   readonly #request: CreateRequest;
-  readonly #signal: AbortSignal;
+  readonly #operation: Operation;
   readonly #api: ComputeApi;
   readonly #origin: Origin;
   readonly #args: InstanceArgs;
@@ -171,11 +170,11 @@ class Create implements Disposable {
   /** The ids of the instances that had the name before the last POST. */
   #namesakes: readonly string[] = [];
 
-  constructor({ session, request, signal, api, origin, args, flavor }: CreateParts) {
+  constructor({ session, request, operation, api, origin, args, flavor }: CreateParts) {
     const { urn, inputs } = request;
     this.#session = session;
     this.#request = request;
-    this.#signal = signal;
+    this.#operation = operation;
     this.#api = api;
     this.#origin = origin;
     this.#args = { ...args, flavorId: flavor };
@@ -252,7 +251,7 @@ class Create implements Disposable {
   async #perform(state: protocol.State): Promise<protocol.Event> {
     const { ctx, ledger, listings } = this.#session;
     const { clock } = ctx;
-    const signal = this.#signal;
+    const { signal } = this.#operation;
     const { wakeAt } = state;
     if (state.phase === "claiming" && wakeAt !== undefined) this.#show("another run creates it");
     if (wakeAt !== undefined) await clock.sleep(Math.max(0, wakeAt - clock.now()), signal);
@@ -278,7 +277,7 @@ class Create implements Disposable {
       }
       case "awaitingPermit": {
         this.#show("awaiting the rate limit");
-        using _wait = this.#session.operations.waiting(signal, waits.permit);
+        using _wait = this.#operation.waiting(waits.permit);
         this.#permit = await this.#api.permitForPost(signal);
         return { kind: "permitted", now: clock.now() };
       }
@@ -299,15 +298,16 @@ class Create implements Disposable {
 
   /** Fetches a listing, possibly a shared one, that began after the last POST and at this clock time or later. */
   async #list(notBefore: number, record?: LedgerRecord): Promise<protocol.Event> {
-    const { ctx, listings } = this.#session;
-    const listing = await listings.get({ after: this.#postMark, notBefore }, this.#signal);
+    const { ctx } = this.#session;
+    const required = { after: this.#postMark, notBefore };
+    const listing = await this.#session.list(this.#operation, required);
     return { kind: "listed", look: lookAt(this.#session, listing, record), now: ctx.clock.now() };
   }
 
   /** Sends the POST, and returns its outcome. */
   async #post(before: string[]): Promise<protocol.Event> {
     const { listings, ctx } = this.#session;
-    const signal = this.#signal;
+    const { signal } = this.#operation;
     if (!this.#permit) throw new Error("a POST without a permit");
     this.#show("create sent");
     this.#namesakes = before;
@@ -334,7 +334,7 @@ class Create implements Disposable {
 
   /** Shows in the Info column what the create waits for. */
   #show(what: string): void {
-    this.#session.operations.show(this.#signal, { what });
+    this.#operation.show({ what });
   }
 
   /** Carries out a side effect of a transition. */

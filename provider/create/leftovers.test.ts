@@ -88,8 +88,8 @@ describe("an instance that an earlier create may have left", () => {
     world.service.has("i-lost", { name: "web" });
     const origin = { ...world.session.connection.origin(), account: "acct-old" };
     const instance = held(propertyMap({ __origin: propertyMap(origin) }));
-    const found = await briefly(world.session, (signal) =>
-      lookFor(world.session, instance, signal),
+    const found = await briefly(world.session, (operation) =>
+      lookFor(world.session, instance, operation),
     );
     expect(found).toBeUndefined();
     const { message } = await errorOf(create(world, "explicit", true));

@@ -47,8 +47,5 @@ export async function previewCreate(session: Session, request: CreateRequest): P
 
 /** Returns what a shared listing shows. Undefined if none comes soon: no caller depends on it. */
 export function lookOnce(session: Session): Promise<Look | undefined> {
-  const { listings } = session;
-  return briefly(session, async (signal) =>
-    lookAt(session, await listings.get(listings.recent(), signal)),
-  );
+  return briefly(session, async (operation) => lookAt(session, await session.list(operation)));
 }

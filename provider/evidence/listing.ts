@@ -74,27 +74,21 @@ export class ListingSource {
   readonly #fetchListing: (signal: AbortSignal) => Promise<FetchedListing>;
   readonly #clock: Clock;
   readonly #sessionSignal: () => AbortSignal;
-  readonly #waiting: (signal: AbortSignal) => Disposable | undefined;
   #lastMark = 0;
   #lastWrite = 0;
   #first: Listing | undefined;
   #latest: Listing | undefined;
   #underWay: (Begin & { listing: Promise<Listing> }) | undefined;
 
-  /**
-   * `sessionSignal` ends listings: the end of one caller must not end a listing that other callers share. `waiting` notes
-   * that the operation with this signal waits for a listing (`Operations.waiting`).
-   */
+  /** `sessionSignal` ends listings: the end of one caller must not end a listing that other callers share. */
   constructor(
     fetchListing: (signal: AbortSignal) => Promise<FetchedListing>,
     clock: Clock,
     sessionSignal: () => AbortSignal,
-    waiting: (signal: AbortSignal) => Disposable | undefined = () => undefined,
   ) {
     this.#fetchListing = fetchListing;
     this.#clock = clock;
     this.#sessionSignal = sessionSignal;
-    this.#waiting = waiting;
   }
 
   /** Returns the next mark: a number in the order of the session's writes and of the begins of its listings. */
@@ -135,8 +129,6 @@ export class ListingSource {
       listing.beginMark > after && listing.begunAt >= notBefore;
     signal.throwIfAborted();
     if (this.#latest && isNewEnough(this.#latest)) return this.#latest;
-    using _wait = this.#waiting(signal);
-    signal.throwIfAborted();
     const waitMs = notBefore - this.#clock.now();
     if (waitMs > 0) await this.#clock.sleep(waitMs, signal);
     for (;;) {

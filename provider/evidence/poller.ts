@@ -78,8 +78,6 @@ export interface PollerOptions {
   clock: Clock;
   pollIntervalMs: number;
   requestsPerMinute: number;
-  /** Notes that the operation with this signal waits for a listing (`Operations.waiting`). */
-  waiting: (signal: AbortSignal) => Disposable;
 }
 
 /** Waits for the instances of one session. */
@@ -87,7 +85,6 @@ export class Poller {
   readonly #listings: ListingSource;
   readonly #clock: Clock;
   readonly #pollIntervalMs: number;
-  readonly #waiting: PollerOptions["waiting"];
   /** How long the poller pauses for each request of a look, to keep to its share of the rate limit. */
   readonly #msPerRequest: number;
   #waitCount = 0;
@@ -103,11 +100,10 @@ export class Poller {
   /** The instances that were waited for. A second wait for one may find it ready at once. */
   readonly #waitedFor = new Once();
 
-  constructor({ listings, clock, pollIntervalMs, requestsPerMinute, waiting }: PollerOptions) {
+  constructor({ listings, clock, pollIntervalMs, requestsPerMinute }: PollerOptions) {
     this.#listings = listings;
     this.#clock = clock;
     this.#pollIntervalMs = pollIntervalMs;
-    this.#waiting = waiting;
     this.#msPerRequest = 60_000 / (requestsPerMinute * shareOfRateLimit);
   }
 
@@ -119,7 +115,6 @@ export class Poller {
    * @throws any other error of a look (for example a 401), any error of `onLook`, and the reason of `signal`
    */
   async waitWhileProvisioning(id: string, options: WaitOptions): Promise<WaitResult> {
-    using _wait = this.#waiting(options.signal);
     const { after = 0 } = options;
     // Accepted just now. The age of any other instance is not known here.
     const isNew = this.#waitedFor.add(id) && after > 0;

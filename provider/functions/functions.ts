@@ -18,7 +18,7 @@ import {
 } from "../pulumi/propertyValue";
 import type { FunctionToken } from "../pulumi/names";
 import type { InvokeRequest, InvokeResponse, ListRequest, ListResponse } from "../pulumi/calls";
-import { waits } from "../session/operations";
+import { waits, type Operation } from "../session/operations";
 import { identifier, nonEmptyText, numberAsText } from "../pulumi/textTypes";
 import { timeouts, type Session } from "../session/session";
 
@@ -31,7 +31,7 @@ interface FunctionDefinition {
   /** The type of each argument, which is never required by itself, with its description. */
   inputs: Readonly<Record<string, z.ZodType>>;
   /** Returns the outputs. The arguments were checked. */
-  run: (session: Session, args: FunctionArgs, signal: AbortSignal) => Promise<PropertyMap>;
+  run: (session: Session, args: FunctionArgs, operation: Operation) => Promise<PropertyMap>;
 }
 
 /** What each status means to this provider; the service's API document does not say it. */
@@ -52,8 +52,8 @@ export const functions: Record<FunctionToken, FunctionDefinition> = {
         "Hostname of the instance. The service may list it with a domain, which can be left out.",
       ),
     },
-    async run(session, { id, name }, signal) {
-      const listing = await recentListing(session, signal);
+    async run(session, { id, name }, operation) {
+      const listing = await session.list(operation);
       const all = [...listing.items.values()];
       const found = id ? all.filter((item) => item.id === id) : namedBy(name ?? "", all);
       const what = id ? `with the id "${id}"` : `named "${name}"`;
@@ -88,8 +88,8 @@ export const functions: Record<FunctionToken, FunctionDefinition> = {
         `Only instances whose name matches this pattern, ${namePatternHelp.replace(/[*?]/g, "`$&`")}, such as \`web-*\`. Case does not count.`,
       ),
     },
-    async run(session, args, signal) {
-      const listing = await recentListing(session, signal);
+    async run(session, args, operation) {
+      const listing = await session.list(operation);
       const { instances, complete } = instancesOf(listing, args);
       return propertyMap({ instances: instances.map(instanceSummary), complete });
     },
@@ -98,11 +98,11 @@ export const functions: Record<FunctionToken, FunctionDefinition> = {
   "compute:index:getAccount": {
     description: "The account of the token, as GET /v2/account answers; checks the token.",
     inputs: {},
-    async run(session, _args, signal) {
+    async run(session, _args, operation) {
       const { baseUrl, tokenKind } = session.settings;
       const api = await session.connection.api();
-      using _wait = session.operations.waiting(signal, waits.account);
-      const account = await api.account(signal);
+      using _wait = operation.waiting(waits.account);
+      const account = await api.account(operation.signal);
       // The service's API document does not say what the response contains.
       const details = new Secret(JSON.stringify(account ?? null));
       return propertyMap({ tokenKind, baseUrl, details });
@@ -118,7 +118,7 @@ export const functions: Record<FunctionToken, FunctionDefinition> = {
 export async function invoke(session: Session, request: InvokeRequest): Promise<InvokeResponse> {
   const args = readArgs(request.token, request.args);
   using operation = session.operation(timeouts.look);
-  return { outputs: await functions[request.token].run(session, args, operation.signal) };
+  return { outputs: await functions[request.token].run(session, args, operation) };
 }
 
 /**
@@ -135,7 +135,7 @@ export async function listInstances(
   const args = readArgs("compute:index:getInstances", propertyMap(Object.fromEntries(known)));
   if (known.length < Object.keys(query).length) return Unknown.value;
   using operation = session.operation(timeouts.look);
-  const listing = await recentListing(session, operation.signal);
+  const listing = await session.list(operation);
   const { instances, complete } = instancesOf(listing, args);
   if (!complete) {
     session.ctx.messages.warning(
@@ -162,10 +162,6 @@ function instancesOf(listing: Listing, { status, namePattern }: FunctionArgs) {
       (namePattern === undefined || matchesNamePattern(namePattern, item.name ?? "")),
   );
   return { instances, complete: isCompleteFor(listing, status ? [status] : []) };
-}
-
-function recentListing({ listings }: Session, signal: AbortSignal): Promise<Listing> {
-  return listings.get(listings.recent(), signal);
 }
 
 function instanceSummary(item: ListItem): PropertyMap {

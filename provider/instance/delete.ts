@@ -13,7 +13,7 @@ import { whyOpen } from "../evidence/why";
 import type { Verdict } from "../evidence/witness";
 import type { DeleteRequest } from "../pulumi/calls";
 import type { DeleteOccasion, KnownInstance } from "../engineRun";
-import { waits } from "../session/operations";
+import { waits, type Operation } from "../session/operations";
 import type { KnownState } from "../session/knownState";
 import type { Session } from "../session/session";
 import { isBilled, lookFor, refuseElsewhere, type Wanted } from "./existence";
@@ -79,7 +79,6 @@ export async function deleteInstance(
   // In a replacement, the column would otherwise go on showing the new instance.
   const end = (outcome: string) => ctx.messages.status(urn, `${outcome}, ${id}`);
   using operation = session.operationOf(request, "delete");
-  const { signal } = operation;
   const next = occasion.is === "replaced" ? occasion.next : undefined;
   let facts: DeleteFacts = {
     keeper: keeperOf(occasion, urn),
@@ -104,7 +103,7 @@ export async function deleteInstance(
             : "gone",
         );
       case "look":
-        facts = { ...facts, verdict: (await lookFor(session, instance, signal)).verdict };
+        facts = { ...facts, verdict: (await lookFor(session, instance, operation)).verdict };
         break;
       case "succeed":
         return end("gone");
@@ -113,7 +112,7 @@ export async function deleteInstance(
       case "destroy": {
         // A listing that shows the instance is of its tenant: from then on, its token is the one that the run uses.
         const origin = step.existing.kind === "listed" ? connection.origin() : instance.origin;
-        await destroy(session, { id, urn, origin, acceptedAt: instance.acceptedAt }, signal);
+        await destroy(session, { id, urn, origin, acceptedAt: instance.acceptedAt }, operation);
         return end("gone");
       }
       case "refuse":
@@ -180,18 +179,18 @@ function refusalWhileNeeded(id: string, need: string): OperationFailed {
 async function destroy(
   session: Session,
   instance: Wanted & { urn: string },
-  signal: AbortSignal,
+  operation: Operation,
 ): Promise<void> {
   const { id, urn } = instance;
   const { clock } = session.ctx;
   const { pollIntervalMs, settlingMs, destroyPath } = session.settings;
-  const isAcknowledged = await sendDestroy(session, id, signal);
+  const isAcknowledged = await sendDestroy(session, id, operation);
   // After an acknowledged DELETE, a listing that lacks the instance is evidence even in the settling time.
   const target = isAcknowledged ? { ...instance, acceptedAt: undefined } : instance;
   // A listing may lag behind an earlier DELETE whose response was lost, so a 404 is no error in the settling time.
   const foundBy = isAcknowledged ? Infinity : clock.now() + settlingMs;
   const what = isAcknowledged ? "DELETE sent" : "DELETE did not find it";
-  session.operations.show(signal, { what });
+  operation.show({ what });
   const unproven = (finding: string, cause?: TimedOut) => {
     const way = `once it is gone, drop it from the state: \`${stateDeleteCommand(urn)}\``;
     return new OperationFailed([`instance ${id} ${finding}.`, ...bulleted([way])], { cause });
@@ -199,7 +198,7 @@ async function destroy(
   let listedAs: string | undefined;
   try {
     for (;;) {
-      const { verdict } = await lookFor(session, target, signal);
+      const { verdict } = await lookFor(session, target, operation);
       if (verdict.kind === "absent") return;
       if (verdict.kind === "open")
         throw unproven(`is not proven gone after its DELETE: ${whyOpen(verdict, session)}`);
@@ -208,7 +207,7 @@ async function destroy(
         throw unproven(
           `${listedAs}, but the destroy call did not find it: check compute:destroyPath "${destroyPath}"`,
         );
-      await clock.sleep(pollIntervalMs, signal);
+      await clock.sleep(pollIntervalMs, operation.signal);
     }
   } catch (error) {
     // Another run would end in the same way if the service lists what it has deleted.
@@ -219,14 +218,17 @@ async function destroy(
 }
 
 /** Returns whether the service acknowledged the DELETE. A 404 or 410 means that the instance is gone, or that the path is wrong. */
-async function sendDestroy(session: Session, id: string, signal: AbortSignal): Promise<boolean> {
-  const { connection, listings, operations, settings } = session;
-  const { api } = await connection.open(signal);
-  using _wait = operations.waiting(signal, waits.destroy(settings.destroyPath ?? ""));
+async function sendDestroy(
+  { connection, listings, settings }: Session,
+  id: string,
+  operation: Operation,
+): Promise<boolean> {
+  const { api } = await connection.open(operation);
+  using _wait = operation.waiting(waits.destroy(settings.destroyPath ?? ""));
   // If the service has asked for a long pause, nothing is sent.
-  signal.throwIfAborted();
+  operation.signal.throwIfAborted();
   try {
-    await api.destroyInstance(id, signal);
+    await api.destroyInstance(id, operation.signal);
     return true;
   } catch (error) {
     if (!(error instanceof RequestError)) throw ended(error, notKnown(id));

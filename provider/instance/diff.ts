@@ -111,7 +111,7 @@ export async function diffInstance(
   let step = decideDiff(facts);
   while (step.kind === "look") {
     using operation = session.operation(timeouts.look, request);
-    facts = { ...facts, verdict: (await lookFor(session, instance, operation.signal)).verdict };
+    facts = { ...facts, verdict: (await lookFor(session, instance, operation)).verdict };
     step = decideDiff(facts);
   }
   endDiff(session, instance, step, occasion);

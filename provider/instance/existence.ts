@@ -3,6 +3,7 @@ import { OperationFailed, type Refused } from "../errors";
 import { ask } from "../evidence/ask";
 import type { Verdict } from "../evidence/witness";
 import { originDifference, type Origin } from "../origin";
+import { waits, type Operation } from "../session/operations";
 import type { Session } from "../session/session";
 import { refusal, wayIntoReach } from "./refusals";
 
@@ -23,15 +24,15 @@ export function listedBy(session: Pick<Session, "settledBy">, { acceptedAt }: Wa
  * Asks the listings that all operations share. `origin` is that of the listings.
  *
  * @throws OperationFailed if the instance lives elsewhere or the token is refused, RequestError if a request
- *   fails, and the reason of `signal`.
+ *   fails, and the error that ended the operation.
  */
 export async function lookFor(
   session: Session,
   instance: Wanted,
-  signal: AbortSignal,
+  operation: Operation,
 ): Promise<{ verdict: Verdict; origin: Origin }> {
   const { connection, listings, settings, state } = session;
-  const { origin } = await connection.open(signal);
+  const { origin } = await connection.open(operation);
   refuseElsewhere(session, instance, origin);
   const question = {
     subject: { id: instance.id },
@@ -40,7 +41,8 @@ export async function lookFor(
   };
   // Not `origin`: the token may be renewed while the listings are asked.
   const known = () => ({ vouchers: state.vouchersOf(instance, connection.origin()) });
-  return { verdict: await ask(listings, question, signal, known), origin };
+  using _wait = operation.waiting(waits.listing);
+  return { verdict: await ask(listings, question, operation.signal, known), origin };
 }
 
 /** The longest look that only makes a message more exact. */
@@ -49,12 +51,12 @@ const briefSeconds = 10;
 /** Returns what a brief look finds. Undefined if it fails. Once a request has failed, the session leaves brief looks out. */
 export async function briefly<T>(
   session: Session,
-  look: (signal: AbortSignal) => Promise<T>,
+  look: (operation: Operation) => Promise<T>,
 ): Promise<T | undefined> {
   if (session.hasLookFailed) return undefined;
   using operation = session.operation(briefSeconds);
   try {
-    return await look(operation.signal);
+    return await look(operation);
   } catch (error) {
     // An instance that is out of reach says nothing about the next look.
     session.hasLookFailed ||= !(error instanceof OperationFailed);

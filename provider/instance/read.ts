@@ -32,7 +32,7 @@ export async function readInstance(
   // In an import or a `.get()`, no outputs come from the state.
   if (occasion === "refresh") session.noteShown(before);
   using operation = session.operationOf(request, "read");
-  const { verdict, origin } = await lookFor(session, before, operation.signal);
+  const { verdict, origin } = await lookFor(session, before, operation);
   if (verdict.kind === "open") {
     const why = whyOpen(verdict, session);
     if (occasion === "refresh") return keepState(session, before, why);

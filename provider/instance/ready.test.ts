@@ -14,8 +14,8 @@ async function wait(world: Scene, seconds = 900) {
   const urn = urnOf("web");
   const acceptedAt = session.ctx.clock.date().toISOString();
   const instance = Instance.accepted({ urn, inputs }, accepted, origin, acceptedAt);
-  const { signal } = session.operationOf({ urn, timeoutSeconds: seconds }, "create");
-  const { outputs } = await waitUntilReady(session, { instance, origin, after: 0 }, signal);
+  const operation = session.operationOf({ urn, timeoutSeconds: seconds }, "create");
+  const { outputs } = await waitUntilReady(session, { instance, origin, after: 0 }, operation);
   return outputs;
 }
 
@@ -105,19 +105,17 @@ test("Ctrl-C ends the wait at once, and the instance is kept", async () => {
   expect(world.service.calls).toEqual([]);
 });
 
-test("a listing that is refused ends the wait, and the error names the next step", async () => {
-  const world = scene({ validateCredentials: false });
-  world.service.listFaults.push(fail(answered(403, "GET")));
-  expect((await unfinishedOf(wait(world))).message).toContain("lacks the scope");
-});
-
-test("if the account call refuses the token during the wait, the instance is kept too", async () => {
-  const world = scene();
-  world.service.accountAnswer = () => {
-    throw answered(401, "GET");
-  };
-  expect((await unfinishedOf(wait(world))).message).toContain("give a valid one");
-});
+test.each([
+  [403, "lacks the scope"],
+  [401, "give a valid one"],
+])(
+  "a listing that is refused with %d ends the wait, and the error names the next step",
+  async (status, step) => {
+    const world = scene();
+    world.service.listFaults.push(fail(answered(status, "GET")));
+    expect((await unfinishedOf(wait(world))).message).toContain(step);
+  },
+);
 
 test("after a defect in the wait, the instance is kept too", async () => {
   const world = scene();

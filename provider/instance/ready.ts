@@ -55,23 +55,23 @@ interface Progress {
 export function waitUntilReady(
   session: Session,
   wait: ReadyWait,
-  signal: AbortSignal,
+  operation: Operation,
 ): Promise<Instance> {
-  return new WaitUntilReady(session, wait, signal).run();
+  return new WaitUntilReady(session, wait, operation).run();
 }
 
 /** One wait, which follows the instance through the listings. */
 class WaitUntilReady {
   readonly #session: Session;
   readonly #wait: ReadyWait;
-  readonly #signal: AbortSignal;
+  readonly #operation: Operation;
   readonly #progress: Progress;
   #instance: Instance;
 
-  constructor(session: Session, wait: ReadyWait, signal: AbortSignal) {
+  constructor(session: Session, wait: ReadyWait, operation: Operation) {
     this.#session = session;
     this.#wait = wait;
-    this.#signal = signal;
+    this.#operation = operation;
     this.#progress = { status: wait.listed?.status };
     this.#instance = wait.instance;
   }
@@ -130,23 +130,24 @@ class WaitUntilReady {
     const { port, isAddressAwaited, status = accepted } = this.#progress;
     const awaited = isAddressAwaited ? `${status}, awaiting its address` : status;
     const what = port ? portStatus(port) : awaited;
-    this.#session.operations.show(this.#signal, { what, id: this.#instance.id });
+    this.#operation.show({ what, id: this.#instance.id });
   }
 
   /** Takes what a listing shows of the instance, or why there is no listing. */
   #noteLook(item: ListItem | undefined, problem: RequestError | undefined): void {
-    this.#session.operations.noteLook(this.#signal, problem);
+    this.#operation.noteLook(problem);
     this.#note({ problem, ...(item && { status: item.status ?? accepted }) });
   }
 
   async #waitWhileProvisioning(): Promise<WaitResult> {
     const { listed, after, instance } = this.#wait;
     if (listed && hasLeftProvisioning(listed)) return { kind: "left", item: listed };
+    using _wait = this.#operation.waiting(waits.listing);
     return await this.#session.poller.waitWhileProvisioning(instance.id, {
       after,
       // Until then, a listing may lack the instance although it exists (compute:settlingSeconds).
       listedBy: listedBy(this.#session, instance),
-      signal: this.#signal,
+      signal: this.#operation.signal,
       onLook: (listing, problem) => this.#noteLook(listing?.items.get(instance.id), problem),
     });
   }
@@ -159,7 +160,8 @@ class WaitUntilReady {
     const session = this.#session;
     if (session.isAddressMissed) return;
     this.#note({ isAddressAwaited: true });
-    using end = deadline(session.ctx.clock, session.settings.settlingMs / 1000, this.#signal);
+    const { signal } = this.#operation;
+    using end = deadline(session.ctx.clock, session.settings.settlingMs / 1000, signal);
     try {
       const result = await session.poller.waitForAddress(item, this.#looksUntil(end.signal));
       if (result.kind === "deleted") throw goneInstance(this.#instance);
@@ -167,7 +169,7 @@ class WaitUntilReady {
       const isTimeOut = error instanceof TimedOut;
       if (!(isTimeOut || error instanceof RequestError || error instanceof OperationFailed))
         throw error;
-      session.isAddressMissed ||= isTimeOut && !this.#signal.aborted;
+      session.isAddressMissed ||= isTimeOut && !signal.aborted;
     }
   }
 
@@ -187,7 +189,7 @@ class WaitUntilReady {
     if (number === undefined) return;
     this.#note({ status: this.#instance.status, port: { number } });
     const end = new AbortController();
-    const until = AbortSignal.any([this.#signal, end.signal]);
+    const until = AbortSignal.any([this.#operation.signal, end.signal]);
     try {
       const answered = waitUntilAnswered(
         this.#session.ctx,

@@ -12,7 +12,7 @@ export async function noteRetained(
   session: Session,
   instance: Wanted & { readonly urn: string },
 ): Promise<boolean> {
-  const found = await briefly(session, (signal) => lookFor(session, instance, signal));
+  const found = await briefly(session, (operation) => lookFor(session, instance, operation));
   if (found?.verdict.kind === "absent") return false;
   const { id, urn } = instance;
   const isListed = found?.verdict.kind === "listed";

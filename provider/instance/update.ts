@@ -85,7 +85,7 @@ async function finishWait(
   instance: Instance,
 ): Promise<Instance> {
   using operation = session.operationOf(request, "update");
-  const { verdict, origin } = await lookFor(session, instance, operation.signal);
+  const { verdict, origin } = await lookFor(session, instance, operation);
   const { id } = instance;
   const listed = verdict.kind === "listed" ? verdict.items[0] : undefined;
   switch (decideUpdate(instance, verdict)) {
@@ -97,10 +97,6 @@ async function finishWait(
       return listed ? instance.seenAs(listed, origin) : instance.finished();
     case "wait":
       // Any listing counts, because this session sent no POST for the instance.
-      return await waitUntilReady(
-        session,
-        { instance, origin, after: 0, listed },
-        operation.signal,
-      );
+      return await waitUntilReady(session, { instance, origin, after: 0, listed }, operation);
   }
 }

@@ -9,8 +9,9 @@ import { lookFor } from "../instance/existence";
 import { answered, failed } from "../testing/fakeService";
 import { errorOf, liveToken, scene } from "../testing/scene";
 import { temporaryFolder } from "../testing/temporaryFolder";
+import type { Session } from "./session";
 
-const never = new AbortController().signal;
+const open = (session: Session) => session.connection.open(session.operation(60));
 
 test.each([
   [true, ["account"], "acc-1"],
@@ -19,11 +20,10 @@ test.each([
   "with validateCredentials %j, the account is requested at most once",
   async (validateCredentials, calls, account) => {
     const { session, service } = scene({ validateCredentials });
-    const { connection } = session;
     service.accountAnswer = () => ({ id: "acc-1" });
     expect(service.calls).toEqual([]);
-    await Promise.all([connection.open(never), connection.open(never)]);
-    expect((await connection.open(never)).origin.account).toBe(account);
+    await Promise.all([open(session), open(session)]);
+    expect((await open(session)).origin.account).toBe(account);
     expect(service.calls).toEqual(calls);
   },
 );
@@ -34,7 +34,7 @@ test("after a 401, every call fails with the same error, and the account is not 
     throw answered(401, "GET");
   };
   for (let n = 0; n < 2; n++) {
-    const error = await errorOf(session.connection.open(never));
+    const error = await errorOf(open(session));
     expect(error).toBeInstanceOf(OperationFailed);
     expect(error.message).toContain("invalid, expired or revoked");
   }
@@ -46,8 +46,8 @@ test("a 403 for the account causes one warning, since the token may still list a
   service.accountAnswer = () => {
     throw answered(403, "GET");
   };
-  await session.connection.open(never);
-  await session.connection.open(never);
+  await open(session);
+  await open(session);
   expect(messages.warnings).toEqual([expect.stringContaining("could not be checked")]);
 });
 
@@ -59,8 +59,8 @@ test.each([answered(503, "GET"), failed("unreachable", "refused", "GET")])(
       service.accountAnswer = () => ({});
       throw fault;
     };
-    expect(await errorOf(session.connection.open(never))).toBe(fault);
-    await session.connection.open(never);
+    expect(await errorOf(open(session))).toBe(fault);
+    await open(session);
     expect(service.calls).toEqual(["account", "account"]);
   },
 );
@@ -70,15 +70,14 @@ test.each([undefined, "text", { id: 5 }, { id: "" }, null])(
   async (answer) => {
     const { session, service } = scene();
     service.accountAnswer = () => answer;
-    expect((await session.connection.open(never)).origin).not.toHaveProperty("account");
+    expect((await open(session)).origin).not.toHaveProperty("account");
   },
 );
 
 test("an account request that hangs fails with the time-out of the operation", async () => {
   const { session, service } = scene();
   service.accountAnswer = () => new Promise(() => undefined);
-  const { signal } = session.operation(5);
-  expect(await errorOf(session.connection.open(signal))).toBeInstanceOf(TimedOut);
+  expect(await errorOf(session.connection.open(session.operation(5)))).toBeInstanceOf(TimedOut);
 });
 
 test("if the client can't be made, the error blames the settings and is no defect", async () => {
@@ -86,7 +85,7 @@ test("if the client can't be made, the error blames the settings and is no defec
   ctx.createApi = () => {
     throw new Error("HTTPS_PROXY is no address");
   };
-  const error = await errorOf(session.connection.open(never));
+  const error = await errorOf(open(session));
   expect(error).toBeInstanceOf(OperationFailed);
   expect(error.message).toContain("HTTPS_PROXY is no address");
 });
@@ -104,7 +103,7 @@ async function withTokenFile() {
     ({ renewToken } = options);
     return service;
   };
-  await session.connection.open(never);
+  await open(session);
   const write = (content: string) => writeFileSync(file, content);
   return { ...world, file, write, renew: (token: string) => renewToken?.(token) };
 }
@@ -149,12 +148,12 @@ test.each([
 
 test("the origin has the hash of the new token, so that a listing without the run's instances proves nothing (G3)", async () => {
   const { session, service, write, renew } = await withTokenFile();
-  const { origin } = await session.connection.open(never);
+  const { origin } = await open(session);
   const instance = { id: "i-1", origin, acceptedAt: undefined };
   service.has("i-9");
   write(newToken);
   renew(liveToken);
-  const found = await lookFor(session, instance, never);
+  const found = await lookFor(session, instance, session.operation(60));
   expect(found.origin.tokenHash).not.toBe(origin.tokenHash);
   expect(found.verdict.kind).toBe("open");
 });

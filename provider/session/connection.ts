@@ -12,7 +12,7 @@ import { OperationFailed } from "../errors";
 import { Once } from "../once";
 import { tokenHash, type Origin } from "../origin";
 import type { ProviderContext } from "../context";
-import { waits, type Operations } from "./operations";
+import { waits, type Operation, type Operations } from "./operations";
 
 /** What a connection is made with. */
 interface Parts {
@@ -48,13 +48,12 @@ export class Connection {
    *
    * @throws OperationFailed if the service refuses the token (401), or if no client can be made with the settings
    * @throws RequestError if the token could not be checked and a later check may succeed
-   * @throws the reason of `signal`, or of the signal that Cancel aborts
+   * @throws the error that ended the operation
    */
-  async open(signal: AbortSignal): Promise<{ api: ComputeApi; origin: Origin }> {
+  async open(operation: Operation): Promise<{ api: ComputeApi; origin: Origin }> {
+    const { signal } = operation;
     // The account call is sent once. After that, its pauses hold nothing up.
-    using _wait = this.#hasOrigin
-      ? undefined
-      : this.#parts.operations.waiting(signal, waits.account);
+    using _wait = this.#hasOrigin ? undefined : operation.waiting(waits.account);
     signal.throwIfAborted();
     this.#opened ??= this.#open().catch((error: unknown) => {
       // After an OperationFailed, every later call fails too. After any other failure, the next call checks again.

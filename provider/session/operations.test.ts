@@ -37,9 +37,9 @@ test("each operation that waits for the endpoint shows the retry, and no other o
   const { clock, operations, shown, retry } = setUp();
   const [one, two, other] = ["one", "two", "other"].map((urn) => operations.begin(900, { urn }));
   if (!one || !two || !other) throw new Error("three operations");
-  using _one = operations.waiting(one.signal, waits.listing);
-  using _two = operations.waiting(two.signal, waits.listing);
-  using _other = operations.waiting(other.signal, waits.permit);
+  using _one = one.waiting(waits.listing);
+  using _two = two.waiting(waits.listing);
+  using _other = other.waiting(waits.permit);
   retry(11_400);
   await clock.advance(1000);
   const text = "429, next try in 11 s, 1 s of 15 min";
@@ -50,7 +50,7 @@ test("an operation that begins to wait during a pause shows it, too", async () =
   const { clock, operations, shown, retry } = setUp();
   retry(11_000);
   const operation = operations.begin(900, { urn: "web" });
-  using _wait = operations.waiting(operation.signal, waits.listing);
+  using _wait = operation.waiting(waits.listing);
   await clock.advance(1000);
   expect(shown).toEqual(["web: 429, next try in 10 s, 1 s of 15 min"]);
 });
@@ -64,7 +64,7 @@ test.each<[Partial<Retry>, string]>([
 ])("a retry %j is shown as %j", async (more, text) => {
   const { clock, operations, shown, retry } = setUp();
   const operation = operations.begin(900, { urn: "web" });
-  using _wait = operations.waiting(operation.signal, waits.listing);
+  using _wait = operation.waiting(waits.listing);
   retry(2600, more);
   await clock.advance(1000);
   expect(shown).toEqual([`web: ${text}`]);
@@ -72,15 +72,15 @@ test.each<[Partial<Retry>, string]>([
 
 test("the Info column names the trouble until the service answers again, also while the next try is under way", async () => {
   const { clock, operations, shown, retry } = setUp();
-  const { signal } = operations.begin(900, { urn: "web", id: "i-1" });
-  operations.show(signal, { what: "PROVISIONING" });
-  using _wait = operations.waiting(signal, waits.listing);
+  const operation = operations.begin(900, { urn: "web", id: "i-1" });
+  operation.show({ what: "PROVISIONING" });
+  using _wait = operation.waiting(waits.listing);
   await clock.advance(2000);
   retry(7000);
   await clock.advance(18_000);
-  operations.noteLook(signal, answered(503, "GET"));
+  operation.noteLook(answered(503, "GET"));
   await clock.advance(5000);
-  operations.noteLook(signal, undefined);
+  operation.noteLook(undefined);
   await clock.advance(1000);
   expect(shown).toEqual([
     "web: PROVISIONING, 1 s of 15 min, i-1",
@@ -95,8 +95,8 @@ test("the Info column names the trouble until the service answers again, also wh
 test("for what has no line in the Info column, such as a function, a message says once that it waits", () => {
   const { operations, shown, retry } = setUp();
   const [one, two] = [operations.begin(300), operations.begin(300)];
-  using _one = operations.waiting(one.signal, waits.listing);
-  using _two = operations.waiting(two.signal, waits.listing);
+  using _one = one.waiting(waits.listing);
+  using _two = two.waiting(waits.listing);
   const error = failed("unreachable", "the connection was refused", "GET");
   for (const inMs of [500, 2500]) retry(inMs, { error });
   expect(shown).toEqual([]);
@@ -113,7 +113,7 @@ test("only a pause that the service asked for, and that ends at or after the tim
   ];
   for (const [inMs, isAsked, isEnded] of cases) {
     const operation = operations.begin(20);
-    using _wait = operations.waiting(operation.signal, waits.listing);
+    using _wait = operation.waiting(waits.listing);
     retry(inMs, { isAsked });
     expect(operation.signal.aborted).toBe(isEnded);
     operation[Symbol.dispose]();
@@ -124,9 +124,9 @@ test("a pause ends no operation that waits for something else, or that has ended
   const { clock, operations, retry } = setUp();
   const posting = operations.begin(20);
   const ended = operations.begin(20);
-  operations.waiting(ended.signal, waits.listing);
+  ended.waiting(waits.listing);
   ended[Symbol.dispose]();
-  operations.waiting(posting.signal, waits.listing)[Symbol.dispose]();
+  posting.waiting(waits.listing)[Symbol.dispose]();
   retry(60_000, { isAsked: true });
   expect([posting.signal.aborted, ended.signal.aborted]).toEqual([false, false]);
   posting[Symbol.dispose]();
@@ -138,7 +138,7 @@ test("a wait that begins during a pause ends at once if the pause is too long fo
   retry(60_000, { isAsked: true });
   const short = operations.begin(20);
   const long = operations.begin(61);
-  for (const { signal } of [short, long]) operations.waiting(signal, waits.listing);
+  for (const operation of [short, long]) operation.waiting(waits.listing);
   expect([short.signal.aborted, long.signal.aborted]).toEqual([true, false]);
   const reason: unknown = short.signal.reason;
   expect(reason).toBeInstanceOf(TimedOut);
@@ -148,18 +148,14 @@ test("a wait that begins during a pause ends at once if the pause is too long fo
   });
   await clock.advance(60_000);
   const late = operations.begin(20);
-  operations.waiting(late.signal, waits.listing);
+  late.waiting(waits.listing);
   expect(late.signal.aborted).toBe(false);
 });
 
-test.each([
-  ["the innermost wait", "permit", "listing"],
-  ["a wait that fails beside another", "listing", "account"],
-] as const)("after a time-out, %s is named with its last failed try", async (_, outer, inner) => {
+test("after a time-out, what the operation waits for is named with its last failed try", async () => {
   const { clock, operations, retry } = setUp();
   const operation = operations.begin(20, { option: "customTimeouts.read" });
-  operations.waiting(operation.signal, waits[outer]);
-  operations.waiting(operation.signal, waits[inner]);
+  operation.waiting(waits.listing);
   retry(1000, { error: answered(503, "GET") });
   await clock.advance(20_000);
   expect(operation.signal.reason).toMatchObject({
@@ -167,12 +163,4 @@ test.each([
     waitedFor:
       "a listing of the instances (GET /v2/instances), and the last try failed: GET /v2/instances: the service said 503 (HTTP 503)",
   });
-});
-
-test("a signal that is no operation's is not touched", () => {
-  const { operations, retry } = setUp();
-  const { signal } = new AbortController();
-  using _wait = operations.waiting(signal, waits.listing);
-  retry(60_000, { isAsked: true });
-  expect(signal.aborted).toBe(false);
 });

@@ -10,12 +10,12 @@ import type { ProviderContext } from "../context";
 import { Once } from "../once";
 import { InfoColumn, type Activity, type FailedRequest, type Line } from "./infoColumn";
 
-/** What an operation may wait for. */
+/** What an operation waits for. */
 export interface Wait {
   /** As the object of "waiting for". */
   readonly what: string;
-  /** The endpoint (method and path) whose answer ends the wait, if it is one. */
-  readonly endpoint?: string;
+  /** The method and path whose answer ends the wait. */
+  readonly endpoint: string;
 }
 
 const createEndpoint = `POST ${paths.instances}`;
@@ -51,6 +51,15 @@ export interface OperationOwner {
 /** The last failed try of an endpoint, which is to be repeated. */
 type Repeated = Required<FailedRequest> & Pick<Retry, "isAsked">;
 
+/** What the operations of a session share. */
+interface Shared {
+  readonly ctx: ProviderContext;
+  readonly column: InfoColumn;
+  readonly underWay: Set<Operation>;
+  /** By endpoint. */
+  readonly repeated: Map<string, Repeated>;
+}
+
 /** One call of the engine, or one command: its time-out, and what it waits for. Disposing of it stops its timer. */
 export class Operation implements Ending {
   readonly signal: AbortSignal;
@@ -58,36 +67,47 @@ export class Operation implements Ending {
   readonly #line: Line | undefined;
   readonly #option: TimeoutOption | undefined;
   /** The clock time at which the operation times out. */
-  readonly endsAt: number;
-  /** The waits under way, innermost last, each with the last failed try since the service last answered. */
-  readonly #waits = new Map<Wait, FailedRequest | undefined>();
+  readonly #endsAt: number;
+  /** What the operation waits for now: one thing at a time. */
+  #wait: Wait | undefined;
+  /** The last try of the wait, if it failed. */
+  #failed: FailedRequest | undefined;
   readonly #early = new AbortController();
   readonly #ending: Ending;
-  readonly #onDispose: () => void;
+  readonly #shared: Shared;
 
   constructor(
     readonly seconds: number,
     { urn, id, option }: OperationOwner,
-    { ctx, column, canceled, onDispose }: OperationParts,
+    canceled: AbortSignal,
+    shared: Shared,
   ) {
-    const beginsAt = ctx.clock.now();
-    this.endsAt = beginsAt + seconds * 1000;
+    const { clock } = shared.ctx;
+    const beginsAt = clock.now();
+    this.#endsAt = beginsAt + seconds * 1000;
     this.#option = option;
-    this.#line = urn === undefined ? undefined : column.begin({ urn, id, beginsAt, seconds });
-    this.#onDispose = onDispose;
+    this.#line =
+      urn === undefined ? undefined : shared.column.begin({ urn, id, beginsAt, seconds });
+    this.#shared = shared;
     const outer = AbortSignal.any([canceled, this.#early.signal]);
-    this.#ending = deadline(ctx.clock, seconds, outer, () => this.#timedOut());
+    this.#ending = deadline(clock, seconds, outer, () => this.#timedOut());
     this.signal = this.#ending.signal;
+    shared.underWay.add(this);
   }
 
-  begin(wait: Wait): Disposable {
-    // A copy, because an operation may wait for the same twice.
-    const own = { ...wait };
-    this.#waits.set(own, undefined);
+  /**
+   * Notes what the operation waits for, until the result is disposed of. A pause that does not end before the time-out aborts
+   * the signal: at once if the endpoint is paused already.
+   */
+  waiting(wait: Wait): Disposable {
+    this.#wait = wait;
+    const { ctx, repeated } = this.#shared;
+    const last = repeated.get(wait.endpoint);
+    if (last && last.nextAt > ctx.clock.now()) this.meet(wait.endpoint, last);
     return {
       [Symbol.dispose]: () => {
-        this.#waits.delete(own);
-        this.#showTrouble();
+        this.#note(undefined);
+        this.#wait = undefined;
       },
     };
   }
@@ -97,23 +117,18 @@ export class Operation implements Ending {
     return this.#line !== undefined;
   }
 
-  /** Whether the operation waits for an answer of this endpoint. */
-  waitsFor(endpoint: string): boolean {
-    return [...this.#waits.keys()].some((wait) => wait.endpoint === endpoint);
+  /** Takes a failed try that is to be repeated, if the operation waits for this endpoint. Returns whether it goes on waiting. */
+  meet(endpoint: string, failed: Repeated): boolean {
+    if (this.#wait?.endpoint !== endpoint) return false;
+    this.#note(failed);
+    const { error, until, isAsked, nextAt } = failed;
+    if (isAsked && nextAt >= this.#endsAt) this.#early.abort(this.#timedOut({ error, until }));
+    return !this.signal.aborted;
   }
 
-  /** Takes a failed try of what it waits for. */
-  noteFailedTry(endpoint: string, failed: FailedRequest): void {
-    for (const wait of this.#waits.keys()) {
-      if (wait.endpoint === endpoint) this.#waits.set(wait, failed);
-    }
-    this.#showTrouble();
-  }
-
-  /** Takes an answer: what it waits for has no trouble any more. */
-  noteAnswer(): void {
-    for (const wait of this.#waits.keys()) this.#waits.set(wait, undefined);
-    this.#showTrouble();
+  /** Takes the outcome of a listing, if the operation waits for one: an answer or an error. It goes on waiting. */
+  noteLook(error: RequestError | undefined): void {
+    if (this.#wait === waits.listing) this.#note(error && { error });
   }
 
   /** Shows in the Info column what the operation does. */
@@ -121,132 +136,58 @@ export class Operation implements Ending {
     this.#line?.show(activity);
   }
 
-  /** Ends the operation, because this pause does not end before its time-out. */
-  endBefore(pause: Pause): void {
-    this.#early.abort(this.#timedOut(pause));
-  }
-
-  /** The innermost wait. A wait that fails comes first, since of a wait for the account and one for a listing only one may. */
-  get #awaited(): [wait?: Wait, failed?: FailedRequest | undefined] {
-    const all = [...this.#waits];
-    return all.findLast(([, failed]) => failed) ?? all.at(-1) ?? [];
-  }
-
-  #showTrouble(): void {
-    const [, failed] = this.#awaited;
+  #note(failed: FailedRequest | undefined): void {
+    this.#failed = failed;
     this.#line?.meet(failed);
   }
 
   #timedOut(pause?: Pause): TimedOut {
-    const [wait, failed] = this.#awaited;
-    const lastTry = failed ? `, and the last try failed: ${failed.error.message}` : "";
-    const waitedFor = wait && wait.what + lastTry;
+    const lastTry = this.#failed ? `, and the last try failed: ${this.#failed.error.message}` : "";
+    const waitedFor = this.#wait && this.#wait.what + lastTry;
     return new TimedOut(this.seconds, { option: this.#option, waitedFor, pause });
   }
 
   [Symbol.dispose](): void {
     this.#line?.[Symbol.dispose]();
-    this.#onDispose();
+    this.#shared.underWay.delete(this);
     this.#ending[Symbol.dispose]();
   }
-}
-
-/** What an operation is given by its session. */
-interface OperationParts {
-  ctx: ProviderContext;
-  column: InfoColumn;
-  canceled: AbortSignal;
-  onDispose: () => void;
 }
 
 /** From such a pause on, a person asks what the run is waiting for. */
 const noticeableMs = 3000;
 
-const noWait: Disposable = { [Symbol.dispose]: () => undefined };
-
 /** The operations of one session. */
 export class Operations {
-  readonly #ctx: ProviderContext;
   readonly #canceled: () => AbortSignal;
-  readonly #column: InfoColumn;
-  /** By their signals, which all that they call gets. */
-  readonly #underWay = new Map<AbortSignal, Operation>();
+  readonly #shared: Shared;
   /** The endpoints of which a message has said that they are tried again. */
   readonly #said = new Once();
-  /** By endpoint. */
-  readonly #repeated = new Map<string, Repeated>();
 
   constructor(ctx: ProviderContext, canceled: () => AbortSignal) {
-    this.#ctx = ctx;
     this.#canceled = canceled;
-    this.#column = new InfoColumn(ctx);
+    const column = new InfoColumn(ctx);
+    this.#shared = { ctx, column, underWay: new Set(), repeated: new Map() };
   }
 
   /** Begins an operation, which a cancel or this time-out ends. */
   begin(seconds: number, owner: OperationOwner = {}): Operation {
-    const operation: Operation = new Operation(seconds, owner, {
-      ctx: this.#ctx,
-      column: this.#column,
-      canceled: this.#canceled(),
-      onDispose: () => void this.#underWay.delete(operation.signal),
-    });
-    this.#underWay.set(operation.signal, operation);
-    return operation;
-  }
-
-  /** Returns the operation with this signal. Undefined for a signal of another kind. */
-  of(signal: AbortSignal): Operation | undefined {
-    return this.#underWay.get(signal);
-  }
-
-  /**
-   * Notes that the operation with this signal waits, until the result is disposed of. A pause that does not end before the
-   * operation's time-out aborts the signal: at once if the endpoint is paused already.
-   */
-  waiting(signal: AbortSignal, wait: Wait): Disposable {
-    const operation = this.of(signal);
-    if (!operation) return noWait;
-    const underWay = operation.begin(wait);
-    const { endpoint } = wait;
-    const repeated = endpoint === undefined ? undefined : this.#repeated.get(endpoint);
-    if (endpoint !== undefined && repeated && repeated.nextAt > this.#ctx.clock.now()) {
-      meet(operation, endpoint, repeated);
-    }
-    return underWay;
+    return new Operation(seconds, owner, this.#canceled(), this.#shared);
   }
 
   /** Takes a failed try that is to be repeated. */
   retrying({ method, path, error, inMs, isAsked }: Retry): void {
-    const { clock, messages } = this.#ctx;
+    const { ctx, underWay, repeated } = this.#shared;
+    const { clock, messages } = ctx;
     // Rounded up, because messages show whole seconds.
     const until = new Date(Math.ceil((clock.date().getTime() + inMs) / 1000) * 1000);
-    const repeated = { error, isAsked, nextAt: clock.now() + inMs, until };
+    const failed = { error, isAsked, nextAt: clock.now() + inMs, until };
     const endpoint = `${method} ${path}`;
-    this.#repeated.set(endpoint, repeated);
-    for (const operation of [...this.#underWay.values()]) {
-      if (!operation.waitsFor(endpoint)) continue;
-      meet(operation, endpoint, repeated);
-      const isUnseen = !operation.hasLine && !operation.signal.aborted && inMs >= noticeableMs;
-      if (isUnseen && this.#said.add(endpoint)) messages.info(`${error.message}; trying again`);
+    repeated.set(endpoint, failed);
+    for (const operation of underWay) {
+      const isUnseen = operation.meet(endpoint, failed) && !operation.hasLine;
+      if (isUnseen && inMs >= noticeableMs && this.#said.add(endpoint))
+        messages.info(`${error.message}; trying again`);
     }
   }
-
-  /** Shows in the Info column what the operation with this signal does. */
-  show(signal: AbortSignal, activity: Activity): void {
-    this.of(signal)?.show(activity);
-  }
-
-  /** Takes the outcome of a listing for the operation with this signal, which goes on waiting: an answer or an error. */
-  noteLook(signal: AbortSignal, error: RequestError | undefined): void {
-    const operation = this.of(signal);
-    if (error) operation?.noteFailedTry(listEndpoint, { error });
-    else operation?.noteAnswer();
-  }
-}
-
-/** Tells an operation of a try that is to be repeated, and ends it if the pause before that is too long for it. */
-function meet(operation: Operation, endpoint: string, repeated: Repeated): void {
-  operation.noteFailedTry(endpoint, repeated);
-  const { error, until, isAsked, nextAt } = repeated;
-  if (isAsked && nextAt >= operation.endsAt) operation.endBefore({ error, until });
 }

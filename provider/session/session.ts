@@ -4,7 +4,7 @@ import type { Settings, SettingVariables } from "../config/settings";
 import { ledgerFolder } from "../ledger/folder";
 import { Ledger } from "../ledger/ledger";
 import { collect } from "../evidence/collect";
-import { type CursorProblem, ListingSource } from "../evidence/listing";
+import { type CursorProblem, type Listing, ListingSource } from "../evidence/listing";
 import type { ProviderContext } from "../context";
 import { EngineRun } from "../engineRun";
 import { Poller } from "../evidence/poller";
@@ -110,35 +110,31 @@ export class Session {
     this.connection = new Connection(parts);
     this.listings = new ListingSource(
       async (signal) => {
-        const { api } = await this.connection.open(signal);
+        const api = await this.connection.api();
         const listing = await collect(api, this.cursorParameter, signal);
         if (listing.cursorProblem) this.#noteCursorProblem(listing.cursorProblem);
         return listing;
       },
       ctx.clock,
       canceled,
-      (signal) => this.#waitForListing(signal),
     );
     this.poller = new Poller({
       listings: this.listings,
       clock: ctx.clock,
       pollIntervalMs: settings.pollIntervalMs,
       requestsPerMinute: settings.requestsPerMinute,
-      waiting: (signal) => this.#waitForListing(signal),
     });
   }
 
-  /** Notes that the operation with this signal waits for a listing, the first of which opens the connection. */
-  #waitForListing(signal: AbortSignal): Disposable {
-    const { connection, operations } = this;
-    const opening = connection.isOpen ? undefined : operations.waiting(signal, waits.account);
-    const listing = operations.waiting(signal, waits.listing);
-    return {
-      [Symbol.dispose]: () => {
-        listing[Symbol.dispose]();
-        opening?.[Symbol.dispose]();
-      },
-    };
+  /**
+   * Opens the connection, and returns a listing that is as new as required.
+   *
+   * @throws as `Connection.open`, and RequestError if a request fails
+   */
+  async list(operation: Operation, required = this.listings.recent()): Promise<Listing> {
+    await this.connection.open(operation);
+    using _wait = operation.waiting(waits.listing);
+    return await this.listings.get(required, operation.signal);
   }
 
   /** The id of the session, which is the stamp of the instances that it creates, takes over or imports. */
