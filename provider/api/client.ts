@@ -43,7 +43,7 @@ export interface ComputeApi {
   /**
    * Sends POST /v2/instances once, on a new connection (a create is never blindly retried, G2), and uses up the permit.
    * Never rejects. `unsent` cancels the call only as long as no byte was sent, `grace` at any time. The outcome is then
-   * `notSent` if no byte was sent, and otherwise `unclear` (or `rateLimited`, if a 429 had begun to arrive).
+   * `notSent` if no byte was sent, and otherwise `unclear`.
    */
   createInstance(body: CreateBody, permit: Permit, signals: PostSignals): Promise<PostOutcome>;
 
@@ -86,7 +86,7 @@ class Client implements ComputeApi {
   }
 
   permitForPost(signal: AbortSignal): Promise<Permit> {
-    return this.#sender.permitFor("POST", paths.instances, signal);
+    return this.#sender.rateLimit.acquirePermit("POST", paths.instances, signal);
   }
 
   async createInstance(

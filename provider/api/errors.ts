@@ -2,7 +2,7 @@
 
 /** How a request failed, which shows whether the service may have acted. */
 export type FailureKind =
-  /** The request could not be formed, or had no valid permit. Nothing was sent. */
+  /** The request could not be formed. Nothing was sent. */
   | "unsendable"
   /** No usable connection was made, so no byte of the request left this machine. */
   | "unreachable"

@@ -26,8 +26,7 @@ test.each([
   [301, "https://127.0.0.1/v2", "https://127.0.0.1, which"],
   [302, "//evil.test/v2", "http://evil.test, which"],
   [303, "/v3/account?secret=1", "another path of http://127.0.0.1:PORT, which"],
-  [307, "ftp://x", "an address that cannot be used"],
-  [308, "http://[", "an address that cannot be used"],
+  [308, "http://[", "no address, which"],
 ])("a %d to %s is refused, and no query is shown", async (status, location, target) => {
   const react = redirect(status, location);
   await withServer([{ expect: account, react }], async ({ baseUrl, port }) => {

@@ -39,11 +39,7 @@ test.each(readable)("a response %s is accepted", async (_, react) => {
 });
 
 const unreadable: [string, Reaction, RegExp][] = [
-  [
-    "in gzip",
-    answer(200, "\u0001", { "content-encoding": "gzip" }),
-    /is encoded \(gzip\), which was not/,
-  ],
+  ["in gzip", answer(200, "\u0001", { "content-encoding": "gzip" }), /is not JSON/],
   [
     "with a megabyte of header",
     raw(`HTTP/1.1 200 OK\r\nx-big: ${"x".repeat(1_000_000)}\r\n${withLength}`),

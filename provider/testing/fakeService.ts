@@ -104,7 +104,7 @@ export class FakeService implements ComputeApi {
       if (isOpen) this.openPermits--;
       isOpen = false;
     };
-    return { use: () => undefined, release };
+    return { use: () => () => undefined, release };
   }
 
   async createInstance(

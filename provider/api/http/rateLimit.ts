@@ -55,8 +55,8 @@ export type RateLimitOptions = Pick<
 
 /** Allows one request, and holds a token until that ends. */
 export interface Permit {
-  /** Returns a function to be called when the request has ended, or undefined if the permit was used or released. */
-  use(): ((end: RequestEnd) => void) | undefined;
+  /** Returns a function to be called when the request has ended. @throws Error if the permit was used or released */
+  use(): (end: RequestEnd) => void;
   /** Returns an unused permit with its token. Does nothing if the permit was used or released. */
   release(): void;
 }
@@ -139,11 +139,11 @@ class Bucket {
     const pausesBefore = this.#pausesInARow;
     let isUnused = true;
     const use = () => {
-      if (!isUnused) return undefined;
+      if (!isUnused) throw new Error("the permit was used up or given back");
       isUnused = false;
       return (end: RequestEnd) => this.#endRequest(end, pausesBefore);
     };
-    return { use, release: () => use()?.("unsent") };
+    return { use, release: () => isUnused && use()("unsent") };
   }
 
   /** `pausesBefore` is the number of pauses in a row when the request was permitted. */

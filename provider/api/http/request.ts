@@ -14,14 +14,14 @@ interface Sending<T> {
   request: HttpRequest;
   /** Reads the 2xx response. */
   read: (response: HttpResponse) => T;
-  /** Of a POST, whose caller has waited for the permit (`permitFor`). Without a permit, each try first waits for one. */
+  /** Of a POST, whose caller has waited for the permit. Without a permit, each try first waits for one. */
   permit?: Permit;
 }
 
 /** Sends the requests of one client. */
 export class RequestSender {
   readonly #options: ClientOptions;
-  readonly #rateLimit: RateLimit;
+  readonly rateLimit: RateLimit;
   readonly #transport: Transport;
   /** The token of the next request. */
   #token: string;
@@ -29,7 +29,7 @@ export class RequestSender {
   /** @throws Error if a proxy variable of the environment is not an address */
   constructor(options: ClientOptions) {
     this.#options = options;
-    this.#rateLimit = new RateLimit(options);
+    this.rateLimit = new RateLimit(options);
     this.#transport = new Transport(options);
     this.#token = options.token;
   }
@@ -41,11 +41,6 @@ export class RequestSender {
   send<T>(sending: Sending<T>): Promise<T> {
     const isPost = sending.request.method === "POST";
     return isPost ? this.#sendPost(sending) : this.#sendRepeatedly(sending);
-  }
-
-  /** As `RateLimit.acquirePermit`. */
-  permitFor(method: string, path: string, signal: AbortSignal): Promise<Permit> {
-    return this.#rateLimit.acquirePermit(method, path, signal);
   }
 
   /** As `Transport.close`. */
@@ -98,8 +93,8 @@ export class RequestSender {
   async #sendOnce<T>({ request, read, permit: given }: Sending<T>): Promise<T> {
     const { method, endpoint, cancelUnsent } = request;
     // Wait for the rate limit, unless the caller has waited.
-    const permit = given ?? (await this.#rateLimit.acquirePermit(method, endpoint, cancelUnsent));
-    const endPermit = use(permit, request);
+    const permit = given ?? (await this.rateLimit.acquirePermit(method, endpoint, cancelUnsent));
+    const endPermit = permit.use();
     let end: RequestEnd = "unsent";
     try {
       // Send the request, wait for the whole response, and log the request.
@@ -136,18 +131,6 @@ export class RequestSender {
     onRetry?.({ method, path: endpoint, error, inMs, isAsked: false });
     return clock.sleep(inMs, cancelUnsent);
   }
-}
-
-/**
- * Uses the permit up.
- *
- * @throws RequestError if it was used up or released before
- */
-function use(permit: Permit, { method, path }: HttpRequest): (end: RequestEnd) => void {
-  const endPermit = permit.use();
-  if (endPermit) return endPermit;
-  const cause = "its permit was used up or given back";
-  throw new RequestError({ kind: "unsendable", method, path, cause, lasting: true });
 }
 
 /** Whether the service refused the token, and did nothing. A POST's 401 without an error envelope may be a proxy's. */

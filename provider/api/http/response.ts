@@ -3,7 +3,7 @@ import { STATUS_CODES } from "node:http";
 import type * as z from "zod";
 import { tolerant } from "../contract";
 import type { Clock } from "../../clock";
-import { printable, redactionMark } from "../../redaction";
+import { redactionMark } from "../../redaction";
 import { RequestError, type ServiceError } from "../errors";
 import type { HttpResponse } from "./transport";
 
@@ -76,14 +76,10 @@ function redirectMessage(
   baseUrl: string,
   redact: (text: string) => string,
 ): string {
-  const notFollowed = "which is not followed: nothing was sent there";
-  const url = URL.parse(location, baseUrl);
-  if (!url || !["http:", "https:"].includes(url.protocol)) {
-    return `redirected to an address that cannot be used, ${notFollowed}`;
-  }
   const { origin } = new URL(baseUrl);
-  const target = url.origin === origin ? `another path of ${origin}` : redact(url.origin);
-  return `redirected to ${target}, ${notFollowed}. If the service is there, set compute:baseUrl to it`;
+  const given = URL.parse(location, baseUrl)?.origin ?? "no address";
+  const target = given === origin ? `another path of ${origin}` : redact(given);
+  return `redirected to ${target}, which is not followed: nothing was sent there. If the service is there, set compute:baseUrl to it`;
 }
 
 /** Reads the error envelope (section "Error envelope"), redacted and shortened. Undefined if the body is none. */
@@ -111,28 +107,14 @@ function parseJson(response: HttpResponse): { value: unknown } | { problem: stri
     const reviver = (key: string, value: unknown) => {
       // It would change the prototype of an object to which it is copied.
       if (key === "__proto__") return undefined;
-      return typeof value === "string" ? withoutToken(value, response.token) : value;
+      // No output may show the token, and a service could list it as a name, for example (no secret in the state, G8).
+      return typeof value === "string" ? value.replaceAll(response.token, redactionMark) : value;
     };
     return { value: JSON.parse(text, reviver) as unknown };
   } catch {
     // The parser's own message quotes the body, which may hold secrets.
+    return { problem: isHtml(response) ? "is an HTML page, not JSON" : "is not JSON" };
   }
-  const encoding = response.header("content-encoding");
-  // An encoded body is never decoded, since a few bytes could become gigabytes.
-  if (encoding) {
-    const encodingName = oneLine(encoding, 30, response.request.redact);
-    return { problem: `is encoded (${encodingName}), which was not asked for` };
-  }
-  return { problem: isHtml(response) ? "is an HTML page, not JSON" : "is not JSON" };
-}
-
-/** No output may show the token, and a service could list it as a name, for example (no secret in the state, G8). */
-function withoutToken(text: string, token: string): string {
-  // `printable` makes no text longer, and nearly every text of a listing is shorter than a token.
-  if (text.length < token.length) return text;
-  // Characters that `printable` removes later may be inside the token.
-  const shown = [text, printable(text)].find((form) => form.includes(token));
-  return shown?.replaceAll(token, redactionMark) ?? text;
 }
 
 /** The length of the longest string that is redacted and shown, in characters. Of a longer one, the length is shown. */

@@ -93,7 +93,7 @@ export class Transport {
   /**
    * Sends the request with this token. Rejects with a `RequestError`, or with the reason of the signal that cancelled the
    * request. A POST that is cancelled after `onSend` rejects with a `RequestError`, because the service may have acted (G2).
-   * The body is truncated if it is too long (`maxBodyBytes`), or if the response to a 429 or to a successful DELETE breaks off.
+   * The body is truncated if it is too long (`maxBodyBytes`).
    * If a certificate is refused, the request is sent once more, with the certificates of the system.
    */
   async send(outgoing: Outgoing): Promise<HttpResponse> {
@@ -283,11 +283,6 @@ class Exchange implements Dispatcher.DispatchHandler {
   #fail(cause: string, networkError?: Error): void {
     const { method, path } = this.#given.request;
     const status = this.#head?.status;
-    // With a 429 the service did not act. A successful DELETE needs no body.
-    if (status === 429 || (method === "DELETE" && isSuccess(status))) {
-      this.#respond({ isTruncated: true });
-      return;
-    }
     const kind = this.#controller ? "unanswered" : "unreachable";
     const short = networkError && shortNetworkError(networkError);
     // A retry would fail as well.
@@ -322,6 +317,6 @@ function isCertificateRefused(error: unknown): boolean {
 }
 
 /** Whether the status is a 2xx. */
-export function isSuccess(status: number | undefined): boolean {
-  return status !== undefined && status >= 200 && status < 300;
+export function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300;
 }
