@@ -140,17 +140,6 @@ test("a debug line has no secret of the time when it was written, even if it is 
   });
 });
 
-test("debug lines that wait are sent in messages of at most some 64,000 characters", async () => {
-  await withEngine(async (engine, log) => {
-    const line = "x".repeat(maxMessageLength);
-    for (let n = 0; n < 100; n++) log.debug(line);
-    await log.flush();
-    const lengths = engine.logged.map(({ message }) => message.length);
-    expect(Math.max(...lengths)).toBeLessThan(70_000);
-    expect(engine.logged.flatMap(({ message }) => message.split("\n"))).toHaveLength(100);
-  });
-});
-
 test("a message that the engine holds up delays no other resource's messages", async () => {
   await withEngine(async (engine, log) => {
     const { promise: isReleased, resolve: release } = Promise.withResolvers<void>();

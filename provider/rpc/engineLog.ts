@@ -13,9 +13,6 @@ export const cancelsAtEnd = ">=3.231.0";
 /** In UTF-16 units. HTTP/2 trailers, in which an error message is sent twice, are not meant for pages of text. */
 export const maxMessageLength = 4096;
 
-/** To a waiting message that is longer than this, no line is added. In UTF-16 units. */
-const maxJoinedLength = 65_536;
-
 /** The messages about one resource, or about none. */
 interface Queue {
   /** Resolves when the last message was sent or has failed. */
@@ -128,7 +125,7 @@ function tookIn(waiting: Message, { severity, isEphemeral, text }: Message): boo
     return true;
   }
   // The engine shows a message that is no debug line to a person by itself.
-  if (severity !== "debug" || waiting.text.length > maxJoinedLength) return false;
+  if (severity !== "debug") return false;
   waiting.text += `\n${text}`;
   return true;
 }

@@ -5,6 +5,7 @@
 import { Struct } from "google-protobuf/google/protobuf/struct_pb";
 import { signatureKey, signatures, unknownText, unknownTexts } from "../pulumi/names";
 import {
+  isList,
   mapValues,
   Opaque,
   Secret,
@@ -85,77 +86,54 @@ function openSignedMap(fields: PropertyMap): PropertyValue {
 }
 
 /**
- * What the encoder does with a value that can't be sent:
+ * What the encoder does with an unknown value:
  *
- * - `preview`: it throws, but sends unknown values.
- * - `final`: it throws, also for unknown values: the engine would refuse the reply, and lose the instance (G1).
- * - `salvage`: it leaves them out, so that at least the other values are sent.
+ * - `preview`: it sends the value.
+ * - `final`: it throws, because the engine would refuse the reply, and lose the instance (G1).
+ * - `salvage`: it leaves the value out, so that at least the other values are sent.
  */
 export type Strictness = "preview" | "final" | "salvage";
 
-/** The way to a value, as in `["networks", "[0]", ".ipv4"]`. The content of a secret is one step further. */
-type Path = readonly string[];
-
-/** @throws Error for a value that can't be sent, except with `salvage`. It names the property, but quotes no string of it. */
+/** @throws Error for an unknown value in a `final` reply. It names the property. */
 export function encodeProperties(map: PropertyMap, strictness: Strictness): Struct {
-  return Struct.fromJavaScript(encodeMap(map, [], strictness));
+  return Struct.fromJavaScript(encodeMap(map, "", strictness));
 }
 
-/** Encodes a map, which may have a signature only if the engine has sent it with one. */
-function encodeMap(map: object, path: Path, strictness: Strictness, maySign = false) {
+function encodeMap(map: PropertyMap, path: string, strictness: Strictness) {
   const fields: Record<string, Json> = {};
-  for (const [name, content] of Object.entries(map) as [string, unknown][]) {
-    const key = name.toWellFormed();
-    // With this key, google-protobuf would set the prototype of one of its objects.
-    if (key === "__proto__") continue;
-    const inner = [...path, path.length === 0 ? key : `.${key}`];
-    // The engine would read a map with a signature as a secret, or would refuse the reply.
-    const isReserved = key === signatureKey && !maySign;
-    const value = isReserved
-      ? leaveOut(inner, strictness, "this name is reserved by Pulumi")
-      : encodeValue(content, inner, strictness);
+  for (const [key, content] of Object.entries(map)) {
+    const value = encodeValue(content, path === "" ? key : `${path}.${key}`, strictness);
     if (value !== undefined) fields[key] = value;
   }
   return fields;
 }
 
-/** Returns undefined if the value is to be left out. No later code checks values that the types forbid. */
-function encodeValue(content: unknown, path: Path, strictness: Strictness): Json | undefined {
-  if (path.length > maxDepth) {
-    return leaveOut(path, strictness, `nested more than ${maxDepth} levels deep`);
-  }
-  if (content === undefined || content === null || typeof content === "boolean") return content;
-  if (typeof content === "number" && Number.isFinite(content)) return content;
-  if (typeof content === "string") {
-    // An instance may have such a name, which the engine must not read as an unknown value.
+/**
+ * Returns undefined if the value is to be left out. `path` is the way to the value, as in `networks[0].ipv4`.
+ *
+ * @throws as `encodeProperties`
+ */
+function encodeValue(
+  content: PropertyValue,
+  path: string,
+  strictness: Strictness,
+): Json | undefined {
+  // An instance may have a name that the engine must not read as an unknown value.
+  if (typeof content === "string")
     return unknownTexts.has(content) ? `${content}~` : content.toWellFormed();
-  }
+  if (typeof content !== "object" || content === null) return content;
   if (content instanceof Unknown) {
     if (strictness === "preview") return unknownText;
-    return leaveOut(path, strictness, "the value is still unknown, and this is not a preview");
+    if (strictness === "salvage") return undefined;
+    throw new Error(`property ${path}: the value is still unknown, and this is not a preview`);
   }
   if (content instanceof Secret) {
-    const value = encodeValue(content.value, [...path, ""], strictness);
+    const value = encodeValue(content.value, path, strictness);
     return value === undefined ? undefined : { [signatureKey]: signatures.secret, value };
   }
-  if (content instanceof Opaque) return encodeMap(content.fields, path, strictness, true);
-  if (Array.isArray(content)) {
-    // With null for an item that is left out, the items after it keep their positions.
-    return content.map((item, n) => encodeValue(item, [...path, `[${n}]`], strictness) ?? null);
-  }
-  if (isPlainObject(content)) return encodeMap(content, path, strictness);
-  return leaveOut(path, strictness, "Pulumi can't store such a value");
-}
-
-/** @throws Error unless the strictness is `salvage` */
-function leaveOut(path: Path, strictness: Strictness, reason: string): undefined {
-  if (strictness === "salvage") return undefined;
-  throw new Error(`property ${path.join("")}: ${reason}`);
-}
-
-/** The prototype of `{}` may be from another realm, as in Jest. */
-function isPlainObject(content: unknown): content is object {
-  if (typeof content !== "object" || content === null) return false;
-  const prototype: unknown = Object.getPrototypeOf(content);
-  return prototype === null || Object.getPrototypeOf(prototype) === null;
+  if (content instanceof Opaque) return encodeMap(content.fields, path, strictness);
+  // With null for an item that is left out, the items after it keep their positions.
+  if (isList(content))
+    return content.map((item, n) => encodeValue(item, `${path}[${n}]`, strictness) ?? null);
+  return encodeMap(content, path, strictness);
 }

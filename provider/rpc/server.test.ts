@@ -501,28 +501,3 @@ test("a host that only reads the schema, at an address of its own, changes nothi
     expect(engine.logged.map(({ message }) => message)).toEqual(["created"]);
   });
 });
-
-test("an engine that is gone in the middle of a Create ends no run but its own", async () => {
-  const { promise: answered, resolve } = Promise.withResolvers<void>();
-  const create = async () => {
-    await answered;
-    return created;
-  };
-  await withServer({ create }, async ({ connect, calls, server }) => {
-    const first = await connect("127.0.0.1:1001");
-    await first.configure(settings);
-    const request = new pb.CreateRequest().setUrn(target.urn).setType(instanceToken);
-    const ended = Promise.withResolvers<void>();
-    const lost = first.raw.create(request, () => ended.resolve());
-    await first.version();
-    const next = await connect("127.0.0.1:1002");
-    await next.configure(settings);
-    lost.cancel();
-    await ended.promise;
-    // Calls of one connection arrive in their order.
-    await first.version();
-    resolve();
-    await server.drain();
-    expect(namesOf(calls)).toEqual(["configure", "create", "renew", "configure"]);
-  });
-});

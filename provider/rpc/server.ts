@@ -37,8 +37,6 @@ export class ProviderServer {
   #served = "";
   /** Who made the last Handshake. A host that only reads the schema makes a Handshake, too, even in the middle of a run. */
   #attached = "";
-  /** How many runs have begun. */
-  #runs = 0;
   readonly #running = new Set<Promise<void>>();
 
   constructor(dependencies: ServerDependencies) {
@@ -93,7 +91,6 @@ export class ProviderServer {
   #beginRun(): void {
     if (this.#attached === this.#served) return;
     this.#served = this.#attached;
-    this.#runs++;
     this.#dependencies.log.attach(this.#served);
     this.#tellProvider((provider) => provider.renew());
   }
@@ -158,11 +155,7 @@ export class ProviderServer {
     handle: handleUnaryCall<Request, Reply>,
   ): handleUnaryCall<Request, Reply> {
     return (call, callback) => {
-      const run = this.#runs;
-      const onGone = () => {
-        // When the caller goes away, the process may serve another engine.
-        if (this.#runs === run) this.cancel("engineGone");
-      };
+      const onGone = () => this.cancel("engineGone");
       handle(call, (...outcome) => {
         // This event comes after every reply, too.
         call.off("cancelled", onGone);
