@@ -203,24 +203,20 @@ export function changedInputs(before: Instance, news: PropertyMap): ChangedInput
     !scriptInputs.some((name) => hasUnknown(news[name])) && isSameUserData(before.inputs, news);
   const becomesSecret = (name: InputName) =>
     hasSecret(news[name]) && !hasSecret(before.outputs[name]);
-  const changed: ChangedInputs = { detailed: {}, replaced: [], asserted: [], recorded: [] };
-  for (const name of inputNames) {
-    const kind = isSameScript && isScript(name) ? undefined : changeOf(name, before, news);
-    if (!kind) {
-      if (!isScript(name) && becomesSecret(name)) changed.recorded.push(name);
-      continue;
-    }
-    changed.detailed[name] = kind;
-    const group = kind === "add" ? "asserted" : "replaced";
-    changed[isInPlace(name, before, news) ? "recorded" : group].push(name);
-  }
   const script = readUserData(news);
   const isInOtherForm = [before.inputs, before.outputs]
     .map(readUserData)
-    .some((held) => held && (held.form !== script?.form || held.input !== script.input));
-  const isRecorded = isInOtherForm || scriptInputs.some(becomesSecret);
-  if (isSameScript && script && isRecorded && changed.replaced.length === 0)
-    changed.recorded.push(...scriptInputs);
+    .some((held) => held && script && (held.form !== script.form || held.input !== script.input));
+  const changed: ChangedInputs = { detailed: {}, replaced: [], asserted: [], recorded: [] };
+  for (const name of inputNames) {
+    const isSame = isSameScript && isScript(name);
+    const kind = isSame ? undefined : changeOf(name, before, news);
+    if (kind) {
+      changed.detailed[name] = kind;
+      const group = kind === "add" ? "asserted" : "replaced";
+      changed[isInPlace(name, before, news) ? "recorded" : group].push(name);
+    } else if (becomesSecret(name) || (isSame && isInOtherForm)) changed.recorded.push(name);
+  }
   return changed;
 }
 
