@@ -8,7 +8,7 @@ import { whyIncomplete, whyOpen } from "../provider/evidence/why";
 import type { Verdict } from "../provider/evidence/witness";
 import { lookFor } from "../provider/instance/existence";
 import { redactionMark } from "../provider/redaction";
-import { timeouts } from "../provider/session/session";
+import { timeouts } from "../provider/session/operations";
 import {
   compare,
   unreadableStates,

@@ -8,7 +8,8 @@ import { whyIncomplete } from "../provider/evidence/why";
 import { oldestEngine } from "../provider/process/executable";
 import { ledgerFolder } from "../provider/ledger/folder";
 import { originDifference } from "../provider/origin";
-import { timeouts, type Session } from "../provider/session/session";
+import { timeouts } from "../provider/session/operations";
+import type { Session } from "../provider/session/session";
 import { isOlder } from "../provider/version";
 import { readRecords, settleAdvice } from "./records";
 import { engineVersion, installAdvice, noPulumi, readState } from "./pulumi";
@@ -107,7 +108,7 @@ async function checkAccount({ settings, connection, operations }: Session): Prom
 }
 
 async function checkListing(session: Session): Promise<Finding> {
-  using operation = session.operation(timeouts.look);
+  using operation = session.operations.begin(timeouts.look);
   const listing = await session.list(operation, {});
   const instances = count(listing.items.size, "instance");
   const pages = listing.items.size <= pageLimit.max ? "one page shows them all; " : "";

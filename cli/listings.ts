@@ -5,7 +5,8 @@ import { RequestError } from "../provider/api/errors";
 import { OperationFailed } from "../provider/errors";
 import type { Listing } from "../provider/evidence/listing";
 import type { Origin } from "../provider/origin";
-import { commandRun, Session, timeouts } from "../provider/session/session";
+import { timeouts } from "../provider/session/operations";
+import { commandRun, Session } from "../provider/session/session";
 import type { FoundSettings } from "./settings";
 import type { Finding, Terminal } from "./terminal";
 
@@ -58,7 +59,7 @@ export async function listAgain(
   const { session } = service;
   const after = session.listings.mark();
   // Without a time-out, the requests would never end if the service always answers 429.
-  using operation = session.operation(timeouts.look);
+  using operation = session.operations.begin(timeouts.look);
   const { origin } = await session.connection.open(operation);
   const listing = await session.list(operation, { after });
   return { ...service, origin, listing };

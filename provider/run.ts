@@ -9,7 +9,6 @@ import { decideForRun } from "./config/oneRun";
 import type { ProviderContext } from "./context";
 import { OperationFailed } from "./errors";
 import { reportInDoubt } from "./create/inDoubt";
-import { reportRetained } from "./instance/retained";
 import type { CancelReason, ConfigureRequest } from "./pulumi/calls";
 import { runPatienceMs, Session } from "./session/session";
 
@@ -85,7 +84,7 @@ export class Run {
 
   #endSession(session: Session, reason: CancelReason): void {
     if (reason === "engineGone") return;
-    reportRetained(session);
+    session.retained.report();
     session.notices.reportFindings();
     for (const assignment of this.#assignments) {
       if (session.notices.markSaid(assignment))

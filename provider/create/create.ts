@@ -61,7 +61,7 @@ export async function createInstance(
     forgetText(session, request.inputs);
     return { id: "", outputs: previewOutputs(request.inputs, session.settings.tokenKind) };
   }
-  using operation = session.operationOf(request, "create");
+  using operation = session.operations.of(request, "create");
   const wait = occasion.is === "repeat" ? occasion.unfinished : undefined;
   const obtained = wait ? { wait } : await obtain(session, request, operation);
   return await finish(session, obtained, operation);

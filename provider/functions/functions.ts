@@ -18,9 +18,9 @@ import {
 } from "../pulumi/propertyValue";
 import type { FunctionToken } from "../pulumi/names";
 import type { InvokeRequest, InvokeResponse, ListRequest, ListResponse } from "../pulumi/calls";
-import { waits, type Operation } from "../session/operations";
+import { timeouts, waits, type Operation } from "../session/operations";
 import { identifier, nonEmptyText, numberAsText } from "../pulumi/textTypes";
-import { timeouts, type Session } from "../session/session";
+import type { Session } from "../session/session";
 
 /** The given arguments, which are all strings once they are checked. */
 type FunctionArgs = Readonly<Record<string, string | undefined>>;
@@ -117,7 +117,7 @@ export const functions: Record<FunctionToken, FunctionDefinition> = {
  */
 export async function invoke(session: Session, request: InvokeRequest): Promise<InvokeResponse> {
   const args = readArgs(request.token, request.args);
-  using operation = session.operation(timeouts.look);
+  using operation = session.operations.begin(timeouts.look);
   return { outputs: await functions[request.token].run(session, args, operation) };
 }
 
@@ -134,7 +134,7 @@ export async function listInstances(
   const known = Object.entries(query).filter(([, value]) => !hasUnknown(value));
   const args = readArgs("compute:index:getInstances", propertyMap(Object.fromEntries(known)));
   if (known.length < Object.keys(query).length) return Unknown.value;
-  using operation = session.operation(timeouts.look);
+  using operation = session.operations.begin(timeouts.look);
   const listing = await session.list(operation);
   const { instances, complete } = instancesOf(listing, args);
   if (!complete) {

@@ -1,6 +1,6 @@
 /** Tests of Delete, which tells the truth under each policy ("Delete tells the truth", G4). */
 import { expect, test } from "@jest/globals";
-import { isEnded } from "../abort";
+import { Canceled, isEnded } from "../abort";
 import { Refused } from "../errors";
 import { propertyMap, Secret, type PropertyMap, type PropertyValue } from "../pulumi/propertyValue";
 import { answered, fail, failed } from "../testing/fakeService";
@@ -16,7 +16,6 @@ import {
   verdicts,
 } from "../testing/scene";
 import { decideDelete, deleteInstance, type DeleteFacts } from "./delete";
-import { reportRetained } from "./retained";
 
 const urn = urnOf("web");
 
@@ -174,7 +173,7 @@ const dropped = (...lines: string[]) =>
 /** Returns what the end of a run says about the instances that its Deletes have dropped from the state. */
 function reported({ session, messages }: Scene): string[] {
   const before = messages.all.length;
-  reportRetained(session);
+  session.retained.report();
   return messages.all.slice(before);
 }
 
@@ -270,7 +269,7 @@ test.each([
 test("with recorded settings, the end of the run says that the policy is the recorded one", () => {
   const world = scene(retain, undefined, { kind: "recorded" });
   const left = { id: "i-1", urn: "", isBilled: true, isListed: true };
-  world.session.retained.set("i-1", left);
+  void world.session.retained.note(left);
   expect(reported(world).join("\n")).toContain(
     '(compute:deletePolicy is "retain" in the settings that the last `pulumi up` recorded)',
   );
@@ -356,7 +355,7 @@ test.each<[string, (world: Scene) => void, string]>([
     "is canceled during the DELETE",
     (world) => {
       world.cancel();
-      world.session.canceled().throwIfAborted();
+      throw new Canceled();
     },
     "whether instance i-1 was destroyed is not known: it was canceled. The instance stays in the state. Run again",
   ],

@@ -78,7 +78,7 @@ export async function deleteInstance(
   const instance = heldBy(request);
   // In a replacement, the column would otherwise go on showing the new instance.
   const end = (outcome: string) => ctx.messages.status(urn, `${outcome}, ${id}`);
-  using operation = session.operationOf(request, "delete");
+  using operation = session.operations.of(request, "delete");
   const next = occasion.is === "replaced" ? occasion.next : undefined;
   let facts: DeleteFacts = {
     keeper: keeperOf(occasion, urn),

@@ -25,7 +25,7 @@ import {
   verdicts,
 } from "../testing/scene";
 import { changedInputs, decideDiff, diffInstance, type DiffChange, type DiffFacts } from "./diff";
-import { retainReplaced, reportRetained } from "./retained";
+import { retainReplaced } from "./retained";
 import { inputNames } from "./definition";
 import { heldBy, Instance } from "./instance";
 
@@ -478,10 +478,10 @@ test.each<[string, (world: Scene) => void, string[]]>([
     const { deleteBeforeReplace } = await diffOf(world, { flavorId: "b" });
     expect(deleteBeforeReplace).toBe(false);
     // In an `up` whose create fails, the instance stays as it is.
-    reportRetained(world.session);
+    world.session.retained.report();
     expect(world.messages.warnings).toEqual([]);
     await retainReplaced(world.session, urn);
-    reportRetained(world.session);
+    world.session.retained.report();
     expect(world.messages.warnings).toEqual(
       expected.map((line) => expect.stringMatching(new RegExp(`${line.replace(/[()]/g, ".")}$`))),
     );
@@ -512,7 +512,7 @@ test("with retain, a dependent that the engine replaces is named, since no other
   const world = existing({ deletePolicy: "retain" });
   await diffAsDependent(world, { userData: new Secret(Unknown.value) });
   await retainReplaced(world.session, urn);
-  reportRetained(world.session);
+  world.session.retained.report();
   expect(world.messages.warnings).toEqual([expect.stringContaining(behind)]);
 });
 

@@ -18,7 +18,8 @@ import {
 import type { DiffKind } from "../pulumi/names";
 import type { DiffRequest, DiffResponse } from "../pulumi/calls";
 import type { DiffOccasion } from "../engineRun";
-import { timeouts, type Session } from "../session/session";
+import { timeouts } from "../session/operations";
+import type { Session } from "../session/session";
 import { idInputs, inputNames, isScript, isSent, scriptInputs, type InputName } from "./definition";
 import { isBilled, lookFor, outOfReach } from "./existence";
 import { heldBy, listedInputs, type Instance } from "./instance";
@@ -110,7 +111,7 @@ export async function diffInstance(
   };
   let step = decideDiff(facts);
   while (step.kind === "look") {
-    using operation = session.operation(timeouts.look, request);
+    using operation = session.operations.begin(timeouts.look, request);
     facts = { ...facts, verdict: (await lookFor(session, instance, operation)).verdict };
     step = decideDiff(facts);
   }

@@ -54,7 +54,7 @@ export async function briefly<T>(
   look: (operation: Operation) => Promise<T>,
 ): Promise<T | undefined> {
   if (session.hasLookFailed) return undefined;
-  using operation = session.operation(briefSeconds);
+  using operation = session.operations.begin(briefSeconds);
   try {
     return await look(operation);
   } catch (error) {

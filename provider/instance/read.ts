@@ -31,7 +31,7 @@ export async function readInstance(
   const before = new Instance({ urn, id, inputs, outputs });
   // In an import or a `.get()`, no outputs come from the state.
   if (occasion === "refresh") session.noteShown(before);
-  using operation = session.operationOf(request, "read");
+  using operation = session.operations.of(request, "read");
   const { verdict, origin } = await lookFor(session, before, operation);
   if (verdict.kind === "open") {
     const why = whyOpen(verdict, session);

@@ -14,7 +14,7 @@ async function wait(world: Scene, seconds = 900) {
   const urn = urnOf("web");
   const acceptedAt = session.ctx.clock.date().toISOString();
   const instance = Instance.accepted({ urn, inputs }, accepted, origin, acceptedAt);
-  const operation = session.operationOf({ urn, timeoutSeconds: seconds }, "create");
+  const operation = session.operations.of({ urn, timeoutSeconds: seconds }, "create");
   const { outputs } = await waitUntilReady(session, { instance, origin, after: 0 }, operation);
   return outputs;
 }

@@ -1,13 +1,8 @@
-/** Names, at the end of a run, the instances that "retain" (`compute:deletePolicy`) lets run, or that its `up` will let run (G4, G5). */
-import { bulleted } from "../advice";
-import { logicalName } from "../pulumi/urn";
+/** Notes the instances that "retain" (`compute:deletePolicy`) lets run, or that the `up` of a preview will let run (G4, G5). */
 import type { Session } from "../session/session";
 import { briefly, isBilled, lookFor, type Wanted } from "./existence";
 
-/**
- * Notes an instance that "retain" lets run, after a brief look. The end of the run names the instance, or this call if the engine
- * would not show it then. Returns whether the instance may still run.
- */
+/** Notes an instance that "retain" lets run, after a brief look. Returns whether the instance may still run. */
 export async function noteRetained(
   session: Session,
   instance: Wanted & { readonly urn: string },
@@ -16,8 +11,7 @@ export async function noteRetained(
   if (found?.verdict.kind === "absent") return false;
   const { id, urn } = instance;
   const isListed = found?.verdict.kind === "listed";
-  session.retained.set(id, { id, urn, isListed, isBilled: isBilled(session, instance) });
-  if (!(await session.showsLastMessages())) reportRetained(session);
+  await session.retained.note({ id, urn, isListed, isBilled: isBilled(session, instance) });
   return true;
 }
 
@@ -30,28 +24,4 @@ export async function retainReplaced(session: Session, urn: string): Promise<voi
   if (!old || session.settings.deletePolicy !== "retain") return;
   const { id, origin, acceptedAt } = old;
   await noteRetained(session, { urn, id, origin, acceptedAt });
-}
-
-/** Names the retained instances that are billed, each by its id, and the number of the others, which cost nothing. */
-export function reportRetained({ retained, ctx, engine, run }: Session): void {
-  const all = [...retained.values()];
-  retained.clear();
-  const { deletePolicy = "compute:deletePolicy" } = run.variables;
-  const isRecorded = engine.kind === "recorded" && run.variables.deletePolicy === undefined;
-  const from = isRecorded ? " in the settings that the last `pulumi up` recorded" : "";
-  const billed = all.filter(({ isBilled }) => isBilled);
-  const lines = billed.map(
-    ({ id, urn, isListed }) =>
-      `${id} (${logicalName(urn)})${isListed ? "" : ", if it still exists"}`,
-  );
-  if (billed.length > 0)
-    ctx.messages.warning([
-      `these instances are not destroyed (${deletePolicy} is "retain"${from}). They go on running, and are billed until they are removed at the service:`,
-      ...bulleted(lines),
-    ]);
-  const others = all.length - billed.length;
-  if (others > 0)
-    ctx.messages.info(
-      `${others} ${others === 1 ? "instance is" : "instances are"} not destroyed (in the sandbox until its lifetime is over)`,
-    );
 }

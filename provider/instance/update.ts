@@ -84,7 +84,7 @@ async function finishWait(
   request: UpdateRequest,
   instance: Instance,
 ): Promise<Instance> {
-  using operation = session.operationOf(request, "update");
+  using operation = session.operations.of(request, "update");
   const { verdict, origin } = await lookFor(session, instance, operation);
   const { id } = instance;
   const listed = verdict.kind === "listed" ? verdict.items[0] : undefined;

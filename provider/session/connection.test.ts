@@ -11,7 +11,7 @@ import { errorOf, liveToken, scene } from "../testing/scene";
 import { temporaryFolder } from "../testing/temporaryFolder";
 import type { Session } from "./session";
 
-const open = (session: Session) => session.connection.open(session.operation(60));
+const open = (session: Session) => session.connection.open(session.operations.begin(60));
 
 test.each([
   [true, ["account"], "acc-1"],
@@ -77,7 +77,9 @@ test.each([undefined, "text", { id: 5 }, { id: "" }, null])(
 test("an account request that hangs fails with the time-out of the operation", async () => {
   const { session, service } = scene();
   service.accountAnswer = () => new Promise(() => undefined);
-  expect(await errorOf(session.connection.open(session.operation(5)))).toBeInstanceOf(TimedOut);
+  expect(await errorOf(session.connection.open(session.operations.begin(5)))).toBeInstanceOf(
+    TimedOut,
+  );
 });
 
 test("if the client can't be made, the error blames the settings and is no defect", async () => {
@@ -153,7 +155,7 @@ test("the origin has the hash of the new token, so that a listing without the ru
   service.has("i-9");
   write(newToken);
   renew(liveToken);
-  const found = await lookFor(session, instance, session.operation(60));
+  const found = await lookFor(session, instance, session.operations.begin(60));
   expect(found.origin.tokenHash).not.toBe(origin.tokenHash);
   expect(found.verdict.kind).toBe("open");
 });

@@ -33,19 +33,16 @@ export const waits = {
   }),
 } as const;
 
-/** The resource option that sets the time-out of an operation. */
-type TimeoutOption =
-  | "customTimeouts.create"
-  | "customTimeouts.update"
-  | "customTimeouts.delete"
-  | "customTimeouts.read";
+/** The default time-outs in seconds: `change` for operations that change an instance, `look` for those that only read. */
+export const timeouts = { change: 15 * 60, look: 5 * 60 } as const;
 
 /** Whose operation it is, as far as it is a resource's. */
-export interface OperationOwner {
+interface OperationOwner {
   urn?: string;
   /** The instance, if the call names it. */
   id?: string | undefined;
-  option?: TimeoutOption;
+  /** The resource option that sets the time-out. */
+  option?: string;
 }
 
 /** The last failed try of an endpoint, which is to be repeated. */
@@ -65,7 +62,7 @@ export class Operation implements Ending {
   readonly signal: AbortSignal;
   /** Its line in the Info column. Undefined if it is no resource's. */
   readonly #line: Line | undefined;
-  readonly #option: TimeoutOption | undefined;
+  readonly #option: string | undefined;
   /** The clock time at which the operation times out. */
   readonly #endsAt: number;
   /** What the operation waits for now: one thing at a time. */
@@ -173,6 +170,15 @@ export class Operations {
   /** Begins an operation, which a cancel or this time-out ends. */
   begin(seconds: number, owner: OperationOwner = {}): Operation {
     return new Operation(seconds, owner, this.#canceled(), this.#shared);
+  }
+
+  /** Begins the operation of a resource, with the time-out in the request or else the default one. */
+  of(
+    { urn, id, timeoutSeconds }: { urn: string; id?: string; timeoutSeconds: number },
+    kind: "create" | "update" | "delete" | "read",
+  ): Operation {
+    const seconds = timeoutSeconds || timeouts[kind === "read" ? "look" : "change"];
+    return this.begin(seconds, { urn, id, option: `customTimeouts.${kind}` });
   }
 
   /** Takes a failed try that is to be repeated. */

@@ -9,9 +9,9 @@ import { errorOf, scene } from "../testing/scene";
 test("a session warns only once that the service ignores the cursor", async () => {
   const { session, service, messages, clock } = scene({ cursorParameter: "after" });
   for (let n = 0; n < 150; n++) service.has(`i-${n}`);
-  await session.list(session.operation(60));
+  await session.list(session.operations.begin(60));
   await clock.sleep(10_000);
-  await session.list(session.operation(60));
+  await session.list(session.operations.begin(60));
   expect(messages.warnings).toEqual([expect.stringContaining('compute:cursorParameter "after"')]);
 });
 
@@ -33,7 +33,7 @@ test.each<[string, FakeService["page"], number]>([
     for (let n = 0; n < 150; n++) service.has(`i-${n}`);
     service.page = page;
     for (let n = 0; n < 4; n++) {
-      const { complete } = await session.list(session.operation(60));
+      const { complete } = await session.list(session.operations.begin(60));
       expect(complete).toBe(false);
       await clock.sleep(10_000);
     }
@@ -54,9 +54,9 @@ test("after a page that the service refused, the next listing uses the cursor ag
   for (let n = 0; n < 150; n++) service.has(`i-${n}`);
   // For example, the last instance of the page before was removed meanwhile.
   service.listFaults.push(undefined, fail(answered(404, "GET")));
-  await session.list(session.operation(60));
+  await session.list(session.operations.begin(60));
   await clock.sleep(10_000);
-  expect(await session.list(session.operation(60))).toMatchObject({
+  expect(await session.list(session.operations.begin(60))).toMatchObject({
     complete: true,
   });
   expect(messages.warnings).toEqual([expect.not.stringContaining("The rest of this run")]);
@@ -73,7 +73,7 @@ test("after an instance that moved while the pages were fetched, the next listin
     service.has("i-0", moved);
   });
   for (const complete of [false, true]) {
-    expect(await session.list(session.operation(60))).toMatchObject({
+    expect(await session.list(session.operations.begin(60))).toMatchObject({
       complete,
     });
     await clock.sleep(10_000);
@@ -87,7 +87,7 @@ test("a search for an instance says that the cursor was given up", async () => {
   const { session, service } = scene({ cursorParameter: "after" });
   for (let n = 0; n < 150; n++) service.has(`i-${n}`);
   const instance = { id: "i-none", origin: undefined, acceptedAt: undefined };
-  const { verdict } = await lookFor(session, instance, session.operation(60));
+  const { verdict } = await lookFor(session, instance, session.operations.begin(60));
   expect(verdict).toMatchObject({ kind: "open", why: "incomplete" });
   expect(whyOpen(verdict as Open, session)).toContain(
     'this run no longer uses compute:cursorParameter "after"',
@@ -113,7 +113,7 @@ test("an operation that waits for the first listing ends at once if the account 
     session.operations.retrying({ ...call, error, inMs: 3_600_000, isAsked: true });
     return new Promise(() => undefined);
   };
-  using operation = session.operation(300);
+  using operation = session.operations.begin(300);
   const begunAt = clock.now();
   const error = await errorOf(session.list(operation));
   expect(error).toMatchObject({ name: "TimedOut", pause: { error: { status: 429 } } });

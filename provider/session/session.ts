@@ -11,7 +11,8 @@ import { Poller } from "../evidence/poller";
 import { Connection } from "./connection";
 import { KnownState, type Seen } from "./knownState";
 import { Notices } from "./notices";
-import { Operations, waits, type Operation, type OperationOwner } from "./operations";
+import { Operations, waits, type Operation } from "./operations";
+import { RetainedInstances } from "./retained";
 
 /** What identifies the run of a session. */
 export interface SessionRun {
@@ -35,23 +36,11 @@ export interface SessionRun {
 /** An outage of the service that a run outlives. */
 export const runPatienceMs = 60_000;
 
-/** An instance that "retain" lets run: a Delete has dropped it from the state, or a preview has shown that the `up` replaces it. */
-export interface Retained {
-  readonly id: string;
-  readonly urn: string;
-  readonly isBilled: boolean;
-  /** Whether it still exists. Otherwise that is not known. */
-  readonly isListed: boolean;
-}
-
 /** Returns the run of a command, which never creates an instance. A person waits for it, and nothing shows what it waits for. */
 export function commandRun(variables: SettingVariables): SessionRun {
   const patienceMs = 3500;
   return { sessionId: "", engine: new EngineRun({}, "program"), variables, patienceMs };
 }
-
-/** The default time-outs in seconds: `change` for operations that change an instance, `look` for those that only read. */
-export const timeouts = { change: 15 * 60, look: 5 * 60 } as const;
 
 /**
  * The settings, and what all operations with them share. A session begins with Configure (or a command), and ends with the
@@ -61,8 +50,6 @@ export class Session {
   readonly settings: Settings;
   readonly ctx: ProviderContext;
   readonly run: SessionRun;
-  /** Returns the signal that Cancel aborts. */
-  readonly canceled: () => AbortSignal;
   readonly notices: Notices;
   readonly operations: Operations;
   readonly connection: Connection;
@@ -71,15 +58,13 @@ export class Session {
   readonly ledger: Ledger;
   readonly engine: EngineRun;
   readonly state = new KnownState();
-  /** By id, the retained instances that the run has not named yet. */
-  readonly retained = new Map<string, Retained>();
+  readonly retained: RetainedInstances;
   /** Whether a brief look has failed (`briefly`). Later brief looks are left out. */
   hasLookFailed = false;
   /** Whether the address of an instance did not come within the settling time. Later ones are then not awaited. */
   isAddressMissed = false;
   /** Whether listings page by `compute:cursorParameter`, if it is set. */
   #isCursorUsed = true;
-  #showsLastMessages: Promise<boolean> | undefined;
 
   constructor(
     settings: Settings,
@@ -89,12 +74,12 @@ export class Session {
   ) {
     this.settings = settings;
     this.ctx = ctx;
-    this.canceled = canceled;
     this.run = run;
     const { engine } = run;
     this.engine = engine;
     // Each part is given the parts above it.
     this.notices = new Notices(ctx, settings);
+    this.retained = new RetainedInstances(ctx, engine, run.variables);
     this.ledger = new Ledger({
       folder: engine.kind === "stateless" ? undefined : ledgerFolder(ctx.env),
       session: run.sessionId,
@@ -169,11 +154,6 @@ export class Session {
     return this.engine.kind === "recorded" ? recordedSettingsAdvice(this.run.variables) : undefined;
   }
 
-  /** Asks the engine once whether it shows a message that it gets after its last reply. */
-  showsLastMessages(): Promise<boolean> {
-    return (this.#showsLastMessages ??= this.ctx.showsLastMessages?.() ?? Promise.resolve(true));
-  }
-
   /** What messages call the address of this run: the setting, and where it comes from. */
   get addressName(): string {
     const { baseUrl } = this.run.variables;
@@ -196,20 +176,6 @@ export class Session {
   #warnOfSetting(text: string): void {
     const advice = this.engine.hasDeleted ? undefined : this.settingsAdvice;
     this.ctx.messages.warning([text, advice ?? []].flat().join(" "));
-  }
-
-  /** Begins an operation, which a cancel or this time-out ends. */
-  operation(seconds: number, owner?: OperationOwner): Operation {
-    return this.operations.begin(seconds, owner);
-  }
-
-  /** Begins the operation of a resource, with the time-out in the request or else the default one. */
-  operationOf(
-    { urn, id, timeoutSeconds }: { urn: string; id?: string; timeoutSeconds: number },
-    kind: "create" | "update" | "delete" | "read",
-  ): Operation {
-    const seconds = timeoutSeconds || timeouts[kind === "read" ? "look" : "change"];
-    return this.operation(seconds, { urn, id, option: `customTimeouts.${kind}` });
   }
 
   /** Releases the lock in the ledger, and closes the connections. */

@@ -430,7 +430,7 @@ export const advice: readonly Advice[] = [
     },
   },
   {
-    file: "provider/instance/retained.ts",
+    file: "provider/session/retained.ts",
     text: "in the settings that the last `pulumi up` recorded",
     ways: { reports },
   },

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { afterEach, expect, jest } from "@jest/globals";
 import { typed } from "../../cli/testing/typed";
 import { redactionMark } from "../../provider/redaction";
-import { timeouts as defaultTimeouts } from "../../provider/session/session";
+import { timeouts as defaultTimeouts } from "../../provider/session/operations";
 import { beginCreate, leaveInDoubt } from "../../provider/testing/ledgerRecord";
 import { fakePulumi, urnOf } from "./support/fakePulumi";
 import { test, testToken, type World } from "./support/world";

@@ -1,0 +1,60 @@
+/** The instances that "retain" (`compute:deletePolicy`) lets run, which the end of a run names. */
+import { bulleted } from "../advice";
+import type { SettingVariables } from "../config/settings";
+import type { ProviderContext } from "../context";
+import type { EngineRun } from "../engineRun";
+import { logicalName } from "../pulumi/urn";
+
+/** An instance that "retain" lets run: a Delete has dropped it from the state, or a preview has shown that the `up` replaces it. */
+interface Retained {
+  readonly id: string;
+  readonly urn: string;
+  readonly isBilled: boolean;
+  /** Whether it still exists. Otherwise that is not known. */
+  readonly isListed: boolean;
+}
+
+/** The retained instances of one run. */
+export class RetainedInstances {
+  readonly #ctx: ProviderContext;
+  readonly #engine: EngineRun;
+  readonly #variables: SettingVariables;
+  /** By id, the instances that the run has not named yet. */
+  readonly #unnamed = new Map<string, Retained>();
+
+  constructor(ctx: ProviderContext, engine: EngineRun, variables: SettingVariables) {
+    this.#ctx = ctx;
+    this.#engine = engine;
+    this.#variables = variables;
+  }
+
+  /** Notes an instance. The end of the run names the instance, or this call if the engine would not show it then. */
+  async note(instance: Retained): Promise<void> {
+    this.#unnamed.set(instance.id, instance);
+    if ((await this.#ctx.showsLastMessages?.()) === false) this.report();
+  }
+
+  /** Names the instances that are billed, each by its id, and the number of the others, which cost nothing. */
+  report(): void {
+    const all = [...this.#unnamed.values()];
+    this.#unnamed.clear();
+    const { deletePolicy } = this.#variables;
+    const isRecorded = this.#engine.kind === "recorded" && deletePolicy === undefined;
+    const from = isRecorded ? " in the settings that the last `pulumi up` recorded" : "";
+    const billed = all.filter(({ isBilled }) => isBilled);
+    const lines = billed.map(
+      ({ id, urn, isListed }) =>
+        `${id} (${logicalName(urn)})${isListed ? "" : ", if it still exists"}`,
+    );
+    if (billed.length > 0)
+      this.#ctx.messages.warning([
+        `these instances are not destroyed (${deletePolicy ?? "compute:deletePolicy"} is "retain"${from}). They go on running, and are billed until they are removed at the service:`,
+        ...bulleted(lines),
+      ]);
+    const others = all.length - billed.length;
+    if (others > 0)
+      this.#ctx.messages.info(
+        `${others} ${others === 1 ? "instance is" : "instances are"} not destroyed (in the sandbox until its lifetime is over)`,
+      );
+  }
+}
