@@ -65,8 +65,8 @@ export async function updateInstance(
   // Then there is nothing to ask the service.
   if (asserted.length === 0 && isReady) return withChanges(before.finished());
 
-  // If the wait fails, the engine keeps the old inputs. An asserted input in the outputs would then look changed to the
-  // next Diff, which would replace the instance. So the asserted inputs are added after the wait.
+  // After a failed Update, the state has the old inputs. An asserted input in the outputs would then look changed to the next
+  // Diff, which would replace the instance. So the asserted inputs are added after the wait.
   const instance = before.withInputs(news).with(valuesOf(recorded));
   try {
     return withChanges(await finishWait(session, request, instance));

@@ -102,7 +102,7 @@ export function inputsForState(
   const isKept = before?.form === "hash" && isSameUserData(olds, checked);
   const hash = isKept ? before.hash : hashWith(newSalt(urn, randomSeed), userData);
   const { input, text } = userData;
-  // The engine checks a replacement twice, and the second time without the old inputs, so with another salt.
+  // The second Check of a replacement has no old inputs, so it makes another salt.
   for (const [known, { urn: of }] of engine.texts)
     if (of === urn || known === hash) forget(engine.texts, known);
   engine.texts.set(hash, { urn, text, hidden: ctx.redactor.hide(text) });

@@ -7,7 +7,7 @@ import type { EngineClient, Message } from "./engineClient";
 /** The longest time that a reply is held back for messages. */
 const flushMs = 1000;
 
-/** The engines that send Cancel at the end of a run, and still show what the plugin sends then. */
+/** The versions of the engine that show what the plugin sends after the Cancel at the end of a run. */
 export const cancelsAtEnd = ">=3.231.0";
 
 /** In UTF-16 units. HTTP/2 trailers, in which an error message is sent twice, are not meant for pages of text. */
@@ -79,7 +79,7 @@ export class EngineLog implements Messages {
     await Promise.race([sent, giveUp]);
   }
 
-  /** Resolves to whether the engine has a version in this range. Engines before 3.217 can't tell, and count as outside. */
+  /** As `EngineClient.isOfVersion`. */
   async isOfVersion(range: string): Promise<boolean> {
     if (this.#address === "") return false;
     const client = await (this.#client ??= connect(this.#address));
@@ -91,7 +91,7 @@ export class EngineLog implements Messages {
     void this.#client?.then((client) => client.close(), ignore);
     this.#client = undefined;
     this.#address = "";
-    // The waiting messages are for this engine. No message for the next engine may join them, or wait for them.
+    // No message for the next engine may join the waiting messages, or wait for them.
     this.#sending.clear();
   }
 

@@ -1,6 +1,6 @@
 /**
  * The server of the plugin, and the handlers of the calls that are not about an Instance of the program or of the state. A handler
- * decodes the engine's message, calls the provider, and encodes the response.
+ * decodes the request, calls the provider, and encodes the response.
  */
 import { Empty } from "google-protobuf/google/protobuf/empty_pb";
 import { PluginInfo, type PluginAttach } from "@pulumi/pulumi/proto/plugin_pb";
@@ -47,8 +47,7 @@ function pluginHandlers(server: ProviderServer, { schema, version }: ServerDepen
     }),
     getPluginInfo: server.unary(() => new PluginInfo().setVersion(version)),
     getSchema: server.unary(async () => new pb.GetSchemaResponse().setSchema(await schema())),
-    // The engine regards a plugin that does not reply as crashed. It also sends Cancel while calls are running, so the
-    // process does not exit.
+    // The engine regards a plugin that does not reply as crashed. Calls may still be running, so the process does not exit.
     cancel: (_call, callback) => {
       callback(null, new Empty());
       server.cancelRun();
@@ -56,7 +55,7 @@ function pluginHandlers(server: ProviderServer, { schema, version }: ServerDepen
   } satisfies Partial<IResourceProviderServer>;
 }
 
-/** The handlers of the calls about the settings. The engine calls CheckConfig if the program runs, and else only Configure. */
+/** The handlers of the calls about the settings. */
 function settingsHandlers(server: ProviderServer, { log, version }: ServerDependencies) {
   return {
     checkConfig: server.beginningRun(async (provider, request: pb.CheckRequest) => {

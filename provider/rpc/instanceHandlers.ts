@@ -67,7 +67,7 @@ async function create(provider: Provider, request: pb.CreateRequest): Promise<pb
     reply.serializeBinary();
     return reply;
   } catch (error) {
-    // With a plain error, the engine would forget the instance, which costs money (G1).
+    // After a plain error, no state would have the instance, which costs money (G1).
     throw new InstanceUnfinished(id, { inputs, outputs }, [
       `instance ${id} was created, but part of its state could not be recorded ` +
         `(${describeError(error).message}): the next \`pulumi up\` reads the instance again`,

@@ -71,7 +71,7 @@ export class ProviderServer {
     this.#tellProvider((provider) => provider.cancel(reason));
   }
 
-  /** Handles an engine's call of Cancel. */
+  /** Handles a call of Cancel. */
   cancelRun(): void {
     // Hosts that only read the schema send Cancel, too (SDKs since 3.231). It ends no run.
     if (this.#attached === this.#served)
@@ -148,8 +148,8 @@ export class ProviderServer {
   }
 
   /**
-   * Returns the handler of a call that the engine gives up only when the engine ends, as after a second Ctrl-C. If the caller is
-   * gone before the reply, the provider learns that the engine is gone.
+   * Returns the handler of a call whose caller goes away only with the engine, as after a second Ctrl-C. If the caller is gone
+   * before the reply, the provider learns that the engine is gone.
    */
   whileEngineWaits<Request, Reply>(
     handle: handleUnaryCall<Request, Reply>,

@@ -55,8 +55,7 @@ export function exitWithEngine(
     // A supervisor may send SIGTERM and SIGHUP together.
     if (received.has(signal)) return exit();
     received.add(signal);
-    // The engine sends SIGINT (on Windows SIGBREAK) only when it has finished. Some engines, such as 3.180, send no Cancel before.
-    // So if no call is running, the engine has every answer.
+    // The engine sends SIGINT (on Windows SIGBREAK) only when it has finished, and some versions, such as 3.180, send no Cancel.
     const isEngines = signal === "SIGINT" || signal === "SIGBREAK";
     const hasFinished = isEngines && engineStdin && server.runningCalls === 0;
     end(hasFinished ? "finished" : "interrupted", afterSignalMs);
