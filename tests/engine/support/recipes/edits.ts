@@ -82,8 +82,8 @@ $&`,
       "\ntest.each([0, 65536,": `
 test("the known parts of tags are checked", () => {
   const tags = (value: PropertyValue) => propertyMap({ role: Unknown.value, tier: value });
-  expect(reasonsOf({ tags: tags("a") })).toEqual([]);
-  expect(reasonsOf({ tags: tags(1) })).toEqual([expect.stringContaining("is a number")]);
+  expect(failures({ tags: tags("a") })).toEqual([]);
+  expect(failures({ tags: tags(1) })).toEqual([expect.stringContaining("is a number")]);
 });
 $&`,
     }),
