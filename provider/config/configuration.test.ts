@@ -333,7 +333,7 @@ test.each([
   ],
   ["an empty file", () => fileOf(" \n"), "is empty"],
   ["a folder", () => temporaryFolder(), "is not a regular file"],
-  ["a path that depends on the folder", () => "secrets/token", "must be an absolute path"],
+  ["a path that depends on the folder", () => "secrets/token", "must be the absolute path"],
   ["a wrong prefix", () => fileOf("pk_live_Canary"), "must start with sk_live_ or sk_test_"],
   ["two tokens", () => fileOf("sk_test_Canary1\nsk_test_Canary2"), "without spaces or line breaks"],
   [
@@ -341,10 +341,10 @@ test.each([
     () => join(fileOf("x"), "y"),
     process.platform === "win32" ? "does not exist" : "can't be read (ENOTDIR)",
   ],
-  ["a token in quotes", () => '"sk_live_Canary"', "holds a token"],
-  ["a token without its prefix", () => "Canary", "must be an absolute path"],
+  ["a token in quotes", () => '"sk_live_Canary"', "must be the absolute path"],
+  ["a token without its prefix", () => "Canary", "must be the absolute path"],
   ["a long file", () => fileOf("Canary".repeat(9000)), "is too long"],
-  ["a token in place of a path", () => "sk_live_Canary", "holds a token, but must be the path"],
+  ["a token in place of a path", () => "sk_live_Canary", "the token itself belongs in"],
 ])("%s is one clear error, which never shows what the file holds (G8, G9)", (_, make, why) => {
   const path = make();
   const { failures: told } = checkConfig(

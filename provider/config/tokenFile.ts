@@ -33,16 +33,12 @@ export function hideToken(redactor: Redactor, token: string): void {
 
 /** Reads the token, without the white space around it, and hides it in messages. */
 export function readTokenFile(path: string, redactor: Redactor): TokenFileContent {
-  // A folder may have such a name, but no token begins like an absolute path.
-  if (/sk_(live|test)_/i.test(path) && !isAbsolute(path)) {
-    hideToken(redactor, path);
+  // The plugin runs in the project's folder, and a person types commands in any other. The message does not repeat the value,
+  // since it may be a token.
+  if (!isAbsolute(path))
     return {
-      problem: `${tokenFileVariable} holds a token, but must be the path of a file that holds one; set COMPUTE_API_TOKEN to a token`,
+      problem: `${tokenFileVariable} must be the absolute path of a file that holds the token; the token itself belongs in COMPUTE_API_TOKEN`,
     };
-  }
-  // The plugin runs in the project's folder, and a person types commands in any other. The message does not repeat the
-  // value, since it may be a token without its prefix.
-  if (!isAbsolute(path)) return { problem: `${tokenFileVariable} must be an absolute path` };
   const problemWith = (problem: string) => tokenFileProblem(path, problem);
   let token: string;
   try {
