@@ -250,7 +250,7 @@ export function checkStatus(
   const { id, urn, status } = instance;
   if (status === undefined || status === "ACTIVE") return;
   if (status === "PROVISIONING") {
-    const reason = `instance ${id} is still PROVISIONING. \`pulumi up\` waits until it is ready`;
+    const reason = `instance ${id} was still PROVISIONING when this run began. \`pulumi up\` waits until it is ready`;
     throw unfinishedInstance(instance, reason);
   }
   if (status === "OFFLINE") {

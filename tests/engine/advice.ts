@@ -595,7 +595,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/ready.ts",
-    text: "is still PROVISIONING. \\`pulumi up\\` waits until it is ready",
+    text: "was still PROVISIONING when this run began. \\`pulumi up\\` waits until it is ready",
     ways: { "pulumi up": waits },
   },
   {
