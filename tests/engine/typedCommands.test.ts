@@ -8,12 +8,16 @@ import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import metadata from "../../metadata.json";
-import { pluginRun } from "../../provider/advice";
-import { codeSpansOf, sectionOf } from "../../tools/docs/markdown";
+import { pluginRun, stateDeleteCommand } from "../../provider/advice";
+import { shellQuote } from "../../provider/shellQuote";
+import { commandsIn } from "../../tools/docs/commandLines";
+import { blocksOf, codeSpansOf, sectionOf } from "../../tools/docs/markdown";
 import { readPage } from "../../tools/docs/pages";
 import { firstLine } from "../../tools/support/command";
 import { root } from "../../tools/support/paths";
+import { testUnless } from "../../tools/support/unless";
 import { Fixture } from "./support/fixture";
+import { noTerminals } from "./support/processes";
 import { instances, oneInstance } from "./support/programs";
 import { tokens } from "./support/stack";
 import { expectAgreement, printed, urnOf } from "./support/typing";
@@ -67,6 +71,36 @@ test("with nothing but pulumi on PATH, `pulumi plugin run` passes the exit codes
   expect(await stack.type(see)).toContain("--json ");
   expect(await codeAndOutput("settle --json")).toEqual({ code: "0", output: json("inDoubt") });
 });
+
+testUnless(
+  noTerminals,
+  "at a terminal, the three commands of docs/recover.md and a printed state delete ask nothing, and Pulumi has no pending operation",
+  async () => {
+    await using fixture = await installedFixture();
+    const { stack } = fixture;
+    const typeAtTerminal = (line: string) =>
+      stack.type(
+        `env -u PULUMI_SKIP_CONFIRMATIONS TERM=xterm script -qfec ${shellQuote(line)} /dev/null`,
+      );
+    const [block] = blocksOf(readPage("docs/recover.md"));
+    const [cancel = "", settle = "", up = "", ...more] = commandsIn(block?.text ?? "").map(
+      ({ text }) => text,
+    );
+    expect(more).toEqual([]);
+    await fixture.endUpInPost("both killed");
+
+    await typeAtTerminal(cancel);
+    // What most people type first: Pulumi then warns in each run, until `settle` ends that.
+    expect(await typeAtTerminal(up)).toContain("pending operations");
+    await typeAtTerminal(settle);
+
+    expect(await typeAtTerminal(up)).not.toContain("pending operations");
+    await expectAgreement(fixture);
+    await typeAtTerminal(stateDeleteCommand(urnOf("web")));
+    expect(await stack.instances()).toEqual([]);
+    expect(fixture.posts()).toBe(1);
+  },
+);
 
 test("the emulator that `pulumi plugin run` started ends with `pulumi`", async () => {
   await using fixture = await installedFixture();

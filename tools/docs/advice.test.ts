@@ -8,6 +8,8 @@ import { expect, test } from "@jest/globals";
 import ts from "typescript";
 import { advice } from "../../tests/engine/advice";
 import { repositoryFiles, root } from "../support/paths";
+import { blocksOf } from "./markdown";
+import { pages } from "./pages";
 
 /** A text in the source that advises something. */
 interface Found {
@@ -24,15 +26,16 @@ const typing =
 
 const textOf = (file: string) => readFileSync(join(root, file), "utf8");
 
+const allAdvice = repositoryFiles("provider", "cli")
+  .filter((file) => file.endsWith(".ts") && !/\/testing\/|\.test\.ts$/.test(file))
+  .flatMap(findAdvice);
+
 test("each message that says what to type, or to run again, is in the list", () => {
-  const all = repositoryFiles("provider", "cli")
-    .filter((file) => file.endsWith(".ts") && !/\/testing\/|\.test\.ts$/.test(file))
-    .flatMap(findAdvice);
-  expect(all.length).toBeGreaterThan(50);
+  expect(allAdvice.length).toBeGreaterThan(50);
   const isOf = (entry: Found, { file, text }: Found) =>
     entry.file === file && text.includes(entry.text);
-  const unlisted = all.filter((found) => !advice.some((entry) => isOf(entry, found)));
-  const unprinted = advice.filter((entry) => !all.some((found) => isOf(entry, found)));
+  const unlisted = allAdvice.filter((found) => !advice.some((entry) => isOf(entry, found)));
+  const unprinted = advice.filter((entry) => !allAdvice.some((found) => isOf(entry, found)));
   expect({ unlisted, unprinted }).toEqual({ unlisted: [], unprinted: [] });
 });
 
@@ -41,6 +44,19 @@ test("each entry of the list has a way, and each test that it names exists", () 
   const ways = advice.flatMap((entry) => Object.values(entry.ways));
   const named = ways.flatMap((way) => ("test" in way ? [way.test] : []));
   expect(named.filter((name) => !exists(name))).toEqual([]);
+});
+
+test("a command to type that would only ask at a terminal has --yes", () => {
+  const blocks = pages.flatMap(blocksOf).filter(({ language }) => language === "sh");
+  // The running text of a page may mention `pulumi cancel`.
+  const typed = [...allAdvice, ...blocks].map(({ text }) => text).join("\n");
+  const all = [typed, textOf("provider/advice.ts"), ...pages.map(({ text }) => text)].join("\n");
+  const commands = [
+    ...typed.matchAll(/pulumi cancel[^`\n]*/g),
+    ...all.matchAll(/pulumi state delete ['<$][^`\n]*/g),
+  ].map(([command]) => command);
+  expect(commands.length).toBeGreaterThan(5);
+  expect(commands.filter((command) => !command.includes(" --yes"))).toEqual([]);
 });
 
 /** Whether there is such a test: `FILE: NAME`, where the name may be cut short. */
