@@ -182,15 +182,11 @@ async function destroy(
   operation: Operation,
 ): Promise<void> {
   const { id, urn } = instance;
-  const { clock } = session.ctx;
-  const { pollIntervalMs, settlingMs, destroyPath } = session.settings;
-  const isAcknowledged = await sendDestroy(session, id, operation);
-  // After an acknowledged DELETE, a listing that lacks the instance is evidence even in the settling time.
-  const target = isAcknowledged ? { ...instance, acceptedAt: undefined } : instance;
-  // A listing may lag behind an earlier DELETE whose response was lost, so a 404 is no error in the settling time.
-  const foundBy = isAcknowledged ? Infinity : clock.now() + settlingMs;
-  const what = isAcknowledged ? "DELETE sent" : "DELETE did not find it";
-  operation.show({ what });
+  const { pollIntervalMs, destroyPath } = session.settings;
+  const isTaken = await sendDestroy(session, id, operation);
+  // After that, a listing that lacks the instance is evidence even in the settling time.
+  const target = isTaken ? { ...instance, acceptedAt: undefined } : instance;
+  operation.show({ what: "DELETE sent" });
   const unproven = (finding: string, cause?: TimedOut) => {
     const way = `once it is gone, drop it from the state: \`${stateDeleteCommand(urn)}\``;
     return new OperationFailed([`instance ${id} ${finding}.`, ...bulleted([way])], { cause });
@@ -203,11 +199,11 @@ async function destroy(
       if (verdict.kind === "open")
         throw unproven(`is not proven gone after its DELETE: ${whyOpen(verdict, session)}`);
       listedAs = `is still listed as ${verdict.items[0].status}`;
-      if (clock.now() >= foundBy)
+      if (!isTaken)
         throw unproven(
           `${listedAs}, but the destroy call did not find it: check compute:destroyPath "${destroyPath}"`,
         );
-      await clock.sleep(pollIntervalMs, operation.signal);
+      await session.ctx.clock.sleep(pollIntervalMs, operation.signal);
     }
   } catch (error) {
     // Another run would end in the same way if the service lists what it has deleted.
@@ -217,7 +213,10 @@ async function destroy(
   }
 }
 
-/** Returns whether the service acknowledged the DELETE. A 404 or 410 means that the instance is gone, or that the path is wrong. */
+/**
+ * Returns whether the service has taken the DELETE, perhaps in a try whose answer was lost. Otherwise a 404 or 410 says that the
+ * instance is gone, or that the path is wrong.
+ */
 async function sendDestroy(
   { connection, listings, settings }: Session,
   id: string,
@@ -232,7 +231,7 @@ async function sendDestroy(
     return true;
   } catch (error) {
     if (!(error instanceof RequestError)) throw ended(error, notKnown(id));
-    if (error.isNotFound) return false;
+    if (error.isNotFound) return error.mayHaveActed;
     throw ended(error, error.mayHaveActed ? notKnown(id) : `instance ${id} was not destroyed`);
   } finally {
     listings.markWrite();

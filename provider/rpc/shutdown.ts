@@ -2,6 +2,7 @@
 import type { Clock } from "../clock";
 import { endSignals } from "../process/executable";
 import type { CancelReason } from "../pulumi/calls";
+import type { ProviderServer } from "./server";
 
 /** How long running calls may go on after a signal. The engine kills a plugin five seconds after SIGINT. */
 export const afterSignalMs = 4000;
@@ -16,12 +17,8 @@ export interface PluginProcess {
   exit(code: number): void;
 }
 
-/** The server of the running calls, as far as its end is concerned (`ProviderServer`). */
-export interface EndingServer {
-  readonly runningCalls: number;
-  cancel(reason: CancelReason): void;
-  drain(): Promise<void>;
-}
+/** The server of the running calls, as far as its end is concerned. */
+export type EndingServer = Pick<ProviderServer, "runningCalls" | "cancel" | "drain">;
 
 /** A stream whose end means that the engine is gone, as when it is killed. */
 export interface EngineStream {
