@@ -58,7 +58,7 @@ export async function createInstance(
     await previewCreate(session, request);
     noteSameName(session, request);
     await retainReplaced(session, request.urn);
-    forgetText(session, request.inputs);
+    forgetText(session.engine, request.inputs);
     return { id: "", outputs: previewOutputs(request.inputs, session.settings.tokenKind) };
   }
   using operation = session.operations.of(request, "create");
@@ -85,7 +85,7 @@ async function obtain(
   const { api, origin } = await session.connection.open(operation);
   // A create whose engine is gone makes no record.
   operation.signal.throwIfAborted();
-  const args = argsOf(session, request.inputs);
+  const args = argsOf(session.engine, request.inputs);
   const flavors = [...new Set([args.flavorId, ...(args.fallbackFlavorIds ?? [])])];
   const refused: RefusedFlavor[] = [];
   for (;;) {
@@ -120,7 +120,7 @@ async function finish(
   try {
     note?.();
     const { outputs } = await waitUntilReady(session, wait, operation);
-    forgetText(session, instance.inputs);
+    forgetText(engine, instance.inputs);
     return { id, outputs };
   } catch (error) {
     const unfinished = unfinishedError(session, error, instance);
@@ -131,7 +131,7 @@ async function finish(
     } else {
       const left = new Instance({ urn, id, ...unfinished.state });
       engine.resource(urn).unfinished = { ...wait, instance: left };
-      forgetText(session, instance.inputs);
+      forgetText(engine, instance.inputs);
     }
     return { id, outputs: keepOrThrow(session, unfinished, instance).outputs };
   } finally {

@@ -24,8 +24,8 @@ export async function previewCreate(session: Session, request: CreateRequest): P
   if (engine.kind === "stateless") return;
   const look = await lookOnce(session);
   if (!look) return;
-  const isProgramKnown = !hasUnknown(inputs) && !lacksText(session, inputs);
-  const args = isProgramKnown ? argsOf(session, inputs) : undefined;
+  const isProgramKnown = !hasUnknown(inputs) && !lacksText(engine, inputs);
+  const args = isProgramKnown ? argsOf(engine, inputs) : undefined;
   const spec = specOf(session, { urn, inputs, origin: connection.origin() }, args);
   const file = ledger.find(urn);
   const claim = file && claimOf(session, file);

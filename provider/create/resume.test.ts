@@ -50,7 +50,7 @@ interface Left {
 /** A session that begins after a killed run has left a record as that of a create of `web`. */
 async function afterKill({ name = generated(1), inputs, record, world = scene() }: Left = {}) {
   const asked = { ...requestOf(name, inputs), origin: world.session.connection.origin() };
-  const { own } = specOf(world.session, asked, argsOf(world.session, asked.inputs));
+  const { own } = specOf(world.session, asked, argsOf(world.session.engine, asked.inputs));
   const at = new Date(world.clock.date().getTime() - 3_600_000).toISOString();
   const { session: _, ...left } = { ...own, before: [], at, ...record };
   await leaveInDoubt(ledgerFolder(world.ctx.env), "web", left);
@@ -223,7 +223,7 @@ test("a create waits for the end of another run's create, and then takes its ins
   const { own } = specOf(
     other.session,
     { ...requestOf(generated(1)), origin: other.session.connection.origin() },
-    argsOf(other.session, requestOf(generated(1)).inputs),
+    argsOf(other.session.engine, requestOf(generated(1)).inputs),
   );
   other.session.ledger.claim(own);
   other.session.ledger.update(urn, { at: other.clock.date().toISOString(), id: "i-1" });

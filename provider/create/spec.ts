@@ -1,4 +1,5 @@
 /** What the create protocol gets: the spec of a create, and what the session knows when a listing or a record arrives. */
+import type { EngineRun } from "../engineRun";
 import { keyedFingerprint } from "../fingerprint";
 import type { Evidence } from "../evidence/listing";
 import type { InFile } from "../ledger/ledger";
@@ -23,8 +24,8 @@ export interface Asked {
 }
 
 /** Returns the inputs as the service gets them, without their `Secret` wrappers. @throws OperationFailed if a text is missing */
-export function argsOf(session: Session, inputs: PropertyMap): InstanceArgs {
-  return parseInstanceArgs(reveal(inputsForService(session, inputs)));
+export function argsOf(engine: EngineRun, inputs: PropertyMap): InstanceArgs {
+  return parseInstanceArgs(reveal(inputsForService(engine, inputs)));
 }
 
 /** Returns the spec of a create. In a preview, `args` is undefined if some input is not known yet. */

@@ -106,7 +106,7 @@ export async function diffInstance(
     change: mostOf(changed, news),
     deletePolicy: settings.deletePolicy,
     isStateless: engine.kind === "stateless",
-    isTextMissing: lacksText(session, news),
+    isTextMissing: lacksText(engine, news),
     elsewhere: outOfReach(session, instance, connection.origin()),
   };
   let step = decideDiff(facts);
@@ -117,7 +117,7 @@ export async function diffInstance(
   }
   endDiff(session, instance, step, occasion);
   // The Check of a replacement keeps the text anew.
-  forgetText(session, news);
+  forgetText(engine, news);
   return {
     detailed: changed.detailed,
     // A change of outputs alone is shown only if it is named.

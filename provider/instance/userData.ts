@@ -120,9 +120,9 @@ function newSalt(urn: string, randomSeed: Uint8Array): Buffer {
 }
 
 /** Whether the inputs have only the hash of their user data, and this process does not have the text. */
-export function lacksText({ engine }: Session, inputs: PropertyMap): boolean {
+export function lacksText({ texts }: EngineRun, inputs: PropertyMap): boolean {
   const userData = readUserData(inputs);
-  return userData?.form === "hash" && !engine.texts.has(userData.hash);
+  return userData?.form === "hash" && !texts.has(userData.hash);
 }
 
 /**
@@ -130,10 +130,10 @@ export function lacksText({ engine }: Session, inputs: PropertyMap): boolean {
  *
  * @throws OperationFailed if this process does not have the text
  */
-export function inputsForService({ engine }: Session, inputs: PropertyMap): PropertyMap {
+export function inputsForService({ texts }: EngineRun, inputs: PropertyMap): PropertyMap {
   const userData = readUserData(inputs);
   if (userData?.form !== "hash") return inputs;
-  const kept = engine.texts.get(userData.hash);
+  const kept = texts.get(userData.hash);
   if (!kept) throw new OperationFailed(textMissing);
   return propertyMap({ ...inputs, [userData.input]: new Secret(kept.text) });
 }
@@ -142,9 +142,9 @@ const textMissing =
   'nothing was created: with compute:userDataInState "hash", only the process that has checked the inputs has the user data, and this is another one. Set compute:userDataInState to "secret"';
 
 /** Frees the text that the session keeps for these inputs. */
-export function forgetText({ engine }: Session, inputs: PropertyMap): void {
+export function forgetText({ texts }: EngineRun, inputs: PropertyMap): void {
   const userData = readUserData(inputs);
-  if (userData?.form === "hash") forget(engine.texts, userData.hash);
+  if (userData?.form === "hash") forget(texts, userData.hash);
 }
 
 function forget(texts: EngineRun["texts"], hash: string): void {
