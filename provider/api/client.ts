@@ -31,7 +31,7 @@ export interface PostSignals {
  * `createInstance`, they reject with a `RequestError`, or with the signal's reason if the signal ended the call.
  */
 export interface ComputeApi {
-  /** GET /v2/account. The document does not show the response, so any 2xx is accepted, unless its body is too long. */
+  /** GET /v2/account. The document does not show the response, so any 2xx is accepted. */
   account(signal: AbortSignal): Promise<unknown>;
 
   /** GET /v2/instances. */

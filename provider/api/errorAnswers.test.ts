@@ -1,7 +1,7 @@
 /** Tests the errors that the client makes of error responses (G9). */
 import { expect, test } from "@jest/globals";
 import type { RequestError } from "./errors";
-import { answer, flood, type Reaction } from "./testing/scriptedServer";
+import { answer, type Reaction } from "./testing/scriptedServer";
 import { failureOf, never, testClient, testToken, withServer } from "./testing/testClient";
 
 const account = "GET /v2/account";
@@ -76,7 +76,6 @@ const bodies: [string, Reaction, RegExp][] = [
   ],
   ["other JSON", answer(404, { error: "no" }), /Not Found: \{"error":"no"\} \(HTTP 404\)$/],
   ["long", answer(404, "😀".repeat(9000)), /Not Found: (😀){99}\ufffd… \(HTTP 404\)$/],
-  ["too long to be read", flood(404, 50), /Not Found: \(\d+ characters\) \(HTTP 404\)$/],
 ];
 test.each(bodies)(
   "the message says in short what is in an error body that is %s",

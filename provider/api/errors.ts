@@ -6,9 +6,9 @@ export type FailureKind =
   | "unsendable"
   /** No usable connection was made, so no byte of the request left this machine. */
   | "unreachable"
-  /** The request was sent, but no complete response came (a reset, a time-out, a cut body or a cancelled POST). */
+  /** The request was sent, but no complete response was read (a reset, a time-out, a cut or too long body, a cancelled POST). */
   | "unanswered"
-  /** The status is a 2xx, but the body is not as documented (not JSON, wrong types or too large). */
+  /** The status is a 2xx, but the body is not as documented (not JSON, or wrong types). */
   | "unreadable"
   /** The response has a status other than 2xx. This includes a redirect, which is never followed. */
   | "answered";

@@ -7,20 +7,16 @@ import { redactionMark } from "../../redaction";
 import { RequestError, type ServiceError } from "../errors";
 import type { HttpResponse } from "./transport";
 
-/**
- * Reads the response of GET /v2/account. The document does not show it, so it may be JSON, text or empty (undefined).
- * @throws RequestError (`unreadable`) if the body is too long
- */
+/** Reads the response of GET /v2/account. The document does not show it, so it may be JSON, text or empty (undefined). */
 export function readAccount(response: HttpResponse): unknown {
   const json = parseJson(response);
   if ("value" in json) return json.value;
-  if (response.isTruncated) throw unreadableError(response, json.problem);
   return response.request.redact(response.body.toString("utf8")).trim() || undefined;
 }
 
 /**
  * Returns the reader of bodies with this schema.
- * @throws RequestError (`unreadable`) if the body is not JSON, does not fit the schema, or is too long
+ * @throws RequestError (`unreadable`) if the body is not JSON, or does not fit the schema
  */
 export const readAs =
   <T extends z.ZodType>(schema: T) =>
@@ -99,7 +95,6 @@ export function readEnvelope(response: HttpResponse): ServiceError | undefined {
 }
 
 function parseJson(response: HttpResponse): { value: unknown } | { problem: string } {
-  if (response.isTruncated) return { problem: "is too long" };
   // Unlike `toString`, this drops a byte order mark.
   const text = new TextDecoder().decode(response.body);
   if (!text.trim()) return { problem: "is empty" };

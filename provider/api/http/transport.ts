@@ -43,8 +43,6 @@ export interface HttpResponse extends ResponseHead {
   /** The token that the request was sent with. */
   token: string;
   body: Buffer;
-  /** Whether `body` holds only the beginning of the response body. */
-  isTruncated: boolean;
 }
 
 /**
@@ -53,8 +51,8 @@ export interface HttpResponse extends ResponseHead {
  */
 const attemptTimeoutMs = 2500;
 
-/** The longest body that is read to its end. A page of 100 instances has about 20 kB. */
-const maxBodyBytes = 8 * 1024 * 1024;
+/** The longest body that is read. A page of 100 instances has about 20 kB. */
+const maxBodyMiB = 8;
 
 const missingAt: Readonly<Record<Stage, string>> = {
   connecting: "no connection to",
@@ -93,7 +91,6 @@ export class Transport {
   /**
    * Sends the request with this token. Rejects with a `RequestError`, or with the reason of the signal that cancelled the
    * request. A POST that is cancelled after `onSend` rejects with a `RequestError`, because the service may have acted (G2).
-   * The body is truncated if it is too long (`maxBodyBytes`).
    * If a certificate is refused, the request is sent once more, with the certificates of the system.
    */
   async send(outgoing: Outgoing): Promise<HttpResponse> {
@@ -224,11 +221,15 @@ class Exchange implements Dispatcher.DispatchHandler {
   onResponseData(_: unknown, chunk: Buffer): void {
     this.#chunks.push(chunk);
     this.#bodyBytes += chunk.length;
-    if (this.#bodyBytes > maxBodyBytes) this.#respond({ isTruncated: true });
+    if (this.#bodyBytes > maxBodyMiB * 1024 * 1024)
+      this.#fail(`the answer is longer than ${maxBodyMiB} MiB`);
   }
 
   onResponseEnd(): void {
-    this.#respond({ isTruncated: false });
+    const { request, token } = this.#given;
+    const { status, header } = this.#head ?? { status: 0, header: () => undefined };
+    const body = Buffer.concat(this.#chunks);
+    this.#settle(() => this.#outcome.resolve({ request, token, status, header, body }));
   }
 
   onResponseError(_: unknown, error: Error): void {
@@ -289,15 +290,6 @@ class Exchange implements Dispatcher.DispatchHandler {
     const lasting = short === "bad certificate";
     const failure = { kind, method, path, status, cause, short, lasting } as const;
     this.#settle(() => this.#outcome.reject(new RequestError(failure)));
-  }
-
-  #respond({ isTruncated }: { isTruncated: boolean }): void {
-    const { request, token } = this.#given;
-    const { status, header } = this.#head ?? { status: 0, header: () => undefined };
-    const body = Buffer.concat(this.#chunks);
-    this.#settle(() =>
-      this.#outcome.resolve({ request, token, status, header, body, isTruncated }),
-    );
   }
 
   /** Ends the exchange with its first outcome. Ignores what undici reports after that. */
