@@ -12,7 +12,7 @@ import {
   type PropertyMap,
   type PropertyValue,
 } from "../pulumi/propertyValue";
-import { decodeProperties, encodeProperties, InvalidMessage, maxDepth } from "./properties";
+import { decodeProperties, encodeProperties } from "./properties";
 import { signatureKey, signatures, unknownText, unknownTexts } from "../pulumi/names";
 
 /** Signatures of values that this provider does not open. */
@@ -163,27 +163,6 @@ test.each<[OpaqueKind, Record<string, Json>]>([
   expect(decoded["value"]).toBeInstanceOf(Opaque);
   expect(decoded["value"]).toHaveProperty("kind", kind);
   expect(encodeProperties(decoded, "final").toJavaScript()).toEqual({ value: fields });
-});
-
-test.each<[string, Record<string, Json>]>([
-  ["a secret without a value", { a: { [signatureKey]: signatures.secret } }],
-  ["a signature that is not a string", { a: { [signatureKey]: 1 } }],
-  [
-    "an output whose secret flag is a string",
-    { a: { [signatureKey]: signatures.output, secret: "y" } },
-  ],
-])("%s is an invalid message", (_what, fields) => {
-  expect(() => fromEngine(fields)).toThrow(InvalidMessage);
-});
-
-test("values nested too deep are refused, and values at the limit are sent", () => {
-  let value: PropertyValue = 1;
-  for (let level = 1; level < maxDepth; level++) value = [value];
-  const deep = propertyMap({ deep: value });
-  expect(sendAndReceive(deep)).toStrictEqual(deep);
-  let deeper: Json = 1;
-  for (let level = 0; level < maxDepth; level++) deeper = { inner: deeper };
-  expect(() => fromEngine({ deeper })).toThrow("levels deep");
 });
 
 test("strings that are not valid Unicode are repaired", () => {

@@ -14,7 +14,8 @@ import {
 } from "../errors";
 import type { PropertyMap } from "../pulumi/propertyValue";
 import type { EngineLog } from "./engineLog";
-import { encodeProperties, InvalidMessage } from "./properties";
+import { InvalidMessage } from "./messages";
+import { encodeProperties } from "./properties";
 
 /** What grpc-js needs to end a call that failed. */
 export interface CallFailure {

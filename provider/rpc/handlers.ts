@@ -10,8 +10,8 @@ import { Unknown } from "../pulumi/propertyValue";
 import { functionTokens, instanceToken, unknownTexts } from "../pulumi/names";
 import type { Provider } from "../pulumi/calls";
 import { instanceHandlers } from "./instanceHandlers";
-import { requireToken, toCheckReply, toDiffReply } from "./messages";
-import { decodeProperties, encodeProperties, InvalidMessage } from "./properties";
+import { InvalidMessage, requireToken, toCheckReply, toDiffReply } from "./messages";
+import { decodeProperties, encodeProperties } from "./properties";
 import { diffSettings, newerSdkWarning, splitInputs } from "./providerInputs";
 import { ProviderServer, type ServerDependencies } from "./server";
 
@@ -110,11 +110,6 @@ function functionHandlers(server: ProviderServer) {
 async function list(provider: Provider, request: pb.ListRequest): Promise<pb.ListResponse[]> {
   requireToken("resource", request.getToken(), [instanceToken]);
   const query = decodeProperties(request.getQuery());
-  if (request.getContinuationToken() !== "") {
-    throw new InvalidMessage(
-      "this provider lists all instances at once, and gives no continuation token",
-    );
-  }
   const instances = await provider.list({ query, limit: request.getLimit() });
   if (instances instanceof Unknown)
     return [new pb.ListResponse().setComputed(new pb.ListResponse.Computed())];

@@ -3,7 +3,12 @@ import * as pb from "@pulumi/pulumi/proto/provider_pb";
 import type { PropertyMap } from "../pulumi/propertyValue";
 import { diffKinds, instanceToken, replaceKinds, type DiffKind } from "../pulumi/names";
 import type { CheckRequest, DiffRequest, DiffResponse } from "../pulumi/calls";
-import { decodeProperties, encodeProperties, InvalidMessage } from "./properties";
+import { decodeProperties, encodeProperties } from "./properties";
+
+/** The request is one that a correct engine does not send. The call fails with INVALID_ARGUMENT. */
+export class InvalidMessage extends Error {
+  override readonly name = "InvalidMessage";
+}
 
 /** Removes secrets from a text (`EngineLog.clean`). */
 export type Clean = (text: string) => string;

@@ -22,67 +22,28 @@ const opaqueKinds: Readonly<Record<string, OpaqueKind>> = {
   "5cf8f73096256a8f31e491e813e4eb8e": "resource",
 };
 
-/**
- * The maximum nesting of values. google-protobuf recurses, and a stack overflow would lose the reply. To a request that
- * is too deep for google-protobuf, grpc-js answers INTERNAL.
- */
-export const maxDepth = 200;
-
-/** The request is one that a correct engine does not send. The call fails with INVALID_ARGUMENT. */
-export class InvalidMessage extends Error {
-  override readonly name = "InvalidMessage";
-}
-
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
-/**
- * A missing Struct becomes an empty map. A key `__proto__` is lost, because google-protobuf uses a plain object.
- *
- * @throws InvalidMessage for a value without content, nested too deep, or with a malformed signature, secret or output
- */
+/** A missing Struct becomes an empty map. A key `__proto__` is lost, because google-protobuf uses a plain object. */
 export function decodeProperties(struct: Struct | undefined): PropertyMap {
-  let json: Record<string, Json>;
-  try {
-    json = struct?.toJavaScript() ?? {};
-  } catch (error) {
-    throw new InvalidMessage("a property has no value, or is nested too deep", { cause: error });
-  }
-  return mapValues(json, (item) => decodeValue(item, 1));
+  const json: Record<string, Json> = struct?.toJavaScript() ?? {};
+  return mapValues(json, decodeValue);
 }
 
-function decodeValue(json: Json, depth: number): PropertyValue {
-  if (depth > maxDepth) {
-    throw new InvalidMessage(`a property is nested more than ${maxDepth} levels deep`);
-  }
+function decodeValue(json: Json): PropertyValue {
   if (typeof json === "string") return unknownTexts.has(json) ? Unknown.value : json;
   if (typeof json !== "object" || json === null) return json;
-  if (Array.isArray(json)) return json.map((item) => decodeValue(item, depth + 1));
-  return openSignedMap(mapValues(json, (item) => decodeValue(item, depth + 1)));
+  if (Array.isArray(json)) return json.map(decodeValue);
+  return openSignedMap(mapValues(json, decodeValue));
 }
 
-/**
- * Returns the special value that a map stands for, or the map itself if it has no signature.
- *
- * @throws InvalidMessage for a malformed secret, output or signature
- */
+/** Returns the special value that a map stands for, or the map itself if it has no signature. */
 function openSignedMap(fields: PropertyMap): PropertyValue {
-  const { [signatureKey]: signature, value, secret = false } = fields;
+  const { [signatureKey]: signature, value = Unknown.value, secret } = fields;
   if (signature === undefined) return fields;
-  if (signature === signatures.secret) {
-    if (value === undefined) throw new InvalidMessage("a secret property has no value");
-    return new Secret(value);
-  }
-  if (signature === signatures.output) {
-    if (typeof secret !== "boolean") {
-      throw new InvalidMessage("an output property's secret flag is neither true nor false");
-    }
-    const content = value === undefined ? Unknown.value : value;
-    return secret ? new Secret(content) : content;
-  }
-  if (typeof signature !== "string") {
-    throw new InvalidMessage("a property's signature is not a string");
-  }
-  return new Opaque(fields, opaqueKinds[signature] ?? "newer");
+  if (signature === signatures.secret) return new Secret(value);
+  if (signature === signatures.output) return secret === true ? new Secret(value) : value;
+  return new Opaque(fields, opaqueKinds[signature as string] ?? "newer");
 }
 
 /**

@@ -181,14 +181,14 @@ export class TestClient {
     return { outputs: decodeProperties(reply.getReturn()) };
   }
 
-  /** `pageSize` and `continuationToken` are of callers that want pages, which the provider does not give. */
+  /** `pageSize` is of callers that want pages, which the provider does not give. */
   async list(
     token: string,
     query: PropertyMap = {},
-    { limit = 0, pageSize = 0, continuationToken = "" } = {},
+    { limit = 0, pageSize = 0 } = {},
   ): Promise<ListResponse> {
     const request = new pb.ListRequest().setToken(token).setQuery(toStruct(query));
-    request.setLimit(limit).setPageSize(pageSize).setContinuationToken(continuationToken);
+    request.setLimit(limit).setPageSize(pageSize);
     const listed: ListedInstance[] = [];
     try {
       for await (const reply of this.raw.list(request) as AsyncIterable<pb.ListResponse>) {
