@@ -147,7 +147,7 @@ test("an import by name fails and names the id. By id an instance that is PROVIS
   const { stack, control } = fixture;
 
   expect(await stack.fail(...importing, found.name, "--yes")).toContain(
-    `Give the id of the instance with this name: ${found.id}.`,
+    `Give the id itself: ${found.id}.`,
   );
   expect(await stack.instances()).toEqual([]);
 
