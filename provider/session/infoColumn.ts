@@ -61,16 +61,19 @@ export class InfoColumn {
 
   /** Begins the line of an operation. Disposing of it ends the line. */
   begin(shown: LineSubject): Line {
-    const line = new Line(shown, this.#ctx, {
-      // A wait may end after its operation.
-      changed: () => this.#lines.has(line) && this.#wakeAt(line.dueAt),
-      ended: () => this.#end(line),
-    });
+    const line = new Line(shown, this.#ctx, this);
     this.#lines.add(line);
     return line;
   }
 
-  #end(line: Line): void {
+  /** Takes that a line begins otherwise. */
+  changed(line: Line): void {
+    // A wait may end after its operation.
+    if (this.#lines.has(line)) this.#wakeAt(line.dueAt);
+  }
+
+  /** Takes the end of a line. */
+  ended(line: Line): void {
     this.#lines.delete(line);
     if (this.#lines.size === 0) this.#stop();
   }
@@ -107,17 +110,11 @@ export class InfoColumn {
   }
 }
 
-/** What a line tells the column. */
-interface LineEvents {
-  changed: () => void;
-  ended: () => void;
-}
-
 /** The line of one operation. */
 export class Line implements Disposable {
   readonly #of: LineSubject;
   readonly #ctx: ProviderContext;
-  readonly #on: LineEvents;
+  readonly #column: InfoColumn;
   #activity: Activity | undefined;
   #failed: FailedRequest | undefined;
   /** The clock time since when the line begins as it does. */
@@ -126,10 +123,10 @@ export class Line implements Disposable {
   #shownBegin: string | undefined;
   #shownAt = 0;
 
-  constructor(of: LineSubject, ctx: ProviderContext, on: LineEvents) {
+  constructor(of: LineSubject, ctx: ProviderContext, column: InfoColumn) {
     this.#of = of;
     this.#ctx = ctx;
-    this.#on = on;
+    this.#column = column;
   }
 
   /** Sets what the operation does from now on. */
@@ -148,7 +145,7 @@ export class Line implements Disposable {
     this.#failed = failed;
     if (this.#begin === before) return;
     this.#beginsSoSince = this.#ctx.clock.now();
-    this.#on.changed();
+    this.#column.changed(this);
   }
 
   /** The words with which the line begins. Undefined if there is nothing to show. */
@@ -206,7 +203,7 @@ export class Line implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#on.ended();
+    this.#column.ended(this);
   }
 }
 
