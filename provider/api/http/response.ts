@@ -52,8 +52,7 @@ export function errorOf(
 ): RequestError {
   const { status, request, header } = response;
   const { method, path, redact } = request;
-  const clocks = { now: clock.date(), date: header("date") };
-  const pauseMs = retryAfterMs(header("retry-after"), clocks);
+  const pauseMs = retryAfterMs(header("retry-after"), clock.date());
   const failure = { kind: "answered", method, path, status, retryAfterMs: pauseMs } as const;
   const phrase = `the service answered ${STATUS_CODES[status] ?? "an error"}`;
   const location = status < 400 ? header("location") : undefined;
@@ -141,23 +140,10 @@ function excerptOf(response: HttpResponse): string {
 /** A later date has more than four digits for its year. */
 const latestDate = Date.parse("9999-12-31T23:59:59Z");
 
-/**
- * Reads a Retry-After header: seconds or an HTTP date (RFC 9110, 10.2.3). Undefined if it is not in the future.
- *
- * @param clocks `date` is the answer's own Date header. A date in Retry-After is on the same clock, so that it does not matter
- *   if this machine's clock (`now`) is wrong.
- */
-export function retryAfterMs(
-  value: string | undefined,
-  { now, date }: { now: Date; date?: string | undefined },
-): number | undefined {
+/** Reads a Retry-After header: seconds or an HTTP date (RFC 9110, 10.2.3). Undefined if it is not in the future. */
+export function retryAfterMs(value: string | undefined, now: Date): number | undefined {
   const text = value?.trim() ?? "";
   const isSeconds = /^\d+(\.\d+)?$/.test(text);
-  const ms = isSeconds ? Number(text) * 1000 : parseDate(text) - (parseDate(date) || now.getTime());
+  const ms = isSeconds ? Number(text) * 1000 : Date.parse(text) - now.getTime();
   return ms > 0 ? Math.min(ms, latestDate - now.getTime()) : undefined;
-}
-
-/** Returns NaN for a text without a time of day, such as "in 2040", of which `Date.parse` would make a date. */
-function parseDate(text = ""): number {
-  return /\d:\d\d:\d\d.*(GMT|Z)$/.test(text) ? Date.parse(text) : NaN;
 }
