@@ -3,6 +3,7 @@
  * of `--plan`.
  */
 import type { Command } from "commander";
+import type { ListItem } from "../provider/api/contract";
 import { OperationFailed } from "../provider/errors";
 import { whyIncomplete, whyOpen } from "../provider/evidence/why";
 import type { Verdict } from "../provider/evidence/witness";
@@ -38,7 +39,7 @@ import {
 } from "./settings";
 import { isInstance, type StateResource } from "./state";
 import { printData, Problem, type Terminal } from "./terminal";
-import { makerOf, viewOf, type CreateInDoubt } from "./view";
+import { makerOf, viewOf, type CreateInDoubt, type View } from "./view";
 
 interface AuditOptions extends SettingOptions, PlanOptions {
   json?: true;
@@ -84,7 +85,7 @@ export function addAudit(program: Command, io: Terminal): void {
       if (plan === undefined) io.print(verdict);
     }
     if (plan === undefined) io.exitCode = exitCode;
-    else if (seen) writePlan({ file: plan, name, inputs, stack: stack[0] }, seen, findings, io);
+    else if (seen) writePlan({ file: plan, inputs, stack: stack[0] }, seen, findings, io);
     else throw new OperationFailed("there is no plan: see above");
   });
 }
@@ -154,8 +155,6 @@ async function lookTwice(services: readonly ServiceListing[], io: Terminal): Pro
   const unmanaged = new Set(first.listed.filter(isUnmanaged).map(({ item }) => item.id));
   return {
     ...second,
-    // A stack that the first look could not read is in the list once more, with its problem.
-    states: [...second.states, ...unreadableStates(first)],
     listed: second.listed.filter((one) => !isUnmanaged(one) || unmanaged.has(one.item.id)),
     doubts: second.doubts.filter((doubt) => first.doubts.some((one) => isSame(one, doubt))),
     searched,
@@ -182,10 +181,7 @@ function summarize(seen: Audited, findings: Findings): Summary {
     const { item, managers } = listed;
     if (managers.length > 0) {
       const resources = managers.map(({ stack, urn }) => ({ stack, urn }));
-      const name = shownName(
-        item.name,
-        managers.some(({ isNameSecret }) => isNameSecret),
-      );
+      const name = shownName(item, seen);
       managed.push({ id: item.id, name, status: item.status ?? "", resources });
     } else addUnmanaged(listed, seen, findings);
   }
@@ -221,9 +217,10 @@ function summarize(seen: Audited, findings: Findings): Summary {
   };
 }
 
-/** Returns the name for the report, which shows none that the program made a secret. */
-function shownName(name = "", isSecret = false): string {
-  return isSecret ? redactionMark : name;
+/** Returns the name for the report, which shows none that a program made a secret. */
+function shownName({ id, name = "" }: ListItem, { held }: View, maker?: CreateInDoubt): string {
+  const isSecret = held.get(id)?.some(({ isNameSecret }) => isNameSecret);
+  return isSecret || (maker && maker.name === undefined) ? redactionMark : name;
 }
 
 /** Adds an instance that no stack manages, or why that is not sure. */
@@ -236,8 +233,7 @@ function addUnmanaged(
   const { origin } = service;
   const maker = makerOf(item, seen.doubts, origin);
   const namesake = seen.held.get(id)?.find((one) => one.origin?.tokenKind === origin.tokenKind);
-  const isSecret = namesake?.isNameSecret ?? (maker !== undefined && maker.name === undefined);
-  const name = shownName(item.name, isSecret);
+  const name = shownName(item, seen, maker);
   const why = [
     // It is the same instance if both addresses are of one service, or both accounts are users of one tenant.
     namesake &&

@@ -50,7 +50,10 @@ export function addDoctor(program: Command, io: Terminal): void {
     // The service may be slow, so each finding is printed as soon as it is known.
     for await (const finding of examine(options, io)) {
       checks.push(finding);
-      if (!options.json) printFinding(finding, io);
+      const { result, check, found, next } = finding;
+      if (options.json) continue;
+      io.print(result.padEnd(9) + check.padEnd(10) + found);
+      if (next !== undefined) io.print(`${" ".repeat(19)}→ ${next}`);
     }
     const isOk = checks.every(({ result }) => result !== "FAILED");
     const verdict = isOk ? "Nothing found prevents `pulumi up`." : "First mend what FAILED.";
@@ -58,11 +61,6 @@ export function addDoctor(program: Command, io: Terminal): void {
     else ["", verdict].forEach(io.print);
     io.exitCode = isOk ? 0 : 1;
   });
-}
-
-function printFinding({ result, check, found, next }: Finding, { print }: Terminal): void {
-  print(result.padEnd(9) + check.padEnd(10) + found);
-  if (next !== undefined) print(`${" ".repeat(19)}→ ${next}`);
 }
 
 async function* examine(options: DoctorOptions, io: Terminal): AsyncGenerator<Finding> {
@@ -100,11 +98,8 @@ async function checkAccount({ settings, connection, operations }: Session): Prom
   const { baseUrl, account } = (await connection.open(operation)).origin;
   if (!settings.validateCredentials)
     return ok("account", "not asked, because compute:validateCredentials is false");
-  const host = new URL(baseUrl).host;
-  const found = account
-    ? `${host} accepts the token, account ${account}`
-    : `${host} named no account`;
-  return ok("account", found);
+  const named = account === undefined ? ", and names no account" : `, account ${account}`;
+  return ok("account", `${new URL(baseUrl).host} accepts the token${named}`);
 }
 
 async function checkListing(session: Session): Promise<Finding> {
@@ -130,14 +125,11 @@ async function checkState(
   const origin = connection.isOpen
     ? (await connection.open(operation)).origin
     : connection.origin();
-  const held = resources.filter((resource) => isInstance(resource) && !resource.external);
-  // A provider that the program makes has settings of its own.
-  const known = held.filter(
-    (resource) => resource.origin && resource.explicitProvider === undefined,
-  );
-  const away = known.flatMap(({ id, origin: recorded }) => {
+  const held = resources.filter(isInstance);
+  const away = held.flatMap(({ id, origin: recorded, explicitProvider }) => {
     const difference = originDifference(recorded, origin, addressName);
-    return difference ? [`${id}: ${difference}`] : [];
+    // A provider that the program makes has settings of its own.
+    return difference && explicitProvider === undefined ? [`${id}: ${difference}`] : [];
   });
   const found = `made with other settings: ${away.length} of ${count(held.length, "instance")} of ${stack}`;
   const next =

@@ -15,9 +15,9 @@ import {
 import { listedInputs } from "../provider/instance/instance";
 import { matchesNamePattern } from "../provider/namePattern";
 import { instanceToken } from "../provider/pulumi/names";
-import { unreadableStates, type ComparedInstance, type Comparison } from "./compare";
+import { unreadableStates, type Comparison } from "./compare";
 import type { Findings } from "./report";
-import { count, Problem, type Terminal } from "./terminal";
+import { count, orProblem, Problem, type Terminal } from "./terminal";
 
 /** The first version of Pulumi that reads inputs from the file of `pulumi import --file`. */
 const oldestEngineWithInputs = "3.254";
@@ -50,8 +50,6 @@ export interface PlanOptions {
 /** A plan to write. */
 interface PlanRequest {
   file: string;
-  /** The pattern of `--name`. */
-  name: string;
   inputs: object | undefined;
   stack: string | undefined;
 }
@@ -88,11 +86,10 @@ export function choosePlanned(
 /**
  * Writes the plan for this stack, or for the selected one, and says how to import it.
  *
- * @throws Problem if there is no plan: it might put an instance of an unreadable stack into another stack, or the pattern
- *   matches nothing
+ * @throws Problem if there is no plan, because it might put an instance of an unreadable stack into another stack
  */
 export function writePlan(
-  { file, name, inputs, stack }: PlanRequest,
+  { file, inputs, stack }: PlanRequest,
   seen: Comparison,
   { inNoStack }: Findings,
   io: Terminal,
@@ -100,30 +97,19 @@ export function writePlan(
   const unreadable = unreadableStates(seen).map((state) => state.stack);
   if (unreadable.length > 0) {
     throw new Problem(
-      `there is no plan, because what can't be read may manage the listed instances already: stack ${[...new Set(unreadable)].join(", stack ")}`,
+      `there is no plan, because what can't be read may manage the listed instances already: stack ${unreadable.join(", stack ")}`,
       "Run `audit` again when `pulumi stack export` works for each of these stacks.",
-    );
-  }
-  const { length: listed } = seen.listed;
-  const isWanted = ({ item }: ComparedInstance) => matchesNamePattern(name, item.name ?? "");
-  if (listed > 0 && !seen.listed.some(isWanted)) {
-    throw new Problem(
-      "there is no plan: no listed instance matches --name",
-      `The service lists ${count(listed, "instance")}. Correct the pattern, or leave it out.`,
     );
   }
   const resources = inNoStack.flatMap(({ id, plannedAs }) =>
     plannedAs === undefined ? [] : [{ type: instanceToken, name: plannedAs, id, inputs }],
   );
   // The format of the file: https://www.pulumi.com/docs/iac/adopting-pulumi/import/
-  save(file, `${JSON.stringify({ resources }, undefined, 2)}\n`);
-  if (resources.length === 0) {
-    const why = listed === 0 ? "the service lists no instance" : "see above";
-    io.warn(`There is nothing to import: ${why}. The plan is empty.`);
-  } else {
-    const noun = resources.length === 1 ? "instance is" : "instances are";
-    io.warn(`${resources.length} ${noun} in the plan. Next: ${importPlanCommand(file, stack)}`);
-  }
+  const text = `${JSON.stringify({ resources }, undefined, 2)}\n`;
+  const write = () => writeFileSync(file, text);
+  orProblem(write, "the plan can't be written", "Name another file with --plan.");
+  const next = resources.length > 0 ? `. Next: ${importPlanCommand(file, stack)}` : "";
+  io.warn(`${count(resources.length, "instance")} in the plan${next}`);
 }
 
 /**
@@ -155,15 +141,4 @@ function whyRefused(typedName: string, values: readonly string[]): string | unde
   if (!isListInput(name) && values.length > 1) return `${name} is given more than once`;
   const { error } = inputTypes[name].safeParse(isListInput(name) ? values : values[0]);
   return error && `${name} ${error.issues[0]?.message ?? "is wrong"}`;
-}
-
-function save(file: string, content: string): void {
-  try {
-    writeFileSync(file, content);
-  } catch (error) {
-    throw new Problem(
-      `the plan can't be written: ${(error as Error).message}`,
-      "Name another file with --plan.",
-    );
-  }
 }

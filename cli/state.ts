@@ -107,9 +107,9 @@ function resourceOf(raw: z.infer<typeof resourceSchema>, stack: string) {
   };
 }
 
-/** Whether the resource is an instance, also one that the program only reads. */
-export function isInstance({ type, id }: StateResource): boolean {
-  return type === instanceToken && id !== "";
+/** Whether the resource is an instance, and the program does not only read it. */
+export function isInstance({ type, id, external }: StateResource): boolean {
+  return type === instanceToken && id !== "" && !external;
 }
 
 /** Returns the resources of the state, and those of its pending creates. */

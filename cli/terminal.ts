@@ -98,6 +98,15 @@ export function asProblem(error: unknown): Problem {
   throw error;
 }
 
+/** @throws Problem if `act` fails: what was found, with the error's message, and the next step */
+export function orProblem(act: () => void, found: string, next: string): void {
+  try {
+    act();
+  } catch (error) {
+    throw new Problem(`${found}: ${(error as Error).message}`, next);
+  }
+}
+
 /** Writes a number with its noun: "1 instance", "2 instances". */
 export function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? "" : "s"}`;

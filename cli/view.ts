@@ -26,7 +26,6 @@ export type HeldInstances = ReadonlyMap<string, readonly StateResource[]>;
 export interface View {
   readonly services: readonly ServiceListing[];
   readonly states: readonly StackState[];
-  /** Without the instances that a program only reads. */
   readonly held: HeldInstances;
   readonly doubts: readonly CreateInDoubt[];
   /** The clock time when the states had been read: before that, each create that only a state knows was sent. */
@@ -57,8 +56,7 @@ export function viewOf(
   records: readonly RecordedCreate[],
   clock: Clock,
 ): View {
-  const instances = states.flatMap(({ resources }) => resources.filter(isInstance));
-  const held = instances.filter(({ external }) => !external);
+  const held = states.flatMap(({ resources }) => resources.filter(isInstance));
   // Other instances of a token show that a listing is of that token's tenant (G3).
   for (const { session } of services)
     for (const { id, origin } of held) session.noteShown({ id, origin });

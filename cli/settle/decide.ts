@@ -94,14 +94,11 @@ export function decideAll(view: StackView, { take, forget }: Choices): Row[] {
     const taker = ofUrn.find(mayHaveMade) ?? ofUrn[0];
     if (taker) takes.set(taker, word.slice(taker.urn.length + 1));
   }
-  const rows = [...view.sightings].map(([doubt, seen]) => {
+  return [...view.sightings].map(([doubt, seen]) => {
     const isForgotten = forget.includes(doubt.urn);
-    return { doubt, does: decide(doubt, seen, view, { takes, isForgotten }) };
+    const does = decide(doubt, seen, view, { takes, isForgotten });
+    return { doubt, does: sandboxed(doubt, does, view) };
   });
-  return rows.map((row) => ({
-    ...row,
-    does: sandboxed(row.doubt, oneForEach(row, rows, takes, view), view),
-  }));
 }
 
 /**
@@ -159,7 +156,10 @@ function decide(
 function judgeListed(doubt: CreateInDoubt, view: StackView): Does {
   const [item, ...others] = candidatesOf(doubt, view);
   if (!item) return { kind: "gone", because: "absent", items: [] };
-  if (others.length > 0) return asking(doubt, view, "several have the name");
+  const isRival = (other: CreateInDoubt) =>
+    other !== doubt && other.urn === doubt.urn && candidatesOf(other, view).length > 0;
+  if (others.length > 0 || [...view.sightings.keys()].some(isRival))
+    return asking(doubt, view, "several may be the resource's");
   if (!isSure(doubt, item))
     return asking(doubt, view, "a name that the program chose proves nothing");
   if (presentIn(view.state, doubt.urn) === undefined) return put(doubt, view, item);
@@ -244,20 +244,6 @@ function asking(
   const isHome = pending && whyHomeless(pending, view.state) === undefined;
   const by = isHome ? "take" : occupant === undefined ? "import" : undefined;
   return { kind: "ask", whom, items: items ?? candidatesOf(doubt, view), why, occupant, by };
-}
-
-/** A resource has one instance. Of several that could come into the state, a person chooses. */
-function oneForEach(
-  { doubt, does }: Row,
-  rows: readonly Row[],
-  takes: Takes,
-  view: StackView,
-): Does {
-  if (does.kind !== "put" || takes.has(doubt)) return does;
-  const rivals = rows.filter((row) => row.doubt.urn === doubt.urn && row.does.kind === "put");
-  if (rivals.length < 2) return does;
-  const why = "several creates of this resource have left an instance";
-  return asking(doubt, view, why, { items: [does.item] });
 }
 
 /** In a sandbox nothing is billed, so an open question is given up. */

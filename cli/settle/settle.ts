@@ -79,7 +79,7 @@ const outcomes = {
 class Settling {
   readonly #options: SettleOptions;
   readonly #io: Terminal;
-  #choices: Choices;
+  readonly #choices: Choices;
   #decided: Decided | undefined;
   #written: Written | undefined;
   readonly #problems: string[] = [];
@@ -153,8 +153,8 @@ class Settling {
       if (await this.#io.ask(`Is ${item.id} the instance of ${doubt.urn}, to take it over?${then}`))
         taken.push(`${doubt.urn}=${item.id}`);
     }
-    this.#choices = { ...this.#choices, take: [...this.#choices.take, ...taken] };
-    return taken.length > 0 ? decideAll(decided.view, this.#choices) : decided.rows;
+    const { take, forget } = this.#choices;
+    return decideAll(decided.view, { take: [...take, ...taken], forget });
   }
 
   #print(decided: Decided): void {

@@ -61,8 +61,8 @@ test.each<[Does, string, string]>([
     "forget the create; what it may have left goes on running",
   ],
   [
-    { kind: "gone", because: "sandbox", items: [], why: "several have the name" },
-    "several have the name",
+    { kind: "gone", because: "sandbox", items: [], why: "several may be the resource's" },
+    "several may be the resource's",
     "forget the create; what it may have left is in a sandbox, not billed",
   ],
   [put, 'instance i-1, "db", ACTIVE', "put it into the state: `pulumi up` goes on with it"],

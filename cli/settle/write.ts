@@ -16,7 +16,7 @@ import { pulumiHome } from "../../provider/pulumi/home";
 import { signatureKey, signatures } from "../../provider/pulumi/names";
 import { importState, readState } from "../pulumi";
 import { placeFor, type PendingCreate, type StackState } from "../state";
-import { Problem, type Terminal } from "../terminal";
+import { orProblem, Problem, type Terminal } from "../terminal";
 import type { Row, StackView } from "./decide";
 
 /** What `writeRows` has changed. */
@@ -62,16 +62,13 @@ function keep({ stack, text }: StackState, now: Date, { env }: Terminal): string
   const folder = join(pulumiHome(env), "compute", "settle");
   const base = `${stack}-${now.toISOString()}`.replace(/[^\w.-]+/g, "-");
   const kept = join(folder, `${base}.json`);
-  try {
+  const write = () => {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     writeFileSync(kept, text, { mode: 0o600, flag: "wx" });
     chmodSync(kept, 0o600);
-  } catch (error) {
-    throw new Problem(
-      `the state that is to be replaced can't be kept: ${(error as Error).message}`,
-      `Nothing was changed. Check that ${folder} is writable and that its disk has room, and run the command again.`,
-    );
-  }
+  };
+  const next = `Nothing was changed. Check that ${folder} is writable and that its disk has room, and run the command again.`;
+  orProblem(write, "the state that is to be replaced can't be kept", next);
   return kept;
 }
 

@@ -27,7 +27,7 @@ test("a hundred servers are imported with a plan, and the program that `pulumi i
 
   const next = "pulumi import --file plan.json --stack dev";
   const planned = await stack.type(`${audit} --stack dev --plan plan.json`);
-  expect(planned).toContain(`100 instances are in the plan. Next: ${next}\n`);
+  expect(planned).toContain(`100 instances in the plan. Next: ${next}\n`);
   const imported = await stack.type(`${next} --yes --skip-preview --out written.yaml`);
   expect(imported).toMatch(/= 100 imported/);
 
@@ -54,7 +54,7 @@ test("a hundred servers are imported with a plan, and the program that `pulumi i
   const options = `--base-url ${service.url} --cursor-parameter ${cursorParameter}`;
   const other = await stack.type(`${audit} --plan other.json ${options}`);
   expect(other).toContain("(test token; --base-url, COMPUTE_API_TOKEN): ");
-  expect(other).toContain("1 instance is in the plan. Next: pulumi import --file other.json\n");
+  expect(other).toContain("1 instance in the plan. Next: pulumi import --file other.json\n");
 });
 
 testUnless(

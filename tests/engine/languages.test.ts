@@ -93,7 +93,7 @@ for (const [name, file] of Object.entries(programFiles)) {
     const inputs = { ...required, sshKeys: "key-1" };
     const options = Object.entries(inputs).map(([key, value]) => `--input ${key}=${String(value)}`);
     const plan = `'${plugin}' audit --stack dev --plan plan.json ${options.join(" ")}`;
-    expect(await stack.type(plan)).toContain("2 instances are in the plan");
+    expect(await stack.type(plan)).toContain("2 instances in the plan");
     const imported = await stack.type(`pulumi import --file plan.json --stack dev --out ${file}`);
     expect(imported).toMatch(/= 2 imported/);
 

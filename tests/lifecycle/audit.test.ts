@@ -319,7 +319,7 @@ for (const [pause, retryAfter, said] of [
     control.insert({ id: "i-1", name: "web" });
     for (const [options, code, found] of [
       [[], 3, "Every listed instance is managed"],
-      [["--plan", join(world.home, "plan.json")], 1, "1 instance is in the plan"],
+      [["--plan", join(world.home, "plan.json")], 1, "1 instance in the plan"],
     ] as const) {
       const held = options.length === 0 ? [{ name: "web", id: "i-1" }] : [];
       const path = fakePulumi(world, { a: { held } });
