@@ -63,12 +63,9 @@ const accepted = z.object({
   networks: lenient(elements(network)),
 });
 
-const idIsNumber = "its id is a number, not a text";
-
 /** Says why an item can't be read. It always is because of its id. */
 function whyUnreadable(element: unknown): string {
   const { id } = Object(element) as { id?: unknown };
-  if (typeof id === "number") return idIsNumber;
   if (id === undefined || id === "") return "it has no id";
   return typeof id === "string"
     ? "its id is not printable, is too long, contains the token, or means an unknown value to Pulumi"
@@ -77,19 +74,13 @@ function whyUnreadable(element: unknown): string {
 
 /** The schemas with which the client reads responses. */
 export const tolerant = {
-  /**
-   * Section "List envelope". A listing with an unreadable item never proves an absence. A page whose ids are all numbers is
-   * refused, because the service surely has another contract.
-   */
+  /** Section "List envelope". A listing with an unreadable item never proves an absence. */
   page: z
     .object({ data: z.array(z.unknown()), has_more: z.boolean() })
-    .transform(({ data, has_more: hasMore }, ctx): Page => {
+    .transform(({ data, has_more: hasMore }): Page => {
       const read = data.map(
         (element) => listItem.safeParse(element).data ?? whyUnreadable(element),
       );
-      if (read.length > 0 && read.every((item) => item === idIsNumber)) {
-        ctx.addIssue("the ids in the service's listing are numbers, not texts");
-      }
       const items = read.filter((item) => typeof item !== "string");
       const unreadableWhy = read.find((item) => typeof item === "string");
       const unreadable = read.length - items.length;
@@ -112,7 +103,7 @@ export interface Page {
   hasMore: boolean;
   /** How many items could not be read. */
   unreadable: number;
-  /** Why the first of them could not be read: "its id is a number, not a text". */
+  /** Why the first of them could not be read: "its id is not a text". */
   unreadableWhy?: string | undefined;
 }
 /** The readable fields of the response to an accepted POST /v2/instances. */

@@ -25,16 +25,8 @@ export const readAs =
     if ("problem" in json) throw unreadableError(response, json.problem);
     const parsed = schema.safeParse(json.value);
     if (parsed.success) return parsed.data;
-    const { issues } = parsed.error;
-    const { status, request } = response;
-    // The contract words this issue of the whole body itself. Another try would meet the same issue.
-    const ownIssue = issues.find(({ code, path }) => code === "custom" && path.length === 0);
-    if (ownIssue) {
-      const { method, path } = request;
-      const cause = ownIssue.message;
-      throw new RequestError({ kind: "unreadable", method, path, status, cause, lasting: true });
-    }
     // No value is shown, because it may be a secret.
+    const { issues } = parsed.error;
     const fields = new Set(issues.map(({ path }) => path.join(".") || "the answer as a whole"));
     throw unreadableError(response, `has wrong or missing fields: ${[...fields].join(", ")}`);
   };
