@@ -647,7 +647,7 @@ class HistoryRun {
       problem = [...changes, ...failed.map(({ error }) => error.message)].join("; ");
       if (problem === "") return;
       for (const { error } of failed) await this.#followAdvice(error, stack);
-      if (failed.some(({ error }) => error.message.includes("Run `pulumi refresh`")))
+      if (failed.some(({ error }) => /`pulumi (refresh|up --refresh)`/.test(error.message)))
         await this.#runWithoutFaults(stack, (engine) => engine.refresh());
     }
     this.#checker.violated(`${stack.name} never reaches an \`up\` without changes: ${problem}`);
@@ -676,7 +676,8 @@ class HistoryRun {
       await this.#settleAll(stack, "what is left");
     else if (message.includes(settleCommand()))
       this.#checker.violated(`an \`up\` stops although \`settle\` has found nothing: ${message}`);
-    const [, offline] = /instance (\S+) is OFFLINE, so its port/.exec(message) ?? [];
+    const [, offline] =
+      /(\S+) is (?:OFFLINE, so its port|not ready \(OFFLINE\))/.exec(message) ?? [];
     if (offline !== undefined) {
       this.#tell(`a person starts ${offline}`);
       this.#service.control.setStatus(offline, "ACTIVE");
