@@ -43,32 +43,31 @@ const sshKey = z
 const portProblem = { error: "must be a whole number from 1 to 65535" };
 const tcpPort = z.int(portProblem).min(1, portProblem).max(65535, portProblem);
 
+/** The inputs that are ids, or lists of ids. A number in place of an id is taken as its text. */
+const idTypes = {
+  flavorId: identifier,
+  imageId: identifier,
+  vpcId: identifier,
+  sshKeys: z.array(sshKey, { error: notList }).optional(),
+  fallbackFlavorIds: z.array(identifier, { error: notList }).optional(),
+} as const;
+
 /**
  * The inputs: the fields of the request body (section "POST /v2/instances" of the service's API document), and those that the
  * service does not get.
  */
 export const inputTypes = {
   name: hostname.optional(),
-  flavorId: identifier,
-  imageId: identifier,
-  vpcId: identifier,
-  sshKeys: z.array(sshKey, { error: notList }).optional(),
+  ...idTypes,
   userData: anyText.optional(),
   userDataBase64: base64.optional(),
   waitForPort: tcpPort.optional(),
-  fallbackFlavorIds: z.array(identifier, { error: notList }).optional(),
 } as const;
 
 /** The name of an input. */
 export type InputName = keyof typeof inputTypes;
-/** The inputs that are ids, or lists of them. A number in their place is taken as its text. */
-export const idInputs: readonly InputName[] = [
-  "flavorId",
-  "imageId",
-  "vpcId",
-  "sshKeys",
-  "fallbackFlavorIds",
-];
+/** The names of the inputs that are ids. */
+export const idInputs = Object.keys(idTypes) as InputName[];
 /** The names of all inputs. */
 export const inputNames = Object.keys(inputTypes) as InputName[];
 

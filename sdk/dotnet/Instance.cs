@@ -11,7 +11,7 @@ using Pulumi;
 namespace ComputeInstances.Compute
 {
     /// <summary>
-    /// A KVM virtual server, created from an image and a flavor and attached to a VPC. Instances are billed hourly (not with a test token). The service has no update call, so a change to any input but `waitForPort` and `fallbackFlavorIds` replaces the instance; it documents no destroy call either, so see `compute:deletePolicy` for what a delete does.
+    /// A KVM virtual server, created from an image and a flavor and attached to a VPC. Instances are billed hourly (not with a test token). The service has no update call, so a change to any input but `fallbackFlavorIds` and `waitForPort` replaces the instance; it documents no destroy call either, so see `compute:deletePolicy` for what a delete does.
     /// 
     /// ## Example Usage
     /// ### Web servers

@@ -1,7 +1,7 @@
 /**
  * Follows the recipes of CONTRIBUTING.md to their end, in a copy of the sources. A new input reaches the service even if a
- * version that did not know it made the instance (G5: a change is shown before it happens), a new output is in the state, and
- * a new setting has its effect.
+ * version that did not know it made the instance (G5: a change is shown before it happens), a new output is in the state, a
+ * new setting has its effect, and a new command runs.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";

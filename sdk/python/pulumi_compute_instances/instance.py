@@ -184,7 +184,7 @@ class Instance(pulumi.CustomResource):
                  wait_for_port: pulumi.Input[Optional[_builtins.int]] = None,
                  __props__=None):
         """
-        A KVM virtual server, created from an image and a flavor and attached to a VPC. Instances are billed hourly (not with a test token). The service has no update call, so a change to any input but `wait_for_port` and `fallback_flavor_ids` replaces the instance; it documents no destroy call either, so see `compute:deletePolicy` for what a delete does.
+        A KVM virtual server, created from an image and a flavor and attached to a VPC. Instances are billed hourly (not with a test token). The service has no update call, so a change to any input but `fallback_flavor_ids` and `wait_for_port` replaces the instance; it documents no destroy call either, so see `compute:deletePolicy` for what a delete does.
 
         ## Example Usage
         ### Web servers
@@ -257,7 +257,7 @@ class Instance(pulumi.CustomResource):
                  args: InstanceArgs,
                  opts: Optional[pulumi.ResourceOptions] = None):
         """
-        A KVM virtual server, created from an image and a flavor and attached to a VPC. Instances are billed hourly (not with a test token). The service has no update call, so a change to any input but `wait_for_port` and `fallback_flavor_ids` replaces the instance; it documents no destroy call either, so see `compute:deletePolicy` for what a delete does.
+        A KVM virtual server, created from an image and a flavor and attached to a VPC. Instances are billed hourly (not with a test token). The service has no update call, so a change to any input but `fallback_flavor_ids` and `wait_for_port` replaces the instance; it documents no destroy call either, so see `compute:deletePolicy` for what a delete does.
 
         ## Example Usage
         ### Web servers

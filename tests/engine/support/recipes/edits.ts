@@ -1,7 +1,6 @@
 /**
- * What somebody types who follows CONTRIBUTING.md: an input `placementGroup`, an input `tags` that a listing shows, an output `region` of the listing and an output
- * `rack` of the answer to the POST, a setting `compute:pageSize`, and a command
- * `statuses`.
+ * What somebody types who follows CONTRIBUTING.md: an input `placementGroup`, an input `tags` that a listing shows, an output
+ * `region` of the listing and an output `rack` of the answer to the POST, a setting `compute:pageSize`, and a command `statuses`.
  */
 
 /** A change to one file, or a command, in one step of a recipe. */
@@ -19,7 +18,7 @@ export interface Edit {
 export const recipes = {
   "To add an input to Instance": [
     edit(1, "provider/instance/definition.ts", {
-      "  userData: anyText.optional(),\n": "  placementGroup: identifier.optional(),\n$&",
+      "  vpcId: identifier,\n": "$&  placementGroup: identifier.optional(),\n",
       "const requestFields = {\n": '$&  placementGroup: "placement_group",\n',
       "export const inputDescriptions: Readonly<Record<InputName, string>> = {\n":
         '$&  placementGroup: "The group whose servers run on different machines.",\n',
@@ -211,7 +210,10 @@ export function addStatuses(program: Command, io: Terminal): void {
     edit(3, "cli/run.test.ts", {
       '"audit", "emulator", "help"]': '"audit", "statuses", "emulator", "help"]',
     }),
-    changelog(4, "The command `statuses`."),
+    edit(4, "docs/install.md", {
+      "`doctor`, `settle`, `audit` and": "`doctor`, `settle`, `audit`, `statuses` and",
+    }),
+    changelog(5, "The command `statuses`."),
   ],
 } satisfies Record<string, readonly Edit[]>;
 
