@@ -76,9 +76,8 @@ export function explainError(error: unknown): readonly string[] | undefined {
   if (!isEnded(error)) return undefined;
   if (error instanceof TimedOut && error.pause)
     return [error.message, "→ Run the command again after that time."];
-  const waitedFor = error instanceof TimedOut && error.waitedFor;
   return [
-    `the command ${error.message}${waitedFor ? `, waiting for ${waitedFor}` : ""}`,
+    `the command ${error.message}`,
     "→ Run the command again later. If the service sends no answer at all, check compute:baseUrl, the network and the proxy settings.",
   ];
 }

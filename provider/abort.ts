@@ -22,6 +22,8 @@ export interface TimeOutDetails {
   option?: string | undefined;
   /** What the operation was waiting for, as the object of "waiting for". */
   waitedFor?: string | undefined;
+  /** Why the last try of that has failed. */
+  failed?: RequestError | undefined;
   /** Set if the time-out has not passed yet: this pause ends after it, so the operation has ended at once. */
   pause?: Pause | undefined;
 }
@@ -29,22 +31,25 @@ export interface TimeOutDetails {
 /** The operation's time-out (`customTimeouts`, or a fixed one) has passed, or a pause will not end before it. */
 export class TimedOut extends Error {
   override readonly name = "TimedOut";
-  readonly waitedFor: string | undefined;
+  /** The request that has failed last. */
+  readonly failed: RequestError | undefined;
   readonly pause: Pause | undefined;
   /** The time-out as messages name it: "900 s (customTimeouts.create)". */
   readonly limit: string;
   constructor(
     readonly seconds: number,
-    { option, waitedFor, pause }: TimeOutDetails = {},
+    { option, waitedFor, failed, pause }: TimeOutDetails = {},
   ) {
     const limit = `${seconds} s${option === undefined ? "" : ` (${option})`}`;
+    const waited = waitedFor === undefined ? "" : `, waiting for ${waitedFor}`;
+    const lastTry = failed ? `, and the last try failed: ${failed.message}` : "";
     super(
       pause
         ? `${pause.error.message}; the service asks for a pause until ${localTime(pause.until)} (Retry-After), and the operation's ${limit} end before that`
-        : `timed out after ${seconds} s`,
+        : `timed out after ${limit}${waited}${lastTry}`,
     );
     this.limit = limit;
-    this.waitedFor = waitedFor;
+    this.failed = pause?.error ?? failed;
     this.pause = pause;
   }
 }

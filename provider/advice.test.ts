@@ -1,12 +1,13 @@
 /** Tests of the advice in messages and of the commands that it names. */
 import { expect, test } from "@jest/globals";
-import { explain, importCommand, stateDeleteCommand } from "./advice";
+import { importCommand, requestReport, stateDeleteCommand } from "./advice";
+import { wholeOf } from "./errors";
 import { programQuote, shellQuote } from "./shellQuote";
 import { answered, failed } from "./testing/fakeService";
 import { urnOf } from "./testing/scene";
 
 test.each([
-  [answered(401), "give a valid one"],
+  [answered(401), "revoked: use a valid one"],
   [answered(403), "lacks the scope"],
   [answered(400), "Correct what the message names"],
   [answered(302), "Check that compute:baseUrl"],
@@ -29,7 +30,7 @@ test.each([
     "run again later, and give its operator the request_id.",
   ],
 ])("the message of %s is followed by the next step", (error, step) => {
-  expect(explain(error)).toContain(step);
+  expect(wholeOf(requestReport("nothing was created", error)).join(" ")).toContain(step);
 });
 
 test("commands are quoted for the shell of the system", () => {

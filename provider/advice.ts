@@ -5,6 +5,7 @@ import metadata from "../metadata.json";
 import { attempt } from "./attempt";
 import type { RequestError } from "./api/errors";
 import type { SettingVariables } from "./config/settings";
+import type { Report } from "./errors";
 import { executablePath, ownFolder } from "./process/executable";
 import { pulumiHome } from "./pulumi/home";
 import { instanceToken } from "./pulumi/names";
@@ -17,10 +18,41 @@ export const configCommands = {
   apiToken: "pulumi config set --secret compute:apiToken",
 } as const;
 
+/** What a run (`SessionRun`) knows of where its settings come from. */
+interface SettingSources {
+  readonly variables: SettingVariables;
+  readonly providerUrn?: string | undefined;
+  readonly engine: { readonly kind: string };
+}
+
+/** Returns how a run gets another address: a clause with the one command, unless only the program can give it. */
+export function wayToAddress(
+  url: string,
+  { variables, providerUrn, engine }: SettingSources,
+): string {
+  const address = shellQuote(url);
+  if (variables.baseUrl) return `put ${variables.baseUrl}=${address} before the command`;
+  if (providerUrn) return `give the provider "${logicalName(providerUrn)}" the baseUrl ${url}`;
+  return engine.kind === "recorded"
+    ? `\`pulumi refresh --run-program -c compute:baseUrl=${address}\``
+    : `\`pulumi up -c compute:baseUrl=${address}\``;
+}
+
+/** Returns how a run gets another token, which `token` describes, as `wayToAddress` does. `file`: that of the present one. */
+export function wayToToken(
+  token: string,
+  { variables, providerUrn }: SettingSources,
+  file = variables.apiToken,
+): string {
+  if (file) return `put ${token} in ${file}`;
+  return providerUrn
+    ? `give the provider "${logicalName(providerUrn)}" ${token} as apiToken`
+    : `set ${token} with \`${configCommands.apiToken}\``;
+}
+
 /** The commands with a way out that holds for one run (`config/oneRun.ts`). */
 export const oneRunCommands = {
   retain: "COMPUTE_DELETE_POLICY=retain pulumi up",
-  retainAll: "COMPUTE_DELETE_POLICY=retain pulumi destroy",
   besideLeftovers: "COMPUTE_LEFTOVERS=warn pulumi up",
   replaceTainted: "COMPUTE_DELETE_POLICY=retain COMPUTE_LEFTOVERS=warn pulumi up",
 } as const;
@@ -35,9 +67,9 @@ export function pageAt(page: string): string {
   return `${metadata.homepage}/blob/main/docs/${page}`;
 }
 
-/** Returns the error's message and the next step. */
-export function explain(error: RequestError): string {
-  return `${error.message}. ${nextStep(error)}`;
+/** Returns the report of what a failed request has prevented. `own`: as in `Report`. */
+export function requestReport(own: string, error: RequestError): Report {
+  return { own, shared: [`: ${error.message}.`, nextStep(error)], requests: [error] };
 }
 
 /** Returns a sentence on what to do about a failed request. */
@@ -56,10 +88,12 @@ export function nextStep(error: RequestError): string {
       ? "Check that compute:destroyPath is the service's destroy call."
       : "Check that compute:baseUrl is the address of the Compute Instances Service.";
   if (error.isTokenRefused) {
-    return `The token is invalid, expired or revoked: give a valid one with \`${configCommands.apiToken}\` or, if the stack's configuration has none, in COMPUTE_API_TOKEN or the file of COMPUTE_API_TOKEN_FILE, or wherever the program gets it.`;
+    return `The token is invalid, expired or revoked: ${error.tokenAdvice ?? "use a valid one"}.`;
   }
   if (error.isScopeMissing) {
-    return "The token lacks the scope for this call: grant it in the administration portal, or use another token.";
+    // Some services answer a quota in the same way.
+    const subject = service.message === undefined ? "The" : "Unless that names another reason, the";
+    return `${subject} token lacks the scope for this call: grant it in the administration portal, or use another token.`;
   }
   if (error.isFaultOfService) {
     const report = service.requestId ? ", and give its operator the request_id" : "";

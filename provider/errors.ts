@@ -1,5 +1,6 @@
 /** The errors that leave an operation: `provider.ts` makes them of RequestError, Canceled and TimedOut. Any other is a defect. */
 import metadata from "../metadata.json";
+import type { RequestError } from "./api/errors";
 import type { Text } from "./context";
 import type { PropertyMap } from "./pulumi/propertyValue";
 
@@ -8,38 +9,64 @@ export function defectMessage(message: string): string {
   return `defect in the ${metadata.name} provider: ${message}`;
 }
 
+/**
+ * A message about one instance. `shared` may be the same for other instances of the run. Then the message of one instance has it,
+ * and each other instance has one line, which names that instance (`Notices.linesOf`).
+ */
+export interface Report {
+  /** Which instance, and what happened: the clause with which the first line begins. */
+  readonly own: string;
+  /** The rest of the first line, and the lines after it: why, and what to do. */
+  readonly shared: readonly string[];
+  /** The failed requests in `shared`. They are the same for two instances if they differ in nothing but the request_id. */
+  readonly requests?: readonly RequestError[];
+}
+
+/** What an error says. */
+export type Said = Text | Report;
+
+/** Whether a part of the message may be the same for other instances. */
+export function isReport(message: Said): message is Report {
+  return typeof message === "object" && "own" in message;
+}
+
+/** Returns all lines of a message. Each is shown as one line, even if it contains a line break. */
+export function wholeOf(message: Said): readonly string[] {
+  if (!isReport(message)) return [message].flat();
+  const [end = ".", ...lines] = message.shared;
+  return [message.own + end, ...lines];
+}
+
 interface FailureOptions extends ErrorOptions {
   /** Whether the message itself says what to do about the settings of the run. */
   namesSettings?: boolean;
 }
 
-/** The operation failed, and the engine has nothing new to record. */
-export class OperationFailed extends Error {
-  override readonly name: string = "OperationFailed";
-  /** The message. Each item is shown as one line, even if it contains a line break. */
-  readonly lines: readonly string[];
-  readonly namesSettings: boolean;
-  constructor(
-    message: string | readonly string[],
-    { namesSettings = false, ...options }: FailureOptions = {},
-  ) {
-    const lines = [message].flat();
+/** An error with a message for a person. */
+export abstract class Reported extends Error {
+  readonly says: Said;
+  lines: readonly string[];
+  constructor(says: Said, options?: ErrorOptions) {
+    const lines = wholeOf(says);
     super(lines.join("\n"), options);
+    this.says = says;
     this.lines = lines;
-    this.namesSettings = namesSettings;
+  }
+
+  /** Sets the lines that the engine gets. */
+  say(lines: readonly string[]): void {
+    this.lines = lines;
+    this.message = lines.join("\n");
   }
 }
 
-/** A refusal whose reason and ways out are those of other instances of the run, too. */
-export class Refused extends OperationFailed {
-  override readonly name = "Refused";
-  /** `again`: the line of an instance after the first one with the same `subject`. */
-  constructor(
-    lines: readonly string[],
-    readonly shared: { subject: string; id: string; again: string },
-    options: FailureOptions,
-  ) {
-    super(lines, options);
+/** The operation failed, and the engine has nothing new to record. */
+export class OperationFailed extends Reported {
+  override readonly name: string = "OperationFailed";
+  readonly namesSettings: boolean;
+  constructor(says: Said, { namesSettings = false, ...options }: FailureOptions = {}) {
+    super(says, options);
+    this.namesSettings = namesSettings;
   }
 }
 
@@ -60,15 +87,15 @@ export class NotFound extends OperationFailed {
  * The service has accepted the instance, but it is not ready, or not all of it could be recorded. The engine records
  * its id and state, so that it is not lost (G1), and reads it before the next update.
  */
-export class InstanceUnfinished extends Error {
+export class InstanceUnfinished extends Reported {
   override readonly name = "InstanceUnfinished";
   constructor(
     readonly id: string,
     readonly state: { inputs: PropertyMap; outputs: PropertyMap },
-    readonly reasons: readonly Text[],
+    says: Said,
     /** Whether the instance is proven gone since. The next Read drops it from the state. */
     readonly isGone = false,
   ) {
-    super(reasons.map((reason) => [reason].flat().join("\n")).join("; "));
+    super(says);
   }
 }

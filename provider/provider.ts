@@ -1,10 +1,16 @@
 /** The `Provider` of the process, which passes each request to the instance resource or the functions. */
 import { Canceled, isEnded, TimedOut } from "./abort";
-import { explain } from "./advice";
+import { requestReport } from "./advice";
 import { RequestError } from "./api/errors";
 import { checkConfig } from "./config/configuration";
 import type { ProviderContext } from "./context";
-import { InstanceUnfinished, OperationCanceled, OperationFailed, Refused } from "./errors";
+import {
+  InstanceUnfinished,
+  isReport,
+  OperationCanceled,
+  OperationFailed,
+  Reported,
+} from "./errors";
 import { invoke, listInstances } from "./functions/functions";
 import { checkInstance } from "./instance/check";
 import { createInstance } from "./create/create";
@@ -43,40 +49,45 @@ class ComputeProvider implements calls.Provider {
   readonly configure: calls.Provider["configure"] = (request) => {
     const run = this.#run;
     const advice = () => run.adviceFor(request);
-    return this.#perform({ args: request.args }, () => run.configure(request), advice);
+    return this.#perform(request, () => run.configure(request), advice);
   };
 
   readonly check: calls.Provider["check"] = (request) =>
     this.#perform(request, (hiddenRequest) => this.#check(request, hiddenRequest));
 
-  readonly diff = this.#ofState((session, request: calls.DiffRequest) =>
-    diffInstance(session, request, session.engine.diff(request, heldBy(request))),
-  );
+  readonly diff = this.#inSession("compared", (session, request: calls.DiffRequest) => {
+    const occasion = session.engine.diff(request, heldBy(request));
+    return afterLook(session, request, () => diffInstance(session, request, occasion));
+  });
 
-  readonly create = this.#inSession((session, request: calls.CreateRequest) => {
+  readonly create = this.#inSession("created", (session, request: calls.CreateRequest) => {
     const occasion = session.engine.change(request);
     return succeeded(session, request, createInstance(session, request, occasion));
   });
 
-  readonly update = this.#ofState((session, request: calls.UpdateRequest) => {
+  readonly update = this.#inSession("updated", (session, request: calls.UpdateRequest) => {
     const { id } = request;
     const occasion = session.engine.change(request);
-    const updated = updateInstance(session, request, occasion).then((outputs) => ({ id, outputs }));
+    const updated = afterLook(session, request, async () => ({
+      id,
+      outputs: await updateInstance(session, request, occasion),
+    }));
     return succeeded(session, request, updated);
   });
 
-  readonly delete = this.#ofState((session, request: calls.DeleteRequest) =>
-    deleteInstance(session, request, session.engine.delete(request)),
-  );
+  readonly delete = this.#inSession("deleted", (session, request: calls.DeleteRequest) => {
+    const occasion = session.engine.delete(request);
+    return afterLook(session, request, () => deleteInstance(session, request, occasion));
+  });
 
-  readonly read = this.#inSession(async (session, request: calls.ReadRequest) => {
+  readonly read = this.#inSession("read", async (session, request: calls.ReadRequest) => {
     const found = await readInstance(session, request, session.engine.read(request));
     return found && kept(session, found);
   });
 
-  readonly invoke = this.#inSession(invoke);
+  readonly invoke = this.#inSession("read", invoke);
 
-  readonly list = this.#inSession(listInstances);
+  readonly list = this.#inSession("read", listInstances);
 
   readonly cancel: calls.Provider["cancel"] = (reason) => this.#run.cancel(reason);
 
@@ -121,56 +132,61 @@ class ComputeProvider implements calls.Provider {
 
   /**
    * Hides the secrets of the request, runs the operation, and translates its errors. `advice`: what to add to an error that is
-   * about settings. The operation may end the hiding.
+   * about settings. `done`: what the operation does, for an error that says that this was not done. The operation may end the hiding.
    */
   async #perform<T>(
-    request: object,
+    request: { urn?: string | undefined; id?: string },
     operation: (hidden: Disposable) => T | Promise<T>,
     advice = (): string | undefined => this.#run.session?.settingsAdvice,
+    done = "changed",
   ): Promise<T> {
     try {
       return await operation(this.#hideSecrets(request));
     } catch (error) {
-      const own = this.#told(ownError(error));
+      const { urn, id } = request;
+      const own = ownError(
+        error,
+        `${id === undefined ? "nothing was" : `instance ${id} was not`} ${done}`,
+      );
+      this.#shorten(own, urn);
       const added = advice();
       if (added === undefined || !isAboutSettings(own)) throw own;
-      if (this.#run.session?.notices.markSaid("settings") === false) throw own;
-      throw new OperationFailed([...own.lines, added], { cause: error });
+      if (this.#run.session?.notices.markSaid("settings") !== false) own.say([...own.lines, added]);
+      throw own;
     }
   }
 
-  /** Returns what the engine is told: what is the same for several instances only once. */
-  #told(error: unknown): unknown {
+  /** Leaves out of an error what another instance of the run was told. */
+  #shorten(error: unknown, urn: string | undefined): void {
     const { session } = this.#run;
-    if (!(error instanceof Refused) || !session) return error;
-    const lines = session.notices.linesOf(error);
-    const namesSettings = error.namesSettings || lines !== error.lines;
-    return new OperationFailed(lines, { cause: error.cause, namesSettings });
+    if (session && urn !== undefined && error instanceof Reported && isReport(error.says))
+      error.say(session.notices.linesOf(error.says, urn));
   }
 
-  /** Returns the call that performs an operation of the session. */
+  /** Returns the call that performs an operation of the session. `done`: as in `#perform`. */
   #inSession<R extends object, T>(
+    done: string,
     operation: (session: Session, request: R) => T | Promise<T>,
   ): (request: R) => Promise<T> {
-    return (request) =>
-      this.#perform(request, () => {
-        const { session } = this.#run;
-        if (!session) {
-          throw new OperationFailed("the compute provider was called before it was configured");
-        }
-        return operation(session, request);
-      });
+    const perform = (request: R) => {
+      const { session } = this.#run;
+      if (!session) {
+        throw new OperationFailed("the compute provider was called before it was configured");
+      }
+      return operation(session, request);
+    };
+    return (request) => this.#perform(request, () => perform(request), undefined, done);
   }
+}
 
-  /** The same for an instance of the state. */
-  #ofState<R extends calls.DiffRequest | calls.DeleteRequest, T>(
-    operation: (session: Session, request: R) => Promise<T>,
-  ): (request: R) => Promise<T> {
-    return this.#inSession(async (session, request: R) => {
-      if (session.noteShown(heldBy(request))) await lookOnce(session);
-      return await operation(session, request);
-    });
-  }
+/** Performs a call about an instance of the state, after a look if that may end the doubt about its create. */
+async function afterLook<T>(
+  session: Session,
+  request: calls.DiffRequest | calls.DeleteRequest,
+  operation: () => Promise<T>,
+): Promise<T> {
+  if (session.noteShown(heldBy(request))) await lookOnce(session);
+  return await operation();
 }
 
 /** Returns the reply to a Create or an Update, whose instance the Delete of the one that it replaces asks for. */
@@ -204,31 +220,26 @@ function kept<T extends { outputs: PropertyMap }>(
   };
 }
 
-/** Whether other settings may prevent this error, which is neither a time-out nor within the service. */
+/** Whether other settings may prevent this error, which is no time-out. */
 function isAboutSettings(error: unknown): error is OperationFailed {
   if (!(error instanceof OperationFailed) || error instanceof OperationCanceled) return false;
   const { cause, namesSettings } = error;
   if (namesSettings) return false;
-  if (cause instanceof RequestError) return cause.kind !== "answered" || !cause.transient;
+  if (cause instanceof RequestError) return cause.isAboutSettings;
   return !isEnded(cause);
 }
 
 /**
- * Translates an error about a request, a cancel or a time-out into one of `errors.ts`. It mentions no instance: once a
- * request that may have changed something was sent, the operation itself reports the outcome.
+ * Translates an error about a request, a cancel or a time-out into one of `errors.ts`: once a request that may have changed
+ * something was sent, the operation itself reports the outcome. `own`: as in `Report`.
  */
-function ownError(error: unknown): unknown {
-  if (error instanceof RequestError) return new OperationFailed(explain(error), { cause: error });
+function ownError(error: unknown, own: string): unknown {
+  if (error instanceof RequestError)
+    return new OperationFailed(requestReport(own, error), { cause: error });
   if (error instanceof Canceled) return new OperationCanceled();
-  if (error instanceof TimedOut) {
-    const { message, pause, waitedFor, limit } = error;
-    const waited = waitedFor === undefined ? "" : `; it was waiting for ${waitedFor}`;
-    return new OperationFailed(
-      pause
-        ? `${message}. Nothing was changed. Run again after that time`
-        : `timed out after ${limit} before anything was changed${waited}`,
-      { cause: error },
-    );
-  }
-  return error;
+  if (!(error instanceof TimedOut)) return error;
+  const { message, pause, failed } = error;
+  const shared = [`: ${message}.`, ...(pause ? ["Run again after that time."] : [])];
+  const requests = failed ? [failed] : [];
+  return new OperationFailed({ own, shared, requests }, { cause: error });
 }

@@ -34,6 +34,7 @@ interface RequestFailure extends Knowledge {
   retryAfterMs?: number | undefined;
   service?: ServiceError | undefined;
   lasting?: boolean | undefined;
+  tokenAdvice?: string | undefined;
 }
 
 /** What only the sender of the request knows. */
@@ -74,6 +75,8 @@ export class RequestError extends Error {
   readonly mayHaveActed: boolean;
   /** Whether the service refused the token, and the client has a new one since. Then the request can be sent again. */
   readonly tokenRenewed: boolean;
+  /** How a person gives the run another token, if it is known (`ClientOptions.tokenAdvice`). */
+  readonly tokenAdvice: string | undefined;
   readonly #failure: RequestFailure;
 
   constructor(failure: RequestFailure, options?: ErrorOptions) {
@@ -96,6 +99,7 @@ export class RequestError extends Error {
     const mayHaveActed = this.transient && kind !== "unreachable" && status !== 429;
     this.mayHaveActed = failure.mayHaveActed ?? mayHaveActed;
     this.tokenRenewed = failure.tokenRenewed ?? false;
+    this.tokenAdvice = failure.tokenAdvice;
     this.#failure = failure;
   }
 
@@ -108,6 +112,14 @@ export class RequestError extends Error {
   get short(): string {
     const { short, kind, status } = this.#failure;
     return short ?? (kind === "answered" && status !== undefined ? `${status}` : shortly[kind]);
+  }
+
+  /** The short form with what the operator of the service needs to find the request. */
+  get brief(): string {
+    const { code, requestId } = this.service;
+    const details = [code && `code ${code}`, requestId && `request_id ${requestId}`];
+    const inBrackets = details.filter(Boolean).join(", ");
+    return inBrackets ? `${this.short} (${inBrackets})` : this.short;
   }
 
   /** Whether the response carried an error envelope with a code or a message. */
@@ -152,6 +164,11 @@ export class RequestError extends Error {
   /** Whether the fault is at the service. */
   get isFaultOfService(): boolean {
     return (this.status ?? 0) >= 500;
+  }
+
+  /** Whether other settings may prevent the error, which is then not within the service. */
+  get isAboutSettings(): boolean {
+    return this.kind !== "answered" || !this.transient;
   }
 
   /** Whether the same request may succeed later. This does not say that sending it again is safe. */

@@ -22,6 +22,8 @@ export interface ClientOptions {
   token: string;
   /** Called when the service itself refuses a token (401). Returns a new one for all later requests, or undefined. */
   renewToken?: ((refused: string) => string | undefined) | undefined;
+  /** How a person gives the run another token: a clause, which the error of a refused token carries. */
+  tokenAdvice?: string | undefined;
   /** The time-out of a whole HTTP request, from connecting to the last byte of the response. */
   requestTimeoutMs: number;
   /**

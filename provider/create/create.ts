@@ -23,7 +23,7 @@ import {
   noFlavorError,
   refusedFlavorsNotice,
   reportLeftovers,
-  resumedNotice,
+  resumedReport,
   sameNameNotice,
   type RefusedFlavor,
 } from "./messages";
@@ -73,7 +73,7 @@ function noteSameName(session: Session, { urn, inputs }: CreateRequest): void {
   const name = nameKind(inputs) === "explicit" ? textIn(inputs["name"]) : undefined;
   // With "fail", the old one is gone first.
   if (!old || name === undefined || session.settings.deletePolicy === "fail") return;
-  if (isNamed(old.name, name)) session.ctx.messages.info(sameNameNotice(old.id, session), urn);
+  if (isNamed(old.name, name)) session.ctx.messages.info(sameNameNotice(old.id), urn);
 }
 
 /** Follows the protocol to an instance. @throws if there is none */
@@ -222,14 +222,14 @@ class Create implements Disposable {
   }
 
   #note({ accepted, from, acceptedAt }: AcceptedResult, refused: readonly RefusedFlavor[]): void {
-    const { ledger, engine, ctx } = this.#session;
+    const { ledger, engine, ctx, notices } = this.#session;
     const { urn } = this.#request;
     const { id, name: _name, status: _status, ...shownOnce } = accepted;
     engine.ours.add(id);
     engine.resource(urn).hasTakenOver = from !== "answer";
     const answer = { at: acceptedAt ?? this.#postedAt, accepted: shownOnce };
     ledger.update(urn, { id, ...(from === "answer" && answer) });
-    if (from === "earlierRun") ctx.messages.warning(resumedNotice(id), urn);
+    if (from === "earlierRun") notices.tell("warning", resumedReport(id), urn);
     if (refused.length > 0)
       ctx.messages.info(refusedFlavorsNotice(refused, this.#spec.flavor), urn);
     const isAnswerLost = from !== "answer" && accepted.networks.length === 0;

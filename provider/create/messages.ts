@@ -2,17 +2,17 @@
 import { secondOf } from "../abort";
 import {
   bulleted,
-  explain,
   importCommand,
   nextStep,
   oneRunCommands,
   ownCommand,
   pageAt,
+  requestReport,
   settleCommand,
 } from "../advice";
 import { logicalName } from "../pulumi/urn";
 import { RequestError } from "../api/errors";
-import { OperationFailed } from "../errors";
+import { OperationFailed, type Report } from "../errors";
 import { whyOpen, type Paging } from "../evidence/why";
 import { displayRecordedName, displayRun, type LedgerRecord } from "../ledger/record";
 import type { Session } from "../session/session";
@@ -23,63 +23,56 @@ import type { CreateSpec, Doubt, Failure, Leftover, Leftovers } from "./protocol
 export function failureError(
   failure: Failure,
   spec: CreateSpec,
-  session: Session,
+  paging: Paging,
   namesakes: readonly string[] = [],
 ): Error {
-  const cause = "error" in failure ? failure.error : undefined;
-  if (cause && !(cause instanceof RequestError)) return cause;
-  const lines = failureLines(failure, spec, session);
-  if (cause?.isAboutRequest) lines.push(...namesakeLines(namesakes, spec, session));
-  return new OperationFailed(lines, { cause });
+  if (!("error" in failure)) return new OperationFailed(stopReport(failure, spec, paging));
+  const { error: cause } = failure;
+  if (!(cause instanceof RequestError)) return cause;
+  const [namesake] = cause.isAboutRequest ? namesakes : [];
+  const report =
+    failure.kind === "unclear"
+      ? unclearReport(failure, spec, paging, namesake)
+      : refusalReport(cause, failure.firstError, namesake);
+  return new OperationFailed(report, { cause });
 }
 
-/** Says which instance has the name already, as a service may refuse a second one of it. */
-function namesakeLines(ids: readonly string[], { own }: CreateSpec, session: Session): string[] {
-  const old = session.engine.resource(own.urn).before?.id ?? "";
-  const isReplaced = ids.includes(old);
-  const [id] = isReplaced ? [old] : ids;
-  if (id === undefined) return [];
-  const way = isReplaced
-    ? wayToTheName(session)
-    : `${wayToTheName(session)}; or, if the program renamed the resource, give its old name in the option aliases`;
-  const which = isReplaced ? `${id}, which is replaced,` : id;
-  return [`instance ${which} has the name ${describe(own)}, too. If that is why: ${way}.`];
+/** Words a failure of a request that has made nothing. */
+function refusalReport(error: RequestError, first?: RequestError, namesake?: string): Report {
+  const why = namesake === undefined ? "" : ` (${nameTaken(namesake)})`;
+  const report = requestReport(`nothing was created${why}`, error);
+  if (!first) return report;
+  const before = `An earlier try failed (${first.message}), and two listings show that it created nothing.`;
+  return { ...report, shared: [...report.shared, before], requests: [error, first] };
 }
 
-/** Returns how the new instance of a replacement gets a name that no other instance has. */
-function wayToTheName({ settings }: Session): string {
-  return settings.deletePolicy === "destroy"
-    ? "set the resource option deleteBeforeReplace, so that the old one is deleted first"
-    : "give the new one another name";
-}
+const nameTaken = (id: string) => `instance ${id} has this name already`;
 
 /** Returns what a preview says of a replacement whose new instance gets the name that the program chose for the old one. */
-export function sameNameNotice(oldId: string, session: Session): string[] {
-  return [
-    `the new instance is made beside ${oldId} under its name, unless the resource option deleteBeforeReplace is set.`,
-    `If the service refuses a second one of a name: ${wayToTheName(session)}`,
-  ];
+export function sameNameNotice(oldId: string): string {
+  const page = pageAt("delete.md#a-name-that-the-program-chose");
+  return `${nameTaken(oldId)}, and stays until the new one is made. A service may refuse that: ${page}`;
 }
 
-function failureLines(failure: Failure, spec: CreateSpec, paging: Paging): string[] {
+function stopReport(
+  failure: Exclude<Failure, { error: Error }>,
+  spec: CreateSpec,
+  paging: Paging,
+): Report {
   switch (failure.kind) {
     case "inDoubt":
-      return inDoubtLines(failure, spec, paging);
-    case "unclear":
-      return unclearLines(failure, spec, paging);
-    case "unreadable":
-      return [
-        `an earlier create of "${logicalName(spec.own.urn)}" is in doubt: its file can't be read.`,
-        `${failure.path}. ${nothing}`,
-        `Remove that file once this finds nothing else in doubt: \`${settleCommand()}\``,
-      ];
+      return inDoubtReport(failure, spec, paging);
+    case "unreadable": {
+      const own = `nothing was created: the file of an earlier create of ${resourceOf(spec)} can't be read (${failure.path})`;
+      const way = `Remove that file once this finds nothing else in doubt: \`${settleCommand()}\``;
+      return { own, shared: [".", way] };
+    }
     case "leftovers":
-      return leftoversLines(failure, spec);
-    case "stopped":
-    case "postFailed":
-      return [twice(failure.firstError) + reasonOf(failure.error)];
+      return leftoversReport(failure, spec);
   }
 }
+
+const resourceOf = ({ own }: CreateSpec) => `"${logicalName(own.urn)}"`;
 
 /** A flavor that the service has refused, and its answer. */
 export interface RefusedFlavor {
@@ -89,12 +82,15 @@ export interface RefusedFlavor {
 
 /** Returns the error of a create for which the service has refused each flavor. */
 export function noFlavorError(refused: readonly RefusedFlavor[], cause: RequestError): Error {
-  const lines = [
-    "no flavor was accepted, and nothing was created:",
-    ...bulleted(refused.map(({ flavor, error }) => `${flavor}: ${error.message}`)),
-    nextStep(cause),
-  ];
-  return new OperationFailed(lines, { cause });
+  const answers = refused.map(({ flavor, error }) => `${flavor}: ${error.message}`);
+  return new OperationFailed(
+    {
+      own: "no flavor was accepted, and nothing was created",
+      shared: [":", ...bulleted(answers), nextStep(cause)],
+      requests: refused.map(({ error }) => error),
+    },
+    { cause },
+  );
 }
 
 /** Returns the message of a create whose first flavors were refused. */
@@ -103,21 +99,8 @@ export function refusedFlavorsNotice(refused: readonly RefusedFlavor[], flavor: 
   return `the instance has the flavor ${flavor}, because ${answers.join(", and ")}`;
 }
 
-/** Says how an earlier POST of the create failed, if there was one. */
-function twice(firstError: RequestError | undefined): string {
-  return firstError
-    ? `an earlier try failed (${firstError.message}), and two listings show that it created nothing. Then, `
-    : "";
-}
-
-/** Returns the error's message, and the next step if a request failed. */
-function reasonOf(error: Error): string {
-  return error instanceof RequestError ? explain(error) : error.message;
-}
-
 // ── The one text of a create in doubt ────────────────────────────────────────────────────────────
 
-const nothing = "Nothing was created.";
 /** A text names at most so many instances, so that it stays short. */
 const maxNamed = 3;
 
@@ -133,60 +116,76 @@ function describe(create: Pick<LedgerRecord, "name" | "id">): string {
   return `"${displayRecordedName(create)}"${id === undefined ? "" : ` (${id})`}`;
 }
 
-/** Says about when the create's POST was sent, if one was. */
-function begun({ at }: LedgerRecord): string {
-  return at === undefined ? "" : `, begun ${secondOf(new Date(at))}`;
+/** Names the instance of a create in doubt as far as it is known, and says about when the create began. */
+function detailsOf(record: LedgerRecord, why?: Doubt): string {
+  const { at } = record;
+  const details = [
+    `"${displayRecordedName(record)}"`,
+    record.id ?? (why && "id" in why && why.id),
+    why?.kind === "perhapsOthers" && `perhaps ${someOf(why.ids)}`,
+    at !== undefined && `begun ${secondOf(new Date(at))}`,
+  ];
+  return details.filter(Boolean).join(", ");
 }
 
-/** Returns the last line: the one command. */
+/** Returns the way out of a doubt: the one command. */
 function settleLine(): string {
   return `To settle it: \`${settleCommand()}\``;
 }
 
-function inDoubtLines(
+function inDoubtReport(
   { record, why }: Extract<Failure, { kind: "inDoubt" }>,
   spec: CreateSpec,
   paging: Paging,
-): string[] {
-  const resource = `"${logicalName(spec.own.urn)}"`;
-  const isUnderWay = why.kind === "anotherRun";
+): Report {
+  const details = detailsOf(record, why);
+  if (why.kind === "anotherRun") {
+    const own = `nothing was created: ${displayRun(record)} creates ${resourceOf(spec)} (${details})`;
+    return { own, shared: [", or has just created it.", "Run again once that run has ended."] };
+  }
   // Where the state has an older instance, `settle` leaves the create to the next one, which stops here.
   const isLeft = why.kind === "changed" && spec.isReplacement;
   const way = isLeft
     ? `To give that up: \`${settleCommand("--yes", "--forget", record.urn)}\``
     : settleLine();
-  return [
-    isUnderWay
-      ? `${displayRun(record)} creates ${resource}, or has just created it.`
-      : `an earlier create of ${resource} is in doubt: ${reasonFor(why, paging)}.`,
-    `${describe({ ...record, id: record.id ?? ("id" in why ? why.id : undefined) })}${begun(record)}. ${nothing}`,
-    isUnderWay ? "Run again once that run has ended." : way,
-  ];
+  return {
+    own: `an earlier create of ${resourceOf(spec)} is in doubt (${details})`,
+    shared: [`: ${reasonFor(why, paging)}.`, `Nothing was created. ${way}`],
+    requests: requestBehind(why),
+  };
 }
 
-function unclearLines(
+function unclearReport(
   { why, record, error, firstError }: Extract<Failure, { kind: "unclear" }>,
   spec: CreateSpec,
   paging: Paging,
-): string[] {
+  namesake?: string,
+): Report {
+  const has = namesake === undefined ? "" : `; ${nameTaken(namesake)}`;
   const sent = firstError ? "was sent twice, and is" : "is";
   const { own } = spec;
-  return [
-    `the create of "${logicalName(own.urn)}" ${sent} in doubt: ${reasonFor(why, paging)}.`,
-    `${error.message}.`,
-    `${describe(record)}${begun(record)}. Nothing more was sent.`,
-    // `pulumi do --stateless` has no state that could be put right.
+  // `pulumi do --stateless` has no state that could be put right.
+  const way =
     own.scope === undefined
       ? `Look for ${describe(own)} in the service's listing before you run this again, because each run creates an instance.`
-      : settleLine(),
-  ];
+      : settleLine();
+  return {
+    own: `the create of ${resourceOf(spec)} ${sent} in doubt (${detailsOf(record, why)}${has})`,
+    shared: [`: ${reasonFor(why, paging)}.`, `${error.message}. Nothing more was sent.`, way],
+    requests: [error, ...requestBehind(why)],
+  };
+}
+
+/** Returns the failed request that leaves the create in doubt, if there is one. */
+function requestBehind(why: Doubt): RequestError[] {
+  const because = why.kind === "notFound" ? why.because : undefined;
+  return because instanceof RequestError ? [because] : [];
 }
 
 /** Says in one clause why a create can neither go on nor be forgotten. */
 function reasonFor(why: Doubt, paging: Paging): string {
   switch (why.kind) {
     case "anotherRun":
-      return "another run is under way";
     case "unknownRun":
       return "whether the run that began it has ended is not known";
     case "elsewhere":
@@ -196,7 +195,7 @@ function reasonFor(why: Doubt, paging: Paging): string {
     case "changed":
       return "the program, the token or the provider resource has changed since";
     case "perhapsOthers":
-      return `whether it made ${someOf(why.ids)} can't be told`;
+      return "what it made can't be told";
     case "notFound":
       return whyNotFound(why, paging);
   }
@@ -212,19 +211,14 @@ function whyNotFound({ because }: Extract<Doubt, { kind: "notFound" }>, paging: 
 }
 
 /** Says which listed instances stop the create. */
-function leftoversLines({ items }: Leftovers, spec: CreateSpec): string[] {
+function leftoversReport({ items }: Leftovers, spec: CreateSpec): Report {
   const { urn, provider, tokenKind } = spec.own;
-  const resource = `"${logicalName(urn)}"`;
   const [first] = items;
   const isRefused = spec.leftovers === "fail";
-  const finding = first
-    ? `${resource} may have an instance already: ${listedAs[first.why]}.`
-    : `whether ${resource} has an instance already is not known: the listing is not complete.`;
-  const named = items.map((item) => describeLeftover(item, spec));
+  const named = someOf(items.map((item) => describeLeftover(item, spec)));
   const second = tokenKind === "live" ? "a second one, which is billed, too" : "a second one";
   const lines = [
-    finding,
-    first ? `${someOf(named)}. ${nothing}` : nothing,
+    first ? `: ${listedAs[first.why]}.` : ": the listing is not complete.",
     first?.why === "tag" && settleLine(),
     // What a name alone leaves open, `settle` can't tell either.
     first?.why === "name" &&
@@ -234,7 +228,12 @@ function leftoversLines({ items }: Leftovers, spec: CreateSpec): string[] {
     // The engine does not say that it replaces an instance.
     `More${first?.why === "tag" && !isRefused ? ", also on --replace and taints" : ""}: ${pageAt("recover.md#leftovers")}`,
   ];
-  return lines.filter((line) => line !== false);
+  return {
+    own: first
+      ? `nothing was created: ${resourceOf(spec)} may have an instance already, ${named}`
+      : `nothing was created: whether ${resourceOf(spec)} has an instance already is not known`,
+    shared: lines.filter((line) => line !== false),
+  };
 }
 
 const listedAs = {
@@ -250,8 +249,11 @@ function describeLeftover({ id, name, why }: Leftover, { own }: CreateSpec): str
 }
 
 /** Returns the message of a create that takes over an earlier run's instance, or of its preview. */
-export function resumedNotice(id: string): string {
-  return `an earlier run created ${id} for this resource, and ended too early. This run goes on with it, and creates nothing new`;
+export function resumedReport(id: string): Report {
+  return {
+    own: `an earlier run created ${id} for this resource`,
+    shared: [", and ended too early. This run goes on with it, and creates nothing new"],
+  };
 }
 
 /** Returns the warning of a create whose instance was found by its name in a listing. A listing shows few outputs. */
@@ -260,14 +262,20 @@ export function lostAnswerNotice(id: string): string[] {
 }
 
 /** Returns what a preview says of a resource that another run is creating. */
-export function anotherRunNotice(record: LedgerRecord): string {
-  return `${displayRun(record)} creates this resource and is still under way: ${describe(record)}${begun(record)}. \`pulumi up\` waits for its end`;
+export function anotherRunReport(record: LedgerRecord): Report {
+  return {
+    own: `${displayRun(record)} creates this resource (${detailsOf(record)})`,
+    shared: [", and is still under way. `pulumi up` waits for its end"],
+  };
 }
 
 /** Returns what a preview says of leftovers that may be another run's. */
-export function perhapsStoppedNotice(items: readonly Leftover[], spec: CreateSpec): string {
+export function perhapsStoppedReport(items: readonly Leftover[], spec: CreateSpec): Report {
   const named = items.map((item) => describeLeftover(item, spec));
-  return `${someOf(named)} may be left over from an earlier create of this resource. \`pulumi up\` will stop here, unless a run is under way`;
+  return {
+    own: `${someOf(named)} may be left over from an earlier create of this resource`,
+    shared: [". `pulumi up` will stop here, unless a run is under way"],
+  };
 }
 
 /** Returns the message at the end of a run about the creates that earlier runs have left in doubt. */

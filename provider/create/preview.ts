@@ -1,18 +1,21 @@
 /**
  * The Create call in a preview: it asks what the `up` will ask, with one listing that all previews share and without making a
- * file, so that a pull request shows what the `up` will refuse (G10). If the service can't be reached, it says nothing.
+ * file, so that a pull request shows what the `up` will refuse (G10).
  */
+import { TimedOut } from "../abort";
+import { nextStep } from "../advice";
+import { RequestError } from "../api/errors";
 import type { CreateRequest } from "../pulumi/calls";
 import { hasUnknown } from "../pulumi/propertyValue";
 import type { Session } from "../session/session";
 import { argsOf, claimOf, lookAt, specOf } from "./spec";
 import { briefly } from "../instance/existence";
 import {
-  anotherRunNotice,
+  anotherRunReport,
   failureError,
-  perhapsStoppedNotice,
+  perhapsStoppedReport,
   reportLeftovers,
-  resumedNotice,
+  resumedReport,
 } from "./messages";
 import { preview, type Look } from "./protocol";
 import { lacksText } from "../instance/userData";
@@ -20,10 +23,10 @@ import { lacksText } from "../instance/userData";
 /** @throws OperationFailed if the `up` would refuse the create */
 export async function previewCreate(session: Session, request: CreateRequest): Promise<void> {
   const { urn, inputs } = request;
-  const { ledger, engine, ctx, connection } = session;
+  const { ledger, engine, notices, connection } = session;
   if (engine.kind === "stateless") return;
   const look = await lookOnce(session);
-  if (!look) return;
+  if (!look) return warnOfFailedLook(session);
   const isProgramKnown = !hasUnknown(inputs) && !lacksText(engine, inputs);
   const args = isProgramKnown ? argsOf(engine, inputs) : undefined;
   const spec = specOf(session, { urn, inputs, origin: connection.origin() }, args);
@@ -34,15 +37,23 @@ export async function previewCreate(session: Session, request: CreateRequest): P
     case "refused":
       throw failureError(found.failure, spec, session);
     case "resumed":
-      return ctx.messages.info(resumedNotice(found.id), urn);
+      return notices.tell("info", resumedReport(found.id), urn);
     case "anotherRun":
-      return ctx.messages.warning(anotherRunNotice(found.record), urn);
+      return notices.tell("warning", anotherRunReport(found.record), urn);
     case "leftovers":
       return reportLeftovers(session, found, spec);
     case "perhapsStopped":
-      return ctx.messages.warning(perhapsStoppedNotice(found.items, spec), urn);
+      return notices.tell("warning", perhapsStoppedReport(found.items, spec), urn);
     case "clean":
   }
+}
+
+/** Warns once of a request that has failed, and that the `up` will send, too. What is wrong within the service may be over by then. */
+function warnOfFailedLook({ failedLook, notices, ctx }: Session): void {
+  const error = failedLook instanceof TimedOut ? failedLook.failed : failedLook;
+  if (!(error instanceof RequestError) || !error.isAboutSettings) return;
+  const finding = `\`pulumi up\` will fail unless this is mended: ${error.message}.`;
+  if (notices.markSaid("failed look")) ctx.messages.warning([finding, nextStep(error)]);
 }
 
 /** Returns what a shared listing shows. Undefined if none comes soon: no caller depends on it. */

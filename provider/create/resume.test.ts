@@ -65,7 +65,7 @@ async function expectStop(
 ) {
   const { message } = await errorOf(create(world, ...asked));
   expect(message).toMatch(words);
-  expect(message).toMatch(/Nothing was created\.\n(To settle it: `.*settle`|Run again once .*)$/);
+  expect(message).toMatch(/\n(Nothing was created\. To settle it: `.*settle`|Run again once .*)$/);
   expect(linesAt100(message)).toBeLessThanOrEqual(6);
   expect(postsTo(world)).toBe(0);
   expect(records(world)).toHaveLength(1);
@@ -79,14 +79,14 @@ test("a create that stops as changed names --forget where it replaces, since set
   engine.diff({ urn: urnOf("web"), news: inputsOf() }, { id: "i-0", isUnfinished: false });
   const { message } = await errorOf(create(world));
   expect(message).toMatch(
-    /Nothing was created\.\nTo give that up: `.*settle --yes --forget urn:.*`$/,
+    /\nNothing was created\. To give that up: `.*settle --yes --forget urn:.*`$/,
   );
 
   // An error hook repeats a create of a new resource, which has failed. Then `settle` can put the instance into the state.
   const repeated = await afterKill({ record: { id: "i-1", digest: "other" } });
   repeated.service.has("i-1", { name: generated(1) });
   repeated.session.engine.hold(urnOf("web"), { id: "", isUnfinished: true });
-  expect((await errorOf(create(repeated))).message).toMatch(/\nTo settle it: `.*settle`$/);
+  expect((await errorOf(create(repeated))).message).toMatch(/ To settle it: `.*settle`$/);
   expect(postsTo(world)).toBe(0);
 });
 
@@ -149,18 +149,22 @@ test.each<[string, Partial<LedgerRecord>]>([
 
 describe("a create stops, and the record stays, if", () => {
   test.each<[string, Partial<LedgerRecord>, RegExp]>([
-    ["an engine was given the id", { id: "i-1", givenBy: "s" }, /Pulumi was told the id.*\(i-1\)/s],
+    [
+      "an engine was given the id",
+      { id: "i-1", givenBy: "s" },
+      /i-1, begun .*Pulumi was told the id/,
+    ],
     [
       "the program has changed",
       { id: "i-1", digest: "other" },
-      /the program, the token or the provider resource has changed.*\(i-1\)/s,
+      /i-1, begun .*the program, the token or the provider resource has changed/,
     ],
     [
       "another provider resource asked",
       { id: "i-1", scope: "x" },
-      /the provider resource has changed since.*\(i-1\)/s,
+      /i-1, begun .*the provider resource has changed since/,
     ],
-    ["the answer had another id", { id: "i-9" }, /whether it made i-1 can't be told/],
+    ["the answer had another id", { id: "i-9" }, /i-9, perhaps i-1,.*what it made can't be told/],
     ["the token kind is another one", { tokenKind: "test" }, /it was made with a test token/],
     ["the address is another one", { baseUrl: "https://b.example/v2" }, /it lives at https:\/\/b/],
   ])("%s", async (_, record, words) => {
@@ -175,7 +179,7 @@ describe("a create stops, and the record stays, if", () => {
     const world = await afterKill({ record: { id: "i-1" } });
     world.service.has("i-1", { name: generated(1) });
     world.session.state.noteShown({ id: "i-1", origin: undefined });
-    await expectStop(world, /Pulumi was told the id.*\(i-1\)/s);
+    await expectStop(world, /i-1, begun .*Pulumi was told the id/);
   });
 
   test("several instances have the generated name", async () => {
@@ -187,7 +191,7 @@ describe("a create stops, and the record stays, if", () => {
   test("only a name that the program chose speaks for the instance", async () => {
     const world = await afterKill({ name: "web" });
     world.service.has("i-1", { name: "web" });
-    await expectStop(world, "whether it made i-1 can't be told", "web");
+    await expectStop(world, "perhaps i-1", "web");
   });
 
   test("the listing is incomplete, or fails", async () => {
@@ -242,7 +246,9 @@ test("a create stops if another run's create ends in order: the state that its e
     other.session.ledger.update(urn, { givenBy: other.session.id });
     other.session.ledger.endInOrder();
   });
-  expect((await errorOf(create(world))).message).toMatch(/^another run \(process \d+\) creates/);
+  expect((await errorOf(create(world))).message).toMatch(
+    /^nothing was created: another run \(process \d+\) creates/,
+  );
   expect(postsTo(world)).toBe(0);
   expect(records(world)).toEqual([]);
 });
@@ -291,7 +297,7 @@ describe("a preview", () => {
     left.service.has("i-1", { name: generated(1) });
     const world = left.nextRun({}, { scope: undefined });
     const { message } = await errorOf(preview(world, Unknown.value));
-    expect(message).toMatch(/the provider resource has changed.*\nTo settle it:/s);
+    expect(message).toMatch(/the provider resource has changed.* To settle it:/s);
   });
 
   test("says nothing of what the `up` has to find out", async () => {

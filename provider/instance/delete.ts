@@ -5,7 +5,7 @@
  * of them ends an instance before the one that replaces it is ready.
  */
 import { isEnded, TimedOut } from "../abort";
-import { bulleted, explain, stateDeleteCommand } from "../advice";
+import { bulleted, requestReport, stateDeleteCommand } from "../advice";
 import { logicalName, stackName } from "../pulumi/urn";
 import { RequestError } from "../api/errors";
 import { OperationFailed } from "../errors";
@@ -65,8 +65,8 @@ export function decideDelete(facts: DeleteFacts): DeleteStep {
  * Deletes an instance as `decideDelete` says.
  *
  * @throws OperationFailed if the instance has another address or token kind, or (not with "retain") another account; for each
- *   `refuse…` step; and if a DELETE fails or is not proven to have worked. Unless it only retains: OperationFailed if the token is
- *   refused, RequestError if a listing before the DELETE fails, and the error that ended the operation.
+ *   `refuse…` step; and if a DELETE fails or is not proven to have worked. Unless it only retains: RequestError if a listing before the
+ *   DELETE fails, and the error that ended the operation.
  */
 export async function deleteInstance(
   session: Session,
@@ -117,7 +117,6 @@ export async function deleteInstance(
       }
       case "refuse":
         throw refusal({
-          id,
           what: `instance ${id} was not deleted`,
           ...findingOf(step.existing, isBilled(session, instance), session),
           ways: waysToDelete(engine, urn, step.existing),
@@ -162,7 +161,6 @@ function needOf(
 /** Returns the refusal to end a server before the one that replaces it is ready. */
 function refusalWhileNeeded(id: string, need: string): OperationFailed {
   return refusal({
-    id,
     what: `instance ${id} was not deleted`,
     finding: need,
     ways: [
@@ -243,7 +241,7 @@ const notKnown = (id: string) => `whether instance ${id} was destroyed is not kn
 /** Returns what to throw for an error that has ended a destroy. `outcome`: what is known of the instance. */
 function ended(error: unknown, outcome: string): unknown {
   if (error instanceof RequestError)
-    return new OperationFailed(`${outcome}: ${explain(error)}`, { cause: error });
+    return new OperationFailed(requestReport(outcome, error), { cause: error });
   if (!isEnded(error)) return error;
   const pause = error instanceof TimedOut ? error.pause : undefined;
   const end = error instanceof TimedOut ? `the ${error.limit} were over` : "it was canceled";

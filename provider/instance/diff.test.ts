@@ -9,7 +9,7 @@ import {
   type PropertyMap,
   type PropertyValue,
 } from "../pulumi/propertyValue";
-import { OperationFailed, Refused } from "../errors";
+import { OperationFailed } from "../errors";
 import type { DiffOccasion } from "../engineRun";
 import type { Verdict } from "../evidence/witness";
 import { fail, failed } from "../testing/fakeService";
@@ -297,7 +297,7 @@ test.each<[string, string, PropertyValue, string]>([
 const marks = {
   usual: {},
   elsewhere: {
-    elsewhere: new Refused(["elsewhere"], { subject: "", id: "i-1", again: "" }, {}),
+    elsewhere: new OperationFailed("elsewhere"),
   },
   "only a hash": { isTextMissing: true },
   "no stack": { isStateless: true },

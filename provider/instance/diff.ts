@@ -5,7 +5,7 @@
  */
 import { pageAt } from "../advice";
 import { logicalName } from "../pulumi/urn";
-import { OperationFailed, type Refused } from "../errors";
+import { OperationFailed } from "../errors";
 import type { Verdict } from "../evidence/witness";
 import {
   canonicalJson,
@@ -39,7 +39,7 @@ export interface DiffFacts {
   /** Whether only the hash of the user data is known, from which no new instance can be made. */
   readonly isTextMissing: boolean;
   /** The error for an instance whose address or token kind is not the configured one. */
-  readonly elsewhere?: Refused | undefined;
+  readonly elsewhere?: OperationFailed | undefined;
   /** What the listings prove. Undefined before they were asked. */
   readonly verdict?: Verdict;
 }
@@ -56,7 +56,7 @@ export type DiffStep = { readonly kind: "look" } | DiffEnd;
 /** How a Diff ends. */
 type DiffEnd =
   | { readonly kind: "reply" | "warnPerhapsReplaced" | "refuseStateless" | "refuseWithoutText" }
-  | { readonly kind: "warnElsewhere" | "refuseElsewhere"; readonly elsewhere: Refused }
+  | { readonly kind: "warnElsewhere" | "refuseElsewhere"; readonly elsewhere: OperationFailed }
   | { readonly kind: "refuseReplacement"; readonly existing: Existing };
 
 /**
@@ -89,8 +89,8 @@ export function decideDiff(facts: DiffFacts): DiffStep {
  * Compares old and new inputs, and does what `decideDiff` says.
  *
  * @throws OperationFailed for a replacement whose Delete would fail or may fail, or for which there is no user data, for any
- *   change without a stack, for an input to record of an instance out of reach, and if the token is refused. RequestError if a
- *   request fails. Canceled or TimedOut if the operation ends first.
+ *   change without a stack, and for an input to record of an instance out of reach. RequestError if a request fails.
+ *   Canceled or TimedOut if the operation ends first.
  */
 export async function diffInstance(
   session: Session,
@@ -167,7 +167,6 @@ function endDiff(
       // The error is shown at the other resource.
       const dependent = ` (${logicalName(urn)}, which uses an output of a resource that is replaced)`;
       throw refusal({
-        id,
         what: `instance ${id}${occasion === "dependent" ? dependent : ""} can't be replaced`,
         ...findingOf(step.existing, isBilled(session, instance), session),
         ways: waysToReplace(step.existing),

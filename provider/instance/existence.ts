@@ -1,11 +1,12 @@
 /** Asks whether an instance exists, within reach of this configuration. */
-import { OperationFailed, type Refused } from "../errors";
+import { wayToAddress, wayToToken } from "../advice";
+import { OperationFailed } from "../errors";
 import { ask } from "../evidence/ask";
 import type { Verdict } from "../evidence/witness";
 import { originDifference, type Origin } from "../origin";
 import { waits, type Operation } from "../session/operations";
 import type { Session } from "../session/session";
-import { refusal, wayIntoReach } from "./refusals";
+import { refusal } from "./refusals";
 
 /** What is asked for: an `Instance`, or what a state that was exported says of one. */
 export interface Wanted {
@@ -23,8 +24,7 @@ export function listedBy(session: Pick<Session, "settledBy">, { acceptedAt }: Wa
 /**
  * Asks the listings that all operations share. `origin` is that of the listings.
  *
- * @throws OperationFailed if the instance lives elsewhere or the token is refused, RequestError if a request
- *   fails, and the error that ended the operation.
+ * @throws OperationFailed if the instance lives elsewhere, RequestError if a request fails, and the error that ended the operation.
  */
 export async function lookFor(
   session: Session,
@@ -53,13 +53,13 @@ export async function briefly<T>(
   session: Session,
   look: (operation: Operation) => Promise<T>,
 ): Promise<T | undefined> {
-  if (session.hasLookFailed) return undefined;
+  if (session.failedLook) return undefined;
   using operation = session.operations.begin(briefSeconds);
   try {
     return await look(operation);
   } catch (error) {
     // An instance that is out of reach says nothing about the next look.
-    session.hasLookFailed ||= !(error instanceof OperationFailed);
+    if (!(error instanceof OperationFailed)) session.failedLook = error as Error;
     session.ctx.messages.debug(`the instances could not be listed: ${String(error)}`);
     return undefined;
   }
@@ -84,16 +84,18 @@ export function outOfReach(
   { run, addressName }: Reach,
   { id, origin }: Wanted,
   configured: Origin,
-): Refused | undefined {
+): OperationFailed | undefined {
   const difference = originDifference(origin, configured, addressName);
   if (!origin || !difference) return undefined;
-  const { way, isVariable } = wayIntoReach(run, origin, configured);
+  const { baseUrl, tokenKind, account } = origin;
+  const isElsewhere = baseUrl !== configured.baseUrl;
+  const token =
+    tokenKind === configured.tokenKind ? `a token of account ${account}` : `a ${tokenKind} token`;
   return refusal({
-    id,
     what: `instance ${id} is out of reach`,
     finding: difference,
-    ways: [way],
+    ways: [isElsewhere ? wayToAddress(baseUrl, run) : wayToToken(token, run)],
     page: "instance.md#out-of-reach",
-    namesSettings: isVariable,
+    namesSettings: isElsewhere || run.variables.apiToken !== undefined,
   });
 }

@@ -16,7 +16,6 @@ export interface FailedTry {
   address?: string;
   /** The system's code, such as ECONNREFUSED. */
   code?: string | undefined;
-  message: string;
 }
 
 /** A port that is awaited. */
@@ -54,30 +53,29 @@ export async function waitUntilAnswered(
   }
 
   async function tryOnce(target: string | undefined): Promise<FailedTry | undefined> {
-    if (target === undefined) return { message: "the service has shown no address of it" };
+    if (target === undefined) return {};
     using ending = deadline(clock, trySeconds, signal);
     try {
       await dialer.dial(target, port, ending.signal);
       return undefined;
     } catch (error) {
       signal.throwIfAborted();
-      if (error instanceof TimedOut) {
-        const message = `connect ETIMEDOUT ${target}:${port} (nothing came back within ${trySeconds} s)`;
-        return { address: target, code: "ETIMEDOUT", message };
-      }
-      const { code, message } = error as NodeJS.ErrnoException;
-      // Node names the local end of some connections that failed at once, which says nothing.
-      return { address: target, code, message: message.replace(/ - Local \(.*\)$/, "") };
+      const isSilent = error instanceof TimedOut;
+      const code = isSilent ? "ETIMEDOUT" : (error as NodeJS.ErrnoException).code;
+      return { address: target, code };
     }
   }
 }
 
 /** Says in few words how far the wait for a port is, for the Info column. */
 export function portStatus({ number, failed }: AwaitedPort): string {
-  if (!failed) return `awaiting port ${number}`;
-  const { address, code = "" } = failed;
-  const cause = address === undefined ? "no address yet" : networkTrouble(code);
-  return `port ${number}: ${cause ?? (code || "no connection")}`;
+  return failed ? `port ${number}: ${failureOf(failed)}` : `awaiting port ${number}`;
+}
+
+/** Says in few words why a try has failed. */
+export function failureOf({ address, code }: FailedTry): string {
+  if (address === undefined) return "no address yet";
+  return networkTrouble(code ?? "") ?? code ?? "no connection";
 }
 
 /** Says which port of which instance is awaited, and at which address. */
@@ -85,22 +83,5 @@ export function describePort({ number, failed }: AwaitedPort, { id, ipv4 }: Inst
   const address = failed?.address;
   const port = `port ${number} of instance ${id}`;
   if (address === undefined) return port;
-  return address === ipv4
-    ? `${port} at ${address}`
-    : `${port} at its private address ${address} (the service lists no public one)`;
+  return address === ipv4 ? `${port} at ${address}` : `${port} at its private address ${address}`;
 }
-
-/** Says what the last try tells about the network between this machine and the instance. */
-export function describeFailedTry({ address, code, message }: FailedTry): string {
-  const last = `the last try: ${message}`;
-  if (address === undefined) return last;
-  return code === "ECONNREFUSED"
-    ? `${last}. So ${address} is reached, but nothing listens on that port yet`
-    : `${last}. So either this machine can't reach the network of ${address}, or a firewall stops the connection, or the server's own network is not up yet`;
-}
-
-/** The ways out of a wait for a port that did not answer. */
-export const waysToAPort = [
-  "give the port more time: the resource option customTimeouts (create, and update for the next `pulumi up`)",
-  "leave waitForPort out, and the instance is ready once it is ACTIVE",
-];

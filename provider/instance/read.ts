@@ -19,8 +19,7 @@ import { checkStatus, unfinishedInstance } from "./ready";
  *
  * @throws InstanceUnfinished if the list, or else the state, has the instance as not ready, but never for `.get()`. NotFound
  *   if an import or `.get()` has an id that no instance has. OperationFailed if the state names another service, token kind
- *   or account, if neither the listings nor a state show the instance, or if the token is refused. RequestError if a request
- *   fails.
+ *   or account, or if neither the listings nor a state show the instance. RequestError if a request fails.
  */
 export async function readInstance(
   session: Session,
@@ -77,12 +76,12 @@ function refresh(session: Session, before: Instance, item: ListItem, origin: Ori
   const changed = listedOutputs.filter((name) => shownBy(before, name) !== shownBy(after, name));
   // That an unfinished instance has become ready is no drift.
   session.engine.resource(before.urn).drift = before.isUnfinished ? [] : changed;
-  checkStatus(session.ctx, after, before);
+  checkStatus(session.notices, after, before);
   const missing = before.isUnfinished ? missingOf(session, after) : undefined;
   if (missing === undefined) return after;
   // An `up` shows this, too, and then waits.
-  const reason = `instance ${after.id} was not ready when this run began: ${missing}. \`pulumi up\` waits for it`;
-  throw unfinishedInstance(after, reason);
+  const own = `instance ${after.id} was not ready when this run began: ${missing}`;
+  throw unfinishedInstance(after, { own, shared: [". `pulumi up` waits for it"] });
 }
 
 /** Says what an instance that has left PROVISIONING still lacks before it is ready. */
@@ -97,7 +96,7 @@ function missingOf(session: Session, instance: Instance): string | undefined {
 function imported(session: Session, listed: Instance): Instance {
   const after = listed.stampedBy(session.id);
   session.noteShown(after);
-  checkStatus(session.ctx, after);
+  checkStatus(session.notices, after);
   return after;
 }
 
@@ -119,8 +118,11 @@ function keepState(
   );
   ctx.messages.status(urn, "kept unchanged in the state, although no listing shows it");
   if (before.isUnfinished) {
-    const reason = `instance ${id} was not finished when last seen; the next \`pulumi up\` goes on waiting for it`;
-    throw unfinishedInstance(before, reason);
+    const own = `instance ${id} was not finished when last seen`;
+    throw unfinishedInstance(before, {
+      own,
+      shared: [". The next `pulumi up` goes on waiting for it"],
+    });
   }
   return before;
 }

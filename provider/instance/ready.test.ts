@@ -74,9 +74,8 @@ test("a time-out keeps the instance, and says after how long it was still PROVIS
   expect(error.message).toContain(
     "i-1 was still PROVISIONING when the operation's 20 s (customTimeouts.create) were over",
   );
-  expect(error.message).toContain(
-    "goes on waiting for it, for as long as customTimeouts.update says (default 900 s)",
-  );
+  expect(error.lines).toHaveLength(2);
+  expect(error.message).toContain("the next `pulumi up` goes on waiting for it");
 });
 
 test("a time-out before any listing has shown the instance says so", async () => {
@@ -107,7 +106,7 @@ test("Ctrl-C ends the wait at once, and the instance is kept", async () => {
 
 test.each([
   [403, "lacks the scope"],
-  [401, "give a valid one"],
+  [401, "use a valid one"],
 ])(
   "a listing that is refused with %d ends the wait, and the error names the next step",
   async (status, step) => {

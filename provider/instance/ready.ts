@@ -4,25 +4,24 @@
  * instance is lost (G1).
  */
 import { Canceled, deadline, notNeeded, TimedOut } from "../abort";
-import { bulleted, explain, importAs, stateDeleteCommand } from "../advice";
+import { importAs, pageAt, requestReport, stateDeleteCommand } from "../advice";
 import type { ListItem } from "../api/contract";
 import { RequestError } from "../api/errors";
-import type { ProviderContext, Text } from "../context";
 import type { Unfinished } from "../engineRun";
-import { InstanceUnfinished, OperationFailed } from "../errors";
+import { InstanceUnfinished, OperationFailed, type Report } from "../errors";
 import { hasLeftProvisioning, type LookOptions, type WaitResult } from "../evidence/poller";
-import { timeouts, waits, type Operation } from "../session/operations";
+import type { Notices } from "../session/notices";
+import { waits, type Operation } from "../session/operations";
 import type { Session } from "../session/session";
 import { isAddressDue, lacksAddress, noAddressNotice } from "./address";
 import { listedBy } from "./existence";
 import { Instance } from "./instance";
 import {
   addressOf,
-  describeFailedTry,
   describePort,
+  failureOf,
   portStatus,
   waitUntilAnswered,
-  waysToAPort,
   type AwaitedPort,
 } from "./port";
 
@@ -104,7 +103,7 @@ class WaitUntilReady {
     const item = result.kind === "left" ? result.item : result.lastSeen;
     if (item) this.#instance = this.#instance.seenAs(item, this.#wait.origin);
     if (result.kind === "left")
-      checkStatus(this.#session.ctx, this.#instance, this.#wait.instance.unfinished());
+      checkStatus(this.#session.notices, this.#instance, this.#wait.instance.unfinished());
     else this.#warnOfCutOff();
     return item;
   }
@@ -177,7 +176,7 @@ class WaitUntilReady {
   /** Warns of an address that did not come, or of the status that the instance has instead of ACTIVE. */
   #noteAddress(): void {
     const { notices } = this.#session;
-    checkStatus(this.#session.ctx, this.#instance);
+    checkStatus(notices, this.#instance);
     if (lacksAddress(this.#instance)) notices.warnOfFinding([noAddressNotice], this.#instance.urn);
   }
 
@@ -229,9 +228,9 @@ class WaitUntilReady {
 
 /** Returns the error for an instance that was listed, and is then proven gone (G3). */
 function goneInstance(instance: Instance): InstanceUnfinished {
-  const { id } = instance;
-  const reason = `instance ${id} was listed before, and is now missing from two complete listings. Run \`pulumi up\` again to create it anew`;
-  return unfinishedInstance(instance, reason, true);
+  const own = `instance ${instance.id} was listed before, and is now missing from two complete listings`;
+  const shared = [". Run `pulumi up` again to create it anew"];
+  return unfinishedInstance(instance, { own, shared }, true);
 }
 
 /**
@@ -242,36 +241,40 @@ function goneInstance(instance: Instance): InstanceUnfinished {
  * @throws InstanceUnfinished for PROVISIONING, and if `before` is marked as unfinished for an unknown status, and for OFFLINE
  *   if a port is awaited.
  */
-export function checkStatus(
-  { messages }: ProviderContext,
-  instance: Instance,
-  before?: Instance,
-): void {
-  const { id, urn, status } = instance;
-  if (status === undefined || status === "ACTIVE") return;
-  if (status === "PROVISIONING") {
-    const reason = `instance ${id} was still PROVISIONING when this run began. \`pulumi up\` waits until it is ready`;
-    throw unfinishedInstance(instance, reason);
-  }
-  if (status === "OFFLINE") {
-    const port = before?.isUnfinished ? instance.waitForPort : undefined;
-    if (port !== undefined) {
-      const reason = `instance ${id} is OFFLINE, so its port ${port} can't answer. Start it at the service, then run \`pulumi up\`, or leave waitForPort out`;
-      throw unfinishedInstance(instance, reason);
+export function checkStatus(notices: Notices, instance: Instance, before?: Instance): void {
+  const { id, urn, status, waitForPort: port, tokenKind } = instance;
+  const unfinished = (own: string, next: string) =>
+    unfinishedInstance(instance, { own, shared: [next] });
+  switch (status) {
+    case undefined:
+    case "ACTIVE":
+      return;
+    case "PROVISIONING": {
+      const own = `instance ${id} was still PROVISIONING when this run began`;
+      throw unfinished(own, ". `pulumi up` waits until it is ready");
     }
-    if (before?.status === "OFFLINE") return;
-    const billed = instance.tokenKind === "live" ? ", and is billed," : "";
-    const text = `instance ${id} is OFFLINE: it exists${billed} but does not run. Start it at the service, then run \`pulumi refresh\``;
-    return messages.warning(text, urn);
+    case "OFFLINE": {
+      const own = `instance ${id} is OFFLINE`;
+      if (before?.isUnfinished && port !== undefined)
+        throw unfinished(
+          own,
+          `, so its port ${port} can't answer. Start it at the service, then run \`pulumi up\`, or leave waitForPort out`,
+        );
+      if (before?.status === "OFFLINE") return;
+      const billed = tokenKind === "live" ? ", and is billed," : "";
+      const next = `: it exists${billed} but does not run. Start it at the service, then run \`pulumi refresh\``;
+      return notices.tell("warning", { own, shared: [next] }, urn);
+    }
   }
-  const unknown = `instance ${id} has the status "${status}", which this provider does not know`;
-  if (before?.isUnfinished) {
-    const next =
-      "If it becomes ACTIVE or OFFLINE, the next `pulumi up` finishes it. To have it created again, remove it at the service first";
-    throw unfinishedInstance(instance, `${unknown}. ${next}`);
-  }
+  const own = `instance ${id} has the status "${status}"`;
+  const unknown = ", which this provider does not know.";
+  if (before?.isUnfinished)
+    throw unfinished(
+      own,
+      `${unknown} If it becomes ACTIVE or OFFLINE, the next \`pulumi up\` finishes it. To have it created again, remove it at the service first`,
+    );
   const next = `\`pulumi refresh\` shows whether it has changed. If the instance is gone: \`${stateDeleteCommand(urn)}\``;
-  messages.warning(`${unknown}. ${next}`, urn);
+  notices.tell("warning", { own, shared: [`${unknown} ${next}`] }, urn);
 }
 
 /** Turns any error after the id was known, even a defect, into one that carries the id (G1). */
@@ -286,11 +289,12 @@ export function unfinishedError(
   // Stateless is `pulumi do` without a stack: the engine saves no state.
   const next =
     engine.kind === "stateless"
-      ? `${id} exists, and no state holds it. To take it over, run \`${importAs("<name>", id)}\``
-      : `${id} is kept in the state, and the next \`pulumi up\` goes on waiting for it, for as long as customTimeouts.update says (default ${timeouts.change} s)`;
-  const ways = error instanceof TimedOut && progress?.port ? waysToAPort : [];
-  const reason = [endOfWait(error, instance, progress), `${next}.`, ...bulleted(ways)];
-  return unfinishedInstance(instance, reason);
+      ? `${id} exists, and no state holds it. To take it over, run \`${importAs("<name>", id)}\`.`
+      : "It is kept in the state, and the next `pulumi up` goes on waiting for it.";
+  const { own, shared, requests = [] } = endOfWait(error, instance, progress);
+  const isPortLate = error instanceof TimedOut && progress?.port !== undefined;
+  const page = isPortLate ? [`More: ${pageAt("waiting.md#until-a-port-answers")}`] : [];
+  return unfinishedInstance(instance, { own, shared: [...shared, next, ...page], requests });
 }
 
 /**
@@ -311,39 +315,45 @@ export function keepOrThrow(
   }
   const why =
     "This counts as a success because an error hook keeps asking for another try, and Pulumi forgets the id after 100 failures.";
-  ctx.messages.warning([...unfinished.reasons.flat(), why], urn);
+  ctx.messages.warning([...unfinished.lines, why], urn);
   // Other resources may now be made with its outputs, so none may be missing.
   return new Instance({ urn, id, ...unfinished.state }).complete();
 }
 
 /** Says what ended the wait. */
-function endOfWait(error: unknown, instance: Instance, progress?: Progress): string {
+function endOfWait(error: unknown, instance: Instance, progress?: Progress): Report {
   const { status, problem, port } = progress ?? {};
   const what = port ? describePort(port, instance) : `instance ${instance.id}`;
-  if (error instanceof Canceled) return `the wait for ${what} was canceled.`;
-  if (error instanceof RequestError) return `the wait for ${what} ended: ${explain(error)}`;
-  if (error instanceof OperationFailed) return `the wait for ${what} ended: ${error.message}`;
+  const ended = `the wait for ${what} ended`;
+  if (error instanceof Canceled) return { own: `the wait for ${what} was canceled`, shared: ["."] };
+  if (error instanceof RequestError) return requestReport(ended, error);
+  if (error instanceof OperationFailed) return { own: ended, shared: [`: ${error.message}`] };
   if (!(error instanceof TimedOut))
-    return `the wait for ${what} ended by a defect in the provider: ${String(error)}.`;
-  if (error.pause)
-    return `the wait for ${what} ended early: ${error.message}. Run again after that time.`;
-  const over = `the operation's ${error.limit} were over`;
-  if (port) {
-    const lastTry = port.failed ? `; ${describeFailedTry(port.failed)}` : "";
-    return `${what} did not answer before ${over}${lastTry}.`;
+    return { own: ended, shared: [` by a defect in the provider: ${String(error)}.`] };
+  const { pause, message, limit } = error;
+  if (pause) {
+    const shared = [` early: ${message}.`, "Run again after that time."];
+    return { own: ended, shared, requests: [pause.error] };
   }
-  const found =
-    status === undefined ? `no listing had shown ${what} yet` : `${what} was still ${status}`;
+  const over = `the operation's ${limit} were over`;
+  if (port) {
+    const lastTry = port.failed ? `: ${failureOf(port.failed)}` : "";
+    return { own: `${what} did not answer`, shared: [` before ${over}${lastTry}.`] };
+  }
   const lastLook = problem ? `, and the last look failed: ${problem.message}` : "";
-  return `${found} when ${over}${lastLook}.`;
+  return {
+    own: status === undefined ? `no listing had shown ${what} yet` : `${what} was still ${status}`,
+    shared: [` when ${over}${lastLook}.`],
+    requests: problem ? [problem] : [],
+  };
 }
 
 /** Returns the error that makes the engine keep the instance as unfinished. */
 export function unfinishedInstance(
   instance: Instance,
-  reason: Text,
+  report: Report,
   isGone = false,
 ): InstanceUnfinished {
   const { id, inputs, outputs } = instance.unfinished();
-  return new InstanceUnfinished(id, { inputs, outputs }, [reason], isGone);
+  return new InstanceUnfinished(id, { inputs, outputs }, report, isGone);
 }

@@ -1,19 +1,13 @@
-/**
- * How a refused delete, replacement or refresh is worded. The reason and the ways out are the same for all instances of a run, so
- * they are said once. Each further instance has one line.
- */
+/** How a refused delete, replacement or refresh is worded. */
 import { bulleted, oneRunCommands, pageAt } from "../advice";
 import { instanceStatuses } from "../api/serviceConstants";
 import type { EngineRun } from "../engineRun";
-import { Refused } from "../errors";
+import { OperationFailed } from "../errors";
 import { whyOpen, type Paging } from "../evidence/why";
 import type { Verdict } from "../evidence/witness";
-import type { Origin } from "../origin";
-import type { SessionRun } from "../session/session";
 
 /** Why nothing was done with an instance. */
 interface Refusal {
-  id: string;
   /** The instance, and what was not done: "instance i-1 was not deleted". */
   what: string;
   /** What was found of this instance, a short clause. */
@@ -28,12 +22,11 @@ interface Refusal {
   namesSettings?: boolean;
 }
 
-/** Returns the error. Where it reaches the engine, only the first instance with the same reason and ways has the whole of it. */
-export function refusal(refused: Refusal): Refused {
-  const { id, what, finding, why = "", ways, page, namesSettings = true } = refused;
-  const rest = [...bulleted(ways), `More: ${pageAt(page)}`];
-  const shared = { subject: [why, ...rest].join("\n"), id, again: `${what}: ${finding}.` };
-  return new Refused([`${what}: ${finding}${why}.`, ...rest], shared, { namesSettings });
+/** Returns the error. */
+export function refusal(refused: Refusal): OperationFailed {
+  const { what, finding, why = "", ways, page, namesSettings = true } = refused;
+  const shared = [`${why}.`, ...bulleted(ways), `More: ${pageAt(page)}`];
+  return new OperationFailed({ own: `${what}: ${finding}`, shared }, { namesSettings });
 }
 
 /** What is known of an instance that is not proven gone. */
@@ -79,29 +72,12 @@ export function waysToDelete(engine: EngineRun, urn: string, existing: Existing)
     "name the service's destroy call: the same command with --compute:destroy-path '/v2/instances/{id}'";
   if (engine.kind === "stateless") return [...first, nameCall];
   const drop = "drop it from the state, and let it run";
-  const dropAll = `${drop}: put COMPUTE_DELETE_POLICY=retain before the same command, such as \`${oneRunCommands.retainAll}\``;
   // If the program has asked for no instance, this may be a destroy, or an `up`: the way is the command that was typed.
-  if (!engine.hasRegistered) return [...first, dropAll];
+  if (!engine.hasRegistered)
+    return [...first, `${drop}: put COMPUTE_DELETE_POLICY=retain before the same command`];
   // An alias that comes after the new instance changes nothing.
   const isRenamed = engine.ours.size > 0 && !engine.resource(urn).isRegistered;
   const renamed =
     "keep it, if the program only renamed it: undo that, and remove the new one (a rename needs the option `aliases`)";
   return [...(isRenamed ? [renamed] : first), `${drop}: \`${oneRunCommands.retain}\``];
-}
-
-/** Returns how an instance comes within reach: by the setting that differs, where it comes from. */
-export function wayIntoReach(
-  { variables }: SessionRun,
-  recorded: Origin,
-  configured: Origin,
-): { way: string; isVariable: boolean } {
-  const setting = recorded.baseUrl === configured.baseUrl ? "apiToken" : "baseUrl";
-  const token =
-    recorded.tokenKind === configured.tokenKind
-      ? `a token of account ${recorded.account}`
-      : `a ${recorded.tokenKind} token`;
-  const value = setting === "baseUrl" ? recorded.baseUrl : token;
-  const variable = variables[setting];
-  const way = `run again with ${value} in ${variable ?? `compute:${setting}`}`;
-  return { way, isVariable: variable !== undefined };
 }

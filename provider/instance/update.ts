@@ -29,8 +29,7 @@ export function decideUpdate(
  * Returns the new outputs.
  *
  * @throws InstanceUnfinished if the instance does not get ready, as `keepOrThrow` does. OperationFailed if it is gone or lives
- *   elsewhere, or if the token is refused. RequestError if a request fails before the
- *   wait begins. Canceled or TimedOut if the operation ends before the wait begins.
+ *   elsewhere. RequestError if a request fails before the wait begins. Canceled or TimedOut if the operation ends before the wait begins.
  */
 export async function updateInstance(
   session: Session,

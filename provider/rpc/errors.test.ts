@@ -14,14 +14,20 @@ const inputs = propertyMap({ name: "web", userData: new Secret("#!/bin/sh") });
 const outputs = propertyMap({ ...inputs, status: "PROVISIONING" });
 const rejecting = (error: unknown) => () => Promise.reject(error);
 
-test("an unfinished instance reaches the engine with id, state, reasons and the refresh flag", async () => {
-  const reasons = ["still PROVISIONING", "run up"];
-  const error = new InstanceUnfinished("i-1", { inputs, outputs }, reasons);
+test("an unfinished instance reaches the engine with id, state, reason and the refresh flag", async () => {
+  const lines = ["still PROVISIONING", "run up"];
+  const error = new InstanceUnfinished("i-1", { inputs, outputs }, lines);
   const script = { create: rejecting(error), update: rejecting(error), read: rejecting(error) };
   const expected = {
     code: status.UNKNOWN,
-    message: "still PROVISIONING; run up",
-    unfinished: { id: "i-1", inputs, outputs, reasons, refreshBeforeUpdate: true },
+    message: "still PROVISIONING\nrun up",
+    unfinished: {
+      id: "i-1",
+      inputs,
+      outputs,
+      reasons: [lines.join("\n")],
+      refreshBeforeUpdate: true,
+    },
   };
   await withServer(script, async ({ client }) => {
     await expect(client.create({ inputs })).rejects.toMatchObject(expected);

@@ -56,7 +56,8 @@ function statusOf(error: OperationFailed): status {
  */
 function unfinishedFailure(error: InstanceUnfinished, log: EngineLog): CallFailure {
   const { inputs, outputs, leftOut } = fitState(error.state);
-  const reasons = [...error.reasons];
+  const details = log.clean(...error.lines);
+  const reasons = [details];
   if (leftOut.length > 0) {
     reasons.push(
       `${leftOut.join(", ")} was left out of the state of the instance, because the whole state is too large to be sent; the next \`pulumi up\` stores what the program says in the state`,
@@ -64,14 +65,13 @@ function unfinishedFailure(error: InstanceUnfinished, log: EngineLog): CallFailu
   }
   const unfinished = new ErrorResourceInitFailed()
     .setId(error.id)
-    .setReasonsList(reasons.map((reason) => log.clean(...[reason].flat())))
+    .setReasonsList(reasons)
     .setRefreshBeforeUpdate(true)
     .setProperties(outputs)
     .setInputs(inputs);
   const detail = new Any();
   detail.pack(unfinished.serializeBinary(), "pulumirpc.ErrorResourceInitFailed");
   const code = status.UNKNOWN;
-  const details = log.clean(error.message);
   const richStatus = new Status().setCode(code).setMessage(details).setDetailsList([detail]);
   const metadata = new Metadata();
   metadata.set("grpc-status-details-bin", Buffer.from(richStatus.serializeBinary()));

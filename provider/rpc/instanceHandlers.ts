@@ -68,10 +68,12 @@ async function create(provider: Provider, request: pb.CreateRequest): Promise<pb
     return reply;
   } catch (error) {
     // After a plain error, no state would have the instance, which costs money (G1).
-    throw new InstanceUnfinished(id, { inputs, outputs }, [
-      `instance ${id} was created, but part of its state could not be recorded ` +
-        `(${describeError(error).message}): the next \`pulumi up\` reads the instance again`,
-    ]);
+    const { message } = describeError(error);
+    throw new InstanceUnfinished(
+      id,
+      { inputs, outputs },
+      `instance ${id} was created, but part of its state could not be recorded (${message}): the next \`pulumi up\` reads the instance again`,
+    );
   }
 }
 

@@ -2,13 +2,12 @@
 import * as crypto from "node:crypto";
 import metadata from "../../metadata.json";
 import { raceAbort } from "../abort";
-import { explain, nextStep } from "../advice";
+import { nextStep } from "../advice";
 import type { ComputeApi } from "../api/client";
 import { RequestError } from "../api/errors";
-import { maxIdLength, tokenKindOf } from "../api/serviceConstants";
+import { maxIdLength, paths, tokenKindOf } from "../api/serviceConstants";
 import type { Settings } from "../config/settings";
 import { readTokenFile, tokenFileProblem, type TokenFileContent } from "../config/tokenFile";
-import { OperationFailed } from "../errors";
 import { Once } from "../once";
 import { tokenHash, type Origin } from "../origin";
 import type { ProviderContext } from "../context";
@@ -22,6 +21,8 @@ interface Parts {
   readonly canceled: () => AbortSignal;
   readonly operations: Operations;
   readonly patienceMs: number;
+  /** As in `ClientOptions`. */
+  readonly tokenAdvice: string;
   /** Prints a warning about a setting that may be wrong. */
   readonly warnOfSetting: (text: string) => void;
 }
@@ -46,8 +47,8 @@ export class Connection {
    * call checks the token with GET /v2/account, unless compute:validateCredentials is false. After an answer other than 401
    * that a retry would not change, a warning is shown and the token is used.
    *
-   * @throws OperationFailed if the service refuses the token (401), or if no client can be made with the settings
-   * @throws RequestError if the token could not be checked and a later check may succeed
+   * @throws RequestError if the service refuses the token (401), if no client can be made with the settings, or if the token could
+   *   not be checked and a later check may succeed
    * @throws the error that ended the operation
    */
   async open(operation: Operation): Promise<{ api: ComputeApi; origin: Origin }> {
@@ -56,8 +57,8 @@ export class Connection {
     using _wait = this.#hasOrigin ? undefined : operation.waiting(waits.account);
     signal.throwIfAborted();
     this.#opened ??= this.#open().catch((error: unknown) => {
-      // After an OperationFailed, every later call fails too. After any other failure, the next call checks again.
-      if (!(error instanceof OperationFailed)) this.#opened = undefined;
+      const isLasting = error instanceof RequestError && !error.transient;
+      if (!isLasting) this.#opened = undefined;
       throw error;
     });
     const { api, account } = await raceAbort(this.#opened, signal);
@@ -139,9 +140,8 @@ export class Connection {
       return accountId(await api.account(this.#parts.canceled()));
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
-      if (error.isTokenRefused) throw new OperationFailed(explain(error), { cause: error });
-      // A retry may change the answer.
-      if (error.kind !== "answered" || error.transient) throw error;
+      // A retry may change another answer.
+      if (error.isTokenRefused || error.kind !== "answered" || error.transient) throw error;
       const advice = error.isScopeMissing
         ? "If the token is meant to lack the scope for that call, set compute:validateCredentials to false."
         : nextStep(error);
@@ -153,7 +153,7 @@ export class Connection {
   }
 
   async #createApi(): Promise<ComputeApi> {
-    const { settings, ctx, operations, patienceMs } = this.#parts;
+    const { settings, ctx, operations, patienceMs, tokenAdvice } = this.#parts;
     // Many previews send no request, and loading undici takes time.
     const createApi = ctx.createApi ?? (await import("../api/client.js")).createClient;
     const { messages, redactor, clock, env, randomBytes = crypto.randomBytes } = ctx;
@@ -166,6 +166,7 @@ export class Connection {
         requestTimeoutMs,
         requestsPerMinute,
         patienceMs,
+        tokenAdvice,
         destroyPath,
         userAgent: `pulumi-compute/${metadata.version}`,
         clock,
@@ -183,7 +184,8 @@ export class Connection {
     } catch (error) {
       // For example, a proxy variable of the environment is not an address.
       const reason = error instanceof Error ? error.message : String(error);
-      throw new OperationFailed(`the service can't be called with these settings: ${reason}`);
+      const cause = `the service can't be called with these settings: ${reason}`;
+      throw new RequestError({ kind: "unsendable", method: "GET", path: paths.account, cause });
     }
   }
 }

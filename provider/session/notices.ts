@@ -1,8 +1,8 @@
-/** The warnings of a session that are said once. */
+/** What a session says once, although it concerns several instances. */
 import { logicalName } from "../pulumi/urn";
 import type { Settings } from "../config/settings";
 import type { ProviderContext, Text } from "../context";
-import type { Refused } from "../errors";
+import { wholeOf, type Report } from "../errors";
 import { Once } from "../once";
 
 /** Says what concerns more than one operation of a session. */
@@ -10,8 +10,8 @@ export class Notices {
   readonly #ctx: ProviderContext;
   readonly #settings: Settings;
   readonly #said = new Once();
-  /** By the subject of refusals: the id of the instance that was told the whole. */
-  readonly #refused = new Map<string, string>();
+  /** By the shared part of reports: the first instance, which was told the whole. */
+  readonly #told = new Map<string, { urn: string; requests: string }>();
   /** By the lines of a finding: the URNs of the instances that have it. */
   readonly #findings = new Map<string, Set<string>>();
   /** The descriptions of the leftovers for the next notice. */
@@ -22,12 +22,22 @@ export class Notices {
     this.#settings = settings;
   }
 
-  /** Returns what the engine is told of a refusal: the whole, or one line if another instance has had the whole for this reason. */
-  linesOf({ lines, shared: { subject, id, again } }: Refused): readonly string[] {
-    const told = this.#refused.get(subject) ?? id;
-    this.#refused.set(subject, told);
-    // An error hook makes the engine ask again, and only the last answer is shown.
-    return told === id ? lines : [again];
+  /** Returns what is said of the instance of `urn`: the whole, or one line if another instance was told the shared part. */
+  linesOf(report: Report, urn: string): readonly string[] {
+    const { own, requests = [] } = report;
+    const subject = subjectOf(report);
+    const briefs = requests.map(({ brief }) => brief).join(", ");
+    const first = this.#told.get(subject) ?? { urn, requests: briefs };
+    this.#told.set(subject, first);
+    // An error hook makes the engine repeat the call, and only the last answer is shown.
+    if (first.urn === urn) return wholeOf(report);
+    const answers = first.requests === briefs ? "" : `: ${briefs}`;
+    return [`${own}${answers}, as for ${logicalName(first.urn)}.`];
+  }
+
+  /** Prints a message about the instance of `urn`, as `linesOf` returns it. */
+  tell(severity: "info" | "warning", report: Report, urn: string): void {
+    this.#ctx.messages[severity](this.linesOf(report, urn), urn);
   }
 
   /** Marks the subject as said. Returns whether it was not before, so that its message is due. */
@@ -84,4 +94,10 @@ export class Notices {
       messages[this.#settings.tokenKind === "live" ? "warning" : "info"](text);
     });
   }
+}
+
+/** Returns the shared part of a report without the ids of requests, which differ from instance to instance. */
+function subjectOf({ shared, requests = [] }: Report): string {
+  const ids = requests.flatMap(({ service }) => service.requestId ?? []);
+  return ids.reduce((text, id) => text.replaceAll(id, ""), shared.join("\n"));
 }

@@ -159,8 +159,7 @@ test("after a time-out, what the operation waits for is named with its last fail
   retry(1000, { error: answered(503, "GET") });
   await clock.advance(20_000);
   expect(operation.signal.reason).toMatchObject({
-    limit: "20 s (customTimeouts.read)",
-    waitedFor:
-      "a listing of the instances (GET /v2/instances), and the last try failed: GET /v2/instances: the service said 503 (HTTP 503)",
+    message:
+      "timed out after 20 s (customTimeouts.read), waiting for a listing of the instances (GET /v2/instances), and the last try failed: GET /v2/instances: the service said 503 (HTTP 503)",
   });
 });

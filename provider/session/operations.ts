@@ -139,9 +139,9 @@ export class Operation implements Ending {
   }
 
   #timedOut(pause?: Pause): TimedOut {
-    const lastTry = this.#failed ? `, and the last try failed: ${this.#failed.error.message}` : "";
-    const waitedFor = this.#wait && this.#wait.what + lastTry;
-    return new TimedOut(this.seconds, { option: this.#option, waitedFor, pause });
+    const failed = this.#failed?.error;
+    const details = { option: this.#option, waitedFor: this.#wait?.what, failed, pause };
+    return new TimedOut(this.seconds, details);
   }
 
   [Symbol.dispose](): void {

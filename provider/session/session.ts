@@ -1,5 +1,5 @@
 /** The session: a configured provider, or a command that calls the service, with what its operations share. */
-import { cursorWarning, recordedSettingsAdvice } from "../advice";
+import { cursorWarning, recordedSettingsAdvice, wayToToken } from "../advice";
 import type { Settings, SettingVariables } from "../config/settings";
 import { ledgerFolder } from "../ledger/folder";
 import { Ledger } from "../ledger/ledger";
@@ -59,8 +59,8 @@ export class Session {
   readonly engine: EngineRun;
   readonly state = new KnownState();
   readonly retained: RetainedInstances;
-  /** Whether a brief look has failed (`briefly`). Later brief looks are left out. */
-  hasLookFailed = false;
+  /** Why a brief look has failed (`briefly`). Later brief looks are left out. */
+  failedLook: Error | undefined;
   /** Whether the address of an instance did not come within the settling time. Later ones are then not awaited. */
   isAddressMissed = false;
   /** Whether listings page by `compute:cursorParameter`, if it is set. */
@@ -91,7 +91,8 @@ export class Session {
     const { operations } = this;
     const { patienceMs } = run;
     const warnOfSetting = (text: string) => this.#warnOfSetting(text);
-    const parts = { settings, ctx, canceled, operations, patienceMs, warnOfSetting };
+    const tokenAdvice = wayToToken("a valid one", run, settings.apiTokenFile);
+    const parts = { settings, ctx, canceled, operations, patienceMs, tokenAdvice, warnOfSetting };
     this.connection = new Connection(parts);
     this.listings = new ListingSource(
       async (signal) => {

@@ -59,7 +59,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/advice.ts",
-    text: "The token is invalid, expired or revoked",
+    text: "set ${token} with",
     ways: {
       "pulumi config set": engine("adviceSettings", "after a token was revoked, up works"),
       COMPUTE_API_TOKEN: engine("adviceSettings", "after a token was revoked, up works"),
@@ -485,14 +485,6 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/refusals.ts",
-    text: "put COMPUTE_DELETE_POLICY=retain before the same command",
-    ways: {
-      "pulumi destroy": refusedDelete,
-      "it is gone": engine("adviceDelete", "if $what, a refused destroy prints the destroy"),
-    },
-  },
-  {
-    file: "provider/instance/refusals.ts",
     text: "${drop}: \\`${oneRunCommands.retain}",
     ways: { "pulumi up": refusedDelete },
   },
@@ -506,15 +498,23 @@ export const advice: readonly Advice[] = [
     },
   },
   {
-    file: "provider/instance/refusals.ts",
-    text: "run again with ${value} in",
+    file: "provider/advice.ts",
+    text: "`pulumi up -c compute:baseUrl",
     ways: {
-      "run again": engine("adviceDelete", "with another address, up, refresh, destroy"),
-      "correct the variable": engine(
-        "adviceSettings",
-        "if a refresh fails with a wrong address from the environment",
-      ),
+      "pulumi up -c": engine("adviceDelete", "with another address, up, refresh, destroy"),
     },
+  },
+  {
+    file: "provider/advice.ts",
+    text: "`pulumi refresh --run-program -c compute:baseUrl",
+    ways: {
+      "pulumi refresh -c": engine("adviceDelete", "with another address, up, refresh, destroy"),
+    },
+  },
+  {
+    file: "provider/create/preview.ts",
+    text: "will fail unless this is mended",
+    ways: { reports },
   },
 
   // ── Create ──
@@ -546,14 +546,14 @@ export const advice: readonly Advice[] = [
   // ── The wait, and reads ──
   {
     file: "provider/instance/read.ts",
-    text: "was not finished when last seen",
+    text: ". The next `pulumi up` goes on waiting for it",
     ways: {
       "pulumi up": engine("adviceReady", "a refresh whose listing lacks an unfinished instance"),
     },
   },
   {
     file: "provider/instance/ready.ts",
-    text: "is now missing from two complete listings",
+    text: ". Run `pulumi up` again to create it anew",
     ways: {
       "pulumi up": engine(
         "adviceReady",
@@ -563,7 +563,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/read.ts",
-    text: "\\`pulumi up\\` waits for it",
+    text: ". `pulumi up` waits for it",
     ways: { "port: pulumi up": portLater, "address: pulumi up": addressLater },
   },
   {
@@ -572,11 +572,6 @@ export const advice: readonly Advice[] = [
     ways: {
       "pulumi refresh": engine("adviceReady", "after the warning that no address is listed"),
     },
-  },
-  {
-    file: "provider/instance/port.ts",
-    text: "give the port more time",
-    ways: { "pulumi up, customTimeouts": portLater, "leave it out": portNever },
   },
   {
     file: "provider/instance/ready.ts",
@@ -595,7 +590,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/ready.ts",
-    text: "was still PROVISIONING when this run began. \\`pulumi up\\` waits until it is ready",
+    text: ". `pulumi up` waits until it is ready",
     ways: { "pulumi up": waits },
   },
   {
@@ -674,7 +669,7 @@ export const advice: readonly Advice[] = [
   // ── A pause that the service asks for ──
   {
     file: "provider/provider.ts",
-    text: "Nothing was changed. Run again after that time",
+    text: "Run again after that time",
     ways: {
       "run again": pause("if %s is answered with a pause of a day, the creates end at once"),
     },

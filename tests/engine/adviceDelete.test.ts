@@ -57,17 +57,20 @@ const unproven: { what: string; make: (fixture: Fixture, id: string) => void }[]
   },
 ];
 
-test.each(unproven)("if $what, a refused destroy prints the destroy", async ({ make }) => {
-  const { fixture, id } = await madeLive({ config: { deletePolicy: "fail" } });
-  await using _ = fixture;
-  make(fixture, id);
-  const refused = await fixture.stack.fail("destroy");
-  expect(refused).toContain("drop it from the state, and let it run");
+test.each(unproven)(
+  "if $what, a refused destroy works with the variable that it names",
+  async ({ make }) => {
+    const { fixture, id } = await madeLive({ config: { deletePolicy: "fail" } });
+    await using _ = fixture;
+    make(fixture, id);
+    const refused = await fixture.stack.fail("destroy");
+    expect(refused).toContain("put COMPUTE_DELETE_POLICY=retain before the same command");
 
-  await typePrinted(fixture, refused, "pulumi destroy");
+    await fixture.stack.type("COMPUTE_DELETE_POLICY=retain pulumi destroy");
 
-  expect(await fixture.stack.instances()).toEqual([]);
-});
+    expect(await fixture.stack.instances()).toEqual([]);
+  },
+);
 
 test.each(unproven)("if $what, a refused replacement prints the up", async ({ make }) => {
   const { fixture, id } = await madeLive({ config: { deletePolicy: "fail" } });
@@ -129,20 +132,24 @@ test("with another address, up, refresh, destroy and a replacement refuse, and a
   const { stack, service } = fixture;
   await stack.up();
   const [id = ""] = fixture.ids();
-  const again = `run again with ${service.url} in compute:baseUrl`;
+  const command = `pulumi up -c compute:baseUrl=${service.url}`;
   const changed = oneInstance({ flavorId: "premium-8" });
 
   await stack.configure({ baseUrl: other.url });
-  expect(await stack.up()).toContain(again);
-  expect(await stack.fail("refresh", "--run-program")).toContain(again);
-  expect(await stack.fail("destroy", "--run-program")).toContain(again);
+  const warned = await stack.up();
+  expect(await stack.fail("refresh", "--run-program")).toContain(command);
+  expect(await stack.fail("destroy", "--run-program")).toContain(command);
+  // That `up` has recorded the other address.
+  const refused = await stack.fail("destroy");
   stack.program(changed);
-  expect(await stack.fail("up")).toContain(again);
+  expect(await stack.fail("up")).toContain(command);
   expect(await stack.ids()).toEqual([id]);
 
-  await stack.configure({ baseUrl: service.url });
   stack.program(oneInstance());
-  await stack.refresh("--run-program");
+  await typePrinted(fixture, refused, "pulumi refresh --run-program -c");
+  await expectAgreement(fixture, [id]);
+  await stack.configure({ baseUrl: other.url });
+  await typePrinted(fixture, warned, "pulumi up -c");
   await expectAgreement(fixture, [id]);
   stack.program(changed);
   await stack.up();

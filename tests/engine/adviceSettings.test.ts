@@ -119,7 +119,7 @@ test("if a refresh fails with a wrong address from the environment, it names the
   stack.setEnv("COMPUTE_BASE_URL", other.url);
   const failed = await stack.fail("refresh");
   expect(failed).toContain(`but compute:baseUrl (from COMPUTE_BASE_URL) is ${other.url}`);
-  expect(failed).toContain(`run again with ${service.url} in COMPUTE_BASE_URL`);
+  expect(failed).toContain(`put COMPUTE_BASE_URL=${service.url} before the command`);
 
   stack.setEnv("COMPUTE_BASE_URL", service.url);
   await stack.refresh();
@@ -136,22 +136,28 @@ function fileWith(text: string): string {
   return file;
 }
 
-test.each(["pulumi config set", "COMPUTE_API_TOKEN", "COMPUTE_API_TOKEN_FILE"])(
-  "after a token was revoked, up works with a new one in %s",
-  async (way) => {
+test.each(["the configuration", "COMPUTE_API_TOKEN", "COMPUTE_API_TOKEN_FILE"])(
+  "after a token was revoked, up works with a new one in %s, where the old one was",
+  async (place) => {
     await using fixture = await Fixture.create({
       service: { tokens: { [tokens.test]: { state: "revoked" } } },
     });
     const { stack } = fixture;
-    const failed = await stack.fail("up");
-    expect(failed).toContain(way);
     const token = `${tokens.test}-renewed`;
+    const file = fileWith(tokens.test);
+    if (place !== "COMPUTE_API_TOKEN") stack.setEnv("COMPUTE_API_TOKEN", undefined);
+    if (place === "COMPUTE_API_TOKEN_FILE") stack.setEnv(place, file);
+    const setting = "pulumi config set --secret compute:apiToken";
+    if (place === "the configuration") await typeToken(fixture, setting, tokens.test);
+    const failed = await stack.fail("up");
 
-    if (way === "pulumi config set") await typeToken(fixture, printed(failed, way), token);
-    else if (way === "COMPUTE_API_TOKEN") stack.setEnv(way, token);
-    else {
-      stack.setEnv("COMPUTE_API_TOKEN", undefined);
-      stack.setEnv(way, fileWith(token));
+    if (place === "the configuration") await typeToken(fixture, printed(failed, setting), token);
+    else if (place === "COMPUTE_API_TOKEN") {
+      expect(failed).toContain(`put a valid one in ${place}`);
+      stack.setEnv(place, token);
+    } else {
+      expect(failed).toContain(`put a valid one in ${file}`);
+      writeFileSync(file, token);
     }
 
     await expectOneMade(fixture);

@@ -8,7 +8,7 @@ import { expect, test } from "@jest/globals";
 import { Fixture } from "./support/fixture";
 import { emptyProgram, instances } from "./support/programs";
 import { tokens, type Stack } from "./support/stack";
-import { printed, typePrinted, urnOf } from "./support/typing";
+import { typePrinted, urnOf } from "./support/typing";
 
 const live = { token: tokens.live };
 const settingsOf = ({ project }: Stack) => readFileSync(join(project, "Pulumi.dev.yaml"), "utf8");
@@ -32,20 +32,18 @@ test("after a refused up and a refused destroy, the printed commands let servers
   await stack.expectNothingToDo();
 
   // Without an instance in the program, the engine uses the recorded settings.
-  stack.program(emptyProgram);
-  expect(await stack.fail("up")).toContain(
-    "put COMPUTE_DELETE_POLICY=retain before the same command",
-  );
-  const refusedDestroy = await stack.fail("destroy");
+  const same =
+    "drop it from the state, and let it run: put COMPUTE_DELETE_POLICY=retain before the same command";
   stack.program(instances({ a: {}, b: {} }));
-  expect(printed(await stack.fail("destroy", "--run-program"), "pulumi destroy")).toBe(
-    printed(refusedDestroy, "pulumi destroy"),
-  );
+  for (const command of [["destroy"], ["destroy", "--run-program"]])
+    expect(await stack.fail(...command)).toContain(same);
+  stack.program(emptyProgram);
+  expect(await stack.fail("up")).toContain(same);
   expect(await stack.ids()).toHaveLength(2);
   expect(settingsOf(stack)).toBe(settings);
   expect(await stack.succeed("stack", "export")).not.toContain("retain");
 
-  await typePrinted(fixture, refusedDestroy, "pulumi destroy");
+  await stack.type("COMPUTE_DELETE_POLICY=retain pulumi up");
   expect(await stack.instances()).toEqual([]);
   expect(fixture.ids()).toHaveLength(3);
 });
@@ -117,7 +115,8 @@ test("a provider of the program's own: the printed commands work for its instanc
   await stack.expectNothingToDo();
   expect(await stack.fail("up", "--replace", urnOf("mine"))).toContain("docs/recover.md");
 
-  await typePrinted(fixture, await stack.fail("destroy"), "pulumi destroy");
+  expect(await stack.fail("destroy")).toContain("COMPUTE_DELETE_POLICY=retain before");
+  await stack.type("COMPUTE_DELETE_POLICY=retain pulumi destroy");
   expect(await stack.instances()).toEqual([]);
   expect(fixture.ids()).toHaveLength(3);
 });

@@ -155,7 +155,8 @@ test("if all settings come from the environment, a refused destroy prints the sa
   stack.setEnv("COMPUTE_API_TOKEN", tokens.live);
   await stack.up();
 
-  await stack.type(printed(await stack.fail("destroy"), "pulumi destroy"));
+  expect(await stack.fail("destroy")).toContain("COMPUTE_DELETE_POLICY=retain before");
+  await stack.type("COMPUTE_DELETE_POLICY=retain pulumi destroy");
 
   expect(await stack.instances()).toEqual([]);
   expect(fixture.ids()).toHaveLength(1);

@@ -43,9 +43,8 @@ test("a port that does not answer in time keeps the instance, the next up goes o
   const [id] = fixture.ids();
   expect(first).toContain(`port ${port}: connection refused, `);
   expect(first).toContain(
-    `port ${port} of instance ${id} at ${address} did not answer before the operation's 4 s (customTimeouts.create)`,
+    `port ${port} of instance ${id} at ${address} did not answer before the operation's 4 s (customTimeouts.create) were over: connection refused.`,
   );
-  expect(first).toContain(`connect ECONNREFUSED ${address}:${port}`);
   expect(await stack.instance()).toMatchObject({ id, outputs: { status: "ACTIVE" } });
   await stack.refresh();
   expect((await stack.instance()).initErrors?.join()).toContain(

@@ -164,7 +164,7 @@ export class Engine {
         (error: unknown) => {
           if (!(error instanceof InstanceUnfinished)) throw error;
           // The state gets it all the same (`tests/engine/core/import.test.ts`).
-          initErrors = error.reasons.flat();
+          initErrors = error.lines;
           return { id: error.id, ...error.state, refreshBeforeUpdate: true };
         },
       );
@@ -373,11 +373,11 @@ export class Engine {
     } catch (error) {
       await this.ctx.pause();
       if (error instanceof InstanceUnfinished) {
-        const { id, state, reasons } = error;
+        const { id, state, lines } = error;
         const inputs = inputsIfUnfinished ?? state.inputs;
         const { outputs } = state;
         const resource = { ...kept, id, inputs, outputs };
-        await this.#hold({ ...resource, initErrors: reasons.flat(), refreshBeforeUpdate: true });
+        await this.#hold({ ...resource, initErrors: lines, refreshBeforeUpdate: true });
       }
       throw error;
     }

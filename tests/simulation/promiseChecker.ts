@@ -61,6 +61,14 @@ export interface Poster {
 /** How old the listing before a create may be when the service acts on the POST. */
 const baselineMs = 45_000;
 
+/** What only the messages about a doubt or a leftover say. One of them has the command for several instances. */
+const namingWords = [
+  settleCommand(),
+  leftoversNotice,
+  "is in doubt",
+  "may have an instance already",
+];
+
 /** Collects the promises that the events of a history break. */
 export class PromiseChecker {
   readonly made = new Map<string, Made>();
@@ -81,9 +89,9 @@ export class PromiseChecker {
     return this.service.control.has(id);
   }
 
-  /** A message that shows the command `settle`, or a notice of leftovers, names instances by their id or their name. */
+  /** A message about a doubt or a leftover names instances by their id or their name. */
   onMessage(text: string, run: object): void {
-    if (!text.includes(settleCommand()) && !text.includes(leftoversNotice)) return;
+    if (!namingWords.some((words) => text.includes(words))) return;
     for (const made of this.made.values())
       if (text.includes(made.id) || text.includes(`"${made.name}"`)) made.namedBy.add(run);
   }

@@ -306,8 +306,7 @@ class HistoryRun {
     const onEnd = () => {
       this.#tell(`${run.name} has ended: ${run.engine.did.join(", ")}`);
       for (const { name, error } of run.engine.failed) {
-        const isUnfinished = error instanceof InstanceUnfinished;
-        this.#onMessage(isUnfinished ? error.reasons.join("\n") : error.message, run, name);
+        this.#onMessage(error.message, run, name);
       }
       run.isOver = true;
       if (!run.isAttached) run.plugin.signal();
@@ -668,7 +667,7 @@ class HistoryRun {
    * has left to it.
    */
   async #followAdvice({ message }: Error, stack: Stack): Promise<void> {
-    const [, path] = /its file can't be read\.\n(\S+\.json)\. /.exec(message) ?? [];
+    const [, path] = /can't be read \((\S+\.json)\)/.exec(message) ?? [];
     if (path !== undefined) {
       this.#tell(`a person removes ${path}`);
       for (const machine of this.#machines) machine.remove(path);

@@ -2,9 +2,9 @@
 import { STATUS_CODES } from "node:http";
 import type * as z from "zod";
 import { tolerant } from "../contract";
-import type { Clock } from "../../clock";
 import { redactionMark } from "../../redaction";
 import { RequestError, type ServiceError } from "../errors";
+import type { ClientOptions } from "../options";
 import type { HttpResponse } from "./transport";
 
 /** Reads the response of GET /v2/account. The document does not show it, so it may be JSON, text or empty (undefined). */
@@ -40,12 +40,13 @@ function unreadableError({ status, request }: HttpResponse, problem: string): Re
 /** The error for a status other than 2xx. A redirect is not followed: no other server gets the token (G8). */
 export function errorOf(
   response: HttpResponse,
-  { baseUrl, clock }: { baseUrl: string; clock: Clock },
+  { baseUrl, clock, tokenAdvice }: Pick<ClientOptions, "baseUrl" | "clock" | "tokenAdvice">,
 ): RequestError {
   const { status, request, header } = response;
   const { method, path, redact } = request;
   const pauseMs = retryAfterMs(header("retry-after"), clock.date());
-  const failure = { kind: "answered", method, path, status, retryAfterMs: pauseMs } as const;
+  const known = { method, path, status, retryAfterMs: pauseMs, tokenAdvice };
+  const failure = { kind: "answered", ...known } as const;
   const phrase = `the service answered ${STATUS_CODES[status] ?? "an error"}`;
   const location = status < 400 ? header("location") : undefined;
   if (location !== undefined) {
