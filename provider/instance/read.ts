@@ -92,7 +92,7 @@ function missingOf(session: Session, instance: Instance): string | undefined {
   return "its public address was not listed";
 }
 
-/** Notes that the engine imports the instance. */
+/** Notes an import of the instance. */
 function imported(session: Session, listed: Instance): Instance {
   const after = listed.stampedBy(session.id);
   session.noteShown(after);

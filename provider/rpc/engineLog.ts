@@ -31,7 +31,7 @@ export class EngineLog implements Messages {
   readonly #clock: Clock;
   #address = "";
   #client: Promise<EngineClient> | undefined;
-  /** By URN. A queue is removed once the engine has accepted all its messages. */
+  /** By URN. A queue is removed once all its messages are accepted. */
   readonly #sending = new Map<string, Queue>();
 
   constructor(redactor: Redactor, clock: Clock) {
@@ -44,7 +44,7 @@ export class EngineLog implements Messages {
     return this.#address;
   }
 
-  /** Sends all later messages to the engine at this address, unless it is empty. */
+  /** Sends all later messages to this address, unless it is empty. */
   attach(address: string): void {
     if (address === "" || address === this.#address) return;
     this.close();

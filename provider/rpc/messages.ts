@@ -1,4 +1,4 @@
-/** What several calls read from the engine's messages or write into them. */
+/** What several handlers read from the requests or write into the replies. */
 import * as pb from "@pulumi/pulumi/proto/provider_pb";
 import type { PropertyMap } from "../pulumi/propertyValue";
 import { diffKinds, instanceToken, replaceKinds, type DiffKind } from "../pulumi/names";

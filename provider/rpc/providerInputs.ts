@@ -6,7 +6,7 @@ import { hasUnknown, propertyMap, reveal, type PropertyMap } from "../pulumi/pro
 import type { DiffKind } from "../pulumi/names";
 import type { DiffResponse } from "../pulumi/calls";
 
-/** Separates the settings from the entries that the engine adds for its own use, and that CheckConfig has to return. */
+/** Separates the settings from the other entries, which CheckConfig has to return. */
 export function splitInputs(inputs: PropertyMap): { settings: PropertyMap; own: PropertyMap } {
   const { version, pluginDownloadURL, __internal, ...settings } = inputs;
   return {

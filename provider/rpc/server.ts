@@ -116,7 +116,7 @@ export class ProviderServer {
     await this.#dependencies.log.flush();
   }
 
-  /** Closes all connections and the log to the engine at once. */
+  /** Closes all connections and the log at once. */
   stop(): void {
     void this.#port?.close();
     this.#server.forceShutdown();

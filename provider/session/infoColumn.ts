@@ -2,7 +2,7 @@
  * The Info column of `pulumi up`: for each operation under way one line, with what it does, for how long, and until when. It
  * begins with what matters most, because a terminal of 100 columns cuts it off after about 35 characters.
  *
- * At a terminal, the lines move with the clock. In a pipeline, where the engine prints each as a line of the log, they are few.
+ * At a terminal, the lines move with the clock. In a pipeline, where each is a line of the log, they are few.
  */
 import { localTime, notNeeded } from "../abort";
 import type { RequestError } from "../api/errors";
@@ -12,7 +12,7 @@ import type { ProviderContext } from "../context";
 export interface Activity {
   /** In few words, such as the status of the instance. */
   readonly what: string;
-  /** The instance, if the call of the engine has not named it. */
+  /** The instance, if the call has not named it. */
   readonly id?: string | undefined;
 }
 
@@ -28,7 +28,7 @@ export interface FailedRequest {
 /** The operation of a line. */
 interface LineSubject {
   readonly urn: string;
-  /** The instance, if the call of the engine names it. */
+  /** The instance, if the call names it. */
   readonly id?: string | undefined;
   /** The clock time. */
   readonly beginsAt: number;
@@ -40,7 +40,7 @@ interface LineSubject {
 const settledMs = 1000;
 /** The pause between two updates at a terminal. */
 const tickMs = 1000;
-/** At a terminal, at most so many lines are sent to the engine with each tick, so that hundreds don't keep it busy. */
+/** At a terminal, at most so many lines are sent with each tick, so that hundreds don't keep the engine busy. */
 const linesPerTick = 10;
 /** When a line is shown in a pipeline, from the begin of its operation on. Then each minute. */
 const pipelineMs: readonly number[] = [10_000, 20_000, 40_000];

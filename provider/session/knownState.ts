@@ -1,4 +1,4 @@
-/** What a session learns about Pulumi's state, from the calls of the engine or, in commands, from exported states. */
+/** What a session learns about Pulumi's state, from the calls or, in commands, from exported states. */
 import type { Ids } from "../evidence/witness";
 import type { Origin } from "../origin";
 

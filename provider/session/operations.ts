@@ -57,7 +57,7 @@ interface Shared {
   readonly repeated: Map<string, Repeated>;
 }
 
-/** One call of the engine, or one command: its time-out, and what it waits for. Disposing of it stops its timer. */
+/** One call, or one command: its time-out, and what it waits for. Disposing of it stops its timer. */
 export class Operation implements Ending {
   readonly signal: AbortSignal;
   /** Its line in the Info column. Undefined if it is no resource's. */

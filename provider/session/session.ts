@@ -23,7 +23,7 @@ export interface SessionRun {
    * another one in each stack unless `pulumi state move` has copied it. Undefined if it is not known yet.
    */
   scope?: string | undefined;
-  /** What the calls of the engine are about. None calls a command, whose settings a person gives as a program does. */
+  /** What the calls are about. A command gets no calls, and a person gives its settings as a program does. */
   engine: EngineRun;
   /** The URN of the explicit provider resource. Undefined for a default provider. */
   providerUrn?: string | undefined;
