@@ -231,9 +231,10 @@ export class PromiseChecker {
 
   /**
    * In the end, after `settle` and an `up` without changes, every existing instance must be in a state, or have been named or
-   * let go (1). No file of a POST is left (5). `isDamaged`: whether its file can't be read.
+   * let go (1). No file of a POST is left (5). `isFileLost`: whether its file is
+   * gone with its machine, or can't be read.
    */
-  onEnd(files: readonly Found[], isDamaged: (made: Made) => boolean): void {
+  onEnd(files: readonly Found[], isFileLost: (made: Made) => boolean): void {
     const held = this.stacks.flatMap(({ ids }) => ids);
     for (const made of this.made.values()) {
       const { id, namedBy, letGo, name, urn, stack } = made;
@@ -244,11 +245,10 @@ export class PromiseChecker {
       }
       // Its provider resource was never saved, or was destroyed since. So a generated name has another tag.
       const isOfOtherScope = !this.#isExplicit(made) && !isNameFor(name, urn, stack.scope ?? "");
-      // The state could not be saved, or was saved over, or a listing lacked the instance when a second one was made, or a power
-      // cut has damaged its file, which `settle` names. If the program chose the name, nothing speaks of the instance once the
-      // state has another one of that name.
+      // The state could not be saved, or was saved over, or a listing lacked the instance when a second one was made, or its
+      // file is lost. If the program chose the name, nothing speaks of the instance once the state has another one of that name.
       const isUnsaved = made.isOverwritten || made.saves !== "each step";
-      const isUnknown = isUnsaved || made.isUnnoticed || isDamaged(made);
+      const isUnknown = isUnsaved || made.isUnnoticed || isFileLost(made);
       const isHidden = isUnknown && this.#isExplicit(made);
       if (!isOfOtherScope && !isHidden)
         this.violated(`${id} (${name}) exists, but no state or message has it`);

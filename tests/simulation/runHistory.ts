@@ -153,11 +153,11 @@ class HistoryRun {
       for (const plan of history.runs) await this.#playRun(plan);
       await this.#waitForAllRuns();
       await this.#recover();
-      const isDamaged = ({ disk, urn }: Made) =>
-        this.#machines.some(
-          (machine) => machine.disk === disk && machine.ledger().find(urn)?.kind === "unreadable",
-        );
-      this.#checker.onEnd(this.#files(), isDamaged);
+      const isFileLost = ({ disk, urn }: Made) => {
+        const machine = this.#machines.find((one) => one.disk === disk);
+        return !machine || machine.ledger().find(urn)?.kind === "unreadable";
+      };
+      this.#checker.onEnd(this.#files(), isFileLost);
     } catch (error) {
       this.#checker.violated(`${(error as Error).message}`);
     }
