@@ -3,6 +3,7 @@
  * of `--plan`.
  */
 import type { Command } from "commander";
+import { inStack, ownCommand } from "../provider/advice";
 import type { ListItem } from "../provider/api/contract";
 import { OperationFailed } from "../provider/errors";
 import { whyIncomplete, whyOpen } from "../provider/evidence/why";
@@ -81,7 +82,10 @@ export function addAudit(program: Command, io: Terminal): void {
       const { undecided } = findings;
       printData({ result, ...(summary ? { ...summary, ...findings } : { undecided }) }, io);
     } else if (summary) {
-      printReport(summary, findings, { ...options, given: givenOptions(options) }, io);
+      const [target, ...others] = stack;
+      const planning = ownCommand("audit", "--plan", "FILE", ...givenOptions(options));
+      const inOne = inStack(planning, others.length > 0 ? "<name>" : target);
+      printReport(summary, findings, plan === undefined ? inOne : undefined, io);
       if (plan === undefined) io.print(verdict);
     }
     if (plan === undefined) io.exitCode = exitCode;
@@ -139,7 +143,9 @@ interface Audited extends Comparison {
  */
 async function lookTwice(services: readonly ServiceListing[], io: Terminal): Promise<Audited> {
   const records = readRecords(io.env, (text) => io.messages.warning(text));
-  const first = compare(viewOf(services, await readAllStates(io.env), records, io.clock));
+  const see = async (seen: readonly ServiceListing[]) =>
+    compare(viewOf(seen, await readAllStates(io.env), records, io.clock));
+  const first = await see(services);
   const isUnmanaged = ({ managers }: ComparedInstance) => managers.length === 0;
   if (first.missing.size + first.doubts.length === 0 && !first.listed.some(isUnmanaged))
     return { ...first, searched: new Map() };
@@ -150,8 +156,7 @@ async function lookTwice(services: readonly ServiceListing[], io: Terminal): Pro
     return [instance, { kind: verdict.kind, why }] as const;
   });
   const searched = new Map(await Promise.all(checks));
-  const relisted = await Promise.all(services.map(listAgain));
-  const second = compare(viewOf(relisted, await readAllStates(io.env), records, io.clock));
+  const second = await see(await Promise.all(services.map(listAgain)));
   const unmanaged = new Set(first.listed.filter(isUnmanaged).map(({ item }) => item.id));
   return {
     ...second,

@@ -12,15 +12,13 @@ export interface ComparedInstance {
   readonly managers: StateResource[];
 }
 
-/** What listings and states show together. */
+/** What listings and states show together. No state has the instance of a create in doubt. */
 export interface Comparison extends View {
   readonly listed: readonly ComparedInstance[];
   /** The instances in stacks that are missing from the listing of their service. */
   readonly missing: ReadonlyMap<StateResource, ServiceListing>;
   /** The instances in no listing whose service, token kind or account was not listed or is not known, with the reason. */
   readonly notComparable: ReadonlyMap<StateResource, string>;
-  /** The creates whose instance no state has. */
-  readonly doubts: readonly CreateInDoubt[];
 }
 
 /** Compares the listings with the states. */

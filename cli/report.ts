@@ -1,5 +1,5 @@
 /** What `audit` finds: the kinds of findings (`sections`), how they are printed, and what the command ends with. */
-import { inStack, ownCommand, pageAt, stateDeleteCommand } from "../provider/advice";
+import { inStack, pageAt, stateDeleteCommand } from "../provider/advice";
 import { settleAdvice } from "./records";
 import { count, type Terminal } from "./terminal";
 
@@ -52,14 +52,6 @@ export interface Findings {
   notCompared: HeldInstance[];
 }
 
-/** The options that change the printed advice. */
-interface AdviceOptions {
-  stack?: readonly string[];
-  plan?: string;
-  /** The words of the options for settings. */
-  given: readonly string[];
-}
-
 /** A kind of finding. */
 interface Section<Finding> {
   /** The result of `audit` if there is such a finding. */
@@ -69,7 +61,8 @@ interface Section<Finding> {
   row: (finding: Finding) => string;
   /** The reason for a finding, if others may have the same. It is printed once for all of them. */
   why?: (finding: Finding) => string | undefined;
-  next?: (found: readonly Finding[], options: AdviceOptions) => string | readonly string[];
+  /** The next steps. `planning`: the command that makes a plan, unless this command makes one. */
+  next?: (found: readonly Finding[], planning: string | undefined) => string | readonly string[];
 }
 
 /** Makes a line of these words. What is undefined or empty is left out. */
@@ -87,11 +80,10 @@ const sections: { [K in keyof Findings]: Section<Findings[K][number]> } = {
       const as = plannedAs === name ? "" : ` as ${plannedAs}`;
       return wordsOf(instanceWords(instance), ipv4, note, plannedAs && `in the plan${as}`);
     },
-    next: (_, { stack: [stack, ...others] = [], plan, given }) => {
-      if (plan !== undefined) return [];
-      const command = ownCommand("audit", "--plan", "FILE", ...given);
-      return `Take them over (\`${inStack(command, others[0] ? "<name>" : stack)}\`), or remove them at the service (its portal).`;
-    },
+    next: (_, planning) =>
+      planning === undefined
+        ? []
+        : `Take them over (\`${planning}\`), or remove them at the service (its portal).`,
   },
   explained: {
     result: "found",
@@ -204,7 +196,7 @@ export function outcomeOf(findings: Findings | undefined) {
 export function printReport(
   { services, stacks, managed }: Summary,
   findings: Findings,
-  options: AdviceOptions,
+  planning: string | undefined,
   { print }: Terminal,
 ): void {
   const printLine = (label: string, value: string) => print(label.padEnd(11) + value);
@@ -215,14 +207,14 @@ export function printReport(
   }
   printLine("stacks", `${stacks.read} read, ${stacks.withInstances} with instances`);
   printLine("managed", count(managed.length, "instance"));
-  for (const kind of kinds) sectionLines(kind, findings, options).forEach(print);
+  for (const kind of kinds) sectionLines(kind, findings, planning).forEach(print);
   print("");
 }
 
 function sectionLines<K extends Kind>(
   kind: K,
   findings: Findings,
-  options: AdviceOptions,
+  planning: string | undefined,
 ): readonly string[] {
   const section: Section<Findings[K][number]> = sections[kind];
   const found: readonly Findings[K][number][] = findings[kind];
@@ -234,7 +226,7 @@ function sectionLines<K extends Kind>(
     "",
     `${section.title}${billed} (${found.length}):`,
     ...rowsOf(found, section).flatMap((row) => row.split("\n")),
-    ...[section.next?.(found, options) ?? []].flat().map((next) => `  → ${next}`),
+    ...[section.next?.(found, planning) ?? []].flat().map((next) => `  → ${next}`),
   ];
 }
 

@@ -135,18 +135,15 @@ function waysOf({ doubt, does }: Row, context: Context): Way[] {
   };
   const bringing = ids.flatMap((id): Way[] => {
     const provider = explicitProviderOf(doubt);
-    if (by === "import") return [imported({ urn, provider, id }, context)];
+    if (by === "import") return [imported(urn, provider, id, context)];
     const then = nextUp(doubt, occupant, context);
     return by === "take" ? [{ command: settle("--take", `${urn}=${id}`), then }] : [];
   });
   return occupant === undefined ? [...bringing, forget] : [forget, ...bringing];
 }
 
-function imported(
-  { id, ...resource }: { urn: string; provider?: string | undefined; id: string },
-  { state }: Context,
-): Way {
-  const importing = importCommand({ ...resource, parent: parentOf(resource.urn, state) }, id);
+function imported(urn: string, provider: string | undefined, id: string, { state }: Context): Way {
+  const importing = importCommand({ urn, provider, parent: parentOf(urn, state) }, id);
   return { command: inStack(importing, state.stack), then: "it comes into the state" };
 }
 
@@ -176,14 +173,8 @@ export function describeStopping({ item, urn, holder }: Stopping, context: Conte
         "nothing: a person imports it, removes it at the service (its portal), or lets it run",
       ];
   const found = describeItem(item, false) + where;
-  return {
-    urn,
-    name,
-    id,
-    found,
-    does,
-    ways: holder ? [way] : [imported({ urn, id }, context), way],
-  };
+  const ways = holder ? [way] : [imported(urn, undefined, id, context), way];
+  return { urn, name, id, found, does, ways };
 }
 
 /** The lines of one entry of the table. `isPlan`: nothing of it is done (yet). */

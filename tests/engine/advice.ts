@@ -112,11 +112,8 @@ export const advice: readonly Advice[] = [
   },
 
   // ── audit ──
-  {
-    file: "cli/report.ts",
-    text: 'ownCommand("audit", "--plan", "FILE"',
-    ways: { part },
-  },
+  { file: "cli/audit.ts", text: 'ownCommand("audit", "--plan", "FILE"', ways: { part } },
+  { file: "cli/audit.ts", text: "inStack(planning,", ways: { part } },
   {
     file: "cli/report.ts",
     text: "Take them over (",
@@ -226,7 +223,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "cli/settle/words.ts",
-    text: "importCommand({ ...resource",
+    text: "importCommand({ urn, provider, parent",
     ways: { "pulumi import": settled("a server whose resource has left the state is named") },
   },
   { file: "cli/settle/words.ts", text: "inStack(importing, state.stack)", ways: { part } },
