@@ -252,7 +252,11 @@ function describeLeftover({ id, name, why }: Leftover, { own }: CreateSpec): str
 export function resumedReport(id: string): Report {
   return {
     own: `an earlier run created ${id} for this resource`,
-    shared: [", and ended too early. This run goes on with it, and creates nothing new"],
+    shared: [
+      ", and ended too early. This run goes on with it, and creates nothing new.",
+      // The engine keeps the pending operation of a killed run, and warns of it in each run.
+      `To end Pulumi's warnings of pending operations: \`${settleCommand("--yes")}\``,
+    ],
   };
 }
 

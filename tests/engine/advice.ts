@@ -267,6 +267,11 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/create/messages.ts",
+    text: "To end Pulumi's warnings of pending operations",
+    ways: { settle: typedCommands("at a terminal, the three commands of docs/recover.md") },
+  },
+  {
+    file: "provider/create/messages.ts",
     text: "To give that up",
     ways: { "--forget": settled("a create that stops because the program has changed") },
   },

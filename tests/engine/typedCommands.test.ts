@@ -91,7 +91,9 @@ testUnless(
 
     await typeAtTerminal(cancel);
     // What most people type first: Pulumi then warns in each run, until `settle` ends that.
-    expect(await typeAtTerminal(up)).toContain("pending operations");
+    const resumed = await stack.up();
+    expect(resumed).toContain("pending operations");
+    expect(printed(resumed, "settle")).toBe(settle);
     await typeAtTerminal(settle);
 
     expect(await typeAtTerminal(up)).not.toContain("pending operations");
