@@ -4,6 +4,28 @@ import { proxyFor } from "./proxies";
 
 const HTTPS_PROXY = "http://proxy.test:3128";
 const service = new URL("https://a.test/v2");
+const addressFor = (host: string, noProxy: string) =>
+  proxyFor(new URL(`https://${host}/v2`), { HTTPS_PROXY, NO_PROXY: noProxy })?.address;
+
+test.each([
+  ["10.1.2.3", "other.test, 10.0.0.0/8"],
+  ["10.1.2.3", "0.0.0.0/0"],
+  ["[fd00::7]", "10.0.0.0/8,fd00::/8"],
+  ["[fd00::7]", "FD00:0::/8"],
+])("%s is reached without the proxy if NO_PROXY is %s", (host, noProxy) => {
+  expect(addressFor(host, noProxy)).toBeUndefined();
+});
+
+test.each([
+  ["11.1.2.3", "10.0.0.0/8"],
+  ["[fe00::7]", "fd00::/8"],
+  // A range is not compared with what a name stands for, as in curl and Go.
+  ["compute.test", "0.0.0.0/0"],
+  // These are no ranges.
+  ["10.1.2.3", "10.0.0.0/33, 10.0.0/8, /8, fd00::/129, compute.test/8"],
+])("%s is reached through the proxy if NO_PROXY is %s", (host, noProxy) => {
+  expect(addressFor(host, noProxy)).toBe(HTTPS_PROXY);
+});
 
 test.each([
   ["socks5h://user:canary@proxy.test", /is a SOCKS proxy, .*: give http:/],

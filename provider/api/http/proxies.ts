@@ -1,4 +1,5 @@
 /** Reads from the environment which proxy leads to the service. */
+import { BlockList, isIP } from "node:net";
 import { isLoopback } from "../../addresses";
 import type { ClientOptions } from "../options";
 
@@ -23,7 +24,7 @@ export function proxyFor({ hostname }: URL, env: ClientOptions["env"]): Proxy | 
   const noProxy = env[set("NO_PROXY") ?? ""] ?? "";
   const value = env[variable ?? ""];
   if (variable === undefined || !value) return undefined;
-  if (isLoopback(hostname)) return undefined;
+  if (isLoopback(hostname) || isInRange(hostname, noProxy)) return undefined;
   const address = value.includes("://") ? value : `http://${value}`;
   const problem = problemOf(address);
   if (problem !== undefined) throw new Error(`${variable} ${problem}`);
@@ -42,4 +43,25 @@ function problemOf(address: string): string | undefined {
     // It is no address, or its password has a % that encodes nothing.
   }
   return "is not the address of a proxy: give http://HOST:PORT (in a password, %23 for #, %25 for % and %40 for @)";
+}
+
+/** Whether the host is an address in a range of NO_PROXY (10.0.0.0/8), which undici doesn't know. Names are not looked up. */
+function isInRange(hostname: string, noProxy: string): boolean {
+  const host = withoutBrackets(hostname);
+  const family = isIP(host);
+  if (family === 0) return false;
+  const ranges = new BlockList();
+  for (const entry of noProxy.split(/[,\s]+/)) {
+    const [, network = "", bits] = /^(.+)\/(\d+)$/.exec(entry) ?? [];
+    const [version, maxBits] =
+      isIP(network) === 4 ? (["ipv4", 32] as const) : (["ipv6", 128] as const);
+    if (isIP(network) > 0 && Number(bits) <= maxBits)
+      ranges.addSubnet(network, Number(bits), version);
+  }
+  return ranges.check(host, family === 4 ? "ipv4" : "ipv6");
+}
+
+/** A URL has an IPv6 address in brackets. */
+function withoutBrackets(hostname: string): string {
+  return hostname.replace(/^\[(.*)\]$/, "$1");
 }
