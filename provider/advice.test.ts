@@ -8,7 +8,10 @@ import { urnOf } from "./testing/scene";
 
 test.each([
   [answered(401), "revoked: use a valid one"],
-  [answered(403), "lacks the scope"],
+  [Object.assign(answered(401), { tokenAdvice: "put one there" }), "revoked: put one there."],
+  [answered(403, "POST", false), ". The token lacks the scope for this call"],
+  // Some services answer a quota so.
+  [answered(403), ". Unless that names another reason, the token lacks the scope for this call"],
   [answered(400), "Correct what the message names"],
   [answered(302), "Check that compute:baseUrl"],
   [answered(404, "GET"), "Check that compute:baseUrl"],

@@ -1,5 +1,6 @@
 /** Tests of the provider as a whole, with a fake service and a real ledger. */
-import { expect, test } from "@jest/globals";
+import { afterEach, expect, jest, test } from "@jest/globals";
+import { EngineRun } from "./engineRun";
 import { OperationCanceled, OperationFailed } from "./errors";
 import {
   propertyMap,
@@ -9,6 +10,7 @@ import {
   type PropertyValue,
 } from "./pulumi/propertyValue";
 import { createProvider } from "./provider";
+import { Session } from "./session/session";
 import { answered, fail, ready } from "./testing/fakeService";
 import {
   acceptedOutputs,
@@ -20,6 +22,8 @@ import {
   urnOf,
   type Scene,
 } from "./testing/scene";
+
+afterEach(() => void jest.restoreAllMocks());
 
 const urn = urnOf("web");
 /** The URN of the provider resource. */
@@ -249,6 +253,17 @@ test("a Ctrl-C before anything was changed is reported as such, and a new engine
   await provider.configure(configuration);
   service.posts.push(ready);
   expect((await provider.create(creation)).id).toBe("i-1");
+});
+
+test("the engine's run notes a call before the look that ends a doubt is awaited", async () => {
+  const { provider, service } = await configured();
+  jest.spyOn(Session.prototype, "noteShown").mockReturnValue(true);
+  service.listFaults.push(() => new Promise(() => undefined));
+  const noted = jest.spyOn(EngineRun.prototype, "delete");
+  const ended = errorOf(provider.delete(removal));
+  expect(noted).toHaveBeenCalledWith(removal);
+  provider.cancel("interrupted");
+  expect(await ended).toBeInstanceOf(OperationCanceled);
 });
 
 test("a time-out before anything was changed is reported as such", async () => {

@@ -40,6 +40,15 @@ test("the fields of the error envelope are in the error and in its message (G9)"
   );
 });
 
+test("the error of a refused token has the way to another one", async () => {
+  const steps = [{ expect: account, react: answer(401, { error: envelope }) }];
+  const tokenAdvice = "put a valid one there";
+  const failure = await withServer(steps, ({ baseUrl }) =>
+    failureOf(testClient(baseUrl, { tokenAdvice }).account(never)),
+  );
+  expect(failure).toMatchObject({ isTokenRefused: true, tokenAdvice });
+});
+
 test("a malformed field of the envelope does not hide the other fields", async () => {
   const error = { ...envelope, code: 7, message: null, more: true };
   const failure = await refusedWith(answer(401, { error }));

@@ -440,13 +440,17 @@ test("if each flavor is refused, the one error has each answer, and no record st
   expect(records(world)).toEqual([]);
 });
 
-test.each([401, 403, 404, 405])("no other flavor is tried after a %d", async (status) => {
-  const world = scene();
-  world.service.posts.push(nothingMade(answered(status)));
-  const { message } = await errorOf(create(world, withFallbacks));
-  expect(flavorsAsked(world)).toEqual(["a"]);
-  expect(message).toMatch(/^nothing was created: POST /);
-});
+test.each([401, 403, 404, 405])(
+  "no other flavor is tried after a %d, which does not say that no flavor was accepted",
+  async (status) => {
+    const world = scene();
+    world.service.posts.push(soldOut(), nothingMade(answered(status)));
+    const { message } = await errorOf(create(world, withFallbacks));
+    expect(flavorsAsked(world)).toEqual(["a", "b"]);
+    expect(message).toMatch(new RegExp(`^nothing was created: POST .*HTTP ${status}`));
+    expect(message).not.toContain("422");
+  },
+);
 
 test("the answer that is lost is that of the second flavor, and the instance is taken over with it", async () => {
   const world = activating(scene());

@@ -98,6 +98,9 @@ export class Notices {
 
 /** Returns the shared part of a report without the ids of requests, which differ from instance to instance. */
 function subjectOf({ shared, requests = [] }: Report): string {
-  const ids = requests.flatMap(({ service }) => service.requestId ?? []);
-  return ids.reduce((text, id) => text.replaceAll(id, ""), shared.join("\n"));
+  return requests.reduce(
+    (text, { message, service }) =>
+      text.replaceAll(message, () => message.replace(service.requestId ?? "", "")),
+    shared.join("\n"),
+  );
 }

@@ -1,0 +1,292 @@
+/** Tests of what a run says of several instances: what they share is said once, and each further one has a line that says where. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeEach, expect, test } from "@jest/globals";
+import { RequestError } from "./api/errors";
+import type { ClientOptions } from "./api/options";
+import { createProvider } from "./provider";
+import type { ConfigureRequest, CreateRequest, Provider } from "./pulumi/calls";
+import { propertyMap, Secret, type PropertyValue } from "./pulumi/propertyValue";
+import { fail, failed, ready } from "./testing/fakeService";
+import { temporaryFolder } from "./testing/temporaryFolder";
+import {
+  inputsOf,
+  linesAt100,
+  liveToken,
+  scene,
+  scopeId,
+  urnOf,
+  type Scene,
+} from "./testing/scene";
+
+interface World extends Scene {
+  provider: Provider;
+  /** The options of the client that the session has made. */
+  client: Partial<ClientOptions>;
+}
+
+const configuration: ConfigureRequest = {
+  scope: scopeId,
+  args: propertyMap({ baseUrl: "https://api.example.com/v2", apiToken: new Secret(liveToken) }),
+};
+
+async function configured(of: Scene = scene(), request = configuration): Promise<World> {
+  const world = { ...of, provider: createProvider(of.ctx), client: {} };
+  of.ctx.createApi = (options) => {
+    Object.assign(world.client, options);
+    return of.service;
+  };
+  await world.provider.checkConfig({ urn: "", news: request.args });
+  await world.provider.configure(request);
+  return world;
+}
+
+/** Calls Create for each instance, and returns the errors. */
+async function create(
+  { provider }: World,
+  count: number,
+  inputs: Record<string, PropertyValue> = {},
+  more: Partial<CreateRequest> = {},
+): Promise<string[]> {
+  const messages = Array.from({ length: count }, async (_, n) => {
+    const name = `web-${n + 1}`;
+    const asked = { urn: urnOf(name), inputs: inputsOf({ name, ...inputs }) };
+    const call = provider.create({ ...asked, timeoutSeconds: 900, preview: false, ...more });
+    return await call.then(
+      () => undefined,
+      (error: Error) => error.message,
+    );
+  });
+  return (await Promise.all(messages)).filter((message) => message !== undefined);
+}
+
+let requestCount = 0;
+beforeEach(() => {
+  requestCount = 0;
+});
+/** The error of an answer, which has a request_id of its own. */
+const answer = (status: number, method = "POST", path = "/v2/instances") =>
+  new RequestError({
+    kind: "answered",
+    method,
+    path,
+    status,
+    cause: "Words of the service.",
+    service: {
+      code: "some_code",
+      message: "Words of the service.",
+      requestId: `req_${++requestCount}`,
+    },
+  });
+
+const refusals = ({ service }: World, count: number) =>
+  service.posts.push(...Array.from({ length: count }, () => fail(answer(422)) as never));
+
+/** Lets the plugin be killed when the service has accepted all instances. */
+async function killAfterPosts({ service, provider }: World, count: number): Promise<void> {
+  const all = Promise.withResolvers<void>();
+  let posts = 0;
+  for (let n = 0; n < count; n++)
+    service.posts.push(async (body) => {
+      if (++posts === count) {
+        provider.cancel("engineGone");
+        all.resolve();
+      }
+      await all.promise;
+      return service.accept(body);
+    });
+}
+
+async function nextRun({ provider }: World): Promise<void> {
+  provider.renew();
+  await provider.checkConfig({ urn: "", news: configuration.args });
+  await provider.configure(configuration);
+}
+
+/** For each cause: what happens to the creates. Returns the errors. */
+const causes: Readonly<Record<string, (world: World, count: number) => Promise<string[]>>> = {
+  "a 401 in the wait": (world, count) => {
+    world.service.listFaults.push(undefined, fail(answer(401, "GET")));
+    return create(world, count);
+  },
+  "a 401 at the start": (world, count) => {
+    const error = answer(401, "GET", "/v2/account");
+    world.service.accountAnswer = () => Promise.reject(error);
+    return create(world, count);
+  },
+  "a 429 with Retry-After": (world, count) => {
+    const { service, client } = world;
+    const retry = { method: "POST", path: "/v2/instances", error: answer(429), isAsked: true };
+    for (let n = 0; n < count; n++)
+      service.permitHolds.push(() => client.onRetry?.({ ...retry, inMs: 86_400_000 }));
+    return create(world, count);
+  },
+  "a 503": (world, count) => {
+    const error = answer(503, "GET", "/v2/account");
+    world.service.accountAnswer = () => Promise.reject(error);
+    return create(world, count);
+  },
+  "a refused connection": (world, count) => {
+    const error = failed("unreachable", "connect ECONNREFUSED 127.0.0.1:443", "GET");
+    world.service.accountAnswer = () => Promise.reject(error);
+    return create(world, count);
+  },
+  "a port that does not answer": (world, count) => {
+    world.dialer.outcome = () => "ECONNREFUSED";
+    world.service.posts.push(...Array.from({ length: count }, () => ready));
+    return create(world, count, { waitForPort: 22 }, { timeoutSeconds: 60 });
+  },
+  "a refused create": (world, count) => {
+    refusals(world, count);
+    return create(world, count);
+  },
+  "all flavors refused": (world, count) => {
+    refusals(world, 3 * count);
+    return create(world, count, { flavorId: "a", fallbackFlavorIds: ["b", "c"] });
+  },
+  "a create in doubt": async (world, count) => {
+    await create(world, count, {}, { timeoutSeconds: 5 });
+    await nextRun(world);
+    return await create(world, count);
+  },
+  "Ctrl-C in the wait": async (world, count) => {
+    const ended = create(world, count);
+    await world.clock.sleep(5000);
+    world.provider.cancel("interrupted");
+    return await ended;
+  },
+  "another run that creates": async (world, count) => {
+    const other = await configured(world.beside());
+    for (let n = 0; n < count; n++)
+      other.service.permitHolds.push(() => new Promise<void>(() => undefined));
+    void create(other, count);
+    await world.clock.sleep(5000);
+    return await create(world, count, {}, { preview: true });
+  },
+  "a create that goes on": async (world, count) => {
+    void killAfterPosts(world, count);
+    await create(world, count);
+    await nextRun(world);
+    for (const id of world.service.instances.keys()) world.service.set(id, { status: "ACTIVE" });
+    return await create(world, count);
+  },
+};
+
+/** Returns what a run of so many creates prints about them. */
+async function textsOf(cause: string, count: number): Promise<string[]> {
+  const world = await configured();
+  const errors = (await causes[cause]?.(world, count)) ?? [];
+  return [...errors, ...world.messages.warnings.map((text) => text.slice("warning ".length))];
+}
+
+test.each([
+  ["a 401 in the wait", 4, 8, 23],
+  ["a 401 at the start", 3, 7, 22],
+  ["a 429 with Retry-After", 4, 8, 23],
+  ["a 503", 3, 7, 22],
+  ["a refused connection", 2, 6, 21],
+  ["a port that does not answer", 5, 9, 24],
+  ["a refused create", 3, 7, 22],
+  ["all flavors refused", 5, 13, 43],
+  ["a create in doubt", 3, 11, 41],
+  ["Ctrl-C in the wait", 2, 6, 21],
+  ["another run that creates", 2, 6, 21],
+  ["a create that goes on", 2, 6, 21],
+])("%s: 1, 5 and 20 instances have %i, %i and %i lines", async (cause, ...expected) => {
+  const found = [];
+  for (const count of [1, 5, 20]) {
+    const texts = await textsOf(cause, count);
+    expect(texts).toHaveLength(count);
+    // The engine sorts the messages by resource.
+    expect(texts.filter((text) => /, as for web-\d+\.$/.test(text))).toHaveLength(count - 1);
+    found.push(texts.reduce((sum, text) => sum + linesAt100(text), 0));
+  }
+  expect(found).toEqual(expected);
+});
+
+test("another answer of the service is in the line of its instance, and one answer is not repeated (G9)", async () => {
+  expect((await textsOf("a refused create", 12)).slice(1, 3)).toEqual([
+    "nothing was created: 422 (code some_code, request_id req_2), as for web-1.",
+    "nothing was created: 422 (code some_code, request_id req_3), as for web-1.",
+  ]);
+  expect((await textsOf("a 401 in the wait", 2))[1]).toBe(
+    "the wait for instance i-2 ended, as for web-1.",
+  );
+});
+
+test("if an error hook asks again, the instance that was told the whole is told it again", async () => {
+  const world = await configured();
+  refusals(world, 4);
+  const [whole, line] = await create(world, 2);
+  const again = await create(world, 2);
+  expect(again[0]?.split("\n")).toHaveLength(2);
+  expect(again[0]).toBe(whole?.replace("req_1)", "req_3)"));
+  expect(again[1]).toBe(line?.replace("req_2)", "req_4)"));
+});
+
+// ── A preview whose own request fails ────────────────────────────────────────────────────────────
+
+const refusedConnection = failed("unreachable", "connect ECONNREFUSED 127.0.0.1:443", "GET");
+
+test.each<[string, (world: World) => unknown, RegExp | undefined]>([
+  ["a 401", () => Promise.reject(answer(401, "GET")), /: GET .*HTTP 401.*\nThe token is invalid/],
+  ["a refused connection", () => Promise.reject(refusedConnection), /ECONNREFUSED.*\nNothing was/],
+  [
+    "connections that are refused again and again",
+    ({ client }) => {
+      const retry = { method: "GET", path: "/v2/account", inMs: 1000, isAsked: false };
+      client.onRetry?.({ ...retry, error: refusedConnection });
+      return new Promise(() => undefined);
+    },
+    /ECONNREFUSED.*\nNothing was sent/,
+  ],
+  ["a 503", () => Promise.reject(answer(503, "GET")), undefined],
+  ["a slow answer", () => new Promise(() => undefined), undefined],
+])("after %s, a preview of three creates has one warning or none", async (_, account, words) => {
+  const world = await configured();
+  world.service.accountAnswer = () => account(world);
+  expect(await create(world, 3, {}, { preview: true })).toEqual([]);
+  expect(world.messages.warnings).toEqual(words ? [expect.stringMatching(words)] : []);
+  const isTold = world.messages.warnings.join().includes("`pulumi up` will fail unless");
+  expect(isTold).toBe(words !== undefined);
+});
+
+test("after a 401, an up has the errors of its creates, and no warning", async () => {
+  const world = await configured();
+  world.service.accountAnswer = () => Promise.reject(answer(401, "GET"));
+  expect(await create(world, 3)).toHaveLength(3);
+  expect(world.messages.warnings).toEqual([]);
+});
+
+// ── Where the token came from ────────────────────────────────────────────────────────────────────
+
+test.each<[string, NodeJS.ProcessEnv, string, string]>([
+  [
+    "the configuration",
+    {},
+    "default",
+    "set a valid one with `pulumi config set --secret compute:apiToken`",
+  ],
+  ["an explicit provider", {}, "own", 'give the provider "own" a valid one as apiToken'],
+  [
+    "a variable",
+    { COMPUTE_API_TOKEN: liveToken },
+    "default",
+    "put a valid one in COMPUTE_API_TOKEN",
+  ],
+  ["a file", { COMPUTE_API_TOKEN_FILE: "token" }, "default", "put a valid one in /"],
+])("a refused token from %s is replaced where it was taken from", async (_, env, name, advice) => {
+  const world = scene();
+  const file = join(temporaryFolder(), "token");
+  writeFileSync(file, liveToken);
+  Object.assign(
+    world.ctx.env,
+    "COMPUTE_API_TOKEN_FILE" in env ? { COMPUTE_API_TOKEN_FILE: file } : env,
+  );
+  const urn = `urn:pulumi:dev::proj::pulumi:providers:compute::${name}`;
+  const { apiToken, ...others } = configuration.args;
+  const args = propertyMap(Object.keys(env).length > 0 ? others : { ...others, apiToken });
+  const { client, provider } = await configured(world, { ...configuration, args, urn });
+  await provider.invoke({ token: "compute:index:getAccount", args: propertyMap({}) });
+  expect(client.tokenAdvice).toContain(advice);
+});
