@@ -89,7 +89,9 @@ export function addAudit(program: Command, io: Terminal): void {
       if (plan === undefined) io.print(verdict);
     }
     if (plan === undefined) io.exitCode = exitCode;
-    else if (seen) writePlan({ file: plan, inputs, stack: stack[0] }, seen, findings, io);
+    // What can't be read may manage the listed instances.
+    else if (seen && unreadableStates(seen).length === 0)
+      writePlan({ file: plan, inputs, stack: stack[0] }, findings, io);
     else throw new OperationFailed("there is no plan: see above");
   });
 }

@@ -15,9 +15,9 @@ import {
 import { listedInputs } from "../provider/instance/instance";
 import { matchesNamePattern } from "../provider/namePattern";
 import { instanceToken } from "../provider/pulumi/names";
-import { unreadableStates, type Comparison } from "./compare";
+import type { Comparison } from "./compare";
 import type { Findings } from "./report";
-import { count, orProblem, Problem, type Terminal } from "./terminal";
+import { count, orProblem, type Terminal } from "./terminal";
 
 /** The first version of Pulumi that reads inputs from the file of `pulumi import --file`. */
 const oldestEngineWithInputs = "3.254";
@@ -83,24 +83,12 @@ export function choosePlanned(
   }
 }
 
-/**
- * Writes the plan for this stack, or for the selected one, and says how to import it.
- *
- * @throws Problem if there is no plan, because it might put an instance of an unreadable stack into another stack
- */
+/** Writes the plan for this stack, or for the selected one, and says how to import it. @throws Problem if it can't be written */
 export function writePlan(
   { file, inputs, stack }: PlanRequest,
-  seen: Comparison,
   { inNoStack }: Findings,
   io: Terminal,
 ): void {
-  const unreadable = unreadableStates(seen).map((state) => state.stack);
-  if (unreadable.length > 0) {
-    throw new Problem(
-      `there is no plan, because what can't be read may manage the listed instances already: stack ${unreadable.join(", stack ")}`,
-      "Run `audit` again when `pulumi stack export` works for each of these stacks.",
-    );
-  }
   const resources = inNoStack.flatMap(({ id, plannedAs }) =>
     plannedAs === undefined ? [] : [{ type: instanceToken, name: plannedAs, id, inputs }],
   );

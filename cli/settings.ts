@@ -178,9 +178,8 @@ export async function checkSettings(
 }
 
 /** Names an environment variable, and the file of the token if it names one. */
-function placeOfVariable(variable: string | undefined, env: NodeJS.ProcessEnv): string | undefined {
-  return variable === tokenFileVariable ? `${variable}: ${env[variable]}` : variable;
-}
+const placeOfVariable = (variable: string | undefined, env: NodeJS.ProcessEnv) =>
+  variable === tokenFileVariable ? `${variable}: ${env[variable]}` : variable;
 
 function whyMissing(name: RequiredName, { stack, whyNone }: StackConfig): string {
   const configuration = stack

@@ -29,8 +29,7 @@ export interface Decided {
 
 /** @throws OperationFailed if there is no stack to settle, if its state can't be read, or if a run is under way */
 export async function look(
-  options: SettingOptions & { stack?: string; dropOthers?: true },
-  choices: Choices,
+  options: SettingOptions & Choices & { stack?: string; dropOthers?: true },
   io: Terminal,
 ): Promise<Decided> {
   // Without the CLI, the settings of the stack would seem to be missing.
@@ -54,13 +53,13 @@ export async function look(
   const records = readRecords(io.env, (text) => io.messages.warning(text));
   const own = viewOf(services, [state], records, io.clock);
   const leftovers = leftoversIn([...items.values()], state);
-  const isNeeded = doubtsOfStack(own, stack, choices).length + leftovers.length > 0;
+  const isNeeded = doubtsOfStack(own, stack, options).length + leftovers.length > 0;
   const view = isNeeded
     ? viewOf(services, await readAllStates(io.env, state), records, io.clock)
     : own;
   for (const { stack: other, problem } of view.states)
     if (problem) io.warn(`The state of stack ${other} can't be read.`);
-  const doubts = doubtsOfStack(view, stack, choices);
+  const doubts = doubtsOfStack(view, stack, options);
   const running = doubts.map(({ record }) => record).find((one) => one?.liveness === "alive");
   if (running)
     throw new Problem(
@@ -80,7 +79,7 @@ export async function look(
   const unexplained = leftovers.filter(({ item }) => !makerOf(item, doubts, origin));
   return {
     view: stackView,
-    rows: decideAll(stackView, choices),
+    rows: decideAll(stackView, options),
     stopping: asked ? stoppingOf(unexplained, state, view.held, asked) : [],
     others,
     isBlocked: others.length > 0 && !options.dropOthers,

@@ -10,14 +10,12 @@ import { count, printData, type Terminal } from "../terminal";
 import { decideAll, doableOf, isForPerson, type Choices, type Row } from "./decide";
 import { look, type Decided } from "./look";
 import { choiceOf, describeRow, describeStopping, linesOf, nextUp, type Context } from "./words";
-import { writeRows, type Written } from "./write";
+import { writeRows } from "./write";
 
-interface SettleOptions extends SettingOptions {
+interface SettleOptions extends SettingOptions, Choices {
   yes?: true;
   json?: true;
   stack?: string;
-  take?: string[];
-  forget?: string[];
   dropOthers?: true;
 }
 
@@ -52,13 +50,13 @@ export function addSettle(program: Command, io: Terminal): void {
     .command("settle")
     .description("put right the creates of killed runs: asks, then changes the state of one stack")
     .addHelpText("after", exitCodeHelp);
-  addOptions(command, ownOptions).action(async (options: SettleOptions) => {
-    const { take = [], forget = [] } = options;
+  addOptions(command, ownOptions).action(async (given: Partial<SettleOptions>) => {
+    const { take = [], forget = [] } = given;
     if (!take.every((word) => /^urn:.*=./s.test(word)))
       commandLineError(command, "Give --take as URN=ID, where URN is that of the resource.");
     if (!forget.every((urn) => urn.startsWith("urn:")))
       commandLineError(command, "Give --forget the URN of the resource.");
-    io.exitCode = await new Settling(options, { take, forget }, io).run();
+    io.exitCode = await new Settling({ ...given, take, forget }, io).run();
   });
 }
 
@@ -79,14 +77,13 @@ const outcomes = {
 class Settling {
   readonly #options: SettleOptions;
   readonly #io: Terminal;
-  readonly #choices: Choices;
   #decided: Decided | undefined;
-  #written: Written | undefined;
+  /** The file with the state that was replaced. Null if only files of the ledger went. */
+  #kept: string | null | undefined;
   readonly #problems: string[] = [];
 
-  constructor(options: SettleOptions, choices: Choices, io: Terminal) {
+  constructor(options: SettleOptions, io: Terminal) {
     this.#options = options;
-    this.#choices = choices;
     this.#io = io;
   }
 
@@ -98,7 +95,7 @@ class Settling {
       return this.#fail(lines);
     });
     const { exitCode, verdict } = outcomes[result];
-    const isSaid = this.#written !== undefined || result === "nothing";
+    const isSaid = this.#kept !== undefined || result === "nothing";
     if (this.#options.json) printData(this.#data(result), this.#io);
     else this.#io.print([isSaid ? "" : "Nothing was changed. ", verdict].join("").trim());
     return exitCode;
@@ -113,7 +110,7 @@ class Settling {
   /** Asks, and carries out what is decided. */
   async #settle(): Promise<keyof typeof outcomes> {
     const { yes, json } = this.#options;
-    const decided = await look(this.#options, this.#choices, this.#io);
+    const decided = await look(this.#options, this.#io);
     this.#decided = decided;
     if (!json) this.#print(decided);
     const rows = yes || json ? decided.rows : await this.#withAnswers(decided);
@@ -129,15 +126,12 @@ class Settling {
       if (agreed === undefined) this.#fail(["Nobody can be asked here: --yes does it."]);
       if (!agreed) return "declined";
     }
-    this.#written = await writeRows(decided.view, doable, this.#io);
-    const { kept, stuck } = this.#written;
-    if (kept !== undefined && !json) {
+    this.#kept = await writeRows(decided.view, doable, this.#io);
+    if (this.#kept !== null && !json) {
       const put = doable.filter(({ does }) => does.kind === "put").length;
       this.#io.print(`The state was changed: ${count(put, "instance")} came into it.`);
-      this.#io.print(`The state before: ${kept}`);
+      this.#io.print(`The state before: ${this.#kept}`);
     }
-    if (stuck.length > 0)
-      return this.#fail(stuck.map((urn) => `The record of ${urn} could not be changed.`));
     return isFound ? "found" : isLeft ? "left" : "settled";
   }
 
@@ -153,7 +147,7 @@ class Settling {
       if (await this.#io.ask(`Is ${item.id} the instance of ${doubt.urn}, to take it over?${then}`))
         taken.push(`${doubt.urn}=${item.id}`);
     }
-    const { take, forget } = this.#choices;
+    const { take, forget } = this.#options;
     return decideAll(decided.view, { take: [...take, ...taken], forget });
   }
 
@@ -186,8 +180,7 @@ class Settling {
   }
 
   #contextOf({ view: { state }, rows, service }: Decided): Context {
-    const { stack: stackOption } = this.#options;
-    const { take, forget } = this.#choices;
+    const { stack: stackOption, take, forget } = this.#options;
     const asked = rows.filter(({ does }) => isForPerson(does)).map(({ doubt }) => doubt.urn);
     // A state is changed only if each of its creates is decided, so what has decided one is typed again.
     const again = (option: string, words: readonly string[]) =>
@@ -217,7 +210,7 @@ class Settling {
       service: origin ? { baseUrl: origin.baseUrl, tokenKind: origin.tokenKind } : null,
       inDoubt: inDoubt ?? [],
       otherPendingCreates: decided?.others.map(({ urn }) => urn) ?? [],
-      stateBefore: this.#written?.kept ?? null,
+      stateBefore: this.#kept ?? null,
       problems: this.#problems,
     };
   }

@@ -19,16 +19,9 @@ import { placeFor, type PendingCreate, type StackState } from "../state";
 import { orProblem, Problem, type Terminal } from "../terminal";
 import type { Row, StackView } from "./decide";
 
-/** What `writeRows` has changed. */
-export interface Written {
-  /** The file with the state that was replaced. Undefined if the state was not changed. */
-  readonly kept: string | undefined;
-  /** The URNs of the creates whose records could not be changed. */
-  readonly stuck: readonly string[];
-}
-
 /**
- * Carries out these rows, unless the state has changed since it was read.
+ * Carries out these rows, unless the state has changed since it was read. Returns the file with the state that was replaced, or null
+ * if the state stays as it is. A record that a run has changed meanwhile stays, for the next run to name.
  *
  * @throws Problem if the state has changed, or can't be changed, as when the stack is locked
  */
@@ -36,21 +29,21 @@ export async function writeRows(
   { state, origin }: StackView,
   rows: readonly Row[],
   io: Terminal,
-): Promise<Written> {
+): Promise<string | null> {
   const { stack, text } = state;
   const again = await readState(stack, io.env);
   if (again.problem) throw again.problem;
   if (again.text !== text)
     throw new Problem("the state has changed meanwhile", "Run `settle` again.");
-  let kept: string | undefined;
+  let kept: string | null = null;
   // Only an import gets rid of pending creates.
   if (rows.some(({ doubt }) => doubt.pending)) {
     const now = io.clock.date();
     kept = keep(state, now, io);
     await importState(stack, settleState(state, putsOf(rows, origin, now), now), io.env);
   }
-  const stuck = rows.filter(({ doubt: { record } }) => record && !record.settle());
-  return { kept, stuck: stuck.map(({ doubt }) => doubt.urn) };
+  for (const { doubt } of rows) doubt.record?.settle();
+  return kept;
 }
 
 /**

@@ -141,7 +141,13 @@ export const advice: readonly Advice[] = [
   {
     file: "cli/report.ts",
     text: "again when no run is under way.",
-    ways: { "run again": audited("an unreadable stack means") },
+    ways: {
+      "run again": audited("an unreadable stack means"),
+      "audit --plan again": test(
+        "tests/lifecycle/importPlan",
+        "if a stack can't be read, or there is no pulumi",
+      ),
+    },
   },
   {
     file: "cli/report.ts",
@@ -313,16 +319,6 @@ export const advice: readonly Advice[] = [
     file: "cli/plan.ts",
     text: "importPlanCommand(file, stack)",
     ways: { "pulumi import --file": engine("importPlan", "a hundred servers are imported") },
-  },
-  {
-    file: "cli/plan.ts",
-    text: "works for each of these stacks",
-    ways: {
-      "audit again": test(
-        "tests/lifecycle/importPlan",
-        "if a stack can't be read, or there is no pulumi",
-      ),
-    },
   },
 
   // ── The settings of the plugin's commands ──
