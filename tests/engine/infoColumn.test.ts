@@ -1,10 +1,11 @@
-/** Tests how often the plugin shows a wait in the Info column, at a terminal and in a log. */
-import { existsSync, readFileSync } from "node:fs";
+/** Tests what a person at a terminal sees of a wait: its line in the Info column, there and in a log, and what Ctrl-C leaves. */
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "@jest/globals";
 import { testUnless } from "../../tools/support/unless";
 import { Fixture, never } from "./support/fixture";
+import { instances } from "./support/programs";
 import { noTerminals } from "./support/processes";
 import type { Stack } from "./support/stack";
 
@@ -46,3 +47,27 @@ testUnless(noTerminals, "with the variable CI, the time does not move each secon
   await typeAtTerminal(fixture, `CI=true ${up}`, () => listings() > 20);
   expect(timesOn(fixture.stack).size).toBeLessThan(2);
 });
+
+testUnless(
+  noTerminals,
+  "after one Ctrl-C, twenty waits have twenty-one lines between them (G1)",
+  async () => {
+    const names = Array.from({ length: 20 }, (_, n) => `web-${n + 1}`);
+    const program = instances(Object.fromEntries(names.map((name) => [name, {}])));
+    await using fixture = await Fixture.create({ service: never, program });
+    const { stack, control } = fixture;
+    const terminal = `TERM=xterm script -qfec 'stty cols 100; ${up} --parallel 20' screen <&3`;
+    const typed = stack.typeFailing(
+      `mkfifo keys && (exec 3<>keys; env -u PULUMI_SKIP_CONFIRMATIONS ${terminal})`,
+    );
+    const ended = typed.then((output) => Promise.reject(new Error(`ended early: ${output}`)));
+    while (control.instances().length < 20) await Promise.race([sleep(50), ended]);
+    ended.catch(() => undefined);
+    // The terminal turns this character into a SIGINT.
+    writeFileSync(join(stack.project, "keys"), "\x03");
+    const output = await typed;
+    const [, diagnostics = ""] = output.split("Diagnostics:");
+    expect(diagnostics.match(/the wait for instance \S+ was canceled/g)).toHaveLength(20);
+    expect(diagnostics.match(/It is kept in the state, and the next/g)).toHaveLength(1);
+  },
+);
