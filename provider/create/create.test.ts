@@ -528,23 +528,3 @@ test("if another listed instance has the name, the refusal names it", async () =
   alone.service.posts.push(taken(422));
   expect((await errorOf(create(alone))).message).not.toContain("has this name");
 });
-
-test.each([
-  [destroying, true],
-  [retaining, true],
-  [{}, false],
-])(
-  "with %j, that a preview of a replacement names the old instance of the same name is %j",
-  async (args, isNamed) => {
-    const world = replacing(args);
-    await create(world, { preview: true });
-    const words = "instance i-1 has this name already";
-    const isSaid = ({ messages }: Scene) => messages.all.some((text) => text.includes(words));
-    expect(isSaid(world)).toBe(isNamed);
-    // Another name, or a generated one.
-    const other = replacing(args);
-    await create(other, { preview: true, name: "web-2" });
-    await create(other, { preview: true, isGenerated: true });
-    expect(isSaid(other)).toBe(false);
-  },
-);

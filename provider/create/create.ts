@@ -6,7 +6,6 @@ import { grace, isEnded } from "../abort";
 import type { ComputeApi, Permit } from "../api/client";
 import { RequestError } from "../api/errors";
 import { recentMs } from "../evidence/listing";
-import { isNamed } from "../evidence/witness";
 import type { LedgerRecord } from "../ledger/record";
 import type { Origin } from "../origin";
 import type { CreateRequest, CreateResponse } from "../pulumi/calls";
@@ -15,7 +14,7 @@ import { waits, type Operation } from "../session/operations";
 import type { Session } from "../session/session";
 import { argsOf, claimOf, graceMs, lookAt, specOf } from "./spec";
 import { createBodyOf, type InstanceArgs } from "../instance/definition";
-import { hasSecretFlavor, Instance, previewOutputs, textIn } from "../instance/instance";
+import { hasSecretFlavor, Instance, previewOutputs } from "../instance/instance";
 import { retainReplaced } from "../instance/retained";
 import {
   failureError,
@@ -24,10 +23,8 @@ import {
   refusedFlavorsNotice,
   reportLeftovers,
   resumedReport,
-  sameNameNotice,
   type RefusedFlavor,
 } from "./messages";
-import { nameKind } from "../instance/naming";
 import { previewCreate } from "./preview";
 import * as protocol from "./protocol";
 import { keepOrThrow, unfinishedError, waitUntilReady, type ReadyWait } from "../instance/ready";
@@ -56,7 +53,6 @@ export async function createInstance(
 ): Promise<CreateResponse> {
   if (occasion.is === "preview") {
     await previewCreate(session, request);
-    noteSameName(session, request);
     await retainReplaced(session, request.urn);
     forgetText(session.engine, request.inputs);
     return { id: "", outputs: previewOutputs(request.inputs, session.settings.tokenKind) };
@@ -65,15 +61,6 @@ export async function createInstance(
   const wait = occasion.is === "repeat" ? occasion.unfinished : undefined;
   const obtained = wait ? { wait } : await obtain(session, request, operation);
   return await finish(session, obtained, operation);
-}
-
-/** Says in a preview that a replacement is made beside the old instance, under a name that the program chose. */
-function noteSameName(session: Session, { urn, inputs }: CreateRequest): void {
-  const old = session.engine.resource(urn).before;
-  const name = nameKind(inputs) === "explicit" ? textIn(inputs["name"]) : undefined;
-  // With "fail", the old one is gone first.
-  if (!old || name === undefined || session.settings.deletePolicy === "fail") return;
-  if (isNamed(old.name, name)) session.ctx.messages.info(sameNameNotice(old.id), urn);
 }
 
 /** Follows the protocol to an instance. @throws if there is none */

@@ -39,20 +39,18 @@ export function failureError(
 
 /** Words a failure of a request that has made nothing. */
 function refusalReport(error: RequestError, first?: RequestError, namesake?: string): Report {
-  const why = namesake === undefined ? "" : ` (${nameTaken(namesake)})`;
-  const report = requestReport(`nothing was created${why}`, error);
-  if (!first) return report;
-  const before = `An earlier try failed (${first.message}), and two listings show that it created nothing.`;
-  return { ...report, shared: [...report.shared, before], requests: [error, first] };
+  const why = namesake && ` (${nameTaken(namesake)})`;
+  const { own, shared } = requestReport(`nothing was created${why ?? ""}`, error);
+  const more = [
+    namesake && `More: ${pageAt("delete.md#a-name-that-the-program-chose")}`,
+    first &&
+      `An earlier try failed (${first.message}), and two listings show that it created nothing.`,
+  ].filter((line) => line !== undefined);
+  return { own, shared: [...shared, ...more], requests: first ? [error, first] : [error] };
 }
 
+/** A service may refuse a second instance of a name. */
 const nameTaken = (id: string) => `instance ${id} has this name already`;
-
-/** Returns what a preview says of a replacement whose new instance gets the name that the program chose for the old one. */
-export function sameNameNotice(oldId: string): string {
-  const page = pageAt("delete.md#a-name-that-the-program-chose");
-  return `${nameTaken(oldId)}, and stays until the new one is made. A service may refuse that: ${page}`;
-}
 
 function stopReport(
   failure: Exclude<Failure, { error: Error }>,

@@ -243,38 +243,32 @@ function goneInstance(instance: Instance): InstanceUnfinished {
  */
 export function checkStatus(notices: Notices, instance: Instance, before?: Instance): void {
   const { id, urn, status, waitForPort: port, tokenKind } = instance;
+  if (status === undefined || status === "ACTIVE") return;
   const unfinished = (own: string, next: string) =>
     unfinishedInstance(instance, { own, shared: [next] });
-  switch (status) {
-    case undefined:
-    case "ACTIVE":
-      return;
-    case "PROVISIONING": {
-      const own = `instance ${id} was still PROVISIONING when this run began`;
-      throw unfinished(own, ". `pulumi up` waits until it is ready");
-    }
-    case "OFFLINE": {
-      const own = `instance ${id} is OFFLINE`;
-      if (before?.isUnfinished && port !== undefined)
-        throw unfinished(
-          own,
-          `, so its port ${port} can't answer. Start it at the service, then run \`pulumi up\`, or leave waitForPort out`,
-        );
-      if (before?.status === "OFFLINE") return;
-      const billed = tokenKind === "live" ? ", and is billed," : "";
-      const next = `: it exists${billed} but does not run. Start it at the service, then run \`pulumi refresh\``;
-      return notices.tell("warning", { own, shared: [next] }, urn);
-    }
+  if (status === "PROVISIONING") {
+    const own = `instance ${id} was still PROVISIONING when this run began`;
+    throw unfinished(own, ". `pulumi up` waits until it is ready");
   }
-  const own = `instance ${id} has the status "${status}"`;
-  const unknown = ", which this provider does not know.";
-  if (before?.isUnfinished)
-    throw unfinished(
-      own,
-      `${unknown} If it becomes ACTIVE or OFFLINE, the next \`pulumi up\` finishes it. To have it created again, remove it at the service first`,
-    );
-  const next = `\`pulumi refresh\` shows whether it has changed. If the instance is gone: \`${stateDeleteCommand(urn)}\``;
-  notices.tell("warning", { own, shared: [`${unknown} ${next}`] }, urn);
+  if (status === "OFFLINE") {
+    const own = `instance ${id} is OFFLINE`;
+    if (before?.isUnfinished && port !== undefined) {
+      const next = `, so its port ${port} can't answer. Start it at the service, then run \`pulumi up\`, or leave waitForPort out`;
+      throw unfinished(own, next);
+    }
+    if (before?.status === "OFFLINE") return;
+    const billed = tokenKind === "live" ? ", and is billed," : "";
+    const next = `: it exists${billed} but does not run. Start it at the service, then run \`pulumi refresh\``;
+    return notices.tell("warning", { own, shared: [next] }, urn);
+  }
+  const own = `instance ${id} has the status "${status}", which this provider does not know`;
+  if (before?.isUnfinished) {
+    const next =
+      ". If it becomes ACTIVE or OFFLINE, the next `pulumi up` finishes it. To have it created again, remove it at the service first";
+    throw unfinished(own, next);
+  }
+  const next = `. \`pulumi refresh\` shows whether it has changed. If the instance is gone: \`${stateDeleteCommand(urn)}\``;
+  notices.tell("warning", { own, shared: [next] }, urn);
 }
 
 /** Turns any error after the id was known, even a defect, into one that carries the id (G1). */

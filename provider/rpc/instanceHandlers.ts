@@ -69,11 +69,8 @@ async function create(provider: Provider, request: pb.CreateRequest): Promise<pb
   } catch (error) {
     // After a plain error, no state would have the instance, which costs money (G1).
     const { message } = describeError(error);
-    throw new InstanceUnfinished(
-      id,
-      { inputs, outputs },
-      `instance ${id} was created, but part of its state could not be recorded (${message}): the next \`pulumi up\` reads the instance again`,
-    );
+    const says = `instance ${id} was created, but part of its state could not be recorded (${message}): the next \`pulumi up\` reads the instance again`;
+    throw new InstanceUnfinished(id, { inputs, outputs }, says);
   }
 }
 

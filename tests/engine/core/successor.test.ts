@@ -73,12 +73,9 @@ test("a server that the program deletes before its replacement is deleted, and o
   });
   const { stack, control } = fixture;
   await stack.up();
-  // The service has unique names. The page that the preview names has the option with which the program then goes on.
+  // The service has unique names. The page that the error names has the option with which the program then goes on.
   stack.program(named("premium-8"));
   const [old = ""] = fixture.ids();
-  expect(await stack.preview()).toContain(
-    `instance ${old} has this name already, and stays until the new one is made`,
-  );
   control.fault({ ...creates, kind: "status", status: 422 });
   expect(await stack.fail("up")).toContain(
     `nothing was created (instance ${old} has this name already): POST `,
