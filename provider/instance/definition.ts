@@ -34,6 +34,13 @@ const base64 = z
     refused((value) => outputTextProblem(unpackedScript(Buffer.from(value, "base64")).toString())),
   );
 
+/**
+ * A script stands twice in the state. Twice a longer script would not fit into the error that keeps an instance which is not ready
+ * (G1): it is an HTTP/2 trailer of at most 16 MB, with the state twice and in Base64.
+ */
+const maxScriptLength = 500_000;
+const tooLong = { error: `must not have more than ${maxScriptLength} characters` };
+
 const sshKey = z
   .string({ error: notIdentifier })
   .superRefine(
@@ -59,8 +66,8 @@ const idTypes = {
 export const inputTypes = {
   name: hostname.optional(),
   ...idTypes,
-  userData: anyText.optional(),
-  userDataBase64: base64.optional(),
+  userData: anyText.max(maxScriptLength, tooLong).optional(),
+  userDataBase64: base64.max(maxScriptLength, tooLong).optional(),
   waitForPort: tcpPort.optional(),
 } as const;
 

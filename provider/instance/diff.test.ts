@@ -188,16 +188,6 @@ test("an input that an import file added is recorded in the outputs, too, and ne
   expect(changes({ oldInputs, oldOutputs, news }).replaced).toEqual(["flavorId"]);
 });
 
-test("a script that was too large for the state is recorded in place by the next run (G1, G5)", () => {
-  const news = inputsOf({ userData: new Secret("#!/bin/sh") });
-  const { userData: _, ...outputs } = outputsOf(news);
-  const olds = {
-    oldInputs: inputsOf(),
-    oldOutputs: propertyMap({ ...outputs, __unfinished: true }),
-  };
-  expect(changes({ ...olds, news }).detailed).toEqual({ userData: "add" });
-});
-
 test("an input that the version which created the instance did not know was not sent, so it replaces (G5)", () => {
   const news = inputsOf({ sshKeys: ["a"], waitForPort: 22 });
   const { sshKeys: _, waitForPort: _port, ...outputs } = outputsOf(inputsOf());

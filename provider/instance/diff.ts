@@ -1,7 +1,7 @@
 /**
  * The Diff call of an Instance. The service has no update call, so a change of what it got replaces the instance, unless the
- * state does not have the input: an import could not read it, or it was too large (G5). A replacement whose Delete would
- * fail is refused (G4), and so is one for which there is no user data.
+ * state does not have the input because an import could not read it (G5). A replacement whose Delete would fail is refused (G4),
+ * and so is one for which there is no user data.
  */
 import { pageAt } from "../advice";
 import { logicalName } from "../pulumi/urn";

@@ -48,7 +48,7 @@ const hidden = {
   accepted: "__accepted",
   /**
    * True if null does not say that the instance was created without an input: the outputs come from a listing alone (import,
-   * `.get()`), which shows only few inputs, or an input was too large for the state of an unfinished instance.
+   * `.get()`), which shows only few inputs.
    */
   read: "__read",
   /** The service and the token that the instance was last seen with (`Origin`). */
@@ -181,15 +181,14 @@ export class Instance {
   }
 
   /**
-   * Whether an import could not read the input, or it was too large for the state of an unfinished instance. Otherwise, the
-   * instance was created without an input that the outputs lack: the version that created it did not know the input.
+   * Whether an import could not read the input. Otherwise, the instance was created without an input that the outputs lack: the
+   * version that created it did not know the input.
    */
   isUnread(name: InputName): boolean {
     const value = reveal(this.outputs[name] ?? null);
     // Each instance has these, and none is empty.
     if (name in outputsNotShown) return value === null || value === "";
-    const isLeftOut = this.isUnfinished && !(name in this.outputs);
-    return isLeftOut || (this.outputs[hidden.read] === true && value === null);
+    return this.outputs[hidden.read] === true && value === null;
   }
 
   /** The instance with other outputs. One that is undefined is removed. */
@@ -219,17 +218,12 @@ export class Instance {
   /** The instance with an output for each input. What is unread (`isUnread`) stays so. */
   withEachInput(): Instance {
     const missing = inputNames.filter((name) => !(name in this.outputs));
-    const isAnyLost = missing.some((name) => this.isUnread(name) && !(name in this.inputs));
-    return this.with({
-      ...Object.fromEntries(missing.map((name) => [name, this.inputs[name] ?? null])),
-      ...(isAnyLost && { [hidden.read]: true }),
-    });
+    return this.with(Object.fromEntries(missing.map((name) => [name, this.inputs[name] ?? null])));
   }
 
-  /** The instance, marked as not ready. Then an output for a script is missing only if the script was too large. */
+  /** The instance, marked as not ready. */
   unfinished(): Instance {
-    if (this.isUnfinished) return this;
-    return this.with({ ...inputsAsOutputs({}), ...this.outputs, [hidden.unfinished]: true });
+    return this.with({ [hidden.unfinished]: true });
   }
 
   /**

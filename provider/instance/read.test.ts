@@ -316,12 +316,3 @@ test("the outputs of an import have the stamp of its session, those of a refresh
   expect("__run" in ((await refresh(world))?.outputs ?? {})).toBe(false);
   expect("__run" in ((await get(world))?.outputs ?? {})).toBe(false);
 });
-
-test("a refresh restores a script that was too large for the outputs of an unfinished instance", async () => {
-  const world = scene();
-  world.service.has("i-1", { name: "web" });
-  const { userData: _, ...outputs } = stateOf(world);
-  const inputs = inputsOf({ userData: new Secret("#!/bin/sh") });
-  const read = await refresh(world, propertyMap(outputs), inputs);
-  expect(read?.outputs["userData"]).toEqual(new Secret("#!/bin/sh"));
-});

@@ -2,11 +2,9 @@
 import { expect, test } from "@jest/globals";
 import { status } from "@grpc/grpc-js";
 import { InstanceUnfinished, NotFound, OperationCanceled, OperationFailed } from "../errors";
-import { Secret, Unknown, propertyMap, type PropertyMap } from "../pulumi/propertyValue";
+import { Secret, Unknown, propertyMap } from "../pulumi/propertyValue";
 import { instanceToken } from "../pulumi/names";
 import { maxMessageLength } from "./engineLog";
-import { fitState } from "./errors";
-import { decodeProperties } from "./properties";
 import { errorOf } from "../testing/scene";
 import { withServer } from "./testing/harness";
 
@@ -42,28 +40,6 @@ test("the id of an unfinished instance reaches the engine, whatever is in its st
   await withServer({ create: rejecting(error) }, async ({ client }) => {
     await expect(client.create({ inputs })).rejects.toMatchObject({
       unfinished: { id: "i-1", outputs: propertyMap({ name: "web" }), reasons: ["why"] },
-    });
-  });
-});
-
-const megabytes = (count: number) => "x".repeat(count * 1024 * 1024);
-
-test("a large script is left out of an unfinished instance's state, so that its id arrives", async () => {
-  const script = new Secret(megabytes(5));
-  const state = {
-    inputs: propertyMap({ name: "web", userData: script, sshKeys: ["a"] }),
-    outputs: propertyMap({ name: "web", userData: script, userDataBase64: null, __run: "r" }),
-  };
-  const error = new InstanceUnfinished("i-1", state, ["still PROVISIONING"]);
-  await withServer({ create: rejecting(error) }, async ({ client }) => {
-    await expect(client.create({ inputs })).rejects.toMatchObject({
-      unfinished: {
-        id: "i-1",
-        inputs: propertyMap({ name: "web", sshKeys: ["a"] }),
-        // The key is missing, as after an import, so that the next `up` records the program's value.
-        outputs: propertyMap({ name: "web", userDataBase64: null, __run: "r" }),
-        reasons: ["still PROVISIONING", expect.stringMatching(/userData .*too large/)],
-      },
     });
   });
 });
@@ -173,44 +149,4 @@ test("a very long message is cut, never through a character, and still arrives",
     expect(error.message).toMatch(/^\u{1f600}+…$/u);
     await expect(client.create({ inputs })).rejects.toMatchObject({ unfinished: { id: "i-1" } });
   });
-});
-
-// --- `fitState`: the state of an unfinished instance becomes small enough to be sent ---
-
-/** Returns the names of the properties after `fitState`, and the size of the state. */
-function fitted(inputs: PropertyMap, outputs: PropertyMap) {
-  const state = fitState({ inputs, outputs });
-  const bytes = state.inputs.serializeBinary().length + state.outputs.serializeBinary().length;
-  return {
-    inputs: Object.keys(decodeProperties(state.inputs)),
-    outputs: Object.keys(decodeProperties(state.outputs)),
-    leftOut: state.leftOut,
-    bytes,
-  };
-}
-
-test("a state that is small enough is sent whole", () => {
-  const inputs = propertyMap({ name: "web", userData: new Secret(megabytes(1)) });
-  expect(fitted(inputs, inputs)).toMatchObject({
-    inputs: ["name", "userData"],
-    outputs: ["name", "userData"],
-    leftOut: [],
-  });
-});
-
-test("of a state that is too large, each large property is left out, secret or not, and others stay", () => {
-  const inputs = propertyMap({
-    name: new Secret("web"),
-    sshKeys: [megabytes(3)],
-    userData: new Secret(megabytes(2)),
-    password: new Secret(megabytes(1)),
-    flavorId: "x".repeat(60_000),
-  });
-  const { bytes, ...rest } = fitted(inputs, propertyMap({ __origin: megabytes(0.5) }));
-  expect(rest).toEqual({
-    inputs: ["flavorId", "name"],
-    outputs: ["__origin"],
-    leftOut: ["sshKeys", "userData", "password"],
-  });
-  expect(bytes).toBeLessThanOrEqual(4 * 1024 * 1024);
 });

@@ -637,13 +637,6 @@ export const advice: readonly Advice[] = [
     },
   },
   {
-    file: "provider/rpc/errors.ts",
-    text: "was left out of the state of the instance",
-    ways: {
-      "pulumi up": engine("adviceReady", "an unfinished instance with a script that"),
-    },
-  },
-  {
     file: "provider/rpc/instanceHandlers.ts",
     text: "reads the instance again",
     ways: {
