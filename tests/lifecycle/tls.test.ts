@@ -59,7 +59,9 @@ test.concurrent(
       });
       const { failure } = await world.stack.up(plugin, web);
       await turned;
-      expect(failure.message).toMatch(/^POST \/v2\/instances: bad certificate .*has expired/);
+      expect(failure.message).toMatch(
+        /^nothing was created: POST \/v2\/instances: bad certificate .*has expired/,
+      );
       expect(failure.unfinished).toBeUndefined();
       expect(world.posts).toBe(0);
       expect(world.listings).toBe(1);
@@ -78,7 +80,7 @@ test.concurrent.each<[string, (socket: net.Socket) => void, RegExp]>([
     /no TLS connection with.*HANDSHAKE_FAILURE\)/,
   ],
 ])(
-  "after a TLS handshake that is %s, the message says in one line that nothing was sent",
+  "after a TLS handshake that is %s, the second line of the message says that nothing was sent",
   async (_, react, says) => {
     await withWorld({}, async (world) => {
       await using server = net.createServer((socket) => {
@@ -90,7 +92,9 @@ test.concurrent.each<[string, (socket: net.Socket) => void, RegExp]>([
       const plugin = await world.plugin({ ...patient, baseUrl }, { clock: selfMovingClock() });
       const { failure } = await world.stack.up(plugin, web);
       expect(failure.message).toMatch(says);
-      expect(failure.message).toMatch(/^GET \/v2\/account: .*localhost:\d+.*Nothing was sent.*$/);
+      expect(failure.message).toMatch(
+        /^nothing was created: GET \/v2\/account: .*localhost:\d+.*\nNothing was sent.*$/,
+      );
       expect(failure.message).not.toMatch(/SSL routines|deps\/openssl/);
     });
   },
