@@ -87,7 +87,7 @@ async function* checkService(found: FoundSettings, io: Terminal): AsyncGenerator
 function explainFailure(check: string, error: unknown): Finding {
   const lines = explainError(error);
   if (!lines) throw error;
-  const [found = "", next = "→ Correct it, and run `doctor` again."] = lines;
+  const [found = "", next = ""] = lines;
   // `pulumi up` has longer time-outs than `doctor`, and may wait for the end of a pause.
   const isPause = error instanceof TimedOut && error.pause !== undefined;
   return (isPause ? warning : failed)(check, found, next.replace("→ ", ""));

@@ -45,6 +45,7 @@ export const advice: readonly Advice[] = [
     text: "Check compute:baseUrl, the network and the proxy settings, and run again.",
     ways: {
       "correct the address": engine("adviceSettings", "with the address of another port, doctor"),
+      "correct the proxy": commands("doctor names a proxy variable that is no address"),
     },
   },
   {
@@ -298,11 +299,6 @@ export const advice: readonly Advice[] = [
   },
 
   // ── doctor ──
-  {
-    file: "cli/doctor.ts",
-    text: "Correct it, and run",
-    ways: { "doctor again": commands("doctor names a proxy variable that is no address") },
-  },
   { file: "cli/doctor.ts", text: "drops none: ${whyIncomplete", ways: { reports } },
   { file: "cli/doctor.ts", text: "reads this state, too", ways: { reports } },
   {

@@ -219,7 +219,7 @@ test("doctor names a proxy variable that is no address, and finds no problem whe
     stack.setEnv("HTTPS_PROXY", unusable);
     const output = await stack.typeFailing(doctor);
     expect(output).toContain(why);
-    expect(output).toMatch(/HTTPS_PROXY is [^]*→ Correct it, and run `doctor` again\./);
+    expect(output).toMatch(/HTTPS_PROXY is [^]*→ .*Check .* the proxy settings, and run again\./);
   }
   expect(await stack.fail("up")).toContain("HTTPS_PROXY is a SOCKS proxy");
 
