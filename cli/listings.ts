@@ -71,8 +71,7 @@ export async function listAgain(
  */
 export function explainError(error: unknown): readonly string[] | undefined {
   if (error instanceof RequestError) return [error.message, `→ ${nextStep(error)}`];
-  if (error instanceof OperationFailed)
-    return error.cause instanceof RequestError ? explainError(error.cause) : error.lines;
+  if (error instanceof OperationFailed) return error.lines;
   if (!isEnded(error)) return undefined;
   if (error instanceof TimedOut && error.pause)
     return [error.message, "→ Run the command again after that time."];
