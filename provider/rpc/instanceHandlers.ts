@@ -2,9 +2,7 @@
 import { Empty } from "google-protobuf/google/protobuf/empty_pb";
 import type { IResourceProviderServer } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as pb from "@pulumi/pulumi/proto/provider_pb";
-import { InstanceUnfinished } from "../errors";
-import type { CreateResponse, Kept, Provider } from "../pulumi/calls";
-import { describeError } from "./errors";
+import type { Provider } from "../pulumi/calls";
 import {
   readAutonaming,
   readDiffRequest,
@@ -50,37 +48,16 @@ export function instanceHandlers(server: ProviderServer, clean: Clean) {
 }
 
 async function create(provider: Provider, request: pb.CreateRequest): Promise<pb.CreateResponse> {
-  const inputs = decodeProperties(request.getProperties());
   const preview = request.getPreview();
-  const created = await provider.create({
+  const { id, outputs, refreshBeforeUpdate } = await provider.create({
     urn: readUrn(request),
-    inputs,
+    inputs: decodeProperties(request.getProperties()),
     preview,
     timeoutSeconds: readTimeoutSeconds(request),
   });
-  const { id, outputs } = created;
-  if (preview) return toCreateReply(created, "preview");
-  if (id === "") throw new Error("Create made an instance but returned no id");
-  try {
-    const reply = toCreateReply(created, "final");
-    // grpc-js serializes the reply again, but a failure there could not be reported.
-    reply.serializeBinary();
-    return reply;
-  } catch (error) {
-    // After a plain error, no state would have the instance, which costs money (G1).
-    const { message } = describeError(error);
-    const says = `instance ${id} was created, but part of its state could not be recorded (${message}): the next \`pulumi up\` reads the instance again`;
-    throw new InstanceUnfinished(id, { inputs, outputs }, says);
-  }
-}
-
-function toCreateReply(
-  { id, outputs, refreshBeforeUpdate }: Kept<CreateResponse>,
-  stage: "preview" | "final",
-): pb.CreateResponse {
   return new pb.CreateResponse()
     .setId(id)
-    .setProperties(encodeProperties(outputs, stage))
+    .setProperties(encodeProperties(outputs, preview ? "preview" : "final"))
     .setRefreshBeforeUpdate(refreshBeforeUpdate);
 }
 

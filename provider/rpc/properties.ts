@@ -47,54 +47,37 @@ function openSignedMap(fields: PropertyMap): PropertyValue {
 }
 
 /**
- * What the encoder does with an unknown value:
- *
- * - `preview`: it sends the value.
- * - `final`: it throws, because the engine would refuse the reply, and lose the instance (G1).
- * - `salvage`: it leaves the value out, so that at least the other values are sent.
+ * Where the values go. In the reply of a preview, an unknown value is sent as that. In any other reply, it is left out: the engine
+ * would refuse the reply, and lose the instance (G1).
  */
-export type Strictness = "preview" | "final" | "salvage";
+export type ReplyKind = "preview" | "final";
 
-/** @throws Error for an unknown value in a `final` reply. It names the property. */
-export function encodeProperties(map: PropertyMap, strictness: Strictness): Struct {
-  return Struct.fromJavaScript(encodeMap(map, "", strictness));
+/** A string that equals one of the seven strings for unknown values gets a `~`. */
+export function encodeProperties(map: PropertyMap, kind: ReplyKind): Struct {
+  return Struct.fromJavaScript(encodeMap(map, kind));
 }
 
-function encodeMap(map: PropertyMap, path: string, strictness: Strictness) {
+function encodeMap(map: PropertyMap, kind: ReplyKind) {
   const fields: Record<string, Json> = {};
   for (const [key, content] of Object.entries(map)) {
-    const value = encodeValue(content, path === "" ? key : `${path}.${key}`, strictness);
+    const value = encodeValue(content, kind);
     if (value !== undefined) fields[key] = value;
   }
   return fields;
 }
 
-/**
- * Returns undefined if the value is to be left out. `path` is the way to the value, as in `networks[0].ipv4`.
- *
- * @throws as `encodeProperties`
- */
-function encodeValue(
-  content: PropertyValue,
-  path: string,
-  strictness: Strictness,
-): Json | undefined {
-  // An instance may have a name that the engine must not read as an unknown value.
+/** Returns undefined if the value is to be left out. */
+function encodeValue(content: PropertyValue, kind: ReplyKind): Json | undefined {
   if (typeof content === "string")
     return unknownTexts.has(content) ? `${content}~` : content.toWellFormed();
   if (typeof content !== "object" || content === null) return content;
-  if (content instanceof Unknown) {
-    if (strictness === "preview") return unknownText;
-    if (strictness === "salvage") return undefined;
-    throw new Error(`property ${path}: the value is still unknown, and this is not a preview`);
-  }
+  if (content instanceof Unknown) return kind === "preview" ? unknownText : undefined;
   if (content instanceof Secret) {
-    const value = encodeValue(content.value, path, strictness);
+    const value = encodeValue(content.value, kind);
     return value === undefined ? undefined : { [signatureKey]: signatures.secret, value };
   }
-  if (content instanceof Opaque) return encodeMap(content.fields, path, strictness);
+  if (content instanceof Opaque) return encodeMap(content.fields, kind);
   // With null for an item that is left out, the items after it keep their positions.
-  if (isList(content))
-    return content.map((item, n) => encodeValue(item, `${path}[${n}]`, strictness) ?? null);
-  return encodeMap(content, path, strictness);
+  if (isList(content)) return content.map((item) => encodeValue(item, kind) ?? null);
+  return encodeMap(content, kind);
 }

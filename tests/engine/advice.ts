@@ -633,16 +633,6 @@ export const advice: readonly Advice[] = [
     },
   },
   {
-    file: "provider/rpc/instanceHandlers.ts",
-    text: "reads the instance again",
-    ways: {
-      "pulumi up": {
-        noRun:
-          "only a defect of the provider prints it. The engine then keeps an unfinished instance, whose next `pulumi up` `waits` follows",
-      },
-    },
-  },
-  {
     file: "provider/rpc/providerInputs.ts",
     text: "pulumi plugin install resource",
     ways: {
