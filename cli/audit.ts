@@ -224,7 +224,7 @@ function summarize(seen: Audited, findings: Findings): Summary {
   };
 }
 
-/** Returns the name for the report, which shows none that a program made a secret. */
+/** Returns the name for the report. A name that a program made a secret is hidden. */
 function shownName({ id, name = "" }: ListItem, { held }: View, maker?: CreateInDoubt): string {
   const isSecret = held.get(id)?.some(({ isNameSecret }) => isNameSecret);
   return isSecret || (maker && maker.name === undefined) ? redactionMark : name;

@@ -83,7 +83,11 @@ export function choosePlanned(
   }
 }
 
-/** Writes the plan for this stack, or for the selected one, and says how to import it. @throws Problem if it can't be written */
+/**
+ * Writes the plan for this stack, or for the selected one, and says how to import it.
+ *
+ * @throws Problem if the file can't be written
+ */
 export function writePlan(
   { file, inputs, stack }: PlanRequest,
   { inNoStack }: Findings,

@@ -33,7 +33,7 @@ interface UnmanagedInstance extends InstanceLine {
   plannedAs?: string;
 }
 
-/** An instance in a state. `why` it was not compared, if so. */
+/** An instance in a state. `why`: set only if it was not compared. */
 interface HeldInstance extends StackResource {
   id: string;
   why?: string;
@@ -183,7 +183,7 @@ const outcomes = {
   },
 } as const;
 
-/** Returns the outcome of these findings. Without findings, nothing could be compared. */
+/** Returns the outcome of these findings, which are undefined if nothing could be compared. */
 export function outcomeOf(findings: Findings | undefined) {
   const found = kinds.filter((kind) => findings && findings[kind].length > 0);
   const results = found.map((kind) => sections[kind].result);

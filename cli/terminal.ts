@@ -98,7 +98,11 @@ export function asProblem(error: unknown): Problem {
   throw error;
 }
 
-/** @throws Problem if `act` fails: what was found, with the error's message, and the next step */
+/**
+ * Does `act`.
+ *
+ * @throws Problem with this finding and this next step if that fails
+ */
 export function orProblem(act: () => void, found: string, next: string): void {
   try {
     act();

@@ -120,7 +120,7 @@ function keyOf({ urn, scope = "", name = "" }: Pick<RecordedCreate, "urn" | "sco
 }
 
 /**
- * Returns the states that may be of the create's stack, or undefined instead of a state. Stacks of two organizations can have the
+ * Returns the states that may be of the create's stack, or only undefined if there is none. Stacks of two organizations can have the
  * same URNs. The provider resource is one stack's, unless `state move` has copied it.
  */
 function statesOf(

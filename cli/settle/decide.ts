@@ -97,7 +97,7 @@ export function decideAll(view: StackView, { take, forget }: Choices): Row[] {
   return [...view.sightings].map(([doubt, seen]) => {
     const isForgotten = forget.includes(doubt.urn);
     const does = decide(doubt, seen, view, { takes, isForgotten });
-    return { doubt, does: sandboxed(doubt, does, view) };
+    return { doubt, does: giveUpInSandbox(doubt, does, view) };
   });
 }
 
@@ -124,7 +124,7 @@ function decide(
   { takes, isForgotten }: { takes: Takes; isForgotten: boolean },
 ): Does {
   const takenId = takes.get(doubt);
-  const taken = takenId === undefined ? undefined : take(doubt, view, takenId, takes);
+  const taken = takenId === undefined ? undefined : decideTake(doubt, view, takenId, takes);
   // A printed command repeats earlier options, so a `--forget` that was added to it wins over a `--take` that fails.
   if (taken && (!isForgotten || taken.kind !== "ask")) return taken;
   // A `--take` for this URN settles its other creates, too.
@@ -162,7 +162,7 @@ function judgeListed(doubt: CreateInDoubt, view: StackView): Does {
     return asking(doubt, view, "several may be the resource's");
   if (!isSure(doubt, item))
     return asking(doubt, view, "a name that the program chose proves nothing");
-  if (presentIn(view.state, doubt.urn) === undefined) return put(doubt, view, item);
+  if (presentIn(view.state, doubt.urn) === undefined) return decidePut(doubt, view, item);
   return isResumable(doubt, view)
     ? asking(doubt, view, "a run that replaced it has ended early", { whom: "the next up" })
     : asking(doubt, view, "only a person can say which of the two serves");
@@ -185,7 +185,7 @@ function isResumable(doubt: CreateInDoubt, view: StackView): boolean {
 }
 
 /** Decides to put the instance into the state, if the state has a place for it. Otherwise it asks a person. */
-function put(doubt: CreateInDoubt, view: StackView, item: ListItem): Does {
+function decidePut(doubt: CreateInDoubt, view: StackView, item: ListItem): Does {
   const { pending } = doubt;
   const why = pending ? whyHomeless(pending, view.state) : "the state knows nothing of this create";
   if (!pending || why !== undefined) return asking(doubt, view, why ?? "", { items: [item] });
@@ -193,7 +193,7 @@ function put(doubt: CreateInDoubt, view: StackView, item: ListItem): Does {
 }
 
 /** Decides about the instance that a person names. A wrong id is refused: it could put one instance into two resources, or lose one. */
-function take(doubt: CreateInDoubt, view: StackView, id: string, takes: Takes): Does {
+function decideTake(doubt: CreateInDoubt, view: StackView, id: string, takes: Takes): Does {
   const holder = heldAs(id, doubt, view.held, view);
   if (holder?.stack === view.state.stack && holder.urn === doubt.urn)
     return { kind: "held", holder };
@@ -204,13 +204,13 @@ function take(doubt: CreateInDoubt, view: StackView, id: string, takes: Takes): 
   if ([...takes].some(([other, taken]) => other !== doubt && taken === id))
     return refuse("which another --take names");
   const candidates = candidatesOf(doubt, view);
-  if (candidates.some((candidate) => candidate.id === id)) return put(doubt, view, item);
+  if (candidates.some((candidate) => candidate.id === id)) return decidePut(doubt, view, item);
   // If the server was renamed, there is no candidate, and any id is accepted.
   if (candidates.length > 0) return refuse("which has another name");
   const isOther = (other: CreateInDoubt) =>
     other.urn !== doubt.urn && listedFor(other, view).some((one) => one.id === id);
   const maker = [...view.sightings.keys()].find(isOther);
-  return maker ? refuse(`which is that of ${maker.urn}`) : put(doubt, view, item);
+  return maker ? refuse(`which is that of ${maker.urn}`) : decidePut(doubt, view, item);
 }
 
 /** Returns the instances that the listings showed for the create. */
@@ -247,7 +247,7 @@ function asking(
 }
 
 /** In a sandbox nothing is billed, so an open question is given up. */
-function sandboxed(doubt: CreateInDoubt, does: Does, { sightings, origin }: StackView): Does {
+function giveUpInSandbox(doubt: CreateInDoubt, does: Does, { sightings, origin }: StackView): Does {
   if (!isForPerson(does)) return does;
   const isKnown = sightings.get(doubt)?.kind !== "unvouched";
   const kind = doubt.record?.tokenKind ?? (isKnown ? origin?.tokenKind : undefined);
