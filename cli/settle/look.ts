@@ -68,9 +68,10 @@ export async function look(
     );
   const scopes = new Set(leftovers.map(({ scope }) => scope));
   const [line = "no settings"] = failedLines(findings);
-  const sightings = asked
+  const why = foreign ?? `the service can't be asked (${line})`;
+  const sightings: ReadonlyMap<CreateInDoubt, Sighting> = asked
     ? await sightingsOf({ service: asked, state, view, doubts, scopes }, io)
-    : unseen(doubts, foreign ?? `the service can't be asked (${line})`);
+    : new Map(doubts.map((doubt) => [doubt, { kind: "open", why }]));
   for (const seen of sightings.values())
     if (seen.kind === "listed") for (const item of seen.items) items.set(item.id, item);
   const origin = asked?.origin;
@@ -92,9 +93,4 @@ function doubtsOfStack({ doubts }: View, stack: string, { forget }: Choices): Cr
   return doubts.filter(
     (doubt) => doubt.stack === stack || (forget.includes(doubt.urn) && !doubt.pending),
   );
-}
-
-/** What is seen of the creates if the service can't be asked. */
-function unseen(doubts: readonly CreateInDoubt[], why: string): Map<CreateInDoubt, Sighting> {
-  return new Map(doubts.map((doubt) => [doubt, { kind: "open", why }]));
 }

@@ -153,22 +153,17 @@ class Settling {
 
   #print(decided: Decided): void {
     const { print } = this.#io;
-    const { view, service, rows, stopping, others, isBlocked } = decided;
+    const { view, service, rows, others, isBlocked } = decided;
     const where = service
       ? `; ${service.origin.baseUrl} (${service.origin.tokenKind} token) lists ${count(service.listing.items.size, "instance")}`
       : "; the service was not asked";
     print(`stack ${view.state.stack}: ${count(rows.length, "create")} in doubt${where}`);
-    const context = this.#contextOf(decided);
-    const doable = this.#options.yes ? doableOf(rows, isBlocked) : [];
-    for (const row of rows) {
-      const isPlan = row.does.kind !== "ask" && !doable.includes(row);
-      linesOf(describeRow(row, context), isPlan).forEach(print);
-    }
-    for (const one of stopping) linesOf(describeStopping(one, context)).forEach(print);
+    this.#describe(decided).flatMap(linesOf).forEach(print);
+    const { options } = this.#contextOf(decided);
     const words = rows.filter(({ does }) => isForPerson(does)).map(choiceOf);
     if (words.length > 1 && words.every((choice) => choice !== undefined))
       print(
-        `All of it, each by its first way: \`${settleCommand("--yes", ...context.options, ...words.flat())}\``,
+        `All of it, each by its first way: \`${settleCommand("--yes", ...options, ...words.flat())}\``,
       );
     if (others.length > 0 && rows.some(({ doubt }) => doubt.pending)) {
       const end = isBlocked
@@ -196,19 +191,20 @@ class Settling {
     return { state, stackOption, options, deletePolicy };
   }
 
+  #describe(decided: Decided) {
+    const context = this.#contextOf(decided);
+    const rows = decided.rows.map((row) => describeRow(row, context));
+    return [...rows, ...decided.stopping.map((one) => describeStopping(one, context))];
+  }
+
   #data(result: keyof typeof outcomes): object {
     const decided = this.#decided;
-    const context = decided && this.#contextOf(decided);
-    const inDoubt = context && [
-      ...decided.rows.map((row) => describeRow(row, context)),
-      ...decided.stopping.map((one) => describeStopping(one, context)),
-    ];
     const origin = decided?.service?.origin;
     return {
       result,
       stack: decided?.view.state.stack ?? null,
       service: origin ? { baseUrl: origin.baseUrl, tokenKind: origin.tokenKind } : null,
-      inDoubt: inDoubt ?? [],
+      inDoubt: decided ? this.#describe(decided) : [],
       otherPendingCreates: decided?.others.map(({ urn }) => urn) ?? [],
       stateBefore: this.#kept ?? null,
       problems: this.#problems,

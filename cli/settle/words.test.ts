@@ -184,10 +184,10 @@ test.each([
   expect(way?.command).toContain(` --parent ${named === "one" ? "" : "'"}${named}=`);
 });
 
-test("the text has one line for each fact and way, and says what would be done", () => {
+test("the text has one line for each fact and way, and says what is planned", () => {
   expect(linesOf(shown(ask)).slice(-2)).toEqual([
     `         → \`${take("i-1")}\`: \`pulumi up\` goes on with it`,
     `         → \`${forget}\`: i-1: not in the state, and billed if live`,
   ]);
-  expect(linesOf(shown(put), true)[2]).toMatch(/^ +would +put it/);
+  expect(linesOf(shown(put))[2]).toMatch(/^ +plan +put it/);
 });

@@ -177,12 +177,12 @@ export function describeStopping({ item, urn, holder }: Stopping, context: Conte
   return { urn, name, id, found, does, ways };
 }
 
-/** The lines of one entry of the table. `isPlan`: nothing of it is done (yet). */
-export function linesOf({ urn, found, does, ways }: Described, isPlan = false): string[] {
+/** The lines of one entry of the table, before anything is done. */
+export function linesOf({ urn, found, does, ways }: Described): string[] {
   return [
     urn,
     `  found  ${found}`,
-    `  ${isPlan ? "would" : "does "}  ${does}`,
+    `  plan   ${does}`,
     ...ways.map(({ command, then }) => `         → \`${command}\`: ${then}`),
   ];
 }
