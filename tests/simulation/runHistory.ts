@@ -645,8 +645,9 @@ class HistoryRun {
       const changes = did.filter((what) => !/^(same|read) /.test(what));
       problem = [...changes, ...failed.map(({ error }) => error.message)].join("; ");
       if (problem === "") return;
-      for (const { error } of failed) await this.#followAdvice(error, stack);
-      if (failed.some(({ error }) => /`pulumi (refresh|up --refresh)`/.test(error.message)))
+      const messages = failed.map(({ error }) => error.message).join("\n");
+      await this.#followAdvice(messages, stack);
+      if (/`pulumi (refresh|up --refresh)`/.test(messages))
         await this.#runWithoutFaults(stack, (engine) => engine.refresh());
     }
     this.#checker.violated(`${stack.name} never reaches an \`up\` without changes: ${problem}`);
@@ -663,25 +664,28 @@ class HistoryRun {
   }
 
   /**
-   * Starts the instance that is OFFLINE, or sets the policy. After `settle`, no `up` stops for what is in doubt, but for what that
+   * Starts each instance that is OFFLINE, or sets the policy. After `settle`, no `up` stops for what is in doubt, but for what that
    * has left to it.
    */
-  async #followAdvice({ message }: Error, stack: Stack): Promise<void> {
-    const [, path] = /can't be read \((\S+\.json)\)/.exec(message) ?? [];
-    if (path !== undefined) {
+  async #followAdvice(messages: string, stack: Stack): Promise<void> {
+    const paths = [...messages.matchAll(/\((\S+\.json)\)/g)];
+    for (const [, path = ""] of paths) {
       this.#tell(`a person removes ${path}`);
       for (const machine of this.#machines) machine.remove(path);
-    } else if (message.includes(settleCommand()) && this.#left.size > 0)
-      await this.#settleAll(stack, "what is left");
-    else if (message.includes(settleCommand()))
-      this.#checker.violated(`an \`up\` stops although \`settle\` has found nothing: ${message}`);
-    const [, offline] =
-      /(\S+) is (?:OFFLINE, so its port|not ready \(OFFLINE\))/.exec(message) ?? [];
-    if (offline !== undefined) {
-      this.#tell(`a person starts ${offline}`);
-      this.#service.control.setStatus(offline, "ACTIVE");
     }
-    if (message.includes("COMPUTE_DELETE_POLICY=retain")) this.#isRetainSet = true;
+    if (paths.length === 0 && messages.includes(settleCommand())) {
+      if (this.#left.size > 0) await this.#settleAll(stack, "what is left");
+      else
+        this.#checker.violated(
+          `an \`up\` stops although \`settle\` has found nothing: ${messages}`,
+        );
+    }
+    const offline = /(\S+) is (?:OFFLINE, so its port|not ready \(OFFLINE\))/g;
+    for (const [, id = ""] of messages.matchAll(offline)) {
+      this.#tell(`a person starts ${id}`);
+      this.#service.control.setStatus(id, "ACTIVE");
+    }
+    if (messages.includes("COMPUTE_DELETE_POLICY=retain")) this.#isRetainSet = true;
   }
 
   // ── `settle` ───────────────────────────────────────────────────────────────────────────────────
