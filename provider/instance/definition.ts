@@ -36,10 +36,14 @@ const base64 = z
 
 /**
  * A script stands twice in the state. Twice a longer script would not fit into the error that keeps an instance which is not ready
- * (G1): it is an HTTP/2 trailer of at most 16 MB, with the state twice and in Base64.
+ * (G1): the error is an HTTP/2 trailer of at most 16 MB, with the state twice and in Base64.
  */
-const maxScriptLength = 500_000;
-const tooLong = { error: `must not have more than ${maxScriptLength} characters` };
+const maxScriptBytes = 2_000_000;
+
+function script<T extends z.ZodType<string>>(type: T) {
+  const error = `must not have more than ${maxScriptBytes} bytes`;
+  return type.refine((value) => Buffer.byteLength(value) <= maxScriptBytes, { error }).optional();
+}
 
 const sshKey = z
   .string({ error: notIdentifier })
@@ -66,8 +70,8 @@ const idTypes = {
 export const inputTypes = {
   name: hostname.optional(),
   ...idTypes,
-  userData: anyText.max(maxScriptLength, tooLong).optional(),
-  userDataBase64: base64.max(maxScriptLength, tooLong).optional(),
+  userData: script(anyText),
+  userDataBase64: script(base64),
   waitForPort: tcpPort.optional(),
 } as const;
 
@@ -118,10 +122,8 @@ export const inputDescriptions: Readonly<Record<InputName, string>> = {
   vpcId: "Identifier of the private network (VPC) the instance is attached to.",
   sshKeys:
     "IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter.",
-  userData:
-    "A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both.",
-  userDataBase64:
-    "A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both.",
+  userData: `A cloud-init script as plain text, run on first boot. At most ${maxScriptBytes} bytes. Give this or \`userDataBase64\`, not both.`,
+  userDataBase64: `A cloud-init script, Base64-encoded (for example gzipped), run on first boot. At most ${maxScriptBytes} bytes. Give this or \`userData\`, not both.`,
   waitForPort:
     "A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it " +
     "at its public address, or else at its private one. The service does not get this input.",

@@ -151,13 +151,13 @@ namespace ComputeInstances.Compute
         public Output<string> TokenKind { get; private set; } = null!;
 
         /// <summary>
-        /// A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both. Null after `get`, and after an import until the program sets it, because the service does not show it.
+        /// A cloud-init script as plain text, run on first boot. At most 2000000 bytes. Give this or `userDataBase64`, not both. Null after `get`, and after an import until the program sets it, because the service does not show it.
         /// </summary>
         [Output("userData")]
         public Output<string?> UserData { get; private set; } = null!;
 
         /// <summary>
-        /// A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both. Null after `get`, and after an import until the program sets it, because the service does not show it.
+        /// A cloud-init script, Base64-encoded (for example gzipped), run on first boot. At most 2000000 bytes. Give this or `userData`, not both. Null after `get`, and after an import until the program sets it, because the service does not show it.
         /// </summary>
         [Output("userDataBase64")]
         public Output<string?> UserDataBase64 { get; private set; } = null!;
@@ -271,7 +271,7 @@ namespace ComputeInstances.Compute
         private Input<string>? _userData;
 
         /// <summary>
-        /// A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both. A change replaces the instance.
+        /// A cloud-init script as plain text, run on first boot. At most 2000000 bytes. Give this or `userDataBase64`, not both. A change replaces the instance.
         /// </summary>
         public Input<string>? UserData
         {
@@ -287,7 +287,7 @@ namespace ComputeInstances.Compute
         private Input<string>? _userDataBase64;
 
         /// <summary>
-        /// A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both. A change replaces the instance.
+        /// A cloud-init script, Base64-encoded (for example gzipped), run on first boot. At most 2000000 bytes. Give this or `userData`, not both. A change replaces the instance.
         /// </summary>
         public Input<string>? UserDataBase64
         {

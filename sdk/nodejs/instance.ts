@@ -138,11 +138,11 @@ export class Instance extends pulumi.CustomResource {
      */
     declare public /*out*/ readonly tokenKind: pulumi.Output<string>;
     /**
-     * A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both. Null after `get`, and after an import until the program sets it, because the service does not show it.
+     * A cloud-init script as plain text, run on first boot. At most 2000000 bytes. Give this or `userDataBase64`, not both. Null after `get`, and after an import until the program sets it, because the service does not show it.
      */
     declare public readonly userData: pulumi.Output<string | undefined>;
     /**
-     * A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both. Null after `get`, and after an import until the program sets it, because the service does not show it.
+     * A cloud-init script, Base64-encoded (for example gzipped), run on first boot. At most 2000000 bytes. Give this or `userData`, not both. Null after `get`, and after an import until the program sets it, because the service does not show it.
      */
     declare public readonly userDataBase64: pulumi.Output<string | undefined>;
     /**
@@ -240,11 +240,11 @@ export interface InstanceArgs {
      */
     sshKeys?: pulumi.Input<pulumi.Input<string>[] | undefined>;
     /**
-     * A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both. A change replaces the instance.
+     * A cloud-init script as plain text, run on first boot. At most 2000000 bytes. Give this or `userDataBase64`, not both. A change replaces the instance.
      */
     userData?: pulumi.Input<string | undefined>;
     /**
-     * A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both. A change replaces the instance.
+     * A cloud-init script, Base64-encoded (for example gzipped), run on first boot. At most 2000000 bytes. Give this or `userData`, not both. A change replaces the instance.
      */
     userDataBase64?: pulumi.Input<string | undefined>;
     /**

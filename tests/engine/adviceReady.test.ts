@@ -149,7 +149,7 @@ test("an imported instance that is gone when the program claims its inputs is cr
 });
 
 test("an unfinished instance keeps the longest script that an input may have in its state (G1)", async () => {
-  const userData = "€".repeat(500_000);
+  const userData = "€".repeat(666_000);
   await using fixture = await Fixture.create({
     program: oneInstance({ userData }),
     service: never,

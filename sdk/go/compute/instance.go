@@ -127,9 +127,9 @@ type Instance struct {
 	Status pulumi.StringOutput `pulumi:"status"`
 	// The token kind with which the instance was created or last seen: `live` (billed) or `test` (sandbox, ephemeral).
 	TokenKind pulumi.StringOutput `pulumi:"tokenKind"`
-	// A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both. Null after `get`, and after an import until the program sets it, because the service does not show it.
+	// A cloud-init script as plain text, run on first boot. At most 2000000 bytes. Give this or `userDataBase64`, not both. Null after `get`, and after an import until the program sets it, because the service does not show it.
 	UserData pulumi.StringPtrOutput `pulumi:"userData"`
-	// A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both. Null after `get`, and after an import until the program sets it, because the service does not show it.
+	// A cloud-init script, Base64-encoded (for example gzipped), run on first boot. At most 2000000 bytes. Give this or `userData`, not both. Null after `get`, and after an import until the program sets it, because the service does not show it.
 	UserDataBase64 pulumi.StringPtrOutput `pulumi:"userDataBase64"`
 	// Identifier of the private network (VPC) the instance is attached to.
 	VpcId pulumi.StringOutput `pulumi:"vpcId"`
@@ -207,9 +207,9 @@ type instanceArgs struct {
 	Name *string `pulumi:"name"`
 	// IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter. A change replaces the instance.
 	SshKeys []string `pulumi:"sshKeys"`
-	// A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both. A change replaces the instance.
+	// A cloud-init script as plain text, run on first boot. At most 2000000 bytes. Give this or `userDataBase64`, not both. A change replaces the instance.
 	UserData *string `pulumi:"userData"`
-	// A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both. A change replaces the instance.
+	// A cloud-init script, Base64-encoded (for example gzipped), run on first boot. At most 2000000 bytes. Give this or `userData`, not both. A change replaces the instance.
 	UserDataBase64 *string `pulumi:"userDataBase64"`
 	// Identifier of the private network (VPC) the instance is attached to. A change replaces the instance.
 	VpcId string `pulumi:"vpcId"`
@@ -229,9 +229,9 @@ type InstanceArgs struct {
 	Name pulumi.StringPtrInput
 	// IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter. A change replaces the instance.
 	SshKeys pulumi.StringArrayInput
-	// A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both. A change replaces the instance.
+	// A cloud-init script as plain text, run on first boot. At most 2000000 bytes. Give this or `userDataBase64`, not both. A change replaces the instance.
 	UserData pulumi.StringPtrInput
-	// A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both. A change replaces the instance.
+	// A cloud-init script, Base64-encoded (for example gzipped), run on first boot. At most 2000000 bytes. Give this or `userData`, not both. A change replaces the instance.
 	UserDataBase64 pulumi.StringPtrInput
 	// Identifier of the private network (VPC) the instance is attached to. A change replaces the instance.
 	VpcId pulumi.StringInput
@@ -386,12 +386,12 @@ func (o InstanceOutput) TokenKind() pulumi.StringOutput {
 	return o.ApplyT(func(v *Instance) pulumi.StringOutput { return v.TokenKind }).(pulumi.StringOutput)
 }
 
-// A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both. Null after `get`, and after an import until the program sets it, because the service does not show it.
+// A cloud-init script as plain text, run on first boot. At most 2000000 bytes. Give this or `userDataBase64`, not both. Null after `get`, and after an import until the program sets it, because the service does not show it.
 func (o InstanceOutput) UserData() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *Instance) pulumi.StringPtrOutput { return v.UserData }).(pulumi.StringPtrOutput)
 }
 
-// A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both. Null after `get`, and after an import until the program sets it, because the service does not show it.
+// A cloud-init script, Base64-encoded (for example gzipped), run on first boot. At most 2000000 bytes. Give this or `userData`, not both. Null after `get`, and after an import until the program sets it, because the service does not show it.
 func (o InstanceOutput) UserDataBase64() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *Instance) pulumi.StringPtrOutput { return v.UserDataBase64 }).(pulumi.StringPtrOutput)
 }

@@ -38,8 +38,8 @@ class InstanceArgs:
         :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] fallback_flavor_ids: Flavors to create the server with if the service refuses `flavor_id`, for example because it is sold out. They are tried in this order, and `flavor_id_used` says which one it was. A change is made in place, and replaces nothing.
         :param pulumi.Input[_builtins.str] name: Hostname of the server. By default, the provider generates it from the resource's name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that. A change replaces the instance.
         :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] ssh_keys: IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter. A change replaces the instance.
-        :param pulumi.Input[_builtins.str] user_data: A cloud-init script as plain text, run on first boot. Give this or `user_data_base64`, not both. A change replaces the instance.
-        :param pulumi.Input[_builtins.str] user_data_base64: A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `user_data`, not both. A change replaces the instance.
+        :param pulumi.Input[_builtins.str] user_data: A cloud-init script as plain text, run on first boot. At most 2000000 bytes. Give this or `user_data_base64`, not both. A change replaces the instance.
+        :param pulumi.Input[_builtins.str] user_data_base64: A cloud-init script, Base64-encoded (for example gzipped), run on first boot. At most 2000000 bytes. Give this or `user_data`, not both. A change replaces the instance.
         :param pulumi.Input[_builtins.int] wait_for_port: A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input. A change is made in place, and replaces nothing.
         """
         pulumi.set(__self__, "flavor_id", flavor_id)
@@ -134,7 +134,7 @@ class InstanceArgs:
     @pulumi.getter(name="userData")
     def user_data(self) -> pulumi.Input[Optional[_builtins.str]]:
         """
-        A cloud-init script as plain text, run on first boot. Give this or `user_data_base64`, not both. A change replaces the instance.
+        A cloud-init script as plain text, run on first boot. At most 2000000 bytes. Give this or `user_data_base64`, not both. A change replaces the instance.
         """
         return pulumi.get(self, "user_data")
 
@@ -146,7 +146,7 @@ class InstanceArgs:
     @pulumi.getter(name="userDataBase64")
     def user_data_base64(self) -> pulumi.Input[Optional[_builtins.str]]:
         """
-        A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `user_data`, not both. A change replaces the instance.
+        A cloud-init script, Base64-encoded (for example gzipped), run on first boot. At most 2000000 bytes. Give this or `user_data`, not both. A change replaces the instance.
         """
         return pulumi.get(self, "user_data_base64")
 
@@ -245,8 +245,8 @@ class Instance(pulumi.CustomResource):
         :param pulumi.Input[_builtins.str] image_id: Identifier of the base operating system image. A change replaces the instance.
         :param pulumi.Input[_builtins.str] name: Hostname of the server. By default, the provider generates it from the resource's name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that. A change replaces the instance.
         :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] ssh_keys: IDs or fingerprints of the public SSH keys to inject for the root user. Their order does not matter. A change replaces the instance.
-        :param pulumi.Input[_builtins.str] user_data: A cloud-init script as plain text, run on first boot. Give this or `user_data_base64`, not both. A change replaces the instance.
-        :param pulumi.Input[_builtins.str] user_data_base64: A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `user_data`, not both. A change replaces the instance.
+        :param pulumi.Input[_builtins.str] user_data: A cloud-init script as plain text, run on first boot. At most 2000000 bytes. Give this or `user_data_base64`, not both. A change replaces the instance.
+        :param pulumi.Input[_builtins.str] user_data_base64: A cloud-init script, Base64-encoded (for example gzipped), run on first boot. At most 2000000 bytes. Give this or `user_data`, not both. A change replaces the instance.
         :param pulumi.Input[_builtins.str] vpc_id: Identifier of the private network (VPC) the instance is attached to. A change replaces the instance.
         :param pulumi.Input[_builtins.int] wait_for_port: A TCP port, such as 22, that has to answer before the create ends. Once the instance is `ACTIVE`, the machine that runs Pulumi connects to it at its public address, or else at its private one. The service does not get this input. A change is made in place, and replaces nothing.
         """
@@ -508,7 +508,7 @@ class Instance(pulumi.CustomResource):
     @pulumi.getter(name="userData")
     def user_data(self) -> pulumi.Output[Optional[_builtins.str]]:
         """
-        A cloud-init script as plain text, run on first boot. Give this or `user_data_base64`, not both. Null after `get`, and after an import until the program sets it, because the service does not show it.
+        A cloud-init script as plain text, run on first boot. At most 2000000 bytes. Give this or `user_data_base64`, not both. Null after `get`, and after an import until the program sets it, because the service does not show it.
         """
         return pulumi.get(self, "user_data")
 
@@ -516,7 +516,7 @@ class Instance(pulumi.CustomResource):
     @pulumi.getter(name="userDataBase64")
     def user_data_base64(self) -> pulumi.Output[Optional[_builtins.str]]:
         """
-        A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `user_data`, not both. Null after `get`, and after an import until the program sets it, because the service does not show it.
+        A cloud-init script, Base64-encoded (for example gzipped), run on first boot. At most 2000000 bytes. Give this or `user_data`, not both. Null after `get`, and after an import until the program sets it, because the service does not show it.
         """
         return pulumi.get(self, "user_data_base64")
 

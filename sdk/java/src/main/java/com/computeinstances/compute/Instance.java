@@ -279,28 +279,28 @@ public class Instance extends com.pulumi.resources.CustomResource {
         return this.tokenKind;
     }
     /**
-     * A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both. Null after `get`, and after an import until the program sets it, because the service does not show it.
+     * A cloud-init script as plain text, run on first boot. At most 2000000 bytes. Give this or `userDataBase64`, not both. Null after `get`, and after an import until the program sets it, because the service does not show it.
      * 
      */
     @Export(name="userData", refs={String.class}, tree="[0]")
     private Output</* @Nullable */ String> userData;
 
     /**
-     * @return A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both. Null after `get`, and after an import until the program sets it, because the service does not show it.
+     * @return A cloud-init script as plain text, run on first boot. At most 2000000 bytes. Give this or `userDataBase64`, not both. Null after `get`, and after an import until the program sets it, because the service does not show it.
      * 
      */
     public Output<Optional<String>> userData() {
         return Codegen.optional(this.userData);
     }
     /**
-     * A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both. Null after `get`, and after an import until the program sets it, because the service does not show it.
+     * A cloud-init script, Base64-encoded (for example gzipped), run on first boot. At most 2000000 bytes. Give this or `userData`, not both. Null after `get`, and after an import until the program sets it, because the service does not show it.
      * 
      */
     @Export(name="userDataBase64", refs={String.class}, tree="[0]")
     private Output</* @Nullable */ String> userDataBase64;
 
     /**
-     * @return A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both. Null after `get`, and after an import until the program sets it, because the service does not show it.
+     * @return A cloud-init script, Base64-encoded (for example gzipped), run on first boot. At most 2000000 bytes. Give this or `userData`, not both. Null after `get`, and after an import until the program sets it, because the service does not show it.
      * 
      */
     public Output<Optional<String>> userDataBase64() {

@@ -94,14 +94,14 @@ public final class InstanceArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both. A change replaces the instance.
+     * A cloud-init script as plain text, run on first boot. At most 2000000 bytes. Give this or `userDataBase64`, not both. A change replaces the instance.
      * 
      */
     @Import(name="userData")
     private @Nullable Output<String> userData;
 
     /**
-     * @return A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both. A change replaces the instance.
+     * @return A cloud-init script as plain text, run on first boot. At most 2000000 bytes. Give this or `userDataBase64`, not both. A change replaces the instance.
      * 
      */
     public Optional<Output<String>> userData() {
@@ -109,14 +109,14 @@ public final class InstanceArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both. A change replaces the instance.
+     * A cloud-init script, Base64-encoded (for example gzipped), run on first boot. At most 2000000 bytes. Give this or `userData`, not both. A change replaces the instance.
      * 
      */
     @Import(name="userDataBase64")
     private @Nullable Output<String> userDataBase64;
 
     /**
-     * @return A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both. A change replaces the instance.
+     * @return A cloud-init script, Base64-encoded (for example gzipped), run on first boot. At most 2000000 bytes. Give this or `userData`, not both. A change replaces the instance.
      * 
      */
     public Optional<Output<String>> userDataBase64() {
@@ -311,7 +311,7 @@ public final class InstanceArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param userData A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both. A change replaces the instance.
+         * @param userData A cloud-init script as plain text, run on first boot. At most 2000000 bytes. Give this or `userDataBase64`, not both. A change replaces the instance.
          * 
          * @return builder
          * 
@@ -322,7 +322,7 @@ public final class InstanceArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param userData A cloud-init script as plain text, run on first boot. Give this or `userDataBase64`, not both. A change replaces the instance.
+         * @param userData A cloud-init script as plain text, run on first boot. At most 2000000 bytes. Give this or `userDataBase64`, not both. A change replaces the instance.
          * 
          * @return builder
          * 
@@ -332,7 +332,7 @@ public final class InstanceArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param userDataBase64 A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both. A change replaces the instance.
+         * @param userDataBase64 A cloud-init script, Base64-encoded (for example gzipped), run on first boot. At most 2000000 bytes. Give this or `userData`, not both. A change replaces the instance.
          * 
          * @return builder
          * 
@@ -343,7 +343,7 @@ public final class InstanceArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param userDataBase64 A cloud-init script, Base64-encoded (for example gzipped), run on first boot. Give this or `userData`, not both. A change replaces the instance.
+         * @param userDataBase64 A cloud-init script, Base64-encoded (for example gzipped), run on first boot. At most 2000000 bytes. Give this or `userData`, not both. A change replaces the instance.
          * 
          * @return builder
          * 
