@@ -122,7 +122,7 @@ test("a refresh whose listing lacks an unfinished instance keeps it, and the nex
   for (const kind of ["omitItem", "hasMoreForever"] as const) {
     control.fault({ ...lists, kind, times: "always" });
   }
-  expect(await stack.refresh()).toContain("was not finished when last seen; the next `pulumi up`");
+  expect(await stack.refresh()).toContain("was not finished when last seen. The next `pulumi up`");
 
   control.clearFaults();
   control.finishProvisioning();
