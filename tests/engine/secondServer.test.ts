@@ -29,7 +29,7 @@ test("after `pulumi cancel`, a second run saves its state over the first one's: 
     /nothing was created: another run \(process \d+\) creates /,
   );
   expect(await stack.ids()).toEqual([]);
-  expect(await stack.fail("up")).toContain(`, ${id}, begun `);
+  expect(await stack.fail("up")).toContain(`(${id}): one with its generated name is listed`);
 
   control.remove(id);
   await stack.up();
@@ -61,7 +61,7 @@ test("after `state move`, two stacks have one provider resource: neither takes o
   await stack.succeed("cancel", "--yes");
 
   // Both stacks generate names with the same tag, so the instance looks like a leftover until the setting says otherwise.
-  const isLeftover = "may have an instance already: one with its generated name is listed";
+  const isLeftover = "one with its generated name is listed";
   await select("dev", "web");
   expect(await stack.fail("up")).toContain(isLeftover);
   expect(fixture.posts()).toBe(2);

@@ -98,7 +98,7 @@ test("a port that can't answer is left out of the program, or its OFFLINE instan
   try {
     const { stack, control } = fixture;
     const output = await stack.fail("up");
-    expect(output).toContain("leave waitForPort out, and the instance is ready once it is ACTIVE");
+    expect(output).toContain("waiting.md#until-a-port-answers");
     expect(output).toContain(
       `is OFFLINE, so its port ${port} can't answer. Start it at the service`,
     );
