@@ -48,7 +48,7 @@ $&`,
 
   "To add an input that the service lists back": [
     edit(1, "provider/instance/definition.ts", {
-      "  userDataBase64: base64.optional(),\n": `$&  tags: z.record(z.string(), anyText, { error: "must be a map of texts" }).optional(),\n`,
+      "  userDataBase64: script(base64),\n": `$&  tags: z.record(z.string(), anyText, { error: "must be a map of texts" }).optional(),\n`,
       '  flavorId: "flavor_id",\n': '$&  tags: "tags",\n',
       '  flavorId: "Identifier of the flavor': '  tags: "Texts by name.",\n$&',
     }),
