@@ -38,8 +38,6 @@ const accepted = "PROVISIONING";
 interface Progress {
   /** The status in the last listing that showed the instance. */
   status: string | undefined;
-  /** Why the last listing failed. Undefined if it did not fail. */
-  problem?: RequestError | undefined;
   /** The port that is awaited, once the instance has left PROVISIONING. */
   port?: AwaitedPort | undefined;
   /** Whether the public address is awaited, once the instance is ACTIVE. */
@@ -136,7 +134,7 @@ class WaitUntilReady {
   /** Takes what a listing shows of the instance, or why there is no listing. */
   #noteLook(item: ListItem | undefined, problem: RequestError | undefined): void {
     this.#operation.noteLook(problem);
-    this.#note({ problem, ...(item && { status: item.status ?? accepted }) });
+    this.#note(item ? { status: item.status ?? accepted } : {});
   }
 
   async #waitWhileProvisioning(): Promise<WaitResult> {
@@ -285,10 +283,9 @@ export function unfinishedError(
     engine.kind === "stateless"
       ? `${id} exists, and no state holds it. To take it over, run \`${importAs("<name>", id)}\`.`
       : "It is kept in the state, and the next `pulumi up` goes on waiting for it.";
-  const { own, shared, requests = [] } = endOfWait(error, instance, progress);
-  const isPortLate = error instanceof TimedOut && progress?.port !== undefined;
-  const page = isPortLate ? [`More: ${pageAt("waiting.md#until-a-port-answers")}`] : [];
-  return unfinishedInstance(instance, { own, shared: [...shared, next, ...page], requests });
+  const report = endOfWait(error, instance, progress);
+  const [end = ".", ...ways] = report.shared;
+  return unfinishedInstance(instance, { ...report, shared: [end, next, ...ways] });
 }
 
 /**
@@ -316,7 +313,7 @@ export function keepOrThrow(
 
 /** Says what ended the wait. */
 function endOfWait(error: unknown, instance: Instance, progress?: Progress): Report {
-  const { status, problem, port } = progress ?? {};
+  const { status, port } = progress ?? {};
   const what = port ? describePort(port, instance) : `instance ${instance.id}`;
   const ended = `the wait for ${what} ended`;
   if (error instanceof Canceled) return { own: `the wait for ${what} was canceled`, shared: ["."] };
@@ -324,22 +321,20 @@ function endOfWait(error: unknown, instance: Instance, progress?: Progress): Rep
   if (error instanceof OperationFailed) return { own: ended, shared: [`: ${error.message}`] };
   if (!(error instanceof TimedOut))
     return { own: ended, shared: [` by a defect in the provider: ${String(error)}.`] };
-  const { pause, message, limit } = error;
-  if (pause) {
-    const shared = [` early: ${message}.`, "Run again after that time."];
-    return { own: ended, shared, requests: [pause.error] };
-  }
+  const { pause, failed, message, limit } = error;
+  const requests = failed ? [failed] : [];
+  if (pause)
+    return { own: ended, shared: [` early: ${message}.`, "Run again after that time."], requests };
   const over = `the operation's ${limit} were over`;
   if (port) {
     const lastTry = port.failed ? `: ${failureOf(port.failed)}` : "";
-    return { own: `${what} did not answer`, shared: [` before ${over}${lastTry}.`] };
+    const page = `More: ${pageAt("waiting.md#until-a-port-answers")}`;
+    return { own: `${what} did not answer`, shared: [` before ${over}${lastTry}.`, page] };
   }
-  const lastLook = problem ? `, and the last look failed: ${problem.message}` : "";
-  return {
-    own: status === undefined ? `no listing had shown ${what} yet` : `${what} was still ${status}`,
-    shared: [` when ${over}${lastLook}.`],
-    requests: problem ? [problem] : [],
-  };
+  const lastLook = failed ? `, and the last look failed: ${failed.message}` : "";
+  const own =
+    status === undefined ? `no listing had shown ${what} yet` : `${what} was still ${status}`;
+  return { own, shared: [` when ${over}${lastLook}.`], requests };
 }
 
 /** Returns the error that makes the engine keep the instance as unfinished. */
