@@ -81,7 +81,7 @@ function refresh(session: Session, before: Instance, item: ListItem, origin: Ori
   if (missing === undefined) return after;
   // An `up` shows this, too, and then waits.
   const own = `instance ${after.id} was not ready when this run began: ${missing}`;
-  throw unfinishedInstance(after, { own, shared: [". `pulumi up` waits for it"] });
+  throw unfinishedInstance(after, own, ". `pulumi up` waits for it");
 }
 
 /** Says what an instance that has left PROVISIONING still lacks before it is ready. */
@@ -119,10 +119,7 @@ function keepState(
   ctx.messages.status(urn, "kept unchanged in the state, although no listing shows it");
   if (before.isUnfinished) {
     const own = `instance ${id} was not finished when last seen`;
-    throw unfinishedInstance(before, {
-      own,
-      shared: [". The next `pulumi up` goes on waiting for it"],
-    });
+    throw unfinishedInstance(before, own, ". The next `pulumi up` goes on waiting for it");
   }
   return before;
 }

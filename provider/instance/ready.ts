@@ -227,8 +227,7 @@ class WaitUntilReady {
 /** Returns the error for an instance that was listed, and is then proven gone (G3). */
 function goneInstance(instance: Instance): InstanceUnfinished {
   const own = `instance ${instance.id} was listed before, and is now missing from two complete listings`;
-  const shared = [". Run `pulumi up` again to create it anew"];
-  return unfinishedInstance(instance, { own, shared }, true);
+  return unfinishedInstance(instance, own, ". Run `pulumi up` again to create it anew", true);
 }
 
 /**
@@ -242,17 +241,15 @@ function goneInstance(instance: Instance): InstanceUnfinished {
 export function checkStatus(notices: Notices, instance: Instance, before?: Instance): void {
   const { id, urn, status, waitForPort: port, tokenKind } = instance;
   if (status === undefined || status === "ACTIVE") return;
-  const unfinished = (own: string, next: string) =>
-    unfinishedInstance(instance, { own, shared: [next] });
   if (status === "PROVISIONING") {
     const own = `instance ${id} was still PROVISIONING when this run began`;
-    throw unfinished(own, ". `pulumi up` waits until it is ready");
+    throw unfinishedInstance(instance, own, ". `pulumi up` waits until it is ready");
   }
   if (status === "OFFLINE") {
     const own = `instance ${id} is OFFLINE`;
     if (before?.isUnfinished && port !== undefined) {
       const next = `, so its port ${port} can't answer. Start it at the service, then run \`pulumi up\`, or leave waitForPort out`;
-      throw unfinished(own, next);
+      throw unfinishedInstance(instance, own, next);
     }
     if (before?.status === "OFFLINE") return;
     const billed = tokenKind === "live" ? ", and is billed," : "";
@@ -263,7 +260,7 @@ export function checkStatus(notices: Notices, instance: Instance, before?: Insta
   if (before?.isUnfinished) {
     const next =
       ". If it becomes ACTIVE or OFFLINE, the next `pulumi up` finishes it. To have it created again, remove it at the service first";
-    throw unfinished(own, next);
+    throw unfinishedInstance(instance, own, next);
   }
   const next = `. \`pulumi refresh\` shows whether it has changed. If the instance is gone: \`${stateDeleteCommand(urn)}\``;
   notices.tell("warning", { own, shared: [next] }, urn);
@@ -285,7 +282,9 @@ export function unfinishedError(
       : "It is kept in the state, and the next `pulumi up` goes on waiting for it.";
   const report = endOfWait(error, instance, progress);
   const [end = ".", ...ways] = report.shared;
-  return unfinishedInstance(instance, { ...report, shared: [end, next, ...ways] });
+  const { inputs, outputs } = instance.unfinished();
+  const says = { ...report, shared: [end, next, ...ways] };
+  return new InstanceUnfinished(id, { inputs, outputs }, says);
 }
 
 /**
@@ -337,12 +336,13 @@ function endOfWait(error: unknown, instance: Instance, progress?: Progress): Rep
   return { own, shared: [` when ${over}${lastLook}.`], requests };
 }
 
-/** Returns the error that makes the engine keep the instance as unfinished. */
+/** Returns the error that makes the engine keep the instance as unfinished. `own`: as in `Report`. `next`: its shared part. */
 export function unfinishedInstance(
   instance: Instance,
-  report: Report,
+  own: string,
+  next: string,
   isGone = false,
 ): InstanceUnfinished {
   const { id, inputs, outputs } = instance.unfinished();
-  return new InstanceUnfinished(id, { inputs, outputs }, report, isGone);
+  return new InstanceUnfinished(id, { inputs, outputs }, { own, shared: [next] }, isGone);
 }
