@@ -5,7 +5,7 @@
 import { grace, isEnded } from "../abort";
 import type { ComputeApi, Permit } from "../api/client";
 import { RequestError } from "../api/errors";
-import { recentMs } from "../evidence/listing";
+import { recentMs, type Listing } from "../evidence/listing";
 import type { LedgerRecord } from "../ledger/record";
 import type { Origin } from "../origin";
 import type { CreateRequest, CreateResponse } from "../pulumi/calls";
@@ -29,6 +29,9 @@ import { previewCreate } from "./preview";
 import * as protocol from "./protocol";
 import { keepOrThrow, unfinishedError, waitUntilReady, type ReadyWait } from "../instance/ready";
 import { forgetText } from "../instance/userData";
+
+/** How long after its end a listing can become a renewed baseline (the listing before the POST), at least. */
+const minSharedMs = 30_000;
 
 /** An instance that a create has obtained. */
 interface Obtained {
@@ -125,6 +128,15 @@ async function finish(
     // If no engine receives the id, the next run resumes the create.
     if (engine.ending !== "engineGone") ledger.update(urn, { givenBy: session.id });
   }
+}
+
+/**
+ * How old the latest listing may be that becomes a renewed baseline. Creates that the rate limit delays share it, and a listing
+ * that took long counts for as long again: otherwise, at a low limit, most requests would be those of listings.
+ */
+function sharedMs(latest: Listing | undefined): number {
+  const tookMs = latest ? latest.endedAt - latest.begunAt : 0;
+  return tookMs + Math.max(minSharedMs, tookMs);
 }
 
 /** What a create is made of. */
@@ -254,14 +266,10 @@ class Create implements Disposable {
         return { kind: "takenOver", isTaken, now: clock.now() };
       }
       case "searching":
-        return await this.#list(clock.now(), state.search.record);
-      case "takingBaseline": {
+        return await this.#list(0, state.search.record);
+      case "takingBaseline":
         this.#show("listing instances");
-        const { latest } = listings;
-        if (!state.attempt) return await this.#list(clock.now() - recentMs);
-        const isUsable = latest && clock.now() <= protocol.baselineUntil(latest);
-        return await this.#list(isUsable ? latest.begunAt : clock.now());
-      }
+        return await this.#list(state.attempt ? sharedMs(listings.latest) : recentMs);
       case "awaitingPermit": {
         this.#show("awaiting the rate limit");
         using _wait = this.#operation.waiting(waits.permit);
@@ -283,10 +291,10 @@ class Create implements Disposable {
     }
   }
 
-  /** Fetches a listing, possibly a shared one, that began after the last POST and at this clock time or later. */
-  async #list(notBefore: number, record?: LedgerRecord): Promise<protocol.Event> {
+  /** Fetches a listing, possibly a shared one, that began after the last POST and at most `maxAgeMs` ago. */
+  async #list(maxAgeMs: number, record?: LedgerRecord): Promise<protocol.Event> {
     const { ctx } = this.#session;
-    const required = { after: this.#postMark, notBefore };
+    const required = { after: this.#postMark, notBefore: ctx.clock.now() - maxAgeMs };
     const listing = await this.#session.list(this.#operation, required);
     return { kind: "listed", look: lookAt(this.#session, listing, record), now: ctx.clock.now() };
   }

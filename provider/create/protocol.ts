@@ -93,7 +93,7 @@ interface Attempt {
 }
 
 /** A listing from before the POST, which can't have created an instance that is in it. */
-type Baseline = Pick<Evidence, "items" | "begunAt" | "endedAt">;
+type Baseline = Pick<Evidence, "items" | "begunAt">;
 
 /** A search for the instance of a record. `error` is that of this create's POST, unless an earlier create has sent it. */
 interface Search {
@@ -215,8 +215,8 @@ export type Doubt =
   /** Without `because`, listings prove that there is none, but the POST may still be carried out. */
   | { kind: "notFound"; because?: Open | Error };
 
-/** How long after its end a baseline counts, at least. */
-const minBaselineMs = 30_000;
+/** The maximum age of a baseline when the POST is permitted. An older one is renewed. */
+const maxBaselineAgeMs = 30_000;
 /** How many POSTs may fail before a byte is sent, until the create gives up. */
 const maxUnsent = 4;
 /** The wait after the first POST that failed before a byte was sent. It doubles after each further one. */
@@ -440,8 +440,8 @@ function judgeBaseline(
   const isClean = leftovers.items.length === 0 && !leftovers.partial;
   const reports: SideEffect[] = isClean ? [] : [{ do: "reportLeftovers", ...leftovers }];
 
-  const { items, begunAt, endedAt } = look.listing;
-  const baseline = { items, begunAt, endedAt };
+  const { items, begunAt } = look.listing;
+  const baseline = { items, begunAt };
   if (attempt) return next(recording(spec, { ...attempt, baseline }), reports);
   const first = { baseline, firstError, unsentCount: 0 };
   return next({ phase: "awaitingPermit", attempt: first }, reports);
@@ -497,16 +497,8 @@ function afterPermit(
   { attempt }: StateOf<"awaitingPermit">,
   now: number,
 ): Transition {
-  if (now <= baselineUntil(attempt.baseline)) return next(recording(spec, attempt));
+  if (now - attempt.baseline.begunAt <= maxBaselineAgeMs) return next(recording(spec, attempt));
   return next({ phase: "takingBaseline", attempt });
-}
-
-/**
- * Returns the clock time until which a listing can be the baseline of a POST. Creates that the rate limit delays share it. A listing
- * that took long counts for as long again: otherwise, at a low limit, most requests would be those of listings.
- */
-export function baselineUntil({ begunAt, endedAt }: Omit<Baseline, "items">): number {
-  return endedAt + Math.max(minBaselineMs, endedAt - begunAt);
 }
 
 function recording(spec: CreateSpec, attempt: Attempt): State {

@@ -278,8 +278,7 @@ function movedBack(state: State): State {
     changed = { ...state, witness: { ...witness, question } };
   }
   if ("attempt" in state && state.attempt?.baseline.begunAt === 0) {
-    const { baseline: shown } = state.attempt;
-    const baseline = { ...shown, begunAt: -settlingMs, endedAt: -settlingMs };
+    const baseline = { ...state.attempt.baseline, begunAt: -settlingMs };
     changed = { ...changed, attempt: { ...state.attempt, baseline } } as State;
   }
   return changed;
