@@ -25,7 +25,7 @@ import { readRecords } from "./records";
 import {
   addUndecided,
   noFindings,
-  outcomeOf,
+  auditOutcome,
   printReport,
   type Findings,
   type Summary,
@@ -77,7 +77,7 @@ export function addAudit(program: Command, io: Terminal): void {
     const seen = await audit(options, io, findings);
     const summary = seen && summarize(seen, findings);
     if (plan !== undefined && seen) choosePlanned(name, seen, findings, io);
-    const { result, exitCode, verdict } = outcomeOf(seen && findings);
+    const { result, exitCode, verdict } = auditOutcome(seen && findings);
     if (json) {
       const { undecided } = findings;
       printData({ result, ...(summary ? { ...summary, ...findings } : { undecided }) }, io);
@@ -168,8 +168,9 @@ async function lookTwice(services: readonly ServiceListing[], io: Terminal): Pro
   };
 }
 
-type Place = Pick<CreateInDoubt, "stack" | "urn">;
-const isSame = (one: Place, other: Place) => one.stack === other.stack && one.urn === other.urn;
+type PlaceOfCreate = Pick<CreateInDoubt, "stack" | "urn">;
+const isSame = (one: PlaceOfCreate, other: PlaceOfCreate) =>
+  one.stack === other.stack && one.urn === other.urn;
 
 /** Sorts what was seen into the findings. */
 function summarize(seen: Audited, findings: Findings): Summary {

@@ -184,7 +184,7 @@ const outcomes = {
 } as const;
 
 /** Returns the outcome of these findings, which are undefined if nothing could be compared. */
-export function outcomeOf(findings: Findings | undefined) {
+export function auditOutcome(findings: Findings | undefined) {
   const found = kinds.filter((kind) => findings && findings[kind].length > 0);
   const results = found.map((kind) => sections[kind].result);
   const worst = (["found", "undecided"] as const).find((one) => results.includes(one)) ?? "ok";

@@ -121,13 +121,13 @@ test("the last try of a call is the one before the engine stops asking its hook,
   const urn = urnOf("web");
   const run = new EngineRun();
   for (let n = 1; n < 99; n++) run.change({ urn, preview: false });
-  expect(run.isLastTry(urn)).toBe(false);
+  expect(run.mustSucceed(urn)).toBe(false);
   run.change({ urn, preview: false });
-  expect(run.isLastTry(urn)).toBe(true);
+  expect(run.mustSucceed(urn)).toBe(true);
 
   const interrupted = new EngineRun();
   interrupted.end("interrupted");
-  expect(interrupted.isLastTry(urn)).toBe(false);
+  expect(interrupted.mustSucceed(urn)).toBe(false);
   interrupted.resource(urn).wasUnfinished = true;
-  expect(interrupted.isLastTry(urn)).toBe(true);
+  expect(interrupted.mustSucceed(urn)).toBe(true);
 });

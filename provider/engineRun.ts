@@ -254,7 +254,7 @@ export class EngineRun {
   }
 
   /** Notes a name that the program chose. Returns whether another resource of the program has it, too. */
-  isNameTaken(name: string, urn: string): boolean {
+  noteName(name: string, urn: string): boolean {
     const first = this.#named.get(name) ?? urn;
     this.#named.set(name, first);
     return first !== urn;
@@ -265,7 +265,7 @@ export class EngineRun {
    * the engine gives up (`maxFailures`), and after Ctrl-C each further call ends at once. It is told so one call early, in case the
    * provider has missed a call that it could not read.
    */
-  isLastTry(urn: string): boolean {
+  mustSucceed(urn: string): boolean {
     const { tries, wasUnfinished } = this.resource(urn);
     return (this.ending !== undefined && wasUnfinished) || tries >= maxFailures - 1;
   }

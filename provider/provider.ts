@@ -17,7 +17,7 @@ import { createInstance } from "./create/create";
 import { deleteInstance } from "./instance/delete";
 import { diffInstance } from "./instance/diff";
 import { heldBy, Instance, isUnfinished } from "./instance/instance";
-import { lookOnce } from "./create/preview";
+import { sharedLook } from "./create/preview";
 import { readInstance } from "./instance/read";
 import { updateInstance } from "./instance/update";
 import { inputsForState, userDataWarning } from "./instance/userData";
@@ -57,7 +57,7 @@ class ComputeProvider implements calls.Provider {
 
   readonly diff = this.#inSession("compared", (session, request: calls.DiffRequest) => {
     const occasion = session.engine.diff(request, heldBy(request));
-    return afterLook(session, request, () => diffInstance(session, request, occasion));
+    return onceLooked(session, request, () => diffInstance(session, request, occasion));
   });
 
   readonly create = this.#inSession("created", (session, request: calls.CreateRequest) => {
@@ -68,7 +68,7 @@ class ComputeProvider implements calls.Provider {
   readonly update = this.#inSession("updated", (session, request: calls.UpdateRequest) => {
     const { id } = request;
     const occasion = session.engine.change(request);
-    const updated = afterLook(session, request, async () => ({
+    const updated = onceLooked(session, request, async () => ({
       id,
       outputs: await updateInstance(session, request, occasion),
     }));
@@ -77,7 +77,7 @@ class ComputeProvider implements calls.Provider {
 
   readonly delete = this.#inSession("deleted", (session, request: calls.DeleteRequest) => {
     const occasion = session.engine.delete(request);
-    return afterLook(session, request, () => deleteInstance(session, request, occasion));
+    return onceLooked(session, request, () => deleteInstance(session, request, occasion));
   });
 
   readonly read = this.#inSession("read", async (session, request: calls.ReadRequest) => {
@@ -106,7 +106,7 @@ class ComputeProvider implements calls.Provider {
     engine.check(request);
     const { findings, ...checked } = checkInstance(request, {
       scope: session ? session.run.scope : "",
-      isNameTaken: (name) => engine.isNameTaken(name, urn),
+      isNameTaken: (name) => engine.noteName(name, urn),
     });
     const hiddenInputs = this.#hideSecrets(checked.inputs);
     if (checked.failures.length > 0) return checked;
@@ -180,12 +180,12 @@ class ComputeProvider implements calls.Provider {
 }
 
 /** Performs a call about an instance of the state, after a look if that may end the doubt about its create. */
-async function afterLook<T>(
+async function onceLooked<T>(
   session: Session,
   request: calls.DiffRequest | calls.DeleteRequest,
   operation: () => Promise<T>,
 ): Promise<T> {
-  if (session.noteShown(heldBy(request))) await lookOnce(session);
+  if (session.noteShown(heldBy(request))) await sharedLook(session);
   return await operation();
 }
 

@@ -135,14 +135,14 @@ function waysOf({ doubt, does }: Row, context: Context): Way[] {
   };
   const bringing = ids.flatMap((id): Way[] => {
     const provider = explicitProviderOf(doubt);
-    if (by === "import") return [imported(urn, provider, id, context)];
+    if (by === "import") return [importWay(urn, provider, id, context)];
     const then = nextUp(doubt, occupant, context);
     return by === "take" ? [{ command: settle("--take", `${urn}=${id}`), then }] : [];
   });
   return occupant === undefined ? [...bringing, forget] : [forget, ...bringing];
 }
 
-function imported(urn: string, provider: string | undefined, id: string, { state }: Context): Way {
+function importWay(urn: string, provider: string | undefined, id: string, { state }: Context): Way {
   const importing = importCommand({ urn, provider, parent: parentOf(urn, state) }, id);
   return { command: inStack(importing, state.stack), then: "it comes into the state" };
 }
@@ -173,7 +173,7 @@ export function describeStopping({ item, urn, holder }: Stopping, context: Conte
         "nothing: a person imports it, removes it at the service (its portal), or lets it run",
       ];
   const found = describeItem(item, false) + where;
-  const ways = holder ? [way] : [imported(urn, undefined, id, context), way];
+  const ways = holder ? [way] : [importWay(urn, undefined, id, context), way];
   return { urn, name, id, found, does, ways };
 }
 

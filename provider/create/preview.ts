@@ -25,7 +25,7 @@ export async function previewCreate(session: Session, request: CreateRequest): P
   const { urn, inputs } = request;
   const { ledger, engine, notices, connection } = session;
   if (engine.kind === "stateless") return;
-  const look = await lookOnce(session);
+  const look = await sharedLook(session);
   if (!look) return warnOfFailedLook(session);
   const isProgramKnown = !hasUnknown(inputs) && !lacksText(engine, inputs);
   const args = isProgramKnown ? argsOf(engine, inputs) : undefined;
@@ -57,6 +57,6 @@ function warnOfFailedLook({ failedLook, notices, ctx }: Session): void {
 }
 
 /** Returns what a shared listing shows. Undefined if none comes soon: no caller depends on it. */
-export function lookOnce(session: Session): Promise<Look | undefined> {
+export function sharedLook(session: Session): Promise<Look | undefined> {
   return briefly(session, async (operation) => lookAt(session, await session.list(operation)));
 }

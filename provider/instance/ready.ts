@@ -289,7 +289,7 @@ export function unfinishedError(
 
 /**
  * Returns the instance for an answer that calls the operation a success, if an error hook makes the engine repeat it too often to
- * keep what an error says (`EngineRun.isLastTry`). It stays marked as not ready, so that the next run goes on waiting for it, and the
+ * keep what an error says (`EngineRun.mustSucceed`). It stays marked as not ready, so that the next run goes on waiting for it, and the
  * reasons are a warning.
  *
  * @throws the error otherwise
@@ -299,7 +299,7 @@ export function keepOrThrow(
   unfinished: InstanceUnfinished,
   { urn, id }: Instance,
 ): Instance {
-  if (!engine.isLastTry(urn)) {
+  if (!engine.mustSucceed(urn)) {
     engine.resource(urn).wasUnfinished = true;
     throw unfinished;
   }

@@ -25,7 +25,7 @@ export class Notices {
   /** Returns what is said of the instance of `urn`: the whole, or one line if another instance was told the shared part. */
   linesOf(report: Report, urn: string): readonly string[] {
     const { own, requests = [] } = report;
-    const subject = subjectOf(report);
+    const subject = sharedSubject(report);
     const briefs = requests.map(({ brief }) => brief).join(", ");
     const first = this.#told.get(subject) ?? { urn, requests: briefs };
     this.#told.set(subject, first);
@@ -97,7 +97,7 @@ export class Notices {
 }
 
 /** Returns the shared part of a report without the ids of requests, which differ from instance to instance. */
-function subjectOf({ shared, requests = [] }: Report): string {
+function sharedSubject({ shared, requests = [] }: Report): string {
   return requests.reduce(
     (text, { message, service }) =>
       text.replaceAll(message, () => message.replace(service.requestId ?? "", "")),
