@@ -25,8 +25,16 @@ async function makeArchive(): Promise<Buffer> {
   return readFileSync(file);
 }
 
+/** Longer than a loaded machine takes. */
+const patient = { answerTimeoutMs: 120_000, idleTimeoutMs: 120_000 };
+
 /** Downloads the CLI. Returns its path or the error, the messages, and the files left. `given` is there already. */
-async function download(url: string, sha256 = "0".repeat(64), given?: Buffer) {
+async function download(
+  url: string,
+  sha256 = "0".repeat(64),
+  given?: Buffer,
+  timeouts: Partial<typeof patient> = {},
+) {
   const messages: string[] = [];
   const target = temporaryFolder();
   const downloads = join(target, "downloads");
@@ -40,8 +48,8 @@ async function download(url: string, sha256 = "0".repeat(64), given?: Buffer) {
         platform: "linux-x64",
         folder: target,
         downloads,
-        answerTimeoutMs: 2000,
-        idleTimeoutMs: 2000,
+        ...patient,
+        ...timeouts,
         say: (line) => messages.push(line),
       },
     );
@@ -87,7 +95,7 @@ test("an archive that arrives slowly, but arrives, is used", async () => {
     }, 600);
   };
   await using server = await serve(answer);
-  const { left } = await download(server.url, sumOf(archive));
+  const { left } = await download(server.url, sumOf(archive), undefined, { idleTimeoutMs: 2000 });
   expect(left).toEqual(unpacked);
 });
 
@@ -99,7 +107,7 @@ test("an archive with another checksum is an error that names both, and nothing 
   expect(left).toEqual(["downloads"]);
 });
 
-test.each<[string, RequestListener, RegExp]>([
+test.each<[string, RequestListener, RegExp, Partial<typeof patient>?]>([
   ["refuses", (_, response) => response.writeHead(403).end(), /: HTTP 403\./],
   [
     "cuts the archive",
@@ -116,12 +124,20 @@ test.each<[string, RequestListener, RegExp]>([
       response.writeHead(200, { "content-length": 1000 });
       response.write("half");
     },
-    /: no bytes arrived for 2 s\./,
+    /: no bytes arrived for 1 s\./,
+    { idleTimeoutMs: 1000 },
   ],
-  ["never answers", () => undefined, /: the server did not answer for 2 s\./],
-])("a server that %s: a message has the reason, and nothing is left", async (_, answer, reason) => {
+  [
+    "never answers",
+    () => undefined,
+    /: the server did not answer for 1 s\./,
+    { answerTimeoutMs: 1000 },
+  ],
+])("a server that %s: a message has the reason, and nothing is left", async (...row) => {
+  const [, answer, reason, timeouts] = row;
   await using server = await serve(answer);
-  const { path, error, messages, left } = await download(server.url);
+  const found = await download(server.url, undefined, undefined, timeouts);
+  const { path, error, messages, left } = found;
   expect([path, error]).toEqual([undefined, undefined]);
   expect(messages.at(-1)).toMatch(/can't be downloaded from http:/);
   expect(messages.at(-1)).toMatch(reason);
