@@ -251,6 +251,15 @@ test("if the engine shows nothing after the last call, each Delete names the ins
   expect(reported(world)).toEqual([]);
 });
 
+test("the engine is asked once what it shows after the last call, however many instances are dropped", async () => {
+  const world = existing(retain);
+  let asked = 0;
+  world.ctx.showsLastMessages = async () => ++asked > 0;
+  await remove(world);
+  await remove(world);
+  expect(asked).toBe(1);
+});
+
 test.each([
   [retain, true, "status dropped from the state, not destroyed, i-1"],
   [retain, false, "status gone, i-1"],

@@ -21,6 +21,8 @@ export class RetainedInstances {
   readonly #variables: SettingVariables;
   /** By id, the instances that the run has not named yet. */
   readonly #unnamed = new Map<string, Retained>();
+  /** The engine is asked once. */
+  #showsLastMessages: Promise<boolean> | undefined;
 
   constructor(ctx: ProviderContext, engine: EngineRun, variables: SettingVariables) {
     this.#ctx = ctx;
@@ -31,7 +33,8 @@ export class RetainedInstances {
   /** Notes an instance. The end of the run names the instance, or this call if the engine would not show it then. */
   async note(instance: Retained): Promise<void> {
     this.#unnamed.set(instance.id, instance);
-    if ((await this.#ctx.showsLastMessages?.()) === false) this.report();
+    this.#showsLastMessages ??= this.#ctx.showsLastMessages?.() ?? Promise.resolve(true);
+    if (!(await this.#showsLastMessages)) this.report();
   }
 
   /** Names the instances that are billed, each by its id, and the number of the others, which cost nothing. */
