@@ -1,4 +1,4 @@
-/** The errors that leave an operation: `provider.ts` makes them of RequestError, Canceled and TimedOut. Any other is a defect. */
+/** The errors that leave an operation. `provider.ts` translates RequestError, Canceled and TimedOut into them. Any other is a defect. */
 import metadata from "../metadata.json";
 import type { RequestError } from "./api/errors";
 import type { Text } from "./context";

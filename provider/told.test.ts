@@ -103,17 +103,24 @@ async function nextRun({ provider }: World): Promise<void> {
   await provider.configure(configuration);
 }
 
+type Cause = (world: World, count: number) => Promise<string[]>;
+
+/** The first request, which all creates share, fails with this error. */
+const atTheStart =
+  (errorOf: () => RequestError): Cause =>
+  (world, count) => {
+    const error = errorOf();
+    world.service.accountAnswer = () => Promise.reject(error);
+    return create(world, count);
+  };
+
 /** For each cause: what happens to the creates. Returns the errors. */
-const causes: Readonly<Record<string, (world: World, count: number) => Promise<string[]>>> = {
+const causes: Readonly<Record<string, Cause>> = {
   "a 401 in the wait": (world, count) => {
     world.service.listFaults.push(undefined, fail(answer(401, "GET")));
     return create(world, count);
   },
-  "a 401 at the start": (world, count) => {
-    const error = answer(401, "GET", "/v2/account");
-    world.service.accountAnswer = () => Promise.reject(error);
-    return create(world, count);
-  },
+  "a 401 at the start": atTheStart(() => answer(401, "GET", "/v2/account")),
   "a 429 with Retry-After": (world, count) => {
     const { service, client } = world;
     const retry = { method: "POST", path: "/v2/instances", error: answer(429), isAsked: true };
@@ -121,16 +128,10 @@ const causes: Readonly<Record<string, (world: World, count: number) => Promise<s
       service.permitHolds.push(() => client.onRetry?.({ ...retry, inMs: 86_400_000 }));
     return create(world, count);
   },
-  "a 503": (world, count) => {
-    const error = answer(503, "GET", "/v2/account");
-    world.service.accountAnswer = () => Promise.reject(error);
-    return create(world, count);
-  },
-  "a refused connection": (world, count) => {
-    const error = failed("unreachable", "connect ECONNREFUSED 127.0.0.1:443", "GET");
-    world.service.accountAnswer = () => Promise.reject(error);
-    return create(world, count);
-  },
+  "a 503": atTheStart(() => answer(503, "GET", "/v2/account")),
+  "a refused connection": atTheStart(() =>
+    failed("unreachable", "connect ECONNREFUSED 127.0.0.1:443", "GET"),
+  ),
   "a port that does not answer": (world, count) => {
     world.dialer.outcome = () => "ECONNREFUSED";
     world.service.posts.push(...Array.from({ length: count }, () => ready));

@@ -2,7 +2,6 @@
 import { expect, test } from "@jest/globals";
 import { InstanceUnfinished } from "../errors";
 import { propertyMap, Secret, type PropertyMap } from "../pulumi/propertyValue";
-import type {} from "../session/session";
 import { answered, fail } from "../testing/fakeService";
 import {
   acceptedOutputs,
