@@ -97,6 +97,20 @@ namespace ComputeInstances.Compute
         /// outputs:
         ///   tokenKind: ${account.tokenKind}
         /// ```
+        /// 
+        /// ```hcl
+        /// terraform {
+        ///   required_providers {
+        ///     compute = { source = "pulumi/compute" }
+        ///   }
+        /// }
+        /// 
+        /// data "compute_account" "account" {}
+        /// 
+        /// output "tokenKind" {
+        ///   value = data.compute_account.account.token_kind
+        /// }
+        /// ```
         /// {{% /example %}}
         /// {{% /examples %}}
         /// </summary>
@@ -188,6 +202,20 @@ namespace ComputeInstances.Compute
         /// outputs:
         ///   tokenKind: ${account.tokenKind}
         /// ```
+        /// 
+        /// ```hcl
+        /// terraform {
+        ///   required_providers {
+        ///     compute = { source = "pulumi/compute" }
+        ///   }
+        /// }
+        /// 
+        /// data "compute_account" "account" {}
+        /// 
+        /// output "tokenKind" {
+        ///   value = data.compute_account.account.token_kind
+        /// }
+        /// ```
         /// {{% /example %}}
         /// {{% /examples %}}
         /// </summary>
@@ -278,6 +306,20 @@ namespace ComputeInstances.Compute
         ///       function: compute:getAccount
         /// outputs:
         ///   tokenKind: ${account.tokenKind}
+        /// ```
+        /// 
+        /// ```hcl
+        /// terraform {
+        ///   required_providers {
+        ///     compute = { source = "pulumi/compute" }
+        ///   }
+        /// }
+        /// 
+        /// data "compute_account" "account" {}
+        /// 
+        /// output "tokenKind" {
+        ///   value = data.compute_account.account.token_kind
+        /// }
         /// ```
         /// {{% /example %}}
         /// {{% /examples %}}

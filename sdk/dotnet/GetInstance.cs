@@ -105,6 +105,22 @@ namespace ComputeInstances.Compute
         /// outputs:
         ///   dbHost: ${db.ipv4}
         /// ```
+        /// 
+        /// ```hcl
+        /// terraform {
+        ///   required_providers {
+        ///     compute = { source = "pulumi/compute" }
+        ///   }
+        /// }
+        /// 
+        /// data "compute_instance" "db" {
+        ///   name = "db-main"
+        /// }
+        /// 
+        /// output "dbHost" {
+        ///   value = data.compute_instance.db.ipv4
+        /// }
+        /// ```
         /// {{% /example %}}
         /// {{% /examples %}}
         /// </summary>
@@ -204,6 +220,22 @@ namespace ComputeInstances.Compute
         /// outputs:
         ///   dbHost: ${db.ipv4}
         /// ```
+        /// 
+        /// ```hcl
+        /// terraform {
+        ///   required_providers {
+        ///     compute = { source = "pulumi/compute" }
+        ///   }
+        /// }
+        /// 
+        /// data "compute_instance" "db" {
+        ///   name = "db-main"
+        /// }
+        /// 
+        /// output "dbHost" {
+        ///   value = data.compute_instance.db.ipv4
+        /// }
+        /// ```
         /// {{% /example %}}
         /// {{% /examples %}}
         /// </summary>
@@ -302,6 +334,22 @@ namespace ComputeInstances.Compute
         ///       arguments: { name: db-main }
         /// outputs:
         ///   dbHost: ${db.ipv4}
+        /// ```
+        /// 
+        /// ```hcl
+        /// terraform {
+        ///   required_providers {
+        ///     compute = { source = "pulumi/compute" }
+        ///   }
+        /// }
+        /// 
+        /// data "compute_instance" "db" {
+        ///   name = "db-main"
+        /// }
+        /// 
+        /// output "dbHost" {
+        ///   value = data.compute_instance.db.ipv4
+        /// }
         /// ```
         /// {{% /example %}}
         /// {{% /examples %}}

@@ -131,6 +131,27 @@ namespace ComputeInstances.Compute
         ///   instances: ${web.instances}
         ///   complete: ${web.complete}
         /// ```
+        /// 
+        /// ```hcl
+        /// terraform {
+        ///   required_providers {
+        ///     compute = { source = "pulumi/compute" }
+        ///   }
+        /// }
+        /// 
+        /// data "compute_instances" "web" {
+        ///   name_pattern = "web-*"
+        ///   status       = "ACTIVE"
+        /// }
+        /// 
+        /// output "addresses" {
+        ///   value = data.compute_instances.web.instances[*].ipv4
+        /// }
+        /// 
+        /// output "complete" {
+        ///   value = data.compute_instances.web.complete
+        /// }
+        /// ```
         /// {{% /example %}}
         /// {{% /examples %}}
         /// </summary>
@@ -256,6 +277,27 @@ namespace ComputeInstances.Compute
         ///   instances: ${web.instances}
         ///   complete: ${web.complete}
         /// ```
+        /// 
+        /// ```hcl
+        /// terraform {
+        ///   required_providers {
+        ///     compute = { source = "pulumi/compute" }
+        ///   }
+        /// }
+        /// 
+        /// data "compute_instances" "web" {
+        ///   name_pattern = "web-*"
+        ///   status       = "ACTIVE"
+        /// }
+        /// 
+        /// output "addresses" {
+        ///   value = data.compute_instances.web.instances[*].ipv4
+        /// }
+        /// 
+        /// output "complete" {
+        ///   value = data.compute_instances.web.complete
+        /// }
+        /// ```
         /// {{% /example %}}
         /// {{% /examples %}}
         /// </summary>
@@ -380,6 +422,27 @@ namespace ComputeInstances.Compute
         /// outputs:
         ///   instances: ${web.instances}
         ///   complete: ${web.complete}
+        /// ```
+        /// 
+        /// ```hcl
+        /// terraform {
+        ///   required_providers {
+        ///     compute = { source = "pulumi/compute" }
+        ///   }
+        /// }
+        /// 
+        /// data "compute_instances" "web" {
+        ///   name_pattern = "web-*"
+        ///   status       = "ACTIVE"
+        /// }
+        /// 
+        /// output "addresses" {
+        ///   value = data.compute_instances.web.instances[*].ipv4
+        /// }
+        /// 
+        /// output "complete" {
+        ///   value = data.compute_instances.web.complete
+        /// }
         /// ```
         /// {{% /example %}}
         /// {{% /examples %}}

@@ -10,7 +10,7 @@ import { pages } from "../../tools/docs/pages";
 import { describeUnless, testUnless } from "../../tools/support/unless";
 import { csharp, go, java, typescript } from "./support/blocks/compiled";
 import { json, powershell, text, xml } from "./support/blocks/data";
-import { python, typeErrors, yaml } from "./support/blocks/programs";
+import { hcl, python, typeErrors, yaml } from "./support/blocks/programs";
 import { samples, type Check, type Sample } from "./support/blocks/samples";
 import { problemsInText, problemWith, shell } from "./support/blocks/shell";
 import { languages, missingTools } from "./support/installing";
@@ -19,6 +19,7 @@ import { languages, missingTools } from "./support/installing";
 const checks: Readonly<Record<string, Check>> = {
   csharp,
   go,
+  hcl,
   java,
   json,
   powershell,

@@ -181,7 +181,7 @@ function overview(pageOf: PageOf): string {
     ),
     onRegistry(readme, introduction),
     "## Example Usage",
-    "Two equal web servers. All programs but the YAML one need the setting `count`: `pulumi config set count 2`.",
+    "Two equal web servers. All programs but those in YAML and HCL need the setting `count`: `pulumi config set count 2`.",
     chooser(exampleBlock),
     "[Installation & Configuration](./installation-configuration/) says how to get the provider, and how to configure it.",
     `The API docs describe ${new Intl.ListFormat("en").format([instanceToken, ...functionTokens].map(apiPage))}.`,
@@ -272,7 +272,7 @@ function installBlock(language: ExampleLanguage): string {
   const { name, version, pluginDownloadURL } = metadata;
   const plugin = `pulumi plugin install resource ${name} ${version} --server ${pluginDownloadURL}`;
   const add = `pulumi package add ${name}`;
-  return `A YAML program needs the plugin, and a file in \`sdks/\` that names it:\n\n\`\`\`sh\n${plugin}\n${add}\n\`\`\``;
+  return `A program in YAML or HCL needs the plugin, and a file in \`sdks/\` that names it:\n\n\`\`\`sh\n${plugin}\n${add}\n\`\`\``;
 }
 
 function packageList(): string {

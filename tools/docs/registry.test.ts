@@ -12,13 +12,14 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import metadata from "../../metadata.json";
+import { instanceToken } from "../../provider/pulumi/names";
 import { exampleLanguages } from "../sdk/examples";
 import { sdkLanguages } from "../sdk/languages";
 import { packageSchema } from "../sdk/schema";
 import { root } from "../support/paths";
 import { isOnRegistry } from "./links";
 import { blocksOf, frontMatterOf, type Page } from "./markdown";
-import { pages, readPage } from "./pages";
+import { descriptions, pages, readPage } from "./pages";
 
 const schema = packageSchema();
 const repository = new URL(schema.repository);
@@ -134,6 +135,39 @@ test("each example of the schema has a block in each language", () => {
       const blocks = blocksOf({ name: "an example", text });
       expect(blocks.map(({ language }) => language)).toEqual(exampleLanguages);
     }
+  }
+});
+
+/** What a block of HCL may set, by its begin. The tests that run the blocks need the language host of HCL. */
+const argumentsInHcl: Readonly<Record<string, object>> = {
+  'provider "compute"': { ...schema.provider.inputProperties, alias: "" },
+  'resource "compute_instance"': {
+    ...schema.resources[instanceToken].inputProperties,
+    provider: "",
+  },
+  ...Object.fromEntries(
+    Object.entries(schema.functions).map(([token, { inputs }]) => [
+      `data "compute${inHcl(token.replace("compute:index:get", ""))}"`,
+      inputs.properties,
+    ]),
+  ),
+};
+
+/** Returns the name in HCL: a capital becomes an underscore and a small letter. */
+function inHcl(name: string): string {
+  return name.replace(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`);
+}
+
+test("each argument in an example in HCL is an input of the schema", () => {
+  const examples = descriptions.flatMap(blocksOf).filter(({ language }) => language === "hcl");
+  const blocks = examples.flatMap(({ text }) => [
+    ...text.matchAll(/^((?:provider|resource|data) "\w+").*\{\n([^]*?)^\}/gm),
+  ]);
+  expect(blocks.length).toBeGreaterThan(6);
+  for (const [, head = "", body = ""] of blocks) {
+    const given = [...body.matchAll(/^ {2}(\w+) +=/gm)].map(([, name]) => name);
+    const known = Object.keys(argumentsInHcl[head] ?? {}).map(inHcl);
+    expect(known).toEqual(expect.arrayContaining(given));
   }
 });
 

@@ -11,6 +11,7 @@ const programs = {
   csharp: { title: "C#", file: "instance-csharp/Program.cs" },
   java: { title: "Java", file: "instance-java/src/main/java/myproject/App.java" },
   yaml: { title: "YAML", file: "instance-yaml/Pulumi.yaml" },
+  hcl: { title: "HCL", file: "instance-hcl/main.tf" },
 };
 
 export type ExampleLanguage = keyof typeof programs;

@@ -60,6 +60,7 @@ export const languages = {
     },
   },
   YAML: { example: "instance-yaml", needs: [] },
+  HCL: { example: "instance-hcl", needs: ["pulumi-language-hcl"] },
   Python: {
     example: "instance-python",
     needs: ["python3"],

@@ -1,5 +1,5 @@
 /**
- * Checks the Python and YAML code blocks of the documentation. The real engine previews each block against the
+ * Checks the Python, YAML and HCL code blocks of the documentation. The real engine previews each block against the
  * emulator, and the preview must create an Instance or read one. mypy checks the types of the Python blocks.
  */
 import { cpSync, writeFileSync } from "node:fs";
@@ -31,6 +31,18 @@ export const yaml: Check = {
     using folder = new WorkingCopy();
     // The fixture adds the plugin to this file.
     writeFileSync(join(folder.project, "Pulumi.yaml"), "name: blocks\nruntime: yaml\n");
+    await preview({ project: folder.project, env: {} }, samples, write, report);
+  },
+};
+
+/** An HCL block is a whole program. */
+export const hcl: Check = {
+  skipReason: () => missingTools(languages.HCL),
+
+  async run(samples, report) {
+    const write = (project: string, text: string) => writeFileSync(join(project, "main.tf"), text);
+    using folder = new WorkingCopy();
+    writeFileSync(join(folder.project, "Pulumi.yaml"), "name: blocks\nruntime: hcl\n");
     await preview({ project: folder.project, env: {} }, samples, write, report);
   },
 };
