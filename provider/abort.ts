@@ -10,9 +10,10 @@ export class Canceled extends Error {
   }
 }
 
-/** The service asked to be left alone (429 or 503 with Retry-After) until this date. */
+/** The service asked to be left alone (429 or 503 with Retry-After) for so many seconds, until this date. */
 export interface Pause {
   error: RequestError;
+  seconds: number;
   until: Date;
 }
 
@@ -52,6 +53,25 @@ export class TimedOut extends Error {
     this.failed = pause?.error ?? failed;
     this.pause = pause;
   }
+}
+
+/** Returns the lines of a report (`Report.shared`) on a pause that is longer than the operation may last. `limit`: as in `TimedOut`. */
+export function pauseLines({ error, seconds, until }: Pause, limit: string): string[] {
+  const end = `in ${duration(seconds)}, after ${localTime(until)}`;
+  return [
+    `: ${error.message}.`,
+    `Run again ${end}: the service asks for a pause (Retry-After) that is longer than the operation's ${limit}.`,
+  ];
+}
+
+/** From here on, a time is shown in minutes. In seconds. */
+export const minutesFrom = 120;
+
+/** Returns the time in the unit that leaves at least two of it: seconds, minutes or hours. */
+export function duration(seconds: number): string {
+  if (seconds < minutesFrom) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  return minutes < 120 ? `${minutes} min` : `${Math.floor(minutes / 60)} h`;
 }
 
 /** Returns the date and time in UTC, to the second (ISO 8601). */

@@ -1,5 +1,5 @@
 /** The `Provider` of the process, which passes each request to the instance resource or the functions. */
-import { Canceled, isEnded, TimedOut } from "./abort";
+import { Canceled, isEnded, pauseLines, TimedOut } from "./abort";
 import { requestReport } from "./advice";
 import { RequestError } from "./api/errors";
 import { checkConfig } from "./config/configuration";
@@ -238,8 +238,8 @@ function ownError(error: unknown, own: string): unknown {
     return new OperationFailed(requestReport(own, error), { cause: error });
   if (error instanceof Canceled) return new OperationCanceled();
   if (!(error instanceof TimedOut)) return error;
-  const { message, pause, failed } = error;
-  const shared = [`: ${message}.`, ...(pause ? ["Run again after that time."] : [])];
+  const { message, pause, failed, limit } = error;
+  const shared = pause ? pauseLines(pause, limit) : [`: ${message}.`];
   const requests = failed ? [failed] : [];
   return new OperationFailed({ own, shared, requests }, { cause: error });
 }

@@ -383,7 +383,7 @@ test.each<[string, (world: Scene) => void, string]>([
         return new Promise(() => undefined);
       });
     },
-    "The instance stays in the state. Run again after that time",
+    "The instance stays in the state.",
   ],
 ])(
   "if a destroy call %s, the error never says that nothing was changed",

@@ -4,7 +4,7 @@
  * the state and lets it run, and "destroy" sends DELETE (`compute:destroyPath`). Without `deleteBeforeReplace`, none
  * of them ends an instance before the one that replaces it is ready.
  */
-import { isEnded, TimedOut } from "../abort";
+import { isEnded, pauseLines, TimedOut } from "../abort";
 import { bulleted, requestReport, stateDeleteCommand } from "../advice";
 import { logicalName, stackName } from "../pulumi/urn";
 import { RequestError } from "../api/errors";
@@ -243,10 +243,11 @@ function ended(error: unknown, outcome: string): unknown {
   if (error instanceof RequestError)
     return new OperationFailed(requestReport(outcome, error), { cause: error });
   if (!isEnded(error)) return error;
-  const pause = error instanceof TimedOut ? error.pause : undefined;
+  const stays = "The instance stays in the state.";
   const end = error instanceof TimedOut ? `the ${error.limit} were over` : "it was canceled";
-  const again = `The instance stays in the state. Run again${pause ? " after that time" : ""}`;
-  return new OperationFailed(`${outcome}: ${pause ? error.message : end}. ${again}`, {
-    cause: error,
-  });
+  const shared =
+    error instanceof TimedOut && error.pause
+      ? [...pauseLines(error.pause, error.limit), stays]
+      : [`: ${end}. ${stays} Run again`];
+  return new OperationFailed({ own: outcome, shared }, { cause: error });
 }

@@ -3,7 +3,7 @@
  * port that answers. Whatever ends the wait, the id and the state of the instance reach the engine, so that no created
  * instance is lost (G1).
  */
-import { Canceled, deadline, notNeeded, TimedOut } from "../abort";
+import { Canceled, deadline, notNeeded, pauseLines, TimedOut } from "../abort";
 import { importAs, pageAt, requestReport, stateDeleteCommand } from "../advice";
 import type { ListItem } from "../api/contract";
 import { RequestError } from "../api/errors";
@@ -320,10 +320,9 @@ function endOfWait(error: unknown, instance: Instance, progress?: Progress): Rep
   if (error instanceof OperationFailed) return { own: ended, shared: [`: ${error.message}`] };
   if (!(error instanceof TimedOut))
     return { own: ended, shared: [` by a defect in the provider: ${String(error)}.`] };
-  const { pause, failed, message, limit } = error;
+  const { pause, failed, limit } = error;
   const requests = failed ? [failed] : [];
-  if (pause)
-    return { own: ended, shared: [` early: ${message}.`, "Run again after that time."], requests };
+  if (pause) return { own: ended, shared: pauseLines(pause, limit), requests };
   const over = `the operation's ${limit} were over`;
   if (port) {
     const lastTry = port.failed ? `: ${failureOf(port.failed)}` : "";

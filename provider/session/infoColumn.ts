@@ -4,7 +4,7 @@
  *
  * At a terminal, the lines move with the clock. In a pipeline, where each is a line of the log, they are few.
  */
-import { localTime, notNeeded } from "../abort";
+import { duration, localTime, minutesFrom, notNeeded } from "../abort";
 import type { RequestError } from "../api/errors";
 import type { ProviderContext } from "../context";
 
@@ -207,14 +207,8 @@ export class Line implements Disposable {
   }
 }
 
-/** From here on, a time is shown in minutes. In seconds. */
-const minutesFrom = 120;
-
-function duration(seconds: number): string {
-  return seconds < minutesFrom ? `${seconds} s` : `${Math.floor(seconds / 60)} min`;
-}
-
-/** A time-out is shown in minutes only if it is a number of whole ones. */
+/** A time-out is shown in minutes or hours only if it is a number of whole ones. */
 function limit(seconds: number): string {
-  return seconds % 60 === 0 ? duration(seconds) : `${seconds} s`;
+  const unit = seconds < 7200 ? 60 : 3600;
+  return seconds % unit === 0 ? duration(seconds) : `${seconds} s`;
 }

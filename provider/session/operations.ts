@@ -119,7 +119,10 @@ export class Operation implements Ending {
     if (this.#wait?.endpoint !== endpoint) return false;
     this.#note(failed);
     const { error, until, isAsked, nextAt } = failed;
-    if (isAsked && nextAt >= this.#endsAt) this.#early.abort(this.#timedOut({ error, until }));
+    if (isAsked && nextAt >= this.#endsAt) {
+      const seconds = Math.ceil((nextAt - this.#shared.ctx.clock.now()) / 1000);
+      this.#early.abort(this.#timedOut({ error, seconds, until }));
+    }
     return !this.signal.aborted;
   }
 

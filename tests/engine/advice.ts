@@ -450,11 +450,8 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/delete.ts",
-    text: "The instance stays in the state. Run again",
-    ways: {
-      "run again": engine("adviceDelete", "after a DELETE that ended with Ctrl-C"),
-      "after that time": pause("if the destroy call is answered with a pause of a day"),
-    },
+    text: "${stays} Run again",
+    ways: { "run again": engine("adviceDelete", "after a DELETE that ended with Ctrl-C") },
   },
 
   {
@@ -645,22 +642,17 @@ export const advice: readonly Advice[] = [
 
   // ── A pause that the service asks for ──
   {
-    file: "provider/provider.ts",
-    text: "Run again after that time",
+    file: "provider/abort.ts",
+    text: "Run again ${end}",
     ways: {
       "run again": pause("if %s is answered with a pause of a day, the creates end at once"),
-    },
-  },
-  {
-    file: "provider/instance/ready.ts",
-    text: "Run again after that time",
-    ways: {
       "pulumi up": pause("if the wait for an accepted instance meets a pause of a day"),
     },
   },
   {
     file: "cli/listings.ts",
     text: "Run the command again after that time.",
+      "a delete": pause("if the destroy call is answered with a pause of a day"),
     ways: { "run again": audited("if every request is answered with a 429${pause}") },
   },
 ];
