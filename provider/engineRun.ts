@@ -126,7 +126,8 @@ class Resource {
   lastRead: ReadOccasion | undefined;
   /** The outputs that the last Read has found changed. */
   drift: readonly string[] = [];
-  isPreviewed = false;
+  /** Whether a preview has said what the `up` does about an earlier create of it that is in doubt. */
+  isDoubtSaid = false;
   /** How often Create or Update was called, previews not counted. */
   tries = 0;
   /** Whether one of these calls was answered with the error of an instance that is not ready. */
@@ -213,8 +214,6 @@ export class EngineRun {
 
   /** A Create or an Update. */
   change({ urn, preview }: { urn: string; preview: boolean }): ChangeOccasion {
-    const resource = this.resource(urn);
-    resource.isPreviewed ||= preview;
     if (preview) return { is: "preview" };
     const { tries, unfinished, wasUnfinished } = resource;
     resource.tries++;

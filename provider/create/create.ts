@@ -266,6 +266,7 @@ class Create implements Disposable {
         return { kind: "takenOver", isTaken, now: clock.now() };
       }
       case "searching":
+        this.#show(state.search.error ? "no clear answer, searching" : "in doubt, searching");
         return await this.#list(0, state.search.record);
       case "takingBaseline":
         this.#show("listing instances");
@@ -317,9 +318,6 @@ class Create implements Disposable {
     this.#postedAt = this.#now();
     if (outcome.kind === "notSent" && signal.aborted) {
       return { kind: "stopped", why: signal.reason as Error };
-    }
-    if (outcome.kind === "unclear") {
-      this.#show("no clear answer, searching");
     }
     const look = lookAt(this.#session, listedBefore);
     const { own, flavor } = this.#spec;

@@ -18,10 +18,9 @@ export function reportInDoubt(session: Session): void {
     const namesakes = [...latest.items.values()].filter((item) => isNamed(item.name, name));
     return new Set(namesakes.map(({ id }) => id));
   };
-  // What the `up` does about a create that it will ask for, the preview has said.
   const records = ledger
     .endRun({ scope: run.scope, stack: engine.stack }, namesakesOf)
-    .filter(({ urn }) => !engine.resource(urn).isPreviewed);
+    .filter(({ urn }) => !engine.resource(urn).isDoubtSaid);
   if (records.length === 0 || !notices.markSaid("in doubt")) return;
   const isBilled = records.some(({ tokenKind }) => tokenKind === "live");
   ctx.messages[isBilled ? "warning" : "info"](inDoubtNotice(records));

@@ -285,8 +285,8 @@ export function inDoubtNotice(records: readonly LedgerRecord[]): string[] {
   const named = someOf(records.map(describe));
   const are =
     records.length === 1 ? "1 earlier create is" : `${records.length} earlier creates are`;
-  const finding = `${are} in doubt, because this run was shown no state that holds what they made`;
-  return [`${finding}: ${named}.`, settleLine()];
+  const next = "`pulumi up` first looks for what was made, if the program still asks for it.";
+  return [`${are} in doubt: ${named}.`, `${next} ${settleLine()}`];
 }
 
 /** The notice if a listing before a create was not complete. A run prints it once. */

@@ -33,6 +33,8 @@ export async function previewCreate(session: Session, request: CreateRequest): P
   const file = ledger.find(urn);
   const claim = file && claimOf(session, file);
   const found = preview({ spec, claim, look, isProgramKnown });
+  // Otherwise the end of the preview names the create (`inDoubt.ts`).
+  engine.resource(urn).isDoubtSaid = !["clean", "leftovers"].includes(found.kind);
   switch (found.kind) {
     case "refused":
       throw failureError(found.failure, spec, session);

@@ -521,6 +521,11 @@ export const advice: readonly Advice[] = [
     text: "settleCommand()",
     ways: { settle: settled("after a kill between the reply and the save, on %s, preview warns") },
   },
+  {
+    file: "provider/create/messages.ts",
+    text: "first looks for what was made",
+    ways: { "pulumi up": core("interrupted", "after Ctrl-C twice during the POST") },
+  },
   { file: "provider/create/messages.ts", text: "waits for its end", ways: { reports } },
   { file: "provider/create/messages.ts", text: "will stop here", ways: { reports } },
   {
