@@ -215,6 +215,7 @@ export class EngineRun {
   /** A Create or an Update. */
   change({ urn, preview }: { urn: string; preview: boolean }): ChangeOccasion {
     if (preview) return { is: "preview" };
+    const resource = this.resource(urn);
     const { tries, unfinished, wasUnfinished } = resource;
     resource.tries++;
     return tries === 0 ? { is: "first" } : { is: "repeat", unfinished, wasUnfinished };

@@ -18,7 +18,10 @@ export interface Report {
   readonly own: string;
   /** The rest of the first line, and the lines after it: why, and what to do. */
   readonly shared: readonly string[];
-  /** The failed requests in `shared`. They are the same for two instances if they differ in nothing but the request_id. */
+  /**
+   * The failed requests in `shared`. They are the same for two instances if they differ in nothing but the request_id. The line of
+   * a further instance has the request_id of the first request.
+   */
   readonly requests?: readonly RequestError[];
 }
 
@@ -30,11 +33,16 @@ export function isReport(message: Said): message is Report {
   return typeof message === "object" && "own" in message;
 }
 
+/** A first line that would be longer ends after the own clause of its report. */
+const maxFirstLine = 160;
+
 /** Returns all lines of a message. Each is shown as one line, even if it contains a line break. */
 export function wholeOf(message: Said): readonly string[] {
   if (!isReport(message)) return [message].flat();
-  const [end = ".", ...lines] = message.shared;
-  return [message.own + end, ...lines];
+  const { own, shared } = message;
+  const [end = ".", ...lines] = shared;
+  const isBroken = own.length + end.length > maxFirstLine && end.startsWith(": ");
+  return isBroken ? [`${own}:`, end.slice(2), ...lines] : [own + end, ...lines];
 }
 
 interface FailureOptions extends ErrorOptions {

@@ -10,6 +10,7 @@ import {
   OperationCanceled,
   OperationFailed,
   Reported,
+  wholeOf,
 } from "./errors";
 import { invoke, listInstances } from "./functions/functions";
 import { checkInstance } from "./instance/check";
@@ -114,7 +115,7 @@ class ComputeProvider implements calls.Provider {
     if (warning) findings.push(warning);
     for (const finding of findings) {
       if (session) session.notices.warnOfFinding(finding, urn);
-      else this.#ctx.messages.warning(finding, urn);
+      else this.#ctx.messages.warning(wholeOf(finding), urn);
     }
     const inputs = session ? inputsForState(session, request, checked.inputs) : checked.inputs;
     if (inputs === checked.inputs) return checked;

@@ -4,10 +4,11 @@ import { join } from "node:path";
 import { beforeEach, expect, test } from "@jest/globals";
 import { RequestError } from "./api/errors";
 import type { ClientOptions } from "./api/options";
+import { InstanceUnfinished } from "./errors";
 import { createProvider } from "./provider";
 import type { ConfigureRequest, CreateRequest, Provider } from "./pulumi/calls";
 import { propertyMap, Secret, type PropertyValue } from "./pulumi/propertyValue";
-import { fail, failed, ready } from "./testing/fakeService";
+import { fail, failed, ready, type Post } from "./testing/fakeService";
 import { temporaryFolder } from "./testing/temporaryFolder";
 import {
   inputsOf,
@@ -41,24 +42,57 @@ async function configured(of: Scene = scene(), request = configuration): Promise
   return world;
 }
 
-/** Calls Create for each instance, and returns the errors. */
-async function create(
+type Inputs = Record<string, PropertyValue>;
+
+const nameOf = (n: number) => `web-${n + 1}`;
+
+/** Does something for each instance, and returns the errors. */
+async function failures(count: number, call: (n: number) => Promise<unknown>): Promise<Error[]> {
+  const errors = Array.from({ length: count }, async (_, n) =>
+    call(n).then(
+      () => [],
+      (error: Error) => [error],
+    ),
+  );
+  return (await Promise.all(errors)).flat();
+}
+
+/** Calls Create for each instance. `inputs`: those of an instance of this name. */
+const failedCreates = (
   { provider }: World,
   count: number,
-  inputs: Record<string, PropertyValue> = {},
+  inputs: (name: string) => Inputs = () => ({}),
   more: Partial<CreateRequest> = {},
-): Promise<string[]> {
-  const messages = Array.from({ length: count }, async (_, n) => {
-    const name = `web-${n + 1}`;
-    const asked = { urn: urnOf(name), inputs: inputsOf({ name, ...inputs }) };
-    const call = provider.create({ ...asked, timeoutSeconds: 900, preview: false, ...more });
-    return await call.then(
-      () => undefined,
-      (error: Error) => error.message,
-    );
+) =>
+  failures(count, (n) => {
+    const name = nameOf(n);
+    const asked = { urn: urnOf(name), inputs: inputsOf({ name, ...inputs(name) }) };
+    return provider.create({ ...asked, timeoutSeconds: 900, preview: false, ...more });
   });
-  return (await Promise.all(messages)).filter((message) => message !== undefined);
+
+const messagesOf = (errors: readonly Error[]) => errors.map(({ message }) => message);
+
+/** Calls Create for each instance, and returns the messages of the errors. */
+const create = async (
+  world: World,
+  count: number,
+  inputs: Inputs = {},
+  more: Partial<CreateRequest> = {},
+) => messagesOf(await failedCreates(world, count, () => inputs, more));
+
+/** Calls Read for each instance that is not ready, as the next preview does. */
+async function readAgain(world: World, errors: readonly Error[]): Promise<string[]> {
+  const unfinished = errors.filter((error) => error instanceof InstanceUnfinished);
+  await nextRun(world);
+  const reads = await failures(unfinished.length, async (n) => {
+    const { id = "", state: { inputs, outputs } = {} } = unfinished[n] ?? {};
+    await world.provider.read({ urn: urnOf(nameOf(n)), id, inputs, outputs, timeoutSeconds: 300 });
+  });
+  return messagesOf(reads);
 }
+
+/** As long as those of the service. */
+const requestIdOf = (number: number) => `req_${`${number}`.padStart(24, "0")}`;
 
 let requestCount = 0;
 beforeEach(() => {
@@ -75,7 +109,7 @@ const answer = (status: number, method = "POST", path = "/v2/instances") =>
     service: {
       code: "some_code",
       message: "Words of the service.",
-      requestId: `req_${++requestCount}`,
+      requestId: requestIdOf(++requestCount),
     },
   });
 
@@ -105,6 +139,21 @@ async function nextRun({ provider }: World): Promise<void> {
 
 type Cause = (world: World, count: number) => Promise<string[]>;
 
+/** Waits for a port in vain. */
+function failedAtPort(world: World, count: number): Promise<Error[]> {
+  world.dialer.outcome = () => "ECONNREFUSED";
+  world.service.posts.push(...Array.from({ length: count }, () => ready));
+  return failedCreates(world, count, () => ({ waitForPort: 22 }), { timeoutSeconds: 60 });
+}
+
+/** Ends the wait for the instances with Ctrl-C. */
+async function interrupted(world: World, count: number): Promise<Error[]> {
+  const ended = failedCreates(world, count);
+  await world.clock.sleep(5000);
+  world.provider.cancel("interrupted");
+  return await ended;
+}
+
 /** The first request, which all creates share, fails with this error. */
 const atTheStart =
   (errorOf: () => RequestError): Cause =>
@@ -132,11 +181,10 @@ const causes: Readonly<Record<string, Cause>> = {
   "a refused connection": atTheStart(() =>
     failed("unreachable", "connect ECONNREFUSED 127.0.0.1:443", "GET"),
   ),
-  "a port that does not answer": (world, count) => {
-    world.dialer.outcome = () => "ECONNREFUSED";
-    world.service.posts.push(...Array.from({ length: count }, () => ready));
-    return create(world, count, { waitForPort: 22 }, { timeoutSeconds: 60 });
-  },
+  "a port that does not answer": async (world, count) =>
+    messagesOf(await failedAtPort(world, count)),
+  "a preview after that": async (world, count) =>
+    readAgain(world, await failedAtPort(world, count)),
   "a refused create": (world, count) => {
     refusals(world, count);
     return create(world, count);
@@ -145,17 +193,28 @@ const causes: Readonly<Record<string, Cause>> = {
     refusals(world, 3 * count);
     return create(world, count, { flavorId: "a", fallbackFlavorIds: ["b", "c"] });
   },
+  "a 503 to the create": (world, count) => {
+    world.service.posts.push(
+      ...Array.from({ length: 2 * count }, () => fail(answer(503)) as never),
+    );
+    return create(world, count);
+  },
+  "a lost answer": async (world, count) => {
+    const lost: Post = (body, _signals, service) => {
+      service.set(service.accept(body).id, { status: "ACTIVE" });
+      throw failed("unanswered");
+    };
+    world.service.posts.push(...Array.from({ length: count }, () => lost));
+    return messagesOf(await failedCreates(world, count, (name) => ({ __generated: name })));
+  },
   "a create in doubt": async (world, count) => {
     await create(world, count, {}, { timeoutSeconds: 5 });
     await nextRun(world);
     return await create(world, count);
   },
-  "Ctrl-C in the wait": async (world, count) => {
-    const ended = create(world, count);
-    await world.clock.sleep(5000);
-    world.provider.cancel("interrupted");
-    return await ended;
-  },
+  "Ctrl-C in the wait": async (world, count) => messagesOf(await interrupted(world, count)),
+  "a preview after Ctrl-C": async (world, count) =>
+    readAgain(world, await interrupted(world, count)),
   "another run that creates": async (world, count) => {
     const other = await configured(world.beside());
     for (let n = 0; n < count; n++)
@@ -187,10 +246,14 @@ test.each([
   ["a 503", 3, 7, 22],
   ["a refused connection", 2, 6, 21],
   ["a port that does not answer", 5, 9, 24],
+  ["a preview after that", 2, 6, 21],
   ["a refused create", 3, 7, 22],
-  ["all flavors refused", 5, 13, 43],
-  ["a create in doubt", 3, 11, 41],
+  ["all flavors refused", 8, 12, 27],
+  ["a create in doubt", 3, 7, 22],
   ["Ctrl-C in the wait", 2, 6, 21],
+  ["a preview after Ctrl-C", 2, 6, 21],
+  ["a 503 to the create", 5, 9, 24],
+  ["a lost answer", 3, 7, 22],
   ["another run that creates", 2, 6, 21],
   ["a create that goes on", 3, 7, 22],
 ])("%s: 1, 5 and 20 instances have %i, %i and %i lines", async (cause, ...expected) => {
@@ -199,7 +262,9 @@ test.each([
     const texts = await textsOf(cause, count);
     expect(texts).toHaveLength(count);
     // The engine sorts the messages by resource.
-    expect(texts.filter((text) => /, as for web-\d+\.$/.test(text))).toHaveLength(count - 1);
+    expect(texts.filter((text) => /, as for web-\d+( \(\w+\))?\.$/.test(text))).toHaveLength(
+      count - 1,
+    );
     found.push(texts.reduce((sum, text) => sum + linesAt100(text), 0));
   }
   expect(found).toEqual(expected);
@@ -207,8 +272,8 @@ test.each([
 
 test("another answer of the service is in the line of its instance, and one answer is not repeated (G9)", async () => {
   expect((await textsOf("a refused create", 12)).slice(1, 3)).toEqual([
-    "nothing was created: 422 (code some_code, request_id req_2), as for web-1.",
-    "nothing was created: 422 (code some_code, request_id req_3), as for web-1.",
+    `nothing was created, as for web-1 (${requestIdOf(2)}).`,
+    `nothing was created, as for web-1 (${requestIdOf(3)}).`,
   ]);
   expect((await textsOf("a 401 in the wait", 2))[1]).toBe(
     "the wait for instance i-2 ended, as for web-1.",
@@ -221,8 +286,50 @@ test("if an error hook asks again, the instance that was told the whole is told 
   const [whole, line] = await create(world, 2);
   const again = await create(world, 2);
   expect(again[0]?.split("\n")).toHaveLength(2);
-  expect(again[0]).toBe(whole?.replace("req_1)", "req_3)"));
-  expect(again[1]).toBe(line?.replace("req_2)", "req_4)"));
+  expect(again[0]).toBe(whole?.replace(requestIdOf(1), requestIdOf(3)));
+  expect(again[1]).toBe(line?.replace(requestIdOf(2), requestIdOf(4)));
+});
+
+// ── What Check finds ──────────────────────────────────────────────────────────────────────────────
+
+test.each<[string, Inputs, ...number[]]>([
+  ["user data that cloud-init ignores", { userData: "echo hello\n" }, 3, 4, 4],
+  ["a name that another resource has, too", { name: "web" }, 0, 3, 3],
+])(
+  "%s: 1, 5 and 20 instances have lines, which count further instances",
+  async (_, inputs, ...expected) => {
+    const found = [];
+    for (const count of [1, 5, 20]) {
+      const { provider, messages } = await configured();
+      for (let n = 0; n < count; n++) {
+        const news = inputsOf({ name: nameOf(n), ...inputs });
+        const asked = { urn: urnOf(nameOf(n)), olds: propertyMap({}), news };
+        await provider.check({ ...asked, randomSeed: new Uint8Array([1]) });
+      }
+      provider.cancel("finished");
+      const texts = messages.warnings.map((text) => text.slice("warning ".length));
+      found.push(texts.reduce((sum, text) => sum + linesAt100(text), 0));
+    }
+    expect(found).toEqual(expected);
+  },
+);
+
+// ── A preview after creates that are in doubt ────────────────────────────────────────────────────
+
+test("a preview says in one message which creates are in doubt, and what `pulumi up` does about them", async () => {
+  const world = await configured();
+  world.service.posts.push(...Array.from({ length: 8 }, () => fail(answer(503)) as never));
+  const errors = await create(world, 4);
+  expect(errors.filter((text) => text.includes("is in doubt"))).toHaveLength(4);
+  await nextRun(world);
+  expect(await create(world, 4, {}, { preview: true })).toEqual([]);
+  expect(world.messages.warnings).toEqual([]);
+  world.provider.cancel("finished");
+  expect(world.messages.warnings).toEqual([
+    expect.stringMatching(
+      /4 earlier creates are in doubt: ("web-\d", ){2}"web-\d" and 1 more\.\n`pulumi up` first looks/,
+    ),
+  ]);
 });
 
 // ── A preview whose own request fails ────────────────────────────────────────────────────────────

@@ -114,14 +114,6 @@ export class RequestError extends Error {
     return short ?? (kind === "answered" && status !== undefined ? `${status}` : shortly[kind]);
   }
 
-  /** The short form with what the operator of the service needs to find the request. */
-  get brief(): string {
-    const { code, requestId } = this.service;
-    const details = [code && `code ${code}`, requestId && `request_id ${requestId}`];
-    const inBrackets = details.filter(Boolean).join(", ");
-    return inBrackets ? `${this.short} (${inBrackets})` : this.short;
-  }
-
   /** Whether the response carried an error envelope with a code or a message. */
   get hasEnvelope(): boolean {
     return this.service.code !== undefined || this.service.message !== undefined;

@@ -18,7 +18,7 @@ import { hasSecretFlavor, Instance, previewOutputs } from "../instance/instance"
 import { retainReplaced } from "../instance/retained";
 import {
   failureError,
-  lostAnswerNotice,
+  lostAnswerReport,
   noFlavorError,
   refusedFlavorsNotice,
   reportLeftovers,
@@ -232,7 +232,7 @@ class Create implements Disposable {
     if (refused.length > 0)
       ctx.messages.info(refusedFlavorsNotice(refused, this.#spec.flavor), urn);
     const isAnswerLost = from !== "answer" && accepted.networks.length === 0;
-    if (isAnswerLost) ctx.messages.warning(lostAnswerNotice(id), urn);
+    if (isAnswerLost) notices.tell("warning", lostAnswerReport(id), urn);
   }
 
   /** Returns the event that follows a state. Ctrl-C, the time-out and failed listings become events. */

@@ -83,8 +83,8 @@ export function noFlavorError(refused: readonly RefusedFlavor[], cause: RequestE
   const answers = refused.map(({ flavor, error }) => `${flavor}: ${error.message}`);
   return new OperationFailed(
     {
-      own: "no flavor was accepted, and nothing was created",
-      shared: [":", ...bulleted(answers), nextStep(cause)],
+      own: "no flavor was accepted",
+      shared: [", and nothing was created:", ...bulleted(answers), nextStep(cause)],
       requests: refused.map(({ error }) => error),
     },
     { cause },
@@ -108,22 +108,18 @@ function someOf(all: readonly string[]): string {
   return all.slice(0, maxNamed).join(", ") + (more > 0 ? ` and ${more} more` : "");
 }
 
-/** Names the instance of a create by its name and its id, as far as they are known. */
-function describe(create: Pick<LedgerRecord, "name" | "id">): string {
-  const { id } = create;
-  return `"${displayRecordedName(create)}"${id === undefined ? "" : ` (${id})`}`;
+/** Names the instance of a create by its name and, as far as it is known, its id. */
+function describe(create: Pick<LedgerRecord, "name" | "id">, why?: Doubt): string {
+  const ids = [
+    create.id ?? (why && "id" in why && why.id),
+    why?.kind === "perhapsOthers" && `perhaps ${someOf(why.ids)}`,
+  ].filter(Boolean);
+  return `"${displayRecordedName(create)}"${ids.length === 0 ? "" : ` (${ids.join(", ")})`}`;
 }
 
-/** Names the instance of a create in doubt as far as it is known, and says about when the create began. */
-function detailsOf(record: LedgerRecord, why?: Doubt): string {
-  const { at } = record;
-  const details = [
-    `"${displayRecordedName(record)}"`,
-    record.id ?? (why && "id" in why && why.id),
-    why?.kind === "perhapsOthers" && `perhaps ${someOf(why.ids)}`,
-    at !== undefined && `begun ${secondOf(new Date(at))}`,
-  ];
-  return details.filter(Boolean).join(", ");
+/** Says about when a create began that another run may still carry out. */
+function begunOf({ at }: LedgerRecord): string {
+  return at === undefined ? "" : `, begun ${secondOf(new Date(at))}`;
 }
 
 /** Returns the way out of a doubt: the one command. */
@@ -136,9 +132,9 @@ function inDoubtReport(
   spec: CreateSpec,
   paging: Paging,
 ): Report {
-  const details = detailsOf(record, why);
+  const created = describe(record, why);
   if (why.kind === "anotherRun") {
-    const own = `nothing was created: ${displayRun(record)} creates ${resourceOf(spec)} (${details})`;
+    const own = `nothing was created: ${displayRun(record)} creates ${created}${begunOf(record)}`;
     return { own, shared: [", or has just created it.", "Run again once that run has ended."] };
   }
   // Where the state has an older instance, `settle` leaves the create to the next one, which stops here.
@@ -147,7 +143,7 @@ function inDoubtReport(
     ? `To give that up: \`${settleCommand("--yes", "--forget", record.urn)}\``
     : settleLine();
   return {
-    own: `an earlier create of ${resourceOf(spec)} is in doubt (${details})`,
+    own: `an earlier create of ${created} is in doubt`,
     shared: [`: ${reasonFor(why, paging)}.`, `Nothing was created. ${way}`],
     requests: requestBehind(why),
   };
@@ -159,8 +155,8 @@ function unclearReport(
   paging: Paging,
   namesake?: string,
 ): Report {
-  const has = namesake === undefined ? "" : `; ${nameTaken(namesake)}`;
-  const sent = firstError ? "was sent twice, and is" : "is";
+  const has = namesake === undefined ? "" : `, and ${nameTaken(namesake)}`;
+  const twice = firstError ? "It was sent twice. " : "";
   const { own } = spec;
   // `pulumi do --stateless` has no state that could be put right.
   const way =
@@ -168,8 +164,12 @@ function unclearReport(
       ? `Look for ${describe(own)} in the service's listing before you run this again, because each run creates an instance.`
       : settleLine();
   return {
-    own: `the create of ${resourceOf(spec)} ${sent} in doubt (${detailsOf(record, why)}${has})`,
-    shared: [`: ${reasonFor(why, paging)}.`, `${error.message}. Nothing more was sent.`, way],
+    own: `the create of ${describe(record, why)} is in doubt${has}`,
+    shared: [
+      `: ${reasonFor(why, paging)}.`,
+      `${error.message}. ${twice}Nothing more was sent.`,
+      way,
+    ],
     requests: [error, ...requestBehind(why)],
   };
 }
@@ -259,14 +259,15 @@ export function resumedReport(id: string): Report {
 }
 
 /** Returns the warning of a create whose instance was found by its name in a listing. A listing shows few outputs. */
-export function lostAnswerNotice(id: string): string[] {
-  return [`the answer to the create of instance ${id} was lost.`, noNetworksNotice];
+export function lostAnswerReport(id: string): Report {
+  const own = `the answer to the create of instance ${id} was lost`;
+  return { own, shared: [".", noNetworksNotice] };
 }
 
 /** Returns what a preview says of a resource that another run is creating. */
 export function anotherRunReport(record: LedgerRecord): Report {
   return {
-    own: `${displayRun(record)} creates this resource (${detailsOf(record)})`,
+    own: `${displayRun(record)} creates ${describe(record)}${begunOf(record)}`,
     shared: [", and is still under way. `pulumi up` waits for its end"],
   };
 }
@@ -282,7 +283,7 @@ export function perhapsStoppedReport(items: readonly Leftover[], spec: CreateSpe
 
 /** Returns the message at the end of a run about the creates that earlier runs have left in doubt. */
 export function inDoubtNotice(records: readonly LedgerRecord[]): string[] {
-  const named = someOf(records.map(describe));
+  const named = someOf(records.map((record) => describe(record)));
   const are =
     records.length === 1 ? "1 earlier create is" : `${records.length} earlier creates are`;
   const next = "`pulumi up` first looks for what was made, if the program still asks for it.";

@@ -152,19 +152,23 @@ describe("a create stops, and the record stays, if", () => {
     [
       "an engine was given the id",
       { id: "i-1", givenBy: "s" },
-      /i-1, begun .*Pulumi was told the id/,
+      /\(i-1\) is in doubt: .*Pulumi was told the id/,
     ],
     [
       "the program has changed",
       { id: "i-1", digest: "other" },
-      /i-1, begun .*the program, the token or the provider resource has changed/,
+      /\(i-1\) is in doubt: .*the program, the token or the provider resource has changed/,
     ],
     [
       "another provider resource asked",
       { id: "i-1", scope: "x" },
-      /i-1, begun .*the provider resource has changed since/,
+      /\(i-1\) is in doubt: .*the provider resource has changed since/,
     ],
-    ["the answer had another id", { id: "i-9" }, /i-9, perhaps i-1,.*what it made can't be told/],
+    [
+      "the answer had another id",
+      { id: "i-9" },
+      /\(i-9, perhaps i-1\) is in doubt: what it made can't be told/,
+    ],
     ["the token kind is another one", { tokenKind: "test" }, /it was made with a test token/],
     ["the address is another one", { baseUrl: "https://b.example/v2" }, /it lives at https:\/\/b/],
   ])("%s", async (_, record, words) => {
@@ -179,7 +183,7 @@ describe("a create stops, and the record stays, if", () => {
     const world = await afterKill({ record: { id: "i-1" } });
     world.service.has("i-1", { name: generated(1) });
     world.session.state.noteShown({ id: "i-1", origin: undefined });
-    await expectStop(world, /i-1, begun .*Pulumi was told the id/);
+    await expectStop(world, /\(i-1\) is in doubt: .*Pulumi was told the id/);
   });
 
   test("several instances have the generated name", async () => {
@@ -312,7 +316,9 @@ describe("the end of a run", () => {
     const world = await afterKill({ record: { id: "i-1" } });
     for (let time = 0; time < 2; time++) reportInDoubt(world.session);
     expect(world.messages.warnings).toEqual([
-      expect.stringMatching(/1 earlier create is in doubt.*\(i-1\)\.\nTo settle it: `.*settle`$/),
+      expect.stringMatching(
+        /1 earlier create is in doubt.*\(i-1\)\.\n.* To settle it: `.*settle`$/,
+      ),
     ]);
   });
 

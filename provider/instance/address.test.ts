@@ -102,7 +102,10 @@ test("an address that does not come is awaited for the settling time, once in a 
   await create(world, { resource: "late", name: "late" });
   expect(clock.now() - before.now).toBeLessThan(5000);
   session.notices.reportFindings();
-  expect(messages.warnings).toEqual([noAddress, expect.stringContaining("and 2 more instances")]);
+  expect(messages.warnings).toEqual([
+    noAddress,
+    expect.stringContaining("2 more instances, as for"),
+  ]);
 });
 
 test("where a finished instance is listed without an address, none is awaited, and nothing is said", async () => {

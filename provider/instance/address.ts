@@ -1,15 +1,20 @@
 /** The public address of an ACTIVE instance. A service may list the status some seconds before the address, or give it none. */
+import { pageAt } from "../advice";
 import { isListedWithoutAddress } from "../evidence/poller";
+import type { Report } from "../errors";
 import type { Session } from "../session/session";
 import type { Instance } from "./instance";
 
 /** What is said of an instance whose outputs come from a listing alone. */
-export const noNetworksNotice =
-  "networks, privateIpv4 and createdAt stay empty. A program that reads networks[0] fails in each run: use privateIpv4, or check the length.";
+export const noNetworksNotice = `networks, privateIpv4 and createdAt stay empty. More: ${pageAt("instance.md#outputs")}`;
 
 /** What is said of an instance whose address was awaited in vain. */
-export const noAddressNotice =
-  "the service lists no public address, although the status is ACTIVE, so ipv4 is empty. `pulumi refresh` records an address that comes later";
+export const noAddressFinding: Report = {
+  own: "the service lists no public address",
+  shared: [
+    ", although the status is ACTIVE, so ipv4 is empty. `pulumi refresh` records an address that comes later",
+  ],
+};
 
 /** Whether the instance is ACTIVE, and no listing has shown its public address. */
 export function lacksAddress({ status, ipv4 }: Instance): boolean {

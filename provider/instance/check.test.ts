@@ -10,6 +10,7 @@ import {
   type OpaqueKind,
   type PropertyValue,
 } from "../pulumi/propertyValue";
+import { wholeOf } from "../errors";
 import type { AutonamingMode, CheckRequest } from "../pulumi/calls";
 import { inputsOf, scopeId, urnOf } from "../testing/scene";
 import { checkInstance } from "./check";
@@ -301,12 +302,13 @@ test("what the existing instance has is said, and stops no run, until it is repl
   const olds = inputsOf({ ...news, userDataBase64: undefined, userData: new Secret(text) });
   const { failures: found, findings } = check(news, { olds });
   expect(found).toEqual([]);
-  expect(findings).toEqual([
+  const lines = findings.flatMap(wholeOf);
+  expect(lines).toEqual([
     expect.stringMatching(/^flavorId in the state has white space/),
     expect.stringMatching(/^sshKeys in the state is the text of a public key/),
     expect.stringMatching(/^userDataBase64 in the state has the text of an Output/),
   ]);
-  expect(findings.filter((finding) => finding.length > 160)).toEqual([]);
+  expect(lines.filter((line) => line.length > 160)).toEqual([]);
   // The engine checks a replacement again without the old inputs.
   expect(failures(news)).toHaveLength(3);
   expect(failures({ ...news, sshKeys: [publicText, "b\n"] }, { olds })).toHaveLength(1);
@@ -367,7 +369,7 @@ test.each([
   `${"a.".repeat(126)}aa`,
   "\u200bx",
 ])("%j is no hostname of RFC 1123: a new name is warned of, and not refused", (name) => {
-  const warned = [expect.stringContaining("(RFC 1123)")];
+  const warned = [{ shared: [expect.stringContaining("(RFC 1123)")] }];
   expect(check({ name })).toMatchObject({ failures: [], findings: warned });
   expect(check({ name }, { olds: inputsOf() })).toMatchObject({ failures: [], findings: warned });
   expect(check({ name }, { olds: inputsOf({ name }) }).findings).toEqual([]);

@@ -14,7 +14,7 @@ import {
   type PropertyMap,
   type PropertyValue,
 } from "../pulumi/propertyValue";
-import type { Text } from "../context";
+import type { Report } from "../errors";
 import type { CheckRequest, CheckResponse } from "../pulumi/calls";
 import { outputTextProblem } from "../pulumi/outputText";
 import { numberAsText } from "../pulumi/textTypes";
@@ -33,7 +33,7 @@ import { isSameUserData, isUserDataHash, readUserData } from "./userData";
 
 /** The response, and what is wrong with inputs that the existing instance has: it is said, and stops no run. */
 export interface Checked extends CheckResponse {
-  findings: Text[];
+  findings: Report[];
 }
 
 /** What Check has to know of the run. */
@@ -57,7 +57,7 @@ export function checkInstance(given: CheckRequest, { scope, isNameTaken }: Check
     .flatMap((name) => validationErrors(name, request));
   const reasons = (kept: boolean) =>
     errors.filter(({ isKept }) => isKept === kept).map(({ reason }) => reason);
-  const findings: Text[] = reasons(true);
+  const findings: Report[] = reasons(true).map((own) => ({ own, shared: [] }));
   const failures = [...unknownProperties(news), ...reasons(false)];
   if (unfilled.length > 0) failures.push(fillIn(unfilled));
   if (!isGiven(request.olds["name"]) && outputTextProblem(logicalName(request.urn)) !== undefined)
@@ -96,8 +96,11 @@ export function checkInstance(given: CheckRequest, { scope, isNameTaken }: Check
   return { inputs: propertyMap(inputs), failures, findings };
 }
 
-function takenName(name: string): string {
-  return `another resource of this program has the name "${name}", too: a service may refuse a second instance of that name`;
+function takenName(name: string): Report {
+  return {
+    own: `another resource has the name "${name}", too`,
+    shared: [": a service may refuse a second instance of that name"],
+  };
 }
 
 /** Returns the inputs with their ids as text, each as secret as before. */
@@ -199,8 +202,12 @@ function isHeld(
 const namedByOutput =
   "the resource has the text of an Output in its own name, which has to be known before the run: give it a plain text, and give the Output as its input `name`";
 
-const noHostname =
-  "the service may refuse the name: a hostname has labels of up to 63 letters, digits and inner hyphens, 253 characters in all (RFC 1123)";
+const noHostname: Report = {
+  own: "the service may refuse the name",
+  shared: [
+    ": a hostname has labels of up to 63 letters, digits and inner hyphens, 253 characters in all (RFC 1123)",
+  ],
+};
 
 const isOnlyHash =
   'is not a script, but a hash that a state holds in its place (compute:userDataInState is "hash"), for example the output of another instance. Give the script itself';

@@ -180,7 +180,7 @@ export const outputs: Readonly<Record<string, Output>> = {
   networks: {
     description:
       "The networks that the instance is attached to. Only the response to the create shows them, so the list is empty after an import, " +
-      "`get`, or a create whose answer was lost. A program should use `privateIpv4`, or check the length.",
+      "`get`, or a create whose answer was lost. A program should check the length.",
     type: "networks",
   },
   privateIpv4: {

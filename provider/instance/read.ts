@@ -80,8 +80,8 @@ function refresh(session: Session, before: Instance, item: ListItem, origin: Ori
   const missing = before.isUnfinished ? missingOf(session, after) : undefined;
   if (missing === undefined) return after;
   // An `up` shows this, too, and then waits.
-  const own = `instance ${after.id} was not ready when this run began: ${missing}`;
-  throw unfinishedInstance(after, own, ". `pulumi up` waits for it");
+  const own = `instance ${after.id} was not ready when this run began`;
+  throw unfinishedInstance(after, own, `: ${missing}. \`pulumi up\` waits for it`);
 }
 
 /** Says what an instance that has left PROVISIONING still lacks before it is ready. */

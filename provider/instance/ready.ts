@@ -13,7 +13,7 @@ import { hasLeftProvisioning, type LookOptions, type WaitResult } from "../evide
 import type { Notices } from "../session/notices";
 import { waits, type Operation } from "../session/operations";
 import type { Session } from "../session/session";
-import { isAddressDue, lacksAddress, noAddressNotice } from "./address";
+import { isAddressDue, lacksAddress, noAddressFinding } from "./address";
 import { listedBy } from "./existence";
 import { Instance } from "./instance";
 import {
@@ -175,7 +175,7 @@ class WaitUntilReady {
   #noteAddress(): void {
     const { notices } = this.#session;
     checkStatus(notices, this.#instance);
-    if (lacksAddress(this.#instance)) notices.warnOfFinding([noAddressNotice], this.#instance.urn);
+    if (lacksAddress(this.#instance)) notices.warnOfFinding(noAddressFinding, this.#instance.urn);
   }
 
   /**

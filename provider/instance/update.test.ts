@@ -80,7 +80,7 @@ test("an instance whose imported inputs are recorded has no networks, and the pr
   const oldInputs = propertyMap({ name: "web" });
   await update(world, importedState(world), { oldInputs, preview: true });
   expect(world.messages.warnings).toEqual([
-    expect.stringMatching(/^warning the service does not show .*\n.*use privateIpv4, or check/),
+    expect.stringMatching(/^warning the state records .*\nnetworks, privateIpv4 .* stay empty/),
   ]);
   await update(world, acceptedOutputs(world), {});
   expect(world.messages.warnings).toHaveLength(1);
@@ -141,7 +141,7 @@ test("the inputs that a program asserts of an imported instance are recorded wit
   const outputs = await update(world, importedState(world), { oldInputs: imported, news });
   expect(outputs).toMatchObject({ flavorId: "flavor-1", userData: new Secret("x") });
   expect(world.messages.warnings).toEqual([
-    expect.stringContaining("does not show flavorId, imageId, vpcId, userData, so the state"),
+    expect.stringContaining("the state records flavorId, imageId, vpcId, userData as the program"),
   ]);
   expect(changedInputs(held(outputs, { inputs: news }), news).detailed).toEqual({});
 });

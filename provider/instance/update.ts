@@ -41,10 +41,12 @@ export async function updateInstance(
   const { asserted, recorded } = changedInputs(before, news);
   if (asserted.length > 0) {
     const names = asserted.join(", ");
-    const finding = `the service does not show ${names}, so the state records what the program says, unchecked`;
+    const own = `the state records ${names} as the program says, unchecked`;
     const { networks } = before.outputs;
     const hasNetworks = isList(networks) && networks.length > 0;
-    session.notices.warnOfFinding([finding, ...(hasNetworks ? [] : [noNetworksNotice])], urn);
+    const more = hasNetworks ? [] : [noNetworksNotice];
+    const shared = [", because the service shows no such input.", ...more];
+    session.notices.warnOfFinding({ own, shared }, urn);
   }
   const valueOf = (name: InputName) => {
     const value = news[name] ?? (isScript(name) ? undefined : null);

@@ -4,7 +4,7 @@
  * nothing, or its instance is gone, the text stays until the process ends, because an error hook may repeat the Create.
  */
 import { createHash, createHmac, randomBytes } from "node:crypto";
-import { OperationFailed } from "../errors";
+import { OperationFailed, type Report } from "../errors";
 import {
   propertyMap,
   reveal,
@@ -64,17 +64,20 @@ const maxProblems = 3;
 export async function userDataWarning(
   checked: PropertyMap,
   olds: PropertyMap,
-): Promise<string[] | undefined> {
+): Promise<Report | undefined> {
   const userData = readUserData(checked);
   if (userData?.form !== "text" || isSameUserData(olds, checked)) return undefined;
   const problems = (await unusableIn(userData.bytes)).slice(0, maxProblems);
   if (problems.length === 0) return undefined;
-  const lines = problems.flatMap(({ partly, why, remedy }) => [
-    `cloud-init would ignore ${partly ? "a part of " : ""}${userData.input}: ${why}.`,
+  const [first = "", ...others] = problems.map(
+    ({ partly }) => `cloud-init would ignore ${partly ? "a part of " : ""}${userData.input}`,
+  );
+  const lines = problems.flatMap(({ why, remedy }, n) => [
+    `${others[n - 1] ?? ""}: ${why}.`,
     remedy,
   ]);
   const another = "Ignore this warning if the image reads its user data with another program.";
-  return [...lines.slice(0, -1), `${lines.at(-1)} ${another}`];
+  return { own: first, shared: [...lines.slice(0, -1), `${lines.at(-1)} ${another}`] };
 }
 
 function saltOf(hash: string): Buffer {

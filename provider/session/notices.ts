@@ -1,7 +1,7 @@
 /** What a session says once, although it concerns several instances. */
 import { logicalName } from "../pulumi/urn";
 import type { Settings } from "../config/settings";
-import type { ProviderContext, Text } from "../context";
+import type { ProviderContext } from "../context";
 import { wholeOf, type Report } from "../errors";
 import { Once } from "../once";
 
@@ -10,10 +10,10 @@ export class Notices {
   readonly #ctx: ProviderContext;
   readonly #settings: Settings;
   readonly #said = new Once();
-  /** By the shared part of reports: the first instance, which was told the whole. */
-  readonly #told = new Map<string, { urn: string; requests: string }>();
-  /** By the lines of a finding: the URNs of the instances that have it. */
-  readonly #findings = new Map<string, Set<string>>();
+  /** By the shared part of reports: the first instance, which was told the whole, and the request_id that it was told. */
+  readonly #told = new Map<string, { urn: string; requestId: string | undefined }>();
+  /** By the whole text of a finding: the own clause, and the URNs of the instances that have it. */
+  readonly #findings = new Map<string, { own: string; urns: Set<string> }>();
   /** The descriptions of the leftovers for the next notice. */
   readonly #leftovers: string[] = [];
 
@@ -26,13 +26,13 @@ export class Notices {
   linesOf(report: Report, urn: string): readonly string[] {
     const { own, requests = [] } = report;
     const subject = sharedSubject(report);
-    const briefs = requests.map(({ brief }) => brief).join(", ");
-    const first = this.#told.get(subject) ?? { urn, requests: briefs };
+    const requestId = requests[0]?.service.requestId;
+    const first = this.#told.get(subject) ?? { urn, requestId };
     this.#told.set(subject, first);
     // An error hook makes the engine repeat the call, and only the last answer is shown.
     if (first.urn === urn) return wholeOf(report);
-    const answers = first.requests === briefs ? "" : `: ${briefs}`;
-    return [`${own}${answers}, as for ${logicalName(first.urn)}.`];
+    const isAnother = requestId !== undefined && requestId !== first.requestId;
+    return [`${own}, as for ${logicalName(first.urn)}${isAnother ? ` (${requestId})` : ""}.`];
   }
 
   /** Prints a message about the instance of `urn`, as `linesOf` returns it. */
@@ -53,24 +53,21 @@ export class Notices {
   }
 
   /** Warns of what is true of several instances, at the first of them. `reportFindings` counts the others. */
-  warnOfFinding(text: Text, urn: string): void {
-    const finding = [text].flat().join("\n");
-    const urns = this.#findings.get(finding) ?? new Set();
-    this.#findings.set(finding, urns.add(urn));
-    if (urns.size === 1 && this.markSaid(`finding ${finding}`)) {
-      this.#ctx.messages.warning(text, urn);
-    }
+  warnOfFinding(finding: Report, urn: string): void {
+    const lines = wholeOf(finding);
+    const text = lines.join("\n");
+    const { urns } = this.#findings.get(text) ?? { urns: new Set<string>() };
+    this.#findings.set(text, { own: finding.own, urns: urns.add(urn) });
+    if (urns.size === 1 && this.markSaid(`finding ${text}`)) this.#ctx.messages.warning(lines, urn);
   }
 
-  /** Says at the end of a run how many instances have each finding, if it is more than the one that was named. */
+  /** Says at the end of a run how many instances have each finding besides the first one, which was named. */
   reportFindings(): void {
-    for (const [finding, [first = "", ...others]] of this.#findings) {
+    for (const { own, urns } of this.#findings.values()) {
+      const [first = "", ...others] = urns;
       if (others.length === 0) continue;
-      const [line = ""] = finding.split("\n");
-      const instances = others.length === 1 ? "instance" : "instances";
-      this.#ctx.messages.warning(
-        `${logicalName(first)} and ${others.length} more ${instances}: ${line}`,
-      );
+      const instances = others.length === 1 ? "1 more instance" : `${others.length} more instances`;
+      this.#ctx.messages.warning(`${instances}, as for ${logicalName(first)}: ${own}`);
     }
     this.#findings.clear();
   }

@@ -213,10 +213,10 @@ export async function errorOf<T>(operation: Promise<T>): Promise<Error> {
   throw new Error("the operation did not fail");
 }
 
-/** How many lines a message takes on a screen of 100 columns, after the word that the engine puts in front of it. */
+/** How many lines a message takes on a screen of 100 columns, with the margin and the word that the engine puts in front of it. */
 export function linesAt100(message: string): number {
   const lines = `error: ${message}`.split("\n");
-  return lines.reduce((sum, line) => sum + Math.ceil(line.length / 100), 0);
+  return lines.reduce((sum, line) => sum + Math.ceil((line.length + 4) / 100), 0);
 }
 
 /** The instance that a state holds with these outputs. */

@@ -1,6 +1,7 @@
 /** Tests of the warnings that cloud-init would ignore user data. */
 import { gzipSync } from "node:zlib";
 import { expect, test } from "@jest/globals";
+import { wholeOf } from "../errors";
 import { Secret, Unknown, type PropertyValue } from "../pulumi/propertyValue";
 import { inputsOf } from "../testing/scene";
 import { userDataWarning } from "../instance/userData";
@@ -11,9 +12,10 @@ type Values = Record<string, PropertyValue | undefined>;
 const canary = "hunter2Canary";
 
 async function warningOf(news: Values, olds: Values = {}): Promise<string | undefined> {
-  const warning = (await userDataWarning(inputsOf(news), inputsOf(olds)))?.join(" ");
-  expect(warning ?? "").not.toContain(canary);
-  return warning;
+  const warning = await userDataWarning(inputsOf(news), inputsOf(olds));
+  const text = warning && wholeOf(warning).join(" ");
+  expect(text ?? "").not.toContain(canary);
+  return text;
 }
 const base64 = (text: string | Buffer) => Buffer.from(text).toString("base64");
 const cloudConfig = `#cloud-config
@@ -73,7 +75,7 @@ test("of several problems, a warning has the first three", async () => {
   const parts = [part("text/x-shellscript", "ls"), part("text/odd", "x")];
   const configs = [unknown, command].map((text) => part("text/cloud-config", text));
   const archive = `#cloud-config-archive\n${[...parts, ...configs].join("")}`;
-  const three = (await userDataWarning(inputsOf({ userData: archive }), inputsOf())) ?? [];
+  const three = wholeOf((await userDataWarning(inputsOf({ userData: archive }), inputsOf())) ?? []);
   const problems = three.filter((line) => line.startsWith("cloud-init would ignore a part of"));
   expect(problems).toEqual(
     [1, 2, 3].map((number) => expect.stringContaining(`: in part ${number}, `)),

@@ -121,7 +121,7 @@ namespace ComputeInstances.Compute
         public Output<string> Name { get; private set; } = null!;
 
         /// <summary>
-        /// The networks that the instance is attached to. Only the response to the create shows them, so the list is empty after an import, `get`, or a create whose answer was lost. A program should use `privateIpv4`, or check the length.
+        /// The networks that the instance is attached to. Only the response to the create shows them, so the list is empty after an import, `get`, or a create whose answer was lost. A program should check the length.
         /// </summary>
         [Output("networks")]
         public Output<ImmutableArray<Outputs.Network>> Networks { get; private set; } = null!;

@@ -559,7 +559,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/read.ts",
-    text: ". `pulumi up` waits for it",
+    text: ". \\`pulumi up\\` waits for it",
     ways: { "port: pulumi up": portLater, "address: pulumi up": addressLater },
   },
   {
@@ -652,12 +652,12 @@ export const advice: readonly Advice[] = [
     ways: {
       "run again": pause("if %s is answered with a pause of a day, the creates end at once"),
       "pulumi up": pause("if the wait for an accepted instance meets a pause of a day"),
+      "a delete": pause("if the destroy call is answered with a pause of a day"),
     },
   },
   {
     file: "cli/listings.ts",
     text: "Run the command again after that time.",
-      "a delete": pause("if the destroy call is answered with a pause of a day"),
     ways: { "run again": audited("if every request is answered with a 429${pause}") },
   },
 ];

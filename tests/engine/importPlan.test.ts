@@ -78,7 +78,7 @@ testUnless(
     stack.program(`${written}\noutputs:\n  flavor: \${web.flavorId}\n`);
     const up = await stack.up();
     expect(up).toMatch(/~ 2 updated/);
-    const warned = "so the state records what the program says, unchecked";
+    const warned = "as the program says, unchecked";
     expect(up).toMatch(new RegExp(`${warned}[^]* and 1 more instance: .*${warned}`));
     expect(await stack.outputs()).toEqual({ flavor: required["flavorId"] });
     await stack.expectNothingToDo();

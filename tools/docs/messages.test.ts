@@ -1,6 +1,7 @@
 /** Checks that the messages which pages show are those of the plugin, apart from line breaks. */
 import { expect, test } from "@jest/globals";
 import { RequestError } from "../../provider/api/errors";
+import { wholeOf } from "../../provider/errors";
 import { createInstance } from "../../provider/testing/calls";
 import { userDataWarning } from "../../provider/instance/userData";
 import { propertyMap } from "../../provider/pulumi/propertyValue";
@@ -35,7 +36,8 @@ async function soldOutError(): Promise<string> {
 
 async function scriptWarning(): Promise<string | undefined> {
   const inputs = propertyMap({ userData: "\n#!/bin/sh\napt-get update\n" });
-  return (await userDataWarning(inputs, propertyMap({})))?.join("\n");
+  const warning = await userDataWarning(inputs, propertyMap({}));
+  return warning && wholeOf(warning).join("\n");
 }
 
 test("each message that a page shows is what the plugin prints", async () => {

@@ -117,7 +117,7 @@ type Instance struct {
 	Ipv4 pulumi.StringOutput `pulumi:"ipv4"`
 	// Hostname of the server. By default, the provider generates it from the resource's name and eight characters: four that identify this resource of this stack, and four random ones. The Pulumi setting `pulumi:autonaming` can change that.
 	Name pulumi.StringOutput `pulumi:"name"`
-	// The networks that the instance is attached to. Only the response to the create shows them, so the list is empty after an import, `get`, or a create whose answer was lost. A program should use `privateIpv4`, or check the length.
+	// The networks that the instance is attached to. Only the response to the create shows them, so the list is empty after an import, `get`, or a create whose answer was lost. A program should check the length.
 	Networks NetworkArrayOutput `pulumi:"networks"`
 	// IPv4 address on the first network of type `private`. Only the response to the create shows it, so it may be empty.
 	PrivateIpv4 pulumi.StringOutput `pulumi:"privateIpv4"`
@@ -361,7 +361,7 @@ func (o InstanceOutput) Name() pulumi.StringOutput {
 	return o.ApplyT(func(v *Instance) pulumi.StringOutput { return v.Name }).(pulumi.StringOutput)
 }
 
-// The networks that the instance is attached to. Only the response to the create shows them, so the list is empty after an import, `get`, or a create whose answer was lost. A program should use `privateIpv4`, or check the length.
+// The networks that the instance is attached to. Only the response to the create shows them, so the list is empty after an import, `get`, or a create whose answer was lost. A program should check the length.
 func (o InstanceOutput) Networks() NetworkArrayOutput {
 	return o.ApplyT(func(v *Instance) NetworkArrayOutput { return v.Networks }).(NetworkArrayOutput)
 }

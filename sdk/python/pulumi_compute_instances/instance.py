@@ -468,7 +468,7 @@ class Instance(pulumi.CustomResource):
     @pulumi.getter
     def networks(self) -> pulumi.Output[Sequence['outputs.Network']]:
         """
-        The networks that the instance is attached to. Only the response to the create shows them, so the list is empty after an import, `get`, or a create whose answer was lost. A program should use `private_ipv4`, or check the length.
+        The networks that the instance is attached to. Only the response to the create shows them, so the list is empty after an import, `get`, or a create whose answer was lost. A program should check the length.
         """
         return pulumi.get(self, "networks")
 
