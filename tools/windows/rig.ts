@@ -8,6 +8,7 @@
  *   killed    the engine is killed during a create: the plugin ends, and the next `up` goes on with that create
  *   settle    a person answers `settle` at a console, after engine and plugin were killed
  *   words     the commands that the plugin shows are for PowerShell
+ *   root      the registry has the certificate authority of the service
  *
  * Wine is not Windows: it has no CTRL_BREAK for another process, PowerShell, nor virus scanner, and no program in a language
  * but YAML runs there.
@@ -15,6 +16,7 @@
  *   --plugin FILE   tries another executable of the plugin, such as that of an earlier version
  */
 import assert from "node:assert/strict";
+import { X509Certificate } from "node:crypto";
 import {
   copyFileSync,
   existsSync,
@@ -27,6 +29,8 @@ import {
 import { join } from "node:path";
 import metadata from "../../metadata.json";
 import { startEmulator } from "../../emulator";
+import { testAuthority, testServer } from "../../provider/api/testing/certificates";
+import { TlsFront } from "../../tests/support/tlsFront";
 import { ensureExecutable } from "../dist/archives";
 import { ensureRuntime, executableName, nodeIn } from "../dist/platforms";
 import { ensureGoTool } from "../go/tools";
@@ -44,7 +48,7 @@ const [pulumi, host, plugin] = [
 const [tools, home] = ["/rig/bin", "/rig/home"];
 const installed = `${home}/plugins/resource-${metadata.name}-v${metadata.version}/${plugin}`;
 
-const scenes = { up, reader, killed, settle, words };
+const scenes = { up, reader, killed, settle, words, root: rootAuthority };
 type SceneName = keyof typeof scenes;
 
 /** Makes the drive's folder of the rig anew, with the programs in it. */
@@ -204,6 +208,30 @@ async function words(): Promise<void> {
   const help = await new Command(["wine", `${folder}/${plugin}`, "--help"]).succeeded();
   const shown = `& 'Z:\\rig\\it''s mine\\${plugin}'`;
   assert.ok(help.includes(`Usage: ${shown} `), help);
+}
+
+async function rootAuthority(): Promise<void> {
+  // The certificate is for this name, which the Debian with Wine lacks.
+  writeFileSync(join(drive, "etc", "hosts"), "127.0.0.1 localhost\n");
+  await using emulator = await startEmulator();
+  await using front = await TlsFront.start(emulator.port, testServer);
+  const env = { COMPUTE_BASE_URL: front.url, COMPUTE_API_TOKEN: "sk_test_rig" };
+  const doctor = () => new Command(["wine", installed, "doctor"], { env }).succeeded();
+
+  const { raw, fingerprint } = new X509Certificate(testAuthority);
+  // Its begin: the number of the property "certificate", and what Windows writes behind that.
+  const head = new Uint8Array(new Uint32Array([0x20, 1, raw.length]).buffer);
+  const blob = Buffer.concat([head, raw]).toString("hex");
+  const roots = "HKCU\\Software\\Microsoft\\SystemCertificates\\Root\\Certificates";
+  const key = `${roots}\\${fingerprint.replaceAll(":", "")}`;
+  const inRegistry = (...words: string[]) => new Command(["wine", "reg", ...words]).succeeded();
+  await assert.rejects(doctor(), /bad certificate of localhost/);
+  await inRegistry("add", key, "/v", "Blob", "/t", "REG_BINARY", "/d", blob, "/f");
+  try {
+    assert.match(await doctor(), /^ok +account/m);
+  } finally {
+    await inRegistry("delete", key, "/f");
+  }
 }
 
 /** Returns the records in the ledger. */
