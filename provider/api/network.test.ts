@@ -1,5 +1,9 @@
 /** Tests TLS connections, proxies and what is known when a connection fails. */
 import dns from "node:dns";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
 import tls from "node:tls";
 import { describe, expect, jest, test } from "@jest/globals";
 import { VirtualClock } from "../testing/virtualClock";
@@ -44,6 +48,22 @@ test("an authority of the system is trusted, also by requests under way at once,
     read.mockRestore();
   }
 });
+
+test.each([
+  ["answers with 400", (socket: Duplex) => void socket.end("HTTP/1.1 400 Bad Request\r\n\r\n")],
+  ["closes the connection, as the emulator does", (socket: Duplex) => void socket.destroy()],
+])(
+  "if a service of plain http on this machine %s, the message asks for plain http",
+  async (_, end) => {
+    const server = createServer().on("clientError", (_error, socket) => end(socket));
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    const { port } = server.address() as AddressInfo;
+    const failure = await failureOf(testClient(`https://127.0.0.1:${port}/v2`).account(never));
+    expect(failure.kind).toBe("unreachable");
+    expect(failure.message).toContain("(does the service expect plain http?)");
+    server.close();
+  },
+);
 
 test("if no TLS connection is made within the time-out, the outcome is `notSent`", async () => {
   await withServer([], async (server) => {

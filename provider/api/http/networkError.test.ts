@@ -20,7 +20,7 @@ test.each([
   ["ERR_SSL_WRONG_VERSION_NUMBER", "no TLS connection with api.example.com"],
   ["CERT_HAS_EXPIRED", "(CERT_HAS_EXPIRED): it has expired, and has to be renewed"],
   ["CERT_NOT_YET_VALID", "(CERT_NOT_YET_VALID): it is not valid yet; this machine's clock"],
-  ["HOSTNAME_MISMATCH", "(HOSTNAME_MISMATCH): it is for another host; compute:baseUrl"],
+  ["HOSTNAME_MISMATCH", "(HOSTNAME_MISMATCH): it is for another host; the address"],
   ["INVALID_PURPOSE", "bad certificate of api.example.com (INVALID_PURPOSE): it is not trusted"],
   ["SELF_SIGNED_CERT_IN_CHAIN", "(SELF_SIGNED_CERT_IN_CHAIN): it is not trusted"],
 ])("%s: %s", (code, message) => {

@@ -66,7 +66,7 @@ export function networkErrorMessage(error: NetworkError, reached: Reached): stri
 function whereItBroke(reached: Reached): string {
   switch (reached.stage) {
     case "connecting":
-      return `while it was being made (${peerOf(reached)})`;
+      return `while it was being made (${peerOf(reached)})${otherScheme(reached)}`;
     case "sent":
       return "before an answer came";
     case "answering":
@@ -82,7 +82,7 @@ function problemOfCertificate(code: string): string {
       return "it is not valid yet; this machine's clock may be wrong";
     case "ERR_TLS_CERT_ALTNAME_INVALID":
     case "HOSTNAME_MISMATCH":
-      return "it is for another host; compute:baseUrl has to name the host as the certificate does";
+      return "it is for another host; the address has to name the host as the certificate does";
     case "UNABLE_TO_VERIFY_LEAF_SIGNATURE":
       return "it is not trusted: the service does not send the certificate of its issuer, and this machine lacks it; the service has to send it, or NODE_EXTRA_CA_CERTS has to name its file";
     default:
