@@ -89,7 +89,7 @@ export class Run {
     for (const assignment of this.#assignments) {
       if (session.notices.markSaid(assignment))
         session.ctx.messages.info(
-          `${assignment} is set in the environment, and counts in each run until it is unset`,
+          `${assignment} was set in this run. If you did not type it with the command, unset it`,
         );
     }
     // After an interrupt, a second Ctrl-C may end the engine before it saves the replies. So `finished` then proves

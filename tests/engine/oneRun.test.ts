@@ -12,7 +12,7 @@ import { typePrinted, urnOf } from "./support/typing";
 
 const live = { token: tokens.live };
 const settingsOf = ({ project }: Stack) => readFileSync(join(project, "Pulumi.dev.yaml"), "utf8");
-const set = (assignment: string) => `${assignment} is set in the environment`;
+const set = (assignment: string) => `${assignment} was set in this run`;
 
 test("after a refused up and a refused destroy, the printed commands let servers run, and nothing saves that: the run after is refused again", async () => {
   await using fixture = await Fixture.create({
