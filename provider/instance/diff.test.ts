@@ -360,8 +360,8 @@ test("a replacement whose Delete would fail is refused before anything is change
   const why = "the service documents no call to destroy it";
   expect(error.message.split("\n")).toEqual([
     `instance i-1 can't be replaced: it still exists and is billed, and ${why}.`,
-    "  - remove it at the service (its portal), and run this again",
-    "  - create the new one beside it: `COMPUTE_DELETE_POLICY=retain pulumi up`",
+    "  - remove all that the change replaces (Pulumi stops at the first) at the service (its portal), and run this again",
+    "  - create the new ones beside the old ones: `COMPUTE_DELETE_POLICY=retain pulumi up`",
     expect.stringMatching(/^More: https:.*delete\.md#a-replacement$/),
   ]);
   expect(world.messages.warnings).toEqual([]);
@@ -374,7 +374,7 @@ test("a replacement is also refused if it is not known whether the instance exis
   const unproven = (await errorOf(diffOf(world, { flavorId: "b" }))).message;
   expect(unproven).toContain(words);
   expect(unproven).toContain(
-    "\n  - create the new one beside it: `COMPUTE_DELETE_POLICY=retain pulumi up`",
+    "\n  - create the new ones beside the old ones: `COMPUTE_DELETE_POLICY=retain pulumi up`",
   );
 
   const unreachable = existing();

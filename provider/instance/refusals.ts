@@ -53,16 +53,17 @@ export function findingOf(
 }
 
 /** Returns the way out by hand. If no listing would show that the instance was removed, there is none. */
-function waysToRemove(existing: Existing): string[] {
+function waysToRemove(existing: Existing, what = "it"): string[] {
   return existing.kind === "open"
     ? []
-    : ["remove it at the service (its portal), and run this again"];
+    : [`remove ${what} at the service (its portal), and run this again`];
 }
 
-/** Returns the ways out of a refused replacement. */
+/** Returns the ways out of a refused replacement. The change may replace other instances, too. */
 export function waysToReplace(existing: Existing): string[] {
-  const beside = `create the new one beside it: \`${oneRunCommands.retain}\``;
-  return [...waysToRemove(existing), beside];
+  const all = "all that the change replaces (Pulumi stops at the first)";
+  const beside = `create the new ones beside the old ones: \`${oneRunCommands.retain}\``;
+  return [...waysToRemove(existing, all), beside];
 }
 
 /** Returns the ways out of a refused delete. */

@@ -27,7 +27,7 @@ const pause = (name: string) => test("tests/simulation/pauses", name);
 const leftovers = (name: string) => engine("leftovers", name);
 const oneRun = (name: string) => engine("oneRun", name);
 const refusedDelete = oneRun("after a refused up and a refused destroy, the printed commands");
-const refusedReplacement = engine("adviceDelete", "after a refused replacement, it works with");
+const refusedReplacement = engine("adviceDelete", "after a refused replacement of several servers");
 const portLater = engine("waitForPort", "a port that does not answer in time keeps the instance");
 const portNever = engine("waitForPort", "a port that can't answer is left out of the program");
 const waits = core("waiting", "after a time-out the id is in the state");
@@ -467,7 +467,7 @@ export const advice: readonly Advice[] = [
   // ── Refused deletes and replacements, and instances out of reach ──
   {
     file: "provider/instance/refusals.ts",
-    text: "remove it at the service (its portal), and run this again",
+    text: "at the service (its portal), and run this again",
     ways: {
       "after a destroy": core("delete", "destroy of a live instance fails"),
       "after a replacement": refusedReplacement,
@@ -481,7 +481,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/instance/refusals.ts",
-    text: "create the new one beside it",
+    text: "create the new ones beside the old ones",
     ways: {
       "beside it": refusedReplacement,
       "it is gone": engine("adviceDelete", "if $what, a refused replacement prints the up"),

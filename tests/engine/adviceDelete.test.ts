@@ -79,7 +79,7 @@ test.each(unproven)("if $what, a refused replacement prints the up", async ({ ma
   make(fixture, id);
   stack.program(oneInstance({ flavorId: "premium-8" }));
   const refused = await stack.fail("up");
-  expect(refused).toContain("create the new one beside it: ");
+  expect(refused).toContain("create the new ones beside the old ones: ");
 
   await typePrinted(fixture, refused, "pulumi up");
 
@@ -102,26 +102,33 @@ test("after a DELETE that ended with Ctrl-C, the destroy that is run again remov
 });
 
 test.each(["removed at the service", "pulumi up"])(
-  "after a refused replacement, it works with: %s, also if the configuration has the policy",
+  "after a refused replacement of several servers, of which one is named, it works for all with: %s, also if the configuration has the policy",
   async (way) => {
-    const { fixture, id } = await madeLive({ config: { deletePolicy: "fail" } });
+    const program = (flavorId: string) =>
+      instances({ a: { inputs: { flavorId } }, b: { inputs: { flavorId } } });
+    const { fixture } = await madeLive({
+      program: program("standard-2"),
+      config: { deletePolicy: "fail" },
+    });
     await using _ = fixture;
     const { stack, control } = fixture;
-    stack.program(oneInstance({ flavorId: "premium-8" }));
+    const ids = fixture.ids();
+    stack.program(program("premium-8"));
     const refused = await stack.fail("up");
-    expect(refused).toContain(`instance ${id} can't be replaced: it still exists`);
+    const named = ids.filter((id) => refused.includes(`instance ${id} can't be replaced`));
+    expect(named).toHaveLength(1);
 
     if (way === "pulumi up") await typePrinted(fixture, refused, way);
     else {
-      control.remove(id);
+      for (const id of ids) control.remove(id);
       await stack.up();
     }
 
-    expect(fixture.posts()).toBe(2);
-    expect(fixture.ids().includes(id)).toBe(way === "pulumi up");
+    expect(fixture.posts()).toBe(4);
+    expect(ids.every((id) => fixture.ids().includes(id) === (way === "pulumi up"))).toBe(true);
     await expectAgreement(
       fixture,
-      fixture.ids().filter((other) => other !== id),
+      fixture.ids().filter((other) => !ids.includes(other)),
     );
   },
 );
