@@ -1,21 +1,28 @@
 /** Tests of the advice in messages and of the commands that it names. */
 import { expect, test } from "@jest/globals";
-import { importCommand, requestReport, stateDeleteCommand } from "./advice";
+import {
+  importCommand,
+  nextStep,
+  requestReport,
+  settingWords,
+  stackPlaces,
+  stateDeleteCommand,
+  type SettingPlaces,
+} from "./advice";
 import { wholeOf } from "./errors";
 import { programQuote, shellQuote } from "./shellQuote";
 import { answered, failed } from "./testing/fakeService";
 import { urnOf } from "./testing/scene";
 
 test.each([
-  [answered(401), "revoked: use a valid one"],
-  [Object.assign(answered(401), { tokenAdvice: "put one there" }), "revoked: put one there."],
+  [answered(401), "revoked: set a valid one with `pulumi config set --secret compute:apiToken`."],
   [answered(403, "POST", false), ". The token lacks the scope for this call"],
   // Some services answer a quota so.
   [answered(403), ". Unless that names another reason, the token lacks the scope for this call"],
   [answered(400), "Correct what the message names"],
   [answered(302), "Check that compute:baseUrl"],
   [answered(404, "GET"), "Check that compute:baseUrl"],
-  [answered(405, "DELETE"), "Check that compute:destroyPath"],
+  [answered(405, "DELETE"), "Check that compute:destroyPath is the service's destroy call."],
   [answered(404, "POST"), "Correct what the message names"],
   [
     Object.assign(answered(422), { service: { code: "flavor_sold_out" } }),
@@ -34,6 +41,42 @@ test.each([
   ],
 ])("the message of %s is followed by the next step", (error, step) => {
   expect(wholeOf(requestReport("nothing was created", error)).join(" ")).toContain(step);
+});
+
+const recorded = { kind: "recorded" };
+const after = " (after a change: `pulumi refresh --run-program`)";
+test.each<[string, Partial<SettingPlaces>, string, string]>([
+  [
+    "a stack",
+    {},
+    "compute:baseUrl,",
+    "set a valid one with `pulumi config set --secret compute:apiToken`.",
+  ],
+  [
+    "the state",
+    { engine: recorded },
+    `compute:baseUrl${after},`,
+    `with \`pulumi config set --secret compute:apiToken\`${after}.`,
+  ],
+  [
+    "the environment, in a destroy",
+    {
+      engine: recorded,
+      variables: { baseUrl: "COMPUTE_BASE_URL", apiToken: "COMPUTE_API_TOKEN" },
+    },
+    "compute:baseUrl (from COMPUTE_BASE_URL),",
+    "put a valid one in COMPUTE_API_TOKEN.",
+  ],
+  [
+    "a provider, in a destroy",
+    { engine: recorded, providerUrn: "urn:pulumi:dev::proj::pulumi:providers:compute::own" },
+    `baseUrl of the provider "own"${after},`,
+    `give the provider "own" a valid one as apiToken${after}.`,
+  ],
+])("the next step for settings of %s names the one place", (_, from, address, token) => {
+  const words = settingWords({ ...stackPlaces, ...from });
+  expect(nextStep(failed("unreachable").with({ words }))).toContain(`Check ${address} the network`);
+  expect(nextStep(answered(401).with({ words }))).toContain(token);
 });
 
 test("commands are quoted for the shell of the system", () => {

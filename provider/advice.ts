@@ -3,8 +3,8 @@ import { realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 import metadata from "../metadata.json";
 import { attempt } from "./attempt";
-import type { RequestError } from "./api/errors";
-import type { SettingVariables } from "./config/settings";
+import type { RequestError, SettingWords } from "./api/errors";
+import type { SettingName, SettingVariables } from "./config/settings";
 import type { Report } from "./errors";
 import { executablePath, ownFolder } from "./process/executable";
 import { pulumiHome } from "./pulumi/home";
@@ -18,37 +18,65 @@ export const configCommands = {
   apiToken: "pulumi config set --secret compute:apiToken",
 } as const;
 
-/** What a run (`SessionRun`) knows of where its settings come from. */
-interface SettingSources {
+/** Where a run has its settings from. */
+export interface SettingPlaces {
   readonly variables: SettingVariables;
+  /** The file of the token, if it has one. */
+  readonly tokenFile?: string | undefined;
+  /** The URN of the explicit provider. */
   readonly providerUrn?: string | undefined;
+  /** With the kind "recorded", the state has the settings that come from no variable. */
   readonly engine: { readonly kind: string };
 }
 
+/** The places of settings that come from the configuration of a stack. */
+export const stackPlaces: SettingPlaces = { variables: {}, engine: { kind: "program" } };
+
+/** Says in brackets which command makes a change of this setting count, if the run has the setting from the state. */
+export function afterChange(name: string, { variables, engine }: SettingPlaces): string {
+  const isRecorded = engine.kind === "recorded" && !(name in variables);
+  return isRecorded ? " (after a change: `pulumi refresh --run-program`)" : "";
+}
+
+/** Returns what messages call a setting: its name, and where the run has it from. */
+export function settingName(name: SettingName, { variables, providerUrn }: SettingPlaces): string {
+  const variable = variables[name];
+  if (variable) return `compute:${name} (from ${variable})`;
+  return providerUrn ? `${name} of the provider "${logicalName(providerUrn)}"` : `compute:${name}`;
+}
+
 /** Returns how a run gets another address: a clause with the one command, unless only the program can give it. */
-export function wayToAddress(
-  url: string,
-  { variables, providerUrn, engine }: SettingSources,
-): string {
+export function wayToAddress(url: string, places: SettingPlaces): string {
+  const { variables, providerUrn, engine } = places;
   const address = shellQuote(url);
   if (variables.baseUrl) return `put ${variables.baseUrl}=${address} before the command`;
-  if (providerUrn) return `give the provider "${logicalName(providerUrn)}" the baseUrl ${url}`;
+  if (providerUrn)
+    return `give the provider "${logicalName(providerUrn)}" the baseUrl ${url}${afterChange("baseUrl", places)}`;
   return engine.kind === "recorded"
     ? `\`pulumi refresh --run-program -c compute:baseUrl=${address}\``
     : `\`pulumi up -c compute:baseUrl=${address}\``;
 }
 
-/** Returns how a run gets another token, which `token` describes, as `wayToAddress` does. `file`: that of the present one. */
-export function wayToToken(
-  token: string,
-  { variables, providerUrn }: SettingSources,
-  file = variables.apiToken,
-): string {
-  if (file) return `put ${token} in ${file}`;
-  return providerUrn
+/** Returns how a run gets another token, which `token` describes, as `wayToAddress` does. */
+export function wayToToken(token: string, places: SettingPlaces): string {
+  const { variables, providerUrn, tokenFile = variables.apiToken } = places;
+  if (tokenFile) return `put ${token} in ${tokenFile}`;
+  const way = providerUrn
     ? `give the provider "${logicalName(providerUrn)}" ${token} as apiToken`
     : `set ${token} with \`${configCommands.apiToken}\``;
+  return way + afterChange("apiToken", places);
 }
+
+/** Returns what the advice for a failed request says of the settings of a run. */
+export function settingWords(places: SettingPlaces): SettingWords {
+  return {
+    toChange: (name) => settingName(name, places) + afterChange(name, places),
+    wayToValidToken: () => wayToToken("a valid one", places),
+  };
+}
+
+/** The words for an error that no run has caused. */
+const plainWords = settingWords(stackPlaces);
 
 /** The commands with a way out that holds for one run (`config/oneRun.ts`). */
 export const oneRunCommands = {
@@ -74,22 +102,21 @@ export function requestReport(own: string, error: RequestError): Report {
 
 /** Returns a sentence on what to do about a failed request. */
 export function nextStep(error: RequestError): string {
-  const { kind, service, mayHaveActed } = error;
+  const { kind, service, mayHaveActed, words = plainWords } = error;
   const sent = mayHaveActed ? "" : "Nothing was sent. ";
   if (kind === "unsendable" || kind === "unreachable") {
-    return `${sent}Check compute:baseUrl, the network and the proxy settings, and run again.`;
+    return `${sent}Check ${words.toChange("baseUrl")}, the network and the proxy settings, and run again.`;
   }
-  if (kind === "unanswered") return "Run again; a longer compute:requestTimeoutSeconds may help.";
-  if (kind === "unreadable") {
-    return "Check that compute:baseUrl is the address of the Compute Instances Service; if it is, report this to its operator.";
+  if (kind === "unanswered")
+    return `Run again; a longer ${words.toChange("requestTimeoutSeconds")} may help.`;
+  if (error.isElsewhere && error.method === "DELETE")
+    return `Check that ${words.toChange("destroyPath")} is the service's destroy call.`;
+  if (kind === "unreadable" || error.isElsewhere) {
+    const report = kind === "unreadable" ? "; if it is, report this to its operator" : "";
+    return `Check that ${words.toChange("baseUrl")} is the address of the Compute Instances Service${report}.`;
   }
-  if (error.isElsewhere)
-    return error.method === "DELETE"
-      ? "Check that compute:destroyPath is the service's destroy call."
-      : "Check that compute:baseUrl is the address of the Compute Instances Service.";
-  if (error.isTokenRefused) {
-    return `The token is invalid, expired or revoked: ${error.tokenAdvice ?? "use a valid one"}.`;
-  }
+  if (error.isTokenRefused)
+    return `The token is invalid, expired or revoked: ${words.wayToValidToken()}.`;
   if (error.isScopeMissing) {
     // Some services answer a quota in the same way.
     const subject = service.message === undefined ? "The" : "Unless that names another reason, the";
@@ -108,30 +135,17 @@ export function nextStep(error: RequestError): string {
 }
 
 /**
- * Returns the advice for a run whose settings come from the state as far as it has them (`RunKind`), and
- * from these environment variables.
- */
-export function recordedSettingsAdvice(variables: SettingVariables): string {
-  const taken = Object.entries(variables).map(([name, from]) => `compute:${name} from ${from}`);
-  const and = taken.length > 0 ? `, and took ${taken.join(" and ")}` : "";
-  return `This run used the settings that the last \`pulumi up\` recorded${and}. To use what was set since then: ${recordSettings}.`;
-}
-
-/** Says how the settings of the program reach the state, from which a destroy takes them. */
-const recordSettings =
-  "`pulumi refresh --run-program`, which also records the settings (if the program has no instance left, put one back first)";
-
-/**
  * Returns the warning that the cursor parameter did not lead to all pages of a listing, and never will if `isLasting`. `why` is a
- * phrase such as "a page repeated instances of an earlier page".
+ * phrase such as "a page repeated instances of an earlier page". `then`: as `afterChange` returns it.
  */
 export function cursorWarning(
   parameter: string | undefined,
   { why, isLasting }: { why: string; isLasting: boolean },
+  then: string,
 ): string {
   const setting = `compute:cursorParameter "${parameter}"`;
   return isLasting
-    ? `the service did not page by ${setting} (${why}); instances are listed by status instead, at most 100 of each. The rest of this run lists without it. Set compute:cursorParameter to the name that the service uses for the parameter, or remove the setting.`
+    ? `the service did not page by ${setting} (${why}); instances are listed by status instead, at most 100 of each. The rest of this run lists without it. Set compute:cursorParameter to the name that the service uses for the parameter, or remove the setting${then}.`
     : `the pages of a listing by ${setting} may lack instances (${why}); its instances are also listed by status, at most 100 of each. The next listing uses the parameter again. If every run says this, the service may use another parameter.`;
 }
 
@@ -207,7 +221,3 @@ export function importPlanCommand(file: string, stack: string | undefined): stri
 export function inStack(command: string, stack: string | undefined): string {
   return stack === undefined ? command : `${command} --stack ${shellQuote(stack)}`;
 }
-
-/** The advice for a listing that may lack instances: a sentence without its full stop. */
-export const nameCursor =
-  "If the service has a cursor, name its parameter in compute:cursorParameter";

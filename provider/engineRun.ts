@@ -153,8 +153,6 @@ export class EngineRun {
   readonly ours = new Set<string>();
   /** By its hash: the text of user data that a create may still need. Only the process that checked the inputs has it. */
   readonly texts = new Map<string, KeptText>();
-  /** Whether a Delete of this stack has come. */
-  hasDeleted = false;
   /** How the run has ended. The creates that still run read this when they end. */
   ending: CancelReason | undefined;
   readonly #resources = new Map<string, Resource>();
@@ -225,7 +223,6 @@ export class EngineRun {
     const stack = this.#program.get() ?? stackOf(urn);
     // An instance that a Diff has shown belongs to this stack: an alias has brought it from the other one.
     if (stack !== stackOf(urn) && !this.#owners.has(id)) return { is: "otherStack", stack };
-    this.hasDeleted = true;
     const own = this.resource(urn);
     // If its Create took the instance over, this Delete is of the resource's old entry in the state.
     if (own.instance?.id === id && !own.hasTakenOver) own.isKept = false;

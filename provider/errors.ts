@@ -45,11 +45,6 @@ export function wholeOf(message: Said): readonly string[] {
   return isBroken ? [`${own}:`, end.slice(2), ...lines] : [own + end, ...lines];
 }
 
-interface FailureOptions extends ErrorOptions {
-  /** Whether the message itself says what to do about the settings of the run. */
-  namesSettings?: boolean;
-}
-
 /** An error with a message for a person. */
 export abstract class Reported extends Error {
   readonly says: Said;
@@ -71,11 +66,6 @@ export abstract class Reported extends Error {
 /** The operation failed, and the engine has nothing new to record. */
 export class OperationFailed extends Reported {
   override readonly name: string = "OperationFailed";
-  readonly namesSettings: boolean;
-  constructor(says: Said, { namesSettings = false, ...options }: FailureOptions = {}) {
-    super(says, options);
-    this.namesSettings = namesSettings;
-  }
 }
 
 /** The operation was canceled (Ctrl-C) before it sent a request that changes something. */

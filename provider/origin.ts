@@ -29,7 +29,7 @@ export function tokenHash(settings: { apiToken: string; baseUrl: string }): stri
 }
 
 /**
- * Returns how the recorded origin differs from the configured one, as a clause about the instance ("it lives at …"), or
+ * Returns how the recorded origin differs from the configured one, as clauses about the instance ("it lives at …"), or
  * undefined if they do not, or if none is recorded. Tokens of one kind differ only if their accounts are known and differ.
  * `addressName` is what the clause calls the configured address.
  */
@@ -39,12 +39,13 @@ export function originDifference(
   addressName: string,
 ): string | undefined {
   if (!recorded) return undefined;
-  if (recorded.baseUrl !== configured.baseUrl) {
-    return `it lives at ${recorded.baseUrl}, but ${addressName} is ${configured.baseUrl}`;
-  }
-  if (recorded.tokenKind !== configured.tokenKind) {
-    return `it was made with a ${recorded.tokenKind} token, but the token given now is a ${configured.tokenKind} one`;
-  }
+  const differences = [
+    recorded.baseUrl !== configured.baseUrl &&
+      `it lives at ${recorded.baseUrl}, but ${addressName} is ${configured.baseUrl}`,
+    recorded.tokenKind !== configured.tokenKind &&
+      `it was made with a ${recorded.tokenKind} token, but the token given now is a ${configured.tokenKind} one`,
+  ].filter((difference) => difference !== false);
+  if (differences.length > 0) return differences.join("; ");
   const [account, other] = [recorded.account, configured.account];
   if (account !== undefined && other !== undefined && account !== other) {
     return `it belongs to account ${account}, but the token given now is of account ${other} (if the accounts are users of one tenant, set compute:validateCredentials to false: accounts are then not compared)`;

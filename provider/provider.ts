@@ -1,5 +1,5 @@
 /** The `Provider` of the process, which passes each request to the instance resource or the functions. */
-import { Canceled, isEnded, pauseLines, TimedOut } from "./abort";
+import { Canceled, pauseLines, TimedOut } from "./abort";
 import { requestReport } from "./advice";
 import { RequestError } from "./api/errors";
 import { checkConfig } from "./config/configuration";
@@ -47,11 +47,8 @@ class ComputeProvider implements calls.Provider {
     return this.#perform(request, () => checkConfig(request.news, this.#ctx));
   };
 
-  readonly configure: calls.Provider["configure"] = (request) => {
-    const run = this.#run;
-    const advice = () => run.adviceFor(request);
-    return this.#perform(request, () => run.configure(request), advice);
-  };
+  readonly configure: calls.Provider["configure"] = (request) =>
+    this.#perform(request, () => this.#run.configure(request));
 
   readonly check: calls.Provider["check"] = (request) =>
     this.#perform(request, (hiddenRequest) => this.#check(request, hiddenRequest));
@@ -132,13 +129,12 @@ class ComputeProvider implements calls.Provider {
   }
 
   /**
-   * Hides the secrets of the request, runs the operation, and translates its errors. `advice`: what to add to an error that is
-   * about settings. `done`: what the operation does, for an error that says that this was not done. The operation may end the hiding.
+   * Hides the secrets of the request, runs the operation, and translates its errors. `done`: what the operation does, for an error
+   * that says that this was not done. The operation may end the hiding.
    */
   async #perform<T>(
     request: { urn?: string | undefined; id?: string },
     operation: (hidden: Disposable) => T | Promise<T>,
-    advice = (): string | undefined => this.#run.session?.settingsAdvice,
     done = "changed",
   ): Promise<T> {
     try {
@@ -150,9 +146,6 @@ class ComputeProvider implements calls.Provider {
         `${id === undefined ? "nothing was" : `instance ${id} was not`} ${done}`,
       );
       this.#shorten(own, urn);
-      const added = advice();
-      if (added === undefined || !isAboutSettings(own)) throw own;
-      if (this.#run.session?.notices.markSaid("settings") !== false) own.say([...own.lines, added]);
       throw own;
     }
   }
@@ -176,7 +169,7 @@ class ComputeProvider implements calls.Provider {
       }
       return operation(session, request);
     };
-    return (request) => this.#perform(request, () => perform(request), undefined, done);
+    return (request) => this.#perform(request, () => perform(request), done);
   }
 }
 
@@ -219,15 +212,6 @@ function kept<T extends { outputs: PropertyMap }>(
     ...response,
     refreshBeforeUpdate: settings.refreshBeforeUpdate || isUnfinished(response.outputs),
   };
-}
-
-/** Whether other settings may prevent this error, which is no time-out. */
-function isAboutSettings(error: unknown): error is OperationFailed {
-  if (!(error instanceof OperationFailed) || error instanceof OperationCanceled) return false;
-  const { cause, namesSettings } = error;
-  if (namesSettings) return false;
-  if (cause instanceof RequestError) return cause.isAboutSettings;
-  return !isEnded(cause);
 }
 
 /**

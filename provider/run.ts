@@ -1,7 +1,6 @@
 /** A run of an engine: the one configuration that it has, and how it ends. */
 import * as crypto from "node:crypto";
 import { Canceled } from "./abort";
-import { recordedSettingsAdvice } from "./advice";
 import { EngineRun } from "./engineRun";
 import { explicitProvider } from "./pulumi/urn";
 import { resolveSettings, settingVariables } from "./config/configuration";
@@ -46,8 +45,10 @@ export class Run {
   configure({ urn, scope, args }: ConfigureRequest): void {
     const { engine } = this;
     engine.configure(urn);
+    const providerUrn = explicitProvider(urn);
+    const places = { variables: settingVariables(args, this.#ctx.env), providerUrn, engine };
     const { settings, variables, assignments } = decideForRun(
-      resolveSettings(args, this.#ctx, urn),
+      resolveSettings(args, this.#ctx, places),
       engine.kind === "stateless" ? {} : this.#ctx.env,
     );
     // A token from a file may be replaced between two calls.
@@ -59,20 +60,13 @@ export class Run {
     const { signal } = this.#cancellation;
     this.#session = new Session(settings, this.#ctx, () => signal, {
       sessionId: this.#id,
-      engine,
+      ...places,
       scope,
-      providerUrn: explicitProvider(urn),
-      variables: { ...settingVariables(args, this.#ctx.env), ...variables },
+      variables: { ...places.variables, ...variables },
       patienceMs: runPatienceMs,
     });
     this.#assignments = assignments;
     this.#configurationKey = configurationKey;
-  }
-
-  /** Returns what to say of these settings if the state has recorded them. */
-  adviceFor({ args }: ConfigureRequest): string | undefined {
-    if (this.engine.kind !== "recorded") return undefined;
-    return recordedSettingsAdvice(settingVariables(args, this.#ctx.env));
   }
 
   /** Ends the waits (`Provider.cancel`), and says what the run leaves behind or in doubt. */

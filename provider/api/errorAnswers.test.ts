@@ -40,13 +40,13 @@ test("the fields of the error envelope are in the error and in its message (G9)"
   );
 });
 
-test("the error of a refused token has the way to another one", async () => {
+test("the error of a request has the words about the run's settings", async () => {
   const steps = [{ expect: account, react: answer(401, { error: envelope }) }];
-  const tokenAdvice = "put a valid one there";
+  const words = { toChange: () => "", wayToValidToken: () => "put a valid one there" };
   const failure = await withServer(steps, ({ baseUrl }) =>
-    failureOf(testClient(baseUrl, { tokenAdvice }).account(never)),
+    failureOf(testClient(baseUrl, { words }).account(never)),
   );
-  expect(failure).toMatchObject({ isTokenRefused: true, tokenAdvice });
+  expect(failure).toMatchObject({ isTokenRefused: true, words });
 });
 
 test("a malformed field of the envelope does not hide the other fields", async () => {

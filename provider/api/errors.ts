@@ -21,6 +21,14 @@ export interface ServiceError {
   requestId?: string | undefined;
 }
 
+/** What the advice for a failed request says of the settings of a run. It depends on where the run has them from. */
+export interface SettingWords {
+  /** Returns what messages call a setting that a person may have to change. */
+  readonly toChange: (name: "baseUrl" | "requestTimeoutSeconds" | "destroyPath") => string;
+  /** Returns how the run gets a valid token: a clause. */
+  readonly wayToValidToken: () => string;
+}
+
 /** The argument of the constructor of `RequestError`. */
 interface RequestFailure extends Knowledge {
   kind: FailureKind;
@@ -34,7 +42,6 @@ interface RequestFailure extends Knowledge {
   retryAfterMs?: number | undefined;
   service?: ServiceError | undefined;
   lasting?: boolean | undefined;
-  tokenAdvice?: string | undefined;
 }
 
 /** What only the sender of the request knows. */
@@ -42,6 +49,7 @@ interface Knowledge {
   /** By default, whether this try may have made the service act. */
   mayHaveActed?: boolean;
   tokenRenewed?: boolean;
+  words?: SettingWords | undefined;
 }
 
 /** The short form of a failure of which no more is known. */
@@ -75,8 +83,6 @@ export class RequestError extends Error {
   readonly mayHaveActed: boolean;
   /** Whether the service refused the token, and the client has a new one since. Then the request can be sent again. */
   readonly tokenRenewed: boolean;
-  /** How a person gives the run another token, if it is known (`ClientOptions.tokenAdvice`). */
-  readonly tokenAdvice: string | undefined;
   readonly #failure: RequestFailure;
 
   constructor(failure: RequestFailure, options?: ErrorOptions) {
@@ -99,13 +105,17 @@ export class RequestError extends Error {
     const mayHaveActed = this.transient && kind !== "unreachable" && status !== 429;
     this.mayHaveActed = failure.mayHaveActed ?? mayHaveActed;
     this.tokenRenewed = failure.tokenRenewed ?? false;
-    this.tokenAdvice = failure.tokenAdvice;
     this.#failure = failure;
   }
 
   /** The same error, with what the sender of the request knows besides. */
   with(knowledge: Knowledge): RequestError {
     return new RequestError({ ...this.#failure, ...knowledge }, { cause: this.cause });
+  }
+
+  /** As in `ClientOptions`. */
+  get words(): SettingWords | undefined {
+    return this.#failure.words;
   }
 
   /** What happened, in few words: the HTTP status, or "connection refused". */

@@ -1,7 +1,7 @@
 /** What the client of the service needs to know. */
 import type { Dispatcher } from "undici";
 import type { Clock } from "../clock";
-import type { RequestError } from "./errors";
+import type { RequestError, SettingWords } from "./errors";
 
 /** A failed try of a request, after which the client, or the caller of a POST, tries again. */
 export interface Retry {
@@ -22,8 +22,8 @@ export interface ClientOptions {
   token: string;
   /** Called when the service itself refuses a token (401). Returns a new one for all later requests, or undefined. */
   renewToken?: ((refused: string) => string | undefined) | undefined;
-  /** How a person gives the run another token: a clause, which the error of a refused token carries. */
-  tokenAdvice?: string | undefined;
+  /** What each error carries for its advice. */
+  words?: SettingWords | undefined;
   /** The time-out of a whole HTTP request, from connecting to the last byte of the response. */
   requestTimeoutMs: number;
   /**

@@ -15,7 +15,7 @@ test("a redirect to another origin is refused, so the other origin gets no token
       expect(failure).toMatchObject({ kind: "answered", status: 302, path: "/v2/account" });
       expect(failure.message).toBe(
         `GET /v2/account: redirected to http://127.0.0.1:${other.port}, which is not followed: ` +
-          "nothing was sent there. If the service is there, set compute:baseUrl to it (HTTP 302)",
+          "nothing was sent there (HTTP 302)",
       );
     },
   );

@@ -138,7 +138,7 @@ test.each<[string, Reaction, string]>([
   [
     "redirect",
     redirect(307, "https://hunter2.acme/"),
-    "redirected to https://[secret], which is not followed: nothing was sent there. If the service is there, set compute:baseUrl to it (HTTP 307)",
+    "redirected to https://[secret], which is not followed: nothing was sent there (HTTP 307)",
   ],
 ])("what an answer repeats of the user data is not shown: %s (G8)", async (_, react, shown) => {
   expect(await shownOf(script, react)).toBe(shown);

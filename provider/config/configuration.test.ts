@@ -2,6 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
+import { stackPlaces, type SettingPlaces } from "../advice";
 import { OperationFailed } from "../errors";
 import { propertyMap, Secret, Unknown, type PropertyValue } from "../pulumi/propertyValue";
 import { Redactor } from "../redaction";
@@ -205,20 +206,40 @@ test("an empty environment variable counts as not set", () => {
   );
 });
 
-const providerUrn = (name: string) => `urn:pulumi:dev::proj::pulumi:providers:compute::${name}`;
-test.each([
-  ["default_0_1_0", ["run `pulumi config set compute:baseUrl", "run `pulumi config set --secret"]],
-  ["second", ['argument `baseUrl` of the provider "second"', "`apiToken` .* to a secret"]],
-  ["", ["set the flag --compute:base-url", "set COMPUTE_API_TOKEN in the environment"]],
-])("what is missing can be set where the provider %j takes it from", (name, [baseUrl, token]) => {
-  const resolve = () => resolveSettings(propertyMap({}), source(), providerUrn(name));
-  expect(resolve).toThrow(new RegExp(`^.*\n  compute:baseUrl: .*${baseUrl}.*COMPUTE_BASE_URL`));
-  expect(resolve).toThrow(new RegExp(`\n  compute:apiToken: .*${token}`));
-  // No advice keeps the token in clear text, and each variable is named once.
-  expect(resolve).not.toThrow(/config set compute:apiToken|--compute:api-token/);
-  expect(resolve).not.toThrow(/COMPUTE_API_TOKEN_FILE.*COMPUTE_API_TOKEN_FILE/);
-  expect(checkConfig(propertyMap({}), source()).failures).toEqual([]);
-});
+const providerUrn = "urn:pulumi:dev::proj::pulumi:providers:compute::second";
+test.each<[string, Partial<SettingPlaces>, [string, string]]>([
+  ["a stack", {}, ["run `pulumi config set compute:baseUrl", "run `pulumi config set --secret"]],
+  [
+    "recorded",
+    { engine: { kind: "recorded" } },
+    [
+      "/v2` \\(after a change: `pulumi refresh --run-program`\\), or",
+      "--secret .* \\(after a change: ",
+    ],
+  ],
+  [
+    "of a provider",
+    { providerUrn },
+    ['argument `baseUrl` of the provider "second"', "`apiToken` .* to a secret"],
+  ],
+  [
+    "of no stack",
+    { engine: { kind: "stateless" } },
+    ["set the flag --compute:base-url", "set COMPUTE_API_TOKEN in the environment"],
+  ],
+])(
+  "what is missing of settings (%s) can be set where they come from",
+  (_, from, [baseUrl, token]) => {
+    const places = { ...stackPlaces, ...from };
+    const resolve = () => resolveSettings(propertyMap({}), source(), places);
+    expect(resolve).toThrow(new RegExp(`^.*\n  compute:baseUrl: .*${baseUrl}.*COMPUTE_BASE_URL`));
+    expect(resolve).toThrow(new RegExp(`\n  compute:apiToken: .*${token}`));
+    // No advice keeps the token in clear text, and each variable is named once.
+    expect(resolve).not.toThrow(/config set compute:apiToken|--compute:api-token/);
+    expect(resolve).not.toThrow(/COMPUTE_API_TOKEN_FILE.*COMPUTE_API_TOKEN_FILE/);
+    expect(checkConfig(propertyMap({}), source()).failures).toEqual([]);
+  },
+);
 
 test("a plain token becomes a secret for the state, and nothing else is added (G8)", () => {
   const given = propertyMap({ baseUrl: "https://a.example/v2", apiToken: "sk_live_abcdef" });

@@ -9,8 +9,8 @@ import {
   secretStrings,
   type PropertyMap,
 } from "../pulumi/propertyValue";
-import { configCommands } from "../advice";
-import { explicitProvider, isStateless, logicalName } from "../pulumi/urn";
+import { afterChange, configCommands, stackPlaces, type SettingPlaces } from "../advice";
+import { logicalName } from "../pulumi/urn";
 import { OperationFailed } from "../errors";
 import { outputTextProblem } from "../pulumi/outputText";
 import type { Redactor } from "../redaction";
@@ -46,7 +46,8 @@ interface SettingProblem {
  * yet in a preview (G10), is no failure. The token is hidden in messages from now on.
  */
 export function checkConfig(news: PropertyMap, source: SettingsSource): CheckResponse {
-  const failures = settingProblems(news, source).map(say);
+  const problems = settingProblems(news, source);
+  const failures = problems.map((problem) => say(problem, stackPlaces));
   const { apiToken } = news;
   if (typeof apiToken !== "string") return { inputs: news, failures };
   // The Node SDK passes the token unencrypted. As a `Secret`, it is encrypted in the state.
@@ -58,22 +59,26 @@ export function settingProblems(args: PropertyMap, source: SettingsSource): Sett
   return readSettings(args, source).problems;
 }
 
-function say({ setting, problem }: SettingProblem): string {
-  return `compute:${setting} ${problem}`;
+function say({ setting, problem }: SettingProblem, places: SettingPlaces): string {
+  return `compute:${setting}${afterChange(setting, places)} ${problem}`;
 }
 
 /**
  * Returns the settings of this run. The token is hidden in messages from now on.
  *
- * @param urn the URN of the provider resource, which decides where a missing setting can be set
+ * @param places what decides where a missing setting can be set
  * @throws OperationFailed if settings are wrong, or if required ones are missing or not known yet, with a line for each
  */
-export function resolveSettings(args: PropertyMap, source: SettingsSource, urn?: string): Settings {
+export function resolveSettings(
+  args: PropertyMap,
+  source: SettingsSource,
+  places = stackPlaces,
+): Settings {
   const { values, problems } = readSettings(args, source);
   if (problems.length > 0) {
     throw new OperationFailed([
       "the provider's configuration can't be used:",
-      ...problems.map((problem) => `  ${say(problem)}`),
+      ...problems.map((problem) => `  ${say(problem, places)}`),
       "Correct each setting in the place where it is set, and run again.",
     ]);
   }
@@ -84,7 +89,7 @@ export function resolveSettings(args: PropertyMap, source: SettingsSource, urn?:
   const missing = (["baseUrl", "apiToken"] as const).filter((name) => values[name] === undefined);
   throw new OperationFailed([
     "the provider lacks settings that it needs:",
-    ...missing.map((name) => `  compute:${name}: ${whereToSet(name, urn)}`),
+    ...missing.map((name) => `  compute:${name}: ${whereToSet(name, places)}`),
   ]);
 }
 
@@ -92,17 +97,18 @@ export function resolveSettings(args: PropertyMap, source: SettingsSource, urn?:
  * Says where a missing setting can be set. The engine's own error for missing settings names a command that keeps the token in
  * clear text.
  */
-function whereToSet(name: "baseUrl" | "apiToken", urn: string | undefined): string {
+function whereToSet(name: "baseUrl" | "apiToken", places: SettingPlaces): string {
+  const { providerUrn, engine } = places;
   const isToken = name === "apiToken";
   const orFile = `, or ${tokenFileVariable} with the path of a file that holds the token`;
   const variables = `${settingEnvironment[name]} in the environment${isToken ? orFile : ""}`;
-  if (isStateless(urn))
+  if (engine.kind === "stateless")
     return `set ${isToken ? "" : "the flag --compute:base-url, or "}${variables}`;
-  const provider = explicitProvider(urn);
+  const then = afterChange(name, places);
   const value = isToken ? "a secret of the configuration" : "the address of the service";
-  return provider === undefined
-    ? `run \`${configCommands[name]}${isToken ? "" : " https://…/v2"}\`, or set ${variables}`
-    : `set the argument \`${name}\` of the provider "${logicalName(provider)}" to ${value}, or set ${variables}`;
+  return providerUrn === undefined
+    ? `run \`${configCommands[name]}${isToken ? "" : " https://…/v2"}\`${then}, or set ${variables}`
+    : `set the argument \`${name}\` of the provider "${logicalName(providerUrn)}" to ${value}${then}, or set ${variables}`;
 }
 
 /** The given and valid values, and a problem for each wrong setting. */

@@ -44,6 +44,5 @@ function wordIn<T extends string>(
   const quoted = words.map((one) => `"${one}"`).join(" or ");
   throw new OperationFailed(
     `${name} in the environment must be ${quoted}. Correct or unset it, and run again`,
-    { namesSettings: true },
   );
 }

@@ -1,5 +1,5 @@
 /** Says why a listing proves nothing. */
-import { nameCursor } from "../advice";
+import { afterChange, type SettingPlaces } from "../advice";
 import { pageLimit } from "../api/serviceConstants";
 import type { ListingContent } from "./listing";
 import type { Open } from "./witness";
@@ -8,6 +8,7 @@ import type { Open } from "./witness";
 export interface Paging {
   readonly cursorParameter: string | undefined;
   readonly settings: { readonly cursorParameter?: string | undefined };
+  readonly places: SettingPlaces;
 }
 
 /** Says why a listing that lacks an instance does not prove that the instance is gone. A phrase. */
@@ -33,7 +34,7 @@ export function whyOpen({ why, listing }: Open, paging: Paging): string {
 /** Says why a listing is not complete. */
 export function whyIncomplete(
   { unreadable, unreadableWhy }: ListingContent,
-  { cursorParameter, settings }: Paging,
+  { cursorParameter, settings, places }: Paging,
 ): string {
   const summary = "the service's listing is not complete";
   if (unreadable > 0) {
@@ -45,5 +46,5 @@ export function whyIncomplete(
   const limit = `it shows at most ${pageLimit.max} instances of each status`;
   return settings.cursorParameter
     ? `${summary}: ${limit}, and this run no longer uses compute:cursorParameter "${settings.cursorParameter}", which did not lead to all pages`
-    : `${summary}: ${limit}. ${nameCursor}`;
+    : `${summary}: ${limit}. If the service has a cursor, name its parameter in compute:cursorParameter${afterChange("cursorParameter", places)}`;
 }

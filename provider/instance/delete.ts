@@ -5,7 +5,7 @@
  * of them ends an instance before the one that replaces it is ready.
  */
 import { isEnded, pauseLines, TimedOut } from "../abort";
-import { bulleted, requestReport, stateDeleteCommand } from "../advice";
+import { afterChange, bulleted, requestReport, stateDeleteCommand } from "../advice";
 import { logicalName, stackName } from "../pulumi/urn";
 import { RequestError } from "../api/errors";
 import { OperationFailed } from "../errors";
@@ -180,7 +180,8 @@ async function destroy(
   operation: Operation,
 ): Promise<void> {
   const { id, urn } = instance;
-  const { pollIntervalMs, destroyPath } = session.settings;
+  const { places, settings } = session;
+  const { pollIntervalMs, destroyPath } = settings;
   const isTaken = await sendDestroy(session, id, operation);
   // After that, a listing that lacks the instance is evidence even in the settling time.
   const target = isTaken ? { ...instance, acceptedAt: undefined } : instance;
@@ -199,7 +200,7 @@ async function destroy(
       listedAs = `is still listed as ${verdict.items[0].status}`;
       if (!isTaken)
         throw unproven(
-          `${listedAs}, but the destroy call did not find it: check compute:destroyPath "${destroyPath}"`,
+          `${listedAs}, but the destroy call did not find it: check compute:destroyPath "${destroyPath}"${afterChange("destroyPath", places)}`,
         );
       await session.ctx.clock.sleep(pollIntervalMs, operation.signal);
     }

@@ -287,7 +287,7 @@ test.each<[string, string, PropertyValue, string]>([
 const marks = {
   usual: {},
   elsewhere: {
-    elsewhere: new OperationFailed("elsewhere"),
+    elsewhere: { own: "elsewhere", shared: [] },
   },
   "only a hash": { isTextMissing: true },
   "no stack": { isStateless: true },
@@ -409,15 +409,24 @@ test("an unknown value may turn out to be unchanged, so it is only a warning (G4
   }
 });
 
-test.each<[Values, Values, string]>([
-  [{ apiToken: new Secret(testToken) }, {}, "made with a live token"],
-  [{ baseUrl: "https://b.example/v2" }, {}, "lives at https://api.example.com/v2"],
-])("an instance out of reach of %j is not replaced (G3, G4)", async (args, policy, words) => {
-  const made = existing(policy);
-  const world = made.nextRun(propertyMap({ ...policy, ...args }));
+const otherToken = { apiToken: new Secret(testToken) };
+const otherAddress = { baseUrl: "https://b.example/v2" };
+const wasLive = "it was made with a live token, but the token given now is a test one";
+const livesAt =
+  "it lives at https://api.example.com/v2, but compute:baseUrl is https://b.example/v2";
+const giveToken = "  - set a live token with `pulumi config set --secret compute:apiToken`";
+const giveAddress = "  - `pulumi up -c compute:baseUrl=https://api.example.com/v2`";
+test.each<[Values, string[]]>([
+  [otherToken, [`: ${wasLive}.`, giveToken]],
+  [otherAddress, [`: ${livesAt}.`, giveAddress]],
+  [{ ...otherToken, ...otherAddress }, [":", `${livesAt}; ${wasLive}.`, giveToken, giveAddress]],
+])("an instance out of reach of %j is not replaced (G3, G4)", async (args, lines) => {
+  const made = existing();
+  const world = made.nextRun(propertyMap(args));
   const { message } = await errorOf(diffOf(world, { flavorId: "b" }, made));
-  expect(message).toContain("instance i-1 is out of reach: it ");
-  expect(message).toContain(words);
+  const page = expect.stringMatching(/^More: .*instance\.md#out-of-reach$/);
+  const [end = "", ...others] = lines;
+  expect(message.split("\n")).toEqual([`instance i-1 is out of reach${end}`, ...others, page]);
   expect(world.service.count("list")).toBe(0);
 });
 
@@ -431,7 +440,7 @@ test("an unchanged instance out of reach is kept, with a warning in an update, a
   expect(world.messages.all).toEqual([]);
   expect((await diffOf(world, {}, made)).detailed).toEqual({});
   expect(world.messages.warnings).toEqual([
-    expect.stringContaining("instance i-1 is out of reach: it lives at"),
+    expect.stringContaining("warning out of reach: it lives at"),
   ]);
   // An Update would have to record the assertion, and would fail.
   const imported = {

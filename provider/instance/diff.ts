@@ -5,7 +5,7 @@
  */
 import { pageAt } from "../advice";
 import { logicalName } from "../pulumi/urn";
-import { OperationFailed } from "../errors";
+import { OperationFailed, type Report } from "../errors";
 import type { Verdict } from "../evidence/witness";
 import {
   canonicalJson,
@@ -38,8 +38,8 @@ export interface DiffFacts {
   readonly isStateless: boolean;
   /** Whether only the hash of the user data is known, from which no new instance can be made. */
   readonly isTextMissing: boolean;
-  /** The error for an instance whose address or token kind is not the configured one. */
-  readonly elsewhere?: OperationFailed | undefined;
+  /** The report of an instance whose address or token kind is not the configured one. */
+  readonly elsewhere?: Report | undefined;
   /** What the listings prove. Undefined before they were asked. */
   readonly verdict?: Verdict;
 }
@@ -56,7 +56,7 @@ export type DiffStep = { readonly kind: "look" } | DiffEnd;
 /** How a Diff ends. */
 type DiffEnd =
   | { readonly kind: "reply" | "warnPerhapsReplaced" | "refuseStateless" | "refuseWithoutText" }
-  | { readonly kind: "warnElsewhere" | "refuseElsewhere"; readonly elsewhere: OperationFailed }
+  | { readonly kind: "warnElsewhere" | "refuseElsewhere"; readonly elsewhere: Report }
   | { readonly kind: "refuseReplacement"; readonly existing: Existing };
 
 /**
@@ -144,9 +144,7 @@ function endDiff(
     case "reply":
       return;
     case "warnElsewhere":
-      if (session.notices.markSaid("out of reach"))
-        session.ctx.messages.warning(step.elsewhere.lines, urn);
-      return;
+      return session.notices.warnOfFinding({ ...step.elsewhere, own: "out of reach" }, urn);
     case "warnPerhapsReplaced":
       return session.notices.warnOnce(
         "perhaps replaced",
@@ -154,7 +152,7 @@ function endDiff(
         urn,
       );
     case "refuseElsewhere":
-      throw step.elsewhere;
+      throw new OperationFailed(step.elsewhere);
     case "refuseStateless":
       throw new OperationFailed(
         `instance ${id} exists and was not changed: the service has no call to change an instance, and no stack records what only the program knows. Create another one, or manage it in a stack, which replaces it`,

@@ -1,12 +1,12 @@
 /** Asks whether an instance exists, within reach of this configuration. */
 import { wayToAddress, wayToToken } from "../advice";
-import { OperationFailed } from "../errors";
+import { OperationFailed, type Report } from "../errors";
 import { ask } from "../evidence/ask";
 import type { Verdict } from "../evidence/witness";
 import { originDifference, type Origin } from "../origin";
 import { waits, type Operation } from "../session/operations";
 import type { Session } from "../session/session";
-import { refusal } from "./refusals";
+import { refusalReport } from "./refusals";
 
 /** What is asked for: an `Instance`, or what a state that was exported says of one. */
 export interface Wanted {
@@ -71,31 +71,34 @@ export function isBilled({ settings }: Pick<Session, "settings">, { origin }: Wa
 }
 
 /** What says where the settings of a run come from. */
-type Reach = Pick<Session, "run" | "addressName">;
+type Sourced = Pick<Session, "places" | "addressName">;
 
 /** @throws OperationFailed if the recorded origin has another service, token kind or account than the configured one */
-export function refuseElsewhere(session: Reach, instance: Wanted, configured: Origin): void {
-  const refused = outOfReach(session, instance, configured);
-  if (refused) throw refused;
+export function refuseElsewhere(session: Sourced, instance: Wanted, configured: Origin): void {
+  const report = outOfReach(session, instance, configured);
+  if (report) throw new OperationFailed(report);
 }
 
-/** Returns the error for an instance of another service, token kind or account than the configured ones. */
+/** Returns the report of an instance of another service, token kind or account than the configured ones. */
 export function outOfReach(
-  { run, addressName }: Reach,
+  { places, addressName }: Sourced,
   { id, origin }: Wanted,
   configured: Origin,
-): OperationFailed | undefined {
+): Report | undefined {
   const difference = originDifference(origin, configured, addressName);
   if (!origin || !difference) return undefined;
   const { baseUrl, tokenKind, account } = origin;
   const isElsewhere = baseUrl !== configured.baseUrl;
-  const token =
-    tokenKind === configured.tokenKind ? `a token of account ${account}` : `a ${tokenKind} token`;
-  return refusal({
+  const isOtherKind = tokenKind !== configured.tokenKind;
+  const token = isOtherKind ? `a ${tokenKind} token` : `a token of account ${account}`;
+  const ways = [
+    (isOtherKind || !isElsewhere) && wayToToken(token, places),
+    isElsewhere && wayToAddress(baseUrl, places),
+  ].filter((way) => way !== false);
+  return refusalReport({
     what: `instance ${id} is out of reach`,
-    finding: difference,
-    ways: [isElsewhere ? wayToAddress(baseUrl, run) : wayToToken(token, run)],
+    why: `: ${difference}`,
+    ways,
     page: "instance.md#out-of-reach",
-    namesSettings: isElsewhere || run.variables.apiToken !== undefined,
   });
 }

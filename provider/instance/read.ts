@@ -1,4 +1,5 @@
 /** The Read call of an Instance, for a refresh, an import and a `.get()`. It drops an instance only if it is proven gone (G3). */
+import { afterChange, settingName } from "../advice";
 import type { ListItem } from "../api/contract";
 import { NotFound, OperationFailed } from "../errors";
 import { whyOpen } from "../evidence/why";
@@ -38,7 +39,7 @@ export async function readInstance(
     throw new OperationFailed(`instance ${id} is not in the listing, but may still exist: ${why}`);
   }
   if (verdict.kind === "absent") {
-    if (occasion !== "refresh") throw unknownId(id, verdict.proof.items, origin);
+    if (occasion !== "refresh") throw unknownId(session, id, verdict.proof.items, origin);
     return undefined;
   }
   const [item] = verdict.items;
@@ -51,7 +52,12 @@ export async function readInstance(
  * Returns the error for an id that no instance has. A person may have given a name, an address, or a URL that ends with the id, or
  * white space around it.
  */
-function unknownId(id: string, items: ReadonlyMap<string, ListItem>, origin: Origin): NotFound {
+function unknownId(
+  { places }: Pick<Session, "places">,
+  id: string,
+  items: ReadonlyMap<string, ListItem>,
+  origin: Origin,
+): NotFound {
   const { baseUrl, tokenKind } = origin;
   const [given = ""] = id.trim().split("/").slice(-1);
   const meant = [...items.values()]
@@ -60,7 +66,7 @@ function unknownId(id: string, items: ReadonlyMap<string, ListItem>, origin: Ori
   const advice =
     meant.length > 0
       ? `Give the id itself: ${meant.join(" or ")}`
-      : "Check the id, compute:baseUrl and the token";
+      : `Check the id, ${settingName("baseUrl", places)} and the token${afterChange("baseUrl", places)}`;
   return new NotFound(
     `no instance that this ${tokenKind} token shows at ${baseUrl} has the id "${id}". ${advice}.`,
   );

@@ -106,7 +106,7 @@ test("Ctrl-C ends the wait at once, and the instance is kept", async () => {
 
 test.each([
   [403, "lacks the scope"],
-  [401, "use a valid one"],
+  [401, "set a valid one"],
 ])(
   "a listing that is refused with %d ends the wait, and the error names the next step",
   async (status, step) => {

@@ -2,7 +2,7 @@
 import { bulleted, oneRunCommands, pageAt } from "../advice";
 import { instanceStatuses } from "../api/serviceConstants";
 import type { EngineRun } from "../engineRun";
-import { OperationFailed } from "../errors";
+import { OperationFailed, type Report } from "../errors";
 import { whyOpen, type Paging } from "../evidence/why";
 import type { Verdict } from "../evidence/witness";
 
@@ -10,23 +10,25 @@ import type { Verdict } from "../evidence/witness";
 interface Refusal {
   /** The instance, and what was not done: "instance i-1 was not deleted". */
   what: string;
-  /** What was found of this instance, a short clause. */
-  finding: string;
+  /** What was found of this instance alone, a short clause. */
+  finding?: string;
   /** The rest of the first line, which is the same for other instances. */
   why?: string;
   /** At most two, each with at most one command. */
   ways: readonly string[];
   /** The page that says more. */
   page: string;
-  /** Whether the ways say what to do about the settings of the run. */
-  namesSettings?: boolean;
 }
 
 /** Returns the error. */
 export function refusal(refused: Refusal): OperationFailed {
-  const { what, finding, why = "", ways, page, namesSettings = true } = refused;
+  return new OperationFailed(refusalReport(refused));
+}
+
+/** Returns what the error says. */
+export function refusalReport({ what, finding, why = "", ways, page }: Refusal): Report {
   const shared = [`${why}.`, ...bulleted(ways), `More: ${pageAt(page)}`];
-  return new OperationFailed({ own: `${what}: ${finding}`, shared }, { namesSettings });
+  return { own: finding === undefined ? what : `${what}: ${finding}`, shared };
 }
 
 /** What is known of an instance that is not proven gone. */

@@ -2,7 +2,7 @@
 import * as crypto from "node:crypto";
 import metadata from "../../metadata.json";
 import { raceAbort } from "../abort";
-import { nextStep } from "../advice";
+import { afterChange, nextStep, settingWords, type SettingPlaces } from "../advice";
 import type { ComputeApi } from "../api/client";
 import { RequestError } from "../api/errors";
 import { maxIdLength, paths, tokenKindOf } from "../api/serviceConstants";
@@ -21,10 +21,7 @@ interface Parts {
   readonly canceled: () => AbortSignal;
   readonly operations: Operations;
   readonly patienceMs: number;
-  /** As in `ClientOptions`. */
-  readonly tokenAdvice: string;
-  /** Prints a warning about a setting that may be wrong. */
-  readonly warnOfSetting: (text: string) => void;
+  readonly places: SettingPlaces;
 }
 
 /** Makes the API client of a session when it is first needed, and checks the token once. */
@@ -142,10 +139,11 @@ export class Connection {
       if (!(error instanceof RequestError)) throw error;
       // A retry may change another answer.
       if (error.isTokenRefused || error.kind !== "answered" || error.transient) throw error;
+      const { ctx, places } = this.#parts;
       const advice = error.isScopeMissing
-        ? "If the token is meant to lack the scope for that call, set compute:validateCredentials to false."
+        ? `If the token is meant to lack the scope for that call, set compute:validateCredentials to false${afterChange("validateCredentials", places)}.`
         : nextStep(error);
-      this.#parts.warnOfSetting(
+      ctx.messages.warning(
         `the token could not be checked with the account call, and is used anyway: ${error.message}. ${advice}`,
       );
       return undefined;
@@ -153,7 +151,8 @@ export class Connection {
   }
 
   async #createApi(): Promise<ComputeApi> {
-    const { settings, ctx, operations, patienceMs, tokenAdvice } = this.#parts;
+    const { settings, ctx, operations, patienceMs, places } = this.#parts;
+    const words = settingWords(places);
     // Many previews send no request, and loading undici takes time.
     const createApi = ctx.createApi ?? (await import("../api/client.js")).createClient;
     const { messages, redactor, clock, env, randomBytes = crypto.randomBytes } = ctx;
@@ -166,7 +165,7 @@ export class Connection {
         requestTimeoutMs,
         requestsPerMinute,
         patienceMs,
-        tokenAdvice,
+        words,
         destroyPath,
         userAgent: `pulumi-compute/${metadata.version}`,
         clock,
@@ -185,7 +184,8 @@ export class Connection {
       // For example, a proxy variable of the environment is not an address.
       const reason = error instanceof Error ? error.message : String(error);
       const cause = `the service can't be called with these settings: ${reason}`;
-      throw new RequestError({ kind: "unsendable", method: "GET", path: paths.account, cause });
+      const { account: path } = paths;
+      throw new RequestError({ kind: "unsendable", method: "GET", path, cause, words });
     }
   }
 }

@@ -1,5 +1,5 @@
 /** The session: a configured provider, or a command that calls the service, with what its operations share. */
-import { cursorWarning, recordedSettingsAdvice, wayToToken } from "../advice";
+import { afterChange, cursorWarning, settingName, type SettingPlaces } from "../advice";
 import type { Settings, SettingVariables } from "../config/settings";
 import { ledgerFolder } from "../ledger/folder";
 import { Ledger } from "../ledger/ledger";
@@ -50,6 +50,7 @@ export class Session {
   readonly settings: Settings;
   readonly ctx: ProviderContext;
   readonly run: SessionRun;
+  readonly places: SettingPlaces;
   readonly notices: Notices;
   readonly operations: Operations;
   readonly connection: Connection;
@@ -75,6 +76,7 @@ export class Session {
     this.settings = settings;
     this.ctx = ctx;
     this.run = run;
+    this.places = { ...run, tokenFile: settings.apiTokenFile };
     const { engine } = run;
     this.engine = engine;
     // Each part is given the parts above it.
@@ -88,12 +90,9 @@ export class Session {
       disk: ctx.disk,
     });
     this.operations = new Operations(ctx, canceled);
-    const { operations } = this;
+    const { operations, places } = this;
     const { patienceMs } = run;
-    const warnOfSetting = (text: string) => this.#warnOfSetting(text);
-    const tokenAdvice = wayToToken("a valid one", run, settings.apiTokenFile);
-    const parts = { settings, ctx, canceled, operations, patienceMs, tokenAdvice, warnOfSetting };
-    this.connection = new Connection(parts);
+    this.connection = new Connection({ settings, ctx, canceled, operations, patienceMs, places });
     this.listings = new ListingSource(
       async (signal) => {
         const api = await this.connection.api();
@@ -150,15 +149,9 @@ export class Session {
     return this.ledger.noteShown(seen);
   }
 
-  /** The advice for recorded settings, if the run uses those. */
-  get settingsAdvice(): string | undefined {
-    return this.engine.kind === "recorded" ? recordedSettingsAdvice(this.run.variables) : undefined;
-  }
-
-  /** What messages call the address of this run: the setting, and where it comes from. */
+  /** What messages call the address of this run. */
   get addressName(): string {
-    const { baseUrl } = this.run.variables;
-    return baseUrl === undefined ? "compute:baseUrl" : `compute:baseUrl (from ${baseUrl})`;
+    return settingName("baseUrl", this.places);
   }
 
   /** The cursor parameter with which this session lists. Undefined if none is set, or once it has proved useless. */
@@ -170,13 +163,8 @@ export class Session {
   #noteCursorProblem(problem: CursorProblem): void {
     if (problem.isLasting) this.#isCursorUsed = false;
     else if (!this.notices.markSaid("cursor")) return;
-    this.#warnOfSetting(cursorWarning(this.settings.cursorParameter, problem));
-  }
-
-  /** Prints a warning about a setting that may be wrong, and unless this is a destroy, how a recorded setting is changed. */
-  #warnOfSetting(text: string): void {
-    const advice = this.engine.hasDeleted ? undefined : this.settingsAdvice;
-    this.ctx.messages.warning([text, advice ?? []].flat().join(" "));
+    const then = afterChange("cursorParameter", this.places);
+    this.ctx.messages.warning(cursorWarning(this.settings.cursorParameter, problem, then));
   }
 
   /** Releases the lock in the ledger, and closes the connections. */

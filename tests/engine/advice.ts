@@ -42,7 +42,7 @@ export const advice: readonly Advice[] = [
   // ── Requests that fail ──
   {
     file: "provider/advice.ts",
-    text: "Check compute:baseUrl, the network and the proxy settings, and run again.",
+    text: "the network and the proxy settings, and run again.",
     ways: {
       "correct the address": engine("adviceSettings", "with the address of another port, doctor"),
       "correct the proxy": commands("doctor names a proxy variable that is no address"),
@@ -50,7 +50,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/advice.ts",
-    text: "Run again; a longer compute:requestTimeoutSeconds may help.",
+    text: "Run again; a longer",
     ways: {
       "run again": engine(
         "adviceSettings",
@@ -83,12 +83,12 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/advice.ts",
-    text: "This run used the settings that the last",
+    text: "(after a change: ",
     ways: {
-      "pulumi refresh --run-program": core("configuration", "if the state still has a wrong"),
-      "correct the variable": engine(
+      "an address": core("configuration", "if the state still has a wrong"),
+      "a token": engine(
         "adviceSettings",
-        "if a refresh fails with a wrong address from the environment",
+        "after a token of the state was revoked, what the refresh",
       ),
     },
   },
@@ -415,14 +415,6 @@ export const advice: readonly Advice[] = [
   },
 
   // ── Delete ──
-  {
-    file: "provider/advice.ts",
-    text: "which also records the settings (if the program has no",
-    ways: {
-      "pulumi refresh --run-program": core("configuration", "if the state still has a wrong"),
-      "put one back": { noRun: "the program is a person's" },
-    },
-  },
   {
     file: "provider/session/retained.ts",
     text: "in the settings that the last `pulumi up` recorded",

@@ -8,7 +8,7 @@ import { destroyPath, destroys, Fixture, lists, type FixtureOptions } from "./su
 import { instances, oneInstance } from "./support/programs";
 import { canaries } from "./support/secrets";
 import { tokens } from "./support/stack";
-import { expectAgreement, typePrinted, urnOf } from "./support/typing";
+import { expectAgreement, printed, typePrinted, typeToken, urnOf } from "./support/typing";
 
 /** An `up` with a live token. The service has a destroy call, which the configuration need not name. */
 async function madeLive(options: FixtureOptions = {}): Promise<{ fixture: Fixture; id: string }> {
@@ -166,6 +166,27 @@ test("with another address, up, refresh, destroy and a replacement refuse, and a
   expect(await stack.instances()).toEqual([]);
   expect(other.control.instances()).toEqual([]);
   expect(fixture.posts()).toBe(2);
+});
+
+test("with another address and another token kind, a refused replacement says both, and works again after both ways", async () => {
+  await using other = await startEmulator({ provisioningSeconds: 0 });
+  await using fixture = await Fixture.create({ token: tokens.test });
+  const { stack, service } = fixture;
+  await stack.up();
+  const set = "pulumi config set --secret compute:apiToken";
+  await typeToken(fixture, set, tokens.live);
+  await stack.configure({ baseUrl: other.url });
+  const changed = oneInstance({ flavorId: "premium-8" });
+  stack.program(changed);
+  const refused = await stack.fail("up");
+  expect(refused).toContain(`it lives at ${service.url}, but compute:baseUrl is ${other.url}`);
+  expect(refused).toContain("it was made with a test token, but the token given now is a live one");
+
+  await typeToken(fixture, printed(refused, set), tokens.test);
+  await typePrinted(fixture, refused, "pulumi up -c");
+
+  expect(other.control.instances()).toEqual([]);
+  await expectAgreement(fixture, await stack.ids());
 });
 
 test("with another address, the state delete of the page lets an instance and what depends on it run, and the next up creates both at that address", async () => {

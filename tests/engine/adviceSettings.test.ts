@@ -164,6 +164,23 @@ test.each(["the configuration", "COMPUTE_API_TOKEN", "COMPUTE_API_TOKEN_FILE"])(
   },
 );
 
+test("after a token of the state was revoked, what the refresh prints records a new one, with which a plain refresh works", async () => {
+  await using fixture = await Fixture.create({ token: null });
+  const { stack, control } = fixture;
+  const set = "pulumi config set --secret compute:apiToken";
+  await typeToken(fixture, set, tokens.test);
+  await stack.up();
+  control.declareToken(tokens.test, { state: "revoked" });
+  const failed = await stack.fail("refresh");
+
+  await typeToken(fixture, printed(failed, set), `${tokens.test}-renewed`);
+  expect(await stack.fail("refresh")).toContain("(after a change: ");
+  await stack.type(`${printed(failed, "pulumi refresh --run-program")} --yes`);
+
+  await stack.refresh();
+  await expectAgreement(fixture);
+});
+
 test("after a create for which the token lacks the scope, up works once the scope is granted", async () => {
   const listing = { scopes: ["account", "list"] } as const;
   await using fixture = await Fixture.create({ service: { tokens: { [tokens.test]: listing } } });
@@ -186,7 +203,7 @@ test.each(["pulumi up", "pulumi refresh --run-program"])(
       service: { tokens: { [tokens.test]: { scopes: ["list", "create"] } } },
     });
     const { stack } = fixture;
-    const told = /set compute:validateCredentials to false\./;
+    const told = /set compute:validateCredentials to false/;
     expect(await stack.type(doctor)).toMatch(told);
     expect(await stack.up()).toMatch(told);
     expect(await stack.refresh()).toMatch(told);

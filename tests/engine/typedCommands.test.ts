@@ -182,6 +182,7 @@ test("with a wrong address in the environment, an up that changes nothing warns 
   const [, warned = ""] = (await stack.up()).split("\nDiagnostics:");
 
   expect(refused).toContain("is out of reach");
-  expect(warned.match(/is out of reach/g)).toHaveLength(1);
+  expect(warned.match(/out of reach: it lives at/g)).toHaveLength(1);
+  expect(warned).toMatch(/1 more instance, as for \w: out of reach/);
   expect(await stack.ids()).toEqual(fixture.ids().sort());
 });

@@ -51,17 +51,18 @@ export class RequestSender {
   /** A POST is sent again only by the create protocol, with a new permit and a new ledger record (G2). */
   async #sendPost<T>(sending: Sending<T>): Promise<T> {
     const token = this.#token;
+    const { words } = this.#options;
     try {
       return await this.#sendOnce(sending);
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
-      throw error.with({ tokenRenewed: this.#renewToken(error, token) });
+      throw error.with({ words, tokenRenewed: this.#renewToken(error, token) });
     }
   }
 
   /** A GET or DELETE is sent again after an error that may pass, and with a new token. */
   async #sendRepeatedly<T>(sending: Sending<T>): Promise<T> {
-    const { clock, patienceMs } = this.#options;
+    const { clock, patienceMs, words } = this.#options;
     let mayHaveActed = false;
     let isTokenRenewed = false;
     for (let failedTries = 0, giveUpAt = 0; ;) {
@@ -76,7 +77,7 @@ export class RequestSender {
           continue;
         }
         mayHaveActed ||= caught.mayHaveActed;
-        const error = caught.with({ mayHaveActed });
+        const error = caught.with({ words, mayHaveActed });
         // A pause never fails a GET or DELETE (G6). The rate limit delays the next try until the pause has ended.
         if (error.asksForPause) failedTries = 0;
         else {

@@ -40,12 +40,12 @@ function unreadableError({ status, request }: HttpResponse, problem: string): Re
 /** The error for a status other than 2xx. A redirect is not followed: no other server gets the token (G8). */
 export function errorOf(
   response: HttpResponse,
-  { baseUrl, clock, tokenAdvice }: Pick<ClientOptions, "baseUrl" | "clock" | "tokenAdvice">,
+  { baseUrl, clock }: Pick<ClientOptions, "baseUrl" | "clock">,
 ): RequestError {
   const { status, request, header } = response;
   const { method, path, redact } = request;
   const pauseMs = retryAfterMs(header("retry-after"), clock.date());
-  const known = { method, path, status, retryAfterMs: pauseMs, tokenAdvice };
+  const known = { method, path, status, retryAfterMs: pauseMs };
   const failure = { kind: "answered", ...known } as const;
   const phrase = `the service answered ${STATUS_CODES[status] ?? "an error"}`;
   const location = status < 400 ? header("location") : undefined;
@@ -67,7 +67,7 @@ function redirectMessage(
   const { origin } = new URL(baseUrl);
   const given = URL.parse(location, baseUrl)?.origin ?? "no address";
   const target = given === origin ? `another path of ${origin}` : redact(given);
-  return `redirected to ${target}, which is not followed: nothing was sent there. If the service is there, set compute:baseUrl to it`;
+  return `redirected to ${target}, which is not followed: nothing was sent there`;
 }
 
 /** Reads the error envelope (section "Error envelope"), redacted and shortened. Undefined if the body is none. */
