@@ -75,7 +75,7 @@ export function settingWords(places: SettingPlaces): SettingWords {
   };
 }
 
-/** The words for an error that no run has caused. */
+/** The words for an error that carries none. */
 const plainWords = settingWords(stackPlaces);
 
 /** The commands with a way out that holds for one run (`config/oneRun.ts`). */

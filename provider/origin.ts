@@ -48,7 +48,7 @@ export function originDifference(
   if (differences.length > 0) return differences.join("; ");
   const [account, other] = [recorded.account, configured.account];
   if (account !== undefined && other !== undefined && account !== other) {
-    return `it belongs to account ${account}, but the token given now is of account ${other} (if the accounts are users of one tenant, set compute:validateCredentials to false: accounts are then not compared)`;
+    return `it belongs to account ${account}, but the token given now is of account ${other}`;
   }
   return undefined;
 }

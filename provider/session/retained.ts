@@ -1,8 +1,6 @@
 /** The instances that "retain" (`compute:deletePolicy`) lets run, which the end of a run names. */
-import { bulleted } from "../advice";
-import type { SettingVariables } from "../config/settings";
+import { bulleted, type SettingPlaces } from "../advice";
 import type { ProviderContext } from "../context";
-import type { EngineRun } from "../engineRun";
 import { logicalName } from "../pulumi/urn";
 
 /** An instance that "retain" lets run: a Delete has dropped it from the state, or a preview has shown that the `up` replaces it. */
@@ -17,17 +15,15 @@ interface Retained {
 /** The retained instances of one run. */
 export class RetainedInstances {
   readonly #ctx: ProviderContext;
-  readonly #engine: EngineRun;
-  readonly #variables: SettingVariables;
+  readonly #places: SettingPlaces;
   /** By id, the instances that the run has not named yet. */
   readonly #unnamed = new Map<string, Retained>();
   /** The engine is asked once. */
   #showsLastMessages: Promise<boolean> | undefined;
 
-  constructor(ctx: ProviderContext, engine: EngineRun, variables: SettingVariables) {
+  constructor(ctx: ProviderContext, places: SettingPlaces) {
     this.#ctx = ctx;
-    this.#engine = engine;
-    this.#variables = variables;
+    this.#places = places;
   }
 
   /** Notes an instance. The end of the run names the instance, or this call if the engine would not show it then. */
@@ -41,8 +37,9 @@ export class RetainedInstances {
   report(): void {
     const all = [...this.#unnamed.values()];
     this.#unnamed.clear();
-    const { deletePolicy } = this.#variables;
-    const isRecorded = this.#engine.kind === "recorded" && deletePolicy === undefined;
+    const { engine, variables } = this.#places;
+    const { deletePolicy } = variables;
+    const isRecorded = engine.kind === "recorded" && deletePolicy === undefined;
     const from = isRecorded ? " in the settings that the last `pulumi up` recorded" : "";
     const billed = all.filter(({ isBilled }) => isBilled);
     const lines = billed.map(

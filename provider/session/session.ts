@@ -81,7 +81,7 @@ export class Session {
     this.engine = engine;
     // Each part is given the parts above it.
     this.notices = new Notices(ctx, settings);
-    this.retained = new RetainedInstances(ctx, engine, run.variables);
+    this.retained = new RetainedInstances(ctx, this.places);
     this.ledger = new Ledger({
       folder: engine.kind === "stateless" ? undefined : ledgerFolder(ctx.env),
       session: run.sessionId,
