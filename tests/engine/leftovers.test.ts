@@ -30,7 +30,7 @@ test("a preview beside an up whose instance is ACTIVE and not saved yet only war
   expect(warned).toContain(`(${id}) may be left over from an earlier create of this resource`);
   expect(warned).toContain("`pulumi up` will stop here, unless a run is under way");
   const refused = await stack.typeFailing("COMPUTE_LEFTOVERS=fail pulumi preview");
-  expect(refused).toContain(`(${id}): one `);
+  expect(refused).toContain(`(${id}):`);
   expect(refused).toContain("COMPUTE_LEFTOVERS=fail was set in this run");
 
   hanging.release();
@@ -50,7 +50,7 @@ test("with compute:leftovers fail and a name that the program chose, the printed
   const refused = await stack.fail("up");
   expect(refused.indexOf("pulumi import")).toBeLessThan(refused.indexOf("pulumi up`"));
   expect(refused).toContain("or remove it at the service");
-  expect(await stack.fail("preview")).toContain(`(${id}): one `);
+  expect(await stack.fail("preview")).toContain(`(${id}):`);
   await typePrinted(fixture, refused, "pulumi import");
   await expectAgreement(fixture, [id]);
   expect(fixture.posts()).toBe(0);

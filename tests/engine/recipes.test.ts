@@ -126,7 +126,7 @@ describe("the changed sources", () => {
     await stack.up();
 
     stack.program(now({ name, placementGroup: "group-1" }));
-    expect(await stack.up()).toContain("the service does not show placementGroup");
+    expect(await stack.up()).toContain("the state records placementGroup as the program says");
 
     expect(await stack.instance()).toMatchObject({ id, outputs: { placementGroup: "group-1" } });
     await stack.expectNothingToDo();

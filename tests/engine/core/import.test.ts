@@ -48,7 +48,9 @@ test.each(["pulumi import", "the resource option import"])(
 
     const up = await stack.up();
 
-    expect(up).toContain("the service does not show flavorId, imageId, vpcId, sshKeys, userData");
+    expect(up).toContain(
+      "the state records flavorId, imageId, vpcId, sshKeys, userData as the program says",
+    );
     expect((await stack.instance()).id).toBe(found.id);
     await stack.expectNothingToDo();
     await stack.refresh("--expect-no-changes");
