@@ -195,6 +195,21 @@ export async function importState(stack: string, state: string, env: Env): Promi
   await runPulumi(["stack", "import", "--stack", stack], env, next, state);
 }
 
+/**
+ * Makes sure that no run has locked the stack, as far as its backend tells before the state is changed. Backends other than Pulumi
+ * Cloud look at their locks before they refuse to make a stack that is there already.
+ *
+ * @throws Problem if the stack is locked
+ */
+export async function requireUnlocked(stack: string, env: Env): Promise<void> {
+  const refusal = await runPulumi(["stack", "init", stack], env, "").catch(asProblem);
+  if (refusal instanceof Problem && refusal.next === lockedAdvice)
+    throw new Problem(
+      "the stack is currently locked, or was when its run was killed",
+      lockedAdvice,
+    );
+}
+
 /** How many processes of the CLI run at once. */
 const concurrentReads = 4;
 

@@ -40,7 +40,8 @@ export function createTerminal(
   const messages = { status: ignore, debug: ignore, info: inform, warning };
   const ask = async (question: string) => {
     if (!readLine) return undefined;
-    warn(`${question} [y/N]`);
+    // Beside the lines that it is about: `pulumi plugin run` prints stdout and stderr in any order.
+    print(`${question} [y/N]`);
     return /^y(es)?$/i.test((await readLine()).trim());
   };
   return { print, warn, messages, ask, redactor, clock: systemClock, env, exitCode: 0 };
