@@ -18,7 +18,14 @@ import {
   type ComparedInstance,
   type Comparison,
 } from "./compare";
-import { explainError, failedLines, listAgain, listService, type ServiceListing } from "./listings";
+import {
+  explainError,
+  failedLines,
+  listAgain,
+  listService,
+  summaryOf,
+  type ServiceListing,
+} from "./listings";
 import { choosePlanned, parseInputs, planOptions, writePlan, type PlanOptions } from "./plan";
 import { engineVersion, readAllStates } from "./pulumi";
 import { readRecords } from "./records";
@@ -210,13 +217,14 @@ function summarize(seen: Audited, findings: Findings): Summary {
   const inDoubt = seen.doubts.filter(
     ({ pending, record }) => record?.liveness !== "alive" && (pending ?? record?.isHere),
   );
-  for (const [stack, { length }] of Map.groupBy(inDoubt, (doubt) => doubt.stack))
-    findings.createsInDoubt.push({ stack, creates: length });
+  for (const [stack, ofStack] of Map.groupBy(inDoubt, (doubt) => doubt.stack)) {
+    const byUrn = [...Map.groupBy(ofStack, ({ urn }) => urn).values()];
+    const kindOf = (some: CreateInDoubt[]) => some.flatMap(({ places }) => places)[0]?.tokenKind;
+    for (const [tokenKind, { length }] of Map.groupBy(byUrn, kindOf))
+      findings.createsInDoubt.push({ stack, tokenKind, creates: length });
+  }
   return {
-    services: services.map(({ origin: { baseUrl, tokenKind, account }, source, listing }) => {
-      const { items, complete } = listing;
-      return { baseUrl, tokenKind, account, settings: source, listed: items.size, complete };
-    }),
+    services: services.map(summaryOf),
     stacks: {
       read: seen.states.length - unreadable.length,
       withInstances: seen.states.filter(({ resources }) => resources.some(isInstance)).length,

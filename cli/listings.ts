@@ -8,7 +8,7 @@ import type { Origin } from "../provider/origin";
 import { timeouts } from "../provider/session/operations";
 import { commandRun, Session } from "../provider/session/session";
 import type { FoundSettings } from "./settings";
-import type { Finding, Terminal } from "./terminal";
+import { count, type Finding, type Terminal } from "./terminal";
 
 /** The instances that the service lists for one token, with the session that listed them. */
 export interface ServiceListing extends FoundSettings {
@@ -16,6 +16,32 @@ export interface ServiceListing extends FoundSettings {
   /** The service, the token's kind and hash, and the account. */
   readonly origin: Origin;
   readonly listing: Listing;
+}
+
+/** A listing in numbers, and what it is of. */
+export interface ServiceSummary {
+  baseUrl: string;
+  tokenKind: string;
+  account: string | undefined;
+  /** Where the settings come from. */
+  settings: string;
+  /** How many instances the service lists. */
+  listed: number;
+  complete: boolean;
+}
+
+/** Returns what the commands say of this listing. */
+export function summaryOf({ origin, source, listing }: ServiceListing): ServiceSummary {
+  const { baseUrl, tokenKind, account } = origin;
+  const { items, complete } = listing;
+  return { baseUrl, tokenKind, account, settings: source, listed: items.size, complete };
+}
+
+/** Returns the line about a service with which a report begins. */
+export function serviceLine(summary: ServiceSummary): string {
+  const { baseUrl, tokenKind, settings, listed, complete } = summary;
+  const instances = `${count(listed, "instance")} listed${complete ? "" : ", and there may be more"}`;
+  return `service    ${baseUrl} (${tokenKind} token; ${settings}): ${instances}`;
 }
 
 /** Returns the lines of those of the findings that are FAILED, each with its next step. */

@@ -1,5 +1,6 @@
 /** What `audit` finds: the kinds of findings (`sections`), how they are printed, and what the command ends with. */
 import { inStack, pageAt, stateDeleteCommand } from "../provider/advice";
+import { serviceLine, type ServiceSummary } from "./listings";
 import { settleAdvice } from "./records";
 import { count, type Terminal } from "./terminal";
 
@@ -45,8 +46,8 @@ export interface Findings {
   explained: UnmanagedInstance[];
   gone: HeldInstance[];
   inSeveral: ManagedInstance[];
-  /** The number of creates for each stack. Its name is undefined if it can't be told. */
-  createsInDoubt: { stack: string | undefined; creates: number }[];
+  /** The number of creates for each stack and kind of token, which are undefined if they can't be told. */
+  createsInDoubt: { stack: string | undefined; tokenKind: string | undefined; creates: number }[];
   /** The instances, stacks and services of which something could not be decided. */
   undecided: { what: string; why: string }[];
   notCompared: HeldInstance[];
@@ -118,8 +119,11 @@ const sections: { [K in keyof Findings]: Section<Findings[K][number]> } = {
   createsInDoubt: {
     result: "found",
     title: "Creates in doubt",
-    row: ({ stack, creates }) =>
-      `${count(creates, "create")} of ${stack ?? "a stack that is not known"}: ${settleAdvice(stack)}`,
+    row: ({ stack, tokenKind, creates }) => {
+      const what = `${count(creates, "create")} of ${stack ?? "a stack that is not known"}`;
+      const token = tokenKind === undefined ? "" : `, with a ${tokenKind} token`;
+      return `${what}: ${settleAdvice(stack)}${token}`;
+    },
   },
   undecided: {
     result: "undecided",
@@ -155,16 +159,7 @@ export function addUndecided({ undecided }: Findings, what: string, why: string)
 
 /** What `audit` has compared. */
 export interface Summary {
-  services: readonly {
-    baseUrl: string;
-    tokenKind: string;
-    account: string | undefined;
-    /** Where the settings come from. */
-    settings: string;
-    /** How many instances the service lists. */
-    listed: number;
-    complete: boolean;
-  }[];
+  services: readonly ServiceSummary[];
   stacks: { read: number; withInstances: number };
   managed: readonly ManagedInstance[];
 }
@@ -199,14 +194,9 @@ export function printReport(
   planning: string | undefined,
   { print }: Terminal,
 ): void {
-  const printLine = (label: string, value: string) => print(label.padEnd(11) + value);
-  for (const { baseUrl, tokenKind, settings, listed, complete } of services) {
-    const place = `${baseUrl} (${tokenKind} token; ${settings})`;
-    const instances = `${count(listed, "instance")} listed${complete ? "" : ", and there may be more"}`;
-    printLine("service", `${place}: ${instances}`);
-  }
-  printLine("stacks", `${stacks.read} read, ${stacks.withInstances} with instances`);
-  printLine("managed", count(managed.length, "instance"));
+  services.map(serviceLine).forEach(print);
+  print(`stacks     ${stacks.read} read, ${stacks.withInstances} with instances`);
+  print(`managed    ${count(managed.length, "instance")}`);
   for (const kind of kinds) sectionLines(kind, findings, planning).forEach(print);
   print("");
 }

@@ -112,6 +112,12 @@ export function isInstance({ type, id, external }: StateResource): boolean {
   return type === instanceToken && id !== "" && !external;
 }
 
+/** Returns the instances of the resource's provider that say where they live. */
+export function peersOf(resource: StateResource, { resources }: StackState): StateResource[] {
+  const isPeer = (one: StateResource) => one.explicitProvider === resource.explicitProvider;
+  return resources.filter((one) => isInstance(one) && one.origin !== undefined && isPeer(one));
+}
+
 /** Returns the resources of the state, and those of its pending creates. */
 export function withPending({ resources, pending }: StackState): StateResource[] {
   return [...resources, ...pending];

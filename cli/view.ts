@@ -12,6 +12,7 @@ import type { ServiceListing } from "./listings";
 import type { RecordedCreate } from "./records";
 import {
   isInstance,
+  peersOf,
   scopesOf,
   withPending,
   type PendingCreate,
@@ -44,6 +45,8 @@ export interface CreateInDoubt {
   readonly pending: PendingCreate | undefined;
   /** What a ledger on this machine says of it. */
   readonly record: RecordedCreate | undefined;
+  /** Where it may have been sent: as its record says or, without one, where the state's instances of its provider live. */
+  readonly places: readonly Origin[];
 }
 
 /**
@@ -86,17 +89,17 @@ export function doubtsOf(
 }
 
 /** Returns the pending creates of a state, each with its record. */
-function pendingDoubts(
-  { stack, pending: all }: StackState,
-  records: readonly RecordedCreate[],
-): CreateInDoubt[] {
-  const creates = all.filter(({ type }) => type === instanceToken);
+function pendingDoubts(state: StackState, records: readonly RecordedCreate[]): CreateInDoubt[] {
+  const creates = state.pending.filter(({ type }) => type === instanceToken);
   // A create that is repeated after a kill asks for the same explicit name, but for another generated one.
   return [...Map.groupBy(creates, keyOf)].flatMap(([key, [pending]]) => {
     if (!pending) return [];
     const { urn, name, isGenerated } = pending;
     const record = records.find((one) => keyOf(one) === key);
-    return [{ stack, urn, name, isGenerated, pending, record }];
+    const places = record
+      ? [record]
+      : peersOf(pending, state).flatMap(({ origin }) => origin ?? []);
+    return [{ stack: state.stack, urn, name, isGenerated, pending, record, places }];
   });
 }
 
@@ -111,6 +114,7 @@ function recordedDoubt(record: RecordedCreate, state: StackState | undefined): C
     isGenerated: kind === "generated",
     pending: undefined,
     record,
+    places: [record],
   };
 }
 

@@ -13,6 +13,7 @@ const itemOf = (id: string) => ({ id, name, status: "ACTIVE" });
 const listed = (...ids: string[]): Sighting => ({ kind: "listed", items: ids.map(itemOf) });
 const absent: Sighting = { kind: "absent" };
 const open: Sighting = { kind: "open", why: "the listing is not complete" };
+const elsewhere: Sighting = { kind: "elsewhere", why: "it was made with a test token" };
 const unvouched: Sighting = { kind: "unvouched", why: "nothing shows that it is its place" };
 
 const recordOf = (fields: Partial<RecordedCreate> = {}): RecordedCreate => ({
@@ -86,7 +87,8 @@ function decided(given: Case): string[] {
       return [does.kind, does.item.id, does.occupant].filter(Boolean).join(" ");
     const shown = "items" in does ? does.items.map(({ id }) => id) : [];
     const because = does.kind === "gone" ? does.because : undefined;
-    const left = does.kind === "ask" && does.whom === "the next up" && "left";
+    const whose = { "the next up": "left", "other settings": "elsewhere", "a person": undefined };
+    const left = does.kind === "ask" && whose[does.whom];
     const by = does.kind === "ask" && !left && does.by === "import" ? "to import" : undefined;
     return [left || does.kind, because, by, ...shown].filter(Boolean).join(" ");
   });
@@ -142,7 +144,7 @@ test.each<[string, Case, string[]]>([
       records: [recordOf({ ...explicit, id: "i-1", scope: "x" })],
       evidence: listed("i-1"),
     },
-    ["ask i-1", "ask to import i-1"],
+    ["ask i-1"],
   ],
   [
     "only an explicit name is listed",
@@ -218,7 +220,33 @@ test.each<[string, Case, string[]]>([
       evidence: listed("i-1"),
       evidenceOf: { "web-2": { kind: "listed", items: [{ id: "i-2", name: "web-2" }] } },
     },
-    ["ask i-1", "ask i-2"],
+    ["ask i-1 i-2"],
+  ],
+  [
+    "the create of a later run left nothing, which has gone on with the first one",
+    {
+      operations: [
+        pending("web", { inputs: { name: "web-2", __generated: "web-2" } }),
+        pending("web"),
+      ],
+      records: [recordOf({ id: "i-1" })],
+      evidence: listed("i-1"),
+      evidenceOf: { "web-2": absent },
+    },
+    ["put i-1"],
+  ],
+  [
+    "one of its creates was sent elsewhere",
+    {
+      operations: [
+        pending("web", { inputs: { name: "web-2", __generated: "web-2" } }),
+        pending("web"),
+      ],
+      records: [recordOf({ tokenKind: "test" })],
+      evidence: elsewhere,
+      evidenceOf: { "web-2": unvouched },
+    },
+    ["elsewhere"],
   ],
   [
     "another stack's create",
@@ -279,7 +307,7 @@ test.each<[string, Case, string[]]>([
       evidenceOf: { "web-2": { kind: "listed", items: [{ id: "i-2", name: "web-2" }] } },
       take: [`${web}=i-1`],
     },
-    ["put i-1", "gone forgotten i-2"],
+    ["put i-1"],
   ],
   [
     "takes what can be taken, also with --forget",
@@ -371,6 +399,10 @@ test("a state changes only if no create in it needs a person, and what is left t
   expect(doable(both)).toEqual([]);
   expect(doable({ ...both, forget: [urnOf("db")] })).toEqual(["put", "gone"]);
   expect(doable({ ...both, operations: [...operations, pending("db")] })).toEqual(["put"]);
+  // Nor does the next `up` find the instance of a chosen name without a file.
+  expect(doable({ ...both, evidenceOf: { db: elsewhere } })).toEqual([]);
+  const filed = recordOf({ ...explicit, urn: urnOf("db"), name: "db" });
+  expect(doable({ ...both, records: [filed], evidenceOf: { db: elsewhere } })).toEqual(["put"]);
 });
 
 test("an instance is known by its place and its id", () => {
@@ -407,7 +439,8 @@ test("in a sandbox, what a person would have to decide is given up", () => {
   };
   expect(decided(create)).toEqual(["gone sandbox i-1"]);
   // But not a create with a live token, for which this one says nothing.
-  expect(decided({ ...create, records: [recordOf(explicit)] })).toEqual(["ask i-1"]);
+  const live = { records: [recordOf(explicit)], evidence: elsewhere };
+  expect(decided({ ...create, ...live })).toEqual(["elsewhere"]);
   expect(decided({ ...create, evidence: unvouched })).toEqual(["ask"]);
   // Nor is one whose generated name proves that it is the resource's.
   expect(decided({ ...create, operations })).toEqual(["put i-1"]);

@@ -27,6 +27,8 @@ export type Sighting =
   /** The instance with the recorded id or, without one, those with the name. States may hold them. */
   | { readonly kind: "listed"; readonly items: readonly ListItem[] }
   | { readonly kind: "absent" }
+  /** The create was sent to another service, with another kind of token, or from another account. */
+  | { readonly kind: "elsewhere"; readonly why: string }
   /** Nothing shows that the listings are of the service and token to which the create was sent. */
   | { readonly kind: "unvouched"; readonly why: string }
   | { readonly kind: "open"; readonly why: string };
@@ -59,14 +61,24 @@ export type Does =
       why?: string;
     }
   /** Its instance comes into the state, in the place of the `occupant`, which the next `up` deletes or drops. */
-  | { kind: "put"; item: ListItem; pending: PendingCreate; occupant: string | undefined }
+  | {
+      kind: "put";
+      item: ListItem;
+      pending: PendingCreate;
+      occupant: string | undefined;
+      /** What else may be the resource's, and is given up. */
+      others: readonly ListItem[];
+    }
   | OpenDoubt;
 
 /** What is open about a create. */
 interface OpenDoubt {
   kind: "ask";
-  /** The next `up` goes on with the create, or refuses to make a second instance, even if the state forgets the create. */
-  whom: "a person" | "the next up";
+  /**
+   * Who decides. The next `up` goes on with the create, or refuses to make a second instance, even if the state forgets the create.
+   * Other settings show its instance.
+   */
+  whom: "a person" | "the next up" | "other settings";
   items: readonly ListItem[];
   why: string;
   /** The id of what the state has for the resource now. */
@@ -75,15 +87,17 @@ interface OpenDoubt {
   by: "take" | "import" | undefined;
 }
 
-/** A create in doubt, and what becomes of it. */
+/** What becomes of a resource, which several killed runs may have tried to create. */
 export interface Row {
+  readonly creates: readonly CreateInDoubt[];
+  /** The create for which `does` was decided. The others have nothing against it. */
   readonly doubt: CreateInDoubt;
   readonly does: Does;
 }
 
 type Takes = ReadonlyMap<CreateInDoubt, string>;
 
-/** Decides what becomes of the creates in doubt, in their order. */
+/** Decides what becomes of each resource with creates in doubt. */
 export function decideAll(view: StackView, { take, forget }: Choices): Row[] {
   const doubts = [...view.sightings.keys()];
   const takes = new Map<CreateInDoubt, string>();
@@ -94,21 +108,47 @@ export function decideAll(view: StackView, { take, forget }: Choices): Row[] {
     const taker = ofUrn.find(mayHaveMade) ?? ofUrn[0];
     if (taker) takes.set(taker, word.slice(taker.urn.length + 1));
   }
-  return [...view.sightings].map(([doubt, seen]) => {
-    const isForgotten = forget.includes(doubt.urn);
-    const does = decide(doubt, seen, view, { takes, isForgotten });
-    return { doubt, does: giveUpInSandbox(doubt, does, view) };
+  return [...Map.groupBy(view.sightings, ([{ urn }]) => urn)].flatMap(([urn, seen]) => {
+    const creates = seen.map(([doubt]) => doubt);
+    const choice = { takes, isForgotten: forget.includes(urn) };
+    const decided = seen.map(([doubt, sighting]) => {
+      const does = decide(doubt, sighting, view, choice);
+      return { creates, doubt, does: giveUpInSandbox(does, sighting, view) };
+    });
+    return ranks.flatMap((rank) => decided.filter(({ does }) => rankOf(does) === rank)).slice(0, 1);
   });
 }
 
+/** What decides about a resource comes first: what is open about one of its creates, before what became of the others. */
+const ranks = [
+  ...(["a person", "other settings", "put", "the next up"] as const),
+  ...(["held", "forgotten", "sandbox", "absent"] as const),
+];
+
+function rankOf(does: Does): (typeof ranks)[number] {
+  if (does.kind === "ask") return does.whom;
+  return does.kind === "gone" ? does.because : does.kind;
+}
+
+/** Whether the state has a pending create of the resource. */
+export function isPending({ creates }: Row): boolean {
+  return creates.some(({ pending }) => pending);
+}
+
 /**
- * Returns the rows that can be carried out. A state loses all its pending creates when it is changed. So it is changed only if none
- * of them needs a person. `isBlocked`: it must not be changed at all.
+ * Returns the rows that can be carried out. A state loses all its pending creates when it is changed. So it is changed only if the
+ * next `up` finds the instances of those that stay open: by their files, or by their generated names. `isBlocked`: it must not be
+ * changed at all.
  */
 export function doableOf(rows: readonly Row[], isBlocked = false): readonly Row[] {
-  const isKept = rows.some(({ doubt, does }) => doubt.pending && isForPerson(does));
+  const isKept = rows.some(
+    (row) =>
+      isPending(row) &&
+      row.does.kind === "ask" &&
+      (isForPerson(row.does) || row.creates.some((one) => !one.record && !one.isGenerated)),
+  );
   return rows.filter(
-    ({ doubt, does }) => does.kind !== "ask" && !(doubt.pending && (isKept || isBlocked)),
+    (row) => row.does.kind !== "ask" && !(isPending(row) && (isKept || isBlocked)),
   );
 }
 
@@ -129,9 +169,10 @@ function decide(
   if (taken && (!isForgotten || taken.kind !== "ask")) return taken;
   // A `--take` for this URN settles its other creates, too.
   if (isForgotten || [...takes.keys()].some(({ urn }) => urn === doubt.urn))
-    return { kind: "gone", because: "forgotten", items: candidatesOf(doubt, view) };
+    return { kind: "gone", because: "forgotten", items: rivalsFor(doubt, view) };
   const holder = holderOf(doubt, view.held, view);
   if (holder) return { kind: "held", holder };
+  if (seen.kind === "elsewhere") return asking(doubt, view, seen.why, { whom: "other settings" });
   if (doubt.record?.liveness === "unknown")
     return asking(
       doubt,
@@ -154,11 +195,9 @@ function decide(
 }
 
 function judgeListed(doubt: CreateInDoubt, view: StackView): Does {
-  const [item, ...others] = candidatesOf(doubt, view);
+  const [item] = candidatesOf(doubt, view);
   if (!item) return { kind: "gone", because: "absent", items: [] };
-  const isRival = (other: CreateInDoubt) =>
-    other !== doubt && other.urn === doubt.urn && candidatesOf(other, view).length > 0;
-  if (others.length > 0 || [...view.sightings.keys()].some(isRival))
+  if (rivalsFor(doubt, view).length > 1)
     return asking(doubt, view, "several may be the resource's");
   if (!isSure(doubt, item))
     return asking(doubt, view, "a name that the program chose proves nothing");
@@ -189,7 +228,8 @@ function decidePut(doubt: CreateInDoubt, view: StackView, item: ListItem): Does 
   const { pending } = doubt;
   const why = pending ? whyHomeless(pending, view.state) : "the state knows nothing of this create";
   if (!pending || why !== undefined) return asking(doubt, view, why ?? "", { items: [item] });
-  return { kind: "put", item, pending, occupant: presentIn(view.state, doubt.urn)?.id };
+  const others = rivalsFor(doubt, view).filter(({ id }) => id !== item.id);
+  return { kind: "put", item, pending, occupant: presentIn(view.state, doubt.urn)?.id, others };
 }
 
 /** Decides about the instance that a person names. A wrong id is refused: it could put one instance into two resources, or lose one. */
@@ -232,7 +272,14 @@ function candidatesOf(doubt: CreateInDoubt, view: StackView): readonly ListItem[
   return listed.filter(({ id }) => !heldAs(id, doubt, held, view));
 }
 
-/** Returns the question about a create. By default it is a person's, about all that may be the create's instance. */
+/** Returns the listed instances that may be the resource's: those of all its creates. */
+function rivalsFor({ urn }: CreateInDoubt, view: StackView): readonly ListItem[] {
+  const creates = [...view.sightings.keys()].filter((other) => other.urn === urn);
+  const items = creates.flatMap((create) => candidatesOf(create, view));
+  return [...new Map(items.map((item) => [item.id, item])).values()];
+}
+
+/** Returns the question about a create. By default it is a person's, about all that may be the resource's instance. */
 function asking(
   doubt: CreateInDoubt,
   view: StackView,
@@ -243,14 +290,12 @@ function asking(
   const occupant = presentIn(view.state, doubt.urn)?.id;
   const isHome = pending && whyHomeless(pending, view.state) === undefined;
   const by = isHome ? "take" : occupant === undefined ? "import" : undefined;
-  return { kind: "ask", whom, items: items ?? candidatesOf(doubt, view), why, occupant, by };
+  return { kind: "ask", whom, items: items ?? rivalsFor(doubt, view), why, occupant, by };
 }
 
 /** In a sandbox nothing is billed, so an open question is given up. */
-function giveUpInSandbox(doubt: CreateInDoubt, does: Does, { sightings, origin }: StackView): Does {
-  if (!isForPerson(does)) return does;
-  const isKnown = sightings.get(doubt)?.kind !== "unvouched";
-  const kind = doubt.record?.tokenKind ?? (isKnown ? origin?.tokenKind : undefined);
+function giveUpInSandbox(does: Does, { kind }: Sighting, { origin }: StackView): Does {
+  if (!isForPerson(does) || kind === "unvouched" || origin?.tokenKind !== "test") return does;
   const { items, why } = does;
-  return kind === "test" ? { kind: "gone", because: "sandbox", items, why } : does;
+  return { kind: "gone", because: "sandbox", items, why };
 }

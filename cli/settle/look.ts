@@ -3,7 +3,7 @@ import { OperationFailed } from "../../provider/errors";
 import { displayRun } from "../../provider/ledger/record";
 import { instanceToken } from "../../provider/pulumi/names";
 import { failedLines, listService, type ServiceListing } from "../listings";
-import { engineVersion, readAllStates, readState } from "../pulumi";
+import { engineVersion, readAllStates, readState, requireUnlocked } from "../pulumi";
 import { readRecords } from "../records";
 import { checkSettings, type SettingOptions } from "../settings";
 import type { StateResource } from "../state";
@@ -11,7 +11,7 @@ import { Problem, type Terminal } from "../terminal";
 import { makerOf, viewOf, type CreateInDoubt, type View } from "../view";
 import { decideAll, type Choices, type Row, type Sighting, type StackView } from "./decide";
 import { leftoversIn, stoppingOf, type Stopping } from "./leftovers";
-import { sightingsOf, whyForeign } from "./sightings";
+import { sightingsOf } from "./sightings";
 
 /** What was seen of a stack, and what is decided. */
 export interface Decided {
@@ -47,9 +47,7 @@ export async function look(
   const services = service ? [service] : [];
   const state = await readState(stack, io.env);
   if (state.problem) throw state.problem;
-  const foreign = service && whyForeign(state, service.origin);
-  const asked = foreign === undefined ? service : undefined;
-  const items = new Map(asked?.listing.items);
+  const items = new Map(service?.listing.items);
   const records = readRecords(io.env, (text) => io.messages.warning(text));
   const own = viewOf(services, [state], records, io.clock);
   const leftovers = leftoversIn([...items.values()], state);
@@ -66,22 +64,24 @@ export async function look(
       `${displayRun(running)} is under way on this machine, and creates ${running.urn}`,
       "Wait until it has ended.",
     );
+  // The proof may take long, and only an unlocked state can be changed after it.
+  if (doubts.some(({ pending }) => pending)) await requireUnlocked(stack, io.env);
   const scopes = new Set(leftovers.map(({ scope }) => scope));
   const [line = "no settings"] = failedLines(findings);
-  const why = foreign ?? `the service can't be asked (${line})`;
-  const sightings: ReadonlyMap<CreateInDoubt, Sighting> = asked
-    ? await sightingsOf({ service: asked, state, view, doubts, scopes }, io)
+  const why = `the service can't be asked (${line})`;
+  const sightings: ReadonlyMap<CreateInDoubt, Sighting> = service
+    ? await sightingsOf({ service, state, view, doubts, scopes }, io)
     : new Map(doubts.map((doubt) => [doubt, { kind: "open", why }]));
   for (const seen of sightings.values())
     if (seen.kind === "listed") for (const item of seen.items) items.set(item.id, item);
-  const origin = asked?.origin;
+  const origin = service?.origin;
   const stackView = { state, held: view.held, items, origin, sightings };
   const others = state.pending.filter(({ type }) => type !== instanceToken);
   const unexplained = leftovers.filter(({ item }) => !makerOf(item, doubts, origin));
   return {
     view: stackView,
     rows: decideAll(stackView, options),
-    stopping: asked ? stoppingOf(unexplained, state, view.held, asked) : [],
+    stopping: service ? stoppingOf(unexplained, state, view.held, service) : [],
     others,
     isBlocked: others.length > 0 && !options.dropOthers,
     service,

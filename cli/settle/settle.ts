@@ -4,10 +4,10 @@
  */
 import type { Command } from "commander";
 import { settleCommand } from "../../provider/advice";
-import { explainError } from "../listings";
+import { explainError, serviceLine, summaryOf } from "../listings";
 import { addOptions, commandLineError, type SettingOptions, stackHelp } from "../settings";
 import { count, printData, type Terminal } from "../terminal";
-import { decideAll, doableOf, isForPerson, type Choices, type Row } from "./decide";
+import { decideAll, doableOf, isForPerson, isPending, type Choices, type Row } from "./decide";
 import { look, type Decided } from "./look";
 import { choiceOf, describeRow, describeStopping, linesOf, nextUp, type Context } from "./words";
 import { writeRows } from "./write";
@@ -73,6 +73,18 @@ const outcomes = {
   },
 } as const;
 
+/** Returns what stays open, as the result of the command. Undefined if nothing does. */
+function openOf({ rows, stopping, isBlocked }: Decided): keyof typeof outcomes | undefined {
+  const isFound =
+    rows.some(({ does }) => isForPerson(does)) ||
+    (isBlocked && rows.some((row) => isPending(row) && row.does.kind !== "ask")) ||
+    stopping.some(({ holder }) => !holder);
+  if (isFound) return "found";
+  const open = rows.flatMap(({ does }) => (does.kind === "ask" ? [does.whom] : []));
+  if (open.includes("other settings")) return "undecided";
+  return open.length > 0 ? "left" : undefined;
+}
+
 /** One run of the command. */
 class Settling {
   readonly #options: SettleOptions;
@@ -115,24 +127,27 @@ class Settling {
     if (!json) this.#print(decided);
     const rows = yes || json ? decided.rows : await this.#withAnswers(decided);
     const doable = doableOf(rows, decided.isBlocked);
-    const isFound =
-      rows.some(({ does }) => isForPerson(does)) ||
-      rows.some((row) => row.does.kind !== "ask" && !doable.includes(row)) ||
-      decided.stopping.some(({ holder }) => !holder);
-    const isLeft = rows.some(({ does }) => does.kind === "ask");
-    if (doable.length === 0) return isFound ? "found" : isLeft ? "left" : "nothing";
+    const open = openOf({ ...decided, rows });
+    if (doable.length === 0) return open ?? "nothing";
     if (!yes) {
       const agreed = json ? undefined : await this.#io.ask("Do this?");
       if (agreed === undefined) this.#fail(["Nobody can be asked here: --yes does it."]);
       if (!agreed) return "declined";
     }
     this.#kept = await writeRows(decided.view, doable, this.#io);
-    if (this.#kept !== null && !json) {
-      const put = doable.filter(({ does }) => does.kind === "put").length;
-      this.#io.print(`The state was changed: ${count(put, "instance")} came into it.`);
-      this.#io.print(`The state before: ${this.#kept}`);
-    }
-    return isFound ? "found" : isLeft ? "left" : "settled";
+    if (!json) this.#printDone(doable);
+    return open ?? "settled";
+  }
+
+  #printDone(done: readonly Row[]): void {
+    const put = done.filter(({ does }) => does.kind === "put").length;
+    const forgotten = done.length - put;
+    const words = [
+      put > 0 && `${count(put, "instance")} came into the state`,
+      forgotten > 0 && `${count(forgotten, "create")} forgotten`,
+    ];
+    this.#io.print(`Done: ${words.filter(Boolean).join(", ")}.`);
+    if (this.#kept) this.#io.print(`The state before: ${this.#kept}`);
   }
 
   /** Asks about each create for which one instance comes into question. */
@@ -148,24 +163,28 @@ class Settling {
         taken.push(`${doubt.urn}=${item.id}`);
     }
     const { take, forget } = this.#options;
-    return decideAll(decided.view, { take: [...take, ...taken], forget });
+    const rows = decideAll(decided.view, { take: [...take, ...taken], forget });
+    const shown = this.#describe(decided).map((one) => linesOf([one]).join("\n"));
+    const changed = this.#describe({ ...decided, rows }).filter(
+      (one) => !shown.includes(linesOf([one]).join("\n")),
+    );
+    linesOf(changed).forEach(this.#io.print);
+    return rows;
   }
 
   #print(decided: Decided): void {
     const { print } = this.#io;
     const { view, service, rows, others, isBlocked } = decided;
-    const where = service
-      ? `; ${service.origin.baseUrl} (${service.origin.tokenKind} token) lists ${count(service.listing.items.size, "instance")}`
-      : "; the service was not asked";
-    print(`stack ${view.state.stack}: ${count(rows.length, "create")} in doubt${where}`);
-    this.#describe(decided).flatMap(linesOf).forEach(print);
+    print(service ? serviceLine(summaryOf(service)) : "service    not asked");
+    print(`stack      ${view.state.stack}: ${count(rows.length, "create")} in doubt`);
+    linesOf(this.#describe(decided)).forEach(print);
     const { options } = this.#contextOf(decided);
     const words = rows.filter(({ does }) => isForPerson(does)).map(choiceOf);
     if (words.length > 1 && words.every((choice) => choice !== undefined))
       print(
         `All of it, each by its first way: \`${settleCommand("--yes", ...options, ...words.flat())}\``,
       );
-    if (others.length > 0 && rows.some(({ doubt }) => doubt.pending)) {
+    if (others.length > 0 && rows.some(isPending)) {
       const end = isBlocked
         ? "the state is not changed, because it would lose them: --drop-others allows that"
         : "the state loses them";
@@ -188,7 +207,7 @@ class Settling {
       ...again("--forget", forget),
     ];
     const deletePolicy = service?.settings.deletePolicy;
-    return { state, stackOption, options, deletePolicy };
+    return { state, stackOption, options, deletePolicy, origin: service?.origin };
   }
 
   #describe(decided: Decided) {

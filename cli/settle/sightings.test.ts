@@ -1,23 +1,36 @@
 /** Tests which listings may decide about a create. `tests/engine/settleWitness.test.ts` shows what becomes of it. */
 import { expect, test } from "@jest/globals";
 import { doubtsOf } from "../view";
-import { whyForeign, whyUnvouched } from "./sightings";
+import { isVouched, placeDifference } from "./sightings";
 import { held, pending, provider, scope, stateOf, urnOf } from "./testing/states";
 
 const live = { baseUrl: "https://a.example/v2", tokenKind: "live", tokenHash: "1" };
 const own = `${urnOf("own", "pulumi:providers:compute")}::1`;
 const db = (fields = {}) => held("db", "i-0", { outputs: { __origin: live }, ...fields });
 
+/** A pending create without a file, in a state with these resources. */
+function pendingIn(resources: object[]) {
+  const state = stateOf(resources, [pending("web", { provider: `${provider}::${scope}` })]);
+  const [doubt] = doubtsOf([state], []);
+  if (!doubt) throw new Error("nothing is in doubt");
+  return { state, doubt };
+}
+
+const there = { ...live, baseUrl: "https://b.example/v2" };
+const moved = held("cache", "i-1", { outputs: { __origin: there } });
+
 test.each([
   ["of live instances", [db()], "test", true],
   ["of live instances", [db()], "live", false],
+  ["with an instance at either place", [moved, db()], "live", false],
+  ["of instances elsewhere", [moved], "live", true],
   ["without instances", [], "test", false],
   ["of live instances, whose provider the program makes", [db({ provider: own })], "test", false],
 ])(
-  "a stack %s (%j) takes nothing that a %s token lists: %s",
-  (_, resources, tokenKind, isForeign) => {
-    const why = whyForeign(stateOf(resources), { ...live, tokenKind });
-    expect(why !== undefined).toBe(isForeign);
+  "a create of a stack %s (%j) was sent elsewhere than a %s token lists: %s",
+  (_, resources, tokenKind, isElsewhere) => {
+    const difference = placeDifference(pendingIn(resources).doubt, { ...live, tokenKind }, "it");
+    expect(difference !== undefined).toBe(isElsewhere);
   },
 );
 
@@ -29,12 +42,10 @@ test.each([
   ["it shows the tag of the provider", [], [], [scope], true],
 ])(
   "a create without a file was sent to where %s: %j, %j, %j: %s",
-  (_, resources, ids, scopes, isVouched) => {
-    const state = stateOf(resources, [pending("web", { provider: `${provider}::${scope}` })]);
-    const [doubt] = doubtsOf([state], []);
-    if (!doubt) throw new Error("nothing is in doubt");
+  (_, resources, ids, scopes, isShown) => {
+    const { state, doubt } = pendingIn(resources);
     const items = new Map(ids.map((id) => [id, { id }]));
-    const why = whyUnvouched(doubt, state, { items, origin: live }, new Set<string>(scopes));
-    expect(why === undefined).toBe(isVouched);
+    const listed = { items, origin: live };
+    expect(isVouched(doubt, state, listed, new Set<string>(scopes))).toBe(isShown);
   },
 );

@@ -5,7 +5,7 @@ import type { Subject } from "../../provider/evidence/witness";
 import { originDifference, type Origin } from "../../provider/origin";
 import { timeouts, waits } from "../../provider/session/operations";
 import type { ServiceListing } from "../listings";
-import { isInstance, type StackState } from "../state";
+import { peersOf, type StackState, type StateResource } from "../state";
 import type { Terminal } from "../terminal";
 import { hasId, isListedAt, mayBe, type CreateInDoubt, type Listed, type View } from "../view";
 import type { Sighting } from "./decide";
@@ -30,8 +30,15 @@ export async function sightingsOf(
   const looks = doubts.map((doubt) => ({ doubt, known: whyNotAsked(doubt, search) }));
   const isListed = (doubt: CreateInDoubt) =>
     [...listing.items.values()].some((item) => mayBe(doubt, item, origin));
-  if (looks.some(({ doubt, known }) => !known && !isListed(doubt)))
-    io.warn("Waiting for the proof that what is not listed does not exist.");
+  const proofs = looks.flatMap(({ doubt, known }) =>
+    known || isListed(doubt) ? [] : [proofMs(doubt, search, io.clock.now())],
+  );
+  if (proofs.length > 0) {
+    const seconds = Math.ceil(Math.max(...proofs) / 1000);
+    io.warn(
+      `Asks the listings for up to ${seconds} s, for the proof that what is not listed does not exist.`,
+    );
+  }
   const { requestTimeoutMs, settlingMs } = session.settings;
   using operation = session.operations.begin(
     (requestTimeoutMs + settlingMs) / 1000 + timeouts.look,
@@ -48,47 +55,39 @@ export async function sightingsOf(
 function whyNotAsked(doubt: CreateInDoubt, search: SightingSearch): Sighting | undefined {
   const { service, state, scopes } = search;
   const { origin, session, listing } = service;
-  const { record } = doubt;
-  const elsewhere = record && originDifference(record, origin, session.addressName);
-  if (elsewhere !== undefined) return { kind: "open", why: elsewhere };
-  const { items } = listing;
-  const unvouched = record ? undefined : whyUnvouched(doubt, state, { items, origin }, scopes);
-  if (unvouched !== undefined) return { kind: "unvouched", why: unvouched };
+  const elsewhere = placeDifference(doubt, origin, session.addressName);
+  if (elsewhere !== undefined) return { kind: "elsewhere", why: elsewhere };
+  if (!isVouched(doubt, state, { items: listing.items, origin }, scopes)) {
+    const why = `nothing shows that this ${origin.tokenKind} token reaches its place: it lists no instance of this stack`;
+    return { kind: "unvouched", why };
+  }
   if (subjectsOf(doubt).length > 0) return undefined;
   return { kind: "open", why: "its name is a secret, and its id is not known" };
 }
 
-/** Says why nothing that this token lists may come into the stack. Undefined if it may. */
-export function whyForeign({ resources }: StackState, { tokenKind }: Origin): string | undefined {
-  // A provider that the program makes has a token of its own.
-  const own = resources.filter(({ explicitProvider }) => explicitProvider === undefined);
-  return tokenKind === "test" && own.some(({ origin }) => origin?.tokenKind === "live")
-    ? "the stack's instances were made with a live token, but the token given now is a test one"
-    : undefined;
+/** Says how each place where the create may have been sent differs from the place of the listing. Undefined if they do not. */
+export function placeDifference(
+  { places }: CreateInDoubt,
+  origin: Origin,
+  addressName: string,
+): string | undefined {
+  const differences = places.map((place) => originDifference(place, origin, addressName));
+  return differences.includes(undefined) ? undefined : differences[0];
 }
 
 /**
- * Says why the listing may be of another origin than the one to which a create without a file was sent. Undefined if it shows an
- * instance of the same provider that the stack has, or one whose tag is that of this provider resource (`scopes`).
+ * Whether the listing is surely of the place to which the create was sent: the create has a record, or the listing shows an
+ * instance of its provider that the stack has, or one whose tag is that of its provider resource (`scopes`).
  */
-export function whyUnvouched(
-  { pending }: CreateInDoubt,
-  { resources }: StackState,
+export function isVouched(
+  { record, pending }: CreateInDoubt,
+  state: StackState,
   { items, origin }: Listed,
   scopes: ReadonlySet<string>,
-): string | undefined {
-  const isShown = resources.some(
-    (one) =>
-      isInstance(one) &&
-      one.explicitProvider === pending?.explicitProvider &&
-      one.origin &&
-      origin &&
-      items.has(one.id) &&
-      isListedAt(one, origin),
-  );
-  return isShown || scopes.has(pending?.scope ?? "")
-    ? undefined
-    : "nothing shows that these settings reach its place: they list no instance of this stack";
+): boolean {
+  if (record || !pending || !origin) return record !== undefined;
+  const isShown = (one: StateResource) => items.has(one.id) && isListedAt(one, origin);
+  return peersOf(pending, state).some(isShown) || scopes.has(pending.scope);
 }
 
 function subjectsOf({ record, name, isGenerated }: CreateInDoubt): Subject[] {
@@ -96,6 +95,20 @@ function subjectsOf({ record, name, isGenerated }: CreateInDoubt): Subject[] {
   // A service may answer with an id that it never lists.
   const isNameAsked = name !== undefined && (isGenerated || ofId.length === 0);
   return isNameAsked ? [...ofId, { name, before: new Set(record?.before) }] : ofId;
+}
+
+/** Returns by when the listings show the create's instance if there is one, and how long one waits between two of them. */
+function timesOf({ record }: CreateInDoubt, { service: { session }, view }: SightingSearch) {
+  const { requestTimeoutMs, settlingMs, pollIntervalMs } = session.settings;
+  // A killed run has noted only when its POST was about to be sent. What only the state knows was sent before that was read.
+  const settledBy = record ? session.settledBy(record.at) : view.readAt + settlingMs;
+  return { listedBy: requestTimeoutMs + settledBy, pollIntervalMs };
+}
+
+/** Returns how long the proof takes that the create has left nothing, without the time of the requests. */
+function proofMs(doubt: CreateInDoubt, search: SightingSearch, now: number): number {
+  const { listedBy, pollIntervalMs } = timesOf(doubt, search);
+  return Math.max(0, listedBy - now) + pollIntervalMs;
 }
 
 async function sightingOf(
@@ -113,10 +126,7 @@ async function sightingOf(
   });
   const inStates = [...view.held.values()].flat().filter((one) => isListedAt(one, origin));
   const explained = new Set(isGenerated ? [] : [...ofOthers, ...inStates.map(({ id }) => id)]);
-  const { requestTimeoutMs, settlingMs, pollIntervalMs } = session.settings;
-  // A killed run has noted only when its POST was about to be sent. What only the state knows was sent before that was read.
-  const settledBy = record ? session.settledBy(record.at) : view.readAt + settlingMs;
-  const times = { listedBy: requestTimeoutMs + settledBy, pollIntervalMs };
+  const times = timesOf(doubt, search);
   const asked = record && { id: record.id ?? "", origin: record };
   const known = () => ({ explained, vouchers: asked && session.state.vouchersOf(asked, origin) });
   for (const subject of subjectsOf(doubt)) {

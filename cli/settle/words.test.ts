@@ -1,6 +1,7 @@
 /** Tests the words for each row of `settle`, and the commands for what a person decides. */
 import { expect, test } from "@jest/globals";
 import { settleCommand } from "../../provider/advice";
+import type { Origin } from "../../provider/origin";
 import type { Does } from "./decide";
 import { choiceOf, describeRow, describeStopping, linesOf, type Context } from "./words";
 import { held, onlyPending, pending, scope, stack, stateOf, urnOf } from "./testing/states";
@@ -16,7 +17,7 @@ const heldBy = (name: string, inStack = stack) => {
 };
 const inState = onlyPending(stateOf([], [pending("web", {}, "db")]));
 const occupant = "i-0";
-const put = { kind: "put", item, pending: inState, occupant: undefined } as const;
+const put = { kind: "put", item, pending: inState, occupant: undefined, others: [] } as const;
 const ask = {
   kind: "ask",
   whom: "a person",
@@ -27,15 +28,18 @@ const ask = {
 } as const;
 const left = { ...ask, whom: "the next up", why: "a run has ended early", occupant } as const;
 
+const here = { baseUrl: "https://a.example/v2", tokenKind: "live", tokenHash: "1" };
 const context: Context = {
   state: stateOf([held("db", "i-9")]),
   stackOption: stack,
   options: ["--stack", stack],
   deletePolicy: "destroy",
+  origin: here,
 };
-const rowOf = (does: Does, name: string | undefined = "db") => {
-  const doubt = { stack, urn: web, name, isGenerated: false, pending: inState, record: undefined };
-  return { doubt, does };
+const rowOf = (does: Does, name: string | undefined = "db", places: readonly Origin[] = []) => {
+  const isGenerated = false;
+  const doubt = { stack, urn: web, name, isGenerated, pending: inState, record: undefined, places };
+  return { creates: [doubt], doubt, does };
 };
 const shown = (does: Does, more: Partial<Context> = {}) =>
   describeRow(rowOf(does), { ...context, ...more });
@@ -184,10 +188,31 @@ test.each([
   expect(way?.command).toContain(` --parent ${named === "one" ? "" : "'"}${named}=`);
 });
 
-test("the text has one line for each fact and way, and says what is planned", () => {
-  expect(linesOf(shown(ask)).slice(-2)).toEqual([
+test.each([
+  [{ ...here, tokenKind: "test" }, "a test token"],
+  [{ ...here, baseUrl: "https://b.example/v2" }, "--base-url https://b.example/v2"],
+  [{ ...here, account: "acct_b" }, "a token of account acct_b"],
+])("of a create that was sent elsewhere, it says which settings show it (%j)", (place, needs) => {
+  const elsewhere = { ...ask, whom: "other settings", items: [] } as const;
+  const described = describeRow(rowOf(elsewhere, "db", [place]), context);
+  expect(described).toMatchObject({ does: `nothing: \`settle\` needs ${needs}`, ways: [] });
+});
+
+test("what is given up beside the instance that comes into the state is named", () => {
+  expect(shown({ ...put, others: [other] }).does).toMatch(/i-2: not in the state, and billed/);
+});
+
+test("the text has one line for each fact and way, says what is planned, and says once what is the same", () => {
+  expect(linesOf([shown(ask)]).slice(-2)).toEqual([
     `         → \`${take("i-1")}\`: \`pulumi up\` goes on with it`,
     `         → \`${forget}\`: i-1: not in the state, and billed if live`,
   ]);
-  expect(linesOf(shown(put))[2]).toMatch(/^ +plan +put it/);
+  expect(linesOf([shown(put)])[2]).toMatch(/^ +plan +put it/);
+  const gone = shown({ kind: "gone", because: "absent", items: [] });
+  expect(linesOf([gone, { ...gone, urn: urnOf("db") }])).toEqual([
+    web,
+    urnOf("db"),
+    expect.stringContaining("nothing left behind"),
+    expect.stringContaining("forget the create"),
+  ]);
 });

@@ -2,7 +2,9 @@
 import { importCommand, inStack, oneRunCommands, settleCommand } from "../../provider/advice";
 import type { ListItem } from "../../provider/api/contract";
 import type { Settings } from "../../provider/config/settings";
+import type { Origin } from "../../provider/origin";
 import { redactionMark } from "../../provider/redaction";
+import { shellQuote } from "../../provider/shellQuote";
 import { parentOf, type StackState } from "../state";
 import type { CreateInDoubt } from "../view";
 import { isForPerson, type Does, type Row } from "./decide";
@@ -35,6 +37,8 @@ export interface Context {
   /** The words of the options that are typed again. */
   options: readonly string[];
   deletePolicy: Settings["deletePolicy"] | undefined;
+  /** The place of the listing. */
+  origin: Origin | undefined;
 }
 
 /** A row names at most so many instances. */
@@ -69,16 +73,30 @@ function wordsFor({ doubt, does }: Row, context: Context): Pick<Described, "foun
     }
     case "put": {
       const next = nextUp(doubt, does.occupant, context);
-      return { found, does: `put it into the state: ${next}` };
+      const others = does.others.length > 0 ? `; ${leftOut(does.others)}` : "";
+      return { found, does: `put it into the state: ${next}${others}` };
     }
     case "ask": {
       if (isForPerson(does)) return { found, does: "nothing: a person decides" };
+      if (does.whom === "other settings")
+        return { found, does: `nothing: \`settle\` needs ${settingsFor(doubt, context)}` };
       const up = does.occupant
         ? `if the program still asks for it, ${nextUp(doubt, does.occupant, context)}`
         : "`pulumi up` asks the listing of its own service";
       return { found, does: `leave it to the next run: ${up}` };
     }
   }
+}
+
+/** Says with which settings the listings show what the create has made. */
+function settingsFor({ places: [place] }: CreateInDoubt, { origin }: Context): string {
+  if (!place || !origin) return "the settings of its place";
+  const { baseUrl, tokenKind, account } = place;
+  const needs = [
+    baseUrl !== origin.baseUrl && `--base-url ${shellQuote(baseUrl)}`,
+    tokenKind !== origin.tokenKind && `a ${tokenKind} token`,
+  ].filter(Boolean);
+  return needs.join(" and ") || `a token of account ${account}`;
 }
 
 /** Describes the instances in question, what the state has, and why a person has to look. */
@@ -117,16 +135,24 @@ function explicitProviderOf({ pending, record }: CreateInDoubt): string | undefi
   return pending?.explicitProvider ?? record?.provider;
 }
 
+/** Says what becomes of instances that do not come into the state. */
+function leftOut(items: readonly ListItem[]): string {
+  const ids = items.slice(0, maxNamed).map(({ id }) => id);
+  return `${ids.join(" and ")}: not in the state, and billed if live`;
+}
+
 /** Returns what a person can type. What serves is kept, unless a person says otherwise. */
 function waysOf({ doubt, does }: Row, context: Context): Way[] {
   if (does.kind !== "ask") return [];
   const { urn } = doubt;
   const { occupant, by } = does;
+  // Other settings may show an instance, which `--forget` would lose.
+  if (!isForPerson(does) && occupant === undefined) return [];
   const ids = does.items.slice(0, maxNamed).map(({ id }) => id);
   const settle = (...words: string[]) => settleCommand("--yes", ...context.options, ...words);
   const effects = [
     occupant !== undefined && `${occupant} stays`,
-    ids.length > 0 && `${ids.join(" and ")}: not in the state, and billed if live`,
+    ids.length > 0 && leftOut(does.items),
     !isForPerson(does) && occupant && "another is made if the program still asks for it",
   ];
   const forget = {
@@ -177,12 +203,15 @@ export function describeStopping({ item, urn, holder }: Stopping, context: Conte
   return { urn, name, id, found, does, ways };
 }
 
-/** The lines of one entry of the table, before anything is done. */
-export function linesOf({ urn, found, does, ways }: Described): string[] {
-  return [
-    urn,
+/** Returns the table, before anything is done, by resource. Resources with the same words share one entry. */
+export function linesOf(all: readonly Described[]): string[] {
+  const words = ({ found, does, ways }: Described) => [
     `  found  ${found}`,
     `  plan   ${does}`,
     ...ways.map(({ command, then }) => `         → \`${command}\`: ${then}`),
   ];
+  return [...Map.groupBy(all, (one) => words(one).join("\n"))].flatMap(([text, same]) => [
+    ...same.map(({ urn }) => urn),
+    ...text.split("\n"),
+  ]);
 }

@@ -17,7 +17,7 @@ import { signatureKey, signatures } from "../../provider/pulumi/names";
 import { importState, readState } from "../pulumi";
 import { placeFor, type PendingCreate, type StackState } from "../state";
 import { orProblem, Problem, type Terminal } from "../terminal";
-import type { Row, StackView } from "./decide";
+import { isPending, type Row, type StackView } from "./decide";
 
 /**
  * Carries out these rows, unless the state has changed since it was read. Returns the file with the state that was replaced, or null
@@ -37,12 +37,12 @@ export async function writeRows(
     throw new Problem("the state has changed meanwhile", "Run `settle` again.");
   let kept: string | null = null;
   // Only an import gets rid of pending creates.
-  if (rows.some(({ doubt }) => doubt.pending)) {
+  if (rows.some(isPending)) {
     const now = io.clock.date();
     kept = keep(state, now, io);
     await importState(stack, settleState(state, putsOf(rows, origin, now), now), io.env);
   }
-  for (const { doubt } of rows) doubt.record?.settle();
+  for (const { creates } of rows) for (const { record } of creates) record?.settle();
   return kept;
 }
 

@@ -6,10 +6,17 @@
 import { Struct } from "google-protobuf/google/protobuf/struct_pb";
 import { logicalName } from "../../provider/pulumi/urn";
 import { recordsIn } from "../../cli/records";
-import { decideAll, doableOf, isForPerson, type Row, type Sighting } from "../../cli/settle/decide";
+import {
+  decideAll,
+  doableOf,
+  isForPerson,
+  isPending,
+  type Row,
+  type Sighting,
+} from "../../cli/settle/decide";
 import { putsOf, settleState } from "../../cli/settle/write";
 import { leftoversIn } from "../../cli/settle/leftovers";
-import { whyUnvouched } from "../../cli/settle/sightings";
+import { isVouched } from "../../cli/settle/sightings";
 import { isInstance, parseState, type StackState } from "../../cli/state";
 import { doubtsOf, makerOf, mayBe, type CreateInDoubt, type Listed } from "../../cli/view";
 import type { ListItem } from "../../provider/api/contract";
@@ -108,8 +115,7 @@ function sightingOf(
   place: Listed,
   scopes: ReadonlySet<string>,
 ): Sighting {
-  const why = doubt.record ? undefined : whyUnvouched(doubt, state, place, scopes);
-  if (why !== undefined) return { kind: "unvouched", why };
+  if (!isVouched(doubt, state, place, scopes)) return { kind: "unvouched", why: "unvouched" };
   const items = [...place.items.values()].filter((item) => mayBe(doubt, item, place.origin));
   return items.length > 0 ? { kind: "listed", items } : { kind: "absent" };
 }
@@ -118,12 +124,12 @@ function sightingOf(
 function carryOut(state: StackState, rows: readonly Row[], view: View): void {
   const { stack, machine, origin } = view;
   const now = machine.date();
-  if (rows.some(({ doubt }) => doubt.pending)) {
+  if (rows.some(isPending)) {
     const text = settleState(state, putsOf(rows, origin, now), now);
     const changed = parseState(stack.name, text);
     stack.save(resourcesOf(changed, stack), stack.scope, { pending: [] });
   }
-  for (const { doubt } of rows) doubt.record?.settle();
+  for (const { creates } of rows) for (const { record } of creates) record?.settle();
 }
 
 // ── The export, and the state in it ──────────────────────────────────────────────────────────────
