@@ -18,27 +18,15 @@ export interface ServiceListing extends FoundSettings {
   readonly listing: Listing;
 }
 
-/** A listing in numbers, and what it is of. */
-export interface ServiceSummary {
-  baseUrl: string;
-  tokenKind: string;
-  account: string | undefined;
-  /** Where the settings come from. */
-  settings: string;
-  /** How many instances the service lists. */
-  listed: number;
-  complete: boolean;
-}
-
 /** Returns what the commands say of this listing. */
-export function summaryOf({ origin, source, listing }: ServiceListing): ServiceSummary {
+export function summaryOf({ origin, source, listing }: ServiceListing) {
   const { baseUrl, tokenKind, account } = origin;
   const { items, complete } = listing;
   return { baseUrl, tokenKind, account, settings: source, listed: items.size, complete };
 }
 
 /** Returns the line about a service with which a report begins. */
-export function serviceLine(summary: ServiceSummary): string {
+export function serviceLine(summary: ReturnType<typeof summaryOf>): string {
   const { baseUrl, tokenKind, settings, listed, complete } = summary;
   const instances = `${count(listed, "instance")} listed${complete ? "" : ", and there may be more"}`;
   return `service    ${baseUrl} (${tokenKind} token; ${settings}): ${instances}`;

@@ -1,6 +1,6 @@
 /** What `audit` finds: the kinds of findings (`sections`), how they are printed, and what the command ends with. */
 import { inStack, pageAt, stateDeleteCommand } from "../provider/advice";
-import { serviceLine, type ServiceSummary } from "./listings";
+import { serviceLine, type summaryOf } from "./listings";
 import { settleAdvice } from "./records";
 import { count, type Terminal } from "./terminal";
 
@@ -159,7 +159,7 @@ export function addUndecided({ undecided }: Findings, what: string, why: string)
 
 /** What `audit` has compared. */
 export interface Summary {
-  services: readonly ServiceSummary[];
+  services: readonly ReturnType<typeof summaryOf>[];
   stacks: { read: number; withInstances: number };
   managed: readonly ManagedInstance[];
 }

@@ -53,32 +53,27 @@ export interface StackView extends Listed {
 export type Does =
   /** A state holds the instance. */
   | { kind: "held"; holder: StateResource }
-  /** It has left nothing, a person gives it up or, in a sandbox, nobody has to look at it. */
-  | {
-      kind: "gone";
-      because: "absent" | "forgotten" | "sandbox";
-      items: readonly ListItem[];
-      why?: string;
-    }
-  /** Its instance comes into the state, in the place of the `occupant`, which the next `up` deletes or drops. */
+  /** It has left nothing. */
+  | { kind: "absent" }
+  /** A person gives it up or, in a sandbox, nobody has to look at it. */
+  | { kind: "gone"; because: "forgotten" | "sandbox"; items: readonly ListItem[]; why?: string }
+  /** The `item` comes into the state, in the place of the `occupant`, which the next `up` deletes or drops. */
   | {
       kind: "put";
       item: ListItem;
+      items: readonly ListItem[];
       pending: PendingCreate;
       occupant: string | undefined;
-      /** What else may be the resource's, and is given up. */
-      others: readonly ListItem[];
     }
+  /** Only other settings show what it has made. */
+  | { kind: "elsewhere"; why: string }
   | OpenDoubt;
 
 /** What is open about a create. */
 interface OpenDoubt {
   kind: "ask";
-  /**
-   * Who decides. The next `up` goes on with the create, or refuses to make a second instance, even if the state forgets the create.
-   * Other settings show its instance.
-   */
-  whom: "a person" | "the next up" | "other settings";
+  /** The next `up` goes on with the create, or refuses to make a second instance, even if the state forgets the create. */
+  whom: "a person" | "the next up";
   items: readonly ListItem[];
   why: string;
   /** The id of what the state has for the resource now. */
@@ -115,20 +110,13 @@ export function decideAll(view: StackView, { take, forget }: Choices): Row[] {
       const does = decide(doubt, sighting, view, choice);
       return { creates, doubt, does: giveUpInSandbox(does, sighting, view) };
     });
-    return ranks.flatMap((rank) => decided.filter(({ does }) => rankOf(does) === rank)).slice(0, 1);
+    const rankOf = ({ does }: Row) => ranks.indexOf(does.kind);
+    return decided.sort((one, other) => rankOf(one) - rankOf(other)).slice(0, 1);
   });
 }
 
-/** What decides about a resource comes first: what is open about one of its creates, before what became of the others. */
-const ranks = [
-  ...(["a person", "other settings", "put", "the next up"] as const),
-  ...(["held", "forgotten", "sandbox", "absent"] as const),
-];
-
-function rankOf(does: Does): (typeof ranks)[number] {
-  if (does.kind === "ask") return does.whom;
-  return does.kind === "gone" ? does.because : does.kind;
-}
+/** What is decided about one of several creates of a resource stands for all, in this order. */
+const ranks: readonly Does["kind"][] = ["elsewhere", "ask", "put", "held", "gone", "absent"];
 
 /** Whether the state has a pending create of the resource. */
 export function isPending({ creates }: Row): boolean {
@@ -141,15 +129,16 @@ export function isPending({ creates }: Row): boolean {
  * changed at all.
  */
 export function doableOf(rows: readonly Row[], isBlocked = false): readonly Row[] {
+  const isLost = ({ record, isGenerated }: CreateInDoubt) => !record && !isGenerated;
   const isKept = rows.some(
-    (row) =>
-      isPending(row) &&
-      row.does.kind === "ask" &&
-      (isForPerson(row.does) || row.creates.some((one) => !one.record && !one.isGenerated)),
+    (row) => isPending(row) && isOpen(row) && (isForPerson(row.does) || row.creates.some(isLost)),
   );
-  return rows.filter(
-    (row) => row.does.kind !== "ask" && !(isPending(row) && (isKept || isBlocked)),
-  );
+  return rows.filter((row) => !isOpen(row) && !(isPending(row) && (isKept || isBlocked)));
+}
+
+/** Whether nothing can be done about the resource now. */
+export function isOpen({ does: { kind } }: Row): boolean {
+  return kind === "ask" || kind === "elsewhere";
 }
 
 /** Whether a person has to decide. */
@@ -172,7 +161,7 @@ function decide(
     return { kind: "gone", because: "forgotten", items: rivalsFor(doubt, view) };
   const holder = holderOf(doubt, view.held, view);
   if (holder) return { kind: "held", holder };
-  if (seen.kind === "elsewhere") return asking(doubt, view, seen.why, { whom: "other settings" });
+  if (seen.kind === "elsewhere") return seen;
   if (doubt.record?.liveness === "unknown")
     return asking(
       doubt,
@@ -181,7 +170,7 @@ function decide(
     );
   switch (seen.kind) {
     case "absent":
-      return { kind: "gone", because: "absent", items: [] };
+      return { kind: "absent" };
     case "listed":
       return judgeListed(doubt, view);
     case "unvouched":
@@ -196,7 +185,7 @@ function decide(
 
 function judgeListed(doubt: CreateInDoubt, view: StackView): Does {
   const [item] = candidatesOf(doubt, view);
-  if (!item) return { kind: "gone", because: "absent", items: [] };
+  if (!item) return { kind: "absent" };
   if (rivalsFor(doubt, view).length > 1)
     return asking(doubt, view, "several may be the resource's");
   if (!isSure(doubt, item))
@@ -228,8 +217,9 @@ function decidePut(doubt: CreateInDoubt, view: StackView, item: ListItem): Does 
   const { pending } = doubt;
   const why = pending ? whyHomeless(pending, view.state) : "the state knows nothing of this create";
   if (!pending || why !== undefined) return asking(doubt, view, why ?? "", { items: [item] });
-  const others = rivalsFor(doubt, view).filter(({ id }) => id !== item.id);
-  return { kind: "put", item, pending, occupant: presentIn(view.state, doubt.urn)?.id, others };
+  const rivals = rivalsFor(doubt, view).filter(({ id }) => id !== item.id);
+  const occupant = presentIn(view.state, doubt.urn)?.id;
+  return { kind: "put", item, items: [item, ...rivals], pending, occupant };
 }
 
 /** Decides about the instance that a person names. A wrong id is refused: it could put one instance into two resources, or lose one. */

@@ -7,7 +7,15 @@ import { settleCommand } from "../../provider/advice";
 import { explainError, serviceLine, summaryOf } from "../listings";
 import { addOptions, commandLineError, type SettingOptions, stackHelp } from "../settings";
 import { count, printData, type Terminal } from "../terminal";
-import { decideAll, doableOf, isForPerson, isPending, type Choices, type Row } from "./decide";
+import {
+  decideAll,
+  doableOf,
+  isForPerson,
+  isOpen,
+  isPending,
+  type Choices,
+  type Row,
+} from "./decide";
 import { look, type Decided } from "./look";
 import { choiceOf, describeRow, describeStopping, linesOf, nextUp, type Context } from "./words";
 import { writeRows } from "./write";
@@ -77,12 +85,11 @@ const outcomes = {
 function openOf({ rows, stopping, isBlocked }: Decided): keyof typeof outcomes | undefined {
   const isFound =
     rows.some(({ does }) => isForPerson(does)) ||
-    (isBlocked && rows.some((row) => isPending(row) && row.does.kind !== "ask")) ||
+    (isBlocked && rows.some((row) => isPending(row) && !isOpen(row))) ||
     stopping.some(({ holder }) => !holder);
   if (isFound) return "found";
-  const open = rows.flatMap(({ does }) => (does.kind === "ask" ? [does.whom] : []));
-  if (open.includes("other settings")) return "undecided";
-  return open.length > 0 ? "left" : undefined;
+  if (rows.some(({ does }) => does.kind === "elsewhere")) return "undecided";
+  return rows.some(isOpen) ? "left" : undefined;
 }
 
 /** One run of the command. */
@@ -207,7 +214,7 @@ class Settling {
       ...again("--forget", forget),
     ];
     const deletePolicy = service?.settings.deletePolicy;
-    return { state, stackOption, options, deletePolicy, origin: service?.origin };
+    return { state, stackOption, options, deletePolicy };
   }
 
   #describe(decided: Decided) {

@@ -1,7 +1,6 @@
 /** Tests the words for each row of `settle`, and the commands for what a person decides. */
 import { expect, test } from "@jest/globals";
 import { settleCommand } from "../../provider/advice";
-import type { Origin } from "../../provider/origin";
 import type { Does } from "./decide";
 import { choiceOf, describeRow, describeStopping, linesOf, type Context } from "./words";
 import { held, onlyPending, pending, scope, stack, stateOf, urnOf } from "./testing/states";
@@ -17,7 +16,7 @@ const heldBy = (name: string, inStack = stack) => {
 };
 const inState = onlyPending(stateOf([], [pending("web", {}, "db")]));
 const occupant = "i-0";
-const put = { kind: "put", item, pending: inState, occupant: undefined, others: [] } as const;
+const put = { kind: "put", item, items: [item], pending: inState, occupant: undefined } as const;
 const ask = {
   kind: "ask",
   whom: "a person",
@@ -28,18 +27,16 @@ const ask = {
 } as const;
 const left = { ...ask, whom: "the next up", why: "a run has ended early", occupant } as const;
 
-const here = { baseUrl: "https://a.example/v2", tokenKind: "live", tokenHash: "1" };
 const context: Context = {
   state: stateOf([held("db", "i-9")]),
   stackOption: stack,
   options: ["--stack", stack],
   deletePolicy: "destroy",
-  origin: here,
 };
-const rowOf = (does: Does, name: string | undefined = "db", places: readonly Origin[] = []) => {
+const rowOf = (does: Does, name: string | undefined = "db") => {
   const isGenerated = false;
-  const doubt = { stack, urn: web, name, isGenerated, pending: inState, record: undefined, places };
-  return { creates: [doubt], doubt, does };
+  const doubt = { stack, urn: web, name, isGenerated, pending: inState, record: undefined };
+  return { creates: [], doubt: { ...doubt, places: [] }, does };
 };
 const shown = (does: Does, more: Partial<Context> = {}) =>
   describeRow(rowOf(does), { ...context, ...more });
@@ -54,11 +51,7 @@ test.each<[Does, string, string]>([
     `${stack} has the instance, as ${urnOf("db")}`,
     "forget the create",
   ],
-  [
-    { kind: "gone", because: "absent", items: [] },
-    "nothing left behind, as two complete listings show",
-    "forget the create",
-  ],
+  [{ kind: "absent" }, "nothing left behind, as two complete listings show", "forget the create"],
   [
     { kind: "gone", because: "forgotten", items: [item, other] },
     'instance i-1, "db", ACTIVE; instance i-2, "db", ACTIVE',
@@ -69,7 +62,7 @@ test.each<[Does, string, string]>([
     "several may be the resource's",
     "forget the create; what it may have left is in a sandbox, not billed",
   ],
-  [put, 'instance i-1, "db", ACTIVE', "put it into the state: `pulumi up` goes on with it"],
+  [put, 'instance i-1, "db", ACTIVE', "put i-1 into the state: `pulumi up` goes on with it"],
 ])("nobody is asked about %j", (row, found, does) => {
   expect(shown(row)).toMatchObject({ urn: web, name: "db", found, does, ways: [] });
 });
@@ -188,18 +181,20 @@ test.each([
   expect(way?.command).toContain(` --parent ${named === "one" ? "" : "'"}${named}=`);
 });
 
-test.each([
-  [{ ...here, tokenKind: "test" }, "a test token"],
-  [{ ...here, baseUrl: "https://b.example/v2" }, "--base-url https://b.example/v2"],
-  [{ ...here, account: "acct_b" }, "a token of account acct_b"],
-])("of a create that was sent elsewhere, it says which settings show it (%j)", (place, needs) => {
-  const elsewhere = { ...ask, whom: "other settings", items: [] } as const;
-  const described = describeRow(rowOf(elsewhere, "db", [place]), context);
-  expect(described).toMatchObject({ does: `nothing: \`settle\` needs ${needs}`, ways: [] });
+test("of a create that was sent elsewhere, nothing is offered that would lose its instance", () => {
+  expect(shown({ kind: "elsewhere", why: "it lives at B" })).toMatchObject({
+    found: "it lives at B",
+    does: expect.stringMatching(/^nothing: run `settle` with the settings/),
+    ways: [],
+  });
 });
 
-test("what is given up beside the instance that comes into the state is named", () => {
-  expect(shown({ ...put, others: [other] }).does).toMatch(/i-2: not in the state, and billed/);
+test("an instance that is given up beside the one that comes into the state is named", () => {
+  expect(shown({ ...put, items: [item, other] })).toMatchObject({
+    id: "i-1",
+    found: expect.stringContaining("i-2"),
+    does: expect.stringContaining("put i-1 into the state"),
+  });
 });
 
 test("the text has one line for each fact and way, says what is planned, and says once what is the same", () => {
@@ -207,8 +202,8 @@ test("the text has one line for each fact and way, says what is planned, and say
     `         → \`${take("i-1")}\`: \`pulumi up\` goes on with it`,
     `         → \`${forget}\`: i-1: not in the state, and billed if live`,
   ]);
-  expect(linesOf([shown(put)])[2]).toMatch(/^ +plan +put it/);
-  const gone = shown({ kind: "gone", because: "absent", items: [] });
+  expect(linesOf([shown(put)])[2]).toMatch(/^ +plan +put i-1/);
+  const gone = shown({ kind: "absent" });
   expect(linesOf([gone, { ...gone, urn: urnOf("db") }])).toEqual([
     web,
     urnOf("db"),

@@ -2,9 +2,7 @@
 import { importCommand, inStack, oneRunCommands, settleCommand } from "../../provider/advice";
 import type { ListItem } from "../../provider/api/contract";
 import type { Settings } from "../../provider/config/settings";
-import type { Origin } from "../../provider/origin";
 import { redactionMark } from "../../provider/redaction";
-import { shellQuote } from "../../provider/shellQuote";
 import { parentOf, type StackState } from "../state";
 import type { CreateInDoubt } from "../view";
 import { isForPerson, type Does, type Row } from "./decide";
@@ -37,8 +35,6 @@ export interface Context {
   /** The words of the options that are typed again. */
   options: readonly string[];
   deletePolicy: Settings["deletePolicy"] | undefined;
-  /** The place of the listing. */
-  origin: Origin | undefined;
 }
 
 /** A row names at most so many instances. */
@@ -48,15 +44,12 @@ const maxNamed = 3;
 export function describeRow(row: Row, context: Context): Described {
   const { doubt, does } = row;
   const { urn, record, name = redactionMark } = doubt;
-  const items = itemsOf(does);
-  const id = items.length === 1 ? items[0]?.id : record?.id;
+  const [item, ...others] = itemsOf(does);
+  const id = others.length > 0 && does.kind !== "put" ? record?.id : (item?.id ?? record?.id);
   return { urn, name, id, ...wordsFor(row, context), ways: waysOf(row, context) };
 }
 
-function itemsOf(does: Does): readonly ListItem[] {
-  if ("items" in does) return does.items;
-  return "item" in does ? [does.item] : [];
-}
+const itemsOf = (does: Does) => ("items" in does ? does.items : []);
 
 function wordsFor({ doubt, does }: Row, context: Context): Pick<Described, "found" | "does"> {
   const found = describeItems(doubt, does);
@@ -65,38 +58,28 @@ function wordsFor({ doubt, does }: Row, context: Context): Pick<Described, "foun
       const { stack, urn } = does.holder;
       return { found: `${stack} has the instance, as ${urn}`, does: "forget the create" };
     }
-    case "gone": {
+    case "absent": {
       const none = "nothing left behind, as two complete listings show";
-      if (does.because === "absent") return { found: none, does: "forget the create" };
+      return { found: none, does: "forget the create" };
+    }
+    case "gone": {
       const rest = does.because === "sandbox" ? "is in a sandbox, not billed" : "goes on running";
       return { found, does: `forget the create; what it may have left ${rest}` };
     }
     case "put": {
       const next = nextUp(doubt, does.occupant, context);
-      const others = does.others.length > 0 ? `; ${leftOut(does.others)}` : "";
-      return { found, does: `put it into the state: ${next}${others}` };
+      return { found, does: `put ${does.item.id} into the state: ${next}` };
     }
+    case "elsewhere":
+      return { found, does: "nothing: run `settle` with the settings that it was made with" };
     case "ask": {
       if (isForPerson(does)) return { found, does: "nothing: a person decides" };
-      if (does.whom === "other settings")
-        return { found, does: `nothing: \`settle\` needs ${settingsFor(doubt, context)}` };
       const up = does.occupant
         ? `if the program still asks for it, ${nextUp(doubt, does.occupant, context)}`
         : "`pulumi up` asks the listing of its own service";
       return { found, does: `leave it to the next run: ${up}` };
     }
   }
-}
-
-/** Says with which settings the listings show what the create has made. */
-function settingsFor({ places: [place] }: CreateInDoubt, { origin }: Context): string {
-  if (!place || !origin) return "the settings of its place";
-  const { baseUrl, tokenKind, account } = place;
-  const needs = [
-    baseUrl !== origin.baseUrl && `--base-url ${shellQuote(baseUrl)}`,
-    tokenKind !== origin.tokenKind && `a ${tokenKind} token`,
-  ].filter(Boolean);
-  return needs.join(" and ") || `a token of account ${account}`;
 }
 
 /** Describes the instances in question, what the state has, and why a person has to look. */
@@ -135,12 +118,6 @@ function explicitProviderOf({ pending, record }: CreateInDoubt): string | undefi
   return pending?.explicitProvider ?? record?.provider;
 }
 
-/** Says what becomes of instances that do not come into the state. */
-function leftOut(items: readonly ListItem[]): string {
-  const ids = items.slice(0, maxNamed).map(({ id }) => id);
-  return `${ids.join(" and ")}: not in the state, and billed if live`;
-}
-
 /** Returns what a person can type. What serves is kept, unless a person says otherwise. */
 function waysOf({ doubt, does }: Row, context: Context): Way[] {
   if (does.kind !== "ask") return [];
@@ -152,7 +129,7 @@ function waysOf({ doubt, does }: Row, context: Context): Way[] {
   const settle = (...words: string[]) => settleCommand("--yes", ...context.options, ...words);
   const effects = [
     occupant !== undefined && `${occupant} stays`,
-    ids.length > 0 && leftOut(does.items),
+    ids.length > 0 && `${ids.join(" and ")}: not in the state, and billed if live`,
     !isForPerson(does) && occupant && "another is made if the program still asks for it",
   ];
   const forget = {

@@ -182,6 +182,11 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "cli/settle/words.ts",
+    text: "run `settle` with the settings that it was made with",
+    ways: { settle: witnessed("an instance of the stack in the listing vouches for the place") },
+  },
+  {
+    file: "cli/settle/words.ts",
     text: 'settleCommand("--yes", ...context.options, ...words)',
     ways: {
       "--take": settled("an explicit name proves nothing: a person takes"),

@@ -69,7 +69,7 @@ test("an instance of the stack in the listing vouches for the place, also with a
   stack.setEnv("COMPUTE_API_TOKEN", tokens.test);
   const withTestToken = await settle(stack, "--yes");
   expect(withTestToken.output).toContain("a live token, but the token given now is a test one");
-  expect(withTestToken.output).toContain("`settle` needs a live token");
+  expect(withTestToken.output).toContain("run `settle` with the settings");
   expect(withTestToken.output).not.toContain("--forget");
   expect(withTestToken.code).toBe(3);
   expect(await pendingIn(fixture)).toBe(1);
