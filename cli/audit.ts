@@ -98,7 +98,7 @@ export function addAudit(program: Command, io: Terminal): void {
     if (plan === undefined) io.exitCode = exitCode;
     // What can't be read may manage the listed instances.
     else if (seen && unreadableStates(seen).length === 0)
-      writePlan({ file: plan, inputs, stack: stack[0] }, findings, io);
+      writePlan({ file: plan, inputs, stack: stack[0] }, findings, json ? io.warn : io.print);
     else throw new OperationFailed("there is no plan: see above");
   });
 }

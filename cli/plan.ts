@@ -84,14 +84,14 @@ export function choosePlanned(
 }
 
 /**
- * Writes the plan for this stack, or for the selected one, and says how to import it.
+ * Writes the plan for this stack, or for the selected one, and says in the last line how to import it.
  *
  * @throws Problem if the file can't be written
  */
 export function writePlan(
   { file, inputs, stack }: PlanRequest,
   { inNoStack }: Findings,
-  io: Terminal,
+  say: Terminal["print"],
 ): void {
   const resources = inNoStack.flatMap(({ id, plannedAs }) =>
     plannedAs === undefined ? [] : [{ type: instanceToken, name: plannedAs, id, inputs }],
@@ -101,7 +101,7 @@ export function writePlan(
   const write = () => writeFileSync(file, text);
   orProblem(write, "the plan can't be written", "Name another file with --plan.");
   const next = resources.length > 0 ? `. Next: ${importPlanCommand(file, stack)}` : "";
-  io.warn(`${count(resources.length, "instance")} in the plan${next}`);
+  say(`${count(resources.length, "instance")} in the plan${next}`);
 }
 
 /**

@@ -158,23 +158,31 @@ function whatNext(name: Command, where: string): string {
 The stack is empty. The service documents no destroy call, so the sandbox's instances were dropped
 from the state and end with their sandbox lifetime: see docs/delete.md.`;
   }
+  const program = relative(process.cwd(), join(example, "index.ts"));
   const next = `
 What next${where}:
-  npm start                         again: nothing changes, unless the program has
-  npm start -- up -c count=3        create another server, for example to meet a fault of the page
-  npm start -- refresh              read the instances back
-  npm start -- destroy              tear the stack down
-  ${relative(process.cwd(), join(example, "index.ts"))}  is the program; change it, and run \`npm start -- preview\``;
+  npm start
+      again: nothing changes, unless the program has
+  npm start -- up -c count=3
+      create another server, for example to meet a fault of the page
+  npm start -- refresh
+      read the instances back
+  npm start -- preview
+      after a change of the program, ${program}
+  npm start -- destroy
+      tear the stack down`;
   if (name !== "up") return next;
   return `${next}
 
-The same program against the real service, from ${relative(process.cwd(), example)}:
-  eval "$(npm --prefix ../.. run -s toolchain)"   (if your shell finds no pulumi)
-  export PULUMI_BACKEND_URL=file://~              (if you have no Pulumi account)
+The same program against the real service (the second line gives your shell a pulumi, and with the
+third you need no Pulumi account; with a token sk_test_… nothing is billed):
+  cd ${relative(process.cwd(), example)}
+  eval "$(npm --prefix ../.. run -s toolchain)"
+  export PULUMI_BACKEND_URL=file://~
   pulumi plugin install resource ${metadata.name} ${metadata.version} --file ../../bin
   pulumi stack init dev
   pulumi config set compute:baseUrl https://…/v2
-  pulumi config set --secret compute:apiToken     (sk_test_… costs nothing)
+  pulumi config set --secret compute:apiToken
   pulumi up`;
 }
 

@@ -23,8 +23,9 @@ async function planIn(world: World, path: string, ...args: string[]) {
     COMPUTE_BASE_URL: service.url,
     COMPUTE_API_TOKEN: testToken,
   });
-  const { code, lines, warnings: said } = result;
+  const { code, lines, warnings } = result;
   const text = lines.join("\n");
+  const said = [...warnings, ...lines.filter((line) => /^\d+ instances? in the plan/.test(line))];
   const written = existsSync(file) ? readFileSync(file, "utf8") : "";
   expect(written + text + said.join("\n")).not.toMatch(/Canary/);
   for (const call of Object.keys(service.control.counts())) expect(call).toMatch(/^GET /);

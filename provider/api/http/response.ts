@@ -127,7 +127,7 @@ function excerptOf(response: HttpResponse): string {
   // A script without an end goes to the end of the page. Otherwise each such tag would cost a search through the whole page.
   const scripts = /<(script|style)\b(?:[^]*?<\/\1\s*>|[^]*)/gi;
   const words = text.replace(scripts, " ").replace(/<[^>]*>?/g, " ");
-  return `an HTML page: ${oneLine(words, 200, redact)}`;
+  return `an HTML page: ${oneLine(words, 60, redact)}`;
 }
 
 /** A later date has more than four digits for its year. */
