@@ -33,16 +33,17 @@ export function isReport(message: Said): message is Report {
   return typeof message === "object" && "own" in message;
 }
 
-/** A first line that would be longer ends after the own clause of its report. */
+/** A first line that would be longer ends after the own clause of its report, and the first failed request in few words. */
 const maxFirstLine = 160;
 
 /** Returns all lines of a message. Each is shown as one line, even if it contains a line break. */
 export function wholeOf(message: Said): readonly string[] {
   if (!isReport(message)) return [message].flat();
-  const { own, shared } = message;
+  const { own, shared, requests: [request] = [] } = message;
   const [end = ".", ...lines] = shared;
   const isBroken = own.length + end.length > maxFirstLine && end.startsWith(": ");
-  return isBroken ? [`${own}:`, end.slice(2), ...lines] : [own + end, ...lines];
+  if (!isBroken) return [own + end, ...lines];
+  return [`${own}${request ? ` (${request.short})` : ""}:`, end.slice(2), ...lines];
 }
 
 /** An error with a message for a person. */

@@ -280,6 +280,18 @@ test("another answer of the service is in the line of its instance, and one answ
   );
 });
 
+test("a first line of more than 160 characters says in few words why, and the next line has the service's own words", async () => {
+  const world = await configured();
+  const cause = "Words of the service. ".repeat(7).trim();
+  const refusal = { kind: "answered", method: "POST", path: "/v2/instances", status: 422 } as const;
+  const service = { code: "some_code" };
+  world.service.posts.push(fail(new RequestError({ ...refusal, cause, service })) as never);
+  expect((await create(world, 1))[0]?.split("\n").slice(0, 2)).toEqual([
+    "nothing was created (422):",
+    `POST /v2/instances: ${cause} (HTTP 422, code some_code).`,
+  ]);
+});
+
 test("if an error hook asks again, the instance that was told the whole is told it again", async () => {
   const world = await configured();
   refusals(world, 4);

@@ -37,6 +37,8 @@ export async function previewCreate(session: Session, request: CreateRequest): P
   engine.resource(urn).isDoubtSaid = !["clean", "leftovers"].includes(found.kind);
   switch (found.kind) {
     case "refused":
+      // Its message names the command that shows all creates in doubt.
+      if (found.failure.kind === "inDoubt") notices.markSaid("in doubt");
       throw failureError(found.failure, spec, session);
     case "resumed":
       return notices.tell("info", resumedReport(found.id), urn);

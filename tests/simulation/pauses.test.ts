@@ -102,9 +102,9 @@ test.each([
     const [whole = "", ...others] = messages;
     expectExplained(whole, status);
     expect(whole).toContain("customTimeouts.create");
-    expect(whole).toMatch(/^nothing was created:/);
+    expect(whole).toMatch(/^nothing was created: /);
     // A later answer may ask for a later time, which is then said, too.
-    const other = /^nothing was created(:|, as for web-\d)/;
+    const other = /^nothing was created(: |, as for web-\d)/;
     for (const message of others) expect(message).toMatch(other);
     // Nothing stands in the way of the next run.
     simulation.faultFor = () => undefined;
@@ -137,7 +137,7 @@ test("if the wait for an accepted instance meets a pause of a day, its id and st
   expect(run.engine.failed[0]?.error).toBeInstanceOf(InstanceUnfinished);
   const [message] = messagesOf(run);
   expectExplained(message);
-  expect(message).toContain(`the wait for instance ${simulation.ids[0]} ended:`);
+  expect(message).toContain(`the wait for instance ${simulation.ids[0]} ended (429):`);
   expect(message).toContain("the next `pulumi up` goes on waiting");
   expect(simulation.stack.ids).toEqual(simulation.ids);
   simulation.faultFor = () => undefined;
@@ -156,7 +156,7 @@ test("if the search after a POST without an answer meets a pause of a day, the c
   const run = await simulation.run((engine) => engine.up(program(1)));
   expect(simulation.seconds).toBeLessThan(60);
   const [message] = messagesOf(run);
-  expect(message).toMatch(/is in doubt:\nthe search for it ended early/);
+  expect(message).toMatch(/is in doubt \(connection broke\):\nthe search for it ended early/);
   expect(message).toMatch(new RegExp(`asks for a pause until ${day} \\(Retry-After\\)`));
   simulation.faultFor = () => undefined;
   const next = await simulation.run((engine) => engine.up(program(1)));
