@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import metadata from "../metadata.json";
 import { TimedOut } from "../provider/abort";
 import { pageAt } from "../provider/advice";
+import type { Text } from "../provider/context";
 import { pageLimit } from "../provider/api/serviceConstants";
 import { whyIncomplete } from "../provider/evidence/why";
 import { oldestEngine } from "../provider/process/executable";
@@ -73,10 +74,20 @@ async function* examine(options: DoctorOptions, io: Terminal): AsyncGenerator<Fi
 
 /** Checks the account, then the listing unless that can't work, and then the state. */
 async function* checkService(found: FoundSettings, io: Terminal): AsyncGenerator<Finding> {
-  const { session, cancel } = beginSession(found, io);
+  // What the session warns of stands for an "ok".
+  let warned: Text[] = [];
+  const messages = { ...io.messages, warning: (text: Text) => void warned.push(text) };
+  const { session, cancel } = beginSession(found, { ...io, messages });
   for (const [check, look] of Object.entries({ account: checkAccount, listing: checkListing })) {
     const finding = await look(session).catch((error: unknown) => explainFailure(check, error));
-    yield finding;
+    const [said] = warned.flat();
+    if (said !== undefined && finding.result === "ok")
+      yield warning(check, said, "The listing shows whether the token works.");
+    else {
+      yield finding;
+      for (const text of warned) io.messages.warning(text);
+    }
+    warned = [];
     if (finding.result !== "ok") break;
   }
   if (found.stack !== undefined) yield await checkState(found.stack, session, io.env);

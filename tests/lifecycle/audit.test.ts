@@ -104,8 +104,8 @@ test("finds instances in no stack, gone, in several stacks and elsewhere, create
       { what: "instance i-user of a", why: expect.stringMatching(/another tenant's/) },
     ],
     createsInDoubt: [
-      { stack: "a", creates: 2 },
-      { stack: undefined, creates: 1 },
+      { stack: "a", tokenKind: "test", creates: 2 },
+      { stack: undefined, tokenKind: "test", creates: 1 },
     ],
     notCompared: [
       {
@@ -169,7 +169,7 @@ test("a create in doubt that a later run has continued is not reported, if its g
   const upperCase = { name: "WEB-ABCDEFGH", __generated: "WEB-ABCDEFGH" };
   expect(await audited("web", upperCase)).toEqual({ code: 0, createsInDoubt: [] });
   // The create of a replacement asks for the explicit name that the instance to be replaced has.
-  const one = [{ stack: "a", creates: 1 }];
+  const one = [{ stack: "a", tokenKind: "test", creates: 1 }];
   expect(await audited("web", { name })).toEqual({ code: 1, createsInDoubt: one });
 });
 
@@ -220,7 +220,7 @@ test("of two organizations whose stacks have the same URNs, the commands name th
   await leaveInDoubt(world.ledger, "web", { ...recorded, name: "other", scope: "scope-alice" });
   expect((await auditData(world, fakePulumi(world, stacks)))["createsInDoubt"]).toEqual([
     { stack: acme, creates: 1 },
-    { stack: alice, creates: 1 },
+    { stack: alice, tokenKind: "test", creates: 1 },
   ]);
 
   rmSync(world.ledger, { recursive: true });
