@@ -1,6 +1,6 @@
 /**
- * Decides what becomes of each resource with creates in doubt, as a pure function of what ledgers, states and listings show. Without a person's
- * word, only what is surely the resource's is put into a state, and never in the place of a server.
+ * Decides what becomes of each resource with creates in doubt, as a pure function of what ledgers, states and listings show.
+ * Without a person's word, only what is surely the resource's is put into a state, and never in the place of a server.
  */
 import type { ListItem } from "../../provider/api/contract";
 import { isNamed } from "../../provider/evidence/witness";
