@@ -20,7 +20,7 @@ export interface Report {
   readonly shared: readonly string[];
   /**
    * The failed requests in `shared`. They are the same for two instances if they differ in nothing but the request_id. The line of
-   * a further instance has the request_id of the first request.
+   * a further instance has the request_id of the first request and, if that was refused, its code.
    */
   readonly requests?: readonly RequestError[];
 }

@@ -24,15 +24,23 @@ export class Notices {
 
   /** Returns what is said of the instance of `urn`: the whole, or one line if another instance was told the shared part. */
   linesOf(report: Report, urn: string): readonly string[] {
-    const { own, requests = [] } = report;
+    const { own, requests: [request] = [] } = report;
     const subject = sharedSubject(report);
-    const requestId = requests[0]?.service.requestId;
-    const first = this.#told.get(subject) ?? { urn, requestId };
-    this.#told.set(subject, first);
-    // An error hook makes the engine repeat the call, and only the last answer is shown.
-    if (first.urn === urn) return wholeOf(report);
-    const isAnother = requestId !== undefined && requestId !== first.requestId;
-    return [`${own}, as for ${logicalName(first.urn)}${isAnother ? ` (${requestId})` : ""}.`];
+    const requestId = request?.service.requestId;
+    const first = this.#told.get(subject);
+    // An error hook makes the engine repeat the call, and only the last answer is shown: this one, but perhaps not that of `first`.
+    const isFirstTry = this.markSaid(`${urn} ${subject}`);
+    if (!first || !isFirstTry) {
+      this.#told.set(subject, { urn, requestId });
+      return wholeOf(report);
+    }
+    // An error hook may look for the code of a refusal.
+    const details = [
+      request?.isAboutRequest && request.service.code && `code ${request.service.code}`,
+      requestId !== first.requestId && requestId,
+    ].filter(Boolean);
+    const inBrackets = details.length > 0 ? ` (${details.join(", ")})` : "";
+    return [`${own}${inBrackets}, as for ${logicalName(first.urn)}.`];
   }
 
   /** Prints a message about the instance of `urn`, as `linesOf` returns it. */
