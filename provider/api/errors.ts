@@ -170,7 +170,7 @@ export class RequestError extends Error {
 
   /** Whether other settings may prevent the error, which is then not within the service. */
   get isAboutSettings(): boolean {
-    return this.kind !== "answered" || !this.transient;
+    return !this.transient || this.kind === "unreachable" || this.kind === "unreadable";
   }
 
   /** Whether the same request may succeed later. This does not say that sending it again is safe. */

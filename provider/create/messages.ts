@@ -33,12 +33,12 @@ export function failureError(
   const report =
     failure.kind === "unclear"
       ? unclearReport(failure, spec, paging, namesake)
-      : refusalReport(cause, failure.firstError, namesake);
+      : refusedCreateReport(cause, failure.firstError, namesake);
   return new OperationFailed(report, { cause });
 }
 
 /** Words a failure of a request that has made nothing. */
-function refusalReport(error: RequestError, first?: RequestError, namesake?: string): Report {
+function refusedCreateReport(error: RequestError, first?: RequestError, namesake?: string): Report {
   const why = namesake && ` (${nameTaken(namesake)})`;
   const { own, shared } = requestReport(`nothing was created${why ?? ""}`, error);
   const more = [
@@ -252,8 +252,8 @@ export function resumedReport(id: string): Report {
     own: `an earlier run created ${id} for this resource`,
     shared: [
       ", and ended too early. This run goes on with it, and creates nothing new.",
-      // The engine keeps the pending operation of a killed run, and warns of it in each run.
-      `To end Pulumi's warnings of pending operations: \`${settleCommand("--yes")}\``,
+      // The engine keeps the pending operation of a killed run, but not that of an interrupted one.
+      `If Pulumi warns of pending operations: \`${settleCommand("--yes")}\``,
     ],
   };
 }

@@ -279,7 +279,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/create/messages.ts",
-    text: "To end Pulumi's warnings of pending operations",
+    text: "If Pulumi warns of pending operations",
     ways: { settle: typedCommands("at a terminal, the three commands of docs/recover.md") },
   },
   {
