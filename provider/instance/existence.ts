@@ -39,8 +39,12 @@ export async function lookFor(
     listedBy: listedBy(session, instance),
     pollIntervalMs: settings.pollIntervalMs,
   };
-  // Not `origin`: the token may be renewed while the listings are asked.
-  const known = () => ({ vouchers: state.vouchersOf(instance, connection.origin()) });
+  // Called at each listing.
+  const known = () => {
+    operation.noteLook(undefined);
+    // Not `origin`: the token may be renewed while the listings are asked.
+    return { vouchers: state.vouchersOf(instance, connection.origin()) };
+  };
   using _wait = operation.waiting(waits.listing);
   return { verdict: await ask(listings, question, operation.signal, known), origin };
 }

@@ -251,7 +251,7 @@ test("an import or a get of an unknown id fails", async () => {
 test.each([
   ["a name", "web", "i-7 or i-8"],
   ["a public address", "203.0.113.9", "i-7"],
-  ["a URL", "https://portal.example.com/instances/i-7", "i-7"],
+  ["a URL", "https://portal.example.com/instances/i-7/", "i-7"],
   ["white space around the id", " i-7\n", "i-7"],
 ])("an import that gives %s in place of the id names the id", async (_, given, ids) => {
   const world = scene();
@@ -259,6 +259,31 @@ test.each([
   world.service.has("i-8", { name: "web", ipv4_public: "203.0.113.10" });
   const { message } = await errorOf(importInstance(world, given));
   expect(message).toBe(`${unknown(given)}Give the id itself: ${ids}.`);
+});
+
+test("an import that gives a blank id is told of no instance, not even of one without a name", async () => {
+  const world = scene();
+  world.service.has("i-7", { name: "" });
+  expect((await errorOf(importInstance(world, " "))).message).toContain("Check the id");
+});
+
+test("a failed try that was repeated with success is not the last one of a time-out", async () => {
+  const world = scene();
+  world.service.has("i-2", { name: "other" });
+  world.service.listFaults.push(() => {
+    const [method, path] = ["GET", "/v2/instances"];
+    const error = answered(503, method);
+    world.session.operations.retrying({ method, path, error, inMs: 1000, isAsked: false });
+  });
+  const request = {
+    ...common,
+    inputs: inputsOf(),
+    outputs: justAccepted(world),
+    timeoutSeconds: 30,
+  };
+  const { message } = await errorOf(readInstance(world.session, request, "refresh"));
+  expect(message).toContain("timed out after 30 s");
+  expect(message).not.toContain("the last try failed");
 });
 
 test("an import fails if no listing shows the instance but it may exist", async () => {

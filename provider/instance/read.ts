@@ -59,9 +59,9 @@ function unknownId(
   origin: Origin,
 ): NotFound {
   const { baseUrl, tokenKind } = origin;
-  const [given = ""] = id.trim().split("/").slice(-1);
+  const given = id.trim().split("/").filter(Boolean).at(-1);
   const meant = [...items.values()]
-    .filter((item) => isNamed(item.name, given) || [item.id, item.ipv4_public].includes(given))
+    .filter((item) => given !== undefined && isMeant(item, given))
     .map((item) => item.id);
   const advice =
     meant.length > 0
@@ -70,6 +70,11 @@ function unknownId(
   return new NotFound(
     `no instance that this ${tokenKind} token shows at ${baseUrl} has the id "${id}". ${advice}.`,
   );
+}
+
+/** Whether the item has this id, name or address. */
+function isMeant(item: ListItem, given: string): boolean {
+  return isNamed(item.name, given) || [item.id, item.ipv4_public].includes(given);
 }
 
 function refresh(session: Session, before: Instance, item: ListItem, origin: Origin): Instance {
