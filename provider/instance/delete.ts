@@ -181,10 +181,16 @@ async function destroy(
 ): Promise<void> {
   const { id, urn } = instance;
   const { places, settings } = session;
-  const { pollIntervalMs, destroyPath } = settings;
+  const { pollIntervalMs, settlingMs, destroyPath } = settings;
+  const { clock } = session.ctx;
   const isTaken = await sendDestroy(session, id, operation);
   // After that, a listing that lacks the instance is evidence even in the settling time.
   const target = isTaken ? { ...instance, acceptedAt: undefined } : instance;
+  // A listing may lag behind the DELETE of an earlier run, which was interrupted.
+  const foundBy = isTaken ? Infinity : clock.now() + settlingMs;
+  const although = isTaken
+    ? " after its DELETE"
+    : `, but the destroy call did not find it: check compute:destroyPath "${destroyPath}"${afterChange("destroyPath", places)}`;
   operation.show({ what: "DELETE sent" });
   const unproven = (finding: string, cause?: TimedOut) => {
     const way = `once it is gone, drop it from the state: \`${stateDeleteCommand(urn)}\``;
@@ -197,17 +203,14 @@ async function destroy(
       if (verdict.kind === "absent") return;
       if (verdict.kind === "open")
         throw unproven(`is not proven gone after its DELETE: ${whyOpen(verdict, session)}`);
-      listedAs = `is still listed as ${verdict.items[0].status}`;
-      if (!isTaken)
-        throw unproven(
-          `${listedAs}, but the destroy call did not find it: check compute:destroyPath "${destroyPath}"${afterChange("destroyPath", places)}`,
-        );
-      await session.ctx.clock.sleep(pollIntervalMs, operation.signal);
+      listedAs = `is still listed as ${verdict.items[0].status}${although}`;
+      if (clock.now() >= foundBy) throw unproven(listedAs);
+      await clock.sleep(pollIntervalMs, operation.signal);
     }
   } catch (error) {
     // Another run would end in the same way if the service lists what it has deleted.
     if (listedAs !== undefined && error instanceof TimedOut && !error.pause)
-      throw unproven(`${listedAs} after its DELETE, and the ${error.limit} are over`, error);
+      throw unproven(`${listedAs}, and the ${error.limit} are over`, error);
     throw ended(error, notKnown(id));
   }
 }
