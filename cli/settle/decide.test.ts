@@ -97,6 +97,17 @@ const explicit = { name: "db", kind: "explicit" } as const;
 const operations = [pending("web")];
 
 test.each<[string, Case, string[]]>([
+  [
+    "creates of two resources are in doubt",
+    {
+      operations: [pending("web"), pending("db")],
+      evidenceOf: {
+        "web-aaaabbbb": listed("i-1"),
+        "db-aaaabbbb": { kind: "listed", items: [{ id: "i-2", name: "db-aaaabbbb" }] },
+      },
+    },
+    ["put i-1", "put i-2"],
+  ],
   ["a state holds the id", { records: [recordOf({ id: "i-1" })], heldIds: ["i-1"] }, ["held"]],
   [
     "a later run went on with the create",
