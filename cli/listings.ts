@@ -39,10 +39,10 @@ export function failedLines(findings: readonly Finding[]): string[] {
 }
 
 /** Begins a session with these settings. `cancel` ends its requests: after a time-out, they would go on in vain. */
-export function beginSession({ settings, variables }: FoundSettings, io: Terminal) {
+export function beginSession({ settings, variables, stack }: FoundSettings, io: Terminal) {
   // Ctrl-C ends the whole process.
   const canceler = new AbortController();
-  const session = new Session(settings, io, () => canceler.signal, commandRun(variables));
+  const session = new Session(settings, io, () => canceler.signal, commandRun(variables, stack));
   return { session, cancel: () => canceler.abort(new Canceled()) };
 }
 

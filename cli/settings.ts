@@ -109,7 +109,7 @@ const tokenKindDescriptions = {
 /** Settings without a problem. */
 export interface FoundSettings {
   readonly settings: Settings;
-  /** The environment variables from which some of them come. */
+  /** The environment variables and options from which some of them come. */
   readonly variables: SettingVariables;
   /** The name of the stack with organization and project. Undefined if no stack is used. */
   readonly stack: string | undefined;
@@ -133,8 +133,9 @@ export async function checkSettings(
   // `propertyMap` drops the options that were not given.
   const given = propertyMap(Object.fromEntries(optionNames.map((name) => [name, options[name]])));
   const args = propertyMap({ ...config, ...given });
-  const variables = settingVariables(args, io.env);
-  const labelOf = (name: string) => (name in given ? optionOf(name) : `compute:${name}`);
+  const fromOptions = Object.fromEntries(Object.keys(given).map((name) => [name, optionOf(name)]));
+  const variables: SettingVariables = { ...settingVariables(args, io.env), ...fromOptions };
+  const labelOf = (name: string) => fromOptions[name] ?? `compute:${name}`;
   const placeOf = (name: RequiredName) => placeOfVariable(variables[name], io.env) ?? labelOf(name);
   const missing = requiredNames.filter((name) => !(name in args || variables[name]));
   const problems = [

@@ -53,6 +53,12 @@ test.each<[string, Partial<SettingPlaces>, string, string]>([
     "set a valid one with `pulumi config set --secret compute:apiToken`.",
   ],
   [
+    "the stack that a command names",
+    { stack: "acme/p/prod", variables: { baseUrl: "--base-url" } },
+    "compute:baseUrl (from --base-url),",
+    "with `pulumi config set --secret compute:apiToken --stack acme/p/prod`.",
+  ],
+  [
     "the state",
     { engine: recorded },
     `compute:baseUrl${after},`,

@@ -25,6 +25,8 @@ export interface SettingPlaces {
   readonly tokenFile?: string | undefined;
   /** The URN of the explicit provider. */
   readonly providerUrn?: string | undefined;
+  /** The stack of a command, which may not be the selected one. */
+  readonly stack?: string | undefined;
   /** With the kind "recorded", the state has the settings that come from no variable. */
   readonly engine: { readonly kind: string };
 }
@@ -59,11 +61,11 @@ export function wayToAddress(url: string, places: SettingPlaces): string {
 
 /** Returns how a run gets another token, which `token` describes, as `wayToAddress` does. */
 export function wayToToken(token: string, places: SettingPlaces): string {
-  const { variables, providerUrn, tokenFile = variables.apiToken } = places;
+  const { variables, providerUrn, stack, tokenFile = variables.apiToken } = places;
   if (tokenFile) return `put ${token} in ${tokenFile}`;
   const way = providerUrn
     ? `give the provider "${logicalName(providerUrn)}" ${token} as apiToken`
-    : `set ${token} with \`${configCommands.apiToken}\``;
+    : `set ${token} with \`${inStack(configCommands.apiToken, stack)}\``;
   return way + afterChange("apiToken", places);
 }
 

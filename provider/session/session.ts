@@ -29,6 +29,8 @@ export interface SessionRun {
   providerUrn?: string | undefined;
   /** The environment variables from which the settings come that the configuration leaves out. */
   variables: SettingVariables;
+  /** As in `SettingPlaces`. */
+  stack?: string | undefined;
   /** As in `ClientOptions`. */
   patienceMs: number;
 }
@@ -37,9 +39,9 @@ export interface SessionRun {
 export const runPatienceMs = 60_000;
 
 /** Returns the run of a command, which never creates an instance. A person waits for it, and nothing shows what it waits for. */
-export function commandRun(variables: SettingVariables): SessionRun {
+export function commandRun(variables: SettingVariables, stack: string | undefined): SessionRun {
   const patienceMs = 3500;
-  return { sessionId: "", engine: new EngineRun({}, "program"), variables, patienceMs };
+  return { sessionId: "", engine: new EngineRun({}, "program"), variables, stack, patienceMs };
 }
 
 /**
