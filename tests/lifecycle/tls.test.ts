@@ -60,7 +60,7 @@ test.concurrent(
       const { failure } = await world.stack.up(plugin, web);
       await turned;
       expect(failure.message).toMatch(
-        /^nothing was created:\nPOST \/v2\/instances: bad certificate .*has expired/,
+        /^nothing was created \(bad certificate\):\nPOST \/v2\/instances: bad certificate .*has expired/,
       );
       expect(failure.unfinished).toBeUndefined();
       expect(world.posts).toBe(0);

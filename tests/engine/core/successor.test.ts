@@ -78,7 +78,7 @@ test("a server that the program deletes before its replacement is deleted, and o
   const [old = ""] = fixture.ids();
   control.fault({ ...creates, kind: "status", status: 422 });
   expect(await stack.fail("up")).toContain(
-    `nothing was created (instance ${old} has this name already):\n`,
+    `nothing was created (instance ${old} has this name already) (422):\n`,
   );
   stack.program(named("premium-8", { deleteBeforeReplace: true }));
   control.fault({ kind: "endsAs", status: "ERROR", times: 2 });
