@@ -126,7 +126,7 @@ class Resource {
   lastRead: ReadOccasion | undefined;
   /** The outputs that the last Read has found changed. */
   drift: readonly string[] = [];
-  /** Whether a preview has said what the `up` does about an earlier create of it that is in doubt. */
+  /** Whether this run has said what becomes of an earlier create of it that is in doubt. */
   isDoubtSaid = false;
   /** How often Create or Update was called, previews not counted. */
   tries = 0;

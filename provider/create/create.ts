@@ -206,6 +206,8 @@ class Create implements Disposable {
 
   /** Returns the error of a create that has ended with a failure. */
   errorOf(failure: protocol.Failure): Error {
+    if (failure.kind === "inDoubt")
+      this.#session.engine.resource(this.#request.urn).isDoubtSaid = true;
     return failureError(failure, this.#spec, this.#session, this.#namesakes);
   }
 

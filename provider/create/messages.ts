@@ -16,23 +16,27 @@ import { OperationFailed, type Report } from "../errors";
 import { whyOpen, type Paging } from "../evidence/why";
 import { displayRecordedName, displayRun, type LedgerRecord } from "../ledger/record";
 import type { Session } from "../session/session";
+import { waysToReach } from "../instance/existence";
 import { noNetworksNotice } from "../instance/address";
 import type { CreateSpec, Doubt, Failure, Leftover, Leftovers } from "./protocol";
+
+/** What the words depend on besides the create. */
+type FailedSession = Paging & Pick<Session, "places">;
 
 /** Returns the error that the Create call fails with. `namesakes`: the ids of the instances that had the name before the POST. */
 export function failureError(
   failure: Failure,
   spec: CreateSpec,
-  paging: Paging,
+  session: FailedSession,
   namesakes: readonly string[] = [],
 ): Error {
-  if (!("error" in failure)) return new OperationFailed(stopReport(failure, spec, paging));
+  if (!("error" in failure)) return new OperationFailed(stopReport(failure, spec, session));
   const { error: cause } = failure;
   if (!(cause instanceof RequestError)) return cause;
   const [namesake] = cause.isAboutRequest ? namesakes : [];
   const report =
     failure.kind === "unclear"
-      ? unclearReport(failure, spec, paging, namesake)
+      ? unclearReport(failure, spec, session, namesake)
       : refusedCreateReport(cause, failure.firstError, namesake);
   return new OperationFailed(report, { cause });
 }
@@ -55,11 +59,11 @@ const nameTaken = (id: string) => `instance ${id} has this name already`;
 function stopReport(
   failure: Exclude<Failure, { error: Error }>,
   spec: CreateSpec,
-  paging: Paging,
+  session: FailedSession,
 ): Report {
   switch (failure.kind) {
     case "inDoubt":
-      return inDoubtReport(failure, spec, paging);
+      return inDoubtReport(failure, spec, session);
     case "unreadable": {
       const own = `nothing was created: the file of an earlier create of ${resourceOf(spec)} can't be read (${failure.path})`;
       const way = `Remove that file once this finds nothing else in doubt: \`${settleCommand()}\``;
@@ -130,23 +134,32 @@ function settleLine(): string {
 function inDoubtReport(
   { record, why }: Extract<Failure, { kind: "inDoubt" }>,
   spec: CreateSpec,
-  paging: Paging,
+  session: FailedSession,
 ): Report {
   const created = describe(record, why);
   if (why.kind === "anotherRun") {
     const own = `nothing was created: ${displayRun(record)} creates ${created}${begunOf(record)}`;
     return { own, shared: [", or has just created it.", "Run again once that run has ended."] };
   }
+  return {
+    own: `an earlier create of ${created} is in doubt`,
+    shared: [`: ${reasonFor(why, session)}.`, ...waysOut(why, record, spec, session)],
+    requests: requestBehind(why),
+  };
+}
+
+/** Returns the lines that say what to do about the create of an earlier run. */
+function waysOut(why: Doubt, record: LedgerRecord, spec: CreateSpec, { places }: FailedSession) {
+  if (why.kind === "elsewhere") {
+    const ways = bulleted(waysToReach(record, spec.own, places));
+    return ["Nothing was created.", ...ways, `More: ${pageAt("instance.md#out-of-reach")}`];
+  }
   // Where the state has an older instance, `settle` leaves the create to the next one, which stops here.
   const isLeft = why.kind === "changed" && spec.isReplacement;
   const way = isLeft
     ? `To give that up: \`${settleCommand("--yes", "--forget", record.urn)}\``
     : settleLine();
-  return {
-    own: `an earlier create of ${created} is in doubt`,
-    shared: [`: ${reasonFor(why, paging)}.`, `Nothing was created. ${way}`],
-    requests: requestBehind(why),
-  };
+  return [`Nothing was created. ${way}`];
 }
 
 function unclearReport(

@@ -1,5 +1,5 @@
 /** Asks whether an instance exists, within reach of this configuration. */
-import { wayToAddress, wayToToken } from "../advice";
+import { wayToAddress, wayToToken, type SettingPlaces } from "../advice";
 import { OperationFailed, type Report } from "../errors";
 import { ask } from "../evidence/ask";
 import type { Verdict } from "../evidence/witness";
@@ -75,12 +75,27 @@ export function isBilled({ settings }: Pick<Session, "settings">, { origin }: Wa
 }
 
 /** What says where the settings of a run come from. */
-type Sourced = Pick<Session, "places" | "addressName">;
+export type Sourced = Pick<Session, "places" | "addressName">;
 
 /** @throws OperationFailed if the recorded origin has another service, token kind or account than the configured one */
 export function refuseElsewhere(session: Sourced, instance: Wanted, configured: Origin): void {
   const report = outOfReach(session, instance, configured);
   if (report) throw new OperationFailed(report);
+}
+
+/** Returns how a run gets the settings with which an instance of another service, token kind or account was made. */
+export function waysToReach(
+  { baseUrl, tokenKind, account }: Origin,
+  configured: Origin,
+  places: SettingPlaces,
+): string[] {
+  const isElsewhere = baseUrl !== configured.baseUrl;
+  const isOtherKind = tokenKind !== configured.tokenKind;
+  const token = isOtherKind ? `a ${tokenKind} token` : `a token of account ${account}`;
+  return [
+    (isOtherKind || !isElsewhere) && wayToToken(token, places),
+    isElsewhere && wayToAddress(baseUrl, places),
+  ].filter((way) => way !== false);
 }
 
 /** Returns the report of an instance of another service, token kind or account than the configured ones. */
@@ -91,18 +106,10 @@ export function outOfReach(
 ): Report | undefined {
   const difference = originDifference(origin, configured, addressName);
   if (!origin || !difference) return undefined;
-  const { baseUrl, tokenKind, account } = origin;
-  const isElsewhere = baseUrl !== configured.baseUrl;
-  const isOtherKind = tokenKind !== configured.tokenKind;
-  const token = isOtherKind ? `a ${tokenKind} token` : `a token of account ${account}`;
-  const ways = [
-    (isOtherKind || !isElsewhere) && wayToToken(token, places),
-    isElsewhere && wayToAddress(baseUrl, places),
-  ].filter((way) => way !== false);
   return refusalReport({
     what: `instance ${id} is out of reach`,
     why: `: ${difference}`,
-    ways,
+    ways: waysToReach(origin, configured, places),
     page: "instance.md#out-of-reach",
   });
 }
