@@ -57,7 +57,11 @@ export function addDoctor(program: Command, io: Terminal): void {
       if (next !== undefined) io.print(`${" ".repeat(19)}→ ${next}`);
     }
     const isOk = checks.every(({ result }) => result !== "FAILED");
-    const verdict = isOk ? "Nothing found prevents `pulumi up`." : "First mend what FAILED.";
+    const isWell = checks.every(({ result }) => result === "ok");
+    const passed = isWell
+      ? "Nothing found prevents `pulumi up`."
+      : "Nothing FAILED: see the warnings.";
+    const verdict = isOk ? passed : "First mend what FAILED.";
     if (options.json) printData({ ok: isOk, checks }, io);
     else ["", verdict].forEach(io.print);
     io.exitCode = isOk ? 0 : 1;

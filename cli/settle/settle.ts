@@ -148,9 +148,11 @@ class Settling {
 
   #printDone(done: readonly Row[]): void {
     const put = done.filter(({ does }) => does.kind === "put").length;
-    const forgotten = done.length - put;
+    const held = done.filter(({ does }) => does.kind === "held").length;
+    const forgotten = done.length - put - held;
     const words = [
       put > 0 && `${count(put, "instance")} came into the state`,
+      held > 0 && `${count(held, "instance")} stayed in a state`,
       forgotten > 0 && `${count(forgotten, "create")} forgotten`,
     ];
     this.#io.print(`Done: ${words.filter(Boolean).join(", ")}.`);

@@ -49,7 +49,7 @@ test.each<[Does, string, string]>([
   [
     { kind: "held", holder: heldBy("db") },
     `${stack} has the instance, as ${urnOf("db")}`,
-    "forget the create",
+    "end the doubt: it stays there",
   ],
   [{ kind: "absent" }, "nothing left behind, as two complete listings show", "forget the create"],
   [

@@ -56,7 +56,10 @@ function wordsFor({ doubt, does }: Row, context: Context): Pick<Described, "foun
   switch (does.kind) {
     case "held": {
       const { stack, urn } = does.holder;
-      return { found: `${stack} has the instance, as ${urn}`, does: "forget the create" };
+      return {
+        found: `${stack} has the instance, as ${urn}`,
+        does: "end the doubt: it stays there",
+      };
     }
     case "absent": {
       const none = "nothing left behind, as two complete listings show";
