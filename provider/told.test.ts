@@ -273,6 +273,9 @@ test("another answer of the service is in the line of its instance, and one answ
     `nothing was created (code some_code, ${requestIdOf(2)}), as for web-1.`,
     `nothing was created (code some_code, ${requestIdOf(3)}), as for web-1.`,
   ]);
+  expect((await textsOf("all flavors refused", 2))[1]).toBe(
+    `no flavor was accepted (code some_code, ${requestIdOf(14)}), as for web-1.`,
+  );
   expect((await textsOf("a 401 in the wait", 2))[1]).toBe(
     "the wait for instance i-2 ended, as for web-1.",
   );
