@@ -78,14 +78,14 @@ async function* examine(options: DoctorOptions, io: Terminal): AsyncGenerator<Fi
 
 /** Checks the account, then the listing unless that can't work, and then the state. */
 async function* checkService(found: FoundSettings, io: Terminal): AsyncGenerator<Finding> {
-  // What the session warns of stands for an "ok".
+  // If the account call can't check the token, the session only warns. Here this warning replaces the "ok".
   let warned: Text[] = [];
   const messages = { ...io.messages, warning: (text: Text) => void warned.push(text) };
   const { session, cancel } = beginSession(found, { ...io, messages });
   for (const [check, look] of Object.entries({ account: checkAccount, listing: checkListing })) {
     const finding = await look(session).catch((error: unknown) => explainFailure(check, error));
     const [said] = warned.flat();
-    if (said !== undefined && finding.result === "ok")
+    if (check === "account" && said !== undefined && finding.result === "ok")
       yield warning(check, said, "The listing shows whether the token works.");
     else {
       yield finding;
