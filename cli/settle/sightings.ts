@@ -85,7 +85,8 @@ export function isVouched(
   { items, origin }: Listed,
   scopes: ReadonlySet<string>,
 ): boolean {
-  if (record || !pending || !origin) return record !== undefined;
+  if (record) return true;
+  if (!pending || !origin) return false;
   const isShown = (one: StateResource) => items.has(one.id) && isListedAt(one, origin);
   return peersOf(pending, state).some(isShown) || scopes.has(pending.scope);
 }

@@ -44,8 +44,9 @@ const maxNamed = 3;
 export function describeRow(row: Row, context: Context): Described {
   const { doubt, does } = row;
   const { urn, record, name = redactionMark } = doubt;
-  const [item, ...others] = itemsOf(does);
-  const id = others.length > 0 && does.kind !== "put" ? record?.id : (item?.id ?? record?.id);
+  const items = itemsOf(does);
+  const isKnown = does.kind === "put" || items.length === 1;
+  const id = isKnown ? items[0]?.id : record?.id;
   return { urn, name, id, ...wordsFor(row, context), ways: waysOf(row, context) };
 }
 

@@ -20,23 +20,20 @@ import { waysToReach } from "../instance/existence";
 import { noNetworksNotice } from "../instance/address";
 import type { CreateSpec, Doubt, Failure, Leftover, Leftovers } from "./protocol";
 
-/** What the words depend on besides the create. */
-type FailedSession = Paging & Pick<Session, "places">;
-
 /** Returns the error that the Create call fails with. `namesakes`: the ids of the instances that had the name before the POST. */
 export function failureError(
   failure: Failure,
   spec: CreateSpec,
-  session: FailedSession,
+  paging: Paging,
   namesakes: readonly string[] = [],
 ): Error {
-  if (!("error" in failure)) return new OperationFailed(stopReport(failure, spec, session));
+  if (!("error" in failure)) return new OperationFailed(stopReport(failure, spec, paging));
   const { error: cause } = failure;
   if (!(cause instanceof RequestError)) return cause;
   const [namesake] = cause.isAboutRequest ? namesakes : [];
   const report =
     failure.kind === "unclear"
-      ? unclearReport(failure, spec, session, namesake)
+      ? unclearReport(failure, spec, paging, namesake)
       : refusedCreateReport(cause, failure.firstError, namesake);
   return new OperationFailed(report, { cause });
 }
@@ -59,11 +56,11 @@ const nameTaken = (id: string) => `instance ${id} has this name already`;
 function stopReport(
   failure: Exclude<Failure, { error: Error }>,
   spec: CreateSpec,
-  session: FailedSession,
+  paging: Paging,
 ): Report {
   switch (failure.kind) {
     case "inDoubt":
-      return inDoubtReport(failure, spec, session);
+      return inDoubtReport(failure, spec, paging);
     case "unreadable": {
       const own = `nothing was created: the file of an earlier create of ${resourceOf(spec)} can't be read (${failure.path})`;
       const way = `Remove that file once this finds nothing else in doubt: \`${settleCommand()}\``;
@@ -134,7 +131,7 @@ function settleLine(): string {
 function inDoubtReport(
   { record, why }: Extract<Failure, { kind: "inDoubt" }>,
   spec: CreateSpec,
-  session: FailedSession,
+  paging: Paging,
 ): Report {
   const created = describe(record, why);
   if (why.kind === "anotherRun") {
@@ -143,13 +140,13 @@ function inDoubtReport(
   }
   return {
     own: `an earlier create of ${created} is in doubt`,
-    shared: [`: ${reasonFor(why, session)}.`, ...waysOut(why, record, spec, session)],
+    shared: [`: ${reasonFor(why, paging)}.`, ...waysOut(why, record, spec, paging)],
     requests: requestBehind(why),
   };
 }
 
 /** Returns the lines that say what to do about the create of an earlier run. */
-function waysOut(why: Doubt, record: LedgerRecord, spec: CreateSpec, { places }: FailedSession) {
+function waysOut(why: Doubt, record: LedgerRecord, spec: CreateSpec, { places }: Paging) {
   if (why.kind === "elsewhere") {
     const ways = bulleted(waysToReach(record, spec.own, places));
     return ["Nothing was created.", ...ways, `More: ${pageAt("instance.md#out-of-reach")}`];

@@ -75,7 +75,7 @@ export function isBilled({ settings }: Pick<Session, "settings">, { origin }: Wa
 }
 
 /** What says where the settings of a run come from. */
-export type Sourced = Pick<Session, "places" | "addressName">;
+type Sourced = Pick<Session, "places" | "addressName">;
 
 /** @throws OperationFailed if the recorded origin has another service, token kind or account than the configured one */
 export function refuseElsewhere(session: Sourced, instance: Wanted, configured: Origin): void {

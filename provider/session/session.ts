@@ -27,7 +27,7 @@ export interface SessionRun {
   engine: EngineRun;
   /** The URN of the explicit provider resource. Undefined for a default provider. */
   providerUrn?: string | undefined;
-  /** The environment variables from which the settings come that the configuration leaves out. */
+  /** The environment variables, or the options of a command, from which some settings come. */
   variables: SettingVariables;
   /** As in `SettingPlaces`. */
   stack?: string | undefined;
