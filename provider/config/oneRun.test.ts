@@ -12,8 +12,7 @@ test.each([
   ["fail", "", "fail"],
   ["retain", "fail", "fail"],
   ["retain", "retain", "retain"],
-  // What the service can destroy is destroyed.
-  ["destroy", "retain", "destroy"],
+  ["destroy", "retain", "retain"],
   ["destroy", "fail", "fail"],
 ] as const)("the policy %s with COMPUTE_DELETE_POLICY=%s is %s", (policy, variable, decided) => {
   const before = settings({ deletePolicy: policy });

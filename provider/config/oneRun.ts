@@ -15,12 +15,11 @@ const names = { deletePolicy: "COMPUTE_DELETE_POLICY", leftovers: "COMPUTE_LEFTO
 export function decideForRun(settings: Settings, env: NodeJS.ProcessEnv) {
   const policy = wordIn(env, names.deletePolicy, ["retain", "fail"]);
   const leftovers = wordIn(env, names.leftovers, ["warn", "fail"]);
-  // "retain" only replaces the policy "fail": an instance that the service can destroy must not go on running.
-  const isDecided = policy === "fail" || settings.deletePolicy === "fail";
-  const deletePolicy = (isDecided ? policy : undefined) ?? settings.deletePolicy;
+  const deletePolicy = policy ?? settings.deletePolicy;
   const isDecidedHere = deletePolicy !== settings.deletePolicy;
-  // "retain" is for instances that a person has looked at. Nobody has looked at a leftover, so a tagged one still stops a create.
-  const guard = isDecidedHere && deletePolicy === "retain" ? "tag" : undefined;
+  // "retain" is for instances that a person has looked at. Nobody has looked at a leftover, so one that stops a create without the
+  // variable still does.
+  const guard = isDecidedHere && settings.deletePolicy === "fail" ? "tag" : undefined;
   return {
     settings: { ...settings, deletePolicy, leftovers: leftovers ?? settings.leftovers ?? guard },
     variables: isDecidedHere ? { deletePolicy: names.deletePolicy } : {},
