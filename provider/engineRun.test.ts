@@ -94,15 +94,17 @@ describe("a Delete", () => {
     expect(run.delete({ urn: web, id: "i-1" })).toMatchObject({ is: "shared" });
   });
 
-  test("is of an old entry if its resource has taken the instance over, or another resource keeps it", () => {
+  test("is of a second entry of an instance that its resource, or another one, keeps", () => {
     const run = new EngineRun();
-    run.resource(web).hasTakenOver = true;
+    const replace = (urn: string) => run.check({ urn, olds: propertyMap({}) });
+    for (const urn of [web, other]) run.hold(urn, of("i-1"));
+    replace(web);
+    expect(run.delete({ urn: web, id: "i-1" })).toEqual({ is: "shared", keeper: other });
+    replace(other);
+    expect(run.delete({ urn: other, id: "i-1" })).toEqual({ is: "replaced" });
+    // The create of the replacement takes over what the state has already.
     run.hold(web, of("i-1"));
     expect(run.delete({ urn: web, id: "i-1" })).toEqual({ is: "shared", keeper: web });
-    const next = new EngineRun();
-    for (const urn of [web, other]) next.hold(urn, of("i-2"));
-    expect(next.delete({ urn: web, id: "i-2" })).toEqual({ is: "shared", keeper: other });
-    expect(next.delete({ urn: other, id: "i-2" })).toEqual({ is: "replaced" });
   });
 
   test("is of a replaced instance if the resource has another one, also under the URN of an alias", () => {

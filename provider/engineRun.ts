@@ -91,7 +91,10 @@ export type ChangeOccasion =
 export type DeleteOccasion =
   /** The state is a copy of another stack's, and this run is of `stack`. */
   | { readonly is: "otherStack"; readonly stack: string }
-  /** The resource `keeper` still has the instance: another one, as after a second import, or this one, which took it over. */
+  /**
+   * The resource `keeper` still has the instance: another one, as after a second import, or this one, which has two entries in the
+   * state, as after a create with `--replace` that went on with an earlier one.
+   */
   | { readonly is: "shared"; readonly keeper: string }
   /** The resource gets another instance, which is `next` if it has come before the Delete. */
   | { readonly is: "replaced"; readonly next?: KnownInstance }
@@ -140,8 +143,6 @@ class Resource {
   before: KnownInstance | undefined;
   /** Whether it keeps `instance`: false once the instance is to be replaced or deleted. */
   isKept = false;
-  /** Whether its Create has taken over an instance that it found, of an earlier create or after its own lost answer. */
-  hasTakenOver = false;
 }
 
 /** After so many failures of a call, the engine asks no error hook any more (`maxErrorHookRetries`). */
@@ -223,9 +224,7 @@ export class EngineRun {
     const stack = this.#program.get() ?? stackOf(urn);
     // An instance that a Diff has shown belongs to this stack: an alias has brought it from the other one.
     if (stack !== stackOf(urn) && !this.#owners.has(id)) return { is: "otherStack", stack };
-    const own = this.resource(urn);
-    // If its Create took the instance over, this Delete is of the resource's old entry in the state.
-    if (own.instance?.id === id && !own.hasTakenOver) own.isKept = false;
+    // Before the resource's own instance is replaced, a Check without old inputs comes. Otherwise this is a second entry of the instance.
     const kept = [...this.#resources].find(([, of]) => of.isKept && of.instance?.id === id);
     if (kept) return { is: "shared", keeper: kept[0] };
     const { instance, isRegistered } = this.resource(this.#owners.get(id) ?? urn);

@@ -227,7 +227,6 @@ class Create implements Disposable {
     const { urn } = this.#request;
     const { id, name: _name, status: _status, ...shownOnce } = accepted;
     engine.ours.add(id);
-    engine.resource(urn).hasTakenOver = from !== "answer";
     const answer = { at: acceptedAt ?? this.#postedAt, accepted: shownOnce };
     ledger.update(urn, { id, ...(from === "answer" && answer) });
     if (from === "earlierRun") notices.tell("warning", resumedReport(id), urn);

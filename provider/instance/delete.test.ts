@@ -465,9 +465,8 @@ test("after a DELETE that the service acknowledged, the Delete does not wait for
   expect(world.clock.now()).toBeLessThan(10_000);
 });
 
-test("an instance that this run took over is not destroyed by the Delete of an older state entry", async () => {
+test("an instance that its resource keeps is not destroyed by the Delete of a second entry in the state", async () => {
   const world = existing(destroyPath);
-  world.session.engine.resource(urn).hasTakenOver = true;
   world.session.engine.hold(urn, { id: "i-1", isUnfinished: false });
   await remove(world);
   expect(world.service.count("destroy")).toBe(0);
@@ -504,6 +503,7 @@ test("an instance that another resource of the program keeps is dropped, and not
   const { engine } = world.session;
   for (const holder of [urn, urnOf("other")])
     engine.hold(holder, { id: "i-1", isUnfinished: false });
+  engine.check({ urn, olds: propertyMap({}) });
   await remove(world);
   expect(world.messages.all).toEqual([
     "warning web was dropped from the state, but its instance i-1 was not destroyed: other of this program manages it, too",
@@ -515,8 +515,10 @@ test("once the other resources of an instance are deleted or have another one, t
   const world = existing(destroyPath);
   const { engine } = world.session;
   const hold = (name: string, id: string) => engine.hold(urnOf(name), { id, isUnfinished: false });
+  const replace = (name: string) => engine.check({ urn: urnOf(name), olds: propertyMap({}) });
   for (const name of ["third", "web", "other"]) hold(name, "i-1");
   hold("third", "i-3");
+  replace("other");
   const outputs = acceptedOutputs(world);
   const urn = urnOf("other");
   const request = {
@@ -528,6 +530,7 @@ test("once the other resources of an instance are deleted or have another one, t
   };
   await deleteInstance(world.session, request, engine.delete(request));
   expect(world.service.count("destroy")).toBe(0);
+  replace("web");
   await remove(world);
   expect(world.service.count("destroy")).toBe(1);
 });
