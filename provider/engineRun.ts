@@ -25,12 +25,12 @@
  *   inputs with the outputs of the answer.
  * - Delete comes only in an update, never in a preview, and after the Create of a replacement, unless the Diff or the program asks
  *   for it before. It has the URN of the state, so the old one of a resource that an alias renames.
+ * - A replacement may also give the resource another provider. Then the process of the new provider gets all calls up to the Create,
+ *   and the Delete comes to a process that begins for it, with recorded settings. (Another provider alone replaces nothing.)
  * - Cancel comes after Ctrl-C, and at the end of each run.
  */
-import { hostname } from "node:os";
-import { dirname, join } from "node:path";
+import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import { attempt } from "./attempt";
 import type {
   CancelReason,
   CheckRequest,
@@ -38,14 +38,13 @@ import type {
   DiffRequest,
   ReadRequest,
 } from "./pulumi/calls";
+import type { Settings } from "./config/settings";
 import type { ProviderContext } from "./context";
-import { fingerprint } from "./fingerprint";
 import type { Instance } from "./instance/instance";
-import { systemDisk, type Disk } from "./ledger/disk";
 import type { Origin } from "./origin";
 import { hasUnknown } from "./pulumi/propertyValue";
-import { pulumiHome } from "./pulumi/home";
 import { isStateless, stackOf } from "./pulumi/urn";
+import { RunFolder } from "./runFolder";
 
 /**
  * `program`: a CheckConfig or a Check has come. `recorded`: neither has come so far, so the settings are those that the state has
@@ -97,7 +96,12 @@ export type DeleteOccasion =
    */
   | { readonly is: "shared"; readonly keeper: string }
   /** The resource gets another instance, which is `next` if it has come before the Delete. */
-  | { readonly is: "replaced"; readonly next?: KnownInstance }
+  | {
+      readonly is: "replaced";
+      readonly next?: KnownInstance | undefined;
+      /** The delete policy that the program gives the resource now, if another process has the resource. */
+      readonly deletePolicy?: Settings["deletePolicy"] | undefined;
+    }
   | { readonly is: "removed" };
 
 /** What a call has shown of the instance of a resource. Without its outputs, which may be large. */
@@ -110,6 +114,20 @@ export interface KnownInstance {
   readonly ipv4?: string | undefined;
   readonly origin?: Origin | undefined;
   readonly acceptedAt?: string | undefined;
+  /** Whether this run has waited for it, or will. */
+  readonly isAwaited?: boolean | undefined;
+}
+
+/** What a process has learned of a resource that the program has asked its provider for. */
+interface Told {
+  readonly urn: string;
+  /** The id that the state has for the resource, once a Diff has shown it. */
+  readonly before?: string | undefined;
+  /** What the resource has now. Without its name, which may be a secret. */
+  readonly instance?: KnownInstance | undefined;
+  /** Whether the resource keeps `instance`. */
+  readonly isKept: boolean;
+  readonly deletePolicy: Settings["deletePolicy"] | undefined;
 }
 
 /** User data of which the state is to hold only a hash. */
@@ -161,12 +179,17 @@ export class EngineRun {
   readonly #owners = new Map<string, string>();
   /** By name: the URN of the first resource for which the program chose it. */
   readonly #named = new Map<string, string>();
-  readonly #program: ProgramStack;
+  readonly #folder: RunFolder<Told>;
   #kind: RunKind;
+  #deletePolicy: Settings["deletePolicy"] | undefined;
 
-  /** `kind`: until a call shows another one. */
-  constructor(ctx: Partial<ProviderContext> = {}, kind: RunKind = "recorded") {
-    this.#program = new ProgramStack(ctx);
+  /** `kind`: until a call shows another one. `file`: as in `RunFolder`. */
+  constructor(
+    ctx: Partial<ProviderContext> = {},
+    kind: RunKind = "recorded",
+    file: string = randomUUID(),
+  ) {
+    this.#folder = new RunFolder(ctx, file);
     this.#kind = kind;
   }
 
@@ -175,11 +198,16 @@ export class EngineRun {
   /** A CheckConfig of the provider resource with this URN. */
   checkConfig(urn: string): void {
     this.#kind = "program";
-    this.#program.note(urn);
+    this.#folder.noteStack(urn);
   }
 
   configure(urn: string | undefined): void {
     if (isStateless(urn)) this.#kind = "stateless";
+  }
+
+  /** Takes the setting of the session that Configure has begun. */
+  configured({ deletePolicy }: Pick<Settings, "deletePolicy">): void {
+    this.#deletePolicy = deletePolicy;
   }
 
   check({ urn, olds }: Pick<CheckRequest, "urn" | "olds">): void {
@@ -188,7 +216,8 @@ export class EngineRun {
     // A create follows. If the state has an instance, it is replaced.
     if (Object.keys(olds).length === 0) resource.isKept = false;
     if (this.#kind === "recorded") this.#kind = "program";
-    this.#program.note(urn);
+    this.#folder.noteStack(urn);
+    this.#tell(urn);
   }
 
   /** `instance`: as the state has it. */
@@ -196,10 +225,11 @@ export class EngineRun {
     const resource = this.resource(urn);
     const { isChecked, lastRead } = resource;
     if (!isChecked && !hasUnknown(news)) return "refresh";
-    this.hold(urn, instance);
+    this.#note(urn, instance, instance.isUnfinished);
     resource.before = resource.instance;
+    resource.isKept = isChecked;
+    this.#tell(urn);
     if (isChecked) return lastRead === "import" ? "import" : "program";
-    resource.isKept = false;
     return "dependent";
   }
 
@@ -221,32 +251,60 @@ export class EngineRun {
   }
 
   delete({ urn, id }: Pick<DeleteRequest, "urn" | "id">): DeleteOccasion {
-    const stack = this.#program.get() ?? stackOf(urn);
+    const stack = this.#folder.stack ?? stackOf(urn);
     // An instance that a Diff has shown belongs to this stack: an alias has brought it from the other one.
     if (stack !== stackOf(urn) && !this.#owners.has(id)) return { is: "otherStack", stack };
-    // Before the resource's own instance is replaced, a Check without old inputs comes. Otherwise this is a second entry of the instance.
-    const kept = [...this.#resources].find(([, of]) => of.isKept && of.instance?.id === id);
-    if (kept) return { is: "shared", keeper: kept[0] };
+    const own = [...this.#resources].map(([of, resource]) => ({ urn: of, ...resource }));
+    const others = this.#folder.others();
+    // Before the resource's own instance is replaced, a Check without old inputs comes. Otherwise this is a second entry of it.
+    const keeper = [...own, ...others].find((one) => one.isKept && one.instance?.id === id);
+    if (keeper) return { is: "shared", keeper: keeper.urn };
     const { instance, isRegistered } = this.resource(this.#owners.get(id) ?? urn);
     if (instance && instance.id !== id) return { is: "replaced", next: instance };
-    return { is: instance || isRegistered ? "replaced" : "removed" };
+    if (instance || isRegistered) return { is: "replaced" };
+    // An alias gives the Delete the old URN.
+    const heir = others.find((one) => one.urn === urn) ?? others.find((one) => one.before === id);
+    if (!heir) return { is: "removed" };
+    const next = heir.instance?.id === id ? undefined : heir.instance;
+    return { is: "replaced", next, deletePolicy: heir.deletePolicy };
   }
 
   /** Notes how the run ended. `engineGone` is final. */
   end(reason: CancelReason): void {
     if (this.ending !== "engineGone") this.ending = reason;
-    this.#program.end();
+    this.#folder.end();
   }
 
   // ── What the calls have found ──────────────────────────────────────────────────────────────────
 
-  /** Notes the instance that the resource has now. */
-  hold(urn: string, shown: KnownInstance): void {
+  /** Notes the instance that the resource has now. `isAwaited`: as in `KnownInstance`. */
+  hold(urn: string, shown: KnownInstance, isAwaited = shown.isUnfinished): void {
+    this.#note(urn, shown, isAwaited);
+    this.#tell(urn);
+  }
+
+  #note(urn: string, shown: KnownInstance, isAwaited: boolean): void {
     const { id, isUnfinished, name, status, ipv4, origin, acceptedAt } = shown;
     const resource = this.resource(urn);
-    resource.instance = { id, isUnfinished, name, status, ipv4, origin, acceptedAt };
+    resource.instance = { id, isUnfinished, name, status, ipv4, origin, acceptedAt, isAwaited };
     resource.isKept = true;
     this.#owners.set(id, urn);
+  }
+
+  /** Tells the other processes of the run what the calls have shown of a resource. */
+  #tell(urn: string): void {
+    const { isRegistered, isKept, before, instance } = this.resource(urn);
+    if (!isRegistered) return;
+    // The name may be a secret.
+    const told = instance && { ...instance, name: undefined };
+    const { id } = before ?? {};
+    this.#folder.tell({
+      urn,
+      before: id,
+      instance: told,
+      isKept,
+      deletePolicy: this.#deletePolicy,
+    });
   }
 
   /** Notes a name that the program chose. Returns whether another resource of the program has it, too. */
@@ -275,7 +333,7 @@ export class EngineRun {
   /** The stack of the run (`stackOf`). Undefined until a call, or another process of the run, has named it. */
   get stack(): string | undefined {
     const [urn] = this.#resources.keys();
-    return this.#program.get() ?? (urn === undefined ? undefined : stackOf(urn));
+    return this.#folder.stack ?? (urn === undefined ? undefined : stackOf(urn));
   }
 
   /** Whether the program, or an import, has asked for an instance. */
@@ -288,51 +346,5 @@ export class EngineRun {
     const resource = this.#resources.get(urn) ?? new Resource();
     this.#resources.set(urn, resource);
     return resource;
-  }
-}
-
-/**
- * The stack that a CheckConfig or a Check has named. Only a program or an import sends these, and a process for a provider resource
- * that only the state has gets neither. So the process that knows the stack writes a file for the others, named after the engine,
- * and removes the file at the end of the run.
- */
-class ProgramStack {
-  readonly #disk: Disk;
-  /** Undefined if the engine has no address, as in tests. */
-  readonly #file: string | undefined;
-  #known: string | undefined;
-
-  constructor({ env = {}, engineAddress, disk = systemDisk }: Partial<ProviderContext>) {
-    this.#disk = disk;
-    const address = engineAddress?.();
-    // The name of the host: two containers may share a Pulumi home. The parent: the file of a killed run stays, and a later engine
-    // may get its address. Not on Windows, where the parent may be the shell of a launcher.
-    const engine = process.platform === "win32" ? "" : process.ppid;
-    const name = address && fingerprint(`${hostname()} ${engine} ${address}`, 16);
-    this.#file = name && join(pulumiHome(env), "compute", "runs", name);
-  }
-
-  /** Takes the stack in the URN of a CheckConfig or a Check. `pulumi do` names one that does not exist. */
-  note(urn: string): void {
-    if (this.#known !== undefined || urn === "" || isStateless(urn)) return;
-    const stack = (this.#known = stackOf(urn));
-    const file = this.#file;
-    if (!file) return;
-    // If this fails, the other processes know of no program, as in a destroy.
-    attempt(() => {
-      this.#disk.makeFolder(dirname(file));
-      this.#disk.replace(file, stack);
-    });
-  }
-
-  /** Returns the stack (`stackOf`). Undefined if no program runs, as in a destroy. */
-  get(): string | undefined {
-    const file = this.#file;
-    return this.#known ?? (file ? attempt(() => this.#disk.read(file)) : undefined);
-  }
-
-  /** Takes back what the other processes were told. */
-  end(): void {
-    if (this.#known !== undefined && this.#file) this.#disk.remove(this.#file);
   }
 }

@@ -190,8 +190,10 @@ async function succeeded(
   response: Promise<calls.CreateResponse>,
 ): Promise<calls.Kept<calls.CreateResponse>> {
   const { urn } = request;
-  const note = (id: string, outputs: PropertyMap) =>
-    session.engine.hold(urn, new Instance({ urn, id, inputs: outputs, outputs }));
+  const note = (id: string, outputs: PropertyMap) => {
+    const isAwaited = session.state.unfinished.has(id);
+    session.engine.hold(urn, new Instance({ urn, id, inputs: outputs, outputs }), isAwaited);
+  };
   try {
     const reply = await response;
     note(reply.id, reply.outputs);

@@ -27,9 +27,9 @@ export class Run {
   constructor(ctx: ProviderContext) {
     const { randomBytes = crypto.randomBytes } = ctx;
     this.#ctx = ctx;
-    this.engine = new EngineRun(ctx);
     // With its process id, a person finds a run that is in the way (`displayRun`).
     this.#id = `${process.pid}_${Buffer.from(randomBytes(6)).toString("hex")}`;
+    this.engine = new EngineRun(ctx, "recorded", this.#id);
   }
 
   /** Undefined until Configure. */
@@ -58,6 +58,7 @@ export class Run {
     if (this.#configurationKey === configurationKey) return;
     if (this.#session) throw new OperationFailed(secondConfiguration);
     const { signal } = this.#cancellation;
+    engine.configured(settings);
     this.#session = new Session(settings, this.#ctx, () => signal, {
       sessionId: this.#id,
       ...places,

@@ -4,6 +4,7 @@ import { Canceled, isEnded } from "../abort";
 import { isReport, OperationFailed } from "../errors";
 import { propertyMap, Secret, type PropertyMap, type PropertyValue } from "../pulumi/propertyValue";
 import { answered, fail, failed } from "../testing/fakeService";
+import type { ListItem } from "../api/contract";
 import type { KnownInstance } from "../engineRun";
 import {
   acceptedOutputs,
@@ -29,6 +30,8 @@ const remove = (
   return deleteInstance(world.session, request, world.session.engine.delete(request));
 };
 
+const own = scene().session.connection.origin();
+
 /** A scene in which the instance exists. */
 function existing(args: Record<string, PropertyValue> = {}): Scene {
   const world = scene(args);
@@ -43,7 +46,7 @@ const retain = { deletePolicy: "retain" };
 const sandbox = { apiToken: new Secret(testToken) };
 
 const keeper = { keeper: "another resource manages it" };
-const need = { need: "its replacement is not ready" };
+const need = { need: { lack: "its replacement is not ready", command: "pulumi up" } };
 const stateless = { isStateless: true };
 
 test.each<[DeleteFacts["deletePolicy"], Partial<DeleteFacts>, string, string | undefined]>([
@@ -194,39 +197,70 @@ test.each([
   },
 );
 
+const active = { status: "ACTIVE", ipv4_public: "192.0.2.2" };
+const [up, upWithRefresh] = ["`pulumi up`", "`pulumi up --refresh`"];
+const notReady = (what: string) => `its replacement i-2 is not ready (${what})`;
+const unready = { isUnfinished: true, status: "PROVISIONING", ipv4: undefined };
+test.each<[string, Partial<KnownInstance>, Partial<ListItem> | undefined, string[]]>([
+  ["is ready", {}, active, []],
+  ["was not created", { id: "", ...unready }, undefined, ["its replacement was not created", up]],
+  ["is not finished", unready, { ...active, status: "ERROR" }, [notReady("ERROR"), up]],
+  // Nobody has waited for the rest, such as a port.
+  ["is not finished, but listed as ready", unready, active, [notReady("ACTIVE"), up]],
+  ["does not run", {}, { ...active, status: "OFFLINE" }, [notReady("OFFLINE"), upWithRefresh]],
+  ["has failed", {}, { ...active, status: "ERROR" }, [notReady("ERROR"), upWithRefresh]],
+  [
+    "has lost its address",
+    {},
+    { ...active, ipv4_public: undefined },
+    [notReady("its ipv4 is empty"), upWithRefresh],
+  ],
+  ["is gone", {}, undefined, ["its replacement i-2 is gone", upWithRefresh]],
+  // The state is older than the listing.
+  ["runs by now", { status: "OFFLINE" }, active, []],
+  ["has its address by now", { ipv4: undefined }, active, []],
+  ["is of another token", { origin: { ...own, tokenHash: "x" } }, { status: "ERROR" }, []],
+  ["is out of reach", { origin: { ...own, baseUrl: "https://b/v2" } }, undefined, []],
+])(
+  "if what replaces an instance %s, no delete ends a serving one before",
+  async (_, more, listed, [why, command]) => {
+    const known = { id: "i-2", isUnfinished: false, status: "ACTIVE", ipv4: "192.0.2.2" };
+    const world = existing(destroyPath);
+    if (listed) world.service.has("i-2", listed);
+    world.session.engine.hold(urn, { ...known, ...more }, true);
+    const serving = { status: "ACTIVE", ipv4: "192.0.2.1" };
+    const removed = remove(world, propertyMap({ ...acceptedOutputs(world), ...serving }));
+    if (why === undefined) await removed;
+    else {
+      const [first = "", way = ""] = (await errorOf(removed)).message.split("\n");
+      expect(first).toBe(`instance i-1 was not deleted: ${why}.`);
+      expect(way.endsWith(`: ${command}`)).toBe(true);
+    }
+    expect(world.service.count("destroy")).toBe(why === undefined ? 1 : 0);
+  },
+);
+
 test.each<[string, Partial<KnownInstance>, string | undefined]>([
-  ["is ready", {}, undefined],
-  ["is not finished", { isUnfinished: true, status: "ERROR" }, "i-2 is not ready (ERROR)"],
-  ["was not created", { id: "", isUnfinished: true }, "was not created"],
-  ["has no address", { ipv4: undefined }, "i-2 is not ready (its ipv4 is empty)"],
-  ["does not run", { status: "OFFLINE" }, "i-2 is not ready (OFFLINE)"],
-  // No listing shows it.
-  ["is cut off from the listings", { status: "PROVISIONING", ipv4: undefined }, undefined],
-])("if what replaces an instance %s, no delete ends a serving one before", async (_, more, why) => {
-  const next = {
-    id: "i-2",
-    name: "web",
-    isUnfinished: false,
-    status: "ACTIVE",
-    ipv4: "192.0.2.2",
-    ...more,
-  };
+  ["is as the state has it", { isUnfinished: true, status: "ERROR" }, notReady("ERROR")],
+  // A finished one, too, is PROVISIONING there.
+  ["may be ready", { status: "PROVISIONING" }, undefined],
+])("a replacement that the listings are cut off from %s", async (_, more, why) => {
   const world = existing(destroyPath);
-  world.session.engine.hold(urn, next);
-  world.session.state.unfinished.add("i-2");
-  const serving = { status: "ACTIVE", ipv4: "192.0.2.1" };
-  const removed = remove(world, propertyMap({ ...acceptedOutputs(world), ...serving }));
-  if (why === undefined) return await removed;
-  const [first = "", way = ""] = (await errorOf(removed)).message.split("\n");
-  expect(first).toBe(`instance i-1 was not deleted: its replacement ${why}.`);
-  expect(way).toContain("`pulumi up --refresh`");
-  expect(world.service.count("destroy")).toBe(0);
+  world.service.page = () => ({
+    items: [...world.service.instances.values()],
+    hasMore: true,
+    unreadable: 0,
+  });
+  world.session.engine.hold(urn, { id: "i-2", isUnfinished: false, ...more }, true);
+  const { message } = await errorOf(remove(world));
+  if (why !== undefined) expect(message).toContain(why);
+  expect(world.service.count("destroy")).toBe(why === undefined ? 1 : 0);
 });
 
 test("a replacement without an address holds nothing up in the next run: it may be meant to have none", async () => {
   const world = existing(destroyPath);
-  const next = { id: "i-2", isUnfinished: false, status: "ACTIVE" };
-  world.session.engine.hold(urn, next);
+  world.service.has("i-2", { ipv4_public: undefined });
+  world.session.engine.hold(urn, { id: "i-2", isUnfinished: false, status: "ACTIVE" });
   const serving = { status: "ACTIVE", ipv4: "192.0.2.1" };
   await remove(world, propertyMap({ ...acceptedOutputs(world), ...serving }));
   expect(world.service.count("destroy")).toBe(1);
@@ -235,13 +269,38 @@ test("a replacement without an address holds nothing up in the next run: it may 
 test("a server whose resource an alias renames is not ended before its replacement is ready", async () => {
   const world = existing(destroyPath);
   const { engine } = world.session;
+  world.service.has("i-2", { status: "ERROR" });
   // The Diff has the new URN, and the Delete the old one.
   engine.hold(urnOf("web2"), { id: "i-1", isUnfinished: false });
   engine.hold(urnOf("web2"), { id: "i-2", isUnfinished: true, status: "ERROR" });
   const { message } = await errorOf(remove(world));
-  expect(message).toContain("its replacement i-2 is not ready (ERROR)");
+  expect(message).toContain(notReady("ERROR"));
   expect(world.service.count("destroy")).toBe(0);
 });
+
+// Another process of the run has the resource now.
+test.each([
+  ["destroy", "destroy", undefined],
+  ["destroy", "retain", "retained"],
+  ["destroy", "fail", "it still exists and is billed, and the service documents no call"],
+  ["retain", "destroy", "retained"],
+  ["fail", "destroy", 'and "fail" is the policy in the recorded settings of its old provider'],
+] as const)(
+  "if the old provider has the policy %s and the new one %s, a DELETE is sent only if both say so",
+  async (recorded, deletePolicy, kept) => {
+    const world = existing({ ...destroyPath, deletePolicy: recorded });
+    const request = { urn, id: "i-1", oldInputs: inputsOf(), oldOutputs: acceptedOutputs(world) };
+    const occasion = { is: "replaced", deletePolicy } as const;
+    const removed = deleteInstance(world.session, { ...request, timeoutSeconds: 60 }, occasion);
+    if (kept === undefined || kept === "retained") await removed;
+    else {
+      const { message } = await errorOf(removed);
+      expect(message).toContain(kept);
+      expect(message).toContain("`COMPUTE_DELETE_POLICY=retain pulumi up`");
+    }
+    expect(world.service.count("destroy")).toBe(kept === undefined ? 1 : 0);
+  },
+);
 
 test("if the engine shows nothing after the last call, each Delete names the instance that it drops", async () => {
   const world = existing(retain);

@@ -14,9 +14,8 @@ import type { Verdict } from "../evidence/witness";
 import type { DeleteRequest } from "../pulumi/calls";
 import type { DeleteOccasion, KnownInstance } from "../engineRun";
 import { waits, type Operation } from "../session/operations";
-import type { KnownState } from "../session/knownState";
 import type { Session } from "../session/session";
-import { isBilled, lookFor, refuseElsewhere, type Wanted } from "./existence";
+import { isBilled, lookFor, outOfReach, refuseElsewhere, type Wanted } from "./existence";
 import { heldBy, type Instance } from "./instance";
 import { findingOf, refusal, waysToDelete, type Existing } from "./refusals";
 import { noteRetained } from "./retained";
@@ -27,13 +26,21 @@ import { noteRetained } from "./retained";
 export interface DeleteFacts {
   /** What manages the instance besides the resource that is deleted, a clause. */
   readonly keeper?: string | undefined;
-  /** Why the instance has to serve on: what its replacement lacks, a clause. */
-  readonly need?: string | undefined;
+  /** Why the instance has to serve on. */
+  readonly need?: Need | undefined;
   readonly deletePolicy: "fail" | "retain" | "destroy";
   /** Whether no stack has the instance (`pulumi do`), so that there is no state to drop it from. */
   readonly isStateless: boolean;
   /** What the listings prove. Undefined before they were asked. */
   readonly verdict?: Verdict;
+}
+
+/** What the replacement of an instance lacks. */
+interface Need {
+  /** A clause. */
+  readonly lack: string;
+  /** The command that deletes the old one once the replacement lacks nothing any more. */
+  readonly command: string;
 }
 
 /** What a Delete does next. All but "look" end it. */
@@ -45,7 +52,7 @@ export type DeleteStep =
   /** It asks the listings. */
   | { readonly kind: "look" }
   | { readonly kind: "succeed" }
-  | { readonly kind: "refuseWhileNeeded"; readonly need: string }
+  | { readonly kind: "refuseWhileNeeded"; readonly need: Need }
   | { readonly kind: "destroy" | "refuse"; readonly existing: Existing };
 
 /** Decides what a Delete does next. It succeeds only if the instance is gone or is meant to stay (G4). */
@@ -74,16 +81,17 @@ export async function deleteInstance(
   occasion: DeleteOccasion,
 ): Promise<void> {
   const { id, urn } = request;
-  const { connection, ctx, engine, settings, state } = session;
+  const { connection, ctx, engine } = session;
   const instance = heldBy(request);
   // In a replacement, the column would otherwise go on showing the new instance.
   const end = (outcome: string) => ctx.messages.status(urn, `${outcome}, ${id}`);
   using operation = session.operations.of(request, "delete");
-  const next = occasion.is === "replaced" ? occasion.next : undefined;
+  const next = nextOf(session, occasion);
+  const policy = policyOf(session, occasion);
   let facts: DeleteFacts = {
     keeper: keeperOf(occasion, urn),
-    need: next && needOf(state, instance, next),
-    deletePolicy: settings.deletePolicy,
+    need: next && needOf(instance, next),
+    deletePolicy: policy.value,
     isStateless: engine.kind === "stateless",
   };
   for (;;) {
@@ -98,13 +106,18 @@ export async function deleteInstance(
         // Another policy may hold elsewhere.
         refuseElsewhere(session, instance, connection.origin());
         return end(
-          (await noteRetained(session, instance))
+          (await noteRetained(session, instance, policy))
             ? "dropped from the state, not destroyed"
             : "gone",
         );
-      case "look":
-        facts = { ...facts, verdict: (await lookFor(session, instance, operation)).verdict };
+      case "look": {
+        const { verdict } = await lookFor(session, instance, operation);
+        facts = { ...facts, verdict };
+        if (!next || verdict.kind === "absent") break;
+        const seen = await seenOf(session, next, operation);
+        facts = { ...facts, need: needOf(instance, next, { old: verdict, next: seen }) };
         break;
+      }
       case "succeed":
         return end("gone");
       case "refuseWhileNeeded":
@@ -119,7 +132,8 @@ export async function deleteInstance(
         throw refusal({
           what: `instance ${id} was not deleted`,
           ...findingOf(step.existing, isBilled(session, instance), session),
-          ways: waysToDelete(engine, urn, step.existing),
+          ...(policy.why !== undefined && { why: policy.why }),
+          ways: waysToDelete(engine, occasion, urn, step.existing),
           page: "delete.md",
         });
     }
@@ -139,32 +153,90 @@ function keeperOf(occasion: DeleteOccasion, urn: string): string | undefined {
   }
 }
 
+/** Returns what replaces the instance, if it has come before the Delete. */
+function nextOf({ state }: Session, occasion: DeleteOccasion): KnownInstance | undefined {
+  const next = occasion.is === "replaced" ? occasion.next : undefined;
+  return next && { ...next, isAwaited: next.isAwaited || state.unfinished.has(next.id) };
+}
+
+/** The policy of a Delete. */
+interface Policy {
+  value: DeleteFacts["deletePolicy"];
+  isOfProgram?: boolean;
+  /** Why it refuses, if that is not the program's policy. */
+  why?: string;
+}
+
 /**
- * Returns why the instance has to serve on: what its replacement lacks. Undefined if the replacement is ready. Where listings are cut
- * off, a finished instance is PROVISIONING. An address counts in the run that has waited for the replacement, which may be meant to
- * have none.
+ * Returns the policy. If the resource has another provider by now, this process has the recorded settings of the old one. Then the
+ * program's policy counts, but DELETE is sent only if both say so.
  */
-function needOf(
-  { unfinished }: Pick<KnownState, "unfinished">,
-  before: Instance,
-  { id, status = "", ipv4, isUnfinished }: KnownInstance,
-): string | undefined {
-  if (id === "") return "its replacement was not created";
-  const isStopped = status === "OFFLINE" && before.status === "ACTIVE";
-  if (isUnfinished || isStopped) return `its replacement ${id} is not ready (${status})`;
-  const isAddressLost = unfinished.has(id) && ipv4 === undefined && before.ipv4 !== undefined;
-  return isAddressLost && status !== "PROVISIONING"
-    ? `its replacement ${id} is not ready (its ipv4 is empty)`
+function policyOf({ settings }: Session, occasion: DeleteOccasion): Policy {
+  const { deletePolicy: own } = settings;
+  const present = occasion.is === "replaced" ? occasion.deletePolicy : undefined;
+  if (present === undefined || present === own) return { value: own };
+  if (present !== "destroy") return { value: present, isOfProgram: true };
+  const why = ', and "fail" is the policy in the recorded settings of its old provider';
+  return own === "fail" ? { value: own, why } : { value: own };
+}
+
+/** Returns what the listings show of a replacement that is of the same place and token as the listings. */
+async function seenOf(
+  session: Session,
+  { id, origin, acceptedAt }: KnownInstance,
+  operation: Operation,
+): Promise<Verdict | undefined> {
+  const { connection, state } = session;
+  const next = { id, origin, acceptedAt };
+  if (id === "" || outOfReach(session, next, connection.origin())) return undefined;
+  const { verdict } = await lookFor(session, next, operation);
+  const isOtherToken = state.vouchersOf(next, connection.origin()) !== undefined;
+  return verdict.kind === "listed" && isOtherToken ? undefined : verdict;
+}
+
+/** What the listings show of both instances of a replacement. */
+interface Newest {
+  readonly old: Verdict;
+  readonly next: Verdict | undefined;
+}
+
+/**
+ * Returns what the replacement of an instance lacks. Undefined if it is ready. A listing counts, not the state, but it does not finish
+ * what this run's Create or Update has not finished. Where listings are cut off, a finished instance is PROVISIONING. An address that
+ * was never there counts only in the run that has waited for the replacement, which may be meant to have none.
+ */
+function needOf(before: Instance, next: KnownInstance, newest?: Newest): Need | undefined {
+  const wait = "pulumi up";
+  // Without a refresh, the state would keep what the listing has shown to be over.
+  const refresh = "pulumi up --refresh";
+  const { id } = next;
+  if (id === "") return { lack: "its replacement was not created", command: wait };
+  if (newest?.next?.kind === "absent")
+    return { lack: `its replacement ${id} is gone`, command: refresh };
+  const [old, listed] = [newest?.old, newest?.next].map((verdict) =>
+    verdict?.kind === "listed" ? verdict.items[0] : undefined,
+  );
+  const status = listed?.status ?? next.status ?? "";
+  const notReady = (what: string) => `its replacement ${id} is not ready (${what})`;
+  if (next.isUnfinished) return { lack: notReady(status), command: wait };
+  const hasServed = (old?.status ?? before.status) === "ACTIVE";
+  const isStopped = listed ? status !== "ACTIVE" : status === "OFFLINE";
+  if (hasServed && isStopped) return { lack: notReady(status), command: refresh };
+  const ipv4 = listed ? listed.ipv4_public : next.ipv4;
+  const isAddressDue = before.ipv4 !== undefined && status !== "PROVISIONING";
+  const isMissed = ipv4 === undefined && (next.isAwaited || next.ipv4 !== undefined);
+  return isAddressDue && isMissed
+    ? { lack: notReady("its ipv4 is empty"), command: refresh }
     : undefined;
 }
 
 /** Returns the refusal to end a server before the one that replaces it is ready. */
-function refusalWhileNeeded(id: string, need: string): OperationFailed {
+function refusalWhileNeeded(id: string, { lack, command }: Need): OperationFailed {
   return refusal({
     what: `instance ${id} was not deleted`,
-    finding: need,
+    finding: lack,
     ways: [
-      "once the new one is ready: `pulumi up --refresh`",
+      `once the new one is ready: \`${command}\``,
       "to end the old one all the same: remove it at the service (its portal), and run this again",
     ],
     page: "delete.md#a-replacement",

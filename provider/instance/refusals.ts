@@ -1,7 +1,7 @@
 /** How a refused delete, replacement or refresh is worded. */
 import { bulleted, oneRunCommands, pageAt } from "../advice";
 import { instanceStatuses } from "../api/serviceConstants";
-import type { EngineRun } from "../engineRun";
+import type { DeleteOccasion, EngineRun } from "../engineRun";
 import { OperationFailed, type Report } from "../errors";
 import { whyOpen, type Paging } from "../evidence/why";
 import type { Verdict } from "../evidence/witness";
@@ -69,14 +69,19 @@ export function waysToReplace(existing: Existing): string[] {
 }
 
 /** Returns the ways out of a refused delete. */
-export function waysToDelete(engine: EngineRun, urn: string, existing: Existing): string[] {
+export function waysToDelete(
+  engine: EngineRun,
+  occasion: DeleteOccasion,
+  urn: string,
+  existing: Existing,
+): string[] {
   const first = waysToRemove(existing);
   const nameCall =
     "name the service's destroy call: the same command with --compute:destroy-path '/v2/instances/{id}'";
   if (engine.kind === "stateless") return [...first, nameCall];
   const drop = "drop it from the state, and let it run";
   // If the program has asked for no instance, this may be a destroy, or an `up`: the way is the command that was typed.
-  if (!engine.hasRegistered)
+  if (!engine.hasRegistered && occasion.is !== "replaced")
     return [...first, `${drop}: put COMPUTE_DELETE_POLICY=retain before the same command`];
   // An alias that comes after the new instance changes nothing.
   const isRenamed = engine.ours.size > 0 && !engine.resource(urn).isRegistered;

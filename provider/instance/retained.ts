@@ -2,16 +2,23 @@
 import type { Session } from "../session/session";
 import { briefly, isBilled, lookFor, type Wanted } from "./existence";
 
-/** Notes an instance that "retain" lets run, after a brief look. Returns whether the instance may still run. */
+/** Notes an instance that "retain" lets run, after a brief look. Returns whether the instance may still run. `more`: as in `Retained`. */
 export async function noteRetained(
   session: Session,
   instance: Wanted & { readonly urn: string },
+  more: { isOfProgram?: boolean } = {},
 ): Promise<boolean> {
   const found = await briefly(session, (operation) => lookFor(session, instance, operation));
   if (found?.verdict.kind === "absent") return false;
   const { id, urn } = instance;
   const isListed = found?.verdict.kind === "listed";
-  await session.retained.note({ id, urn, isListed, isBilled: isBilled(session, instance) });
+  await session.retained.note({
+    id,
+    urn,
+    isListed,
+    isBilled: isBilled(session, instance),
+    ...more,
+  });
   return true;
 }
 

@@ -4,6 +4,7 @@ import { dirname } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import type * as sqliteModule from "node:sqlite";
+import { attempt } from "../attempt";
 
 /** The operations that the ledger uses. Each throws the system's error, unless its comment says that it never throws. */
 export interface Disk {
@@ -17,6 +18,8 @@ export interface Disk {
   create(path: string, content: string): void;
   /** Replaces a file. Others see the old content or the new one. */
   replace(path: string, content: string): void;
+  /** Adds to the end of a file, and makes the file if it is missing. */
+  append(path: string, content: string): void;
   /** Returns the content of a file. */
   read(path: string): string;
   /** Resolves once the content of the file survives a power cut. */
@@ -25,6 +28,8 @@ export interface Disk {
   syncFolder(folder: string): Promise<void>;
   /** Removes a file if that is possible. Never throws. */
   remove(path: string): void;
+  /** Removes a folder if it is empty and that is possible. Never throws. */
+  removeFolder(folder: string): void;
   /**
    * Takes an exclusive lock, which ends at the latest with the process. With `make`, makes a missing file. Blocks the
    * process for at most `waitMs`. Never throws.
@@ -61,6 +66,7 @@ export const systemDisk: Disk = {
       throw error;
     }
   },
+  append: (path, content) => fs.appendFileSync(path, content, { mode: 0o600 }),
   read: (path) => whenNotInUse(() => fs.readFileSync(path, "utf8")),
   sync: (path) => whileOpen(path, "r+", promisify(fs.fdatasync)),
   async syncFolder(folder) {
@@ -71,6 +77,7 @@ export const systemDisk: Disk = {
     }
   },
   remove: removeIfPossible,
+  removeFolder: (folder) => attempt(() => fs.rmdirSync(folder)),
   lock,
   testLock,
 };

@@ -10,6 +10,8 @@ interface Retained {
   readonly isBilled: boolean;
   /** Whether it still exists. Otherwise that is not known. */
   readonly isListed: boolean;
+  /** Whether the program decided that, although this process has the recorded settings of another provider. */
+  readonly isOfProgram?: boolean;
 }
 
 /** The retained instances of one run. */
@@ -39,9 +41,10 @@ export class RetainedInstances {
     this.#unnamed.clear();
     const { engine, variables } = this.#places;
     const { deletePolicy } = variables;
-    const isRecorded = engine.kind === "recorded" && deletePolicy === undefined;
-    const from = isRecorded ? " in the settings that the last `pulumi up` recorded" : "";
     const billed = all.filter(({ isBilled }) => isBilled);
+    const isDecided = deletePolicy !== undefined || billed.some(({ isOfProgram }) => isOfProgram);
+    const isRecorded = engine.kind === "recorded" && !isDecided;
+    const from = isRecorded ? " in the settings that the last `pulumi up` recorded" : "";
     const lines = billed.map(
       ({ id, urn, isListed }) =>
         `${id} (${logicalName(urn)})${isListed ? "" : ", if it still exists"}`,

@@ -142,12 +142,20 @@ export class MemoryDisk {
           step("rename", path);
           this.#folder(dirname(path)).names.set(basename(path), inode);
         }),
+      append: (path, content) => {
+        step("append", path);
+        const inode = this.#inode(path) ?? this.#make(path, "");
+        inode.content += content;
+      },
       read: (path) => opened(path).content,
       sync: async (path) => {
         const inode = opened(path);
         await sync(path, () => (inode.isSynced = true));
       },
       remove,
+      removeFolder: (path) => {
+        if (this.#folders.get(path)?.names.size === 0) this.#folders.delete(path);
+      },
       lock: (path, { make }) => {
         let inode: Inode | undefined;
         let state: Lock["state"] = "failed";
