@@ -114,6 +114,8 @@ export interface KnownInstance {
   readonly ipv4?: string | undefined;
   readonly origin?: Origin | undefined;
   readonly acceptedAt?: string | undefined;
+  /** As `Instance.known`. */
+  readonly known?: readonly string[];
   /** Whether this run has waited for it, or will. */
   readonly isAwaited?: boolean | undefined;
 }
@@ -123,8 +125,8 @@ interface Told {
   readonly urn: string;
   /** The id that the state has for the resource, once a Diff has shown it. */
   readonly before?: string | undefined;
-  /** What the resource has now. Without its name, which may be a secret. */
-  readonly instance?: KnownInstance | undefined;
+  /** What the resource has now. */
+  readonly instance?: Omit<KnownInstance, "name" | "known"> | undefined;
   /** Whether the resource keeps `instance`. */
   readonly isKept: boolean;
   readonly deletePolicy: Settings["deletePolicy"] | undefined;
@@ -284,9 +286,10 @@ export class EngineRun {
   }
 
   #note(urn: string, shown: KnownInstance, isAwaited: boolean): void {
-    const { id, isUnfinished, name, status, ipv4, origin, acceptedAt } = shown;
+    const { id, isUnfinished, name, status, ipv4, origin, acceptedAt, known = [] } = shown;
     const resource = this.resource(urn);
-    resource.instance = { id, isUnfinished, name, status, ipv4, origin, acceptedAt, isAwaited };
+    const seen = { id, isUnfinished, name, status, ipv4, origin, acceptedAt, known };
+    resource.instance = { ...seen, isAwaited };
     resource.isKept = true;
     this.#owners.set(id, urn);
   }
@@ -296,7 +299,7 @@ export class EngineRun {
     const { isRegistered, isKept, before, instance } = this.resource(urn);
     if (!isRegistered) return;
     // The name may be a secret.
-    const told = instance && { ...instance, name: undefined };
+    const told = instance && { ...instance, name: undefined, known: undefined };
     const { id } = before ?? {};
     this.#folder.tell({
       urn,
@@ -334,6 +337,16 @@ export class EngineRun {
   get stack(): string | undefined {
     const [urn] = this.#resources.keys();
     return this.#folder.stack ?? (urn === undefined ? undefined : stackOf(urn));
+  }
+
+  /** Returns the resources, and the names that the program chose, whose create follows or is under way. */
+  toCreate(): { urns: string[]; names: string[] } {
+    const isToCreate = (urn: string) => {
+      const { isRegistered, isKept } = this.resource(urn);
+      return isRegistered && !isKept;
+    };
+    const names = [...this.#named].filter(([, urn]) => isToCreate(urn)).map(([name]) => name);
+    return { urns: [...this.#resources.keys()].filter(isToCreate), names };
   }
 
   /** Whether the program, or an import, has asked for an instance. */

@@ -22,7 +22,10 @@ export function decideForRun(settings: Settings, env: NodeJS.ProcessEnv) {
   const guard = isDecidedHere && settings.deletePolicy === "fail" ? "tag" : undefined;
   return {
     settings: { ...settings, deletePolicy, leftovers: leftovers ?? settings.leftovers ?? guard },
-    variables: isDecidedHere ? { deletePolicy: names.deletePolicy } : {},
+    variables: {
+      ...(isDecidedHere && { deletePolicy: names.deletePolicy }),
+      ...(leftovers && { leftovers: names.leftovers }),
+    },
     assignments: Object.values(names).flatMap((name) => (env[name] ? `${name}=${env[name]}` : [])),
   };
 }

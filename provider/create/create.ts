@@ -214,9 +214,10 @@ class Create implements Disposable {
   /** Returns the instance of a create that has ended with one. `refused`: the flavors that were tried before. */
   obtained(result: AcceptedResult, refused: readonly RefusedFlavor[]): Obtained {
     const { urn, inputs } = this.#request;
-    const { accepted, from, flavor: flavorIdUsed, acceptedAt = this.#postedAt } = result;
+    const { accepted, from, flavor: flavorIdUsed, known, acceptedAt = this.#postedAt } = result;
     const origin = this.#origin;
-    const made = Instance.accepted({ urn, inputs, flavorIdUsed }, accepted, origin, acceptedAt);
+    const created = { urn, inputs, flavorIdUsed, known };
+    const made = Instance.accepted(created, accepted, origin, acceptedAt);
     const instance = made.stampedBy(this.#session.id);
     const after = from === "answer" ? this.#postMark : 0;
     return { wait: { instance, origin, after }, note: () => this.#note(result, refused) };
@@ -307,7 +308,7 @@ class Create implements Disposable {
     const { signal } = this.#operation;
     if (!this.#permit) throw new Error("a POST without a permit");
     this.#show("create sent");
-    this.#namesakes = before;
+    this.#namesakes = this.#spec.own.kind === "generated" ? [] : before;
     const listedBefore = listings.latest;
     if (!listedBefore) throw new Error("a POST without a listing before it");
     using graceEnd = grace(ctx.clock, graceMs, signal);

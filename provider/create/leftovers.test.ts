@@ -1,6 +1,12 @@
 /** Tests of leftovers: instances that earlier creates may have left. They are named before a POST or stop it, and are never adopted. */
 import { describe, expect, test } from "@jest/globals";
-import { propertyMap, Secret, Unknown, type PropertyValue } from "../pulumi/propertyValue";
+import {
+  propertyMap,
+  Secret,
+  Unknown,
+  type PropertyMap,
+  type PropertyValue,
+} from "../pulumi/propertyValue";
 import { ready } from "../testing/fakeService";
 import {
   createOf,
@@ -27,6 +33,19 @@ function create({ session, service }: Scene, kind: "generated" | "explicit", pre
   if (!preview) service.posts.push(ready);
   const name = kind === "generated" ? nameFor("web") : "web";
   return createInstance(session, createOf({ name, isGenerated: kind === "generated", preview }));
+}
+
+/** Returns the next run, in which a Diff shows this instance, and `retain` is typed for its replacement. */
+function replacing(before: Scene, { id, outputs }: { id: string; outputs: PropertyMap }): Scene {
+  before.session.ledger.endInOrder();
+  const next = before.nextRun({});
+  const { engine, settings } = next.session;
+  const instance = held(outputs, { id });
+  Object.assign(settings, { deletePolicy: "retain", leftovers: "tag" });
+  engine.check({ urn: urnOf("web"), olds: instance.inputs });
+  engine.diff({ urn: urnOf("web"), news: instance.inputs }, instance);
+  next.session.noteShown(instance);
+  return next;
 }
 
 const destroyed: Args = { destroyPath: "/v2/instances/{id}" };
@@ -56,12 +75,10 @@ describe("an instance that an earlier create may have left", () => {
         kind === "generated"
           ? "To settle it: `.*settle`"
           : "To take it over: `pulumi import compute:index:Instance web i-lost`, or remove .*";
-      const warn =
-        args["leftovers"] === "fail"
-          ? `To create a second one(, which is billed, too)?: \`COMPUTE_LEFTOVERS=warn pulumi up\`\n`
-          : "";
-      expect(message).toMatch(new RegExp(`\n${way}\n${warn}More.*: `));
-      if (warn) expect(message.includes("billed")).toBe(!("apiToken" in args));
+      const second =
+        "If it was let run on purpose: `COMPUTE_LEFTOVERS=warn pulumi up` .*: before the same command.*";
+      expect(message).toMatch(new RegExp(`\n${way}\n${second}\nMore: `));
+      expect(message.includes("billed")).toBe(!("apiToken" in args));
       expect(linesAt100(message)).toBeLessThanOrEqual(6);
       expect(postsTo(world)).toBe(0);
       expect(world.session.ledger.all()).toEqual([]);
@@ -69,19 +86,58 @@ describe("an instance that an earlier create may have left", () => {
     }
     const { id } = await create(world, kind);
     expect(id).not.toBe("i-lost");
-    const severity = outcome === "is named" ? "warning" : "info";
-    expect(world.messages.all).toContainEqual(
-      expect.stringMatching(new RegExp(`^${severity} .*\\(i-lost\\)`, "s")),
-    );
+    const notice = outcome === "is named" ? "warning .*\\(i-lost\\)" : "info .*: 1 instance$";
+    expect(world.messages.all).toEqual([expect.stringMatching(new RegExp(`^${notice}`, "s"))]);
   });
 
   test("stops the create also if COMPUTE_DELETE_POLICY lets another instance go", async () => {
     const world = scene();
     const { settings } = decideForRun(world.session.settings, { COMPUTE_DELETE_POLICY: "retain" });
     Object.assign(world.session.settings, settings);
+    Object.assign(world.session.run.variables, { deletePolicy: "COMPUTE_DELETE_POLICY" });
     world.service.has("i-lost", { name: nameFor("web") });
-    expect((await errorOf(create(world, "generated"))).message).toContain("(i-lost)");
+    const { message } = await errorOf(create(world, "generated"));
+    expect(message).toContain("(i-lost)");
+    expect(message).toContain("`COMPUTE_DELETE_POLICY=retain COMPUTE_LEFTOVERS=warn pulumi up`");
     expect(postsTo(world)).toBe(0);
+  });
+
+  test("is asked about once: what a create let run is none for the next one that a Diff precedes, and falls out once it is gone", async () => {
+    const world = scene({ leftovers: "warn" });
+    const old = { "i-let-go": nameFor("web"), "i-gone": nameFor("web"), "i-other": nameFor("db") };
+    for (const [id, name] of Object.entries(old)) world.service.has(id, { name });
+    const first = await create(world, "generated");
+    expect(held(first.outputs).known).toEqual(["i-let-go", "i-gone"]);
+    world.service.instances.delete("i-gone");
+    const next = replacing(world, first);
+    const second = await create(next, "generated");
+    expect(held(second.outputs).known).toEqual(["i-let-go", first.id]);
+    expect(next.messages.warnings).toEqual([]);
+    // Another machine has made one since.
+    const last = replacing(next, second);
+    last.service.has("i-lost", { name: nameFor("web") });
+    const { message } = await errorOf(create(last, "generated"));
+    expect(message).toMatch(/already, "[^"]*" \(i-lost\):/);
+    expect(postsTo(last)).toBe(2);
+  });
+
+  test.each<[string, Args, string[]]>([
+    ["that a listing which is not complete lacks", {}, ["i-unlisted"]],
+    ["of a chosen name, if a person has accepted them", { leftovers: "warn" }, ["i-same"]],
+    ["of a chosen name, if nobody has", {}, []],
+  ])("is asked about once: the next create knows those %s", async (_, args, known) => {
+    const world = scene(args);
+    world.service.has("i-same", { name: "web" });
+    if (known.includes("i-unlisted")) {
+      world.service.unreadable = 1;
+      const outputs = propertyMap({ __known: known });
+      world.session.engine.check({ urn: urnOf("web"), olds: propertyMap({ name: "web" }) });
+      world.session.engine.diff({ urn: urnOf("web"), news: propertyMap({}) }, held(outputs));
+    }
+    const { variables } = world.session.run;
+    if ("leftovers" in args) Object.assign(variables, { leftovers: "COMPUTE_LEFTOVERS" });
+    const { outputs } = await create(world, "explicit");
+    expect(held(outputs).known).toEqual(known);
   });
 
   test("stops a preview also after the look for an instance that is out of reach", async () => {
@@ -117,8 +173,29 @@ describe("an instance that an earlier create may have left", () => {
     const { message } = await errorOf(create(world, "generated"));
     expect(postsTo(world)).toBe(0);
     // With `--replace`, nothing is in doubt, so `settle` alone would lead in a circle.
-    expect(message).toContain("More, also on --replace and taints: ");
+    expect(message).toContain("If it was let run on purpose: `COMPUTE_LEFTOVERS=warn pulumi up`");
   });
+});
+
+test("leftovers of all resources that are to be created are named before the first POST, and later ones in a line", async () => {
+  const world = scene({ leftovers: "warn" });
+  const { engine } = world.session;
+  for (const name of ["web", "db", "kept", "late"])
+    world.service.has(`i-${name}`, { name: nameFor(name) });
+  world.service.has("i-api", { name: "API" });
+  for (const name of ["web", "db", "kept", "api"])
+    engine.check({ urn: urnOf(name), olds: propertyMap({}) });
+  engine.noteName("api", urnOf("api"));
+  engine.hold(urnOf("kept"), { id: "i-2", isUnfinished: false });
+  await create(world, "generated");
+  world.service.posts.push(ready);
+  const late = { name: nameFor("late"), isGenerated: true, urn: urnOf("late") };
+  await createInstance(world.session, createOf(late));
+  const [tagged = "", named = "", last = "", ...more] = world.messages.warnings;
+  expect(tagged.match(/\(i-\w+/g)).toEqual(["(i-web", "(i-db"]);
+  expect(named).toMatch(/other instances have these names:\n.*"api" \(i-api\)\n/);
+  expect(last).toMatch(/^[^\n]*earlier creates: "late-\w+" \(i-late\)$/);
+  expect(more).toEqual([]);
 });
 
 test("an incomplete listing is named once, and stops a create with leftovers fail", async () => {
@@ -172,7 +249,9 @@ describe("a preview", () => {
     world.service.has("i-lost", { name: nameFor("web") });
     await create(world, "generated", true);
     expect(world.messages.warnings).toEqual([
-      expect.stringMatching(/i-lost.*`pulumi up` will stop here, unless a run is under way/),
+      expect.stringMatching(
+        /i-lost.*`pulumi up` will stop here, unless a run is under way\.\n.*settle`\n.*COMPUTE_LEFTOVERS=warn pulumi up/,
+      ),
     ]);
   });
 

@@ -9,7 +9,10 @@ import {
   pageAt,
   requestReport,
   settleCommand,
+  type SettingPlaces,
 } from "../advice";
+import { isNamed } from "../evidence/witness";
+import { isNameFor } from "../instance/naming";
 import { logicalName } from "../pulumi/urn";
 import { RequestError } from "../api/errors";
 import { OperationFailed, type Report } from "../errors";
@@ -67,7 +70,7 @@ function stopReport(
       return { own, shared: [".", way] };
     }
     case "leftovers":
-      return leftoversReport(failure, spec);
+      return leftoversReport(failure, spec, paging.places);
   }
 }
 
@@ -152,7 +155,7 @@ function waysOut(why: Doubt, record: LedgerRecord, spec: CreateSpec, { places }:
     return ["Nothing was created.", ...ways, `More: ${pageAt("instance.md#out-of-reach")}`];
   }
   // Where the state has an older instance, `settle` leaves the create to the next one, which stops here.
-  const isLeft = why.kind === "changed" && spec.isReplacement;
+  const isLeft = why.kind === "changed" && spec.replaces !== undefined;
   const way = isLeft
     ? `To give that up: \`${settleCommand("--yes", "--forget", record.urn)}\``
     : settleLine();
@@ -219,29 +222,37 @@ function whyNotFound({ because }: Extract<Doubt, { kind: "notFound" }>, paging: 
 }
 
 /** Says which listed instances stop the create. */
-function leftoversReport({ items }: Leftovers, spec: CreateSpec): Report {
-  const { urn, provider, tokenKind } = spec.own;
+function leftoversReport({ items }: Leftovers, spec: CreateSpec, places: SettingPlaces): Report {
   const [first] = items;
-  const isRefused = spec.leftovers === "fail";
   const named = someOf(items.map((item) => describeLeftover(item, spec)));
-  const second = tokenKind === "live" ? "a second one, which is billed, too" : "a second one";
-  const lines = [
-    first ? `: ${listedAs[first.why]}.` : ": the listing is not complete.",
-    first?.why === "tag" && settleLine(),
-    // What a name alone leaves open, `settle` can't tell either.
-    first?.why === "name" &&
-      `To take it over: \`${importCommand({ urn, provider }, first.id)}\`, or remove it at the service.`,
-    isRefused &&
-      `To create ${first ? second : "it all the same"}: \`${oneRunCommands.besideLeftovers}\``,
-    // The engine does not say that it replaces an instance.
-    `More${first?.why === "tag" && !isRefused ? ", also on --replace and taints" : ""}: ${pageAt("recover.md#leftovers")}`,
-  ];
   return {
     own: first
       ? `nothing was created: ${resourceOf(spec)} may have an instance already, ${named}`
       : `nothing was created: whether ${resourceOf(spec)} has an instance already is not known`,
-    shared: lines.filter((line) => line !== false),
+    shared: [
+      first ? `: ${listedAs[first.why]}.` : ": the listing is not complete.",
+      ...waysPast(items, spec, places),
+      `More: ${pageAt("recover.md#leftovers")}`,
+    ],
   };
+}
+
+/** Returns the ways out of a stop for leftovers. */
+function waysPast([first]: readonly Leftover[], spec: CreateSpec, { variables }: SettingPlaces) {
+  const { urn, provider, tokenKind } = spec.own;
+  const command = variables.deletePolicy
+    ? oneRunCommands.replaceTainted
+    : oneRunCommands.besideLeftovers;
+  if (!first) return [`To create it all the same: \`${command}\``];
+  // What a name alone leaves open, `settle` can't tell either.
+  const takeOver =
+    first.why === "tag"
+      ? settleLine()
+      : `To take it over: \`${importCommand({ urn, provider }, first.id)}\`, or remove it at the service.`;
+  const second = tokenKind === "live" ? "a second one, which is billed, too" : "a second one";
+  // Without a Diff, as with --replace, the state's own instance and what was let run look like any other.
+  const goOn = `If it was let run on purpose: \`${command}\` (with --replace: before the same command) creates ${second}.`;
+  return [takeOver, goOn];
 }
 
 const listedAs = {
@@ -283,11 +294,18 @@ export function anotherRunReport(record: LedgerRecord): Report {
 }
 
 /** Returns what a preview says of leftovers that may be another run's. */
-export function perhapsStoppedReport(items: readonly Leftover[], spec: CreateSpec): Report {
+export function perhapsStoppedReport(
+  items: readonly Leftover[],
+  spec: CreateSpec,
+  { places }: Paging,
+): Report {
   const named = items.map((item) => describeLeftover(item, spec));
   return {
     own: `${someOf(named)} may be left over from an earlier create of this resource`,
-    shared: [". `pulumi up` will stop here, unless a run is under way"],
+    shared: [
+      ". `pulumi up` will stop here, unless a run is under way.",
+      ...waysPast(items, spec, places),
+    ],
   };
 }
 
@@ -304,27 +322,62 @@ export function inDoubtNotice(records: readonly LedgerRecord[]): string[] {
 export const partialNotice =
   "the listing before the create was not complete, so leftovers of earlier creates may be missing from it";
 
-/** How a notice of leftovers begins. */
-export const leftoversNotice =
-  "new instances are created, although these may be left over from earlier creates";
+/** How a notice of leftovers begins. A name that a program chose says no more than that. */
+export const leftoversNotices = {
+  tag: "new instances are created, although these may be left over from earlier creates",
+  name: "new instances are created, although other instances have these names",
+};
+/** How a notice of leftovers that cost nothing ends, before their number. */
+export const inSandbox = ", in the sandbox: ";
 
-/** Names leftovers before a new instance is created, each once. Creates that waited for the same listing share one notice. */
+/**
+ * Names leftovers before a new instance is created, each once. The first time, it names those of all resources that are to be created
+ * as far as the program has asked for them.
+ */
 export function reportLeftovers(
-  { ctx, notices, settings }: Session,
+  session: Session,
   { items, partial }: Leftovers,
   spec: CreateSpec,
 ): void {
+  const { ctx, notices, settings } = session;
   if (partial && notices.markSaid("partial listing")) ctx.messages.info(partialNotice);
-  const leftovers = items.map((item) => ({ id: item.id, text: describeLeftover(item, spec) }));
-  notices.reportLeftovers(leftovers, (descriptions) =>
-    settings.tokenKind === "test"
-      ? [`${leftoversNotice}, in the sandbox: ${descriptions.join(", ")}`]
-      : [
-          `${leftoversNotice}:`,
-          ...bulleted(descriptions),
-          items.some(({ why }) => why === "name")
-            ? `To see whether a create is in doubt: \`${settleCommand()}\``
-            : `To see what is in no stack: \`${ownCommand("audit")}\``,
-        ],
+  if (items.length === 0) return;
+  const isFirst = notices.markSaid("leftovers");
+  const own = items.map((item) => ({ ...item, text: describeLeftover(item, spec) }));
+  const unsaid = [...own, ...(isFirst ? leftoversOfOthers(session) : [])].filter(({ id }) =>
+    notices.markSaid(`leftover ${id}`),
   );
+  for (const why of ["tag", "name"] as const) {
+    const texts = unsaid.filter((one) => one.why === why).map(({ text }) => text);
+    const begin = leftoversNotices[why];
+    if (texts.length === 0) continue;
+    const count = `${texts.length} ${texts.length === 1 ? "instance" : "instances"}`;
+    if (settings.tokenKind === "test") ctx.messages.info(`${begin}${inSandbox}${count}`);
+    else
+      ctx.messages.warning(
+        isFirst
+          ? [`${begin}:`, ...bulleted(texts), waysToSee[why]]
+          : `${begin}: ${texts.join(", ")}`,
+      );
+  }
+}
+
+const waysToSee = {
+  tag: `To see what is in no stack: \`${ownCommand("audit")}\``,
+  name: `To see whether a create is in doubt: \`${settleCommand()}\``,
+};
+
+/** Returns the leftovers that the last listing shows of all resources that are to be created. */
+function leftoversOfOthers({ engine, listings, run, state }: Session) {
+  const { urns, names } = engine.toCreate();
+  const known = new Set(urns.flatMap((urn) => engine.resource(urn).before?.known ?? []));
+  const items = [...(listings.latest?.items.values() ?? [])];
+  return items.flatMap(({ id, name }): (Leftover & { text: string })[] => {
+    if (engine.ours.has(id) || state.shown.has(id) || known.has(id)) return [];
+    const chosen = names.find((one) => isNamed(name, one));
+    if (chosen !== undefined)
+      return [{ id, name, why: "name", text: describe({ id, name: chosen }) }];
+    const isTagged = urns.some((urn) => isNameFor(name, urn, run.scope ?? ""));
+    return isTagged ? [{ id, name, why: "tag", text: describe({ id, name }) }] : [];
+  });
 }

@@ -47,7 +47,7 @@ export async function previewCreate(session: Session, request: CreateRequest): P
     case "leftovers":
       return reportLeftovers(session, found, spec);
     case "perhapsStopped":
-      return notices.tell("warning", perhapsStoppedReport(found.items, spec), urn);
+      return notices.tell("warning", perhapsStoppedReport(found.items, spec, session), urn);
     case "clean":
   }
 }

@@ -38,8 +38,12 @@ export interface CreateSpec {
   addressName: string;
   /** The setting `compute:leftovers`. "tag": as unset with the policy "fail". */
   leftovers: "warn" | "fail" | "tag" | undefined;
-  /** Whether the run has been shown an instance that this create is to replace. */
-  isReplacement: boolean;
+  /** The id of the instance that this create is to replace, if a Diff has shown it. */
+  replaces: string | undefined;
+  /** The ids that the state of that instance knows (`Instance.known`). */
+  known: ReadonlySet<string>;
+  /** Whether a person has said for this run that leftovers go on running. */
+  letsRun: boolean;
   /** Whether `compute:deletePolicy` makes the Delete of a listed instance fail. */
   deleteFails: boolean;
   /** The settling time: how long after a POST a listing may lack the instance that the POST created. */
@@ -175,6 +179,8 @@ interface Acceptance {
   from: InstanceSource;
   /** The flavor that its POST asked for. */
   flavor: string | undefined;
+  /** As `Instance.known`. */
+  known: readonly string[];
   /** When the service accepted an earlier create (ISO 8601). */
   acceptedAt?: string | undefined;
 }
@@ -378,9 +384,10 @@ function found(spec: CreateSpec, state: StateOf<"searching">, seen: Candidates):
   if (why || !item) return failSearch(state, why ?? { kind: "perhapsOthers", ids: idsOf(items) });
   const accepted: Accepted = { networks: [], ...record.accepted, ...item };
   const { flavor, at: acceptedAt } = record;
+  const known = knownAfter(spec, record.before);
   return error
-    ? accept({ accepted, from: "listing", flavor })
-    : accept({ accepted, from: "earlierRun", flavor, acceptedAt });
+    ? accept({ accepted, from: "listing", flavor, known })
+    : accept({ accepted, from: "earlierRun", flavor, known, acceptedAt });
 }
 
 /**
@@ -449,15 +456,32 @@ function judgeBaseline(
 
 /**
  * Finds the listed instances that an earlier create of this resource may have left. What the engine has shown this run is known, so
- * this create replaces it. It counts, too, if its name is this resource's and its Delete would fail.
+ * this create replaces it. It counts, too, if its name is this resource's and its Delete would fail. What the state knows was asked
+ * about before an earlier create.
  */
 function findLeftovers(spec: CreateSpec, { listing, ours, shown }: Look): Leftovers {
   const items = [...listing.items.values()].flatMap(({ id, name }): Leftover[] => {
     const why = whyLeftover(spec, name);
     const isReplaced = shown.has(id) && !(why === "tag" && spec.deleteFails);
-    return why && !ours.has(id) && !isReplaced ? [{ id, name, why }] : [];
+    return why && !ours.has(id) && !isReplaced && !spec.known.has(id) ? [{ id, name, why }] : [];
   });
   return { items, partial: !listing.complete };
+}
+
+/**
+ * Returns the instances about which the next create of the resource does not ask (`Instance.known`): what the state knew and, of
+ * those in the listing before the POST, what this create has let run. `before`: as in `LedgerRecord`. Only a complete listing shows
+ * that one is gone.
+ */
+function knownAfter(
+  { own, known, replaces, letsRun }: CreateSpec,
+  before: readonly string[],
+  listing?: Evidence,
+): string[] {
+  // Other stacks may share a name that a program chose.
+  const passed = own.kind === "generated" || letsRun ? [replaces ?? [], before].flat() : [];
+  const isGone = (id: string) => listing?.complete && !listing.items.has(id);
+  return [...new Set([...known, ...passed])].filter((id) => !isGone(id));
 }
 
 /** Another create generates another name with the same tag. */
@@ -503,21 +527,24 @@ function afterPermit(
 
 function recording(spec: CreateSpec, attempt: Attempt): State {
   const items = [...attempt.baseline.items.values()];
-  const before = idsOf(items.filter(({ name }) => isNamed(name, spec.name)));
+  const before = idsOf(items.filter(({ name }) => whyLeftover(spec, name) !== undefined));
   return { phase: "recording", attempt, before };
 }
 
 function afterPost(
   spec: CreateSpec,
-  { attempt }: StateOf<"posting">,
+  { attempt, before }: StateOf<"posting">,
   event: EventOf<"posted">,
 ): Transition {
   const { firstError } = attempt;
-  const { now, record } = event;
+  const { now, record, look } = event;
   const outcome = judgeAnswer(attempt, event);
   switch (outcome.kind) {
-    case "accepted":
-      return accept({ accepted: outcome.accepted, from: "answer", flavor: spec.flavor });
+    case "accepted": {
+      const { accepted } = outcome;
+      const known = knownAfter(spec, before, look.listing);
+      return accept({ accepted, from: "answer", flavor: spec.flavor, known });
+    }
     case "rateLimited":
       return next({ phase: "awaitingPermit", attempt }, [clear]);
     case "refused":

@@ -36,6 +36,7 @@ export function specOf(
 ): CreateSpec {
   const { settings, run, engine, addressName } = session;
   const kind = nameKind(inputs);
+  const { before } = engine.resource(urn);
   const revealed = reveal(inputs["name"] ?? null);
   const name = typeof revealed === "string" ? revealed : "";
   return {
@@ -53,7 +54,9 @@ export function specOf(
     flavor: args?.flavorId ?? "",
     addressName,
     leftovers: settings.leftovers,
-    isReplacement: engine.resource(urn).before !== undefined,
+    replaces: before?.id,
+    known: new Set(before?.known),
+    letsRun: settings.leftovers === "warn" && run.variables.leftovers !== undefined,
     deleteFails: settings.deletePolicy === "fail",
     settlingMs: settings.settlingMs,
     pollIntervalMs: settings.pollIntervalMs,

@@ -55,6 +55,11 @@ const hidden = {
   origin: "__origin",
   /** The flavors that its create has tried in vain, if there were any: those that its inputs name before `flavorIdUsed`. */
   refused: "__refused",
+  /**
+   * The ids of the other instances that may be taken for this resource's, and that its create has let run after the state, the policy
+   * or a person had explained them. The next create does not ask about them again.
+   */
+  known: "__known",
   /** The stamp: the id of the session that created, took over or imported the instance. */
   stamp: "__run",
 } as const;
@@ -73,6 +78,8 @@ interface Created {
   inputs: PropertyMap;
   /** The flavor in its last POST. Undefined if that is not known. */
   flavorIdUsed?: string | undefined;
+  /** As `Instance.known`. */
+  known?: readonly string[] | undefined;
 }
 
 /** An instance in the state. It does not change. An output that is not as expected counts as missing, and is kept. */
@@ -91,7 +98,7 @@ export class Instance {
 
   /** The instance that a create has obtained. Only a 202 to the POST shows `networks` and `createdAt`. */
   static accepted(
-    { urn, inputs, flavorIdUsed }: Created,
+    { urn, inputs, flavorIdUsed, known = [] }: Created,
     accepted: Accepted,
     origin: Origin,
     acceptedAt: string,
@@ -114,7 +121,7 @@ export class Instance {
       [hidden.accepted]: acceptedAt,
       [hidden.origin]: propertyMap(origin),
     });
-    return new Instance({ urn, id: accepted.id, inputs, outputs });
+    return new Instance({ urn, id: accepted.id, inputs, outputs }).knowing(known);
   }
 
   /** The instance of a list item alone (import, `.get()`), which shows few outputs. */
@@ -164,6 +171,11 @@ export class Instance {
    */
   get stamp(): string | undefined {
     return textIn(this.outputs[hidden.stamp]) || undefined;
+  }
+  /** The ids of other instances about which the next create of the resource does not ask. */
+  get known(): readonly string[] {
+    const ids = this.outputs[hidden.known] ?? null;
+    return isList(ids) ? ids.filter((id) => typeof id === "string") : [];
   }
   /** When the service accepted it (ISO 8601). Undefined if that is not known, or settling need not be awaited. */
   get acceptedAt(): string | undefined {
@@ -254,6 +266,12 @@ export class Instance {
   /** The instance whose settling time is over. */
   settled(): Instance {
     return this.with({ [hidden.accepted]: undefined });
+  }
+
+  /** The instance whose next create does not ask about these instances either. */
+  knowing(ids: readonly string[]): Instance {
+    const known = new Set([...this.known, ...ids].filter((id) => id !== this.id));
+    return known.size > 0 ? this.with({ [hidden.known]: [...known] }) : this;
   }
 
   /** The instance with the stamp of this session. */

@@ -51,7 +51,7 @@ const shownOnceSchema = z.object({
 /** The schema of a file of the ledger. */
 export const recordSchema = z.object({
   ...ownSchema.shape,
-  /** The ids of the instances that had this name in the listing before the POST. */
+  /** The ids of the instances that had this name or, if it was generated, the tag of the resource in the listing before the POST. */
   before: z.array(z.string()),
   /** The flavor that the POST asked for: that of the program, or a fallback. */
   flavor: z.string().optional(),

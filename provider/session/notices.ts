@@ -1,6 +1,5 @@
 /** What a session says once, although it concerns several instances. */
 import { logicalName } from "../pulumi/urn";
-import type { Settings } from "../config/settings";
 import type { ProviderContext } from "../context";
 import { wholeOf, type Report } from "../errors";
 import { Once } from "../once";
@@ -8,18 +7,14 @@ import { Once } from "../once";
 /** Says what concerns more than one operation of a session. */
 export class Notices {
   readonly #ctx: ProviderContext;
-  readonly #settings: Settings;
   readonly #said = new Once();
   /** By the shared part of reports: the first instance, which was told the whole, and the request_id that it was told. */
   readonly #told = new Map<string, { urn: string; requestId: string | undefined }>();
   /** By the whole text of a finding: the own clause, and the URNs of the instances that have it. */
   readonly #findings = new Map<string, { own: string; urns: Set<string> }>();
-  /** The descriptions of the leftovers for the next notice. */
-  readonly #leftovers: string[] = [];
 
-  constructor(ctx: ProviderContext, settings: Settings) {
+  constructor(ctx: ProviderContext) {
     this.#ctx = ctx;
-    this.#settings = settings;
   }
 
   /** Returns what is said of the instance of `urn`: the whole, or one line if another instance was told the shared part. */
@@ -78,26 +73,6 @@ export class Notices {
       this.#ctx.messages.warning(`${instances}, as for ${logicalName(first)}: ${own}`);
     }
     this.#findings.clear();
-  }
-
-  /**
-   * Names leftovers, each once and described by its `text`. Creates that waited for the same listing share one notice.
-   */
-  reportLeftovers(
-    leftovers: readonly { id: string; text: string }[],
-    noticeOf: (descriptions: readonly string[]) => readonly string[],
-  ): void {
-    const { clock, messages } = this.#ctx;
-    const unreported = leftovers.filter(({ id }) => this.markSaid(`leftover ${id}`));
-    if (unreported.length === 0) return;
-    const isNoticeDue = this.#leftovers.length > 0;
-    this.#leftovers.push(...unreported.map(({ text }) => text));
-    if (isNoticeDue) return;
-    void clock.sleep(0).then(() => {
-      const text = noticeOf(this.#leftovers.splice(0));
-      // The instances of a test token cost nothing.
-      messages[this.#settings.tokenKind === "live" ? "warning" : "info"](text);
-    });
   }
 }
 

@@ -82,7 +82,7 @@ export class Session {
     const { engine } = run;
     this.engine = engine;
     // Each part is given the parts above it.
-    this.notices = new Notices(ctx, settings);
+    this.notices = new Notices(ctx);
     this.retained = new RetainedInstances(ctx, this.places);
     this.ledger = new Ledger({
       folder: engine.kind === "stateless" ? undefined : ledgerFolder(ctx.env),

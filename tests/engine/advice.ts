@@ -205,13 +205,27 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "provider/create/messages.ts",
-    text: "To create ${first ? second",
+    text: "oneRunCommands.besideLeftovers",
     ways: {
       "a second one": leftovers("with compute:leftovers fail and a name that the program chose"),
       "a generated name": core(
         "replaceAgain",
         "--replace creates nothing with compute:leftovers fail",
       ),
+    },
+  },
+  {
+    file: "provider/create/messages.ts",
+    text: "oneRunCommands.replaceTainted",
+    ways: {
+      "--replace, and a taint": core("replaceAgain", "%s of a live instance that no delete can"),
+    },
+  },
+  { file: "provider/create/messages.ts", text: "If it was let run on purpose: ", ways: { part } },
+  {
+    file: "provider/create/messages.ts",
+    text: "To create it all the same: ",
+    ways: {
       "an incomplete listing": leftovers("with compute:leftovers fail and an incomplete listing"),
     },
   },

@@ -77,6 +77,7 @@ const known: Result = {
   accepted: { id: "", networks: [] },
   from: "answer",
   flavor: undefined,
+  known: [],
 };
 
 /** Continues the call after the event that it waited for, up to the next wait. */

@@ -10,7 +10,7 @@
  */
 import type { InProcessEmulator } from "../../emulator/inProcess";
 import { settleCommand } from "../../provider/advice";
-import { leftoversNotice } from "../../provider/create/messages";
+import { inSandbox, leftoversNotices } from "../../provider/create/messages";
 import { isNameFor } from "../../provider/instance/naming";
 import type { Found } from "../../provider/ledger/record";
 import type { Stack } from "./engine";
@@ -64,7 +64,7 @@ const baselineMs = 45_000;
 /** What only the messages about a doubt or a leftover say. One of them has the command for several instances. */
 const namingWords = [
   settleCommand(),
-  leftoversNotice,
+  ...Object.values(leftoversNotices),
   "is in doubt",
   "may have an instance already",
 ];
@@ -92,8 +92,10 @@ export class PromiseChecker {
   /** A message about a doubt or a leftover names instances by their id or their name. */
   onMessage(text: string, run: object): void {
     if (!namingWords.some((words) => text.includes(words))) return;
+    const isCount = text.includes(inSandbox);
     for (const made of this.made.values())
-      if (text.includes(made.id) || text.includes(`"${made.name}"`)) made.namedBy.add(run);
+      if (isCount || text.includes(made.id) || text.includes(`"${made.name}"`))
+        made.namedBy.add(run);
   }
 
   /**
