@@ -35,7 +35,9 @@ describe("a Delete that comes to a process to which the program has said nothing
     expect(past.delete({ urn: web, id: "i-1" })).toEqual({ is: "replaced", next, deletePolicy });
     // Another engine, and the end of the run.
     expect(processOf("127.0.0.1:2").delete({ urn: web, id: "i-1" })).toEqual({ is: "removed" });
-    present.end("finished");
+    present.end("interrupted");
+    // What was under way.
+    present.hold(web, of("i-2"));
     expect(past.delete({ urn: web, id: "i-1" })).toEqual({ is: "removed" });
     expect(readdirSync(runs)).toEqual([]);
   });

@@ -36,6 +36,7 @@ export class RunFolder<Line extends { readonly urn: string }> {
   readonly #folder: string | undefined;
   readonly #file: string;
   #stack: string | undefined;
+  #hasEnded = false;
 
   /** `file`: the name of this process's file, which no other process has. */
   constructor(ctx: Partial<ProviderContext>, file: string) {
@@ -72,8 +73,9 @@ export class RunFolder<Line extends { readonly urn: string }> {
     return [...new Map(told.map((one) => [one.urn, one])).values()];
   }
 
-  /** Takes back what the other processes were told. */
+  /** Takes back what the other processes were told. Calls that end later tell nothing. */
   end(): void {
+    this.#hasEnded = true;
     if (this.#stack === undefined || this.#folder === undefined) return;
     this.#disk.remove(this.#file);
     this.#disk.removeFolder(this.#folder);
@@ -81,7 +83,7 @@ export class RunFolder<Line extends { readonly urn: string }> {
 
   #append(line: Header | Line): void {
     const folder = this.#folder;
-    if (folder === undefined) return;
+    if (folder === undefined || this.#hasEnded) return;
     attempt(() => {
       // The last of the other processes that end removes it.
       this.#disk.makeFolder(folder);
