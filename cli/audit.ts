@@ -9,6 +9,7 @@ import { OperationFailed } from "../provider/errors";
 import { whyIncomplete, whyOpen } from "../provider/evidence/why";
 import type { Verdict } from "../provider/evidence/witness";
 import { lookFor } from "../provider/instance/existence";
+import { logicalName } from "../provider/pulumi/urn";
 import { redactionMark } from "../provider/redaction";
 import { timeouts } from "../provider/session/operations";
 import {
@@ -47,7 +48,7 @@ import {
 } from "./settings";
 import { isInstance, type StateResource } from "./state";
 import { printData, Problem, type Terminal } from "./terminal";
-import { makerOf, viewOf, type CreateInDoubt, type View } from "./view";
+import { isListedAt, makerOf, viewOf, type CreateInDoubt, type View } from "./view";
 
 interface AuditOptions extends SettingOptions, PlanOptions {
   json?: true;
@@ -264,10 +265,12 @@ function addUnmanaged(
     return;
   }
   const { baseUrl, tokenKind } = origin;
-  const reader = seen.states.find(({ resources }) =>
-    resources.some((one) => one.external && one.id === id),
-  );
-  const note = reader && `${reader.stack} reads it, but does not manage it`;
+  const resources = seen.states.flatMap((state) => state.resources);
+  const reader = resources.find((one) => one.external && one.id === id);
+  const knower = resources.find((one) => one.known.includes(id) && isListedAt(one, origin));
+  const note = reader
+    ? `${reader.stack} reads it, but does not manage it`
+    : knower && `let run by ${logicalName(knower.urn)} of ${knower.stack}`;
   const list = maker ? findings.explained : findings.inNoStack;
   list.push({ id, name, status, baseUrl, tokenKind, ipv4, note, createInDoubt: maker?.urn });
 }

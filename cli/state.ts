@@ -80,7 +80,7 @@ export function parseState(stack: string, text: string): StackState {
 function resourceOf(raw: z.infer<typeof resourceSchema>, stack: string) {
   const { urn, id, type, provider } = raw;
   const inputs = propertyMap(raw.inputs);
-  const { origin, acceptedAt } = new Instance({
+  const { origin, acceptedAt, known } = new Instance({
     urn,
     id,
     inputs,
@@ -95,6 +95,8 @@ function resourceOf(raw: z.infer<typeof resourceSchema>, stack: string) {
     /** Where the instance lives, and when the service accepted it. */
     origin,
     acceptedAt,
+    /** The ids that its create knew of (`Instance.known`). */
+    known,
     /** The name that the program or the provider asked for. Undefined if it is a secret. */
     name,
     isNameSecret: name === undefined && "name" in inputs,

@@ -152,6 +152,21 @@ test("finds instances in no stack, gone, in several stacks and elsewhere, create
   expect(code).toBe(1);
 });
 
+test("an instance that a resource has let run is unmanaged, and named with that resource", async (world) => {
+  for (const id of ["i-1", "i-old"]) world.service.control.insert({ id, name: "web" });
+  const elsewhere = { tokenKind: "live" };
+  const held = [
+    { name: "web", id: "i-1", known: ["i-old"] },
+    { name: "db", id: "i-2", known: ["i-1"], origin: elsewhere },
+  ];
+  const path = fakePulumi(world, { a: { held } });
+  const { code, inNoStack } = await auditData(world, path);
+  expect({ code, inNoStack }).toEqual({
+    code: 1,
+    inNoStack: [expect.objectContaining({ id: "i-old", note: "let run by web of a" })],
+  });
+});
+
 test("a create in doubt that a later run has continued is not reported, if its generated name shows that", async (world) => {
   const name = "web-abcdefgh";
   world.service.control.insert({ id: "i-1", name });

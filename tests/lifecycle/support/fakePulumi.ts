@@ -1,5 +1,5 @@
 /** A stand-in for the Pulumi CLI, for the tests of the commands that read stacks. */
-import { chmodSync, writeFileSync } from "node:fs";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { tokenHash, type Origin } from "../../../provider/origin";
 import { testToken, type World } from "./world";
@@ -17,14 +17,27 @@ export interface HeldInstance {
   /** The URN and the id of its provider. The default provider by default. */
   provider?: string;
   inputs?: object;
+  taint?: boolean;
+  /** The ids of other instances that its create knew of. */
+  known?: string[];
   /** Changes of the recorded origin: service, token kind and token hash. With null, the state has no origin. */
   origin?: Partial<Origin> | null;
 }
+
+/** An instance whose create is pending, or another resource. Some are given by their name alone. */
+export type PendingCreate = string | { name: string; inputs: object; type?: string };
 
 /** The selected stack, which is none by default, and its configuration as `pulumi config --json` prints it. */
 interface Selected {
   config?: Record<string, { value?: string; secret?: boolean }>;
   selected?: string;
+}
+
+const commandsFile = "pulumi-commands.txt";
+
+/** Returns the command lines that the CLI has got. */
+export function pulumiCommands({ home }: World): string[] {
+  return readFileSync(join(home, commandsFile), "utf8").trim().split("\n");
 }
 
 /** Writes a CLI that answers for these stacks what the commands ask. Returns the folder for PATH. */
@@ -34,8 +47,7 @@ export function fakePulumi(
     string,
     | {
         held?: HeldInstance[];
-        /** The instances with a create in doubt operation, some by their name alone. */
-        pending?: (string | { name: string; inputs: object })[];
+        pending?: PendingCreate[];
         /** The ids of its provider resources. */
         providers?: string[];
       }
@@ -57,21 +69,23 @@ export function fakePulumi(
                 urn: urnOf("default", stack),
                 id,
               })),
-              ...(state.held ?? []).map(({ name, origin: other, ...held }) => ({
+              ...(state.held ?? []).map(({ name, origin: other, known, ...held }) => ({
                 type,
                 urn: urnOf(name, stack),
                 ...held,
-                outputs:
-                  other === null ? {} : { __origin: { ...origin, tokenHash: hash, ...other } },
+                outputs: {
+                  __known: known,
+                  ...(other !== null && { __origin: { ...origin, tokenHash: hash, ...other } }),
+                },
               })),
             ],
             // An interrupted delete counts for no command.
             pending_operations: [...(state.pending ?? []), "deleted"].map((one) => {
-              const { name, inputs } =
+              const { name, ...more } =
                 typeof one === "string" ? { name: one, inputs: { name: one } } : one;
               return {
                 type: name === "deleted" ? "deleting" : "creating",
-                resource: { type, urn: urnOf(name, stack), inputs },
+                resource: { type, urn: urnOf(name, stack), ...more },
               };
             }),
           };
@@ -89,7 +103,7 @@ export function fakePulumi(
   const script = Object.entries(answers).map(
     ([words, answer]) => `case "$*" in "${words} "*) ${answer}; exit;; esac`,
   );
-  script.unshift("#!/bin/sh");
+  script.unshift("#!/bin/sh", `echo "$*" >> '${join(home, commandsFile)}'`);
   script.push("exit 1");
   const file = join(home, "pulumi");
   writeFileSync(file, `${script.join("\n")}\n`);
