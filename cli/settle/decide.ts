@@ -124,16 +124,20 @@ export function isPending({ creates }: Row): boolean {
 }
 
 /**
- * Returns the rows that can be carried out. A state loses all its pending creates when it is changed. So it is changed only if the
- * next `up` finds the instances of those that stay open: by their files, or by their generated names. `isBlocked`: it must not be
- * changed at all.
+ * Whether the state may be changed. It then loses all its pending creates, so the next `up` has to find the instances of those that
+ * stay open: by their files, or by their generated names. `isBlocked`: it must not be changed at all.
  */
-export function doableOf(rows: readonly Row[], isBlocked = false): readonly Row[] {
+export function mayChange(rows: readonly Row[], isBlocked = false): boolean {
   const isLost = ({ record, isGenerated }: CreateInDoubt) => !record && !isGenerated;
-  const isKept = rows.some(
-    (row) => isPending(row) && isOpen(row) && (isForPerson(row.does) || row.creates.some(isLost)),
-  );
-  return rows.filter((row) => !isOpen(row) && !(isPending(row) && (isKept || isBlocked)));
+  const isKept = (row: Row) =>
+    isPending(row) && isOpen(row) && (isForPerson(row.does) || row.creates.some(isLost));
+  return !isBlocked && !rows.some(isKept);
+}
+
+/** Returns the rows that can be carried out. */
+export function doableOf(rows: readonly Row[], isBlocked = false): readonly Row[] {
+  const canChange = mayChange(rows, isBlocked);
+  return rows.filter((row) => !isOpen(row) && (canChange || !isPending(row)));
 }
 
 /** Whether nothing can be done about the resource now. */

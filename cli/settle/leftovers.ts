@@ -1,4 +1,4 @@
-/** Finds the listed instances with the tag of a resource of the stack, and those that stop the next `up`. */
+/** Finds the listed instances with the tag of a resource of the stack, and those of them that a person is told of. */
 import type { ListItem } from "../../provider/api/contract";
 import { isNameFor } from "../../provider/instance/naming";
 import { stopsCreate } from "../../provider/create/protocol";
@@ -7,6 +7,7 @@ import { stackOf, typesOf } from "../../provider/pulumi/urn";
 import type { ServiceListing } from "../listings";
 import { presentIn, scopesOf, withPending, type StackState, type StateResource } from "../state";
 import { isListedAt, type HeldInstances } from "../view";
+import type { Row } from "./decide";
 
 /** A listed instance of a resource of the stack. */
 export interface StackLeftover {
@@ -16,10 +17,16 @@ export interface StackLeftover {
   readonly scope: string;
 }
 
-/** A leftover that stops the next `up`. */
-export interface Stopping extends StackLeftover {
-  /** The resource of a state that has the instance. Undefined if no state has it. */
-  readonly holder: StateResource | undefined;
+/** A leftover that a person is told of. */
+export interface NamedLeftover extends StackLeftover {
+  /** The resource of a state that has the instance, or that lets it run beside its own. Undefined if no state explains it. */
+  readonly explainer: StateResource | undefined;
+}
+
+/** An instance that runs beside that of its resource, because a person wants that. */
+export interface LetRun {
+  readonly urn: string;
+  readonly id: string;
 }
 
 /**
@@ -45,21 +52,53 @@ export function leftoversIn(items: readonly ListItem[], state: StackState): Stac
 }
 
 /**
- * Returns the leftovers that stop the next `up`, because it creates their resource: the state lacks the resource, or has marked it
- * for replacement.
+ * Returns the leftovers that a person is told of: each that no state explains, and of the others those that stop an `up` all the
+ * same. What the state of the stack explains stops only a create for which the engine shows no state.
  */
-export function stoppingOf(
+export function namedOf(
   leftovers: readonly StackLeftover[],
   state: StackState,
   held: HeldInstances,
   { settings, origin }: ServiceListing,
-): Stopping[] {
+): NamedLeftover[] {
   const { tokenKind, deletePolicy, leftovers: setting } = settings;
-  const spec = { leftovers: setting, deleteFails: deletePolicy === "fail", own: { tokenKind } };
-  if (!stopsCreate(spec, { items: [{ why: "tag" }], partial: false })) return [];
-  const isCreated = ({ urn }: StackLeftover) => presentIn(state, urn)?.taint ?? true;
-  return leftovers.filter(isCreated).map((leftover) => {
-    const holder = held.get(leftover.item.id)?.find((one) => isListedAt(one, origin));
-    return { ...leftover, holder };
+  const stops = (deleteFails: boolean) =>
+    stopsCreate(
+      { leftovers: setting, deleteFails, own: { tokenKind } },
+      { items: [{ why: "tag" }], partial: false },
+    );
+  return leftovers.flatMap((leftover) => {
+    const { item, urn } = leftover;
+    const explainer =
+      state.resources.find((one) => one.urn === urn && one.known.includes(item.id)) ??
+      held.get(item.id)?.find((one) => isListedAt(one, origin));
+    const isShown = explainer?.stack === state.stack && !isCreatedNext(urn, state, []);
+    // A provider that the program makes may have another policy.
+    const isNamed = explainer ? stops(deletePolicy === "fail") && !isShown : stops(true);
+    return isNamed ? [{ ...leftover, explainer }] : [];
   });
+}
+
+/** Whether the state shows that the next `up` creates this resource, once these rows are carried out. */
+export function isCreatedNext(urn: string, state: StackState, rows: readonly Row[]): boolean {
+  const row = rows.find(({ doubt }) => doubt.urn === urn);
+  const entry = state.resources.find((one) => one.urn === urn && !one.delete);
+  const isCreated = entry ? entry.taint || entry.pendingReplacement : row !== undefined;
+  return isCreated && row?.does.kind !== "put";
+}
+
+/** Returns what a person gives up (`--forget`) beside what the state has: of creates in doubt, and of what none explains. */
+export function letRunBy(
+  forget: readonly string[],
+  state: StackState,
+  rows: readonly Row[],
+  named: readonly NamedLeftover[],
+): LetRun[] {
+  const ofRows = rows.flatMap(({ doubt: { urn }, does }) =>
+    does.kind === "gone" ? does.items.map(({ id }) => ({ urn, id })) : [],
+  );
+  const ofNamed = named.map(({ urn, item: { id } }) => ({ urn, id }));
+  return [...ofRows, ...ofNamed].filter(
+    ({ urn }) => forget.includes(urn) && presentIn(state, urn) !== undefined,
+  );
 }

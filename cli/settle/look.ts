@@ -10,15 +10,17 @@ import type { StateResource } from "../state";
 import { Problem, type Terminal } from "../terminal";
 import { makerOf, viewOf, type CreateInDoubt, type View } from "../view";
 import { decideAll, type Choices, type Row, type Sighting, type StackView } from "./decide";
-import { leftoversIn, stoppingOf, type Stopping } from "./leftovers";
+import { leftoversIn, letRunBy, namedOf, type LetRun, type NamedLeftover } from "./leftovers";
 import { sightingsOf } from "./sightings";
 
 /** What was seen of a stack, and what is decided. */
 export interface Decided {
   readonly view: StackView;
   readonly rows: readonly Row[];
-  /** The instances that stop the next `up` although no create in doubt explains them. */
-  readonly stopping: readonly Stopping[];
+  /** The leftovers to name that no create in doubt explains. */
+  readonly leftovers: readonly NamedLeftover[];
+  /** What a person gives up, and what the state has is to know of. */
+  readonly letRun: readonly LetRun[];
   /** The pending creates of other providers in the state. */
   readonly others: readonly StateResource[];
   /** Whether they keep the state from being changed, because it would lose them. */
@@ -50,8 +52,11 @@ export async function look(
   const items = new Map(service?.listing.items);
   const records = readRecords(io.env, (text) => io.messages.warning(text));
   const own = viewOf(services, [state], records, io.clock);
-  const leftovers = leftoversIn([...items.values()], state);
-  const isNeeded = doubtsOfStack(own, stack, options).length + leftovers.length > 0;
+  const tagged = leftoversIn([...items.values()], state);
+  const namedBy = ({ held }: View) => (service ? namedOf(tagged, state, held, service) : []);
+  const isNeeded =
+    doubtsOfStack(own, stack, options).length > 0 ||
+    namedBy(own).some(({ explainer }) => explainer === undefined);
   const view = isNeeded
     ? viewOf(services, await readAllStates(io.env, state), records, io.clock)
     : own;
@@ -66,7 +71,7 @@ export async function look(
     );
   // The proof may take long, and only an unlocked state can be changed after it.
   if (doubts.some(({ pending }) => pending)) await requireUnlocked(stack, io.env);
-  const scopes = new Set(leftovers.map(({ scope }) => scope));
+  const scopes = new Set(tagged.map(({ scope }) => scope));
   const [line = "no settings"] = failedLines(findings);
   const why = `the service can't be asked (${line})`;
   const sightings: ReadonlyMap<CreateInDoubt, Sighting> = service
@@ -77,11 +82,13 @@ export async function look(
   const origin = service?.origin;
   const stackView = { state, held: view.held, items, origin, sightings };
   const others = state.pending.filter(({ type }) => type !== instanceToken);
-  const unexplained = leftovers.filter(({ item }) => !makerOf(item, doubts, origin));
+  const rows = decideAll(stackView, options);
+  const leftovers = namedBy(view).filter(({ item }) => !makerOf(item, doubts, origin));
   return {
     view: stackView,
-    rows: decideAll(stackView, options),
-    stopping: service ? stoppingOf(unexplained, state, view.held, service) : [],
+    rows,
+    leftovers,
+    letRun: letRunBy(options.forget, state, rows, leftovers),
     others,
     isBlocked: others.length > 0 && !options.dropOthers,
     service,

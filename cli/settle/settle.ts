@@ -13,11 +13,13 @@ import {
   isForPerson,
   isOpen,
   isPending,
+  mayChange,
   type Choices,
   type Row,
 } from "./decide";
+import { isCreatedNext } from "./leftovers";
 import { look, type Decided } from "./look";
-import { choiceOf, describeRow, describeStopping, linesOf, nextUp, type Context } from "./words";
+import { choiceOf, describeRow, describeNamed, linesOf, nextUp, type Context } from "./words";
 import { writeRows } from "./write";
 
 interface SettleOptions extends SettingOptions, Choices {
@@ -47,7 +49,7 @@ const ownOptions = {
   "--take <urn=id...>":
     "The instance with this id is that of the pending create of this resource. Repeatable.",
   "--forget <urn...>":
-    "Forget the creates of this resource: what they may have left is not its instance. Repeatable.",
+    "Forget the creates of this resource, and let run what they may have left: it is not its instance. Repeatable.",
   "--drop-others":
     "Let the state lose the pending creates of other providers, too, after they were printed. Pulumi keeps none when a state is changed by hand.",
 };
@@ -80,13 +82,14 @@ const outcomes = {
     verdict: "Not everything could be decided or written. Once that is mended, run `settle` again.",
   },
 } as const;
+type Outcome = keyof typeof outcomes;
 
 /** Returns what stays open, as the result of the command. Undefined if nothing does. */
-function openOf({ rows, stopping, isBlocked }: Decided): keyof typeof outcomes | undefined {
+function openOf({ view, rows, leftovers, letRun, isBlocked }: Decided): Outcome | undefined {
   const isFound =
     rows.some(({ does }) => isForPerson(does)) ||
-    (isBlocked && rows.some((row) => isPending(row) && !isOpen(row))) ||
-    stopping.some(({ holder }) => !holder);
+    (isBlocked && (letRun.length > 0 || rows.some((row) => isPending(row) && !isOpen(row)))) ||
+    leftovers.some(({ urn, explainer }) => !explainer && isCreatedNext(urn, view.state, rows));
   if (isFound) return "found";
   if (rows.some(({ does }) => does.kind === "elsewhere")) return "undecided";
   return rows.some(isOpen) ? "left" : undefined;
@@ -127,7 +130,7 @@ class Settling {
   }
 
   /** Asks, and carries out what is decided. */
-  async #settle(): Promise<keyof typeof outcomes> {
+  async #settle(): Promise<Outcome> {
     const { yes, json } = this.#options;
     const decided = await look(this.#options, this.#io);
     this.#decided = decided;
@@ -135,18 +138,19 @@ class Settling {
     const rows = yes || json ? decided.rows : await this.#withAnswers(decided);
     const doable = doableOf(rows, decided.isBlocked);
     const open = openOf({ ...decided, rows });
-    if (doable.length === 0) return open ?? "nothing";
+    const letRun = mayChange(rows, decided.isBlocked) ? decided.letRun : [];
+    if (doable.length + letRun.length === 0) return open ?? "nothing";
     if (!yes) {
       const agreed = json ? undefined : await this.#io.ask("Do this?");
       if (agreed === undefined) this.#fail(["Nobody can be asked here: --yes does it."]);
       if (!agreed) return "declined";
     }
-    this.#kept = await writeRows(decided.view, doable, this.#io);
-    if (!json) this.#printDone(doable);
+    this.#kept = await writeRows(decided.view, doable, letRun, this.#io);
+    if (!json) this.#printDone(doable, letRun.length);
     return open ?? "settled";
   }
 
-  #printDone(done: readonly Row[]): void {
+  #printDone(done: readonly Row[], letRun: number): void {
     const put = done.filter(({ does }) => does.kind === "put").length;
     const held = done.filter(({ does }) => does.kind === "held").length;
     const forgotten = done.length - put - held;
@@ -154,6 +158,7 @@ class Settling {
       put > 0 && `${count(put, "instance")} came into the state`,
       held > 0 && `${count(held, "instance")} stayed in a state`,
       forgotten > 0 && `${count(forgotten, "create")} forgotten`,
+      letRun > 0 && `${count(letRun, "instance")} let run`,
     ];
     this.#io.print(`Done: ${words.filter(Boolean).join(", ")}.`);
     if (this.#kept) this.#io.print(`The state before: ${this.#kept}`);
@@ -183,7 +188,7 @@ class Settling {
 
   #print(decided: Decided): void {
     const { print } = this.#io;
-    const { view, service, rows, others, isBlocked } = decided;
+    const { view, service, rows, letRun, others, isBlocked } = decided;
     print(service ? serviceLine(summaryOf(service)) : "service    not asked");
     print(`stack      ${view.state.stack}: ${count(rows.length, "create")} in doubt`);
     linesOf(this.#describe(decided)).forEach(print);
@@ -193,7 +198,7 @@ class Settling {
       print(
         `All of it, each by its first way: \`${settleCommand("--yes", ...options, ...words.flat())}\``,
       );
-    if (others.length > 0 && rows.some(isPending)) {
+    if (others.length > 0 && (rows.some(isPending) || letRun.length > 0)) {
       const end = isBlocked
         ? "the state is not changed, because it would lose them: --drop-others allows that"
         : "the state loses them";
@@ -202,7 +207,7 @@ class Settling {
     }
   }
 
-  #contextOf({ view: { state }, rows, service }: Decided): Context {
+  #contextOf({ view: { state }, rows, letRun, service }: Decided): Context {
     const { stack: stackOption, take, forget } = this.#options;
     const asked = rows.filter(({ does }) => isForPerson(does)).map(({ doubt }) => doubt.urn);
     // A state is changed only if each of its creates is decided, so what has decided one is typed again.
@@ -216,16 +221,16 @@ class Settling {
       ...again("--forget", forget),
     ];
     const deletePolicy = service?.settings.deletePolicy;
-    return { state, stackOption, options, deletePolicy };
+    return { state, stackOption, options, deletePolicy, letRun };
   }
 
   #describe(decided: Decided) {
     const context = this.#contextOf(decided);
     const rows = decided.rows.map((row) => describeRow(row, context));
-    return [...rows, ...decided.stopping.map((one) => describeStopping(one, context))];
+    return [...rows, ...decided.leftovers.map((one) => describeNamed(one, context))];
   }
 
-  #data(result: keyof typeof outcomes): object {
+  #data(result: Outcome): object {
     const decided = this.#decided;
     const origin = decided?.service?.origin;
     return {

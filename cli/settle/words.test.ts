@@ -1,8 +1,9 @@
 /** Tests the words for each row of `settle`, and the commands for what a person decides. */
 import { expect, test } from "@jest/globals";
 import { settleCommand } from "../../provider/advice";
+import type { StateResource } from "../state";
 import type { Does } from "./decide";
-import { choiceOf, describeRow, describeStopping, linesOf, type Context } from "./words";
+import { choiceOf, describeRow, describeNamed, linesOf, type Context } from "./words";
 import { held, onlyPending, pending, scope, stack, stateOf, urnOf } from "./testing/states";
 
 const web = urnOf("web");
@@ -32,6 +33,7 @@ const context: Context = {
   stackOption: stack,
   options: ["--stack", stack],
   deletePolicy: "destroy",
+  letRun: [],
 };
 const rowOf = (does: Does, name: string | undefined = "db") => {
   const isGenerated = false;
@@ -155,16 +157,69 @@ test("a secret name is shown neither as the create's nor as the instance's (G8)"
   });
 });
 
-test.each([
-  [undefined, "in no state", [bring("i-1"), "COMPUTE_LEFTOVERS=warn pulumi up"]],
-  [stack, `${stack} has it`, ["COMPUTE_DELETE_POLICY=retain COMPUTE_LEFTOVERS=warn pulumi up"]],
-])("what stops an `up` is named with the stack that has it: %s", (holder, found, ways) => {
-  const one = describeStopping(
-    { item, urn: web, scope, holder: holder === undefined ? undefined : heldBy("web", holder) },
-    { ...context, stackOption: undefined },
+/** Describes a leftover of `web` in a state with these resources. */
+const leftover = (
+  resources: object[],
+  more: Partial<Context> & { explainer?: StateResource } = {},
+) => {
+  const { explainer, ...ofContext } = more;
+  const { found, does, ways } = describeNamed(
+    { item, urn: web, scope, explainer },
+    { ...context, stackOption: undefined, state: stateOf(resources), ...ofContext },
   );
-  expect(one.found).toContain(found);
-  expect(one.ways.map(({ command }) => command)).toEqual(ways);
+  return { found, does, ways: ways.map(({ command }) => command) };
+};
+const stops = "an `up` that creates web stops for it";
+
+test.each<[string, object[], string[]]>([
+  ["lacks", [], [bring("i-1"), "COMPUTE_LEFTOVERS=warn pulumi up"]],
+  ["has", [held("web", "i-0")], [forget]],
+  [
+    "has tainted",
+    [held("web", "i-0", { taint: true })],
+    ["COMPUTE_DELETE_POLICY=retain COMPUTE_LEFTOVERS=warn pulumi up"],
+  ],
+])(
+  "an instance that no state has is named with what works for a resource that the state %s",
+  (_, resources, ways) => {
+    expect(leftover(resources)).toEqual({
+      found: 'instance i-1, "db", ACTIVE, in no state, and no create in doubt explains it',
+      does: `nothing: ${stops} or makes another one, unless it is removed at the service (its portal)`,
+      ways,
+    });
+  },
+);
+
+test("what stops an `up` although nothing is in doubt is named with what explains it", () => {
+  const other = "organization/proj/other";
+  const tainted = [held("web", "i-1", { taint: true })];
+  const beside = "COMPUTE_LEFTOVERS=warn pulumi up";
+  const does = `nothing: it is not in doubt, but ${stops}`;
+  const ofWeb = (resources: object[], explainer: StateResource | undefined) =>
+    leftover(resources, explainer && { explainer });
+  expect(ofWeb([], heldBy("moved", other))).toEqual({
+    found: `instance i-1, "db", ACTIVE; ${other} has it, as ${urnOf("moved")}`,
+    does,
+    ways: [beside],
+  });
+  expect(ofWeb(tainted, heldBy("web"))).toEqual({
+    found: `instance i-1, "db", ACTIVE; ${stack} has it, as ${web}`,
+    does,
+    ways: [`COMPUTE_DELETE_POLICY=retain ${beside}`],
+  });
+  const knower = [held("web", "i-0", { taint: true, outputs: { __known: ["i-1"] } })];
+  expect(ofWeb(knower, stateOf(knower).resources.at(-1))).toMatchObject({
+    found: 'instance i-1, "db", ACTIVE, let run by web',
+    does,
+  });
+});
+
+test("what a person lets run is said before it is done, and nothing more is asked", () => {
+  const letRun = [{ urn: web, id: "i-1" }];
+  expect(leftover([held("web", "i-0")], { letRun })).toMatchObject({
+    does: "let it run: the state then knows of it",
+    ways: [],
+  });
 });
 
 test.each([
@@ -174,11 +229,21 @@ test.each([
 ])("with the components %j in the state, the printed import names %s", (names, named) => {
   const type = "my:mod:Group$compute:index:Instance";
   const groups = names.map((name) => ({ urn: urnOf(name, "my:mod:Group"), type: "my:mod:Group" }));
-  const [way] = describeStopping(
-    { item, urn: urnOf("web", type), scope, holder: undefined },
+  const [way] = describeNamed(
+    { item, urn: urnOf("web", type), scope, explainer: undefined },
     { ...context, state: stateOf(groups) },
   ).ways;
   expect(way?.command).toContain(` --parent ${named === "one" ? "" : "'"}${named}=`);
+});
+
+test("the printed import names the provider that the program makes, whose tag the instance has", () => {
+  const own = urnOf("own", "pulumi:providers:compute");
+  const resources = [{ urn: own, type: "pulumi:providers:compute", id: "scope-own" }];
+  const [way] = describeNamed(
+    { item, urn: web, scope: "scope-own", explainer: undefined },
+    { ...context, state: stateOf(resources) },
+  ).ways;
+  expect(way?.command).toContain(` --provider own=${own} `);
 });
 
 test("of a create that was sent elsewhere, nothing is offered that would lose its instance", () => {

@@ -2,11 +2,12 @@
 import { importCommand, inStack, oneRunCommands, settleCommand } from "../../provider/advice";
 import type { ListItem } from "../../provider/api/contract";
 import type { Settings } from "../../provider/config/settings";
+import { explicitProvider, logicalName } from "../../provider/pulumi/urn";
 import { redactionMark } from "../../provider/redaction";
-import { parentOf, type StackState } from "../state";
+import { parentOf, presentIn, type StackState } from "../state";
 import type { CreateInDoubt } from "../view";
 import { isForPerson, type Does, type Row } from "./decide";
-import type { Stopping } from "./leftovers";
+import type { LetRun, NamedLeftover } from "./leftovers";
 
 /** A command for a person who decides, and what follows from it. */
 interface Way {
@@ -35,6 +36,8 @@ export interface Context {
   /** The words of the options that are typed again. */
   options: readonly string[];
   deletePolicy: Settings["deletePolicy"] | undefined;
+  /** What a person lets run, which the state is to know of. */
+  letRun: readonly LetRun[];
 }
 
 /** A row names at most so many instances. */
@@ -130,23 +133,27 @@ function waysOf({ doubt, does }: Row, context: Context): Way[] {
   // Other settings may show an instance, which `--forget` would lose.
   if (!isForPerson(does) && occupant === undefined) return [];
   const ids = does.items.slice(0, maxNamed).map(({ id }) => id);
-  const settle = (...words: string[]) => settleCommand("--yes", ...context.options, ...words);
   const effects = [
     occupant !== undefined && `${occupant} stays`,
     ids.length > 0 && `${ids.join(" and ")}: not in the state, and billed if live`,
     !isForPerson(does) && occupant && "another is made if the program still asks for it",
   ];
   const forget = {
-    command: settle("--forget", urn),
+    command: settleAgain(context, "--forget", urn),
     then: effects.filter(Boolean).join("; ") || "nothing more is asked about it",
   };
   const bringing = ids.flatMap((id): Way[] => {
     const provider = explicitProviderOf(doubt);
     if (by === "import") return [importWay(urn, provider, id, context)];
     const then = nextUp(doubt, occupant, context);
-    return by === "take" ? [{ command: settle("--take", `${urn}=${id}`), then }] : [];
+    return by === "take" ? [{ command: settleAgain(context, "--take", `${urn}=${id}`), then }] : [];
   });
   return occupant === undefined ? [...bringing, forget] : [forget, ...bringing];
+}
+
+/** Returns the command with what decides one more question. */
+function settleAgain({ options }: Context, ...words: string[]): string {
+  return settleCommand("--yes", ...options, ...words);
 }
 
 function importWay(urn: string, provider: string | undefined, id: string, { state }: Context): Way {
@@ -162,26 +169,39 @@ export function choiceOf({ doubt: { urn }, does }: Row): string[] | undefined {
   return others.length === 0 && does.by === "take" ? ["--take", `${urn}=${item.id}`] : undefined;
 }
 
-/** Describes an instance that stops the next `up`, and that no create in doubt explains. */
-export function describeStopping({ item, urn, holder }: Stopping, context: Context): Described {
+/** Describes a leftover that no create in doubt explains. */
+export function describeNamed(leftover: NamedLeftover, context: Context): Described {
+  const { item, urn, explainer } = leftover;
   const { id, name } = item;
-  const beside = holder ? oneRunCommands.replaceTainted : oneRunCommands.besideLeftovers;
-  const way = {
-    command: inStack(beside, context.stackOption),
-    then: "makes another one beside it, and lets it run",
-  };
-  const [where, does] = holder
-    ? [
-        `; ${holder.stack} has it, as ${holder.urn}`,
-        "nothing: it is not in doubt, but stops an `up` that creates or replaces this resource",
-      ]
-    : [
-        ", in no state, and no create in doubt explains it",
-        "nothing: a person imports it, removes it at the service (its portal), or lets it run",
-      ];
-  const found = describeItem(item, false) + where;
-  const ways = holder ? [way] : [importWay(urn, undefined, id, context), way];
-  return { urn, name, id, found, does, ways };
+  const where = explainer
+    ? explainer.id === id
+      ? `; ${explainer.stack} has it, as ${explainer.urn}`
+      : `, let run by ${logicalName(urn)}`
+    : ", in no state, and no create in doubt explains it";
+  const described = { urn, name, id, found: describeItem(item, false) + where };
+  if (context.letRun.some((one) => one.urn === urn && one.id === id))
+    return { ...described, does: "let it run: the state then knows of it", ways: [] };
+  const stops = `an \`up\` that creates ${logicalName(urn)} stops for it`;
+  const does = explainer
+    ? `nothing: it is not in doubt, but ${stops}`
+    : `nothing: ${stops} or makes another one, unless it is removed at the service (its portal)`;
+  return { ...described, does, ways: waysBeside(leftover, context) };
+}
+
+/** Returns what a person can type for a leftover: where the state has something else, that is to know of it. */
+function waysBeside(leftover: NamedLeftover, context: Context): Way[] {
+  const { item, urn, scope, explainer } = leftover;
+  const present = presentIn(context.state, urn);
+  if (present && !present.taint) {
+    const then = "lets it run: the state then knows of it";
+    return [{ command: settleAgain(context, "--forget", urn), then }];
+  }
+  const up = present ? oneRunCommands.replaceTainted : oneRunCommands.besideLeftovers;
+  const then = "makes another one beside it, and lets it run";
+  const beside = { command: inStack(up, context.stackOption), then };
+  if (present || explainer) return [beside];
+  const provider = context.state.resources.find(({ id }) => id === scope)?.urn;
+  return [importWay(urn, explicitProvider(provider), item.id, context), beside];
 }
 
 /** Returns the table, before anything is done, by resource. Resources with the same words share one entry. */

@@ -1,8 +1,10 @@
 /** Tests the function that changes an exported state. `tests/engine/settle.test.ts` gives the results to the real engine. */
 import { expect, test } from "@jest/globals";
 import { propertyMap } from "../../provider/pulumi/propertyValue";
+import { ledgerRecord } from "../../provider/testing/ledgerRecord";
 import { parseState, whyHomeless, type PendingCreate, type StackState } from "../state";
-import { settleState, unfinishedOutputs, type StatePut } from "./write";
+import { doubtsOf } from "../view";
+import { putsOf, settleState, unfinishedOutputs, type StatePut } from "./write";
 import {
   held,
   onlyPending,
@@ -129,8 +131,51 @@ test("a stack that was never updated has nothing pending", () => {
   expect(parseState("dev", text)).toEqual({ stack: "dev", text, ...nothing });
 });
 
+test("what a person lets run is noted in what the state has, and all else stays as it was", () => {
+  const db = held("db", "i-1");
+  const outputs = { status: "ACTIVE", userData: secret, createdAt: null, __known: ["i-2"] };
+  const old = held("web", "i-3", { delete: true, outputs: {} });
+  const web = held("web", "i-4", { outputs });
+  const letRun = ["i-2", "i-5"].map((id) => ({ urn: urnOf("web"), id }));
+  const text = settleState(stateOf([old, db, web]), [], now, letRun);
+  const { deployment } = JSON.parse(text) as Raw;
+  expect(deployment.resources.slice(2)).toEqual([
+    old,
+    db,
+    { ...web, outputs: { ...outputs, __known: ["i-2", "i-5"] } },
+  ]);
+});
+
+const origin = { baseUrl: "https://a.example/v2", tokenKind: "live", tokenHash: "1" };
+
+test.each([
+  ["generated", undefined, ["i-0", "i-known", "i-tag", "i-given-up"]],
+  // Other stacks may have instances of this name.
+  ["explicit", "db", ["i-0", "i-known", "i-given-up"]],
+] as const)(
+  "an instance of a %s name that comes into the state knows what the state had and knew, and what is given up",
+  (kind, name, known) => {
+    const entry = held("web", "i-0", { outputs: { __known: ["i-known"] } });
+    const state = stateOf([entry], [pending("web", {}, name)]);
+    const create = onlyPending(state);
+    const record = {
+      ...ledgerRecord("web", { ...origin, kind, name: create.name, before: ["i-tag", "i-new"] }),
+      at: now.toISOString(),
+      liveness: "dead" as const,
+      isHere: true,
+      settle: () => true,
+    };
+    const [doubt] = doubtsOf([state], [{ ...record, scope: create.scope }]);
+    if (!doubt?.record) throw new Error("the create has no record");
+    const items = ["i-new", "i-given-up"].map((id) => ({ id }));
+    const [item = { id: "" }] = items;
+    const does = { kind: "put", item, items, pending: create, occupant: "i-0" } as const;
+    const [put] = putsOf([{ creates: [doubt], doubt, does }], { state, origin }, now);
+    expect(put?.outputs["__known"]).toEqual(known);
+  },
+);
+
 test("the outputs are those of an unfinished create, and a secret stays one", () => {
-  const origin = { baseUrl: "https://a.example/v2", tokenKind: "live", tokenHash: "1" };
   const one = onlyPending(stateOf([], [pending("web", {}, secret)]));
   const item = { id: "i-new", name: "by-the-listing", status: "PROVISIONING", networks: [] };
   const at = now.toISOString();
@@ -149,7 +194,6 @@ test("the outputs are those of an unfinished create, and a secret stays one", ()
 });
 
 test("an output that the program makes secret is given to the engine to encrypt, unless it is encrypted already", () => {
-  const origin = { baseUrl: "https://a.example/v2", tokenKind: "live", tokenHash: "1" };
   const fields = { additionalSecretOutputs: ["id", "status", "networks", "userData", "unknown"] };
   const one = onlyPending(stateOf([], [pending("web", fields)]));
   const item = { id: "i-new", name: "web", status: "PROVISIONING", networks: [] };

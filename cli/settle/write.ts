@@ -15,19 +15,22 @@ import {
 import { pulumiHome } from "../../provider/pulumi/home";
 import { signatureKey, signatures } from "../../provider/pulumi/names";
 import { importState, readState } from "../pulumi";
-import { placeFor, type PendingCreate, type StackState } from "../state";
+import { placeFor, presentIn, type PendingCreate, type StackState } from "../state";
 import { orProblem, Problem, type Terminal } from "../terminal";
 import { isPending, type Row, type StackView } from "./decide";
+import type { LetRun } from "./leftovers";
 
 /**
- * Carries out these rows, unless the state has changed since it was read. Returns the file with the state that was replaced, or null
- * if the state stays as it is. A record that a run has changed meanwhile stays, for the next run to name.
+ * Carries out these rows, and notes in the state what a person lets run, unless the state has changed since it was read. Returns the
+ * file with the state that was replaced, or null if the state stays as it is. A record that a run has changed meanwhile stays, for
+ * the next run to name.
  *
  * @throws Problem if the state has changed, or can't be changed, as when the stack is locked
  */
 export async function writeRows(
   { state, origin }: StackView,
   rows: readonly Row[],
+  letRun: readonly LetRun[],
   io: Terminal,
 ): Promise<string | null> {
   const { stack, text } = state;
@@ -37,10 +40,11 @@ export async function writeRows(
     throw new Problem("the state has changed meanwhile", "Run `settle` again.");
   let kept: string | null = null;
   // Only an import gets rid of pending creates.
-  if (rows.some(isPending)) {
+  if (rows.some(isPending) || letRun.length > 0) {
     const now = io.clock.date();
     kept = keep(state, now, io);
-    await importState(stack, settleState(state, putsOf(rows, origin, now), now), io.env);
+    const puts = putsOf(rows, { state, origin }, now);
+    await importState(stack, settleState(state, puts, now, letRun), io.env);
   }
   for (const { creates } of rows) for (const { record } of creates) record?.settle();
   return kept;
@@ -67,13 +71,28 @@ function keep({ stack, text }: StackState, now: Date, { env }: Terminal): string
 
 // ── The changed state ────────────────────────────────────────────────────────────────────────────
 
-/** Returns what these rows put into the state. `origin` is that of the listing. */
-export function putsOf(rows: readonly Row[], origin: Origin | undefined, now: Date): StatePut[] {
-  return rows.flatMap(({ doubt: { record }, does }) => {
+/**
+ * Returns what these rows put into the state. `origin` is that of the listing. The next create does not ask about what the state has
+ * for the resource, what that or the killed create knew of, and what a person gives up.
+ */
+export function putsOf(
+  rows: readonly Row[],
+  { state, origin }: Pick<StackView, "state" | "origin">,
+  now: Date,
+): StatePut[] {
+  return rows.flatMap(({ doubt: { record, isGenerated }, does }) => {
     if (does.kind !== "put" || !origin) return [];
-    const { item, pending, occupant } = does;
+    const { item, items, pending, occupant } = does;
     const { id, name, status } = item;
     const recorded = record?.id === undefined || record.id === id ? record : undefined;
+    const entries = state.resources.filter(({ urn }) => urn === pending.urn);
+    const known = new Set([
+      ...entries.flatMap((one) => [one.id, ...one.known]),
+      // Several stacks may share a chosen name.
+      ...(isGenerated ? (recorded?.before ?? []) : []),
+      ...items.map((one) => one.id),
+    ]);
+    known.delete(id);
     const outputs = unfinishedOutputs(
       pending,
       { id, name, status, networks: [], ...recorded?.accepted },
@@ -82,6 +101,7 @@ export function putsOf(rows: readonly Row[], origin: Origin | undefined, now: Da
         at: record?.at ?? now.toISOString(),
         session: record?.session ?? "settle",
         flavor: recorded?.flavor,
+        known: [...known],
       },
     );
     return [{ pending, id, outputs, replaces: occupant }];
@@ -106,13 +126,27 @@ interface RawExport {
 }
 
 /**
- * Returns the text of the state with these instances, and without any pending operation, since `pulumi stack import` drops them
- * all.
+ * Returns the text of the state with these instances, in which what the state has knows of those that are let run. It has no pending
+ * operation, since `pulumi stack import` drops them all.
  */
-export function settleState({ text }: StackState, puts: readonly StatePut[], now: Date): string {
-  const whole = JSON.parse(text) as RawExport;
+export function settleState(
+  state: StackState,
+  puts: readonly StatePut[],
+  now: Date,
+  letRun: readonly LetRun[] = [],
+): string {
+  const whole = JSON.parse(state.text) as RawExport;
   const { resources, pending_operations: operations, ...deployment } = whole.deployment;
   const settled = [...(resources ?? [])];
+  for (const [urn, all] of Map.groupBy(letRun, (one) => one.urn)) {
+    const entry = presentIn(state, urn);
+    if (!entry) continue;
+    const inputs = propertyMap({});
+    const instance = new Instance({ ...entry, inputs, outputs: propertyMap(entry.outputs) });
+    const { outputs } = instance.knowing(all.map(({ id }) => id));
+    const at = state.resources.indexOf(entry);
+    settled[at] = { ...settled[at], outputs };
+  }
   for (const put of puts) {
     const raw = operations?.[put.pending.index]?.resource;
     if (raw) insert(settled, put, raw, now);
@@ -146,15 +180,18 @@ function insert(
 export function unfinishedOutputs(
   pending: PendingCreate,
   accepted: Parameters<typeof Instance.accepted>[1],
-  made: { origin: Origin; at: string; session: string; flavor?: string | undefined },
+  made: { origin: Origin; at: string; session: string } & {
+    flavor?: string | undefined;
+    known?: readonly string[];
+  },
 ): PropertyMap {
   const { urn, name, additionalSecretOutputs } = pending;
   const inputs = propertyMap(pending.inputs);
   // In an export a secret is an object, which stays as it is. The name as listed would be in clear text.
   const { name: listedName, ...rest } = accepted;
   const shown = name === undefined ? rest : { ...rest, name: listedName };
-  const { origin, at, session, flavor: flavorIdUsed } = made;
-  const unfinished = Instance.accepted({ urn, inputs, flavorIdUsed }, shown, origin, at);
+  const { origin, at, session, flavor: flavorIdUsed, known } = made;
+  const unfinished = Instance.accepted({ urn, inputs, flavorIdUsed, known }, shown, origin, at);
   const { outputs } = unfinished.stampedBy(session).unfinished();
   const toHide = (additionalSecretOutputs ?? []).flatMap((key) => {
     const value = outputs[key];

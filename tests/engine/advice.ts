@@ -187,10 +187,11 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "cli/settle/words.ts",
-    text: 'settleCommand("--yes", ...context.options, ...words)',
+    text: 'settleCommand("--yes", ...options, ...words)',
     ways: {
       "--take": settled("an explicit name proves nothing: a person takes"),
       "--forget": settled("what the token at hand can't prove is a person's to decide"),
+      "--forget beside a server": settled("a pending create that is older than the server"),
     },
   },
   {
@@ -277,7 +278,7 @@ export const advice: readonly Advice[] = [
   },
   {
     file: "cli/settle/words.ts",
-    text: "inStack(beside, context.stackOption)",
+    text: "inStack(up, context.stackOption)",
     ways: { "pulumi up": witnessed("what stops an up is named with the stack") },
   },
   { file: "cli/settle/words.ts", text: "→ \\`${command}\\`", ways: { part } },

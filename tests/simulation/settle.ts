@@ -125,7 +125,7 @@ function carryOut(state: StackState, rows: readonly Row[], view: View): void {
   const { stack, machine, origin } = view;
   const now = machine.date();
   if (rows.some(isPending)) {
-    const text = settleState(state, putsOf(rows, origin, now), now);
+    const text = settleState(state, putsOf(rows, { state, origin }, now), now);
     const changed = parseState(stack.name, text);
     stack.save(resourcesOf(changed, stack), stack.scope, { pending: [] });
   }

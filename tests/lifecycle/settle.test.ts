@@ -1,0 +1,85 @@
+/** Tests how `settle` ends, and what it reads, with a stand-in for the Pulumi CLI that takes no changes. */
+import { expect } from "@jest/globals";
+import { settleCommand } from "../../provider/advice";
+import { generatedName } from "../../provider/instance/naming";
+import { typed } from "../../cli/testing/typed";
+import {
+  fakePulumi,
+  pulumiCommands,
+  urnOf,
+  type HeldInstance,
+  type PendingCreate,
+} from "./support/fakePulumi";
+import { liveToken, test, type World } from "./support/world";
+
+const scope = "scope-dev";
+const origin = { tokenKind: "live" };
+
+/** Lists a live instance with the tag of a resource, and returns it as a state has it. */
+function taggedInstance({ service }: World, id: string, resource: string): HeldInstance {
+  const name = generatedName(urnOf(resource), scope, new TextEncoder().encode(id.padEnd(32)));
+  service.control.insert({ id, name, tokenKind: "live" });
+  return { name: resource, id, origin };
+}
+
+/** Types `settle --yes` for the stack `dev` with these instances, beside eight other stacks. */
+async function settle(
+  world: World,
+  held: HeldInstance[],
+  { options = [], pending = [] }: { options?: string[]; pending?: PendingCreate[] } = {},
+) {
+  const others = Array.from({ length: 8 }, (_, n) => [`other-${n}`, {}] as const);
+  const stacks = { dev: { held, pending, providers: [scope] }, ...Object.fromEntries(others) };
+  // The CLI is asked twice for a configuration with a secret.
+  const config = { "compute:settlingSeconds": { value: "1", secret: true } };
+  const path = fakePulumi(world, stacks, { selected: "dev", config });
+  const { code, lines } = await typed(["settle", "--yes", ...options], {
+    PATH: `${path}:/usr/bin:/bin`,
+    PULUMI_HOME: world.home,
+    COMPUTE_BASE_URL: world.service.url,
+    COMPUTE_API_TOKEN: liveToken,
+  });
+  return { code, text: lines.join("\n") };
+}
+
+test("if the stack's state explains each instance, settle reads no other stack", async (world) => {
+  const [web, db] = [taggedInstance(world, "i-1", "web"), taggedInstance(world, "i-2", "db")];
+  taggedInstance(world, "i-old", "web");
+  const held = [
+    { ...web, known: ["i-old"] },
+    { ...db, taint: true },
+  ];
+  const { code, text } = await settle(world, held);
+  expect(pulumiCommands(world)).toHaveLength(5);
+  expect(text).toContain("i-2");
+  expect(text).toMatch(/^ .*COMPUTE_DELETE_POLICY=retain COMPUTE_LEFTOVERS=warn pulumi up`/m);
+  expect(text).not.toMatch(/i-1|i-old/);
+  expect(code).toBe(0);
+});
+
+for (const [what, resources, exitCode, way] of [
+  ["has let go", [], 0, "pulumi import"],
+  ["has beside it", [{}], 0, settleCommand("--yes", "--forget")],
+  ["will replace, as it is tainted", [{ taint: true }], 1, "COMPUTE_DELETE_POLICY=retain"],
+] as const)
+  test(`a server in no state of a resource that the state ${what} is named, with exit code ${exitCode}`, async (world) => {
+    taggedInstance(world, "i-1", "web");
+    const held = resources.map((more) => ({ ...taggedInstance(world, "i-0", "web"), ...more }));
+    const { code, text } = await settle(world, held);
+    expect(text).toMatch(/^ {2}found {2}instance i-1, .* in no state/m);
+    expect(text).toContain("an `up` that creates web stops for it");
+    expect(text).toContain(`→ \`${way}`);
+    expect(code).toBe(exitCode);
+  });
+
+test("what a person gives up is not noted if the state would lose another provider's pending create", async (world) => {
+  const held = [taggedInstance(world, "i-0", "web")];
+  taggedInstance(world, "i-1", "web");
+  const pending = [{ name: "thing", type: "other:index:Thing", inputs: {} }];
+  const options = ["--forget", urnOf("web")];
+  const { code, text } = await settle(world, held, { pending, options });
+  expect(text).toContain("plan   let it run");
+  expect(text).toContain("--drop-others allows that");
+  expect(text).toContain("Nothing was changed.");
+  expect(code).toBe(1);
+});
