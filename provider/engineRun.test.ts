@@ -109,13 +109,22 @@ describe("a Delete", () => {
 
   test("is of a replaced instance if the resource has another one, also under the URN of an alias", () => {
     const run = new EngineRun();
-    run.hold(other, of("i-1"));
+    run.check({ urn: other, olds: propertyMap({ name: "web" }) });
+    run.diff({ urn: other, news: propertyMap({}) }, of("i-1"));
     run.check({ urn: other, olds: propertyMap({}) });
     // Before its Create, as with deleteBeforeReplace, and after it.
     expect(run.delete({ urn: web, id: "i-1" })).toEqual({ is: "replaced" });
     run.hold(other, of("i-2"));
     for (const urn of [web, other])
       expect(run.delete({ urn, id: "i-1" })).toMatchObject({ is: "replaced", next: { id: "i-2" } });
+  });
+
+  test("that failed in an earlier run is of a replaced instance also if an alias has renamed the resource since", () => {
+    const run = new EngineRun();
+    run.check({ urn: other, olds: propertyMap({ name: "web" }) });
+    run.diff({ urn: other, news: propertyMap({}) }, { ...of("i-2"), known: ["i-1"] });
+    expect(run.delete({ urn: web, id: "i-1" })).toMatchObject({ next: { id: "i-2" } });
+    expect(run.delete({ urn: web, id: "i-0" })).toEqual({ is: "removed" });
   });
 });
 

@@ -99,17 +99,16 @@ export type DeleteOccasion =
   | {
       readonly is: "replaced";
       readonly next?: KnownInstance | undefined;
-      /** The delete policy that the program gives the resource now, if another process has the resource. */
+      /** The delete policy that the program gives the resource now. */
       readonly deletePolicy?: Settings["deletePolicy"] | undefined;
     }
   | { readonly is: "removed" };
 
 /** What a call has shown of the instance of a resource. Without its outputs, which may be large. */
 export interface KnownInstance {
-  /** Empty if its Create has failed without one. */
+  /** Empty while its Create is under way, and if that has failed without one. */
   readonly id: string;
   readonly isUnfinished: boolean;
-  readonly name?: string | undefined;
   readonly status?: string | undefined;
   readonly ipv4?: string | undefined;
   readonly origin?: Origin | undefined;
@@ -126,7 +125,7 @@ interface Told {
   /** The id that the state has for the resource, once a Diff has shown it. */
   readonly before?: string | undefined;
   /** What the resource has now. */
-  readonly instance?: Omit<KnownInstance, "name" | "known"> | undefined;
+  readonly instance?: KnownInstance | undefined;
   /** Whether the resource keeps `instance`. */
   readonly isKept: boolean;
   readonly deletePolicy: Settings["deletePolicy"] | undefined;
@@ -177,8 +176,6 @@ export class EngineRun {
   /** How the run has ended. The creates that still run read this when they end. */
   ending: CancelReason | undefined;
   readonly #resources = new Map<string, Resource>();
-  /** By id: the URN of the last resource that had the instance. */
-  readonly #owners = new Map<string, string>();
   /** By name: the URN of the first resource for which the program chose it. */
   readonly #named = new Map<string, string>();
   readonly #folder: RunFolder<Told>;
@@ -253,19 +250,22 @@ export class EngineRun {
   }
 
   delete({ urn, id }: Pick<DeleteRequest, "urn" | "id">): DeleteOccasion {
+    const own = [...this.#resources.keys()].flatMap((of) => this.#toldOf(of) ?? []);
+    const all = [...own, ...this.#folder.others()];
+    const holders = all.filter(({ before, instance }) => before === id || instance?.id === id);
     const stack = this.#folder.stack ?? stackOf(urn);
-    // An instance that a Diff has shown belongs to this stack: an alias has brought it from the other one.
-    if (stack !== stackOf(urn) && !this.#owners.has(id)) return { is: "otherStack", stack };
-    const own = [...this.#resources].map(([of, resource]) => ({ urn: of, ...resource }));
-    const others = this.#folder.others();
+    // What a Diff has shown belongs to this stack: an alias has brought it from the other one.
+    if (stack !== stackOf(urn) && holders.length === 0) return { is: "otherStack", stack };
     // Before the resource's own instance is replaced, a Check without old inputs comes. Otherwise this is a second entry of it.
-    const keeper = [...own, ...others].find((one) => one.isKept && one.instance?.id === id);
+    const keeper = holders.find((one) => one.isKept && one.instance?.id === id);
     if (keeper) return { is: "shared", keeper: keeper.urn };
-    const { instance, isRegistered } = this.resource(this.#owners.get(id) ?? urn);
-    if (instance && instance.id !== id) return { is: "replaced", next: instance };
-    if (instance || isRegistered) return { is: "replaced" };
-    // An alias gives the Delete the old URN.
-    const heir = others.find((one) => one.urn === urn) ?? others.find((one) => one.before === id);
+    const isOfUrn = (one: Told) => one.urn === urn;
+    // An alias gives the Delete the old URN. After a Delete that failed, only the state of the new instance still names this one.
+    const heir =
+      holders.find(isOfUrn) ??
+      holders[0] ??
+      all.find(isOfUrn) ??
+      all.find(({ instance }) => instance?.known?.includes(id));
     if (!heir) return { is: "removed" };
     const next = heir.instance?.id === id ? undefined : heir.instance;
     return { is: "replaced", next, deletePolicy: heir.deletePolicy };
@@ -286,28 +286,25 @@ export class EngineRun {
   }
 
   #note(urn: string, shown: KnownInstance, isAwaited: boolean): void {
-    const { id, isUnfinished, name, status, ipv4, origin, acceptedAt, known = [] } = shown;
+    const { id, isUnfinished, status, ipv4, origin, acceptedAt, known = [] } = shown;
     const resource = this.resource(urn);
-    const seen = { id, isUnfinished, name, status, ipv4, origin, acceptedAt, known };
+    const seen = { id, isUnfinished, status, ipv4, origin, acceptedAt, known };
     resource.instance = { ...seen, isAwaited };
-    resource.isKept = true;
-    this.#owners.set(id, urn);
+    resource.isKept = id !== "";
   }
 
   /** Tells the other processes of the run what the calls have shown of a resource. */
   #tell(urn: string): void {
+    const told = this.#toldOf(urn);
+    if (told && this.resource(urn).isRegistered) this.#folder.tell(told);
+  }
+
+  /** Undefined if the calls have shown nothing of the resource. */
+  #toldOf(urn: string): Told | undefined {
     const { isRegistered, isKept, before, instance } = this.resource(urn);
-    if (!isRegistered) return;
-    // The name may be a secret.
-    const told = instance && { ...instance, name: undefined, known: undefined };
-    const { id } = before ?? {};
-    this.#folder.tell({
-      urn,
-      before: id,
-      instance: told,
-      isKept,
-      deletePolicy: this.#deletePolicy,
-    });
+    if (!isRegistered && !instance) return undefined;
+    const deletePolicy = this.#deletePolicy;
+    return { urn, before: before?.id, instance, isKept, deletePolicy };
   }
 
   /** Notes a name that the program chose. Returns whether another resource of the program has it, too. */

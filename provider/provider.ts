@@ -60,6 +60,7 @@ class ComputeProvider implements calls.Provider {
 
   readonly create = this.#inSession("created", (session, request: calls.CreateRequest) => {
     const occasion = session.engine.change(request);
+    if (occasion.is !== "preview") session.engine.hold(request.urn, notYetCreated);
     return succeeded(session, request, createInstance(session, request, occasion));
   });
 
@@ -183,6 +184,9 @@ async function onceLooked<T>(
   return await operation();
 }
 
+/** What a resource has until its Create is answered, also if the process of that Create dies. */
+const notYetCreated = { id: "", isUnfinished: true };
+
 /** Returns the reply to a Create or an Update, whose instance the Delete of the one that it replaces asks for. */
 async function succeeded(
   session: Session,
@@ -200,7 +204,6 @@ async function succeeded(
     return kept(session, reply);
   } catch (error) {
     if (error instanceof InstanceUnfinished) note(error.id, error.state.outputs);
-    else if (!("id" in request)) session.engine.hold(urn, { id: "", isUnfinished: true });
     throw error;
   }
 }

@@ -30,8 +30,8 @@ describe("a Delete that comes to a process to which the program has said nothing
     present.check({ urn: web, olds: propertyMap({}) });
     const deletePolicy = "retain";
     expect(past.delete({ urn: web, id: "i-1" })).toEqual({ is: "replaced", deletePolicy });
-    present.hold(web, { ...of("i-2"), status: "OFFLINE", name: "secret" }, true);
-    const next = { ...of("i-2"), status: "OFFLINE", isAwaited: true };
+    present.hold(web, { ...of("i-2"), status: "OFFLINE" }, true);
+    const next = { ...of("i-2"), status: "OFFLINE", known: [], isAwaited: true };
     expect(past.delete({ urn: web, id: "i-1" })).toEqual({ is: "replaced", next, deletePolicy });
     // Another engine, and the end of the run.
     expect(processOf("127.0.0.1:2").delete({ urn: web, id: "i-1" })).toEqual({ is: "removed" });

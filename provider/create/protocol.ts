@@ -469,9 +469,9 @@ function findLeftovers(spec: CreateSpec, { listing, ours, shown }: Look): Leftov
 }
 
 /**
- * Returns the instances about which the next create of the resource does not ask (`Instance.known`): what the state knew and, of
- * those in the listing before the POST, what this create has let run. `before`: as in `LedgerRecord`. Only a complete listing shows
- * that one is gone.
+ * Returns the instances about which the next create of the resource does not ask (`Instance.known`): the one that this create replaces,
+ * what the state knew and, of those in the listing before the POST, what was let run. `before`: as in `LedgerRecord`. Only a complete
+ * listing shows that one is gone.
  */
 function knownAfter(
   { own, known, replaces, letsRun }: CreateSpec,
@@ -479,9 +479,9 @@ function knownAfter(
   listing?: Evidence,
 ): string[] {
   // Other stacks may share a name that a program chose.
-  const passed = own.kind === "generated" || letsRun ? [replaces ?? [], before].flat() : [];
+  const passed = own.kind === "generated" || letsRun ? before : [];
   const isGone = (id: string) => listing?.complete && !listing.items.has(id);
-  return [...new Set([...known, ...passed])].filter((id) => !isGone(id));
+  return [...new Set([...known, replaces ?? [], passed].flat())].filter((id) => !isGone(id));
 }
 
 /** Another create generates another name with the same tag. */

@@ -271,7 +271,8 @@ test("a server whose resource an alias renames is not ended before its replaceme
   const { engine } = world.session;
   world.service.has("i-2", { status: "ERROR" });
   // The Diff has the new URN, and the Delete the old one.
-  engine.hold(urnOf("web2"), { id: "i-1", isUnfinished: false });
+  engine.check({ urn: urnOf("web2"), olds: inputsOf() });
+  engine.diff({ urn: urnOf("web2"), news: inputsOf() }, { id: "i-1", isUnfinished: false });
   engine.hold(urnOf("web2"), { id: "i-2", isUnfinished: true, status: "ERROR" });
   const { message } = await errorOf(remove(world));
   expect(message).toContain(notReady("ERROR"));
