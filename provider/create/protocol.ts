@@ -470,8 +470,8 @@ function findLeftovers(spec: CreateSpec, { listing, ours, shown }: Look): Leftov
 
 /**
  * Returns the instances about which the next create of the resource does not ask (`Instance.known`): the one that this create replaces,
- * what the state knew and, of those in the listing before the POST, what was let run. `before`: as in `LedgerRecord`. Only a complete
- * listing shows that one is gone.
+ * what was let run of those in the listing before the POST, and what the state knew, unless a complete listing shows that it is gone.
+ * `before`: as in `LedgerRecord`.
  */
 function knownAfter(
   { own, known, replaces, letsRun }: CreateSpec,
@@ -480,8 +480,8 @@ function knownAfter(
 ): string[] {
   // Other stacks may share a name that a program chose.
   const passed = own.kind === "generated" || letsRun ? before : [];
-  const isGone = (id: string) => listing?.complete && !listing.items.has(id);
-  return [...new Set([...known, replaces ?? [], passed].flat())].filter((id) => !isGone(id));
+  const left = [...known].filter((id) => !listing?.complete || listing.items.has(id));
+  return [...new Set([...left, replaces ?? [], passed].flat())];
 }
 
 /** Another create generates another name with the same tag. */
