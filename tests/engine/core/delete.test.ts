@@ -3,6 +3,7 @@ import { expect, test } from "@jest/globals";
 import { destroyPath, Fixture } from "../support/fixture";
 import { instances } from "../support/programs";
 import { isOldest, tokens } from "../support/stack";
+import { urnOf } from "../support/typing";
 
 test("destroy of a live instance fails, keeps it in the state, and names the ways out", async () => {
   await using fixture = await Fixture.create({ token: tokens.live });
@@ -86,4 +87,24 @@ test("with a destroy call configured, destroy ends when the instance is gone", a
   expect(fixture.control.counts()[`DELETE /v2/instances/${id}`]).toBe(1);
   expect(fixture.ids()).toEqual([]);
   expect(await fixture.stack.resources()).toEqual([]);
+});
+
+test("a typed COMPUTE_DELETE_POLICY=retain destroys nothing, although a destroy call is configured, and the end names what goes on running", async () => {
+  await using fixture = await Fixture.create({
+    token: tokens.live,
+    config: { destroyPath },
+    service: { destroyPath },
+  });
+  const { stack } = fixture;
+  await stack.up();
+  // What is left over stops only where no delete could destroy it.
+  await stack.succeed("state", "delete", urnOf("web"), "--yes");
+  await stack.type("COMPUTE_DELETE_POLICY=retain pulumi up");
+  const [first, second = ""] = fixture.ids();
+
+  const output = await stack.type("COMPUTE_DELETE_POLICY=retain pulumi destroy");
+
+  expect(await stack.instances()).toEqual([]);
+  expect(fixture.ids()).toEqual([first, second]);
+  expect(output).toMatch(new RegExp(`They go on running, .*\n *- ${second} \\(web\\)`));
 });
