@@ -2,7 +2,8 @@
 import { expect, test } from "@jest/globals";
 import { Fixture } from "../support/fixture";
 import { instances, oneInstance, required, userData, type Inputs } from "../support/programs";
-import { isOldest } from "../support/stack";
+import { isOldest, tokens } from "../support/stack";
+import { printed } from "../support/typing";
 
 const created: Inputs = { name: "web-main", sshKeys: ["a", "b"], userData };
 
@@ -56,4 +57,32 @@ test("outputs in the preview of a replacement and of a further create don't show
   stack.program(oneInstance({ name: "mine" }, {}) + 'outputs: {"name": "${web.name}"}\n');
   expect(await stack.preview("--diff")).toContain(`~ name: "${String(name)}" => "mine"`);
   expect(fixture.posts()).toBe(1);
+});
+
+test("if no delete can destroy a server, the printed command works for each change: a server that was let run stops none, and another one stops once", async () => {
+  await using fixture = await Fixture.create({ token: tokens.live });
+  const { stack, control } = fixture;
+  const change = async (flavorId: string) => {
+    stack.program(oneInstance({ flavorId }));
+    return printed(await stack.fail("up"), "pulumi up");
+  };
+  await stack.up();
+  for (const flavorId of ["standard-4", "standard-8", "standard-16"])
+    await stack.type(await change(flavorId));
+  const letRun = fixture.ids().slice(0, -1);
+  expect(letRun).toHaveLength(3);
+  await stack.expectNothingToDo();
+
+  const { outputs } = await stack.instance();
+  const name = `${String(outputs?.["name"]).slice(0, -4)}aaaa`;
+  const other = control.insert({ name, tokenKind: "live" });
+  const stopped = await stack.typeFailing(await change("premium-8"));
+  expect(stopped).toContain(other.id);
+  for (const id of letRun) expect(stopped).not.toContain(id);
+  expect(fixture.posts()).toBe(4);
+
+  await stack.type(printed(stopped, "COMPUTE_LEFTOVERS"));
+  await stack.type(await change("premium-16"));
+  expect(fixture.posts()).toBe(6);
+  await stack.expectNothingToDo();
 });
