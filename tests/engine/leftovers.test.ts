@@ -57,7 +57,7 @@ test("with compute:leftovers fail and a name that the program chose, the printed
 
   await stack.succeed("state", "delete", urnOf("web"), "--force", "--yes");
   const again = await stack.fail("up");
-  expect(again).toContain("To create a second one, which is billed, too: ");
+  expect(again).toContain("creates a second one, which is billed, too");
   await typePrinted(fixture, again, "pulumi up");
   expect(fixture.posts()).toBe(1);
   expect(fixture.ids()).toContain(id);
