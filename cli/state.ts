@@ -21,6 +21,8 @@ const resourceSchema = z.looseObject({
   dependencies: z.array(z.string()).nullish(),
   propertyDependencies: z.record(z.string(), z.array(z.string()).nullish()).nullish(),
   deletedWith: z.string().default(""),
+  /** The URNs that the resource had before, as the program says. */
+  aliases: z.array(z.string()).nullish(),
   /** The outputs that the program makes secret. */
   additionalSecretOutputs: z.array(z.string()).nullish(),
   /** Set if the program only reads the resource. */
@@ -138,9 +140,22 @@ export function parentOf(urn: string, { resources }: StackState): string | undef
   return others.length === 0 ? parent?.urn : undefined;
 }
 
-/** Returns the resource that the state has for this URN, unless the resource was replaced or is about to be created anew. */
-export function presentIn({ resources }: StackState, urn: string): StateResource | undefined {
-  return resources.find((one) => one.urn === urn && !one.delete && !one.pendingReplacement);
+/** Returns the URNs under which a state may have the resource of a pending create. */
+export function urnsOf({ urn, aliases }: StateResource): string[] {
+  return [urn, ...(aliases ?? [])];
+}
+
+/**
+ * Returns the resource that the state has for this URN, unless the resource was replaced or is about to be created anew. A killed run
+ * that was to rename the resource has left it under its former URN.
+ */
+export function presentIn(
+  { resources, pending }: StackState,
+  urn: string,
+): StateResource | undefined {
+  const urns = [urn, ...pending.filter((one) => one.urn === urn).flatMap(urnsOf)];
+  const present = resources.filter((one) => !one.delete && !one.pendingReplacement);
+  return urns.flatMap((name) => present.find((one) => one.urn === name) ?? [])[0];
 }
 
 /** Returns the index right behind the last resource that this one needs. */

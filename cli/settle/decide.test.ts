@@ -95,6 +95,7 @@ function decided(given: Case): string[] {
 
 const explicit = { name: "db", kind: "explicit" } as const;
 const operations = [pending("web")];
+const renamed = pending("web", { aliases: [urnOf("old")] });
 
 test.each<[string, Case, string[]]>([
   [
@@ -189,6 +190,11 @@ test.each<[string, Case, string[]]>([
   [
     "the state has an instance there, and no file",
     { resources: [held("web", "i-0")], operations, evidence: listed("i-1") },
+    ["ask i-1"],
+  ],
+  [
+    "the state has an instance there, which the killed run was to rename",
+    { resources: [held("old", "i-0")], operations: [renamed], evidence: listed("i-1") },
     ["ask i-1"],
   ],
   ["nothing shows the place of a generated name", { operations, evidence: unvouched }, ["left"]],
@@ -291,6 +297,16 @@ test.each<[string, Case, string[]]>([
     {
       resources: [held("web", "i-0")],
       operations,
+      evidence: listed("i-1"),
+      take: [`${web}=i-1`],
+    },
+    ["put i-1 i-0"],
+  ],
+  [
+    "takes it in place of the one that the killed run was to rename",
+    {
+      resources: [held("old", "i-0")],
+      operations: [renamed],
       evidence: listed("i-1"),
       take: [`${web}=i-1`],
     },

@@ -92,8 +92,9 @@ test("the new instance takes the place of one that was deleted before its replac
   expect(result.map(({ id }) => id)).toEqual(["i-new", "i-1"]);
 });
 
-test("the next up deletes the instance that is replaced", () => {
-  const result = settled(stateOf([held("web", "i-old")], [pending("web")]), "i-old");
+test.each(["web", "old"])("the next up deletes the instance of %s that is replaced", (name) => {
+  const renamed = pending("web", { aliases: [urnOf("old")] });
+  const result = settled(stateOf([held(name, "i-old")], [renamed]), "i-old");
   expect(result).toMatchObject([{ id: "i-new" }, { id: "i-old", delete: true }]);
   expect(result[0]).not.toHaveProperty("delete");
 });

@@ -15,7 +15,7 @@ import {
 import { pulumiHome } from "../../provider/pulumi/home";
 import { signatureKey, signatures } from "../../provider/pulumi/names";
 import { importState, readState } from "../pulumi";
-import { placeFor, presentIn, type PendingCreate, type StackState } from "../state";
+import { placeFor, presentIn, urnsOf, type PendingCreate, type StackState } from "../state";
 import { orProblem, Problem, type Terminal } from "../terminal";
 import { isPending, type Row, type StackView } from "./decide";
 import type { LetRun } from "./leftovers";
@@ -85,7 +85,7 @@ export function putsOf(
     const { item, items, pending, occupant } = does;
     const { id, name, status } = item;
     const recorded = record?.id === undefined || record.id === id ? record : undefined;
-    const entries = state.resources.filter(({ urn }) => urn === pending.urn);
+    const entries = state.resources.filter(({ urn }) => urnsOf(pending).includes(urn));
     const known = new Set([
       ...entries.flatMap((one) => [one.id, ...one.known]),
       // Several stacks may share a chosen name.
@@ -161,8 +161,9 @@ function insert(
   raw: RawResource,
   now: Date,
 ): void {
+  const urns = new Set<unknown>(urnsOf(pending));
   const indexOf = (key: string, value: unknown) =>
-    resources.findIndex((one) => one["urn"] === pending.urn && one[key] === value);
+    resources.findIndex((one) => urns.has(one["urn"]) && one[key] === value);
   const waiting = indexOf("pendingReplacement", true);
   // If it were only marked for deletion, each `up` would delete it again.
   if (waiting >= 0) resources.splice(waiting, 1);

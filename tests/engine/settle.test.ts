@@ -9,7 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "@jest/globals";
 import { testUnless } from "../../tools/support/unless";
 import { destroyPath, Fixture, hangs, never } from "./support/fixture";
-import { oneInstance, required, type Inputs } from "./support/programs";
+import { instances, oneInstance, required, type Inputs } from "./support/programs";
 import { noTerminals } from "./support/processes";
 import { live, marksOf, onNewMachine, settle } from "./support/settling";
 import { plugin, recordsOf, tokens, type Stack } from "./support/stack";
@@ -223,17 +223,16 @@ test("a pending create that is older than the server in the state never takes it
   expect(fixture.ids()).toEqual([older, serving]);
 });
 
-/** Makes `web`, then kills the run that replaces it while the POST is under way. */
-async function interruptReplacement(options: Inputs = {}): Promise<Fixture> {
+/** Makes `web`, then kills the run that replaces it by a resource of this name while the POST is under way. */
+async function interruptReplacement(options: Inputs = {}, name = "web"): Promise<Fixture> {
   const fixture = await Fixture.create({
     ...live,
     config: { ...live.config, destroyPath },
     service: { destroyPath },
-    program: oneInstance({}, options),
   });
   const { stack } = fixture;
   await stack.up();
-  stack.program(oneInstance({ flavorId: "standard-4" }, options));
+  stack.program(instances({ [name]: { inputs: { flavorId: "standard-4" }, options } }));
   await fixture.endUpInPost("both killed");
   return fixture;
 }
@@ -255,6 +254,26 @@ test("an interrupted replacement with a file is left to `up`, which goes on with
   expect(fixture.ids()).toEqual([made]);
   expect(fixture.posts()).toBe(2);
 });
+
+test.each(machines)(
+  "a replacement that was interrupted on %s, while an alias renamed its resource, takes the place of the old server",
+  async (where) => {
+    await using fixture = await interruptReplacement({ aliases: [{ name: "web" }] }, "web2");
+    const { stack } = fixture;
+    await goOn(stack, where);
+    const [old = "", made = ""] = fixture.ids();
+
+    const { output } = await settle(stack, "--yes");
+    expect(output).toContain(`the state has ${old} there`);
+    expect(await stack.ids()).toEqual([old]);
+    if (where === "a new machine") await stack.type(printed(output, "--take"));
+    await stack.up();
+
+    expect(fixture.ids()).toEqual([made]);
+    await expectAgreement(fixture);
+    expect(fixture.posts()).toBe(2);
+  },
+);
 
 test("under the policy fail, the command that settle names for an interrupted replacement lets the old server run", async () => {
   await using fixture = await Fixture.create(live);
