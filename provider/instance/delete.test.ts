@@ -218,6 +218,8 @@ test.each<[string, Partial<KnownInstance>, Partial<ListItem> | undefined, string
   ["is gone", {}, undefined, ["its replacement i-2 is gone", upWithRefresh]],
   // The state is older than the listing.
   ["runs by now", { status: "OFFLINE" }, active, []],
+  // The listing is older than the one that ended the wait.
+  ["is still PROVISIONING", {}, { ...active, status: "PROVISIONING" }, []],
   ["has its address by now", { ipv4: undefined }, active, []],
   ["is of another token", { origin: { ...own, tokenHash: "x" } }, { status: "ERROR" }, []],
   ["is out of reach", { origin: { ...own, baseUrl: "https://b/v2" } }, undefined, []],

@@ -220,7 +220,10 @@ function needOf(before: Instance, next: KnownInstance, newest?: Newest): Need | 
   const notReady = (what: string) => `its replacement ${id} is not ready (${what})`;
   if (next.isUnfinished) return { lack: notReady(status), command: wait };
   const hasServed = (old?.status ?? before.status) === "ACTIVE";
-  const isStopped = listed ? status !== "ACTIVE" : status === "OFFLINE";
+  // A listing that lags behind shows a finished one as PROVISIONING, too.
+  const isStopped = listed
+    ? status !== "ACTIVE" && status !== "PROVISIONING"
+    : status === "OFFLINE";
   if (hasServed && isStopped) return { lack: notReady(status), command: refresh };
   const ipv4 = listed ? listed.ipv4_public : next.ipv4;
   const isAddressDue = before.ipv4 !== undefined && status !== "PROVISIONING";
