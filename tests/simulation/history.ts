@@ -1,5 +1,6 @@
 /** Generates histories: sequences of Pulumi runs with their programs and faults. */
 import fc from "fast-check";
+import { defaultProvider } from "./engine";
 import { commonFaults, hidingFaults, listFaults, postFaults } from "./faults";
 
 const operations = ["up", "up --replace", "preview", "refresh", "destroy"] as const;
@@ -18,6 +19,18 @@ export type End = (typeof ends)[number];
 
 export type RequestKind = "account" | "list" | "post" | "delete";
 
+/**
+ * The provider resource of a program: that of an earlier SDK, that of a later one, one that the program makes, and the same under
+ * another name. What the program makes is for its first resource only.
+ */
+const providers = [defaultProvider, "default_0_2_0", "own", "renamed"] as const;
+
+/** What a person types before the command. */
+export interface Words {
+  COMPUTE_DELETE_POLICY?: "retain" | "fail";
+  COMPUTE_LEFTOVERS?: "warn" | "fail";
+}
+
 interface ScriptedFault {
   at: RequestKind;
   /** The first request of that kind that the fault applies to, counted from 0. */
@@ -31,6 +44,12 @@ export interface RunPlan {
   stack: 0 | 1;
   machine: 0 | 1;
   operation: Operation;
+  /** Whether an `up` goes on after an error (`--continue-on-error`). */
+  continues: boolean;
+  provider: (typeof providers)[number];
+  /** `compute:deletePolicy`, if it is not that of the history. */
+  deletePolicy: History["deletePolicy"] | undefined;
+  words: Words;
   /** Another version of the program changes an input, so that instances are replaced. */
   version: number;
   /** The port for which the program waits, if the history has ports (`portSeconds`). A change replaces nothing. */
@@ -48,8 +67,24 @@ export interface RunPlan {
   besideAfterMs: number | undefined;
   /** Whether `pulumi cancel` lets it begin beside a run of its stack on the same machine. */
   cancelsLock: boolean;
-  before: "nothing" | "removed one" | "renamed one" | "clock ahead" | "clock back" | "settled";
+  before: Act;
 }
+
+/**
+ * What a person does before a run. "settled here": on its machine only. "twinned": the state gets a second entry of an instance, as
+ * after a create that was settled elsewhere and then taken over under `--replace`.
+ */
+export type Act =
+  | "nothing"
+  | "removed one"
+  | "renamed one"
+  | "clock ahead"
+  | "clock back"
+  | "settled"
+  | "settled here"
+  | "stopped one"
+  | "broke one"
+  | "twinned";
 
 export interface History {
   /** Seeds the rest, such as latencies. */
@@ -72,6 +107,8 @@ export interface History {
   /** How long after its creation an instance may be missing in listings. */
   lagSeconds: number;
   runs: RunPlan[];
+  /** How many changes a person deploys in the end. */
+  deployments: number;
   /** `compute:userDataInState`. With "changes", it differs from run to run. */
   userDataInState: "secret" | "hash" | "changes";
   /**
@@ -109,6 +146,27 @@ const run: fc.Arbitrary<RunPlan> = fc.record({
   stack: fc.constantFrom(0, 0, 0, 1),
   machine: fc.constantFrom(0, 0, 1),
   operation: fc.constantFrom("up", "up", "up", "up", ...operations),
+  continues: fc.constantFrom(false, false, false, false, false, false, false, true),
+  provider: fc.oneof(
+    { weight: 8, arbitrary: fc.constant(defaultProvider) },
+    { weight: 2, arbitrary: fc.constantFrom(...providers) },
+  ),
+  deletePolicy: fc.oneof(
+    { weight: 8, arbitrary: fc.constant(undefined) },
+    { weight: 1, arbitrary: fc.constantFrom("retain", "fail", "destroy") },
+  ),
+  words: fc.oneof(
+    { weight: 8, arbitrary: fc.constant({}) },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom<Words>(
+        { COMPUTE_DELETE_POLICY: "retain" },
+        { COMPUTE_DELETE_POLICY: "retain", COMPUTE_LEFTOVERS: "warn" },
+        { COMPUTE_LEFTOVERS: "warn" },
+        { COMPUTE_DELETE_POLICY: "fail" },
+      ),
+    },
+  ),
   version: fc.constantFrom(1, 1, 1, 2),
   port: fc.constantFrom(22, 22, 22, 23, undefined),
   timeoutSeconds: fc.constantFrom(200, 200, 200, 30, 100),
@@ -128,9 +186,20 @@ const run: fc.Arbitrary<RunPlan> = fc.record({
     { weight: 1, arbitrary: fc.nat(6000) },
   ),
   cancelsLock: fc.boolean(),
-  before: fc.constantFrom(
-    ...(["nothing", "nothing", "nothing", "nothing", "nothing", "removed one"] as const),
-    ...(["renamed one", "clock ahead", "clock back", "settled"] as const),
+  before: fc.oneof(
+    { weight: 10, arbitrary: fc.constant("nothing" as const) },
+    {
+      weight: 10,
+      arbitrary: fc.constantFrom<Act>(
+        ...(["removed one", "renamed one", "clock ahead", "clock back", "settled"] as const),
+      ),
+    },
+    {
+      weight: 4,
+      arbitrary: fc.constantFrom<Act>(
+        ...(["settled here", "stopped one", "broke one", "twinned"] as const),
+      ),
+    },
   ),
 });
 
@@ -152,6 +221,7 @@ export const history: fc.Arbitrary<History> = fc.record({
   portSeconds: fc.constantFrom(undefined, undefined, undefined, 0, 20, 90, 600),
   lagSeconds: fc.constantFrom(0, 0, 0, 0, 3, 3, 45),
   runs: fc.array(run, { minLength: 1, maxLength: 3 }),
+  deployments: fc.constantFrom(0, 0, 0, 2),
   userDataInState: fc.constantFrom("secret", "hash", "changes"),
   attached: fc.constantFrom(
     ...(["no", "no", "no", "no", "no", "no", "with a Cancel", "without a Cancel"] as const),

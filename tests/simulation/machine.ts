@@ -10,6 +10,7 @@ import type { CancelReason, Provider } from "../../provider/pulumi/calls";
 import { afterEngineMs, afterSignalMs } from "../../provider/rpc/shutdown";
 import { Redactor } from "../../provider/redaction";
 import { MemoryDisk, type ProcessDisk } from "./disk";
+import type { Words } from "./history";
 import type { Network } from "./network";
 import type { Random } from "./random";
 import { clockOf, type Timeline } from "./timeline";
@@ -58,6 +59,10 @@ export interface ProcessContext {
   random: Random;
   network: Network;
   trace: (line: string) => void;
+  /** The address of the engine that starts the process. Empty if it is not known. */
+  engineAddress?: string;
+  /** What the person has typed before the command. */
+  words?: Words;
 }
 
 /** A process of the plugin: the real provider on a simulated disk, clock and network. */
@@ -72,6 +77,7 @@ export class PluginProcess {
   /** Called when a create finds the file of another one. */
   onFound: (record: LedgerRecord) => void = () => undefined;
   readonly calls: Provider;
+  #engineAddress: string;
   readonly #provider: Provider;
   readonly #disk;
 
@@ -80,7 +86,8 @@ export class PluginProcess {
     readonly machine: Machine,
     readonly name: string,
   ) {
-    const { random, network } = ctx;
+    const { random, network, words, engineAddress = "" } = ctx;
+    this.#engineAddress = engineAddress;
     this.#disk = machine.disk.processDisk({
       step: () => this.#step(),
       later: (run) => this.#later(random.between(1, 20), run),
@@ -105,7 +112,8 @@ export class PluginProcess {
         () => machine.date(),
         (run) => this.runIfAlive(run),
       ),
-      env: { PULUMI_HOME: home, PULUMI_BACKEND_URL: backend },
+      env: { PULUMI_HOME: home, PULUMI_BACKEND_URL: backend, ...words },
+      engineAddress: () => this.#engineAddress,
       randomBytes: (count) => random.bytes(count),
       disk: this.#disk,
       dialer: network.dialer(this),
@@ -148,7 +156,8 @@ export class PluginProcess {
   }
 
   /** The next engine attaches to the process, which serves it as a run of its own. */
-  attach(): void {
+  attach(engineAddress: string): void {
+    this.#engineAddress = engineAddress;
     this.hasEngine = true;
     this.steps = 0;
     this.runIfAlive(() => this.#provider.renew());

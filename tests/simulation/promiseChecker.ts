@@ -13,9 +13,10 @@ import { settleCommand } from "../../provider/advice";
 import { inSandbox, leftoversNotices } from "../../provider/create/messages";
 import { isNameFor } from "../../provider/instance/naming";
 import type { Found } from "../../provider/ledger/record";
-import type { Stack } from "./engine";
+import { logicalName } from "../../provider/pulumi/urn";
+import type { Engine, Stack } from "./engine";
 import { hidingFaults, listFaults } from "./faults";
-import type { History, RunPlan } from "./history";
+import type { History, RunPlan, Words } from "./history";
 
 /** An instance that a run of the history has created. */
 export interface Made {
@@ -35,6 +36,10 @@ export interface Made {
   saves: RunPlan["saves"];
   /** Whether a second one was made that did not have to notice this one. */
   isUnnoticed: boolean;
+  /** The ids of the others of its resource that a person or the state let its create pass. The next create does not ask again. */
+  passed: Set<string>;
+  /** The ids of the others of its resource that were made before it. */
+  others: Set<string>;
   /** Why no state need have it any more, for example because a person removed it. */
   letGo?: string;
 }
@@ -43,12 +48,13 @@ export interface Made {
 export interface Poster {
   plan: RunPlan | undefined;
   disk: object;
-  scope: string | undefined;
+  engine: Pick<Engine, "replacing" | "compared" | "scopeOf" | "entries">;
+  words: Words;
   /** Whether its token is a live one; `compute:leftovers`, and `compute:deletePolicy`. */
   live: boolean;
+  /** The settings. What the person has typed wins over them. */
   leftovers: History["leftovers"];
   deletePolicy: History["deletePolicy"];
-  replacing: ReadonlySet<string>;
   metFaults: ReadonlySet<string>;
   /** Whether a message said that the listing before a create was not complete. */
   reportedPartial: boolean;
@@ -61,13 +67,12 @@ export interface Poster {
 /** How old the listing before a create may be when the service acts on the POST. */
 const baselineMs = 45_000;
 
+/** Faults of listings. */
+const distorting = { ...listFaults, ...hidingFaults };
+
 /** What only the messages about a doubt or a leftover say. One of them has the command for several instances. */
-const namingWords = [
-  settleCommand(),
-  ...Object.values(leftoversNotices),
-  "is in doubt",
-  "may have an instance already",
-];
+const leftoverWords = [...Object.values(leftoversNotices), "may have an instance already"];
+const namingWords = [settleCommand(), "is in doubt", ...leftoverWords];
 
 /** Collects the promises that the events of a history break. */
 export class PromiseChecker {
@@ -90,12 +95,17 @@ export class PromiseChecker {
   }
 
   /** A message about a doubt or a leftover names instances by their id or their name. */
-  onMessage(text: string, run: object): void {
+  onMessage(text: string, run: Pick<Poster, "engine">): void {
     if (!namingWords.some((words) => text.includes(words))) return;
+    const isAboutLeftovers = leftoverWords.some((words) => text.includes(words));
+    // In a sandbox, it only counts them.
     const isCount = text.includes(inSandbox);
-    for (const made of this.made.values())
-      if (isCount || text.includes(made.id) || text.includes(`"${made.name}"`))
-        made.namedBy.add(run);
+    for (const made of this.made.values()) {
+      if (!isCount && !text.includes(made.id) && !text.includes(`"${made.name}"`)) continue;
+      made.namedBy.add(run);
+      if (isAboutLeftovers && !isCount && this.#answered(made.urn, run).has(made.id))
+        this.violated(`a person is asked about ${made.id} once more: ${text}`);
+    }
   }
 
   /**
@@ -107,28 +117,80 @@ export class PromiseChecker {
     this.figures.made++;
     if (poster.plan?.operation === "preview") this.violated(`a preview created ${made.id}`);
     if (isRecorded === false) this.violated(`${made.id} is created, and no record says so`);
+    made.passed = this.#passedBy(made, poster);
+    for (const other of this.made.values())
+      if (other.urn === made.urn && this.#mayPass(other, poster)) made.others.add(other.id);
+    for (const id of this.#shownFor(made.urn, poster)?.others ?? []) made.others.add(id);
     for (const other of this.made.values()) {
       if (other === made || other.urn !== made.urn || other.stack !== made.stack) continue;
       if (!this.isAlive(other.id) || other.letGo !== undefined || this.#isToBeDeleted(other))
         continue;
+      // When the instance of the state was made, this was asked.
+      if (this.#shownFor(made.urn, poster)?.others.has(other.id)) continue;
       // The service acted on this POST when its machine was gone, and after another run's: no listing before that one had it.
       if (isRecorded === undefined) made.isUnnoticed = true;
       this.#checkSecond(made, other, poster);
     }
   }
 
+  /** A person has typed that an instance runs on beside that of its resource. */
+  letRun(id: string, beside: string): void {
+    this.made.get(id)?.namedBy.add(this);
+    const made = this.made.get(beside);
+    made?.passed.add(id);
+    made?.others.add(id);
+  }
+
+  /** What a person has answered for the instance that a Diff of this run has shown for the resource. */
+  #answered(urn: string, run: Pick<Poster, "engine">): ReadonlySet<string> {
+    return this.#shownFor(urn, run)?.passed ?? new Set();
+  }
+
+  /** The instance that a Diff of this run has shown for the resource. */
+  #shownFor(urn: string, { engine }: Pick<Poster, "engine">): Made | undefined {
+    return this.made.get(engine.compared.get(logicalName(urn)) ?? "");
+  }
+
+  /** Whatever the listing before the create surely showed of its resource. */
+  #passedBy(made: Made, poster: Poster): Set<string> {
+    const { metFaults, reportedPartial } = poster;
+    if (reportedPartial || [...metFaults].some((name) => name in distorting)) return new Set();
+    const shown = [...this.made.values()].filter(
+      (other) =>
+        other !== made &&
+        other.urn === made.urn &&
+        other.stack === made.stack &&
+        this.isAlive(other.id) &&
+        other.listedFrom <= this.now() - baselineMs &&
+        this.#mayPass(other, poster),
+    );
+    const before = [...this.#answered(made.urn, poster)].filter((id) => this.isAlive(id));
+    return new Set([...shown.map(({ id }) => id), ...before]);
+  }
+
+  /** Other stacks may share a name that a program chose. */
+  #mayPass(other: Made, poster: Poster): boolean {
+    if (this.#isExplicit(other)) return poster.words.COMPUTE_LEFTOVERS === "warn";
+    return isNameFor(other.name, other.urn, this.#scopeOf(other, poster));
+  }
+
   #checkSecond(made: Made, other: Made, poster: Poster): void {
-    const isReplaced = poster.replacing.has(other.id);
+    const isReplaced = poster.engine.replacing.has(other.id);
     if (this.#mayBeUnnoticed(other, poster)) {
       other.isUnnoticed = true;
       return;
     }
-    const { live, leftovers, deletePolicy } = poster;
-    const isGenerated = isNameFor(other.name, other.urn, poster.scope ?? "");
+    const { live, words, deletePolicy } = poster;
+    const leftovers = words.COMPUTE_LEFTOVERS ?? poster.leftovers;
+    const deleteFails = (words.COMPUTE_DELETE_POLICY ?? deletePolicy) === "fail";
+    // What is typed lets the instance run that a Diff has shown, and no other one.
+    const isShown = [...poster.engine.compared.values()].includes(other.id);
+    const isGuarded = deleteFails || (deletePolicy === "fail" && !isShown);
+    const isGenerated = isNameFor(other.name, other.urn, this.#scopeOf(other, poster));
     const isStopDue =
       leftovers === "fail"
         ? !isReplaced
-        : leftovers === undefined && live && deletePolicy === "fail" && isGenerated;
+        : leftovers === undefined && live && isGuarded && isGenerated;
     const text = `${made.id} is created for ${made.urn}, but ${other.id}`;
     if (isStopDue) this.violated(`${text} should have stopped that`);
     else if (!isReplaced && !other.namedBy.has(poster))
@@ -140,8 +202,7 @@ export class PromiseChecker {
    * the POST showed it. Otherwise, nothing is promised.
    */
   isKnown(id: string, { metFaults, reportedPartial }: Poster): boolean {
-    const distorting = Object.keys({ ...listFaults, ...hidingFaults });
-    if (reportedPartial || distorting.some((name) => metFaults.has(name))) return false;
+    if (reportedPartial || [...metFaults].some((name) => name in distorting)) return false;
     const made = this.made.get(id);
     return made === undefined || made.listedFrom <= this.now() - baselineMs;
   }
@@ -152,7 +213,8 @@ export class PromiseChecker {
 
   /** Whether a run need not notice the first instance when it creates a second one. */
   #mayBeUnnoticed(first: Made, poster: Poster): boolean {
-    const { scope, disk, metFaults, reportedPartial, leftovers, inDoubt } = poster;
+    const { disk, metFaults, reportedPartial, inDoubt } = poster;
+    const leftovers = poster.words.COMPUTE_LEFTOVERS ?? poster.leftovers;
     const listedName = this.service.control.instance(first.id)?.name;
     const isRenamed = listedName !== first.name;
     const isFound = inDoubt.has(first.id) || (inDoubt.has(first.name) && first.disk === disk);
@@ -163,9 +225,14 @@ export class PromiseChecker {
     if (Object.keys(hidingFaults).some((name) => metFaults.has(name))) return true;
     if (isRenamed) return true;
     // Its provider resource was never saved, or was destroyed since. So a generated name has another tag.
-    if (!this.#isExplicit(first) && !isNameFor(first.name, first.urn, scope ?? "")) return true;
+    const scope = this.#scopeOf(first, poster);
+    if (!this.#isExplicit(first) && !isNameFor(first.name, first.urn, scope)) return true;
     // The listing before this create need not show it yet.
     return first.listedFrom > this.now() - baselineMs;
+  }
+
+  #scopeOf({ urn }: Made, { engine }: Pick<Poster, "engine">): string {
+    return engine.scopeOf(logicalName(urn)) ?? "";
   }
 
   #isExplicit({ name, urn }: Made): boolean {
@@ -219,7 +286,9 @@ export class PromiseChecker {
    * The engine of the run that destroys an instance must have asked for it. Its stack must hold it or have held it, and no
    * other stack may hold it (4).
    */
-  onDestroy(id: string, { stack, deletes }: Pick<Poster, "deletes"> & { stack: Stack }): void {
+  onDestroy(id: string, run: Poster & { stack: Stack }): void {
+    const { stack, deletes } = run;
+    this.#checkServes(id, run);
     if (!this.made.has(id)) this.violated(`${id}, which no run created, is destroyed`);
     if (!deletes.has(id)) this.violated(`${id} is destroyed by a run that was not asked to`);
     // An engine destroys what its own state holds, even if another engine has saved its state over that.
@@ -229,6 +298,36 @@ export class PromiseChecker {
       (candidate) => candidate !== stack && candidate.ids.includes(id),
     );
     if (other) this.violated(`${id} is destroyed, but ${other.name} holds it`);
+  }
+
+  /**
+   * No server that serves is ended while the one that replaces it does not, by what the service really has, and none that its
+   * resource keeps.
+   */
+  #checkServes(
+    id: string,
+    { engine, plan, words, deletePolicy, metFaults, reportedPartial }: Poster,
+  ): void {
+    const isOfPolicy = words.COMPUTE_DELETE_POLICY === undefined && deletePolicy === "destroy";
+    // A destroy has recorded settings.
+    const isDestroy = plan?.operation === "destroy";
+    if (!isOfPolicy && !(isDestroy && words.COMPUTE_DELETE_POLICY === undefined))
+      this.violated(`${id} is destroyed, although the policy of the run is another`);
+    if (isDestroy) return;
+    const isKept = engine.entries.some((one) => one.id === id && !one.old);
+    if (isKept && !engine.replacing.has(id))
+      this.violated(`${id} is destroyed, although its resource keeps it`);
+    const urns = engine.entries.filter((one) => one.id === id).map(({ urn }) => urn);
+    const next = engine.entries.find((one) => one.id !== id && !one.old && urns.includes(one.urn));
+    const statusOf = (one: string) => this.service.control.instance(one)?.status;
+    // The listings of the run may have shown something else.
+    const isDistorted = [...metFaults].some((name) => name in distorting) || reportedPartial;
+    if (statusOf(id) !== "ACTIVE" || isDistorted) return;
+    if (!next) this.violated(`${id} is destroyed, and its resource has no other`);
+    else if (statusOf(next.id) !== "ACTIVE")
+      this.violated(
+        `${id} is destroyed, and ${next.id}, which replaces it, is ${statusOf(next.id) ?? "gone"}`,
+      );
   }
 
   /**
@@ -246,7 +345,10 @@ export class PromiseChecker {
         continue;
       }
       // Its provider resource was never saved, or was destroyed since. So a generated name has another tag.
-      const isOfOtherScope = !this.#isExplicit(made) && !isNameFor(name, urn, stack.scope ?? "");
+      const isOfScope = [...stack.providers.values()].some(({ scope }) =>
+        isNameFor(name, urn, scope),
+      );
+      const isOfOtherScope = !this.#isExplicit(made) && !isOfScope;
       // The state could not be saved, or was saved over, or a listing lacked the instance when a second one was made, or its
       // file is lost. If the program chose the name, nothing speaks of the instance once the state has another one of that name.
       const isUnsaved = made.isOverwritten || made.saves !== "each step";

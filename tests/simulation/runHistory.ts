@@ -15,9 +15,9 @@ import { settleCommand } from "../../provider/advice";
 import { partialNotice } from "../../provider/create/messages";
 import type { Found } from "../../provider/ledger/record";
 import { tokenHash, type Origin } from "../../provider/origin";
-import { Engine, Stack, type Calls, type Held, type Program } from "./engine";
+import { defaultProvider, Engine, Stack, type Calls, type Held, type Program } from "./engine";
 import { faultNamed, type Fault } from "./faults";
-import type { End, History, RequestKind, RunPlan } from "./history";
+import type { End, History, RequestKind, RunPlan, Words } from "./history";
 import { PromiseChecker, type Made, type Poster } from "./promiseChecker";
 import { Machine, PluginProcess, start } from "./machine";
 import { Network, type SentRequest } from "./network";
@@ -39,7 +39,10 @@ interface Run extends Poster {
   name: string;
   stack: Stack;
   machine: Machine;
-  plugin: PluginProcess;
+  /** One for each provider resource that the engine needs. */
+  plugins: PluginProcess[];
+  /** How many steps they have made. */
+  steps: number;
   engine: Engine;
   /** Whether its engine has attached to the plugin, which then goes on without it. */
   isAttached: boolean;
@@ -108,12 +111,14 @@ class HistoryRun {
   readonly #runOf = new WeakMap<SentRequest, Run>();
   /** The last run on each machine whose engine has attached to a plugin. */
   readonly #lastAttached = new Map<Machine, Run>();
+  /** The plugin of that run. */
+  readonly #attachedTo = new Map<Machine, PluginProcess>();
   readonly #messages: string[] = [];
   #areFaultsOver = false;
   /** The URNs of the creates that the last `settle` has left to `up`. */
   readonly #left = new Set<string>();
-  /** Whether a person has read the way out of a refused Delete. */
-  #isRetainSet = false;
+  /** What a person types before each `up` in the end: the ways out that were printed. */
+  #words: Words = {};
   #scopes = 0;
   /** The ids of the instances whose port has answered. */
   readonly #reached = new Set<string>();
@@ -207,9 +212,10 @@ class HistoryRun {
     const isAllowed = plan.cancelsLock && locking.every((run) => run.machine === machine);
     if (locking.length > 0 && !isAllowed) return;
     await this.#actBefore(plan, stack);
-    const run = this.#begin(stack, machine, plan);
+    const run = this.#begin(stack, machine, { plan, typed: plan.words });
     const program = this.#program(plan);
-    const options = { timeoutSeconds: plan.timeoutSeconds };
+    const { timeoutSeconds, continues } = plan;
+    const options = { timeoutSeconds, continues, providers: this.#providers(plan.provider) };
     const operation = {
       up: () => run.engine.up(program, options),
       "up --replace": () =>
@@ -221,45 +227,39 @@ class HistoryRun {
     this.#start(run, operation);
   }
 
-  #begin(stack: Stack, machine: Machine, plan?: RunPlan): Run {
+  #begin(stack: Stack, machine: Machine, { plan, typed }: { plan?: RunPlan; typed: Words }): Run {
     const name = `r${this.#runs.length + 1}`;
-    const [timeline, random, network] = [this.#timeline, this.#random, this.#network];
-    const trace = (line: string) => this.#tell(line);
+    const [timeline, random] = [this.#timeline, this.#random];
     const isAttached = this.#attaches(machine);
-    const last = this.#lastAttached.get(machine);
-    const isReused = isAttached && last?.plugin.alive === true;
-    const plugin = isReused
-      ? last.plugin
-      : new PluginProcess({ timeline, random, network, trace }, machine, name);
-    const urns = new Map<string, string>();
+    const policies = this.#policies(plan, isAttached ? typed : {});
+    // What is typed does not reach a process that runs already.
+    const words = isAttached ? {} : typed;
     const run: Run = {
       name,
       stack,
       machine,
-      plugin,
+      plugins: [],
+      steps: 0,
       plan,
-      urns,
+      urns: new Map(),
       disk: machine.disk,
       isAttached,
       isEngineAlive: true,
       isOver: false,
       startedAt: timeline.now,
       saves: 0,
-      scope: stack.scope,
       metFaults: new Set(),
       reportedPartial: false,
       inDoubt: new Set(),
       live: this.#history.live,
-      ...this.#policies(plan),
+      words,
+      ...policies,
       counts: { account: 0, list: 0, post: 0, delete: 0 },
       deletes: new Set(),
-      get replacing() {
-        return this.engine.replacing;
-      },
       engine: new Engine(
         stack,
-        this.#checkedCalls(plugin, () => run),
-        this.#settings(plan),
+        (provider) => this.#checkedCalls(attached ?? this.#plugin(run, provider), run),
+        this.#settings(policies, plan),
         {
           pause: () =>
             new Promise((resolve) => {
@@ -269,11 +269,30 @@ class HistoryRun {
             }),
           saves: (when) => this.#saves(run, when),
           randomSeed: () => random.bytes(32),
-          newScope: () => (run.scope = `scope-${++this.#scopes}`),
+          newScope: () => `scope-${++this.#scopes}`,
           cancels: !isAttached || this.#history.attached !== "without a Cancel",
         },
       ),
     };
+    this.#tell(
+      `${name} begins: ${plan ? JSON.stringify(plan) : `without faults ${JSON.stringify(words)}`}`,
+    );
+    if (isAttached) this.#lastAttached.set(machine, run);
+    this.#runs.push(run);
+    const attached = isAttached ? this.#plugin(run, defaultProvider) : undefined;
+    return run;
+  }
+
+  /** Starts the process of a provider resource, or attaches the engine to one. */
+  #plugin(run: Run, provider: string): PluginProcess {
+    const { name, machine, plan, words, isAttached } = run;
+    const [timeline, random, network] = [this.#timeline, this.#random, this.#network];
+    const trace = (line: string) => this.#tell(line);
+    const ofProvider = provider === defaultProvider ? name : `${name}/${provider}`;
+    const attached = isAttached ? this.#attachedTo.get(machine) : undefined;
+    const isReused = attached?.alive === true;
+    const ctx = { timeline, random, network, trace, words, engineAddress: name };
+    const plugin = isReused ? attached : new PluginProcess(ctx, machine, ofProvider);
     plugin.onMessage = (text) => {
       run.reportedPartial ||= text === partialNotice;
       this.#onMessage(text, run);
@@ -281,24 +300,24 @@ class HistoryRun {
     plugin.onFound = ({ id, name }) => {
       for (const found of [id, name]) if (found !== undefined) run.inDoubt.add(found);
     };
-    plugin.onStep = (step) => {
-      if (plan?.end && step === plan.end.step) this.#interrupt(run, plan.end.how);
+    plugin.onStep = () => {
+      if (plan?.end && ++run.steps === plan.end.step) this.#interrupt(run, plan.end.how, plugin);
     };
-    this.#tell(`${name} begins: ${plan ? JSON.stringify(plan) : "without faults"}`);
     if (isReused) {
-      this.#tell(`${name} attaches to the plugin of ${last.plugin.name}`);
-      plugin.attach();
+      this.#tell(`${name} attaches to the plugin ${plugin.name}`);
+      plugin.attach(name);
     }
-    if (isAttached) this.#lastAttached.set(machine, run);
-    this.#runs.push(run);
+    if (isAttached) this.#attachedTo.set(machine, plugin);
+    run.plugins.push(plugin);
     machine.processes.add(plugin);
-    return run;
+    return plugin;
   }
 
   /** A plugin serves no other engine during a run, so a person then lets the engine start its own. */
   #attaches(machine: Machine): boolean {
-    const last = this.#lastAttached.get(machine);
-    const isServing = last?.plugin.alive === true && !last.isOver;
+    const isServing =
+      this.#attachedTo.get(machine)?.alive === true &&
+      this.#lastAttached.get(machine)?.isOver === false;
     return this.#history.attached !== "no" && !isServing;
   }
 
@@ -309,7 +328,7 @@ class HistoryRun {
         this.#onMessage(error.message, run, name);
       }
       run.isOver = true;
-      if (!run.isAttached) run.plugin.signal();
+      if (!run.isAttached) for (const plugin of run.plugins) plugin.signal();
     };
     operation().then(onEnd, (error: unknown) => {
       run.engine.failed.push({ name: "", error: error as Error });
@@ -328,13 +347,14 @@ class HistoryRun {
     });
   }
 
-  #interrupt(run: Run, how: End): void {
+  /** `plugin`: whose step it was. */
+  #interrupt(run: Run, how: End, plugin: PluginProcess): void {
     this.#tell(`${run.name}: ${how}`);
     const endEngine = (ended: Run) => {
       ended.isEngineAlive = false;
       ended.isOver = true;
     };
-    const { machine, plugin } = run;
+    const { machine, plugins } = run;
     switch (how) {
       case "Ctrl-C":
       case "Ctrl-C twice":
@@ -345,14 +365,16 @@ class HistoryRun {
           if (how !== "engine killed") run.engine.cancel();
           if (how === "Ctrl-C") return;
           endEngine(run);
-          if (run.isAttached) plugin.detach();
-          else plugin.orphan();
+          for (const each of plugins) {
+            if (run.isAttached) each.detach();
+            else each.orphan();
+          }
         });
       case "plugin killed":
         return plugin.kill();
       case "runner killed":
         if (!run.isOver) endEngine(run);
-        return plugin.kill();
+        return plugins.forEach((each) => each.kill());
       case "power cut":
       case "machine gone":
         this.#runs.filter((other) => other.machine === machine && !other.isOver).forEach(endEngine);
@@ -364,33 +386,51 @@ class HistoryRun {
   }
 
   /** Does what a person does before the run. */
-  async #actBefore({ before }: RunPlan, stack: Stack): Promise<void> {
-    if (before === "settled") {
-      await this.#waitForAllRuns();
-      return this.#settleAll(stack);
-    }
+  async #actBefore({ before, machine }: RunPlan, stack: Stack): Promise<void> {
+    if (before === "nothing") return;
+    if (before !== "removed one" && before !== "renamed one") await this.#waitForAllRuns();
+    if (before === "settled") return this.#settleAll(stack);
+    if (before === "settled here")
+      return this.#settleAll(stack, { machines: [this.#machines[machine] as Machine] });
+    if (before === "twinned") return this.#twin(stack);
     if (before === "clock ahead" || before === "clock back") {
       // All clocks change together, after the settling time of every instance: a machine that is an hour ahead would
       // take a new instance for an old one.
-      await this.#waitForAllRuns();
       await this.#timeline.pass(settlingMs);
       for (const machine of this.#machines) {
         machine.aheadMs += before === "clock ahead" ? 3_600_000 : -3_600_000;
       }
+      return;
     }
-    if (before !== "removed one" && before !== "renamed one") return;
     const held = this.#stacks.flatMap(({ ids }) => ids);
     const candidates = [...this.#checker.made.values()].filter(
       ({ id }) => this.#checker.isAlive(id) && (before === "removed one" || held.includes(id)),
     );
-    const chosen = candidates[Math.floor(this.#random.next() * candidates.length)];
+    // Something may still serve in place of what has replaced it.
+    const replacing = candidates.filter(({ id, urn, stack: its }) =>
+      its.resources.some((one) => one.urn === urn && one.old && one.id !== id),
+    );
+    const among = replacing.length > 0 ? replacing : candidates;
+    const chosen = among[Math.floor(this.#random.next() * among.length)];
     if (!chosen) return;
     this.#tell(`a person ${before}: ${chosen.id}`);
-    if (before === "removed one") {
-      this.#remove(chosen, "removed at the portal");
-    } else {
-      this.#service.control.rename(chosen.id, `renamed-${chosen.id}`);
+    switch (before) {
+      case "removed one":
+        return this.#remove(chosen, "removed at the portal");
+      case "renamed one":
+        return void this.#service.control.rename(chosen.id, `renamed-${chosen.id}`);
+      case "stopped one":
+        return void this.#service.control.setStatus(chosen.id, "OFFLINE");
+      case "broke one":
+        return void this.#service.control.setStatus(chosen.id, "ERROR");
     }
+  }
+
+  #twin(stack: Stack): void {
+    const [held] = stack.resources.filter(({ old }) => !old);
+    if (!held) return;
+    this.#tell(`the state has ${held.id} twice`);
+    stack.save([{ ...held, old: true }, ...stack.resources]);
   }
 
   #remove(made: Made, why: string): void {
@@ -401,17 +441,16 @@ class HistoryRun {
   // ── The calls of the engine ────────────────────────────────────────────────────────────────────
 
   /** The checker gets each id that the engine gets. */
-  #checkedCalls({ calls }: PluginProcess, runOf: () => Run): Calls {
-    const onId = (urn: string, id: string) =>
-      this.#checker.onIdReturned(urn, runOf().stack, id, runOf());
+  #checkedCalls({ calls }: PluginProcess, run: Run): Calls {
+    const onId = (urn: string, id: string) => this.#checker.onIdReturned(urn, run.stack, id, run);
     return {
       ...calls,
       create: async (request) => {
-        runOf().urns.set(JSON.stringify(reveal(request.inputs["name"] ?? null)), request.urn);
+        run.urns.set(JSON.stringify(reveal(request.inputs["name"] ?? null)), request.urn);
         try {
           const reply = await calls.create(request);
           if (!request.preview) onId(request.urn, reply.id);
-          if (!request.preview) this.#checkPort(reply.id, reply.outputs, request.inputs, runOf());
+          if (!request.preview) this.#checkPort(reply.id, reply.outputs, request.inputs, run);
           return reply;
         } catch (error) {
           if (error instanceof InstanceUnfinished) onId(request.urn, error.id);
@@ -421,20 +460,23 @@ class HistoryRun {
       read: async (request) => {
         const reply = await calls.read(request);
         const wasUnfinished = request.outputs?.["__unfinished"] === true;
-        if (reply && wasUnfinished) this.#checkPort(reply.id, reply.outputs, undefined, runOf());
+        if (reply && wasUnfinished) this.#checkPort(reply.id, reply.outputs, undefined, run);
         return reply;
       },
       update: async (request) => {
         const reply = await calls.update(request);
         const wasUnfinished = request.oldOutputs["__unfinished"] === true && !request.preview;
-        if (wasUnfinished) this.#checkPort(request.id, reply.outputs, request.news, runOf());
+        if (wasUnfinished) this.#checkPort(request.id, reply.outputs, request.news, run);
         return reply;
       },
       delete: async (request) => {
-        runOf().deletes.add(request.id);
+        run.deletes.add(request.id);
         await calls.delete(request);
         const made = this.#checker.made.get(request.id);
-        if (made && this.#checker.isAlive(request.id))
+        const isKept =
+          run.plan?.operation !== "destroy" &&
+          run.engine.entries.some(({ id, old }) => id === request.id && !old);
+        if (made && this.#checker.isAlive(request.id) && !isKept)
           made.letGo = "retained by a Delete with a warning";
       },
     };
@@ -506,23 +548,33 @@ class HistoryRun {
     );
   }
 
-  /** In the end, a person decides each run by the variables that a refused Delete and `leftovers: fail` name. */
-  #policies(plan: RunPlan | undefined): Pick<Run, "leftovers" | "deletePolicy"> {
-    const { leftovers, deletePolicy } = this.#history;
-    if (plan !== undefined) return { leftovers, deletePolicy };
+  /** `words`: what the person sets in the configuration. */
+  #policies(plan: RunPlan | undefined, words: Words): Pick<Run, "leftovers" | "deletePolicy"> {
+    const history = this.#history;
+    const { COMPUTE_LEFTOVERS: leftovers, COMPUTE_DELETE_POLICY: deletePolicy } = words;
     return {
-      leftovers: leftovers === "fail" ? "warn" : leftovers,
-      deletePolicy: this.#isRetainSet ? "retain" : deletePolicy,
+      leftovers: leftovers ?? history.leftovers,
+      deletePolicy: deletePolicy ?? plan?.deletePolicy ?? history.deletePolicy,
     };
+  }
+
+  /** By the name of a resource: the provider resource, if it is not the default one. */
+  #providers(provider: RunPlan["provider"]): Record<string, string> {
+    // An engine that attaches has one process for all.
+    if (this.#history.attached !== "no" || provider === defaultProvider) return {};
+    const names = provider === "default_0_2_0" ? resourceNames : resourceNames.slice(0, 1);
+    return Object.fromEntries(names.map((name) => [name, provider]));
   }
 
   get #apiToken(): string {
     return `sk_${this.#history.live ? "live" : "test"}_acme_${secrets.token}`;
   }
 
-  #settings(plan: RunPlan | undefined): PropertyMap {
+  #settings(
+    { leftovers, deletePolicy }: Pick<Run, "leftovers" | "deletePolicy">,
+    plan: RunPlan | undefined,
+  ): PropertyMap {
     const history = this.#history;
-    const { leftovers, deletePolicy } = this.#policies(plan);
     return propertyMap({
       baseUrl,
       apiToken: new Secret(this.#apiToken),
@@ -546,7 +598,7 @@ class HistoryRun {
 
   /** Called when the request is sent. */
   #faultFor(sent: SentRequest): Fault | undefined {
-    const run = this.#runs.findLast(({ plugin }) => plugin === sent.sender);
+    const run = this.#runs.findLast(({ plugins }) => plugins.some((one) => one === sent.sender));
     if (!run) return undefined;
     this.#runOf.set(sent, run);
     if (this.#areFaultsOver) return undefined;
@@ -590,7 +642,17 @@ class HistoryRun {
       const urn = run.urns.get(JSON.stringify(name)) ?? "";
       const { stack, disk } = run;
       const listedFrom = this.#timeline.now + this.#history.lagSeconds * 1000;
-      const made = { id, name, urn, stack, disk, listedFrom, namedBy: new Set<object>() };
+      const made = {
+        id,
+        name,
+        urn,
+        stack,
+        disk,
+        listedFrom,
+        namedBy: new Set<object>(),
+        passed: new Set<string>(),
+        others: new Set<string>(),
+      };
       const isRecorded = this.#files().some(
         ({ record }) => record.urn === urn && record.at !== undefined,
       );
@@ -623,32 +685,47 @@ class HistoryRun {
     }
     for (const stack of this.#stacks) {
       if (!this.#runs.some((run) => run.stack === stack)) continue;
+      const { version, provider } = this.#lastProgram(stack);
       await this.#settleAll(stack);
-      await this.#upUntilUnchanged(stack);
-      await this.#settleAll(stack, "what is left");
-      if (stack.ids.every((id) => this.#checker.isAlive(id))) continue;
-      await this.#runWithoutFaults(stack, (engine) => engine.refresh());
-      await this.#upUntilUnchanged(stack);
+      await this.#upUntilUnchanged(stack, version, provider);
+      await this.#settleAll(stack, { until: "what is left" });
+      if (!stack.ids.every((id) => this.#checker.isAlive(id))) {
+        await this.#runWithoutFaults(stack, (engine) => engine.refresh());
+        await this.#upUntilUnchanged(stack, version, provider);
+      }
+      for (let n = 1; n <= this.#history.deployments; n++)
+        await this.#upUntilUnchanged(stack, version + 10 * n, n === 1 ? provider : "own");
     }
   }
 
-  /** Runs `up` and follows its errors until nothing changes. */
-  async #upUntilUnchanged(stack: Stack): Promise<void> {
+  #lastProgram(stack: Stack): Pick<RunPlan, "version" | "provider"> {
     const ups = this.#runs.filter(
       (run) => run.stack === stack && run.plan?.operation.startsWith("up"),
     );
-    const program = this.#program({ version: ups.at(-1)?.plan?.version ?? 1, port: 22 });
+    return ups.at(-1)?.plan ?? { version: 1, provider: defaultProvider };
+  }
+
+  /** Runs `up` and follows its errors until nothing changes. */
+  async #upUntilUnchanged(
+    stack: Stack,
+    version: number,
+    provider: RunPlan["provider"],
+  ): Promise<void> {
+    const program = this.#program({ version, port: 22 });
+    const providers = this.#providers(provider);
     let problem = "";
+    this.#words = this.#history.leftovers === "fail" ? { COMPUTE_LEFTOVERS: "warn" } : {};
     for (let round = 0; round < 6; round++) {
-      const { did, failed } = (await this.#runWithoutFaults(stack, (engine) => engine.up(program)))
-        .engine;
+      const { engine } = await this.#runWithoutFaults(stack, (its) =>
+        its.up(program, { providers }),
+      );
+      const { did, failed } = engine;
       const changes = did.filter((what) => !/^(same|read) /.test(what));
       problem = [...changes, ...failed.map(({ error }) => error.message)].join("; ");
       if (problem === "") return;
-      const messages = failed.map(({ error }) => error.message).join("\n");
-      await this.#followAdvice(messages, stack);
-      if (/`pulumi (refresh|up --refresh)`/.test(messages))
-        await this.#runWithoutFaults(stack, (engine) => engine.refresh());
+      await this.#followAdvice(engine);
+      if (/`pulumi (refresh|up --refresh)`/.test(problem))
+        await this.#runWithoutFaults(stack, (its) => its.refresh());
     }
     this.#checker.violated(`${stack.name} never reaches an \`up\` without changes: ${problem}`);
   }
@@ -657,7 +734,7 @@ class HistoryRun {
     stack: Stack,
     operation: (engine: Engine) => Promise<void>,
   ): Promise<Run> {
-    const run = this.#begin(stack, this.#machines[0] as Machine);
+    const run = this.#begin(stack, this.#machines[0] as Machine, { typed: this.#words });
     this.#start(run, () => operation(run.engine));
     await this.#waitForAllRuns();
     return run;
@@ -667,35 +744,45 @@ class HistoryRun {
    * Starts each instance that is OFFLINE, or sets the policy. After `settle`, no `up` stops for what is in doubt, but for what that
    * has left to it.
    */
-  async #followAdvice(messages: string, stack: Stack): Promise<void> {
+  async #followAdvice(engine: Engine): Promise<void> {
+    const { failed, stack } = engine;
+    const messages = failed.map(({ error }) => error.message).join("\n");
     const paths = [...messages.matchAll(/\((\S+\.json)\)/g)];
     for (const [, path = ""] of paths) {
       this.#tell(`a person removes ${path}`);
       for (const machine of this.#machines) machine.remove(path);
     }
-    if (paths.length === 0 && messages.includes(settleCommand())) {
-      if (this.#left.size > 0) await this.#settleAll(stack, "what is left");
-      else
+    const isStopped = ({ error }: (typeof failed)[number]) =>
+      error.message.includes(settleCommand());
+    if (paths.length === 0 && failed.some(isStopped)) {
+      if (this.#left.size > 0) await this.#settleAll(stack, { until: "what is left" });
+      // Without a Diff, a create does not know what a person has let run.
+      else if (failed.some((one) => isStopped(one) && engine.compared.has(one.name)))
         this.#checker.violated(
           `an \`up\` stops although \`settle\` has found nothing: ${messages}`,
         );
+      else this.#words = { ...this.#words, COMPUTE_LEFTOVERS: "warn" };
     }
     const offline = /(\S+) is (?:OFFLINE, so its port|not ready \(OFFLINE\))/g;
     for (const [, id = ""] of messages.matchAll(offline)) {
       this.#tell(`a person starts ${id}`);
       this.#service.control.setStatus(id, "ACTIVE");
     }
-    if (messages.includes("COMPUTE_DELETE_POLICY=retain")) this.#isRetainSet = true;
+    if (messages.includes("COMPUTE_DELETE_POLICY=retain"))
+      this.#words = { ...this.#words, COMPUTE_DELETE_POLICY: "retain" };
   }
 
   // ── `settle` ───────────────────────────────────────────────────────────────────────────────────
 
   /** Types `settle` for the stack on each machine, until nothing is in doubt, or also nothing left to `up`. */
-  async #settleAll(stack: Stack, until?: "what is left"): Promise<void> {
+  async #settleAll(
+    stack: Stack,
+    { until, machines = this.#machines }: { until?: "what is left"; machines?: Machine[] } = {},
+  ): Promise<void> {
     // Listings then show each instance.
     await this.#timeline.pass(2 * settlingMs);
     this.#left.clear();
-    for (const machine of this.#machines) await this.#settleOn(machine, stack, until);
+    for (const machine of machines) await this.#settleOn(machine, stack, until);
     if (stack.pending.length > 0 && this.#left.size === 0)
       this.#checker.violated(`${stack.name} has pending creates after \`settle\``);
   }
@@ -728,7 +815,7 @@ class HistoryRun {
   }
 
   #isServing(plugin: PluginProcess): boolean {
-    return this.#runs.some((run) => run.plugin === plugin && !run.isOver);
+    return this.#runs.some((run) => run.plugins.includes(plugin) && !run.isOver);
   }
 
   #settleOnce(machine: Machine, stack: Stack, forgets: ReadonlySet<string>) {
@@ -770,14 +857,21 @@ class HistoryRun {
     const free = [...this.#checker.made.values()].filter(
       (made) => made.stack === stack && made.urn === urn && isFree(made),
     );
-    const isTaken = stack.resources.some((held) => held.urn === urn && !held.old);
-    const imported = isTaken ? undefined : free.pop();
-    for (const made of free)
-      this.#remove(made, "removed at the portal, since the state has another");
+    const taken = stack.resources.find((held) => held.urn === urn && !held.old);
+    const imported = taken ? undefined : free.pop();
+    // The state then notes it (`--forget`).
+    const isLetRun = taken !== undefined && this.#random.oneIn(2);
+    for (const made of free) {
+      if (isLetRun) this.#checker.letRun(made.id, taken.id);
+      else this.#remove(made, "removed at the portal, since the state has another");
+    }
     if (!imported) return;
     this.#tell(`a person imports ${imported.id}`);
     const name = urn.split("::").at(-1) ?? "";
-    await this.#runWithoutFaults(stack, (engine) => engine.import(name, imported.id));
+    const { provider } = this.#lastProgram(stack);
+    await this.#runWithoutFaults(stack, (engine) =>
+      engine.import(name, imported.id, { provider: this.#providers(provider)[name] }),
+    );
   }
 
   #onMessage(text: string, run: Run, resource = ""): void {

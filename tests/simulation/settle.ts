@@ -11,11 +11,13 @@ import {
   doableOf,
   isForPerson,
   isPending,
+  mayChange,
   type Row,
   type Sighting,
 } from "../../cli/settle/decide";
 import { putsOf, settleState } from "../../cli/settle/write";
-import { leftoversIn } from "../../cli/settle/leftovers";
+import { leftoversIn, letRunBy, namedOf, type LetRun } from "../../cli/settle/leftovers";
+import type { ServiceListing } from "../../cli/listings";
 import { isVouched } from "../../cli/settle/sightings";
 import { isInstance, parseState, type StackState } from "../../cli/state";
 import { doubtsOf, makerOf, mayBe, type CreateInDoubt, type Listed } from "../../cli/view";
@@ -24,7 +26,7 @@ import type { Origin } from "../../provider/origin";
 import type { PropertyMap, PropertyValue } from "../../provider/pulumi/propertyValue";
 import { instanceToken } from "../../provider/pulumi/names";
 import { decodeProperties, encodeProperties } from "../../provider/rpc/properties";
-import type { Held, Stack } from "./engine";
+import { defaultProvider, type Held, type Stack } from "./engine";
 import type { Machine } from "./machine";
 
 /** Where `settle` runs, and what it sees. */
@@ -75,12 +77,17 @@ export function settle(view: View): Settled {
   );
   const rows = decideAll({ state, ...place, held, sightings }, { take: [], forget: [...forgets] });
   const decided = doableOf(rows);
-  carryOut(state, decided, view);
-  const leftovers = found.filter(
-    ({ item }) => !held.has(item.id) && !makerOf(item, doubts, origin),
+  const unexplained = namedOf(found, state, held, { settings, origin } as ServiceListing).filter(
+    ({ item, explainer }) => !explainer && !makerOf(item, doubts, origin),
   );
+  const letRun = mayChange(rows) ? letRunBy([...forgets], state, rows, unexplained) : [];
+  carryOut(state, decided, letRun, view);
+  const leftovers = unexplained.filter(({ item }) => !letRun.some(({ id }) => id === item.id));
   return endOf(rows, decided, leftovers, origin.tokenKind);
 }
+
+/** With these, each leftover that nothing explains is named. */
+const settings = { tokenKind: "live", deletePolicy: "fail" };
 
 function endOf(
   rows: readonly Row[],
@@ -121,25 +128,38 @@ function sightingOf(
 }
 
 /** First the state is written, then the files go. */
-function carryOut(state: StackState, rows: readonly Row[], view: View): void {
+function carryOut(
+  state: StackState,
+  rows: readonly Row[],
+  letRun: readonly LetRun[],
+  view: View,
+): void {
   const { stack, machine, origin } = view;
   const now = machine.date();
-  if (rows.some(isPending)) {
-    const text = settleState(state, putsOf(rows, { state, origin }, now), now);
+  if (rows.some(isPending) || letRun.length > 0) {
+    const text = settleState(state, putsOf(rows, { state, origin }, now), now, letRun);
     const changed = parseState(stack.name, text);
-    stack.save(resourcesOf(changed, stack), stack.scope, { pending: [] });
+    const changedUrns = new Set(letRun.map(({ urn }) => urn));
+    stack.save(resourcesOf(changed, stack, changedUrns), { pending: [] });
   }
   for (const { creates } of rows) for (const { record } of creates) record?.settle();
 }
 
 // ── The export, and the state in it ──────────────────────────────────────────────────────────────
 
-function exportOf({ name, resources, pending, scope }: Stack): StackState {
-  const providerUrn = `urn:pulumi:${name}::project::pulumi:providers:compute::default_0_1_0`;
-  const provider = { urn: providerUrn, type: "pulumi:providers:compute", id: scope };
-  const common = { type: instanceToken, provider: `${providerUrn}::${scope}` };
+function exportOf(stack: Stack): StackState {
+  const { name, resources, pending } = stack;
+  const providers = [...stack.providers].map(([provider, { scope }]) => ({
+    urn: stack.urnOfProvider(provider),
+    type: "pulumi:providers:compute",
+    id: scope,
+  }));
+  const common = ({ provider = defaultProvider }: Pick<Held, "provider">) => ({
+    type: instanceToken,
+    provider: `${stack.urnOfProvider(provider)}::${stack.providers.get(provider)?.scope}`,
+  });
   const held = resources.map((one) => ({
-    ...common,
+    ...common(one),
     urn: one.urn,
     id: one.id,
     inputs: encoded(one.inputs),
@@ -148,32 +168,39 @@ function exportOf({ name, resources, pending, scope }: Stack): StackState {
     initErrors: one.initErrors,
     refreshBeforeUpdate: one.refreshBeforeUpdate,
   }));
-  const operations = pending.map(({ urn, inputs }) => ({
-    resource: { ...common, urn, inputs: encoded(inputs) },
+  const operations = pending.map((one) => ({
+    resource: { ...common(one), urn: one.urn, inputs: encoded(one.inputs) },
     type: "creating",
   }));
   const deployment = {
-    resources: [...(scope === undefined ? [] : [provider]), ...held],
+    resources: [...providers, ...held],
     // The latest first.
     pending_operations: operations.reverse(),
   };
   return parseState(name, JSON.stringify({ version: 3, deployment }));
 }
 
-/** What the engine reads from the changed export. */
-function resourcesOf({ resources }: StackState, stack: Stack): Held[] {
+/** What the engine reads from the changed export. `changed`: the URNs of what has other outputs now. */
+function resourcesOf(
+  { resources }: StackState,
+  stack: Stack,
+  changed: ReadonlySet<string>,
+): Held[] {
   return resources
     .filter(({ type }) => type === instanceToken)
     .map((one): Held => {
       const raw = one as typeof one & Pick<Held, "initErrors" | "refreshBeforeUpdate">;
       const { urn, id, delete: old, initErrors, refreshBeforeUpdate } = raw;
-      const before = stack.resources.find((held) => held.urn === urn && held.id === id);
+      const before = stack.resources.find(
+        (held) => held.urn === urn && held.id === id && held.old === old,
+      );
       return {
         name: logicalName(urn),
+        provider: logicalName(one.providerUrn),
         urn,
         id,
         inputs: before?.inputs ?? decoded(one.inputs),
-        outputs: before?.outputs ?? decoded(one.outputs),
+        outputs: (!changed.has(urn) && before?.outputs) || decoded(one.outputs),
         initErrors,
         refreshBeforeUpdate,
         old,

@@ -88,7 +88,8 @@ export class Simulation implements Disposable {
       destroyPath,
       ...settings,
     });
-    run.engine = new Engine(stack, wrap(run.plugin.calls), configuration, {
+    const calls = wrap(run.plugin.calls);
+    run.engine = new Engine(stack, () => calls, configuration, {
       pause: () => Promise.resolve(),
       saves: () => saves(++saveCount),
       randomSeed: () => this.#random.bytes(32),

@@ -7,6 +7,7 @@ import type { DiffKind } from "../../../provider/pulumi/names";
 import type { TestClient } from "../../../provider/rpc/testing/client";
 import { CallFailed, type Unfinished } from "../../../provider/rpc/testing/failure";
 import {
+  defaultProvider,
   type Calls,
   Engine,
   Stack as Model,
@@ -56,7 +57,10 @@ export class Stack {
 
   /** The id of the provider resource. The provider resource is deleted after the last resource. */
   get scope(): string {
-    return (this.#model.scope ??= randomUUID());
+    const held = this.#model.providers.get(defaultProvider);
+    const provider = held ?? { scope: randomUUID(), settings: propertyMap({}) };
+    this.#model.providers = new Map([[defaultProvider, provider]]);
+    return provider.scope;
   }
   get resources(): ReadonlyMap<string, Held> {
     return new Map(this.#model.resources.map((held) => [held.name, held]));
@@ -73,7 +77,9 @@ export class Stack {
   /** Adds a resource to the state, as if an earlier run had saved it. */
   hold(name: string, held: Omit<Held, "name" | "urn" | "old">): void {
     const urn = urnOf(name);
-    this.#model.save([...this.#model.resources, { ...held, name, urn, old: false }], this.scope);
+    // The state has a provider resource, too.
+    void this.scope;
+    this.#model.save([...this.#model.resources, { ...held, name, urn, old: false }]);
   }
   up(plugin: Plugin, program: Program, options: UpOptions = {}): Promise<Run> {
     return this.#run(plugin, (engine) => engine.up(program, options));
@@ -87,7 +93,8 @@ export class Stack {
 
   /** @throws any error that is not a failed call, such as the import of a missing instance */
   async #run(plugin: Plugin, operation: (engine: Engine) => Promise<void>): Promise<Run> {
-    const engine = new Engine(this.#model, callsOf(plugin.client), propertyMap({}), {
+    const calls = callsOf(plugin.client);
+    const engine = new Engine(this.#model, () => calls, propertyMap({}), {
       pause: () => Promise.resolve(),
       saves: () => true,
       randomSeed: () => randomBytes(32),
