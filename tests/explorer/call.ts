@@ -25,7 +25,9 @@ import {
   tenantOf,
   type Asked,
   type Call,
+  type Heard,
   type Row,
+  type Run,
   type RunScene,
   type Scene,
   type World,
@@ -60,6 +62,7 @@ export function beginCall(scene: RunScene, { planned, replaces }: Asked): void {
     state: { phase: "claiming" },
     idMadeByPost: undefined,
     id: unfinished?.id,
+    known: unfinished?.known ?? [],
     reportedPartial: false,
     hasWaited: false,
     settlingWaits: 0,
@@ -67,6 +70,7 @@ export function beginCall(scene: RunScene, { planned, replaces }: Asked): void {
     sent: 0,
   };
   run.calls.push(call);
+  hear(run, { what: "hold", urn: planned.urn, id: "", isUnfinished: true });
   if (unfinished) call.state = { phase: "ended", result: known };
   else carryOutUntilWait({ ...scene, call }, model.rules.begin());
 }
@@ -82,8 +86,12 @@ const known: Result = {
 
 /** Continues the call after the event that it waited for, up to the next wait. */
 export function continueWith(scene: Scene, event: Event): void {
-  const { model, call } = scene;
-  carryOutUntilWait(scene, model.rules.step(call.planned.spec, call.state, event));
+  const { model, call, run } = scene;
+  const { spec, identity } = call.planned;
+  const before = run.before[identity];
+  const known = new Set(before?.known);
+  const asked = { ...spec, replaces: before?.id, known };
+  carryOutUntilWait(scene, model.rules.step(asked, call.state, event));
 }
 
 /** Continues the call after the wait before its state. */
@@ -118,12 +126,10 @@ function ended(scene: Scene, result: Result): void {
     const { from } = result;
     const { id } = result.accepted;
     call.id = id;
+    call.known = result.known;
     checkIsOwn(scene, id);
     run.made = [...run.made, id];
-    if (from !== "answer") {
-      run.takenOver = [...run.takenOver, id];
-      checkAdoption(scene, id);
-    }
+    if (from !== "answer") checkAdoption(scene, id);
     if (row) Object.assign(row, { id, ...(from === "answer" && { young: true }) });
     return;
   }
@@ -132,7 +138,7 @@ function ended(scene: Scene, result: Result): void {
   // A create that ends before a POST leaves nothing in doubt.
   if (row && row.at === undefined) remove(scene, row);
   reply(scene, undefined);
-  run.retry = { planned: call.planned, replaces: call.replaces, id: undefined };
+  run.retry = { planned: call.planned, replaces: call.replaces, id: undefined, known: [] };
 }
 
 /**
@@ -144,17 +150,27 @@ export function finish(
   { ready, heard = true }: { ready: boolean; heard?: boolean },
 ): void {
   const { run, call } = scene;
-  const { id, planned, replaces } = call;
+  const { id, planned, replaces, known } = call;
   if (id === undefined) throw new Error("finished without an instance");
   const row = rowOf(scene);
   if (row && heard) row.givenBy = run.session;
+  hear(run, { what: "hold", urn: planned.urn, id, isUnfinished: !ready, known });
+  const instance = instanceOf(scene.world, id);
+  if (instance && ready) instance.isReady = true;
   reply(scene, id);
-  if (ready) run.unsaved = { planned, replaces, id };
+  if (ready) run.unsaved = { planned, replaces, id, known };
   else {
     const others = run.unfinished.filter((instance) => instance.planned !== planned);
-    run.unfinished = [...others, { planned, id }];
-    run.retry = { planned, replaces, id };
+    run.unfinished = [...others, { planned, id, known }];
+    run.retry = { planned, replaces, id, known };
   }
+}
+
+/** Notes what the process of the program's provider resource has seen. */
+export function hear(run: Run, heard: Omit<Heard, "provider">): void {
+  const { provider } = run.plan;
+  const after = run.heard.findLastIndex(({ urn }) => urn <= heard.urn);
+  run.heard = run.heard.toSpliced(after + 1, 0, { provider, ...heard });
 }
 
 /** Removes the call, which has replied. */

@@ -4,7 +4,8 @@
  */
 import { isNamed } from "../../provider/evidence/witness";
 import { stackOf } from "../../provider/pulumi/urn";
-import { beginCall, fileOf, foundIn, noteNamed, remove as removeRow } from "./call";
+import { beginCall, fileOf, foundIn, hear, noteNamed, remove as removeRow } from "./call";
+import { stepOfDelete } from "./delete";
 import { checkDestroyed, checkNamedAtEnd } from "./invariants";
 import { movesOfCall } from "./service";
 import type { Act, Fault, Model, Planned, PlannedRun } from "./slice";
@@ -15,7 +16,7 @@ import {
   passTime,
   saveSnapshot,
   tenantOf,
-  type Asked,
+  type Replied,
   type Call,
   type Change,
   type Row,
@@ -90,8 +91,10 @@ function begins({ slice, runs }: Model, world: World): Change<World>[] {
           retry: undefined,
           retries: 0,
           made: [],
-          takenOver: [],
+          heard: [],
+          refused: [],
           shown: [],
+          before: {},
           stamped: [],
           unfinished: [],
           memory: [],
@@ -189,12 +192,14 @@ function nextSteps({ world, run }: RunScene): Change<RunScene>[] {
       const say = `Diff of ${resource}, held as ${held.id}`;
       return [{ say, do: (copy) => diff(copy, planned, held) }];
     }
+    if (held && !replace && isAsked(world, planned, held)) return updates(planned, held);
     // The Diff has refused a replacement whose Delete would fail.
     const isRefused = deletePolicy === "fail" && instanceOf(world, held?.id)?.alive === true;
     if (isRefused && !replace)
       return [{ say: `Diff of ${resource} refuses`, do: (copy) => drop(copy, planned) }];
     const begin = (copy: RunScene) => {
       drop(copy, planned);
+      hear(copy.run, { what: "check anew", urn: planned.urn });
       beginCall(copy, { planned, replaces: held !== undefined });
     };
     const verb = held ? "replaces" : "creates";
@@ -206,7 +211,7 @@ function nextSteps({ world, run }: RunScene): Change<RunScene>[] {
     ];
   });
   if (run.calls.length > 0 || run.todo.length > 0) return found;
-  const toDelete = deletePolicy === "fail" ? [] : state.filter((entry) => entry.old);
+  const toDelete = state.filter((entry) => entry.old && !run.refused.includes(entry.id));
   for (const { id } of toDelete)
     found.push({ say: `the engine deletes ${id}`, do: (copy) => remove(copy, id) });
   if (toDelete.length > 0) return found;
@@ -273,9 +278,50 @@ function noteOutputs(scene: RunScene, { id, stamp }: StateEntry, urn: string): v
 
 /** The engine calls Diff. A resource without changes needs no further step. */
 function diff(scene: RunScene, planned: Planned, held: StateEntry): void {
-  const { world } = scene;
+  const { world, run } = scene;
   noteOutputs(scene, held, planned.urn);
-  if (instanceOf(world, held.id)?.digest === planned.digest) drop(scene, planned);
+  const { urn } = planned;
+  const { id, isUnfinished, known } = held;
+  run.before = { ...run.before, [planned.identity]: { id, known } };
+  hear(run, { what: "check", urn });
+  hear(run, { what: "diff", urn, id, isUnfinished, known });
+  if (isAsked(world, planned, held) && !isUnfinished) keep(scene, planned, held, {});
+}
+
+/** Whether the instance is as the program asks for. */
+function isAsked(world: World, { digest }: Planned, { id }: StateEntry): boolean {
+  return instanceOf(world, id)?.digest === digest;
+}
+
+/** The engine calls Update for an unfinished instance, which then is ready or not. */
+function updates(planned: Planned, held: StateEntry): Change<RunScene>[] {
+  const { id, known } = held;
+  const update = (isUnfinished: boolean) => (scene: RunScene) => {
+    hear(scene.run, { what: "hold", urn: planned.urn, id, isUnfinished, known });
+    if (!isUnfinished) change(scene.world, id, { isReady: true });
+    keep(scene, planned, held, { isUnfinished });
+  };
+  const say = `the engine updates ${planned.resource}`;
+  return [
+    { say: `${say}: ready`, do: update(false) },
+    { say: `${say}: unfinished`, fault: "unfinished", do: update(true) },
+  ];
+}
+
+/** The resource keeps its instance, with the provider that the program gives it. */
+function keep(
+  scene: RunScene,
+  planned: Planned,
+  held: StateEntry,
+  more: Partial<StateEntry>,
+): void {
+  const { run } = scene;
+  const { provider } = run.plan;
+  const { urn } = planned;
+  run.snapshot = run.snapshot.map((entry) =>
+    entry.id === held.id && !entry.old ? { ...entry, urn, provider, ...more } : entry,
+  );
+  drop(scene, planned);
 }
 
 /** The engine has nothing more to do for the resource. */
@@ -284,26 +330,42 @@ function drop({ run }: RunScene, planned: Planned): void {
 }
 
 /** The engine saves a reply in the state. A stateless run has no state, so its instance is let go. */
-function save({ world, run }: RunScene, { planned, id }: Asked & { id: string }): void {
+function save({ world, run }: RunScene, { planned, id, known }: Replied): void {
   run.unsaved = undefined;
   if (run.plan.stateless) return change(world, id, { letGo: true });
   const { urn, identity: resource } = planned;
   for (const entry of run.snapshot) entry.old ||= entry.resource === resource;
-  run.snapshot.push({ urn, resource, id, stamp: run.session, old: false });
+  const { provider } = run.plan;
+  const isUnfinished = instanceOf(world, id)?.isReady !== true;
+  const stamp = run.session;
+  run.snapshot.push({ urn, resource, id, stamp, old: false, provider, isUnfinished, known });
   saveSnapshot(world, run);
 }
 
-/** The engine calls Delete for a replaced instance. An instance that this run has taken over is not destroyed. */
+/** The engine calls Delete for a replaced instance, or for the second entry of one. */
 function remove(scene: RunScene, id: string): void {
   const { world, run } = scene;
   const state = run.snapshot;
   const index = state.findIndex((entry) => entry.id === id && entry.old);
   const entry = state[index] as StateEntry;
+  const step = stepOfDelete(scene, entry);
   noteOutputs(scene, entry, entry.urn);
-  if (run.plan.deletePolicy === "retain") change(world, id, { letGo: true });
-  else if (!run.takenOver.includes(id)) {
-    checkDestroyed(scene, id);
-    change(world, id, { alive: false });
+  switch (step) {
+    case "leave":
+    case "succeed":
+      break;
+    case "retain":
+      change(world, id, { letGo: true });
+      break;
+    case "destroy":
+      checkDestroyed(scene, entry);
+      change(world, id, { alive: false });
+      break;
+    case "look":
+    case "refuse":
+    case "refuseWhileNeeded":
+      run.refused = [...run.refused, id];
+      return;
   }
   state.splice(index, 1);
   saveSnapshot(world, run);
@@ -347,6 +409,13 @@ const possibleActs: Record<Act, (world: World, model: Model) => Change<World>[]>
         copy.stacks[0] = copy.stacks[0]?.filter((entry) => entry.id !== id) ?? [];
       },
     })),
+  twin: ({ stacks: [state = []] }) =>
+    state
+      .filter(({ old }) => !old)
+      .map((entry) => ({
+        say: `the state gets a second entry of ${entry.id}`,
+        do: (copy) => void copy.stacks[0]?.unshift({ ...entry, old: true }),
+      })),
   settle: ({ ledgers }) =>
     ledgers.flat().some(({ at }) => at !== undefined)
       ? [{ say: "a person settles what is in doubt", do: settleAll }]
@@ -367,6 +436,9 @@ const possibleActs: Record<Act, (world: World, model: Model) => Change<World>[]>
   ],
 };
 
+/** What a person has brought into a state. */
+const byHand = { old: false, provider: "provider", isUnfinished: false, known: [] };
+
 /** A person imports an instance of the first resource, if its state has none. */
 function imports({ instances, stacks }: World, { runs }: Model): Change<World>[] {
   const planned = runs[0]?.[0]?.program[0];
@@ -383,7 +455,9 @@ function imports({ instances, stacks }: World, { runs }: Model): Change<World>[]
       say: `a person imports ${id}`,
       do: (copy) => {
         const stamp = `m${copy.begun}`;
-        copy.stacks[0]?.push({ urn, resource: identity, id, stamp, old: false });
+        // An import knows nothing of an earlier answer.
+        change(copy, id, { isReady: true, passed: [] });
+        copy.stacks[0]?.push({ ...byHand, urn, resource: identity, id, stamp });
       },
     },
   ]);
@@ -401,9 +475,17 @@ function settleAll(world: World): void {
       rows.splice(rows.indexOf(row), 1);
       if (!instance || world.stacks.flat().some((entry) => entry.id === id)) continue;
       const state = world.stacks[Number(/stack (\d)/.exec(instance.resource)?.[1] ?? 0)] ?? [];
-      for (const entry of state) entry.old ||= entry.resource === instance.resource;
-      const { urn, resource } = instance;
-      state.push({ urn, resource, id: instance.id, stamp: `m${world.begun}`, old: false });
+      const { urn, resource, kind } = instance;
+      const replaced = state.filter((entry) => entry.resource === resource);
+      const known = [
+        ...(kind === "generated" ? row.before : []),
+        ...replaced.flatMap((entry) => [entry.id, ...entry.known]),
+      ];
+      for (const entry of replaced) entry.old = true;
+      const answered = replaced.flatMap(({ id }) => [id, ...(instanceOf(world, id)?.passed ?? [])]);
+      instance.passed = [...instance.passed, ...answered];
+      const stamp = `m${world.begun}`;
+      state.push({ ...byHand, urn, resource, id: instance.id, stamp, isUnfinished: true, known });
     }
   }
 }

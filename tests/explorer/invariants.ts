@@ -1,8 +1,9 @@
 /**
  * The invariants: every instance that we created can be found again (1), no resource gets a second instance unnoticed (2), no
- * instance of somebody else is taken over or destroyed (3), the last reply has the id if it is known (4), and what ends in order
- * leaves nothing in doubt (5). The explorer checks (1) and (5) in every state, and each of the others at the steps that could
- * break it. Where one does not hold for a known reason (`Exception`), the reason is counted instead.
+ * instance of somebody else is taken over or destroyed (3), the last reply has the id if it is known (4), what ends in order
+ * leaves nothing in doubt (5), and nothing that serves is destroyed before what replaces it does (6). The explorer checks (1) and
+ * (5) in every state, and each of the others at the steps that could break it. Where one does not hold for a known reason
+ * (`Exception`), the reason is counted instead.
  */
 import { isNameFor } from "../../provider/instance/naming";
 import type { Doubt, Failure } from "../../provider/create/protocol";
@@ -15,6 +16,7 @@ import {
   type Row,
   type RunScene,
   type Scene,
+  type StateEntry,
   type World,
 } from "./world";
 
@@ -81,12 +83,14 @@ function checkSecond(scene: Scene, made: Instance, other: Instance): void {
   const { model, world, run, call } = scene;
   const { spec } = call.planned;
   const text = `${made.id} is created for ${made.resource}, and ${other.id}`;
+  if (isAnswered(scene, other.id)) return;
   const isNamed = other.namedBy === run.session;
   const isReplaced = call.replaces && run.snapshot.some(({ id }) => id === other.id);
   const reason = whyUnnoticed(scene, other);
   const isStopDue =
     spec.leftovers === "fail" ||
-    (spec.leftovers === undefined && spec.deleteFails && other.kind === "generated");
+    (spec.leftovers === undefined && spec.deleteFails && other.kind === "generated") ||
+    (spec.leftovers === "tag" && !run.shown.includes(other.id) && other.kind === "generated");
   if (isStopDue && reason === undefined && !(spec.leftovers === "fail" && isReplaced))
     throw new Violation(`${text} should have stopped that`);
   if (isNamed) return;
@@ -189,11 +193,19 @@ function idsIn(why: Doubt): readonly string[] {
   return "id" in why && why.id !== undefined ? [why.id] : [];
 }
 
+/** Whether a person, the policy or the state has let this instance run when the one was made that a Diff has shown. */
+function isAnswered({ world, run, call }: Scene, id: string): boolean {
+  const shown = instanceOf(world, run.before[call.planned.identity]?.id);
+  return shown?.passed.includes(id) === true;
+}
+
 /** Checks that an instance reported as a leftover is not known already. */
-export function checkLeftover({ run, call }: Scene, id: string): void {
+export function checkLeftover(scene: Scene, id: string): void {
+  const { run, call } = scene;
   const text = `${id} is reported as a leftover, but`;
   failIf(run.shown.includes(id) && !call.planned.spec.deleteFails, `${text} the state holds it`);
   failIf(run.made.includes(id), `${text} this run created it`);
+  failIf(isAnswered(scene, id), `${text} a person has let it run`);
 }
 
 /** Checks that the POST of a record that is cleared has created no instance that still exists. */
@@ -241,12 +253,32 @@ export function checkNamedAtEnd({ model, world, run }: RunScene): void {
   }
 }
 
-/** Checks that only the deleting stack has the instance that is destroyed: no other state, and no call (3). */
-export function checkDestroyed({ world, run }: RunScene, id: string): void {
-  const holders = world.stacks.flat().filter((entry) => entry.id === id);
+/**
+ * Checks that only the deleting stack has the instance that is destroyed: no other state, and no call (3). The resource must have
+ * another one, which is ready if this one was (6).
+ */
+export function checkDestroyed(
+  { model, world, run }: RunScene,
+  { id, urn, resource }: StateEntry,
+): void {
+  const isReady = (one: string | undefined) => instanceOf(world, one)?.isReady === true;
+  const next = run.snapshot.find((entry) => entry.resource === resource && !entry.old);
+  failIf(next?.id === id, `${run.session} destroys ${id}, but its resource keeps it`);
+  if (isReady(id) && !isReady(next?.id)) {
+    const text = `${run.session} destroys ${id}, which serves, and ${next?.id} does not replace it`;
+    const planned = run.plan.program.find(({ identity }) => identity === resource);
+    failIf(planned?.urn === urn || next?.known.includes(id) === true, text);
+    model.except(
+      "replaced without a Diff while no listing showed it, and renamed before its Delete",
+    );
+  }
+  // Of two entries of one instance that is replaced, the second is deleted once it is gone.
+  const holders = world.stacks.flatMap((entries, stack) =>
+    entries.filter((entry) => entry.id === id && (stack !== run.plan.stack || !entry.old)),
+  );
   const hasCall = callsWithEngine(world).some((call) => call.id === id);
   failIf(
-    holders.length > 1 || hasCall,
+    holders.length > 0 || hasCall,
     `${run.session} destroys ${id}, but another state or call has it`,
   );
 }

@@ -1,17 +1,19 @@
 /**
- * Compiles, in memory, the rules of a create (the protocol, its witness, and those about records) with one of them left out
- * (`mutants.txt`). `tools/explore/model.ts` uses it.
+ * Compiles, in memory, the rules of a create (the protocol, its witness, and those about records) and of a Delete with one of them left
+ * out (`mutants.txt`). `tools/explore/model.ts` uses it.
  */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { transformSync } from "esbuild";
+import * as deletes from "../../provider/instance/delete";
+import * as engineRun from "../../provider/engineRun";
 import * as records from "../../provider/ledger/record";
 import * as realProtocol from "../../provider/create/protocol";
 import type { Rules } from "./slice";
 
 /** All rules. */
-export const allRules: Rules = { ...realProtocol, ...records };
+export const allRules: Rules = { ...realProtocol, ...records, ...engineRun, ...deletes };
 
 /** A change that leaves out one rule. */
 export interface Mutant {
@@ -30,6 +32,8 @@ const folder = join(__dirname, "../../provider/create");
 const protocol = "./protocol";
 const witness = "../evidence/witness";
 const record = "../ledger/record";
+const engineRuns = "../engineRun";
+const deletion = "../instance/delete";
 
 /** Reads `mutants.txt`. */
 export function readMutants(): Mutant[] {
@@ -43,18 +47,20 @@ export function readMutants(): Mutant[] {
   });
 }
 
-/** Compiles the rules without one of them. @throws Error unless its code is in the three files exactly once */
+/** Compiles the rules without one of them. @throws Error unless its code is in these files exactly once */
 export function rulesWithout(mutant: Mutant): Rules {
   const { rule, from } = mutant;
-  const holders = [protocol, witness, record].filter((file) => codeOf(file).includes(from));
+  const files = [protocol, witness, record, engineRuns, deletion];
+  const holders = files.filter((file) => codeOf(file).includes(from));
   const [holder = ""] = holders;
   if (holders.length !== 1 || codeOf(holder).split(from).length !== 2) {
     throw new Error(`The code of the rule "${rule}" is not in its file exactly once: ${from}`);
   }
   const changed = load(holder, mutant);
-  const protocolRules =
-    holder === protocol ? changed : load(protocol, undefined, { [holder]: changed });
-  return { ...allRules, ...(holder === record ? changed : {}), ...protocolRules };
+  if (holder === witness)
+    return { ...allRules, ...load(protocol, undefined, { [holder]: changed }) };
+  const depending = holder === record ? load(protocol, undefined, { [holder]: changed }) : {};
+  return { ...allRules, ...changed, ...depending };
 }
 
 function codeOf(file: string): string {

@@ -1,8 +1,9 @@
 /** Lists what a Create call may meet next: responses, listings (also late and partial ones), and its end. */
-import type { Accepted } from "../../provider/api/contract";
+import type { Accepted, ListItem } from "../../provider/api/contract";
 import type { PostOutcome } from "../../provider/api/postOutcome";
 import type { Witness } from "../../provider/evidence/witness";
 import type { Event } from "../../provider/create/protocol";
+import { isNameFor } from "../../provider/instance/naming";
 import { continueWith, failures, finish, lookAt, rowOf, shownIn, takeOver, wakeUp } from "./call";
 import { checkIsOnlyInstance, failIf } from "./invariants";
 import type { Fault } from "./slice";
@@ -205,7 +206,7 @@ function endPost(scene: Scene, outcome: PostOutcome): void {
   const { planned, state } = scene.call;
   if (state.phase !== "posting") throw new Error("no POST is under way");
   const record = { ...planned.spec.own, before: state.before, at: "" };
-  const look = lookAt(scene, [], true);
+  const look = lookAt(scene, [...state.attempt.baseline.items.keys()], !scene.call.reportedPartial);
   continueWith(scene, { kind: "posted", outcome, look, record, now: 0 });
 }
 
@@ -229,6 +230,23 @@ function countSentPost(scene: Scene): void {
   );
 }
 
+/** The instances that the create lets run: all of its resource that its baseline shows, what it replaces, and what that knew. */
+function passedBy({ world, run, call }: Scene): string[] {
+  const { state, planned } = call;
+  const { own, letsRun } = planned.spec;
+  const items = state.phase === "posting" ? [...state.attempt.baseline.items.values()] : [];
+  const isOwn = ({ name = "" }: ListItem) =>
+    own.kind === "generated"
+      ? isNameFor(name, own.urn, own.scope ?? "")
+      : name === planned.spec.name.toLowerCase();
+  const { id } = run.before[planned.identity] ?? {};
+  const mayPass = own.kind === "generated" || letsRun;
+  const shown = mayPass ? [...items.filter(isOwn).map((item) => item.id), id ?? []].flat() : [];
+  // A listing may lack what was made less than the settling time before.
+  const isListed = (one: string) => instanceOf(world, one)?.listed === true;
+  return [...shown, ...(instanceOf(world, id)?.passed.filter(isListed) ?? [])];
+}
+
 /** The service creates the instance that the POST asks for. The service lists names in lower case. */
 function createInstance(scene: Scene): Instance {
   const { world, run, call } = scene;
@@ -237,7 +255,19 @@ function createInstance(scene: Scene): Instance {
   const { scope = "", urn, kind, tokenHash } = spec.own;
   const tenant = tenantOf(tokenHash);
   const name = spec.name.toLowerCase();
-  const of = { resource, scope, urn, kind, name, digest: asked, tokenHash, tenant, machine };
+  const passed = passedBy(scene);
+  const of = {
+    resource,
+    scope,
+    urn,
+    kind,
+    name,
+    digest: asked,
+    tokenHash,
+    tenant,
+    machine,
+    passed,
+  };
   const instance = newInstance(world, of);
   const row = rowOf(scene);
   countSentPost(scene);

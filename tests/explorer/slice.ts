@@ -1,6 +1,8 @@
 /** A slice: the runs, faults and acts of one exploration, small enough that every history can be explored. */
 import { logicalName } from "../../provider/pulumi/urn";
 import { tagOf } from "../../provider/instance/naming";
+import type * as Runs from "../../provider/engineRun";
+import type * as Deletes from "../../provider/instance/delete";
 import type * as Records from "../../provider/ledger/record";
 import type * as Protocol from "../../provider/create/protocol";
 import type { CreateSpec } from "../../provider/create/protocol";
@@ -48,9 +50,9 @@ export type Fault =
 
 /**
  * What people do between runs and, in a slice with a stranger, also during runs. Each act happens at most once. "settle" is what
- * a person, or a command, does about a stop.
+ * a person, or a command, does about a stop. "twin" gives the state a second entry of an instance.
  */
-export type Act = "import" | "portal" | "state delete" | "settle" | "wipe" | "stranger";
+export type Act = "import" | "portal" | "state delete" | "settle" | "twin" | "wipe" | "stranger";
 
 /** A resource of a program. */
 export interface Resource {
@@ -71,6 +73,8 @@ export interface Plan {
   machine?: number;
   /** The stack, which has a state and, unless `scope` is set, a provider resource of its own. */
   stack?: number;
+  /** The name of the provider resource, which has a process of its own, and the id of another one. */
+  provider?: string;
   /** The id of the provider resource, if it is not the usual one of the stack. */
   scope?: string;
   /** Whether it is `pulumi do … --stateless`, which saves no state. */
@@ -84,7 +88,8 @@ export interface Plan {
   /** Whether it begins only when no other engine is running. */
   alone?: boolean;
   program: Resource[];
-  leftovers?: "warn" | "fail";
+  /** "tag": with a typed `COMPUTE_DELETE_POLICY=retain` over the policy "fail". */
+  leftovers?: "warn" | "fail" | "tag";
   /** What Delete does: it destroys the instance, leaves it running, or fails. */
   deletePolicy?: "destroy" | "retain" | "fail";
 }
@@ -122,7 +127,9 @@ export type Rules = Pick<typeof Protocol, "begin" | "step"> &
   Pick<
     typeof Records,
     "mayTakeOver" | "endsInOrder" | "endsDoubt" | "isNamedAtEnd" | "isIdle" | "fileNameOf"
-  >;
+  > &
+  Pick<typeof Runs, "EngineRun"> &
+  Pick<typeof Deletes, "decideDelete">;
 
 /** A resource in the program of a run. In the key of a world, its index stands for it. */
 export interface Planned extends Resource {
@@ -138,6 +145,7 @@ export interface Planned extends Resource {
 export interface PlannedRun extends Plan {
   machine: number;
   stack: number;
+  provider: string;
   scope: string;
   program: Planned[];
   toJSON: () => number;
@@ -164,6 +172,7 @@ export type Exception =
   | "carried out by the service after it was proven absent"
   | "an explicit name whose Delete fails, with --replace"
   | "imported by hand, and replaced by the next run"
+  | "replaced without a Diff while no listing showed it, and renamed before its Delete"
   | "a listing that is not complete"
   | "stateless";
 
@@ -181,7 +190,8 @@ export function modelOf(
 
 function plannedRun(plan: Plan, run: number, variant: number): PlannedRun {
   const { machine = 0, stack = 0 } = plan;
-  const { scope = `provider-of-stack-${stack}` } = plan;
+  const { provider = "provider" } = plan;
+  const { scope = `${provider}-of-stack-${stack}` } = plan;
   const program = plan.program.map((resource, index): Planned => ({
     ...resource,
     digest: resource.digest ?? "as asked",
@@ -189,7 +199,7 @@ function plannedRun(plan: Plan, run: number, variant: number): PlannedRun {
     spec: specOf({ ...plan, scope }, run, resource),
     toJSON: () => index,
   }));
-  return { ...plan, machine, stack, scope, program, toJSON: () => variant };
+  return { ...plan, machine, stack, provider, scope, program, toJSON: () => variant };
 }
 
 function specOf(plan: Plan & { scope: string }, run: number, resource: Resource): CreateSpec {
@@ -222,7 +232,7 @@ function specOf(plan: Plan & { scope: string }, run: number, resource: Resource)
     leftovers: plan.leftovers,
     replaces: undefined,
     known: new Set(),
-    letsRun: false,
+    letsRun: plan.leftovers === "warn",
     deleteFails: plan.deletePolicy === "fail",
     settlingMs,
     pollIntervalMs: 0,

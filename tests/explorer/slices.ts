@@ -27,10 +27,16 @@ const listFaults: Fault[] = ["partial", "listFails"];
 /** The same resource under another name in the program. */
 const renamed = (resource: Resource, name: string): Resource => ({ ...resource, urn: urn(name) });
 /** The same resource with changed inputs. */
-const changed = (resource: Resource): Resource => ({ ...resource, digest: "as asked later" });
+const changed = (resource: Resource, digest = "as asked later"): Resource => ({
+  ...resource,
+  digest,
+});
 const secret: Resource = { ...explicit, secret: true };
 /** The resource of this name in another stack of the project. */
 const inOtherStack = (resource: Resource): Resource => ({ ...resource, urn: urn("web", "prod") });
+
+/** `COMPUTE_DELETE_POLICY=retain`, typed over the policy "fail". */
+const typedRetain: Partial<Plan> = { deletePolicy: "retain", leftovers: "tag" };
 
 const mail: Resource = { ...explicit, resource: "mail", urn: urn("mail") };
 const generatedMail: Resource = { ...generated, resource: "mail", urn: urn("mail") };
@@ -94,6 +100,7 @@ const described: Record<string, Pick<Slice, "what" | "runs"> & Partial<Slice>> =
         up(generated, { machine: 1, deletePolicy: "fail" }),
         up(generated, { machine: 1, deletePolicy: "fail", leftovers: "warn" }),
         up(generated, { machine: 1, deletePolicy: "destroy" }),
+        up(generated, { machine: 1, ...typedRetain }),
       ],
       [up(generated, { machine: 1, deletePolicy: "fail" })],
     ],
@@ -269,6 +276,71 @@ const described: Record<string, Pick<Slice, "what" | "runs"> & Partial<Slice>> =
       [up(explicit), up(changed(explicit))],
     ],
     maxFaults: 1,
+  },
+  "let run": {
+    what: "a person lets the instance of a refused replacement run, for three changes in a row",
+    runs: [
+      [up(generated, { deletePolicy: "fail" })],
+      [
+        up(changed(generated), typedRetain),
+        up(generated, { replace: true, deletePolicy: "retain", leftovers: "warn" }),
+      ],
+      [up(changed(generated, "third"), typedRetain)],
+      [up(changed(generated, "fourth"), typedRetain)],
+    ],
+    faults: ["partial", "cut", "runner killed"],
+    acts: ["settle"],
+  },
+  "let run, explicit": {
+    what: "a person lets what has the explicit name run, for two changes in a row",
+    runs: [
+      [up(explicit)],
+      [
+        up(changed(explicit), { deletePolicy: "retain", leftovers: "warn" }),
+        up(explicit, { machine: 1 }),
+      ],
+      [
+        up(changed(explicit, "third"), { deletePolicy: "retain", machine: 1 }),
+        up(changed(explicit, "third"), { leftovers: "fail" }),
+      ],
+      [up(changed(explicit, "fourth"), { deletePolicy: "retain", leftovers: "fail" })],
+    ],
+    machines: 2,
+    maxFaults: 1,
+  },
+  twin: {
+    what: "the state has two entries of one instance, and the program is as before, changes, or is replaced",
+    runs: [
+      [up(generated)],
+      [
+        up(generated),
+        up(changed(generated)),
+        up(generated, { replace: true }),
+        up(generated, { deletePolicy: "retain" }),
+        up(generated, { provider: "own" }),
+      ],
+      [up(changed(generated))],
+    ],
+    faults: ["cut", "unfinished", "ctrl-C", "runner killed"],
+    acts: ["twin"],
+  },
+  "another provider": {
+    what: "a replacement gives the resource another provider and perhaps another name, and the new instance is not ready",
+    runs: [
+      [up(generated)],
+      [
+        up(changed(generated), { provider: "own" }),
+        up(generated, { provider: "own", replace: true }),
+        up(changed(renamed(generated, "site")), { provider: "own" }),
+      ],
+      [
+        up(changed(generated), { provider: "own" }),
+        up(changed(renamed(generated, "site")), { provider: "own" }),
+        up(changed(generated)),
+      ],
+    ],
+    faults: ["refused", "cut", "unfinished", "ctrl-C", "runner killed"],
+    acts: ["portal"],
   },
   "leftovers fail": {
     what: "compute:leftovers is fail, the program changes or not, and a person drops the instance from the state",

@@ -42,12 +42,16 @@ export interface Instance {
   isMadeLate: boolean;
   /** Whether it was made late. */
   wasMadeLate: boolean;
+  /** Whether a call has seen it ready. */
+  isReady: boolean;
   /** The machine on which its create ran. */
   machine: number;
   /** Whether the file is gone although no state has it: the disk was wiped, or an engine has not saved, or saved over it. */
   isUnsaved: boolean;
   /** The last session that named its id to a person. */
   namedBy: string | undefined;
+  /** The ids of the others of its resource that its create has let run, with the same tag. A person has answered for them. */
+  passed: string[];
   /** Whether it was given up on purpose: by a person, a Delete that retains it, or a stateless create. */
   letGo: boolean;
 }
@@ -74,6 +78,24 @@ export interface StateEntry {
   stamp: string;
   /** Whether it is replaced already, and still has to be deleted. */
   old: boolean;
+  /** The provider resource whose process gets the calls about it. */
+  provider: string;
+  /** Whether its last call was answered as unfinished. */
+  isUnfinished: boolean;
+  /** The ids about which the next create does not ask. */
+  known: readonly string[];
+}
+
+/** A call or a reply that a process of a run has seen, for the real `EngineRun`. */
+export interface Heard {
+  provider: string;
+  urn: string;
+  /** "check anew" is a Check without old inputs. "hold" is a Create, or the reply to one or to an Update. */
+  what: "check" | "check anew" | "diff" | "hold";
+  /** In a "hold", it is empty while a Create is under way, and if that has failed without one. */
+  id?: string;
+  isUnfinished?: boolean;
+  known?: readonly string[];
 }
 
 /** A Create call, from the engine's request to the provider's reply. */
@@ -83,6 +105,8 @@ export interface Call extends Asked {
   idMadeByPost: string | undefined;
   /** The id of the instance: once the protocol has accepted it, or from the start if it is known to be unfinished. */
   id: string | undefined;
+  /** About which instances the next create of its resource does not ask, once the protocol has accepted this one. */
+  known: readonly string[];
   /** Whether it reported that its listing was not complete. */
   reportedPartial: boolean;
   /** Whether it has waited for another run's call. */
@@ -101,6 +125,12 @@ export interface Asked {
   replaces: boolean;
 }
 
+/** The reply to a Create call. */
+export interface Replied extends Asked {
+  id: string;
+  known: readonly string[];
+}
+
 /** A run of the engine, with its session: the life of one plugin process, or of one engine in attach mode. */
 export interface Run {
   /** The id of the session. */
@@ -117,21 +147,25 @@ export interface Run {
   todo: Planned[];
   calls: Call[];
   /** A successful reply that the engine has received and not saved yet. */
-  unsaved: (Asked & { id: string }) | undefined;
+  unsaved: Replied | undefined;
   /** A failed reply, with an id if the instance is unfinished. An error hook may make the engine ask again. */
-  retry: (Asked & { id: string | undefined }) | undefined;
+  retry: (Omit<Replied, "id"> & { id: string | undefined }) | undefined;
   /** How often an error hook has made the engine ask again. */
   retries: number;
   /** Ids of the instances that the session has created or taken over. */
   made: string[];
-  /** Ids of the instances that the session has taken over. */
-  takenOver: string[];
+  /** What its processes have seen, by the URN, and then in order. */
+  heard: Heard[];
+  /** The ids of the instances whose Delete has failed. */
+  refused: string[];
   /** The ids of the instances whose outputs the engine has sent in a Diff or Delete. */
   shown: string[];
+  /** By the resource, what a Diff has shown of its instance. */
+  before: Record<string, Pick<StateEntry, "id" | "known">>;
   /** Those of them whose outputs had the stamp of another session. */
   stamped: { id: string; urn: string; stamp: string }[];
   /** The instances that were replied as unfinished: accepted, but not ready. */
-  unfinished: { planned: Planned; id: string }[];
+  unfinished: { planned: Planned; id: string; known: readonly string[] }[];
   /** Its records, if the ledger can't be written (`Slice.noDisk`). */
   memory: Row[];
 }
@@ -306,9 +340,11 @@ export function newInstance({ instances }: World, more: Partial<Instance>): Inst
     settled: false,
     isMadeLate: false,
     wasMadeLate: false,
+    isReady: false,
     machine: 0,
     isUnsaved: false,
     namedBy: undefined,
+    passed: [],
     letGo: false,
     ...more,
   };
