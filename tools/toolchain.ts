@@ -21,8 +21,8 @@ import { ensurePulumi } from "./support/pulumiCli";
 export interface ToolchainOptions {
   /** Of the programs that will run. The default is all. */
   languages?: readonly Language[];
-  /** Uses the oldest supported Pulumi CLI, which is built here. */
-  oldest?: boolean;
+  /** Uses a Pulumi CLI of this module, which is built here. */
+  built?: keyof typeof engineVersions;
   /** Prints a line. */
   say?: (line: string) => void;
 }
@@ -37,7 +37,7 @@ export interface Toolchain {
 }
 
 export async function ensureToolchain(options: ToolchainOptions = {}): Promise<Toolchain> {
-  const { oldest = false, say: report = say } = options;
+  const { built, say: report = say } = options;
   const { languages = Object.keys(hosts) as Language[] } = options;
   const build = async (module: keyof typeof engineVersions) => ({
     path: await ensureGoTool(module),
@@ -49,7 +49,7 @@ export async function ensureToolchain(options: ToolchainOptions = {}): Promise<T
     download: () => ensureOfficialPulumi(pinnedPulumi, { say: report }),
     build: () => build("engine"),
   };
-  const found = await (oldest ? build("engine-oldest") : ensurePulumi(supply, report));
+  const found = await (built ? build(built) : ensurePulumi(supply, report));
   const { path: pulumi, version, isBuiltHere } = found;
   report(`Pulumi CLI ${version}: ${describe(pulumi)}`);
 
@@ -57,7 +57,7 @@ export async function ensureToolchain(options: ToolchainOptions = {}): Promise<T
     // A CLI that was built here uses only hosts that were.
     const host = hosts[language];
     if (isBuiltHere || !isInstalled(host.name, pulumi)) await ensureBuilt(host);
-    if (!oldest) continue;
+    if (built !== "engine-oldest") continue;
     // The Pulumi CLI warns about hosts in other folders.
     for (const file of filesOf(host))
       writeWhole(join(dirname(pulumi), file), readFileSync(join(toolsBin, file)), 0o755);

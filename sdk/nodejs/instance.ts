@@ -75,6 +75,16 @@ export class Instance extends pulumi.CustomResource {
         return new Instance(name, undefined as any, { ...opts, id: id });
     }
 
+    /**
+     * Check whether an existing Instance resource with the given ID exists.
+     *
+     * @param id The _unique_ provider ID of the resource to check.
+     * @param opts Optional settings to control the behavior of the CustomResource.
+     */
+    public static exists(id: pulumi.Input<string>, opts?: pulumi.CustomResourceOptions): pulumi.Output<boolean> {
+        return pulumi.runtime.existsResource("compute:index:Instance", id, {}, { ...opts }, undefined);
+    }
+
     /** @internal */
     public static readonly __pulumiType = 'compute:index:Instance';
 

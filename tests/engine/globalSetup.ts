@@ -1,6 +1,6 @@
 /**
  * Prepares the engine tests once: the real Pulumi CLI, its language hosts, the built plugin and a stack to copy. With
- * COMPUTE_TEST_ENGINE=oldest the CLI is the oldest that the provider works with.
+ * COMPUTE_TEST_ENGINE=built the CLI is the one that tools/go/engine pins, and with `oldest` the oldest that the provider works with.
  */
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,9 +20,13 @@ export default async function globalSetup(): Promise<void> {
 /** Prepares the CLI, the plugin and the stack, with the hosts of these languages (by default, of all). */
 export async function prepareEngine(hosts: { languages?: readonly Language[] }): Promise<void> {
   const engine = process.env["COMPUTE_TEST_ENGINE"] ?? "";
-  if (!["", "oldest"].includes(engine))
+  const built = { built: "engine", oldest: "engine-oldest" } as const;
+  if (engine !== "" && !(engine in built))
     throw new Error(`COMPUTE_TEST_ENGINE: no engine "${engine}"`);
-  const toolchain = await ensureToolchain({ oldest: engine === "oldest", ...hosts });
+  const toolchain = await ensureToolchain({
+    ...(engine !== "" && { built: built[engine as keyof typeof built] }),
+    ...hosts,
+  });
   await ensureBuilt();
   // The workers inherit the environment from here. It is set already if another project of this run has set it.
   if (process.env["COMPUTE_TEST_PULUMI"] !== undefined) return;

@@ -121,7 +121,11 @@ function versionTable(): string {
     ["macOS", "13.5 (not run there yet)"],
     ["Windows", "10 (run only under Wine yet, and not on arm64)"],
   ];
-  return table(["", "At least"], rows);
+  const { testedEngine: tested, newestEngine: newest } = metadata;
+  const others = newest === tested ? "" : ` The core tests were also seen to pass with ${newest}.`;
+  return `${table(["", "At least"], rows)}
+
+All tests ran with Pulumi ${tested}.${others}`;
 }
 
 /** What the peers of the benchmark need for the same work: time and requests. */

@@ -1,8 +1,12 @@
-/** Checks that the oldest supported engine has the same version in the provider and in the tests. */
+/** Checks that the engines that the tests run are those of which the provider and the documentation speak. */
 import { expect, test } from "@jest/globals";
+import { testedEngine } from "../../metadata.json";
 import { oldestEngine } from "../../provider/process/executable";
 import { engineVersions } from "./tools";
 
-test("the tests run the oldest engine that the provider works with", () => {
-  expect(engineVersions["engine-oldest"]).toBe(`v${oldestEngine}`);
+test("the tests run the engine with which all of them are said to have run, and the oldest one that the provider works with", () => {
+  expect(engineVersions).toEqual({
+    engine: `v${testedEngine}`,
+    "engine-oldest": `v${oldestEngine}`,
+  });
 });

@@ -37,7 +37,7 @@ export interface Property {
   willReplaceOnChanges?: boolean;
 }
 
-const { sdk, oldestEngine, ...about } = metadata;
+const { sdk, oldestEngine, testedEngine: _, newestEngine: __, ...about } = metadata;
 
 const networkToken = "compute:index:Network";
 const summaryToken = "compute:index:InstanceSummary";

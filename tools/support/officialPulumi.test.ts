@@ -5,9 +5,10 @@ import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import type { RequestListener } from "node:http";
 import { join } from "node:path";
 import { create } from "tar";
+import { testedEngine } from "../../metadata.json";
 import { temporaryFolder } from "../../provider/testing/temporaryFolder";
+import { isOlder } from "../../provider/version";
 import { serve } from "../../tests/support/serve";
-import { engineVersions } from "../go/tools";
 import { ensureOfficialPulumi } from "./officialPulumi";
 import { exe } from "./paths";
 import { archivePath, pinnedPulumi } from "./pulumiArchive.cjs";
@@ -63,8 +64,8 @@ const sumOf = (bytes: Buffer) => hash("sha256", bytes);
 const inPulumi = ["other", `pulumi${exe}`].map((name) => join("pulumi-1.2.3", name));
 const unpacked = ["downloads", "pulumi-1.2.3", ...inPulumi];
 
-test("the pinned version is the one that is built if it can't be downloaded", () => {
-  expect(`v${pinnedPulumi.version}`).toBe(engineVersions.engine);
+test("the pinned version is not newer than the one with which all tests run", () => {
+  expect(isOlder(testedEngine, pinnedPulumi.version)).toBe(false);
 });
 
 test("the pinned archive is downloaded, through a redirect, and unpacked", async () => {

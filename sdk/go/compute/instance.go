@@ -196,6 +196,12 @@ func (InstanceState) ElementType() reflect.Type {
 	return reflect.TypeOf((*instanceState)(nil)).Elem()
 }
 
+// InstanceExists checks whether an existing Instance resource with the given ID exists.
+func InstanceExists(ctx *pulumi.Context,
+	id pulumi.StringInput, state *InstanceState, opts ...pulumi.ResourceOption) pulumi.BoolOutput {
+	return ctx.ExistsResource("compute:index:Instance", id, state, "", opts...)
+}
+
 type instanceArgs struct {
 	// Flavors to create the server with if the service refuses `flavorId`, for example because it is sold out. They are tried in this order, and `flavorIdUsed` says which one it was. A change is made in place, and replaces nothing.
 	FallbackFlavorIds []string `pulumi:"fallbackFlavorIds"`

@@ -1,9 +1,9 @@
-// A language host that writes programs and SDKs, which `pulumi import` and `pulumi package add` need, in front of an older
-// host, which runs programs.
+// A language host that writes programs and SDKs, which `pulumi import` and `pulumi package add` need, and that runs policy
+// packs for Node.js, in front of an older host, which runs programs.
 //
-// The Go proxy has no language host that knows the calls GenerateProgram, GeneratePackage and Link, but it has the
-// libraries that the official hosts call for them. This program answers these calls, and forwards all others to the older
-// host. The name of the executable, pulumi-language-LANGUAGE, says the language. The older host is compute-host-LANGUAGE in
+// The Go proxy has no language host that knows the calls GenerateProgram, GeneratePackage, Link and RunPlugin, but it has
+// the libraries that the official hosts call for the first three. This program answers these calls, and forwards all others
+// to the older host. The name of the executable, pulumi-language-LANGUAGE, says the language. The older host is compute-host-LANGUAGE in
 // the same folder.
 package main
 
@@ -37,12 +37,14 @@ type language struct {
 	writePackage writePackage
 	// Records in the files of a project where its packages are. Returns how a program imports each.
 	link link
+	// Runs a plugin that is a program, such as a policy pack. Undefined if the older host is to be asked.
+	runPlugin runPlugin
 }
 
 var languages = map[string]language{
-	"nodejs": {nodejs.GenerateProgram, writeNodejs, linkNodejs},
-	"python": {python.GenerateProgram, writePython, linkPython},
-	"go":     {golang.GenerateProgram, writeGo, linkGo},
+	"nodejs": {nodejs.GenerateProgram, writeNodejs, linkNodejs, runPolicyPack},
+	"python": {python.GenerateProgram, writePython, linkPython, nil},
+	"go":     {golang.GenerateProgram, writeGo, linkGo, nil},
 }
 
 func main() {
@@ -142,6 +144,15 @@ func (p proxy) handle(_ any, caller grpc.ServerStream) error {
 		return answer(caller, p.language.generatePackage)
 	case pulumirpc.LanguageRuntime_Link_FullMethodName:
 		return answer(caller, p.language.linkPackages)
+	case pulumirpc.LanguageRuntime_RunPlugin_FullMethodName:
+		if p.language.runPlugin == nil {
+			break
+		}
+		var request pulumirpc.RunPluginRequest
+		if err := caller.RecvMsg(&request); err != nil {
+			return err
+		}
+		return p.language.runPlugin(&request, caller)
 	}
 	return p.forward(method, caller)
 }
