@@ -158,9 +158,13 @@ async function checkEngine(env: NodeJS.ProcessEnv): Promise<Finding> {
   if (version instanceof Problem)
     return (version.found === noPulumi ? warning : failed)("engine", version.found, version.next);
   const system = `Node ${process.version} (${process.platform} ${process.arch})`;
-  return isOlder(version, oldestEngine)
-    ? failed("engine", `Pulumi ${version} is older than ${oldestEngine}`, installAdvice)
-    : ok("engine", `Pulumi ${version}, with ${metadata.name} ${metadata.version} on ${system}`);
+  if (isOlder(version, oldestEngine))
+    return failed("engine", `Pulumi ${version} is older than ${oldestEngine}`, installAdvice);
+  const { name, newestEngine } = metadata;
+  // Pulumi has a release each week.
+  const isTried = !isOlder(newestEngine, version);
+  const untried = isTried ? "" : ` (newer than ${newestEngine}, with which it was tried)`;
+  return ok("engine", `Pulumi ${version}${untried}, with ${name} ${metadata.version} on ${system}`);
 }
 
 /** Checks the ledger, in which the provider records its creates. */

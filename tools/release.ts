@@ -3,12 +3,14 @@
  * RELEASING.md describes the order of the steps, and what to do when a step fails.
  *
  *   dry-run                checks the versions, packs each SDK, and publishes nothing
- *   check TAG              says whether the tag, metadata.json and CHANGELOG.md agree
+ *   check TAG              says whether the tag, metadata.json and CHANGELOG.md agree, and whether the tests are left behind by
+ *                          the newest Pulumi engine
  *   plugins [PLATFORM …]   builds the plugin as a single executable with Node inside, for these platforms or all, and
  *                          packs it in dist/ for `pulumi plugin install`
  *   pack LANGUAGE          packs an SDK for its registry, in .tools/release/
  *   audit                  looks for known vulnerabilities in npm's registry and at vuln.go.dev
- *   engine                 downloads the newest Pulumi CLI, and runs the core tests with it
+ *   engine                 downloads the newest Pulumi CLI, runs the core tests with it, and compares its calls with the
+ *                          recorded ones
  *   publish PLACE          publishes to one place. Do not run it by hand unless RELEASING.md says so
  */
 import { join } from "node:path";
@@ -16,7 +18,7 @@ import { packPlugins } from "./dist/archives";
 import { dryRun } from "./dist/dryRun";
 import { platformNamed } from "./dist/platforms";
 import { ensureGoTool } from "./go/tools";
-import { tryNewestEngine } from "./release/newestEngine";
+import { isLeftBehind, newestServed, tryNewestEngine } from "./release/newestEngine";
 import { places, type Place } from "./release/publish";
 import { disagreements, releaseNotes } from "./release/versions";
 import { packForRelease, sdkNamed } from "./sdk/pack";
@@ -27,7 +29,7 @@ import { root } from "./support/paths";
 const steps: Readonly<Record<string, (...names: string[]) => Promise<void>>> = {
   "dry-run": dryRun,
   async check(tag = "") {
-    const problems = disagreements(tag);
+    const problems = [disagreements(tag), isLeftBehind(await newestServed()) ?? []].flat();
     if (problems.length > 0) throw new ToolError(problems.join("\n"));
     say(`${tag}: the versions agree. The release notes:\n`);
     console.log(releaseNotes());

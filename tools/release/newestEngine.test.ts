@@ -5,7 +5,7 @@ import { beforeEach, expect, test } from "@jest/globals";
 import { temporaryFolder } from "../../provider/testing/temporaryFolder";
 import { serve } from "../../tests/support/serve";
 import { toolsBin } from "../support/paths";
-import { newestPulumi, pathFor } from "./newestEngine";
+import { isLeftBehind, newestPulumi, pathFor } from "./newestEngine";
 
 /** Asks a server that has these pages. */
 async function newestOf(pages: Readonly<Record<string, string>>) {
@@ -57,6 +57,15 @@ function fakePulumi(inFolder: string, script: string): string {
   writeFileSync(path, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
   return path;
 }
+
+test.each([
+  ["v3.276.0", undefined],
+  ["v3.286.9", undefined],
+  ["v3.287.0", expect.stringContaining("raise the version")],
+  ["v4.0.0", expect.stringContaining("raise the version")],
+])("beside engine %s, the tests with 3.276.0 are left behind: %s", (newest, problem) => {
+  expect(isLeftBehind(newest, "3.276.0")).toEqual(problem);
+});
 
 test("the tests use the newest CLI, or the check fails", async () => {
   const pulumi = fakePulumi(folder, "echo v9.9.9");

@@ -1,11 +1,13 @@
 /** The weekly check of .github/workflows/engine.yml: tries the newest Pulumi CLI. */
 import { dirname, join } from "node:path";
+import { testedEngine } from "../../metadata.json";
 import { captured } from "../support/command";
+import { goEnvironment } from "../support/go";
 import { runJest } from "../support/jest";
 import { say, ToolError } from "../support/main";
 import { ensureOfficialPulumi } from "../support/officialPulumi";
 import { onPath, withPath } from "../support/onPath";
-import { toolsDir } from "../support/paths";
+import { root, toolsDir } from "../support/paths";
 import { pinnedPulumi, type PulumiRelease } from "../support/pulumiArchive.cjs";
 
 /** Pulumi's own installer asks it, too. */
@@ -34,15 +36,45 @@ export async function newestPulumi(
   return { version, url, sha256 };
 }
 
-/** Runs the core tests with the newest Pulumi CLI. @throws {ToolError} if it can't be downloaded */
+/** The newest minor version of the engine may be so much higher than that of the tests. Pulumi has a release each week. */
+const maxAhead = 10;
+
+/** Says that the tests run with an engine that is too old beside the newest one. Undefined if it is not. */
+export function isLeftBehind(newest: string, tested: string = testedEngine): string | undefined {
+  const [[major, minor = 0], [testedMajor, testedMinor = 0]] = [newest, tested].map((version) =>
+    version.replace(/^v/, "").split(".").map(Number),
+  ) as [number[], number[]];
+  if (major === testedMajor && minor - testedMinor <= maxAhead) return undefined;
+  return `The newest Pulumi engine is ${newest}, and all tests run with ${tested}: raise the version in tools/go/engine and in metadata.json`;
+}
+
+/** Returns the newest version of the engine that Go's module proxy serves: `v3.276.0`. */
+export async function newestServed(): Promise<string> {
+  const list = ["list", "-m", "-f", "{{.Version}}", "github.com/pulumi/pulumi/pkg/v3@latest"];
+  const cwd = join(root, "tools", "go", "engine");
+  return (await captured("go", list, { cwd, env: goEnvironment() })).trim();
+}
+
+/**
+ * Runs the core tests with the newest Pulumi CLI, and compares its calls with the recorded conversations. Fails also if the tests are
+ * left behind. @throws {ToolError} if the CLI can't be downloaded
+ */
 export async function tryNewestEngine(): Promise<void> {
   const release = await newestPulumi();
   // Not .tools/bin, which `onPath` ignores.
   const folder = join(toolsDir, "newest");
-  say(`The newest Pulumi CLI is ${release.version}. This repository pins ${pinnedPulumi.version}.`);
+  say(`The newest Pulumi CLI is ${release.version}. All tests ran with ${testedEngine}.`);
   const pulumi = await ensureOfficialPulumi(release, { say, folder });
   if (pulumi === undefined) throw new ToolError("Without that download, nothing was tried.");
-  runJest([{ projects: ["core"], env: { PATH: await pathFor(pulumi) } }]);
+  const env = { PATH: await pathFor(pulumi) };
+  runJest([
+    { projects: ["core"], env },
+    { args: ["tests/engine/recordedCalls"], env },
+  ]);
+  const behind = isLeftBehind(release.version);
+  if (behind === undefined) return;
+  say(behind);
+  process.exitCode = 1;
 }
 
 /**
