@@ -5,8 +5,9 @@ import { expect, test } from "@jest/globals";
 import { Fixture } from "./support/fixture";
 import { instances, oneInstance } from "./support/programs";
 
-/** The address of the first instance with `--addresses 127.0.0.0/8`. */
-const address = "127.0.0.1";
+/** An address that no other process uses, so that a port stays closed until this test listens there. */
+const address = `127.7.${process.pid % 256}.1`;
+const addresses = address.replace(/1$/, "0/24");
 
 /** A server that counts its connections. Without a port, it takes a free one. */
 async function listen(port = 0): Promise<{ server: Server; port: number; count: () => number }> {
@@ -20,7 +21,7 @@ async function listen(port = 0): Promise<{ server: Server; port: number; count: 
   return { server, port: (server.address() as AddressInfo).port, count: () => connections };
 }
 
-async function freePort(): Promise<number> {
+async function closedPort(): Promise<number> {
   const { server, port } = await listen();
   server.close();
   await once(server, "close");
@@ -28,12 +29,12 @@ async function freePort(): Promise<number> {
 }
 
 test("a port that does not answer in time keeps the instance, the next up goes on until the port answers, and later changes connect to nothing (G1)", async () => {
-  const port = await freePort();
+  const port = await closedPort();
   const program = (waitForPort: number | undefined, update = "2m") =>
     oneInstance({ waitForPort }, { customTimeouts: { create: "4s", update } });
   await using fixture = await Fixture.create({
     program: program(port),
-    service: { addresses: "127.0.0.0/8" },
+    service: { addresses },
   });
   const { stack } = fixture;
   expect(await stack.preview()).not.toContain(`${port}`);
@@ -61,7 +62,7 @@ test("a port that does not answer in time keeps the instance, the next up goes o
     await stack.expectNothingToDo();
 
     const before = fixture.control.counts();
-    for (const waitForPort of [await freePort(), undefined, port]) {
+    for (const waitForPort of [await closedPort(), undefined, port]) {
       stack.program(program(waitForPort));
       expect(await stack.up()).toMatch(/~ 1 updated/);
       expect((await stack.instance()).outputs?.["waitForPort"] ?? undefined).toBe(waitForPort);
@@ -79,7 +80,7 @@ test("a port that does not answer in time keeps the instance, the next up goes o
 
 test("a port that can't answer is left out of the program, or its OFFLINE instance is started at the service, and the next up finishes each (G1)", async () => {
   const { server, port } = await listen();
-  const closed = await freePort();
+  const closed = await closedPort();
   const customTimeouts = { create: "3s", update: "30s" };
   const named = (silent?: number, released?: number) =>
     instances({
