@@ -77,9 +77,10 @@ export interface Unfinished {
 /** What a Create or an Update is about. */
 export type ChangeOccasion =
   | { readonly is: "preview" | "first" }
-  /** An error hook of the program repeats a call that has failed. */
+  /** An error hook of the program repeats a call that has failed: a Create if `of` says so, even if this call is an Update. */
   | {
       readonly is: "repeat";
+      readonly of: "create" | "update";
       /** What the failed Create has left unfinished. */
       readonly unfinished: Unfinished | undefined;
       /** Whether one of the failed calls was answered with the error of an instance that is not ready. */
@@ -152,6 +153,8 @@ class Resource {
   isDoubtSaid = false;
   /** How often Create or Update was called, previews not counted. */
   tries = 0;
+  /** The first of these calls. */
+  change: "create" | "update" | undefined;
   /** Whether one of these calls was answered with the error of an instance that is not ready. */
   wasUnfinished = false;
   /** What the last Create has left unfinished. */
@@ -240,13 +243,14 @@ export class EngineRun {
     return (resource.lastRead = inputs === undefined ? "import" : given);
   }
 
-  /** A Create or an Update. */
-  change({ urn, preview }: { urn: string; preview: boolean }): ChangeOccasion {
+  /** A Create, or, with an id, an Update. */
+  change({ urn, preview, id }: { urn: string; preview: boolean; id?: string }): ChangeOccasion {
     if (preview) return { is: "preview" };
     const resource = this.resource(urn);
     const { tries, unfinished, wasUnfinished } = resource;
     resource.tries++;
-    return tries === 0 ? { is: "first" } : { is: "repeat", unfinished, wasUnfinished };
+    const of = (resource.change ??= id === undefined ? "create" : "update");
+    return tries === 0 ? { is: "first" } : { is: "repeat", of, unfinished, wasUnfinished };
   }
 
   delete({ urn, id }: Pick<DeleteRequest, "urn" | "id">): DeleteOccasion {

@@ -2,7 +2,7 @@
 import { afterEach, expect, jest, test } from "@jest/globals";
 import type { SettingWords } from "./api/errors";
 import { EngineRun } from "./engineRun";
-import { OperationCanceled, OperationFailed } from "./errors";
+import { type InstanceUnfinished, OperationCanceled, OperationFailed } from "./errors";
 import {
   propertyMap,
   Secret,
@@ -259,6 +259,26 @@ test("a Ctrl-C before anything was changed is reported as such, and a new engine
   await provider.configure(configuration);
   service.posts.push(ready);
   expect((await provider.create(creation)).id).toBe("i-1");
+});
+
+test("an Update by which an error hook repeats a create has the time-out of a create, and each failure carries the id (G1)", async () => {
+  const { provider, service, clock } = await configured();
+  service.posts.push((body, _signals, service) => service.accept(body));
+  const failed = await errorOf(provider.create({ ...creation, timeoutSeconds: 5 }));
+  const { id, state } = failed as InstanceUnfinished;
+  const { inputs, outputs } = state;
+  const held = { urn, id, oldInputs: inputs, oldOutputs: outputs, news: inputs };
+  const repeat = () => errorOf(provider.update({ ...held, timeoutSeconds: 5, preview: false }));
+  const late = expect.stringContaining("5 s (customTimeouts.create)");
+  expect(await repeat()).toMatchObject({ name: "InstanceUnfinished", id, message: late });
+  // Nothing brings it back, and this run can't create another one any more.
+  service.instances.delete(id);
+  await clock.sleep(5000);
+  for (let time = 0; time < 2; time++) {
+    const gone = await errorOf(provider.update({ ...held, timeoutSeconds: 300, preview: false }));
+    expect(gone).toMatchObject({ name: "InstanceUnfinished", id });
+    expect(gone.message).toMatch(/^instance i-1 was listed before.* to create it anew$/);
+  }
 });
 
 test("the engine's run notes a call before the look that ends a doubt is awaited", async () => {

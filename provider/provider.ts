@@ -14,7 +14,7 @@ import {
 } from "./errors";
 import { invoke, listInstances } from "./functions/functions";
 import { checkInstance } from "./instance/check";
-import { createInstance } from "./create/create";
+import { createInstance, repeatCreate } from "./create/create";
 import { deleteInstance } from "./instance/delete";
 import { diffInstance } from "./instance/diff";
 import { heldBy, Instance, isUnfinished } from "./instance/instance";
@@ -67,6 +67,8 @@ class ComputeProvider implements calls.Provider {
   readonly update = this.#inSession("updated", (session, request: calls.UpdateRequest) => {
     const { id } = request;
     const occasion = session.engine.change(request);
+    if (occasion.is === "repeat" && occasion.of === "create")
+      return succeeded(session, request, repeatCreate(session, request, occasion.unfinished));
     const updated = onceLooked(session, request, async () => ({
       id,
       outputs: await updateInstance(session, request, occasion),

@@ -8,13 +8,13 @@ import { RequestError } from "../api/errors";
 import { recentMs, type Listing } from "../evidence/listing";
 import type { LedgerRecord } from "../ledger/record";
 import type { Origin } from "../origin";
-import type { CreateRequest, CreateResponse } from "../pulumi/calls";
-import type { ChangeOccasion } from "../engineRun";
+import type { CreateRequest, CreateResponse, UpdateRequest } from "../pulumi/calls";
+import type { ChangeOccasion, Unfinished } from "../engineRun";
 import { waits, type Operation } from "../session/operations";
 import type { Session } from "../session/session";
 import { argsOf, claimOf, graceMs, lookAt, specOf } from "./spec";
 import { createBodyOf, type InstanceArgs } from "../instance/definition";
-import { hasSecretFlavor, Instance, previewOutputs } from "../instance/instance";
+import { hasSecretFlavor, heldBy, Instance, previewOutputs } from "../instance/instance";
 import { retainReplaced } from "../instance/retained";
 import {
   failureError,
@@ -27,7 +27,14 @@ import {
 } from "./messages";
 import { previewCreate } from "./preview";
 import * as protocol from "./protocol";
-import { keepOrThrow, unfinishedError, waitUntilReady, type ReadyWait } from "../instance/ready";
+import { lookFor } from "../instance/existence";
+import {
+  goneInstance,
+  keepOrThrow,
+  unfinishedError,
+  waitUntilReady,
+  type ReadyWait,
+} from "../instance/ready";
 import { forgetText } from "../instance/userData";
 
 /** How long after its end a listing can become a renewed baseline (the listing before the POST), at least. */
@@ -66,6 +73,28 @@ export async function createInstance(
   return await finish(session, obtained, operation);
 }
 
+/**
+ * Goes on with a Create that has failed with an id, which an error hook repeats as an Update from engine 3.274 on. `unfinished` is
+ * undefined if the instance was proven gone, which this run can't replace any more.
+ *
+ * @throws InstanceUnfinished for each failure, as `createInstance`: after any other one the engine would drop the instance
+ */
+export async function repeatCreate(
+  session: Session,
+  request: UpdateRequest,
+  unfinished: Unfinished | undefined,
+): Promise<CreateResponse> {
+  using operation = session.operations.of(request, "create");
+  const origin = session.connection.origin();
+  const wait = unfinished ?? { instance: heldBy(request), origin, after: 0 };
+  return await answer(session, wait, async () => {
+    const { verdict } = await lookFor(session, wait.instance, operation);
+    if (verdict.kind === "absent") throw goneInstance(wait.instance);
+    const listed = verdict.kind === "listed" ? verdict.items[0] : undefined;
+    return await waitUntilReady(session, { ...wait, listed }, operation);
+  });
+}
+
 /** Follows the protocol to an instance. @throws if there is none */
 async function obtain(
   session: Session,
@@ -98,18 +127,29 @@ function refusalOf(failure: protocol.Failure): RequestError | undefined {
   return error instanceof RequestError && error.isAboutRequest ? error : undefined;
 }
 
-/** Notes the instance, and waits until it is ready. From here on, every error carries the id (G1). */
-async function finish(
+/** Notes the instance, and waits until it is ready. */
+function finish(
   session: Session,
   { wait, note }: Obtained,
   operation: Operation,
+): Promise<CreateResponse> {
+  return answer(session, wait, () => {
+    note?.();
+    return waitUntilReady(session, wait, operation);
+  });
+}
+
+/** Returns the answer to a create, once its instance is ready. Every error carries the id (G1). */
+async function answer(
+  session: Session,
+  wait: Unfinished,
+  ready: () => Promise<Instance>,
 ): Promise<CreateResponse> {
   const { engine, ledger } = session;
   const { instance } = wait;
   const { urn, id } = instance;
   try {
-    note?.();
-    const { outputs } = await waitUntilReady(session, wait, operation);
+    const { outputs } = await ready();
     forgetText(engine, instance.inputs);
     return { id, outputs };
   } catch (error) {

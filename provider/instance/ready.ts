@@ -225,7 +225,7 @@ class WaitUntilReady {
 }
 
 /** Returns the error for an instance that was listed, and is then proven gone (G3). */
-function goneInstance(instance: Instance): InstanceUnfinished {
+export function goneInstance(instance: Instance): InstanceUnfinished {
   const own = `instance ${instance.id} was listed before, and is now missing from two complete listings`;
   return unfinishedInstance(instance, own, ". Run `pulumi up` again to create it anew", true);
 }

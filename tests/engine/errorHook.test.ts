@@ -2,47 +2,31 @@
  * An error hook that answers "again" for ever: the engine keeps only what the last of a hundred calls answers, so that one has the
  * id and the state of the server (G1).
  */
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { destroyPath, Fixture, never, type FixtureOptions } from "./support/fixture";
+import { inlineProgram } from "./support/inlineProgram";
 import { emptyProgram, required } from "./support/programs";
 
-/**
- * Runs `pulumi up` of a program with such a hook. With the Automation API the engine runs a program without a language host. That
- * of these tests knows no error hooks. With CTRL_C=1, one Ctrl-C ends the wait for the server. FLAVOR is another flavor.
- */
-const program = `
-const pulumi = require("@pulumi/pulumi");
-const { LocalWorkspace } = require("@pulumi/pulumi/automation");
-async function program() {
-  const hook = new pulumi.ErrorHook("again", () => true);
-  const options = { hooks: { onError: [hook] } };
+/** A program with such a hook, or with one that says so often "again". FLAVOR is another flavor. */
+function program(tries: number, options: object): string {
+  return `
+  const hook = new pulumi.ErrorHook("again", ({ errors }) => errors.length <= ${tries});
+  const options = { ...${JSON.stringify(options)}, hooks: { onError: [hook] } };
   const inputs = ${JSON.stringify(required)};
   inputs.flavorId = process.env.FLAVOR ?? inputs.flavorId;
   new pulumi.CustomResource("compute:index:Instance", "web", inputs, options);
-}
-const ctrlC = new AbortController();
-const onOutput = (text) => {
-  console.log(text);
-  if (process.env.CTRL_C && text.includes("PROVISIONING, ")) ctrlC.abort();
-};
-LocalWorkspace.createOrSelectStack({ stackName: "dev", projectName: "proj", program }, { workDir: "." })
-  .then((stack) => stack.up({ onOutput, signal: ctrlC.signal }))
-  .catch((error) => {
-    console.log(String(error));
-    process.exitCode = 1;
-  });
 `;
-const up = `'${process.execPath}' hook.js`;
+}
+
+const up = `'${process.execPath}' inline.js`;
 
 async function fixtureWithHook(
   service: FixtureOptions["service"] = {},
   config: FixtureOptions["config"] = {},
+  { tries = 1000, ...options }: { tries?: number; customTimeouts?: object } = {},
 ): Promise<Fixture> {
   const fixture = await Fixture.create({ program: emptyProgram, service, config });
-  fixture.stack.javascript("");
-  writeFileSync(join(fixture.stack.project, "hook.js"), program);
+  inlineProgram(fixture.stack, program(tries, options));
   return fixture;
 }
 
@@ -112,4 +96,35 @@ test("after one Ctrl-C during the wait, in two runs, the state has the id and wh
   stack.setEnv("CTRL_C", undefined);
   control.finishProvisioning();
   await expectWorks(fixture);
+});
+
+test("the time-out of a repeated create is that of a create", async () => {
+  const customTimeouts = { create: "2s", update: "1h" };
+  await using fixture = await fixtureWithHook(never, {}, { tries: 2, customTimeouts });
+
+  const output = await fixture.stack.typeFailing(up);
+
+  expect(output).toContain("2 s (customTimeouts.create)");
+  expect(output).not.toContain("customTimeouts.update");
+  await expectKept(fixture, "PROVISIONING");
+});
+
+test("of a server that is gone before it was ready, a repeated create says that the next up makes another one", async () => {
+  await using fixture = await fixtureWithHook(never, {}, { tries: 2 });
+  const { stack, control } = fixture;
+  const running = stack.startTyping(up);
+  await running.printed("PROVISIONING, ");
+  for (const id of fixture.ids()) control.remove(id);
+
+  const output = await running.failed();
+
+  expect(output).toContain("retrying create due to on-error hook request (2/100)");
+  expect(output).toContain("Run `pulumi up` again to create it anew");
+  expect(output).not.toMatch(/pulumi refresh|is kept in the state/);
+  const again = stack.startTyping(up);
+  await again.printed("PROVISIONING, ");
+  control.finishProvisioning();
+  await again.succeeded();
+  expect(fixture.posts()).toBe(2);
+  expect(await stack.ids()).toEqual(fixture.ids());
 });

@@ -207,12 +207,14 @@ export class Stack implements AsyncDisposable {
   }
 
   /** Runs a shell command in the folder of the project, without confirmations. It is expected to succeed. */
-  type = (line: string) => this.#shell(line).succeeded();
+  type = (line: string) => this.startTyping(line).succeeded();
 
   /** Like `type`, for a command that is expected to fail. */
-  typeFailing = (line: string) => this.#shell(line).failed();
+  typeFailing = (line: string) => this.startTyping(line).failed();
 
-  #shell = (line: string) => this.#spawn(["sh", "-c", line], { PULUMI_SKIP_CONFIRMATIONS: "true" });
+  /** Like `type`. Returns before the command has ended. */
+  startTyping = (line: string) =>
+    this.#spawn(["sh", "-c", line], { PULUMI_SKIP_CONFIRMATIONS: "true" });
 
   #spawn([command = "", ...args]: readonly string[], env: NodeJS.ProcessEnv = {}): Running {
     const child = spawn(command, args, {
