@@ -176,6 +176,8 @@ export class EngineRun {
   readonly ours = new Set<string>();
   /** By its hash: the text of user data that a create may still need. Only the process that checked the inputs has it. */
   readonly texts = new Map<string, KeptText>();
+  /** Whether a call has come that changes something. The run of a preview gets none. */
+  isActing = false;
   /** How the run has ended. The creates that still run read this when they end. */
   ending: CancelReason | undefined;
   readonly #resources = new Map<string, Resource>();
@@ -246,6 +248,7 @@ export class EngineRun {
   /** A Create, or, with an id, an Update. */
   change({ urn, preview, id }: { urn: string; preview: boolean; id?: string }): ChangeOccasion {
     if (preview) return { is: "preview" };
+    this.#act();
     const resource = this.resource(urn);
     const { tries, unfinished, wasUnfinished } = resource;
     resource.tries++;
@@ -254,6 +257,7 @@ export class EngineRun {
   }
 
   delete({ urn, id }: Pick<DeleteRequest, "urn" | "id">): DeleteOccasion {
+    this.#act();
     const own = [...this.#resources.keys()].flatMap((of) => this.#toldOf(of) ?? []);
     const all = [...own, ...this.#folder.others()];
     const holders = all.filter(({ before, instance }) => before === id || instance?.id === id);
@@ -273,6 +277,13 @@ export class EngineRun {
     if (!heir) return { is: "removed" };
     const next = heir.instance?.id === id ? undefined : heir.instance;
     return { is: "replaced", next, deletePolicy: heir.deletePolicy };
+  }
+
+  /** Notes that this is no preview. What an error of a preview's call has said so far may have reached nobody (`Skip` in step.go). */
+  #act(): void {
+    if (this.isActing) return;
+    this.isActing = true;
+    for (const resource of this.#resources.values()) resource.isDoubtSaid = false;
   }
 
   /** Notes how the run ended. `engineGone` is final. */

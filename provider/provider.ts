@@ -136,7 +136,7 @@ class ComputeProvider implements calls.Provider {
    * that says that this was not done. The operation may end the hiding.
    */
   async #perform<T>(
-    request: { urn?: string | undefined; id?: string },
+    request: { urn?: string | undefined; id?: string; preview?: boolean },
     operation: (hidden: Disposable) => T | Promise<T>,
     done = "changed",
   ): Promise<T> {
@@ -148,7 +148,9 @@ class ComputeProvider implements calls.Provider {
         error,
         `${id === undefined ? "nothing was" : `instance ${id} was not`} ${done}`,
       );
-      this.#shorten(own, urn);
+      // The error of a step that is skipped reaches nobody, so it is no first one to which others could refer.
+      const isSkipped = this.#run.engine.isActing && request.preview === true;
+      if (!isSkipped) this.#shorten(own, urn);
       throw own;
     }
   }

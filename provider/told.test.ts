@@ -5,12 +5,15 @@ import { beforeEach, expect, test } from "@jest/globals";
 import { RequestError } from "./api/errors";
 import type { ClientOptions } from "./api/options";
 import { InstanceUnfinished } from "./errors";
+import { ledgerFolder } from "./ledger/folder";
 import { createProvider } from "./provider";
 import type { ConfigureRequest, CreateRequest, Provider } from "./pulumi/calls";
 import { propertyMap, Secret, type PropertyValue } from "./pulumi/propertyValue";
 import { fail, failed, ready, type Post } from "./testing/fakeService";
+import { leaveInDoubt } from "./testing/ledgerRecord";
 import { temporaryFolder } from "./testing/temporaryFolder";
 import {
+  errorOf as failureOf,
   inputsOf,
   linesAt100,
   liveToken,
@@ -85,7 +88,8 @@ async function readAgain(world: World, errors: readonly Error[]): Promise<string
   const unfinished = errors.filter((error) => error instanceof InstanceUnfinished);
   await nextRun(world);
   const reads = await failures(unfinished.length, async (n) => {
-    const { id = "", state: { inputs, outputs } = {} } = unfinished[n] ?? {};
+    const empty = { inputs: propertyMap({}), outputs: propertyMap({}) };
+    const { id = "", state: { inputs, outputs } = empty } = unfinished[n] ?? {};
     await world.provider.read({ urn: urnOf(nameOf(n)), id, inputs, outputs, timeoutSeconds: 300 });
   });
   return messagesOf(reads);
@@ -341,6 +345,22 @@ test("a preview says in one message which creates are in doubt, and what `pulumi
       /4 earlier creates are in doubt: ("web-\d", ){2}"web-\d" and 1 more\.\n`pulumi up` first looks/,
     ),
   ]);
+});
+
+test("the error of a step that is skipped in an up is no first one to which others refer, since it reaches nobody", async () => {
+  const world = await configured();
+  const { provider } = world;
+  const folder = ledgerFolder(world.ctx.env);
+  for (const name of [nameOf(0), nameOf(1)])
+    await leaveInDoubt(folder, name, { baseUrl: "https://other.example/v2", scope: scopeId });
+  const none = propertyMap({});
+  const state = { id: "i-9", oldInputs: none, oldOutputs: none };
+  await provider.delete({ urn: urnOf("gone"), ...state, timeoutSeconds: 0 });
+  const [skipped = ""] = await create(world, 1, {}, { preview: true });
+  const [name, inputs] = [nameOf(1), inputsOf({ name: nameOf(1) })];
+  const creation = { urn: urnOf(name), inputs, timeoutSeconds: 900, preview: false };
+  const { message } = await failureOf(provider.create(creation));
+  expect(message.split("\n").slice(1)).toEqual(skipped.split("\n").slice(1));
 });
 
 // ── A preview whose own request fails ────────────────────────────────────────────────────────────

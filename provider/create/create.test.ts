@@ -7,7 +7,7 @@ import type { RunKind } from "../engineRun";
 import { RequestError } from "../api/errors";
 import { OperationFailed } from "../errors";
 import { isEnded } from "../abort";
-import { propertyMap, Secret, type PropertyValue } from "../pulumi/propertyValue";
+import { propertyMap, Secret, Unknown, type PropertyValue } from "../pulumi/propertyValue";
 import { answered, fail, failed, post, type Post } from "../testing/fakeService";
 import {
   createOf,
@@ -327,6 +327,19 @@ test("after a defect that follows the 202, the error has the id (no created inst
     throw new TypeError("defect");
   };
   expect(await errorOf(create(world))).toMatchObject({ name: "InstanceUnfinished", id: "i-1" });
+});
+
+test("the preview of a step that is skipped takes inputs that no Check has seen, and leaves the name open", async () => {
+  const world = scene();
+  const { urn } = createOf();
+  world.service.has("i-7", { name: undefined });
+  world.service.has("i-8", { name: "" });
+  for (const inputs of [{}, { flavorId: 3, name: "web" }, { flavorId: "a", imageId: "b" }]) {
+    const request = { urn, inputs: propertyMap(inputs), timeoutSeconds: 0, preview: true };
+    const { outputs } = await createInstance(world.session, request);
+    expect(outputs["name"]).toBe("name" in inputs ? "web" : Unknown.value);
+  }
+  expect(world.messages.all).toEqual([]);
 });
 
 // --- an error hook makes the engine repeat the Create call ---

@@ -5,8 +5,9 @@
 import { TimedOut } from "../abort";
 import { nextStep } from "../advice";
 import { RequestError } from "../api/errors";
+import { attempt } from "../attempt";
 import type { CreateRequest } from "../pulumi/calls";
-import { hasUnknown } from "../pulumi/propertyValue";
+import { hasUnknown, isGiven } from "../pulumi/propertyValue";
 import type { Session } from "../session/session";
 import { argsOf, claimOf, lookAt, specOf } from "./spec";
 import { briefly } from "../instance/existence";
@@ -18,7 +19,6 @@ import {
   resumedReport,
 } from "./messages";
 import { preview, type Look } from "./protocol";
-import { lacksText } from "../instance/userData";
 
 /** @throws OperationFailed if the `up` would refuse the create */
 export async function previewCreate(session: Session, request: CreateRequest): Promise<void> {
@@ -27,18 +27,18 @@ export async function previewCreate(session: Session, request: CreateRequest): P
   if (engine.kind === "stateless") return;
   const look = await sharedLook(session);
   if (!look) return warnOfFailedLook(session);
-  const isProgramKnown = !hasUnknown(inputs) && !lacksText(engine, inputs);
-  const args = isProgramKnown ? argsOf(engine, inputs) : undefined;
+  // No Check has seen the inputs of a step that is skipped (`Skip` in step.go). It would have filled in the name.
+  if (!isGiven(inputs["name"])) return;
+  const args = hasUnknown(inputs) ? undefined : attempt(() => argsOf(engine, inputs));
   const spec = specOf(session, { urn, inputs, origin: connection.origin() }, args);
   const file = ledger.find(urn);
   const claim = file && claimOf(session, file);
-  const found = preview({ spec, claim, look, isProgramKnown });
-  // Otherwise the end of the preview names the create (`inDoubt.ts`).
-  engine.resource(urn).isDoubtSaid = !["clean", "leftovers"].includes(found.kind);
+  const found = preview({ spec, claim, look, isProgramKnown: args !== undefined });
+  // Otherwise the end of the run names the create (`inDoubt.ts`). The error of a step that is skipped reaches nobody.
+  if (!engine.isActing)
+    engine.resource(urn).isDoubtSaid = !["clean", "leftovers"].includes(found.kind);
   switch (found.kind) {
     case "refused":
-      // Its message names the command that shows all creates in doubt.
-      if (found.failure.kind === "inDoubt") notices.markSaid("in doubt");
       throw failureError(found.failure, spec, session);
     case "resumed":
       return notices.tell("info", resumedReport(found.id), urn);

@@ -337,6 +337,20 @@ describe("the end of a run", () => {
     expect(world.messages.warnings).toEqual([]);
   });
 
+  test.each(["before", "after"])(
+    "names what a skipped step of an up has spoken of, %s the first step that is not: its error reached nobody",
+    async (when) => {
+      const world = await afterKill({ record: { id: "i-1" } });
+      world.service.has("i-1", { name: generated(1) });
+      const { engine } = world.session;
+      if (when === "after") engine.change({ urn: urnOf("other"), preview: false });
+      await preview(world);
+      if (when === "before") engine.delete({ urn: urnOf("other"), id: "i-9" });
+      reportInDoubt(world.session);
+      expect(world.messages.warnings).toEqual([expect.stringContaining("(i-1)")]);
+    },
+  );
+
   test("of a destroy, too", async () => {
     const { ctx, messages } = await afterKill();
     const provider = createProvider(ctx);

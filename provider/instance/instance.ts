@@ -291,13 +291,18 @@ export function heldBy({
 }
 
 /**
- * Returns the outputs in the preview of a create. The name that Check has generated is not among them: the engine gives the
- * Check of the update another seed, and tells no Check whether it is part of a preview.
+ * Whether a preview knows the name. A name that Check has generated is another one in the update, since the engine gives that Check
+ * another seed. No Check has seen the inputs of a step that is skipped.
  */
+function isNameKnown(inputs: PropertyMap): boolean {
+  return nameKind(inputs) !== "generated" && reveal(inputs["name"] ?? null) !== null;
+}
+
+/** Returns the outputs in the preview of a create. */
 export function previewOutputs(inputs: PropertyMap, tokenKind: string): PropertyMap {
   return propertyMap({
     ...inputsAsOutputs(inputs),
-    ...(nameKind(inputs) === "generated" && { name: Unknown.value }),
+    ...(isNameKnown(inputs) ? {} : { name: Unknown.value }),
     ...Object.fromEntries(Object.keys(serviceOutputs).map((name) => [name, Unknown.value])),
     tokenKind,
   });
